@@ -8,24 +8,25 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
 // canonical is a scalar in the one way that stands for all the ways to write it.
 func canonical(v *value) string {
-	switch d := v.data.(type) {
+	switch d := v.Data.(type) {
 	case Table:
 		return d.Name
 	case pipeline.Path:
-		return canonicalPath(v.source)
+		return canonicalPath(v.Source)
 	case pipeline.Pattern:
 		return canonicalPattern(d)
 	case *expr.Item, *expr.Change:
-		return canonicalExpr(v.source)
+		return canonicalExpr(v.Source)
 	case time.Duration, int64, bool, pipeline.Decimal:
 		return fmt.Sprint(d)
 	}
-	return v.source
+	return v.Source
 }
 
 // canonicalPath is Name, Address.City, ["first-name"] and Lines[0].sku, however the
@@ -40,7 +41,7 @@ func canonicalPath(path string) string {
 		switch {
 		case index >= 0:
 			b.WriteString("[" + strconv.Itoa(index) + "]")
-		case !envName.MatchString(name): // an identifier is one there too
+		case !yamlbind.Identifier.MatchString(name): // an identifier is one there too
 			b.WriteString("[" + strconv.Quote(name) + "]")
 		default:
 			if b.Len() > 0 {
@@ -78,60 +79,60 @@ func asSet(texts []string) string {
 func (c *checker) filtersText(fs []Filter) string {
 	var texts []string
 	for _, f := range fs {
-		texts = append(texts, f.verb.name+" "+c.conditionText(f.verb))
+		texts = append(texts, f.verb.Name+" "+c.conditionText(f.verb))
 	}
 	return asSet(texts)
 }
 
 // conditionText is a condition of a filter.
 func (c *checker) conditionText(v *value) string {
-	if v.text() == "probable_ttl" {
+	if v.Text() == "probable_ttl" {
 		return "probable_ttl by " + c.cfg.Source.TTLAttribute
 	}
 	f := form(v)
 	if f == nil {
-		return v.text()
+		return v.Text()
 	}
 	var parts []string
-	switch f.name {
+	switch f.Name {
 	case "any", "all":
-		for _, e := range f.all() {
+		for _, e := range f.All() {
 			parts = append(parts, c.conditionText(e))
 		}
 	case "not":
 		parts = []string{c.conditionText(f)}
 	default:
-		return f.name + " " + valueText(f)
+		return f.Name + " " + valueText(f)
 	}
-	return f.name + " (" + asSet(parts) + ")"
+	return f.Name + " (" + asSet(parts) + ")"
 }
 
 // valueText is a scalar, [a, b], {k: v} or, of a mapping of known keys, k v; lists and maps have no order here.
 func valueText(v *value) string {
 	var parts []string
-	if v.rule.shape == objectShape {
-		for _, k := range v.rule.keys {
-			if e := v.get(k.name); e != nil && !k.isDefault(e) {
-				parts = append(parts, k.name+" "+valueText(e))
+	if v.Rule.Shape == yamlbind.ObjectShape {
+		for _, k := range v.Rule.Keys {
+			if e := v.Get(k.Name); e != nil && !isDefault(k, e) {
+				parts = append(parts, k.Name+" "+valueText(e))
 			}
 		}
 		return strings.Join(parts, " ")
 	}
-	for _, e := range v.entries {
+	for _, e := range v.Entries {
 		text := valueText(e)
-		if v.rule.shape == mapShape {
-			text = strconv.Quote(e.name) + ": " + text
+		if v.Rule.Shape == yamlbind.MapShape {
+			text = strconv.Quote(e.Name) + ": " + text
 		}
 		parts = append(parts, text)
 	}
-	_, isText := v.data.(string)
+	_, isText := v.Data.(string)
 	switch {
-	case v.rule.shape == listShape:
+	case v.Rule.Shape == yamlbind.ListShape:
 		return "[" + asSet(parts) + "]"
-	case v.rule.shape == mapShape:
+	case v.Rule.Shape == yamlbind.MapShape:
 		return "{" + asSet(parts) + "}"
-	case isText && v.rule.words == nil:
-		return strconv.Quote(v.source)
+	case isText && v.Rule.Words == nil:
+		return strconv.Quote(v.Source)
 	}
 	return canonical(v)
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // Config is a file that was read, checked and compiled. Its keys stand in the order in which they are read: attributes
@@ -33,8 +33,10 @@ type Config struct {
 	LocalOnly   Problems                 // what keeps the file from running on real servers, and not in a folder of embedded stores
 }
 
-// made makes the filters.
-func (cfg *Config) made(c *checker, v *value) { cfg.Filters = c.filters(v.get("filters")) }
+// Made makes the filters.
+func (cfg *Config) Made(f *yamlbind.File, v *value) {
+	cfg.Filters = yamlbind.Owner[*checker](f).filters(v.Get("filters"))
+}
 
 // Source is the table or the tables whose changes the pipeline carries.
 type Source struct {
@@ -51,10 +53,10 @@ type Source struct {
 	Kinesis       string  `key:"kinesis" is:"kinesis" doc:"ARN of the Kinesis stream that source.table writes to, which a Lambda reads instead of the table's own."`
 }
 
-// made gathers the tables, however the file names them.
-func (s *Source) made(_ *checker, v *value) {
+// Made gathers the tables, however the file names them.
+func (s *Source) Made(_ *yamlbind.File, v *value) {
 	for _, k := range []string{"table", "stream"} {
-		if t := as[Table](v.get(k)); t.Name != "" {
+		if t := yamlbind.As[Table](v.Get(k)); t.Name != "" {
 			s.Tables = append(s.Tables, t)
 		}
 	}
@@ -173,22 +175,20 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 // answers the files that it speaks of, by their paths as they are written.
 func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
 	cfg := &Config{File: name}
-	c := &checker{cfg: cfg, places: make(map[any]*value), lines: strings.Split(string(b), "\n"), getenv: getenv, read: read}
-	if doc := c.document(b); doc != nil {
-		c.walk("", "", nil, doc, grammar(), reflect.ValueOf(cfg).Elem(), reflect.Value{})
+	c := &checker{cfg: cfg, read: read}
+	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Owner: c})
+	if c.Read(grammar(), cfg); c.Has(cfg) {
 		c.rules()
-		for i := range cfg.Sinks {
-			if len(c.problems) == 0 {
-				cfg.Sinks[i].Settings = c.settings(&cfg.Sinks[i])
-			}
-		}
 	}
-	if len(c.problems) > 0 {
-		c.problems.sort()
-		return nil, c.problems
+	if len(c.Problems) > 0 {
+		c.Problems.Sort()
+		return nil, c.Problems
 	}
-	c.warnings.sort()
-	c.localOnly.sort()
-	cfg.Warnings, cfg.LocalOnly = c.warnings, c.localOnly
+	for i := range cfg.Sinks {
+		cfg.Sinks[i].Settings = c.settings(&cfg.Sinks[i])
+	}
+	c.Warnings.Sort()
+	c.localOnly.Sort()
+	cfg.Warnings, cfg.LocalOnly = c.Warnings, c.localOnly
 	return cfg, nil
 }

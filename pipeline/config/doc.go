@@ -7,7 +7,7 @@
 // with a file comes back at once, as [Problems], each with its line, column,
 // field and what to do about it.
 //
-// A key is declared once: as a field of [Config] or of a struct in it, with tags (rule.go). The strict
+// A key is declared once: as a field of [Config] or of a struct in it, with tags (yamlbind). The strict
 // reading, the JSON Schema that [Schema] prints, and the settings of a sink follow them.
 //
 // The package imports no sink: sinks.Assemble maps its specs to sinks.

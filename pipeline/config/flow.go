@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
@@ -46,18 +47,18 @@ type condition struct {
 func (c *checker) filters(v *value) []Filter {
 	var fs []Filter
 	names := make(map[string]int)
-	for _, entry := range v.all() {
-		if len(entry.entries) != 1 {
+	for _, entry := range v.All() {
+		if len(entry.Entries) != 1 {
 			continue // said by the walk
 		}
-		verb := entry.entries[0] // drop or keep
+		verb := entry.Entries[0] // drop or keep
 		cond := c.condition(verb)
 		if cond == nil {
 			continue
 		}
-		f := Filter{Name: verb.get("name").text(), Line: entry.node.Line, verb: verb}
+		f := Filter{Name: verb.Get("name").Text(), Line: entry.Node.Line, verb: verb}
 		if f.Name != "" && names[f.Name] > 0 {
-			c.fail(verb.get("name"), "drops are counted by it: give each filter its own", "the name %q is taken by an earlier filter", f.Name)
+			c.Fail(verb.Get("name"), "drops are counted by it: give each filter its own", "the name %q is taken by an earlier filter", f.Name)
 		}
 		if f.Name == "" {
 			f.Name = defaultName(verb)
@@ -67,7 +68,7 @@ func (c *checker) filters(v *value) []Filter {
 			}
 		}
 		names[f.Name]++
-		if f.Filter = pipeline.Keep(f.Name, cond); verb.name == "drop" {
+		if f.Filter = pipeline.Keep(f.Name, cond); verb.Name == "drop" {
 			f.Filter = pipeline.Drop(f.Name, cond)
 		}
 		fs = append(fs, f)
@@ -76,11 +77,11 @@ func (c *checker) filters(v *value) []Filter {
 }
 
 func defaultName(verb *value) string {
-	w := verb.text()
+	w := verb.Text()
 	switch {
 	case w == "":
-		return verb.name + "_" + form(verb).name
-	case verb.name == "drop":
+		return verb.Name + "_" + form(verb).Name
+	case verb.Name == "drop":
 		return w
 	}
 	return "keep_" + w
@@ -88,8 +89,8 @@ func defaultName(verb *value) string {
 
 // form is the key of a condition that says what it is: op, any, expr, ...
 func form(v *value) *value {
-	for _, e := range v.all() {
-		if e.name != "name" {
+	for _, e := range v.All() {
+		if e.Name != "name" {
 			return e
 		}
 	}
@@ -100,9 +101,9 @@ func form(v *value) *value {
 // said what is wrong.
 func (c *checker) condition(v *value) pipeline.Condition {
 	ttl, f := c.cfg.Source.TTLAttribute, form(v)
-	switch word := v.text(); {
+	switch word := v.Text(); {
 	case word == "probable_ttl" && ttl == "":
-		c.fail(v, "add ttl_attribute to source", "probable_ttl guesses by the table's TTL attribute, which the file does not name")
+		c.Fail(v, "add ttl_attribute to source", "probable_ttl guesses by the table's TTL attribute, which the file does not name")
 		return nil
 	case f == nil:
 		return map[string]pipeline.Condition{
@@ -110,25 +111,25 @@ func (c *checker) condition(v *value) pipeline.Condition {
 			"replication_echoes": pipeline.ReplicationEchoes(), "no_change": pipeline.NoChange(),
 		}[word]
 	}
-	switch f.name {
+	switch f.Name {
 	case "op":
 		var ops []pipeline.Operation
 		for op := pipeline.Unknown; op <= pipeline.Snapshot; op++ {
-			if f.holds(op.String()) {
+			if f.Holds(op.String()) {
 				ops = append(ops, op)
 			}
 		}
 		return pipeline.Operations(ops...)
 	case "key_prefix":
-		return both(f, func(e *value) pipeline.Condition { return pipeline.KeyPrefix(e.name, e.text()) })
+		return both(f, func(e *value) pipeline.Condition { return pipeline.KeyPrefix(e.Name, e.Text()) })
 	case "entity":
-		return both(f, func(e *value) pipeline.Condition { return pipeline.Entity(e.name, e.texts()...) })
+		return both(f, func(e *value) pipeline.Condition { return pipeline.Entity(e.Name, e.Texts()...) })
 	case "changed":
-		return pipeline.Changed(valid[pipeline.Pattern](f)...)
+		return pipeline.Changed(yamlbind.Valid[pipeline.Pattern](f)...)
 	case "unchanged":
-		return pipeline.Unchanged(valid[pipeline.Pattern](f)...)
+		return pipeline.Unchanged(yamlbind.Valid[pipeline.Pattern](f)...)
 	case "expr":
-		if x := as[*expr.Change](f); x != nil {
+		if x := yamlbind.As[*expr.Change](f); x != nil {
 			return x
 		}
 	case "any":
@@ -144,8 +145,8 @@ func (c *checker) condition(v *value) pipeline.Condition {
 }
 
 func (c *checker) conditions(v *value) []pipeline.Condition {
-	cs := make([]pipeline.Condition, 0, len(v.entries))
-	for _, e := range v.entries {
+	cs := make([]pipeline.Condition, 0, len(v.Entries))
+	for _, e := range v.Entries {
 		if part := c.condition(e); part != nil {
 			cs = append(cs, part)
 		}
@@ -155,8 +156,8 @@ func (c *checker) conditions(v *value) []pipeline.Condition {
 
 // both is one condition for each entry of a map, all of which hold.
 func both(v *value, one func(*value) pipeline.Condition) pipeline.Condition {
-	cs := make([]pipeline.Condition, len(v.entries))
-	for i, e := range v.entries {
+	cs := make([]pipeline.Condition, len(v.Entries))
+	for i, e := range v.Entries {
 		cs[i] = one(e)
 	}
 	if len(cs) == 1 {
@@ -190,18 +191,18 @@ type Detector struct {
 	paths []string // whose values its events hold; patterns
 }
 
-// made makes the pipeline's detector.
-func (d *Detector) made(c *checker, v *value) {
+// Made makes the pipeline's detector.
+func (d *Detector) Made(f *yamlbind.File, v *value) {
 	for _, k := range []string{"attribute", "appeared", "disappeared", "added", "removed"} {
-		if p := v.get(k).written(); p != "" {
+		if p := v.Get(k).Written(); p != "" {
 			d.paths = append(d.paths, p)
 		}
 	}
-	for _, e := range v.get("changed").all() {
-		d.paths = append(d.paths, e.source)
+	for _, e := range v.Get("changed").All() {
+		d.paths = append(d.paths, e.Source)
 	}
-	d.Detector = c.detector(v)
-	switch when := as[*expr.Change](v.get("when")); {
+	d.Detector = yamlbind.Owner[*checker](f).detector(v)
+	switch when := yamlbind.As[*expr.Change](v.Get("when")); {
 	case when == nil:
 	case d.Detector == nil:
 		d.When = when
@@ -212,23 +213,23 @@ func (d *Detector) made(c *checker, v *value) {
 
 func (c *checker) detector(v *value) pipeline.Detector {
 	for _, k := range []string{"from", "to", "below", "above"} {
-		if e := v.get(k); e != nil && v.get("attribute") == nil {
-			c.fail(e, "add attribute: PATH", "%q speaks of an attribute, and none is named", k)
+		if e := v.Get(k); e != nil && v.Get("attribute") == nil {
+			c.Fail(e, "add attribute: PATH", "%q speaks of an attribute, and none is named", k)
 		}
 	}
-	at := func(k string) pipeline.Path { return as[pipeline.Path](v.get(k)) }
+	at := func(k string) pipeline.Path { return yamlbind.As[pipeline.Path](v.Get(k)) }
 	switch {
-	case v.get("changed") != nil:
-		return pipeline.PathChanged(valid[pipeline.Pattern](v.get("changed"))...)
-	case v.get("appeared") != nil:
+	case v.Get("changed") != nil:
+		return pipeline.PathChanged(yamlbind.Valid[pipeline.Pattern](v.Get("changed"))...)
+	case v.Get("appeared") != nil:
 		return pipeline.Appeared(at("appeared"))
-	case v.get("disappeared") != nil:
+	case v.Get("disappeared") != nil:
 		return pipeline.Disappeared(at("disappeared"))
-	case v.get("added") != nil:
+	case v.Get("added") != nil:
 		return pipeline.MemberAdded(at("added"))
-	case v.get("removed") != nil:
+	case v.Get("removed") != nil:
 		return pipeline.MemberRemoved(at("removed"))
-	case v.get("attribute") != nil:
+	case v.Get("attribute") != nil:
 		return c.attributeDetector(v)
 	}
 	return nil
@@ -236,21 +237,21 @@ func (c *checker) detector(v *value) pipeline.Detector {
 
 // attributeDetector is a transition or a threshold.
 func (c *checker) attributeDetector(v *value) pipeline.Detector {
-	at := as[pipeline.Path](v.get("attribute"))
-	from, to, below, above := v.get("from"), v.get("to"), v.get("below"), v.get("above")
+	at := yamlbind.As[pipeline.Path](v.Get("attribute"))
+	from, to, below, above := v.Get("from"), v.Get("to"), v.Get("below"), v.Get("above")
 	switch {
 	case (from != nil || to != nil) && (below != nil || above != nil):
-		c.fail(v, "make two detectors of it", "a transition (from, to) and a threshold (below, above) cannot stand together")
+		c.Fail(v, "make two detectors of it", "a transition (from, to) and a threshold (below, above) cannot stand together")
 	case below != nil:
-		return pipeline.CrossedBelow(at, as[pipeline.Decimal](below))
+		return pipeline.CrossedBelow(at, yamlbind.As[pipeline.Decimal](below))
 	case above != nil:
-		return pipeline.CrossedAbove(at, as[pipeline.Decimal](above))
+		return pipeline.CrossedAbove(at, yamlbind.As[pipeline.Decimal](above))
 	case from == nil && to == nil:
-		c.fail(v, "for any change of it write changed: ["+quoted(v.get("attribute").source)+"]", "attribute wants one of from, to, below or above")
+		c.Fail(v, "for any change of it write changed: ["+yamlbind.Quoted(v.Get("attribute").Source)+"]", "attribute wants one of from, to, below or above")
 	case to == nil:
-		c.fail(from, "add to: VALUE, or to: '*' for whatever it becomes", "a transition says what the value becomes")
+		c.Fail(from, "add to: VALUE, or to: '*' for whatever it becomes", "a transition says what the value becomes")
 	default:
-		return pipeline.Transition(at, from.text(), to.text())
+		return pipeline.Transition(at, from.Text(), to.Text())
 	}
 	return nil
 }

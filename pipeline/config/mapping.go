@@ -6,20 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // maxMapping bounds the file of a mapping.
 const maxMapping = 1 << 20
 
 // readMapping is the JSON of the file that v names, compacted.
-func readMapping(c *checker, v *value, parts []part) any {
-	path, ok := readText(c, v, parts).(string)
+func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
+	path, ok := yamlbind.ReadText(f, v, parts).(string)
 	if !ok {
 		return nil
 	}
-	b, err := c.read(path)
+	b, err := yamlbind.Owner[*checker](f).read(path)
 	if err != nil {
-		c.fail(v, "write its path, from the folder that this file is in", "the mapping cannot be read: %v", err)
+		f.Fail(v, "write its path, from the folder that this file is in", "the mapping cannot be read: %v", err)
 		return nil
 	}
 	var object map[string]json.RawMessage
@@ -28,7 +30,7 @@ func readMapping(c *checker, v *value, parts []part) any {
 		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 			where = fmt.Sprintf(" at line %d", 1+bytes.Count(b[:e.Offset], []byte("\n")))
 		}
-		c.fail(v, "write what the index API takes, as in {\"properties\": {\"Name\": {\"type\": \"text\"}}}", "%s is no JSON object%s: %v", path, where, err)
+		f.Fail(v, "write what the index API takes, as in {\"properties\": {\"Name\": {\"type\": \"text\"}}}", "%s is no JSON object%s: %v", path, where, err)
 		return nil
 	}
 	var compact bytes.Buffer

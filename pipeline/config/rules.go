@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // rules checks what no single key can say: that nothing of the file loses a
@@ -37,7 +38,7 @@ func (c *checker) rules() {
 	case 1:
 		c.stateFilters(c.cfg.Filters, "above the state sink "+names[0], stateful)
 	default:
-		c.stateFilters(c.cfg.Filters, "above the state sinks "+enumerate(names, "and"), stateful)
+		c.stateFilters(c.cfg.Filters, "above the state sinks "+yamlbind.Enumerate(names, "and"), stateful)
 	}
 	c.eventRules()
 	c.connectionRules()
@@ -51,9 +52,9 @@ func (c *checker) rules() {
 // waitRules bounds how long the changes of any sink may wait for others: they hold the
 // checkpoint back.
 func (c *checker) waitRules(at *time.Duration) {
-	e := c.of(at)
-	c.failIf(as[time.Duration](e) > pipeline.MaxLinger, at, "write 1h or less",
-		"%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", e.written())
+	e := c.Of(at)
+	c.FailIf(yamlbind.As[time.Duration](e) > pipeline.MaxLinger, at, "write 1h or less",
+		"%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", e.Written())
 }
 
 // notifyRules checks what takes the events.
@@ -81,21 +82,21 @@ func (c *checker) eventRules() {
 		if s.Notify == nil {
 			continue
 		}
-		for j, e := range c.of(&s.Notify.Events).all() {
-			name := e.text()
+		for j, e := range c.Of(&s.Notify.Events).All() {
+			name := e.Text()
 			if name == "" {
 				continue // said by the walk
 			}
-			c.failIf(!slices.Contains(names, name), e, Hint(name, names, "detect has"),
-				"no detector is named %s", quoted(name))
-			c.failIf(slices.Contains(s.Notify.Events[:j], name), e, "remove one of them",
-				"%s stands twice", quoted(name))
+			c.FailIf(!slices.Contains(names, name), e, yamlbind.Hint(name, names, "detect has"),
+				"no detector is named %s", yamlbind.Quoted(name))
+			c.FailIf(slices.Contains(s.Notify.Events[:j], name), e, "remove one of them",
+				"%s stands twice", yamlbind.Quoted(name))
 			used[name] = true
 		}
 	}
 	for i := range c.cfg.Detectors {
 		if d := &c.cfg.Detectors[i]; !used[d.Name] && !custom {
-			c.warn(d, "name it in the events of a notify sink, or remove it", "nobody uses the events of this detector")
+			c.Warn(d, "name it in the events of a notify sink, or remove it", "nobody uses the events of this detector")
 		}
 	}
 }

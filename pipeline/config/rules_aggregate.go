@@ -13,7 +13,7 @@ func (c *checker) aggregateRules(s *Sink) {
 	if a.ForEach == "" {
 		c.noElements(a)
 	}
-	if values := c.of(&a.Values).all(); len(values) == len(a.Values) {
+	if values := c.Of(&a.Values).All(); len(values) == len(a.Values) {
 		for i, of := range a.Values {
 			c.valueKind(of, values[i])
 		}
@@ -27,15 +27,15 @@ func (c *checker) aggregateRules(s *Sink) {
 func (c *checker) noElements(a *Aggregate) {
 	const message = "there are no elements without for_each"
 	const hint = `add for_each: PATH of the list; an attribute named each is written ["each"]`
-	for _, col := range c.of(&a.Group).all() {
+	for _, col := range c.Of(&a.Group).All() {
 		if t := templateOf(col); t != nil && len(t.EachPaths()) > 0 {
-			c.fail(col, hint, "{%s}: %s", t.EachPaths()[0], message)
+			c.Fail(col, hint, "{%s}: %s", t.EachPaths()[0], message)
 		}
 	}
-	for _, e := range c.of(&a.Values).all() {
-		for _, way := range e.all() {
-			if _, each := cutEach(way.source); each {
-				c.fail(way, hint, "%s: %s", way.source, message)
+	for _, e := range c.Of(&a.Values).All() {
+		for _, way := range e.All() {
+			if _, each := cutEach(way.Source); each {
+				c.Fail(way, hint, "%s: %s", way.Source, message)
 			}
 		}
 	}
@@ -51,9 +51,9 @@ func (c *checker) valueKind(of AggregateValue, v *value) {
 	switch {
 	case !declared:
 	case of.Of == "sum" && kind != pipeline.KindN:
-		c.fail(v, "sum an N, or count what there is", "a sum is of numbers, and %s is declared %s", of.Path, kind)
+		c.Fail(v, "sum an N, or count what there is", "a sum is of numbers, and %s is declared %s", of.Path, kind)
 	case kind != pipeline.KindN && kind != pipeline.KindS && kind != pipeline.KindB && kind != pipeline.KindBOOL:
-		c.fail(v, "name a scalar", "a %s is of S, N, B or BOOL, and %s is declared %s", of.Of, of.Path, kind)
+		c.Fail(v, "name a scalar", "a %s is of S, N, B or BOOL, and %s is declared %s", of.Of, of.Path, kind)
 	}
 }
 
@@ -70,6 +70,6 @@ func (c *checker) shardKey(a *Aggregate) {
 		return
 	}
 	if kind, declared := c.cfg.Attributes[path]; declared && kind != pipeline.KindS {
-		c.fail(c.of(&a.Group).entries[0], "put it into a text, as in '"+path+"#{"+path+"}', or write shards: 1", "shards put ~0, ~1, ... behind the partition key, and %s is declared %s", path, kind)
+		c.Fail(c.Of(&a.Group).Entries[0], "put it into a text, as in '"+path+"#{"+path+"}', or write shards: 1", "shards put ~0, ~1, ... behind the partition key, and %s is declared %s", path, kind)
 	}
 }

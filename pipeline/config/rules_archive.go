@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // maxTags is how many tags an object of S3 may have.
@@ -27,21 +29,21 @@ var fixedColumns = []string{
 func (c *checker) archiveRules(a *Archive) {
 	c.waitRules(&a.Roll.Age)
 	c.liveIf(a.Bucket == "", a, "add bucket: NAME", "no bucket is named")
-	c.failIf(len(a.Tags) > maxTags, &a.Tags, "keep ten of them",
+	c.FailIf(len(a.Tags) > maxTags, &a.Tags, "keep ten of them",
 		"an object has at most %d tags, not %d", maxTags, len(a.Tags))
 	if a.Format != "parquet" {
-		c.refuse(&a.Columns, "write format: parquet, or remove it", "columns are of Parquet")
+		c.Refuse(&a.Columns, "write format: parquet, or remove it", "columns are of Parquet")
 	}
-	for _, e := range c.of(&a.Columns).all() {
+	for _, e := range c.Of(&a.Columns).All() {
 		switch {
-		case slices.Contains(fixedColumns, e.name):
-			c.fail(e, "take another name", "every Parquet object has a column %q", e.name)
-		case e.name == "" || len(e.name) > maxColumnName || strings.Trim(e.name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
-			c.fail(e, "write 1 to 255 lowercase letters, digits and _", "%s is no name of a column that query engines take as it is", quoted(e.name))
+		case slices.Contains(fixedColumns, e.Name):
+			c.Fail(e, "take another name", "every Parquet object has a column %q", e.Name)
+		case e.Name == "" || len(e.Name) > maxColumnName || strings.Trim(e.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+			c.Fail(e, "write 1 to 255 lowercase letters, digits and _", "%s is no name of a column that query engines take as it is", yamlbind.Quoted(e.Name))
 		}
 	}
-	if e := c.of(&a.Roll.Age); c.sound(e) && as[time.Duration](e) == 0 {
-		c.fail(e, "write 1s to 1h, or remove the key for 5m", "an object gathers changes for some time")
+	if e := c.Of(&a.Roll.Age); c.Sound(e) && yamlbind.As[time.Duration](e) == 0 {
+		c.Fail(e, "write 1s to 1h, or remove the key for 5m", "an object gathers changes for some time")
 	}
 	if a.PerItem {
 		c.perItemRules(a)
@@ -54,26 +56,26 @@ func (c *checker) archiveRules(a *Archive) {
 }
 
 func (c *checker) logRules(a *Archive) {
-	c.refuse(&a.Key, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
-	for _, e := range c.of(&a.Tags).all() {
+	c.Refuse(&a.Key, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
+	for _, e := range c.Of(&a.Tags).All() {
 		if t := templateOf(e); t != nil && !t.OfTable() {
-			c.fail(e, "write text and {@table} only, or layout: per_item", "an object of the log holds many changes, and has one value of a tag")
+			c.Fail(e, "write text and {@table} only, or layout: per_item", "an object of the log holds many changes, and has one value of a tag")
 		}
 	}
 }
 
 func (c *checker) perItemRules(a *Archive) {
 	for _, of := range []any{&a.Partition, &a.Roll, &a.Format} {
-		if e := c.of(of); e != nil {
-			c.fail(e, "remove it, or write layout: log", "%q is of layout log", e.name)
+		if e := c.Of(of); e != nil {
+			c.Fail(e, "remove it, or write layout: log", "%q is of layout log", e.Name)
 		}
 	}
 	switch {
-	case !c.has(&a.Key):
-		c.fail(a, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json'", "layout per_item wants a key")
+	case !c.Has(&a.Key):
+		c.Fail(a, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json'", "layout per_item wants a key")
 	case a.Key == nil:
 	case !strings.Contains(a.Key.String(), "{@version}"):
-		c.fail(&a.Key, "put {@version} into it", "the key is the same for every change of an item, and objects are never overwritten")
+		c.Fail(&a.Key, "put {@version} into it", "the key is the same for every change of an item, and objects are never overwritten")
 		fallthrough
 	default:
 		if a.Key.AmbiguousObjectKey() {
@@ -83,7 +85,7 @@ func (c *checker) perItemRules(a *Archive) {
 }
 
 func (c *checker) warnAmbiguous(at any, what string) {
-	c.warn(at, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: %s", what)
+	c.Warn(at, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: %s", what)
 }
 
 // longestPrefix bounds an archive's prefix: S3 takes names of 1,024 bytes, and an object of a log
@@ -92,13 +94,13 @@ const longestPrefix = 400
 
 // objectNameRules checks the names of an archive's objects, as far as the file makes them.
 func (c *checker) objectNameRules(a *Archive) {
-	if c.has(&a.Prefix) {
+	if c.Has(&a.Prefix) {
 		if problem := objectNameProblem(a.Prefix + "x"); problem != "" {
-			c.fail(&a.Prefix, "write folders as in changes/2026/", "%s %s", quoted(a.Prefix), problem)
+			c.Fail(&a.Prefix, "write folders as in changes/2026/", "%s %s", yamlbind.Quoted(a.Prefix), problem)
 			return
 		}
 		if len(a.Prefix) > longestPrefix {
-			c.fail(&a.Prefix, "write a shorter one", "a prefix has %d bytes at most, and this one has %d", longestPrefix, len(a.Prefix))
+			c.Fail(&a.Prefix, "write a shorter one", "a prefix has %d bytes at most, and this one has %d", longestPrefix, len(a.Prefix))
 			return
 		}
 	}
@@ -110,11 +112,11 @@ func (c *checker) objectNameRules(a *Archive) {
 		return
 	}
 	if problem := objectNameProblem(a.Prefix + strings.Join(t.Literals(), "x") + end); problem != "" { // values are never empty
-		c.fail(of, "write segments of text and placeholders, with one / between two of them", "%s %s", quoted(a.Prefix+t.String()), problem)
+		c.Fail(of, "write segments of text and placeholders, with one / between two of them", "%s %s", yamlbind.Quoted(a.Prefix+t.String()), problem)
 	}
 	ends := []string{".jsonl.zst", ".jsonl.gz", ".parquet"}
 	if a.PerItem && slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(t.String(), end) }) {
-		c.fail(of, "name the objects .json", "it ends in %s, by which objects of layout log are known", path.Ext(t.String()))
+		c.Fail(of, "name the objects .json", "it ends in %s, by which objects of layout log are known", path.Ext(t.String()))
 	}
 }
 
@@ -162,8 +164,8 @@ func (c *checker) bucketRules(bucket *string) {
 			problem = "ends with " + end + ", which AWS keeps for itself"
 		}
 	}
-	c.failIf(problem != "", bucket, "write the name of a bucket that is there",
-		"%s %s: no S3 bucket has such a name", quoted(name), problem)
+	c.FailIf(problem != "", bucket, "write the name of a bucket that is there",
+		"%s %s: no S3 bucket has such a name", yamlbind.Quoted(name), problem)
 }
 
 // maxTagKey is the longest key of an object's tag, in characters.
@@ -174,8 +176,8 @@ func (c *checker) tagRules(a *Archive) {
 	other := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" +-=._:/@", r)
 	}
-	for _, e := range c.of(&a.Tags).all() {
-		c.failIf(e.name == "" || utf8.RuneCountInString(e.name) > maxTagKey || strings.HasPrefix(e.name, "aws:") || strings.ContainsFunc(e.name, other), e, "write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
-			"%s is no key of a tag", quoted(e.name))
+	for _, e := range c.Of(&a.Tags).All() {
+		c.FailIf(e.Name == "" || utf8.RuneCountInString(e.Name) > maxTagKey || strings.HasPrefix(e.Name, "aws:") || strings.ContainsFunc(e.Name, other), e, "write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
+			"%s is no key of a tag", yamlbind.Quoted(e.Name))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // rows is what views and aggregates have in common: a table of rows with a key.
@@ -56,25 +57,25 @@ const rowMark = "_tw"
 // rowRules checks the key and the table of the rows of a sink.
 func (c *checker) rowRules(s *Sink) {
 	r, _ := rowsOf(s)
-	key, others, keys := c.of(r.key), c.of(r.beside).all(), *r.key
+	key, others, keys := c.Of(r.key), c.Of(r.beside).All(), *r.key
 	c.liveTable(r.table)
 	c.keyTypeRules(r)
-	c.failIf(len(key.all()) > 2, key, "keep the partition key and the sort key",
-		"a row's key has one or two attributes, not %d", len(key.all()))
+	c.FailIf(len(key.All()) > 2, key, "keep the partition key and the sort key",
+		"a row's key has one or two attributes, not %d", len(key.All()))
 	c.attributeNameRules(key, others)
 	c.tableNameRules(r)
-	if key == nil || len(keys) != len(key.all()) || len(keys) == 0 {
+	if key == nil || len(keys) != len(key.All()) || len(keys) == 0 {
 		return
 	}
 	for i, col := range keys {
-		c.failIf(!col.Template.Stable(), key.entries[i], "make it of the item, {@key} and {@table}",
+		c.FailIf(!col.Template.Stable(), key.Entries[i], "make it of the item, {@key} and {@table}",
 			"it differs from change to change of an item, and the row of an older one could not be found again")
 		switch {
 		case !col.Template.Ambiguous():
 		case r.noun == "aggregate":
-			c.warnAmbiguous(key.entries[i], "different groups may come to the same text, and count as one")
+			c.warnAmbiguous(key.Entries[i], "different groups may come to the same text, and count as one")
 		default:
-			c.warnAmbiguous(key.entries[i], "different items may come to the same text")
+			c.warnAmbiguous(key.Entries[i], "different items may come to the same text")
 		}
 	}
 	c.sharedTableRules(r)
@@ -82,10 +83,10 @@ func (c *checker) rowRules(s *Sink) {
 		return // said by the walk
 	}
 	const own = "give the rows a table of their own"
-	c.failIf(c.cfg.State != nil && c.cfg.State.Table.Name == r.table.Name, r.table, own,
-		"%s is the table of state", quoted(r.table.Name))
-	c.failIf(c.cfg.Leases != nil && c.cfg.Leases.Table.Name == r.table.Name, r.table, own,
-		"%s is the table of leases", quoted(r.table.Name))
+	c.FailIf(c.cfg.State != nil && c.cfg.State.Table.Name == r.table.Name, r.table, own,
+		"%s is the table of state", yamlbind.Quoted(r.table.Name))
+	c.FailIf(c.cfg.Leases != nil && c.cfg.Leases.Table.Name == r.table.Name, r.table, own,
+		"%s is the table of leases", yamlbind.Quoted(r.table.Name))
 	c.ownTable(r)
 }
 
@@ -97,15 +98,15 @@ func (c *checker) sharedTableRules(r rows) {
 		switch {
 		case o.table.Name != r.table.Name:
 		case theirs != ours:
-			c.fail(r.key, "a table has one key: name the same attributes, in the same order", "the %s %s of the same table has the key %s, and this one %s", o.noun, name, theirs, ours)
+			c.Fail(r.key, "a table has one key: name the same attributes, in the same order", "the %s %s of the same table has the key %s, and this one %s", o.noun, name, theirs, ours)
 		case sameKey(*o.key, *r.key):
-			c.fail(r.key, "start one of the keys with a text of its own", "the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, name)
+			c.Fail(r.key, "start one of the keys with a text of its own", "the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, name)
 		case mayMeet(*o.key, *r.key):
 			meet = append(meet, name)
 		}
 	}
-	c.warnIf(len(meet) > 0, r.key, "start each key with a text of its own",
-		"%s may come to the same row keys in this table, and a row is that of one sink", enumerate(meet, "and"))
+	c.WarnIf(len(meet) > 0, r.key, "start each key with a text of its own",
+		"%s may come to the same row keys in this table, and a row is that of one sink", yamlbind.Enumerate(meet, "and"))
 }
 
 // columnNames is "PK, SK".
@@ -140,12 +141,12 @@ func (c *checker) isSource(table string) bool {
 // ownTable refuses rows in the source table that would be items of the sink itself.
 func (c *checker) ownTable(r rows) {
 	when := r.sink.WhenItem
-	if !c.isSource(r.table.Name) || when == nil && c.has(&r.sink.WhenItem) { // the latter is said when it was compiled
+	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // the latter is said when it was compiled
 		return
 	}
 	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
 	if when == nil {
-		c.fail(r.table, hint, "the %s would feed itself: it writes into its source table, and takes every item", r.noun)
+		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and takes every item", r.noun)
 		return
 	}
 	row := slices.Clone(r.others)
@@ -154,7 +155,7 @@ func (c *checker) ownTable(r rows) {
 	}
 	for _, p := range when.Paths() {
 		if p == "*" || slices.Contains(row, p) {
-			c.fail(r.table, hint, "the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", r.noun, p)
+			c.Fail(r.table, hint, "the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", r.noun, p)
 			return
 		}
 	}
@@ -163,7 +164,7 @@ func (c *checker) ownTable(r rows) {
 		return
 	}
 	if met, err := when.Match(none); met || err != nil {
-		c.fail(r.table, hint, "the %s would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are", r.noun, enumerate(when.Paths(), "and"))
+		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are", r.noun, yamlbind.Enumerate(when.Paths(), "and"))
 	}
 }
 
@@ -172,7 +173,7 @@ const shortestTable = 3
 
 func (c *checker) liveTable(t *Table) {
 	c.liveIf(t.Name != "" && len(t.Name) < shortestTable, t, "give it a longer name",
-		"a DynamoDB table's name has 3 characters or more, and %s has %d", quoted(t.Name), len(t.Name))
+		"a DynamoDB table's name has 3 characters or more, and %s has %d", yamlbind.Quoted(t.Name), len(t.Name))
 }
 
 // keyTypeRules checks that the sinks of one table agree on the types of its key attributes.
@@ -184,7 +185,7 @@ func (c *checker) keyTypeRules(r rows) {
 		}
 		for i, theirs := range c.keyTypes(o) {
 			if mine := types[i]; mine != anyKey && theirs != anyKey && mine != theirs {
-				c.live(c.of(r.key).entries[i], "make both a text, or both the attribute itself",
+				c.live(c.Of(r.key).Entries[i], "make both a text, or both the attribute itself",
 					"a key attribute of a table has one type: it is %s here, and %s in the %s %s of the same table", mine, theirs, o.noun, o.sink.Name)
 				return
 			}
@@ -221,11 +222,11 @@ var reservedTables = []string{"_tw_", "_tws_", "sqlite_"}
 // tells names apart without regard to case.
 func (c *checker) tableNameRules(r rows) {
 	lower := strings.ToLower(r.table.Name)
-	c.failIf(lower == "tables" || slices.ContainsFunc(reservedTables, func(begin string) bool { return strings.HasPrefix(lower, begin) }), r.table, "give the table another name",
-		"%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself", quoted(r.table.Name), enumerate(reservedTables, "or"))
+	c.FailIf(lower == "tables" || slices.ContainsFunc(reservedTables, func(begin string) bool { return strings.HasPrefix(lower, begin) }), r.table, "give the table another name",
+		"%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself", yamlbind.Quoted(r.table.Name), yamlbind.Enumerate(reservedTables, "or"))
 	for _, o := range c.earlier(r) {
 		if o.table.Name != r.table.Name && strings.EqualFold(o.table.Name, r.table.Name) {
-			c.fail(r.table, "rename one of them", "%s and the table %s of %s differ in case alone, and a folder of embedded stores takes them for one", quoted(r.table.Name), quoted(o.table.Name), o.sink.Name)
+			c.Fail(r.table, "rename one of them", "%s and the table %s of %s differ in case alone, and a folder of embedded stores takes them for one", yamlbind.Quoted(r.table.Name), yamlbind.Quoted(o.table.Name), o.sink.Name)
 			return
 		}
 	}
@@ -236,23 +237,23 @@ const longestKeyName = 255
 
 // attributeNameRules checks the names of what a row holds: its key, and others beside it.
 func (c *checker) attributeNameRules(key *value, others []*value) {
-	for _, e := range slices.Concat(key.all(), others) {
-		c.failIf(e.name == "", e, "give it a name", "an attribute has a name")
+	for _, e := range slices.Concat(key.All(), others) {
+		c.FailIf(e.Name == "", e, "give it a name", "an attribute has a name")
 	}
-	for _, e := range key.all() {
-		c.failIf(len(e.name) > longestKeyName || strings.ContainsRune(e.name, 0), e, "give it a name of 1 to 255 bytes, without NUL",
+	for _, e := range key.All() {
+		c.FailIf(len(e.Name) > longestKeyName || strings.ContainsRune(e.Name, 0), e, "give it a name of 1 to 255 bytes, without NUL",
 			"it is no name of a key attribute")
 	}
-	for _, e := range slices.Concat(key.all(), others) {
+	for _, e := range slices.Concat(key.All(), others) {
 		switch {
-		case e.name == rowMark:
-			c.fail(e, "give it another name", "_tw is where a row keeps its version")
-		case strings.HasPrefix(e.name, rowMark):
-			c.fail(e, "give it another name", "names that begin with _tw are those of what a row keeps for itself")
+		case e.Name == rowMark:
+			c.Fail(e, "give it another name", "_tw is where a row keeps its version")
+		case strings.HasPrefix(e.Name, rowMark):
+			c.Fail(e, "give it another name", "names that begin with _tw are those of what a row keeps for itself")
 		}
 	}
 	for _, e := range others {
-		c.failIf(key.get(e.name) != nil && !strings.HasPrefix(e.name, rowMark), e, "remove it, or give it another name",
+		c.FailIf(key.Get(e.Name) != nil && !strings.HasPrefix(e.Name, rowMark), e, "remove it, or give it another name",
 			"the row's key has this attribute already")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/indexmap"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -20,7 +21,7 @@ func (c *checker) searchRules(sink *Sink) {
 	c.liveIf(s.Connection == "", s, "add connection: NAME, one of connections", "no server is named")
 	c.serverlessRules(s)
 	c.mappingRules(s)
-	c.warnIf(s.Fast, &s.Fast, "keep mode: exact where two processes may write, or an item changes more than once a second",
+	c.WarnIf(s.Fast, &s.Fast, "keep mode: exact where two processes may write, or an item changes more than once a second",
 		"changes of an item within one second are told apart by this process alone")
 	if s.Index != nil {
 		c.indexRules(sink)
@@ -39,53 +40,53 @@ func (c *checker) indexRules(sink *Sink) {
 			break
 		}
 		if o := other.Search; o != nil && o.Index != nil && o.Index.String() == name {
-			c.fail(&s.Index, "give it an index of its own, or make one sink of the two", "%s writes into the same index: an item has one document there, and each sink would remove or overwrite the other's", other.Name)
+			c.Fail(&s.Index, "give it an index of its own, or make one sink of the two", "%s writes into the same index: an item has one document there, and each sink would remove or overwrite the other's", other.Name)
 		}
 	}
 	if _, whole := s.Index.Prefix(); !whole {
 		c.indexTemplateRules(s)
 		return
 	}
-	c.failIf(!indexName.MatchString(name), &s.Index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most",
-		"%s is no name of an index", quoted(name))
-	c.refuse(&s.MaxIndexes, "remove it", "the sink has one index: its name is no template")
+	c.FailIf(!indexName.MatchString(name), &s.Index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most",
+		"%s is no name of an index", yamlbind.Quoted(name))
+	c.Refuse(&s.MaxIndexes, "remove it", "the sink has one index: its name is no template")
 }
 
 // indexTemplateRules checks an index of which there are as many as it has names.
 func (c *checker) indexTemplateRules(s *Search) {
-	c.failIf(!s.Index.Stable(), &s.Index, "make it of the item, {@key} and {@table}",
+	c.FailIf(!s.Index.Stable(), &s.Index, "make it of the item, {@key} and {@table}",
 		"it differs from change to change of an item, and the document of an older one could not be found again")
 	if !s.OnDemand {
 		var at any = &s.OnDemand
-		if !c.has(at) {
+		if !c.Has(at) {
 			at = &s.Index
 		}
-		c.fail(at, "write create: on_demand", "which indexes there are, only the items tell: none can be made on start")
+		c.Fail(at, "write create: on_demand", "which indexes there are, only the items tell: none can be made on start")
 	}
-	c.warnIf(s.MaxIndexes == 0, &s.Index, "write max_indexes: 500",
+	c.WarnIf(s.MaxIndexes == 0, &s.Index, "write max_indexes: 500",
 		"a new value makes a new index, and nothing bounds how many")
 	switch {
 	case !indexName.MatchString(strings.Join(s.Index.Literals(), "x")): // whatever stands between
-		c.fail(&s.Index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder", "%s makes no names of indexes", quoted(s.Index.String()))
+		c.Fail(&s.Index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder", "%s makes no names of indexes", yamlbind.Quoted(s.Index.String()))
 	case slices.ContainsFunc(s.Index.Placeholders(), func(p template.Placeholder) bool { return !p.IndexName }):
-		c.warn(&s.Index, "end each placeholder with |index_name", "a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
+		c.Warn(&s.Index, "end each placeholder with |index_name", "a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
 	}
 }
 
 // routingRules checks what a routing is made of.
 func (c *checker) routingRules(s *Search) {
 	if !s.Routing.Stable() {
-		c.fail(&s.Routing, "make it of key attributes, {@key} and {@table}", "it differs from change to change of an item, and the document would be in two places")
+		c.Fail(&s.Routing, "make it of key attributes, {@key} and {@table}", "it differs from change to change of an item, and the document would be in two places")
 		return
 	}
 	const hint = "make it of key attributes"
 	if _, whole := s.Routing.Prefix(); whole {
-		c.fail(&s.Routing, hint, "it is the same for every item, and all documents would be in one shard")
+		c.Fail(&s.Routing, hint, "it is the same for every item, and all documents would be in one shard")
 		return
 	}
 	for _, p := range s.Routing.Paths() {
 		if len(namesOf(p)) != 1 {
-			c.fail(&s.Routing, hint, "{%s} is no key attribute: what may change would leave a document in two places", p)
+			c.Fail(&s.Routing, hint, "{%s} is no key attribute: what may change would leave a document in two places", p)
 			return
 		}
 	}
@@ -107,14 +108,14 @@ func (c *checker) serverlessRules(s *Search) {
 func (c *checker) mappingRules(s *Search) {
 	_, mappings, err := indexmap.Read(s.Mapping)
 	if err != nil {
-		c.fail(&s.Mapping, "correct the file", "the mapping cannot be used: %v", err)
+		c.Fail(&s.Mapping, "correct the file", "the mapping cannot be used: %v", err)
 		return
 	}
-	for _, e := range c.of(&s.Fields.Numbers).all() {
-		if e.text() != "scaled_float" || namesOf(e.name) == nil {
+	for _, e := range c.Of(&s.Fields.Numbers).All() {
+		if e.Text() != "scaled_float" || namesOf(e.Name) == nil {
 			continue
 		}
-		if err := indexmap.Scaled(mappings, e.name, s.Fields.Rename); err != nil {
+		if err := indexmap.Scaled(mappings, e.Name, s.Fields.Rename); err != nil {
 			c.live(e, "add mapping: FILE that maps it as scaled_float with its scaling_factor, or write string or double", "the index would keep it as a float, which loses digits: %v", err)
 		}
 	}
@@ -126,50 +127,50 @@ const maxHashDepth = 8
 
 // fieldRules checks what a document holds.
 func (c *checker) fieldRules(f *Fields) {
-	included, excluded := make(map[string]bool), c.of(&f.Exclude).all()
-	for _, e := range c.of(&f.Include).all() {
-		place := c.placeOf(e, e.source)
+	included, excluded := make(map[string]bool), c.Of(&f.Exclude).All()
+	for _, e := range c.Of(&f.Include).All() {
+		place := c.placeOf(e, e.Source)
 		included[place] = true
 		c.notVersion(e, place, "remove it")
 	}
-	for _, e := range c.of(&f.Hash).all() {
-		place := c.placeOf(e, e.source)
+	for _, e := range c.Of(&f.Hash).All() {
+		place := c.placeOf(e, e.Source)
 		for _, x := range excluded {
-			if out := placeIn(namesOf(x.source)); out != "" && (place == out || strings.HasPrefix(place, out+"\x00")) {
-				c.fail(e, "remove one of them", "%s is excluded: there is nothing to hash", quoted(e.source))
+			if out := placeIn(namesOf(x.Source)); out != "" && (place == out || strings.HasPrefix(place, out+"\x00")) {
+				c.Fail(e, "remove one of them", "%s is excluded: there is nothing to hash", yamlbind.Quoted(e.Source))
 			}
 		}
 		c.notVersion(e, place, "remove it")
-		if names := namesOf(e.source); len(c.cfg.Sensitive) > 0 && len(names) > maxHashDepth {
-			c.fail(e, "hash an attribute around it", "the path has %d names, and %d are the most beside sensitive", len(names), maxHashDepth)
+		if names := namesOf(e.Source); len(c.cfg.Sensitive) > 0 && len(names) > maxHashDepth {
+			c.Fail(e, "hash an attribute around it", "the path has %d names, and %d are the most beside sensitive", len(names), maxHashDepth)
 		}
 	}
 	for _, e := range excluded {
-		if place := c.placeOf(e, e.source); place != "" && included[place] {
-			c.fail(e, "remove one of them", "%s is included too", quoted(e.source))
+		if place := c.placeOf(e, e.Source); place != "" && included[place] {
+			c.Fail(e, "remove one of them", "%s is included too", yamlbind.Quoted(e.Source))
 		}
 	}
-	for _, e := range c.of(&f.Numbers).all() {
-		c.names(e, e.name)
+	for _, e := range c.Of(&f.Numbers).All() {
+		c.names(e, e.Name)
 	}
 	renamed := make(map[string]string) // by place of the new name
-	for _, e := range c.of(&f.Rename).all() {
-		names := c.names(e, e.name)
+	for _, e := range c.Of(&f.Rename).All() {
+		names := c.names(e, e.Name)
 		if names == nil {
 			continue
 		}
-		names[len(names)-1] = e.text()
+		names[len(names)-1] = e.Text()
 		place := placeIn(names)
 		if other, taken := renamed[place]; taken {
-			c.fail(e, "give each its own name", "%s has this name already", other)
+			c.Fail(e, "give each its own name", "%s has this name already", other)
 		}
 		c.notVersion(e, place, "give it another name")
-		renamed[place] = e.name
+		renamed[place] = e.Name
 	}
 }
 
 func (c *checker) notVersion(e *value, place, hint string) {
-	c.failIf(place == "_tw", e, hint, "_tw is where a document keeps its version")
+	c.FailIf(place == "_tw", e, hint, "_tw is where a document keeps its version")
 }
 
 // placeOf is where a path leads in a document.
@@ -196,7 +197,7 @@ func (c *checker) names(v *value, path string) []string {
 	}
 	names, ok := p.Names()
 	if !ok {
-		c.fail(v, "write the path without the index: all elements of the list are meant", "%s names one element of a list", path)
+		c.Fail(v, "write the path without the index: all elements of the list are meant", "%s names one element of a list", path)
 		return nil
 	}
 	return names

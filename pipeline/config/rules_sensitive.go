@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -19,21 +20,21 @@ func (c *checker) sensitiveRules() {
 		return
 	}
 	for _, s := range c.sinks {
-		for _, e := range c.of(&s.AllowSensitive).all() {
+		for _, e := range c.Of(&s.AllowSensitive).All() {
 			switch {
-			case e.data == nil: // said by the walk
+			case e.Data == nil: // said by the walk
 			case mask == nil:
-				c.fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
-			case !mask.Hides(e.source):
-				c.fail(e, "remove it; sensitive are "+enumerate(patternTexts(mask.Patterns()), "and"), "%s is not sensitive", e.source)
+				c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
+			case !mask.Hides(e.Source):
+				c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(patternTexts(mask.Patterns()), "and"), "%s is not sensitive", e.Source)
 			}
 		}
 		if a := s.Archive; a != nil { // it holds every attribute, and for long
 			switch {
-			case mask != nil && !a.Masked && !c.has(&s.AllowSensitive):
-				c.fail(a, "add masked: true, or allow_sensitive with what it may hold as it is", "the archive does not say what becomes of sensitive attributes")
+			case mask != nil && !a.Masked && !c.Has(&s.AllowSensitive):
+				c.Fail(a, "add masked: true, or allow_sensitive with what it may hold as it is", "the archive does not say what becomes of sensitive attributes")
 			case mask == nil && a.Masked:
-				c.warn(&a.Masked, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes: nothing is masked")
+				c.Warn(&a.Masked, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes: nothing is masked")
 			}
 		}
 		if left := mask.Except(s.AllowSensitive); left != nil {
@@ -53,22 +54,22 @@ func (c *checker) hmacKeyRules() {
 			users = append(users, &s.Search.HashID)
 		}
 	}
-	users = slices.DeleteFunc(users, func(at any) bool { return !c.has(at) })
-	key := c.of(&c.cfg.HMACKey)
+	users = slices.DeleteFunc(users, func(at any) bool { return !c.Has(at) })
+	key := c.Of(&c.cfg.HMACKey)
 	if key == nil {
 		for _, u := range users {
-			c.fail(u, "add hmac_key: '${TABLEWAKE_HMAC_KEY}' at the top, and keep it secret", "it needs a secret, and the file has no hmac_key")
+			c.Fail(u, "add hmac_key: '${TABLEWAKE_HMAC_KEY}' at the top, and keep it secret", "it needs a secret, and the file has no hmac_key")
 		}
 		return
 	}
-	if key.data == nil {
+	if key.Data == nil {
 		return
 	}
-	c.failIf(len(key.text()) < minHMACKey, key, "make one with: openssl rand -hex 32",
-		"it has %d bytes, and %d are the least: whoever sees what it hides could try short ones", len(key.text()), minHMACKey)
-	c.warnIf(len(users) == 0, key, "remove it",
+	c.FailIf(len(key.Text()) < minHMACKey, key, "make one with: openssl rand -hex 32",
+		"it has %d bytes, and %d are the least: whoever sees what it hides could try short ones", len(key.Text()), minHMACKey)
+	c.WarnIf(len(users) == 0, key, "remove it",
 		"nothing uses it: the file has no sensitive, no id: hmac and no fields.hash")
-	c.failIf(!key.env, key, "write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one",
+	c.FailIf(!key.Env, key, "write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one",
 		"a secret stands in the file")
 }
 
@@ -94,41 +95,41 @@ func covered(path string, by []pipeline.Pattern) bool {
 func (c *checker) reads(s *Sink, see sight) {
 	switch {
 	case s.View != nil:
-		for _, e := range slices.Concat(c.of(&s.View.Key).all(), c.of(&s.View.Attributes).all()) {
+		for _, e := range slices.Concat(c.Of(&s.View.Key).All(), c.Of(&s.View.Attributes).All()) {
 			c.readsTemplate(e, "", see)
 		}
 	case s.Aggregate != nil:
 		c.aggregateReads(s.Aggregate, see)
 	case s.Search != nil:
-		c.readsTemplate(c.of(&s.Search.Index), "", see)
-		for _, e := range c.of(&s.Search.Fields.Include).all() {
-			if see.hidesAll(e.source) && !covered(e.source, patternsOf(s.Search.Fields.Hash)) {
-				c.readsPath(e, e.source, see)
+		c.readsTemplate(c.Of(&s.Search.Index), "", see)
+		for _, e := range c.Of(&s.Search.Fields.Include).All() {
+			if see.hidesAll(e.Source) && !covered(e.Source, patternsOf(s.Search.Fields.Hash)) {
+				c.readsPath(e, e.Source, see)
 			}
 		}
 	case s.Archive != nil && !s.Archive.Masked: // else what it is named by is masked, too
-		c.readsTemplate(c.of(&s.Archive.Key), "", see)
-		c.readsTemplate(c.of(&s.Archive.Partition), "", see)
+		c.readsTemplate(c.Of(&s.Archive.Key), "", see)
+		c.readsTemplate(c.Of(&s.Archive.Partition), "", see)
 	case s.Notify != nil:
 		c.maskedEvents(s.Notify, see)
 	}
 }
 
 func (c *checker) aggregateReads(a *Aggregate, see sight) {
-	for _, e := range c.of(&a.Group).all() {
+	for _, e := range c.Of(&a.Group).All() {
 		c.readsTemplate(e, a.ForEach, see)
 	}
-	for _, e := range c.of(&a.Values).all() {
-		for _, way := range e.all() {
-			path := way.source
+	for _, e := range c.Of(&a.Values).All() {
+		for _, way := range e.All() {
+			path := way.Source
 			if rest, each := cutEach(path); each && a.ForEach != "" {
 				path = element(a.ForEach, rest)
 			}
 			c.readsPath(way, path, see)
 		}
 	}
-	if c.has(&a.ForEach) && see.hidesAll(a.ForEach) {
-		c.readsPath(c.of(&a.ForEach), a.ForEach, see)
+	if c.Has(&a.ForEach) && see.hidesAll(a.ForEach) {
+		c.readsPath(c.Of(&a.ForEach), a.ForEach, see)
 	}
 }
 
@@ -150,20 +151,20 @@ func (c *checker) readsTemplate(v *value, forEach string, see sight) {
 }
 
 func (c *checker) readsPath(v *value, path string, see sight) {
-	c.failIf(path != "" && see.left.Hides(path), v, "add allow_sensitive: ["+quoted(path)+"] to the sink, or leave it out",
+	c.FailIf(path != "" && see.left.Hides(path), v, "add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink, or leave it out",
 		"%s is sensitive, and the sink does not say that it may hold it", path)
 }
 
 // maskedEvents says which events tell that something sensitive changed, and not what
 // it was and is.
 func (c *checker) maskedEvents(n *Notify, see sight) {
-	for _, e := range c.of(&n.Events).all() {
-		i := slices.IndexFunc(c.cfg.Detectors, func(d Detector) bool { return d.Name == e.text() })
+	for _, e := range c.Of(&n.Events).All() {
+		i := slices.IndexFunc(c.cfg.Detectors, func(d Detector) bool { return d.Name == e.Text() })
 		if i < 0 {
 			continue
 		}
 		for _, path := range c.cfg.Detectors[i].paths {
-			c.warnIf(see.hidesAll(path), e, "add allow_sensitive: ["+quoted(path)+"] to the sink where the values should be sent",
+			c.WarnIf(see.hidesAll(path), e, "add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink where the values should be sent",
 				"%s is sensitive: the old and the new value in these events are masked", path)
 		}
 	}
@@ -177,7 +178,7 @@ func element(list, rest string) string {
 	return list + "[*]" + rest
 }
 
-func templateOf(v *value) *template.Template { return as[*template.Template](v) }
+func templateOf(v *value) *template.Template { return yamlbind.As[*template.Template](v) }
 
 func patternTexts(ps []pipeline.Pattern) []string {
 	texts := make([]string, len(ps))

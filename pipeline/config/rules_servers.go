@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // retention is how long a stream keeps its records.
@@ -20,9 +22,9 @@ func (c *checker) stateRules() {
 	if s == nil {
 		return
 	}
-	c.failIf(c.sound(&s.GuardRetention) && s.GuardRetention < retention, &s.GuardRetention, "write 24h or more; 30d is the default",
+	c.FailIf(c.Sound(&s.GuardRetention) && s.GuardRetention < retention, &s.GuardRetention, "write 24h or more; 30d is the default",
 		"a stream keeps records for 24 h, and the guards that refuse old ones must outlive them")
-	c.failIf(s.Table.Name != "" && c.isSource(s.Table.Name), &s.Table, "give state a table of its own", comesBack)
+	c.FailIf(s.Table.Name != "" && c.isSource(s.Table.Name), &s.Table, "give state a table of its own", comesBack)
 	c.liveTable(&s.Table)
 }
 
@@ -32,7 +34,7 @@ func (c *checker) deadLetterRules() {
 	d, inTable := c.cfg.DeadLetters, c.cfg.Leases != nil && c.cfg.Leases.Table.Name != ""
 	if d == nil {
 		if i := slices.IndexFunc(c.cfg.Sinks, func(s Sink) bool { return s.Archive == nil }); c.cfg.Leases != nil && i >= 0 {
-			c.warn(&c.cfg.Sinks[i], "add dead_letters: {queue: NAME} or another place for them", "a change that this sink can never write blocks its item and the checkpoint: the file has no dead_letters")
+			c.Warn(&c.cfg.Sinks[i], "add dead_letters: {queue: NAME} or another place for them", "a change that this sink can never write blocks its item and the checkpoint: the file has no dead_letters")
 		}
 		return
 	}
@@ -40,28 +42,28 @@ func (c *checker) deadLetterRules() {
 	c.targetRules(&d.Queue, "queue")
 	c.liveIf(strings.HasSuffix(d.Queue, ".fifo"), &d.Queue, "name a standard queue",
 		"a FIFO queue would drop a letter that comes again within five minutes")
-	if !c.has(&d.Bucket) && (c.has(&d.Queue) || c.has(&d.Dir)) {
-		c.refuse(&d.Prefix, "remove it", "a prefix is of a bucket's objects")
+	if !c.Has(&d.Bucket) && (c.Has(&d.Queue) || c.Has(&d.Dir)) {
+		c.Refuse(&d.Prefix, "remove it", "a prefix is of a bucket's objects")
 	}
 	c.ownBucketOfLetters(d)
 	if d.Dir != "" && inTable {
-		c.warn(&d.Dir, "give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
+		c.Warn(&d.Dir, "give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
 			"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
 	}
-	if e := c.of(&d.MaxHold); c.sound(e) {
-		switch hold := as[time.Duration](e); {
+	if e := c.Of(&d.MaxHold); c.Sound(e) {
+		switch hold := yamlbind.As[time.Duration](e); {
 		case hold <= 0:
-			c.fail(e, "write a duration such as 12h", "a change must be tried for some time before it is given up")
+			c.Fail(e, "write a duration such as 12h", "a change must be tried for some time before it is given up")
 		case hold >= retention:
-			c.fail(e, "write less, so that time is left for what waits behind it: 12h is the default", "a stream keeps records for 24 h: what is held that long is lost before it is given up")
+			c.Fail(e, "write less, so that time is left for what waits behind it: 12h is the default", "a stream keeps records for 24 h: what is held that long is lost before it is given up")
 		}
 	}
 }
 
 // targetRules checks the name of a queue or a bus, for letters it cannot have.
 func (c *checker) targetRules(name *string, of string) {
-	c.failIf(strings.ContainsFunc(*name, func(r rune) bool { return r <= ' ' || r >= 0x7F }), name, "write it as AWS shows it",
-		"%s is no %s's name or address: it holds a space, or a letter that is not ASCII", quoted(*name), of)
+	c.FailIf(strings.ContainsFunc(*name, func(r rune) bool { return r <= ' ' || r >= 0x7F }), name, "write it as AWS shows it",
+		"%s is no %s's name or address: it holds a space, or a letter that is not ASCII", yamlbind.Quoted(*name), of)
 }
 
 // ownBucketOfLetters warns of dead letters in the bucket of an archive: who may read the archive, whose sensitive
@@ -75,9 +77,9 @@ func (c *checker) ownBucketOfLetters(d *DeadLetters) {
 		switch {
 		case s.Archive == nil || s.Archive.Bucket == "":
 		case d.Bucket == s.Archive.Bucket:
-			c.warn(&d.Bucket, do, "sinks.%s.archive.bucket is the same bucket: dead letters hold changes whole and unmasked, and expire, which an archive does not", s.Name)
+			c.Warn(&d.Bucket, do, "sinks.%s.archive.bucket is the same bucket: dead letters hold changes whole and unmasked, and expire, which an archive does not", s.Name)
 		case d.Bucket == "" && d.Queue != "":
-			c.warn(&d.Queue, do, "dead letters that are too large for a message go to sinks.%s.archive.bucket: they hold changes whole and unmasked, and expire, which an archive does not", s.Name)
+			c.Warn(&d.Queue, do, "dead letters that are too large for a message go to sinks.%s.archive.bucket: they hold changes whole and unmasked, and expire, which an archive does not", s.Name)
 			return // the first archive alone
 		}
 	}
@@ -97,12 +99,12 @@ func (c *checker) connectionRules() {
 		}
 		of := &s.Search.Connection
 		if used[*of] = true; !slices.Contains(names, *of) {
-			c.fail(of, Hint(*of, names, "connections has"), "no connection is named %s", quoted(*of))
+			c.Fail(of, yamlbind.Hint(*of, names, "connections has"), "no connection is named %s", yamlbind.Quoted(*of))
 		}
 	}
 	for i := range c.cfg.Connections {
 		conn := &c.cfg.Connections[i]
-		c.warnIf(!used[conn.Name], conn, "name it in the connection of a search sink, or remove it",
+		c.WarnIf(!used[conn.Name], conn, "name it in the connection of a search sink, or remove it",
 			"nobody uses this connection")
 		c.authRules(conn, c.server(&conn.OpenSearch))
 	}
@@ -117,17 +119,17 @@ func (c *checker) authRules(conn *Connection, server *url.URL) {
 		field *string
 	}{{"user", &conn.User}, {"password", &conn.Password}} {
 		switch {
-		case basic && !c.has(k.field):
-			c.fail(conn, "add "+k.name+": '${NAME}'", "auth: basic wants a user and a password")
+		case basic && !c.Has(k.field):
+			c.Fail(conn, "add "+k.name+": '${NAME}'", "auth: basic wants a user and a password")
 		case !basic:
-			c.refuse(k.field, "write auth: basic, or remove it", "%q is of auth: basic", k.name)
+			c.Refuse(k.field, "write auth: basic, or remove it", "%q is of auth: basic", k.name)
 		}
 	}
 	if conn.Auth != "sigv4" {
-		c.refuse(&conn.Region, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "region")
-		c.refuse(&conn.AssumeRole, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "assume_role")
+		c.Refuse(&conn.Region, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "region")
+		c.Refuse(&conn.AssumeRole, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "assume_role")
 	}
-	c.failIf(basic && server != nil && server.Scheme == "http" && !loopback(server.Hostname()), &conn.OpenSearch, "write https://",
+	c.FailIf(basic && server != nil && server.Scheme == "http" && !loopback(server.Hostname()), &conn.OpenSearch, "write https://",
 		"the password would cross the network in the clear")
 }
 
@@ -145,13 +147,13 @@ func (c *checker) server(address *string) *url.URL {
 	u, err := url.Parse(*address)
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
-		c.fail(address, "write https://HOST", "it is no URL of a server")
+		c.Fail(address, "write https://HOST", "it is no URL of a server")
 		return nil
 	case u.User != nil:
-		c.fail(address, "write auth: basic, user and password beside it", "a password in a URL ends up in logs")
+		c.Fail(address, "write auth: basic, user and password beside it", "a password in a URL ends up in logs")
 		return nil
 	case u.RawQuery != "" || u.Fragment != "":
-		c.fail(address, "write https://HOST alone", "it holds a query or a fragment")
+		c.Fail(address, "write https://HOST alone", "it holds a query or a fragment")
 		return nil
 	}
 	return u

@@ -14,10 +14,10 @@ func (c *checker) stateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
 		switch {
 		case pipeline.ReadsKeysOnly(f.Filter):
-		case f.verb.name == "drop" && f.verb.text() == "ttl_deletes":
+		case f.verb.Name == "drop" && f.verb.Text() == "ttl_deletes":
 			c.ttlFilter(f, where, sinks)
 		default:
-			c.fail(f.verb, stateHint, "reads more than keys %s: %s", where, missed(f.verb))
+			c.Fail(f.verb, stateHint, "reads more than keys %s: %s", where, missed(f.verb))
 		}
 	}
 }
@@ -32,20 +32,20 @@ func (c *checker) ttlFilter(f Filter, where string, sinks []*Sink) {
 		case s.Aggregate.KeepOnTTL:
 			replaced = true
 		default:
-			c.fail(f.verb, "write on_ttl_delete: keep there, or remove the filter", "TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
+			c.Fail(f.verb, "write on_ttl_delete: keep there, or remove the filter", "TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
 			return
 		}
 	}
-	c.warnIf(stay, f.verb, "remove the filter where expired items should go",
+	c.WarnIf(stay, f.verb, "remove the filter where expired items should go",
 		"TTL deletes are dropped %s: rows and documents of expired items stay", where)
-	c.warnIf(replaced, f.verb, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
+	c.WarnIf(replaced, f.verb, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
 
 // missed says which changes a state sink would not see.
 func missed(verb *value) string {
-	drop := verb.name == "drop"
-	switch w := verb.text(); {
+	drop := verb.Name == "drop"
+	switch w := verb.Text(); {
 	case w == "":
 	case !drop:
 		return "every change but those would be missed"
@@ -58,7 +58,7 @@ func missed(verb *value) string {
 	if f == nil {
 		return ""
 	}
-	switch f.name {
+	switch f.Name {
 	case "op":
 		var ms []string
 		for _, m := range []struct{ op, text string }{
@@ -66,7 +66,7 @@ func missed(verb *value) string {
 			{"MODIFY", "updates would be missed, and leaves: items that no longer meet `when`"},
 			{"REMOVE", "deletes would be missed, and what is made of deleted items would stay"},
 		} {
-			if f.holds(m.op) == drop {
+			if f.Holds(m.op) == drop {
 				ms = append(ms, m.text)
 			}
 		}
@@ -84,8 +84,8 @@ func missed(verb *value) string {
 func (c *checker) viewRules(s *Sink) {
 	c.rowRules(s)
 	if s.View.RowsGuardThemselves() {
-		if at := &s.View.Collision; c.has(at) {
-			c.warn(at, "remove it", "no two items can claim a row: {@key} is in its key")
+		if at := &s.View.Collision; c.Has(at) {
+			c.Warn(at, "remove it", "no two items can claim a row: {@key} is in its key")
 		}
 	}
 	c.reachRules(s.View)
@@ -99,7 +99,7 @@ func (c *checker) reachRules(v *View) {
 		state = regionAndAccount(c.cfg.State.Table.ARN)
 	}
 	var at any = &v.InPlace
-	if !c.has(at) {
+	if !c.Has(at) {
 		at = v
 	}
 	const inPlace = "write tombstones: in_place, for readers that leave tombstones out"
@@ -111,10 +111,10 @@ func (c *checker) reachRules(v *View) {
 		c.live(at, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
 	case rows == "" || state == "" || rows == state:
 	case apart:
-		c.fail(at, "give both tables one account and one Region, or "+inPlace,
+		c.Fail(at, "give both tables one account and one Region, or "+inPlace,
 			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", state, rows)
 	case !v.RowsGuardThemselves():
-		c.fail(&v.Table, "give both tables one account and one Region, or put {@key} into the row's key",
+		c.Fail(&v.Table, "give both tables one account and one Region, or put {@key} into the row's key",
 			"its rows are guarded by item, or may be, and the guards would be in another account or Region (%s and %s), where no transaction reaches both", state, rows)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // settings is what shapes the output of sink i, by the setting's path: of its own keys
@@ -21,9 +22,9 @@ import (
 // settings, however they spell it; a key that says its default is as one that is absent.
 // How fast a sink writes, and where to, is no part of it. Secrets are digests.
 func (c *checker) settings(s *Sink) map[string]string {
-	kind := c.of(s).entries[0]
+	kind := c.Of(s).Entries[0]
 	m := make(settings)
-	m.add(kind.name, kind)
+	m.add(kind.Name, kind)
 
 	names := make([]string, len(c.cfg.Source.Tables))
 	for n, t := range c.cfg.Source.Tables {
@@ -34,8 +35,8 @@ func (c *checker) settings(s *Sink) map[string]string {
 		m.set("source.kinesis", "versions are times") // which stream it is does not matter
 	}
 	m.set("filters", c.filtersText(c.cfg.Filters))
-	m.set(kind.name+".filters", c.filtersText(s.Filters))
-	m.detectors(s, c.of(&c.cfg.Detectors))
+	m.set(kind.Name+".filters", c.filtersText(s.Filters))
+	m.detectors(s, c.Of(&c.cfg.Detectors))
 	m.sensitive(c.cfg, s)
 	switch {
 	case s.View != nil:
@@ -59,46 +60,46 @@ func (m settings) set(path, text string) {
 
 // add adds what stands at v, and inside.
 func (m settings) add(path string, v *value) {
-	switch v.rule.shape {
-	case objectShape:
-		for _, k := range v.rule.keys {
-			e := v.get(k.name)
-			if e == nil || k.apart || k.isDefault(e) {
+	switch v.Rule.Shape {
+	case yamlbind.ObjectShape:
+		for _, k := range v.Rule.Keys {
+			e := v.Get(k.Name)
+			if e == nil || k.Apart || isDefault(k, e) {
 				continue
 			}
-			m.add(join2(path, k.name), e)
+			m.add(yamlbind.Join(path, k.Name), e)
 		}
-	case mapShape:
-		if v.rule.ordered {
-			names := make([]string, len(v.entries))
-			for i, e := range v.entries {
-				names[i] = e.name
+	case yamlbind.MapShape:
+		if v.Rule.Ordered {
+			names := make([]string, len(v.Entries))
+			for i, e := range v.Entries {
+				names[i] = e.Name
 			}
 			m.set(path, strings.Join(names, ", "))
 		}
-		for _, e := range v.entries {
-			name := e.name
-			if v.rule.name != nil && v.rule.name.kind == kinds["path"] {
+		for _, e := range v.Entries {
+			name := e.Name
+			if v.Rule.Name != nil && v.Rule.Name.Kind.AsWritten {
 				name = canonicalPath(name)
 			}
-			m.add(join2(path, name), e)
+			m.add(yamlbind.Join(path, name), e)
 		}
-	case listShape:
-		texts := make([]string, len(v.entries))
-		for i, e := range v.entries {
+	case yamlbind.ListShape:
+		texts := make([]string, len(v.Entries))
+		for i, e := range v.Entries {
 			texts[i] = canonical(e)
 		}
 		m.set(path, asSet(texts))
-	case anyShape:
-		m.given(path, as[With](v).node)
+	case yamlbind.AnyShape:
+		m.given(path, yamlbind.As[With](v).node)
 	default:
 		m.set(path, canonical(v))
 	}
 }
 
 // isDefault tells whether e says what a missing key means.
-func (k key) isDefault(e *value) bool {
-	return k.def != "" && strings.EqualFold(canonical(e), strings.Trim(k.def, "'"))
+func isDefault(k yamlbind.Key, e *value) bool {
+	return k.Def != "" && strings.EqualFold(canonical(e), strings.Trim(k.Def, "'"))
 }
 
 // given adds what a Go sink is told, as digests: there may be secrets in it.
@@ -108,7 +109,7 @@ func (m settings) given(path string, n *yaml.Node) {
 	}
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			m.given(join2(path, n.Content[i].Value), n.Content[i+1])
+			m.given(yamlbind.Join(path, n.Content[i].Value), n.Content[i+1])
 		}
 		return
 	}
@@ -119,9 +120,9 @@ func (m settings) given(path string, n *yaml.Node) {
 
 // detectors adds those whose events the sink is given.
 func (m settings) detectors(s *Sink, detect *value) {
-	for _, d := range detect.all() {
-		if s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, d.name) {
-			m.set(join2("detect", d.name), valueText(d))
+	for _, d := range detect.All() {
+		if s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, d.Name) {
+			m.set(yamlbind.Join("detect", d.Name), valueText(d))
 		}
 	}
 }

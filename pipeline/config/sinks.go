@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
@@ -36,13 +37,14 @@ type Sink struct {
 	Settings map[string]string // what shapes its output, by the setting's path: "view.key.PK"; also what does from outside: "source.tables", "filters", "sensitive". Without secrets
 }
 
-// made makes the filters. An entry of several kinds, which the walk has refused, is none of them.
-func (s *Sink) made(c *checker, v *value) {
-	if len(v.entries) != 1 {
+// Made makes the filters. An entry of several kinds, which is refused already, is none of them.
+func (s *Sink) Made(f *yamlbind.File, v *value) {
+	if len(v.Entries) != 1 {
 		*s = Sink{Name: s.Name, Line: s.Line}
 		return
 	}
-	s.Filters = c.filters(v.entries[0].get("filters"))
+	c := yamlbind.Owner[*checker](f)
+	s.Filters = c.filters(v.Entries[0].Get("filters"))
 	c.sinks = append(c.sinks, s)
 }
 
@@ -106,13 +108,13 @@ type AggregateValue struct {
 	_ any    `one:"sum,min,max,distinct"`
 }
 
-// made finds out which paths lead into an element.
-func (a *Aggregate) made(_ *checker, v *value) {
+// Made finds out which paths lead into an element.
+func (a *Aggregate) Made(_ *yamlbind.File, v *value) {
 	a.Values = nil
-	for _, e := range v.get("values").all() {
-		of := AggregateValue{Name: e.name, Of: e.text()}
-		if len(e.entries) == 1 { // {sum: path}
-			of.Of, of.Path = e.entries[0].name, e.entries[0].source
+	for _, e := range v.Get("values").All() {
+		of := AggregateValue{Name: e.Name, Of: e.Text()}
+		if len(e.Entries) == 1 { // {sum: path}
+			of.Of, of.Path = e.Entries[0].Name, e.Entries[0].Source
 			if rest, each := cutEach(of.Path); each && a.ForEach != "" {
 				of.Path, of.Each = rest, true
 			}
@@ -154,8 +156,8 @@ type Fields struct {
 	Hash    []string          `key:"hash" is:"path" doc:"Paths that are written as an HMAC; included by that."`
 }
 
-// made includes what is hashed.
-func (f *Fields) made(*checker, *value) {
+// Made includes what is hashed.
+func (f *Fields) Made(*yamlbind.File, *value) {
 	for _, p := range f.Hash {
 		if f.Include != nil && !slices.Contains(f.Include, p) {
 			f.Include = append(f.Include, p)
@@ -182,9 +184,9 @@ type Archive struct {
 	Masked       bool     `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."` // they are anyway, and a file with sensitive attributes says that it knows
 }
 
-// made leaves an object of one item without an age.
-func (a *Archive) made(c *checker, _ *value) {
-	if a.PerItem && !c.has(&a.Roll) {
+// Made leaves an object of one item without an age.
+func (a *Archive) Made(f *yamlbind.File, _ *value) {
+	if a.PerItem && !f.Has(&a.Roll) {
 		a.Roll.Age = 0
 	}
 }

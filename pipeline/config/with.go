@@ -7,12 +7,20 @@ import (
 	"regexp"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // With is the `with` of a custom sink: whatever the sink wants to be told.
 type With struct {
 	file string
 	node *yaml.Node
+}
+
+// Bind takes what stands there, its environment read.
+func (w *With) Bind(f *yamlbind.File, v *value) {
+	*w = With{f.Name(), f.Expanded(v)}
+	v.Data = *w
 }
 
 // Decode stores the settings in the struct or map that out points to, by its

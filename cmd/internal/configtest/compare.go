@@ -2,6 +2,7 @@ package configtest
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -102,11 +103,11 @@ func inside(lines []string, path string, want, got value) []string {
 		return lines
 	}
 	for i, name := range want.names {
-		lines = inside(lines, join(path, scalarText(name)), want.elems[i], got.get(name))
+		lines = inside(lines, strings.TrimPrefix(path+"."+scalarText(name), "."), want.elems[i], got.get(name))
 	}
 	for i, name := range got.names {
 		if want.get(name).kind == pipeline.Absent {
-			lines = inside(lines, join(path, scalarText(name)), value{}, got.elems[i])
+			lines = inside(lines, strings.TrimPrefix(path+"."+scalarText(name), "."), value{}, got.elems[i])
 		}
 	}
 	return lines

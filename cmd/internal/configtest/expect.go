@@ -2,13 +2,13 @@ package configtest
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // section is a part of what is expected.
@@ -50,14 +50,8 @@ type expectation struct {
 	name    string // "" of drops and letters
 	want    value
 	line    int
-	place   place // in the file, for update
-}
-
-// place is where an expectation stands.
-type place struct {
-	key, value *yaml.Node
-	flow       bool // within braces or brackets
-	shared     bool // an alias leads there: it is of other cases too
+	at      *place // in the file, for update; with Alias it may be of other cases too
+	flow    bool   // within braces or brackets
 }
 
 func (x expectation) String() string {
@@ -101,41 +95,45 @@ func targets(cfg *config.Config, s section) []string {
 // bucketOf is where the objects of an archive sink stand.
 func bucketOf(s config.Sink) string { return cmp.Or(s.Archive.Bucket, s.Name) }
 
-func (r *fileReader) expectations(e entry) []expectation {
-	var xs []expectation
+// expectations are what a case expects.
+type expectations []expectation
+
+// Bind reads them.
+func (xs *expectations) Bind(f *yamlbind.File, v *place) {
 	names := make([]string, len(sections))
 	for i, s := range sections {
 		names[i] = string(s)
 	}
-	at := place{flow: follow(e.value).Style&yaml.FlowStyle != 0, shared: e.value.Kind == yaml.AliasNode}
-	o := r.object(e.value, e.field, names...)
+	parts := make(map[string]*place)
+	for _, m := range known(f, v, names) {
+		parts[m.Name] = m
+	}
+	flow := isFlow(v)
 	for _, s := range sections {
-		part, ok := o[string(s)]
-		if !ok {
-			continue
-		}
-		in := at
-		in.shared = in.shared || part.value.Kind == yaml.AliasNode
-		if !s.byName() {
-			xs = append(xs, r.expectation(s, "", part, in))
-			continue
-		}
-		in.flow = in.flow || follow(part.value).Style&yaml.FlowStyle != 0
-		have := targets(r.cfg, s)
-		for _, t := range r.entries(part.value, part.field) {
-			if !slices.Contains(have, t.name) {
-				r.fail(t.key, t.field, config.Hint(t.name, have, "there are"), "the configuration has no such %s", s.target())
-				continue
+		part := parts[string(s)]
+		switch {
+		case part == nil:
+		case !s.byName():
+			*xs = append(*xs, s.read(f, "", part, flow))
+		case f.Enter(part):
+			have := targets(of(f).cfg, s)
+			for _, m := range f.Members(part) {
+				if slices.Contains(have, m.Name) {
+					*xs = append(*xs, s.read(f, m.Name, m, flow || isFlow(part)))
+				} else {
+					f.FailKey(m, yamlbind.Hint(m.Name, have, "there are"), "the configuration has no such %s", s.target())
+				}
 			}
-			sub := in
-			sub.shared = sub.shared || t.value.Kind == yaml.AliasNode
-			xs = append(xs, r.expectation(s, t.name, t, sub))
 		}
 	}
-	if len(xs) == 0 && len(r.problems) == 0 {
-		r.fail(e.value, e.field, "remove the key, and `tablewake test --update` writes what comes", "expects nothing")
-	}
-	return xs
+	f.FailIf(len(*xs) == 0 && len(f.Problems) == 0, v, "remove the key, and `tablewake test --update` writes what comes", "expects nothing")
+}
+
+func isFlow(v *place) bool { return v.Node.Style&yaml.FlowStyle != 0 }
+
+// known are the members of a mapping, whose names are these.
+func known(f *yamlbind.File, v *place, names []string) []*place {
+	return f.Known(f.Members(v), names, func(name string) string { return yamlbind.Hint(name, names, "the keys here are") })
 }
 
 // target is what a section is named by.
@@ -146,36 +144,30 @@ func (s section) target() string {
 	}[s]
 }
 
-// expectation reads one entry, and checks that it has the form that its section has.
-func (r *fileReader) expectation(s section, name string, e entry, at place) expectation {
-	at.key, at.value = e.key, e.value
-	x := expectation{section: s, name: name, line: e.key.Line, place: at}
-	before := len(r.problems)
-	x.want = r.plain(e.value, e.field, s.typed())
-	if len(r.problems) > before {
+// read reads one entry, and checks that it has the form that its section has.
+func (s section) read(f *yamlbind.File, name string, v *place, flow bool) expectation {
+	before := len(f.Problems)
+	x := expectation{section: s, name: name, line: v.Key.Line, at: v, flow: flow, want: plain(f, v, s.typed())}
+	if len(f.Problems) > before {
 		return x
 	}
 	k := x.want.kind
 	if k != pipeline.KindL && (k != pipeline.KindM || s != documents && s != objects) || k == pipeline.KindL && s == documents {
-		r.fail(e.value, e.field, "none at all is written [] or {}", "wants %s, not %s", s.shape(), found(follow(e.value)))
+		f.Fail(v, "none at all is written [] or {}", "wants %s, not %s", s.shape(), f.Found(v.Node))
 		return x
 	}
-	for i := range x.want.elems {
-		n, field := elementOf(follow(e.value), i), fmt.Sprintf("%s[%d]", e.field, i)
-		if k == pipeline.KindM {
-			field = join(e.field, x.want.names[i])
-		}
-		x.want.elems[i] = r.element(s, x.want.elems[i], n, field)
+	for i, e := range below(f, v) {
+		x.want.elems[i] = s.element(f, x.want.elems[i], e)
 	}
 	return x
 }
 
-// elementOf is the node of the i-th element of a list or a mapping.
-func elementOf(n *yaml.Node, i int) *yaml.Node {
-	if n.Kind == yaml.MappingNode {
-		i = 2*i + 1
+// below are the places of the elements of a list or the members of a mapping.
+func below(f *yamlbind.File, v *place) []*place {
+	if v.Node.Kind == yaml.SequenceNode {
+		return f.Elements(v)
 	}
-	return n.Content[i]
+	return f.Members(v)
 }
 
 // fields are the keys of an element; of a row and a document they are the user's.
@@ -187,27 +179,25 @@ var fields = map[section][]string{
 }
 
 // element checks one element, and completes it.
-func (r *fileReader) element(s section, v value, n *yaml.Node, field string) value {
+func (s section) element(f *yamlbind.File, v value, at *place) value {
+	f.Enter(at)
 	if v.kind == pipeline.KindL && s == objects { // an object of several changes
-		for i := range v.elems {
-			v.elems[i] = r.element(s, v.elems[i], elementOf(follow(n), i), fmt.Sprintf("%s[%d]", field, i))
+		for i, e := range f.Elements(at) {
+			v.elems[i] = s.element(f, v.elems[i], e)
 		}
 		return v
 	}
 	if v.kind != pipeline.KindM {
-		r.fail(n, field, "", "wants a mapping, not %s", found(follow(n)))
+		f.Fail(at, "", "wants a mapping, not %s", f.Found(at.Node))
 		return v
 	}
-	if known := fields[s]; known != nil {
-		r.object(n, field, known...)
+	if fields[s] != nil {
+		known(f, at, fields[s])
 	}
-	switch {
-	case s == drops && v.get("reason").kind == pipeline.Absent:
-		r.fail(n, field, "", `the key "reason" is missing`)
-	case s == drops && v.get("count").kind == pipeline.Absent:
+	key := map[section]string{drops: "reason", letters: "class"}[s]
+	f.FailIf(key != "" && v.get(key).kind == pipeline.Absent, at, "", "the key %q is missing", key)
+	if s == drops && v.get("count").kind == pipeline.Absent {
 		v = v.with("count", count(1))
-	case s == letters && v.get("class").kind == pipeline.Absent:
-		r.fail(n, field, "", `the key "class" is missing`)
 	}
 	return v
 }

@@ -48,10 +48,10 @@ func streamOf(cfg *config.Config, table string) string {
 
 // source is where the changes of a step come from; close it.
 func (r *recorder) source(s step) (pipeline.Source, func(), error) {
-	if s.fixture != "" {
+	if s.Fixture != "" {
 		return fixtureSource(r.cfg, s)
 	}
-	b := r.record(s.change)
+	b := r.record(s)
 	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
 		if b == nil {
 			return nil, io.EOF
@@ -67,23 +67,23 @@ func (r *recorder) source(s step) (pipeline.Source, func(), error) {
 
 // record is a change as its stream shows it. Sequence numbers rise by themselves;
 // that of a snapshot is below all of them.
-func (r *recorder) record(c change) []byte {
+func (r *recorder) record(c step) []byte {
 	r.sequence++
 	sequence := fmt.Sprintf("1%020d", r.sequence)
 	if c.op == pipeline.Snapshot {
 		sequence = "0"
 	}
 	switch {
-	case !c.at.IsZero():
-		r.last = c.at
+	case !c.At.IsZero():
+		r.last = c.At
 	case r.last.IsZero():
 		r.last = begin
 	default:
 		r.last = r.last.Add(time.Second)
 	}
 	b := fmt.Appendf(nil, `{"eventID":"%032x","eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb","eventSourceARN":`, r.sequence, c.op)
-	b = appendText(b, streamOf(r.cfg, c.table))
-	if c.ttl {
+	b = appendText(b, streamOf(r.cfg, c.Table))
+	if c.TTL {
 		b = append(b, `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`...)
 	}
 	b = append(b, `,"dynamodb":{"ApproximateCreationDateTime":`...)
@@ -93,11 +93,11 @@ func (r *recorder) record(c change) []byte {
 		b = appendText(b, at.Format(time.RFC3339Nano))
 	}
 	b = c.keys.appendMembers(append(b, `,"Keys":`...))
-	if c.old.kind != pipeline.Absent {
-		b = c.old.appendMembers(append(b, `,"OldImage":`...))
+	if c.Old.kind != pipeline.Absent {
+		b = c.Old.appendMembers(append(b, `,"OldImage":`...))
 	}
-	if c.new.kind != pipeline.Absent {
-		b = c.new.appendMembers(append(b, `,"NewImage":`...))
+	if c.New.kind != pipeline.Absent {
+		b = c.New.appendMembers(append(b, `,"NewImage":`...))
 	}
 	return fmt.Appendf(b, `,"SequenceNumber":%q,"StreamViewType":"NEW_AND_OLD_IMAGES"}}`, sequence)
 }
@@ -105,9 +105,9 @@ func (r *recorder) record(c change) []byte {
 // fixtureSource reads saved records: all of a file or folder, or some lines of a
 // file of JSON lines.
 func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) {
-	o := replay.Options{Paths: []string{s.fixture}, Decoder: decoding(cfg)}
+	o := replay.Options{Paths: []string{s.Fixture}, Decoder: decoding(cfg)}
 	if s.first > 0 {
-		b, err := os.ReadFile(s.fixture)
+		b, err := os.ReadFile(s.Fixture)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -116,7 +116,7 @@ func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) 
 			lines = lines[:len(lines)-1]
 		}
 		if s.last > len(lines) {
-			return nil, nil, fmt.Errorf("%s has %d lines, and no line %d", s.fixture, len(lines), s.last)
+			return nil, nil, fmt.Errorf("%s has %d lines, and no line %d", s.Fixture, len(lines), s.last)
 		}
 		o.Paths, o.Stdin = []string{"-"}, bytes.NewReader(bytes.Join(lines[s.first-1:s.last], nil))
 	}
@@ -130,7 +130,7 @@ func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) 
 // broken says of a fixture where it broke.
 func broken(s step, err error) error {
 	if _, ok := errors.AsType[*replay.BrokenError](err); ok && s.first > 0 {
-		return fmt.Errorf("lines %d-%d of %s: %w", s.first, s.last, s.fixture, err)
+		return fmt.Errorf("lines %d-%d of %s: %w", s.first, s.last, s.Fixture, err)
 	}
 	return err
 }

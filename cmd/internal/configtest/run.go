@@ -97,7 +97,7 @@ func (r *Result) run(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	o := &outcome{cfg: cfg, keys: r.Case.keys, stores: s, raised: make(map[string][]value)}
 	rec := &recorder{cfg: cfg}
-	for i, st := range r.Case.steps {
+	for i, st := range r.Case.Given {
 		if err := o.give(ctx, p, rec, st); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
@@ -179,7 +179,7 @@ func (r *Result) judge(ctx context.Context, o *outcome) error {
 		}
 		return err
 	}
-	for _, x := range r.Case.expect {
+	for _, x := range r.Case.Expect {
 		got, err := o.part(ctx, x)
 		if err != nil {
 			return err

@@ -9,31 +9,14 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// The words of YAML 1.2: yes, on and 2006-01-02 are text.
-var (
-	nullWord   = regexp.MustCompile(`^(?:null|Null|NULL|~|)$`)
-	boolWord   = regexp.MustCompile(`^(?:true|True|TRUE|false|False|FALSE)$`)
-	numberWord = regexp.MustCompile(`^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|0o[0-7]+|0x[0-9a-fA-F]+)$`)
-	oddNumber  = regexp.MustCompile(`^[-+]?(?:0[0-9ox]|\.[iInN])`)
-)
+// oddNumber is what YAML takes for a number and people often do not: a leading zero, octal, hexadecimal.
+var oddNumber = regexp.MustCompile(`^[-+]?(?:0[0-9ox]|\.[iInN])`)
 
-// kindOf is what a scalar means: S, N, BOOL or NULL.
-func kindOf(n *yaml.Node) pipeline.Kind {
-	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
-	switch {
-	case n.Style&quoted != 0:
-		return pipeline.KindS
-	case nullWord.MatchString(n.Value):
-		return pipeline.KindNULL
-	case boolWord.MatchString(n.Value):
-		return pipeline.KindBOOL
-	case numberWord.MatchString(n.Value):
-		return pipeline.KindN
-	}
-	return pipeline.KindS
-}
+// boolWord is true or false, quoted too.
+var boolWord = regexp.MustCompile(`^(?:true|True|TRUE|false|False|FALSE)$`)
 
 // marks are the types that a mapping with one key names: {$SS: [a]} is what
 // {"SS": ["a"]} is in DynamoDB JSON.
@@ -48,134 +31,134 @@ var marks = func() map[string]pipeline.Kind {
 // plain reads a value as people write it. Where typed is true, a mapping with the
 // single key $S, $N, $B, ... is a value in DynamoDB JSON; in a place of plain JSON it
 // is a mapping like any other.
-func (r *reader) plain(n *yaml.Node, field string, typed bool) value {
-	n = follow(n)
-	if !r.sound(n, field) {
+func plain(f *yamlbind.File, at *place, typed bool) value {
+	if !f.Enter(at) {
 		return value{}
 	}
-	switch n.Kind {
+	each := func(e *place) value { return plain(f, e, typed) }
+	switch n := at.Node; n.Kind {
 	case yaml.MappingNode:
-		if k, ok := markOf(n); ok && typed {
-			return r.marked(n.Content[1], join(field, n.Content[0].Value), k)
+		if m, k := onlyMember(at, ""); k != pipeline.Absent && typed {
+			return marked(f, m, k)
 		}
-		v := object()
-		for _, e := range r.entries(n, field) {
-			v = v.with(e.name, r.plain(e.value, e.field, typed))
-		}
-		return v
+		return members(f, at, each)
 	case yaml.SequenceNode:
-		v := list()
-		for _, e := range r.items(n, field) {
-			v.elems = append(v.elems, r.plain(e.value, e.field, typed))
-		}
-		return v
+		return value{kind: pipeline.KindL, elems: elements(f, at, each)}
 	}
-	k := kindOf(n)
-	switch k {
-	case pipeline.KindN:
-		return r.number(n, field, typed)
-	case pipeline.KindBOOL:
-		return value{kind: k, text: strings.ToLower(n.Value)}
-	case pipeline.KindNULL:
-		return value{kind: k}
+	switch is := yamlbind.Resolve(at.Node); is {
+	case yamlbind.IsText:
+		return text(at.Node.Value)
+	case yamlbind.IsNull:
+		return value{kind: pipeline.KindNULL}
+	case yamlbind.IsBoolean:
+		return value{kind: pipeline.KindBOOL, text: strings.ToLower(at.Node.Value)}
+	default:
+		return digits(f, at, typed)
 	}
-	return text(n.Value)
 }
 
-// markOf tells whether a mapping is a mark, and of which type.
-func markOf(n *yaml.Node) (pipeline.Kind, bool) {
-	if len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode {
-		return pipeline.Absent, false
+// members reads a mapping as an M, and elements a list.
+func members(f *yamlbind.File, at *place, each func(*place) value) value {
+	v := object()
+	for _, m := range f.Members(at) {
+		v = v.with(m.Name, each(m))
 	}
-	k, ok := marks[n.Content[0].Value]
-	return k, ok
+	return v
 }
 
-// number reads an N with the digits that it has. What YAML takes for a number and
-// people often do not (a leading zero, octal, hexadecimal) is refused.
-func (r *reader) number(n *yaml.Node, field string, typed bool) value {
-	digits := strings.TrimPrefix(n.Value, "+")
-	if oddNumber.MatchString(n.Value) && digits != "0" {
-		r.fail(n, field, "quote it where text is meant: "+singleQuoted(n.Value), "%s is no decimal number as DynamoDB writes them", n.Value)
-	} else if _, err := pipeline.ParseDecimal(digits); err != nil && typed {
-		r.fail(n, field, "quote it where text is meant: "+singleQuoted(n.Value), "%s is no number of DynamoDB's: %v", n.Value, err)
+func elements(f *yamlbind.File, at *place, each func(*place) value) []value {
+	var vs []value
+	for _, e := range f.Elements(at) {
+		vs = append(vs, each(e))
 	}
-	return value{kind: pipeline.KindN, text: digits}
+	return vs
 }
+
+// onlyMember is the member of a mapping that has one, and the type that its name says behind a mark: Absent where it
+// says none.
+func onlyMember(at *place, mark string) (*place, pipeline.Kind) {
+	n := at.Node
+	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode {
+		return nil, pipeline.Absent
+	}
+	return at.Member(n.Content[0], n.Content[1]), marks[mark+n.Content[0].Value]
+}
+
+// digits reads an N with the digits that it has.
+func digits(f *yamlbind.File, at *place, typed bool) value {
+	n := at.Node
+	text := strings.TrimPrefix(n.Value, "+")
+	hint := "quote it where text is meant: " + yamlbind.Quoted(n.Value)
+	if oddNumber.MatchString(n.Value) && text != "0" {
+		f.Fail(at, hint, "%s is no decimal number as DynamoDB writes them", n.Value)
+	} else if _, err := pipeline.ParseDecimal(text); err != nil && typed {
+		f.Fail(at, hint, "%s is no number of DynamoDB's: %v", n.Value, err)
+	}
+	return value{kind: pipeline.KindN, text: text}
+}
+
+// setOf is the type of the members of a set.
+var setOf = map[pipeline.Kind]pipeline.Kind{pipeline.KindSS: pipeline.KindS, pipeline.KindNS: pipeline.KindN, pipeline.KindBS: pipeline.KindB}
 
 // marked reads what stands under a mark: DynamoDB JSON of that type.
-func (r *reader) marked(n *yaml.Node, field string, k pipeline.Kind) value {
-	n = follow(n)
-	if !r.sound(n, field) {
+func marked(f *yamlbind.File, at *place, k pipeline.Kind) value {
+	if !f.Enter(at) {
 		return value{}
 	}
 	v := value{kind: k}
-	switch k {
-	case pipeline.KindM:
-		for _, e := range r.entries(n, field) {
-			v = v.with(e.name, r.typed(e.value, e.field))
-		}
-	case pipeline.KindL:
-		for _, e := range r.items(n, field) {
-			v.elems = append(v.elems, r.typed(e.value, e.field))
-		}
-	case pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
-		of := map[pipeline.Kind]pipeline.Kind{pipeline.KindSS: pipeline.KindS, pipeline.KindNS: pipeline.KindN, pipeline.KindBS: pipeline.KindB}[k]
-		for _, e := range r.items(n, field) {
-			m := r.scalar(e.value, e.field, of)
-			if slices.ContainsFunc(v.elems, m.equal) {
-				r.fail(e.value, e.field, "remove it", "the member stands twice in the set")
-			}
+	each := func(e *place) value { return typed(f, e) }
+	switch of, isSet := setOf[k]; {
+	case k == pipeline.KindM:
+		return members(f, at, each)
+	case k == pipeline.KindL:
+		v.elems = elements(f, at, each)
+	case isSet:
+		for _, e := range f.Elements(at) {
+			m := scalar(f, e, of)
+			f.FailIf(slices.ContainsFunc(v.elems, m.equal), e, "remove it", "the member stands twice in the set")
 			v.elems = append(v.elems, m)
 		}
-		if n.Kind == yaml.SequenceNode && len(v.elems) == 0 {
-			r.fail(n, field, "DynamoDB has no empty set: leave the attribute out", "the set is empty")
-		}
+		f.FailIf(at.Node.Kind == yaml.SequenceNode && len(v.elems) == 0, at, "DynamoDB has no empty set: leave the attribute out", "the set is empty")
 	default:
-		return r.scalar(n, field, k)
+		return scalar(f, at, k)
 	}
 	return v
 }
 
 // typed reads DynamoDB JSON: a mapping with one key, the type.
-func (r *reader) typed(n *yaml.Node, field string) value {
-	n = follow(n)
-	if !r.sound(n, field) {
+func typed(f *yamlbind.File, at *place) value {
+	if !f.Enter(at) {
 		return value{}
 	}
-	if n.Kind == yaml.MappingNode && len(n.Content) == 2 {
-		name := n.Content[0].Value
-		if k, ok := marks["$"+name]; ok {
-			return r.marked(n.Content[1], join(field, name), k)
-		}
+	if m, k := onlyMember(at, "$"); k != pipeline.Absent {
+		return marked(f, m, k)
 	}
-	r.fail(n, field, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it away", "wants a value in DynamoDB JSON, not %s", found(n))
+	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it away", "wants a value in DynamoDB JSON, not %s", f.Found(at.Node))
 	return value{}
 }
 
 // scalar reads a value of a type that is known: quoted, or as YAML has it.
-func (r *reader) scalar(n *yaml.Node, field string, k pipeline.Kind) value {
-	n = follow(n)
-	v := value{kind: k, text: n.Value}
-	good := n.Kind == yaml.ScalarNode
+func scalar(f *yamlbind.File, at *place, k pipeline.Kind) value {
+	if !f.Enter(at) {
+		return value{}
+	}
+	v := value{kind: k, text: at.Node.Value}
+	var err error
+	good := at.Node.Kind == yaml.ScalarNode
 	switch k {
 	case pipeline.KindN:
 		v.text = strings.TrimPrefix(v.text, "+")
-		_, err := pipeline.ParseDecimal(v.text)
-		good = good && err == nil
+		_, err = pipeline.ParseDecimal(v.text)
 	case pipeline.KindB:
-		_, err := base64.StdEncoding.Strict().DecodeString(v.text)
-		good = good && err == nil
+		_, err = base64.StdEncoding.Strict().DecodeString(v.text)
 	case pipeline.KindBOOL:
 		v.text = strings.ToLower(v.text)
-		good = good && boolWord.MatchString(n.Value)
+		good = good && boolWord.MatchString(at.Node.Value)
 	case pipeline.KindNULL:
 		v.text = ""
-		good = good && strings.EqualFold(n.Value, "true")
+		good = good && strings.EqualFold(at.Node.Value, "true")
 	}
-	if !good {
-		r.fail(n, field, "", "wants %s, not %s", wanted[k], found(n))
-	}
+	f.FailIf(!good || err != nil, at, "", "wants %s, not %s", wanted[k], f.Found(at.Node))
 	return v
 }
 

@@ -71,10 +71,10 @@ func says(path string, b []byte, cfg *config.Config, results []*Result) error {
 			}
 		}
 		c, ok := named[r.Case.Name]
-		if !ok || len(c.expect) != len(got) {
+		if !ok || len(c.Expect) != len(got) {
 			return fmt.Errorf("case %s would change its form", r.Case.Name)
 		}
-		for n, x := range c.expect {
+		for n, x := range c.Expect {
 			if len(compare(x, got[n], nil)) > 0 {
 				return fmt.Errorf("case %s: %s would not say what came", c.Name, x)
 			}
@@ -108,20 +108,20 @@ func (f *File) editsOf(r *Result) ([]edit, error) {
 		return []edit{e}, err
 	}
 	var es []edit
-	for i, x := range r.Case.expect {
+	for i, x := range r.Case.Expect {
 		differs := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Line == x.line && d.Where == x.String() })
 		if !differs {
 			continue
 		}
-		if x.place.shared {
+		if x.at.Alias {
 			return nil, fmt.Errorf("%s stands behind an alias, which other tests may share: write it out first", x)
 		}
-		e := edit{t.behindKey(x.place.key), t.end(x.place), r.got[i].block(x.place.key.Column - 1)}
+		e := edit{t.behindKey(x.at.Key), t.end(x.at), r.got[i].block(x.at.Key.Column - 1)}
 		switch {
-		case x.place.flow:
+		case x.flow:
 			e.text = " " + r.got[i].String()
-		case x.place.value.Line > x.place.key.Line && e.text[0] == '\n':
-			e.from = t.lineEnd(x.place.key.Line) // a comment behind the key stays
+		case x.at.Node.Line > x.at.Key.Line && e.text[0] == '\n':
+			e.from = t.lineEnd(x.at.Key.Line) // a comment behind the key stays
 		}
 		es = append(es, e)
 	}
@@ -162,14 +162,14 @@ func (t *source) behindKey(key *yaml.Node) int {
 }
 
 // end is the offset behind the last byte of a value.
-func (t *source) end(p place) int {
+func (t *source) end(p *place) int {
 	const block = yaml.LiteralStyle | yaml.FoldedStyle
-	v := p.value
+	v := p.Node
 	switch {
 	case v.Kind != yaml.ScalarNode && v.Style&yaml.FlowStyle == 0, v.Style&block != 0:
-		return t.blockEnd(p.key.Line, p.key.Column-1)
+		return t.blockEnd(p.Key.Line, p.Key.Column-1)
 	case v.Kind == yaml.ScalarNode && v.Value == "" && v.Style == 0:
-		return t.behindKey(p.key)
+		return t.behindKey(p.Key)
 	}
 	from := t.offset(v.Line, v.Column)
 	return from + flowEnd(t.text(from))

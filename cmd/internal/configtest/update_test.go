@@ -127,8 +127,8 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, c := range file.Cases {
 			records := &recorder{cfg: cfg}
-			for _, s := range c.steps { // what was taken is a record that decodes
-				if s.fixture == "" {
+			for _, s := range c.Given { // what was taken is a record that decodes
+				if s.Fixture == "" {
 					src, _, _ := records.source(s)
 					if page, err := src.Read(t.Context()); err != nil || len(page.Errors) > 0 || len(page.Changes) != 1 {
 						t.Fatalf("%s: %v %v", c.Name, err, page)

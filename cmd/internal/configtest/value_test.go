@@ -3,13 +3,14 @@ package configtest
 import (
 	"encoding/base64"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // names and texts are chosen to look like what YAML and the marks read otherwise.
@@ -74,6 +75,22 @@ func anyValue(depth int) *rapid.Generator[value] {
 	})
 }
 
+// document is a file that is one value.
+type document struct {
+	value
+	typed bool
+}
+
+func (d *document) Bind(f *yamlbind.File, at *place) { d.value = plain(f, at, d.typed) }
+
+// readPlain reads a file that is one value.
+func readPlain(text string, typed bool) (value, yamlbind.Problems) {
+	d := document{typed: typed}
+	f := yamlbind.New("value.yaml", []byte(text), yamlbind.Options{Words: words, MaxNodes: maxNodes})
+	f.Read(yamlbind.RuleOf(reflect.TypeFor[document](), yamlbind.Kinds{}), &d)
+	return d.value, f.Problems
+}
+
 // property checks what is true of every value: of ten in each draw, as it opens no stores.
 func property(t *testing.T, check func(*rapid.T, value)) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,14 +110,9 @@ func TestWritingAndReading(t *testing.T) {
 			"k:" + v.block(0) + "\nl: 1":     func(file value) value { return file.get("k") },
 			"a:\n    k:" + v.block(4) + "\n": func(file value) value { return file.get("a").get("k") },
 		} {
-			var doc yaml.Node
-			if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-				t.Fatalf("%q: %v", text, err)
-			}
-			var r reader
-			file := r.plain(doc.Content[0], "", true)
-			if len(r.problems) > 0 {
-				t.Fatalf("%q: %v", text, r.problems)
+			file, problems := readPlain(text, true)
+			if len(problems) > 0 {
+				t.Fatalf("%q: %v", text, problems)
 			}
 			if got := pick(file); !got.equal(v) || !v.equal(got) {
 				t.Fatalf("%q reads as %v", text, got)
@@ -124,12 +136,11 @@ func TestDynamoDBAndBack(t *testing.T) {
 }
 
 func TestNumbersAreExact(t *testing.T) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(`{n: 12345678901234567890123456789012345.678, m: 10.50, s: '10.50'}`), &doc); err != nil {
-		t.Fatal(err)
+	v, problems := readPlain(`{n: 12345678901234567890123456789012345.678, m: 10.50, s: '10.50'}`, true)
+	if len(problems) > 0 {
+		t.Fatal(problems)
 	}
-	var r reader
-	got := string(r.plain(doc.Content[0], "", true).appendMembers(nil))
+	got := string(v.appendMembers(nil))
 	if want := `{"n":{"N":"12345678901234567890123456789012345.678"},"m":{"N":"10.50"},"s":{"S":"10.50"}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -158,22 +169,13 @@ func TestMarks(t *testing.T) {
 		`!!str 12`:                      `{"S":"12"}`,
 		`{"json": ["é", -1.5e3, null]}`: `{"M":{"json":{"L":[{"S":"é"},{"N":"-1.5e3"},{"NULL":true}]}}}`,
 	} {
-		var doc yaml.Node
-		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-			t.Fatal(err)
-		}
-		var r reader
-		got := string(r.plain(doc.Content[0], "", true).appendDynamoDBJSON(nil))
-		if got != want || len(r.problems) > 0 {
-			t.Errorf("%s is %s, want %s %v", text, got, want, r.problems)
+		v, problems := readPlain(text, true)
+		got := string(v.appendDynamoDBJSON(nil))
+		if got != want || len(problems) > 0 {
+			t.Errorf("%s is %s, want %s %v", text, got, want, problems)
 		}
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(`{$S: x}`), &doc); err != nil {
-		t.Fatal(err)
-	}
-	var r reader
-	if got := r.plain(doc.Content[0], "", false); got.get("$S").text != "x" {
-		t.Errorf("in plain JSON {$S: x} is %v", got)
+	if got, problems := readPlain(`{$S: x}`, false); got.get("$S").text != "x" || len(problems) > 0 {
+		t.Errorf("in plain JSON {$S: x} is %v %v", got, problems)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // String is v on one line as a file of tests writes it; "nothing" where v is absent.
@@ -89,7 +90,7 @@ func scalarText(s string) string {
 	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return strconv.QuoteToASCII(s)
 	}
-	return singleQuoted(s)
+	return yamlbind.Quoted(s)
 }
 
 // wide is the length from which an element of a list stands on several lines.

@@ -1,4 +1,4 @@
-package config
+package yamlbind
 
 import (
 	"strings"
@@ -6,17 +6,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// FailWithin notes a problem at a place in a scalar's text, both 1-based.
+func (f *File) FailWithin(v *Value, line, column int, message, hint string) {
+	line, column = f.within(v.Node, line, column)
+	f.At(line, column, v.Field, message, hint)
+}
+
 // within is the place in the file of a place in a scalar's text, both 1-based.
 // Where the file spells the text differently (an escape, the environment, folded
 // lines), it is the scalar's beginning.
-func (c *checker) within(n *yaml.Node, line, column int) (int, int) {
+func (f *File) within(n *yaml.Node, line, column int) (int, int) {
 	switch {
 	case n.Style&yaml.LiteralStyle != 0:
-		return c.withinLiteral(n, line, column)
+		return f.withinLiteral(n, line, column)
 	case n.Style&yaml.FoldedStyle != 0 || line != 1 || column < 1:
 		return n.Line, n.Column
 	}
-	columns, text := c.spelled(n)
+	columns, text := f.spelled(n)
 	if text != n.Value || strings.Contains(n.Value, "${") || len(columns) == 0 {
 		return n.Line, n.Column
 	}
@@ -28,8 +34,8 @@ func (c *checker) within(n *yaml.Node, line, column int) (int, int) {
 
 // spelled reads a scalar of one line from the file: its text, and the 1-based
 // column of each of its characters.
-func (c *checker) spelled(n *yaml.Node) (columns []int, text string) {
-	rs := tail([]rune(c.line(n.Line)), n.Column-1)
+func (f *File) spelled(n *yaml.Node) (columns []int, text string) {
+	rs := tail([]rune(f.line(n.Line)), n.Column-1)
 	var b strings.Builder
 	take := func(i int) {
 		columns = append(columns, n.Column+i)
@@ -63,10 +69,10 @@ func (c *checker) spelled(n *yaml.Node) (columns []int, text string) {
 
 // withinLiteral is within for a block scalar: its text begins in the next line,
 // indented as that line is.
-func (c *checker) withinLiteral(n *yaml.Node, line, column int) (int, int) {
-	for l := n.Line + 1; l <= len(c.lines); l++ {
-		if text := strings.TrimLeft(c.line(l), " "); text != "" {
-			return n.Line + line, len(c.line(l)) - len(text) + column
+func (f *File) withinLiteral(n *yaml.Node, line, column int) (int, int) {
+	for l := n.Line + 1; l <= len(f.lines); l++ {
+		if text := strings.TrimLeft(f.line(l), " "); text != "" {
+			return n.Line + line, len(f.line(l)) - len(text) + column
 		}
 	}
 	return n.Line, n.Column

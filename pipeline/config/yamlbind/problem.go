@@ -1,10 +1,12 @@
-package config
+package yamlbind
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
 // Problem is one thing wrong with a file, or worth a warning.
@@ -44,8 +46,42 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-func (ps Problems) sort() {
+// Sort puts them in the order of the lines.
+func (ps Problems) Sort() {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+}
+
+// Hint is the hint of a [Problem] about a name that is not known: "did you mean
+// x?" where one of the names is near, else all of them behind the words of all, as
+// "the keys here are".
+func Hint(got string, names []string, all string) string {
+	if near := nearest.Name(got, names); near != "" {
+		return "did you mean " + near + "?"
+	}
+	if len(names) == 0 {
+		return all + " none"
+	}
+	return all + " " + Enumerate(names, "and")
+}
+
+// Join is a field below a field.
+func Join(field, name string) string {
+	if strings.ContainsAny(name, ".[] ") {
+		name = `["` + name + `"]`
+		return field + name
+	}
+	if field == "" {
+		return name
+	}
+	return field + "." + name
+}
+
+// Enumerate is "a, b and c".
+func Enumerate(names []string, last string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " " + last + " " + names[len(names)-1]
 }

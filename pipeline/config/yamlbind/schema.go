@@ -1,4 +1,4 @@
-package config
+package yamlbind
 
 import (
 	"bytes"
@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of the file, made of the same types
-// that the strict reading fills.
-func Schema() []byte {
+// Schema is the JSON Schema (draft 2020-12) of the files that a rule reads.
+func Schema(r *Rule, title, description string) []byte {
 	s := schemer{defs: map[string]any{
 		"env": map[string]any{
 			"type":        "string",
@@ -18,10 +17,10 @@ func Schema() []byte {
 			"description": "${NAME} or ${NAME:-default}: the value of an environment variable, as text.",
 		},
 	}}
-	root := s.rule(grammar())
+	root := s.rule(r)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["title"] = "tablewake.yaml"
-	root["description"] = "A tablewake pipeline: one file for Lambda, consumer and replay."
+	root["title"] = title
+	root["description"] = description
 	root["$defs"] = s.defs
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -39,7 +38,7 @@ type schemer struct {
 }
 
 // rule is the schema of a place.
-func (s schemer) rule(r *rule) map[string]any {
+func (s schemer) rule(r *Rule) map[string]any {
 	if r.ref == "" {
 		return s.inline(r)
 	}
@@ -50,58 +49,58 @@ func (s schemer) rule(r *rule) map[string]any {
 	return map[string]any{"$ref": "#/$defs/" + r.ref}
 }
 
-func (s schemer) inline(r *rule) map[string]any {
-	switch r.shape {
-	case anyShape:
+func (s schemer) inline(r *Rule) map[string]any {
+	switch r.Shape {
+	case AnyShape:
 		return map[string]any{}
-	case listShape:
+	case ListShape:
 		return map[string]any{"type": "array", "minItems": 1, "items": s.rule(r.elem)}
-	case mapShape:
+	case MapShape:
 		m := map[string]any{"type": "object", "minProperties": 1, "additionalProperties": s.rule(r.elem)}
-		if r.name != nil && r.name.kind.schema != nil {
-			m["propertyNames"] = map[string]any{"pattern": r.name.kind.schema["pattern"]}
+		if r.Name != nil && r.Name.Kind.Schema != nil {
+			m["propertyNames"] = map[string]any{"pattern": r.Name.Kind.Schema["pattern"]}
 		}
 		return m
-	case scalarShape:
+	case ScalarShape:
 		return r.scalarSchema()
 	}
 	switch {
 	case r.scalar == nil:
 		return s.object(r)
-	case len(r.keys) == 0:
+	case len(r.Keys) == 0:
 		return s.rule(r.scalar)
 	}
 	return map[string]any{"anyOf": []any{s.rule(r.scalar), s.object(r)}}
 }
 
 // scalarSchema also takes a text with ${NAME}, whose value the schema cannot see.
-func (r *rule) scalarSchema() map[string]any {
-	m := maps.Clone(r.kind.schema)
+func (r *Rule) scalarSchema() map[string]any {
+	m := maps.Clone(r.Kind.Schema)
 	switch {
 	case m == nil:
 		return map[string]any{"type": "string"}
-	case r.kind.takes == nil:
+	case r.Kind.Takes == nil:
 		return m
-	case r.words != nil:
-		m["enum"] = r.words
+	case r.Words != nil:
+		m["enum"] = r.Words
 	case r.most != 0:
 		m["maximum"] = r.most
 	}
 	return map[string]any{"anyOf": []any{m, map[string]any{"$ref": "#/$defs/env"}}}
 }
 
-func (s schemer) object(r *rule) map[string]any {
-	properties := make(map[string]any, len(r.keys))
+func (s schemer) object(r *Rule) map[string]any {
+	properties := make(map[string]any, len(r.Keys))
 	var required []string
-	for _, k := range r.keys {
-		p := s.rule(k.rule)
-		p["description"] = k.doc
-		if k.def != "" {
+	for _, k := range r.Keys {
+		p := s.rule(k.Rule)
+		p["description"] = k.Doc
+		if k.Def != "" {
 			p["default"] = k.defaultValue()
 		}
-		properties[k.name] = p
+		properties[k.Name] = p
 		if k.required {
-			required = append(required, k.name)
+			required = append(required, k.Name)
 		}
 	}
 	m := map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
@@ -130,10 +129,10 @@ func (g group) schema() map[string]any {
 }
 
 // defaultValue is the default in the JSON type of its place.
-func (k key) defaultValue() any {
+func (k Key) defaultValue() any {
 	var v any
-	if k.rule.kind.env != nil && json.Unmarshal([]byte(k.def), &v) == nil { // a number or a boolean
+	if k.Rule.Kind.env != nil && json.Unmarshal([]byte(k.Def), &v) == nil { // a number or a boolean
 		return v
 	}
-	return strings.Trim(k.def, "'")
+	return strings.Trim(k.Def, "'")
 }

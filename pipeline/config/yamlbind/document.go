@@ -1,4 +1,4 @@
-package config
+package yamlbind
 
 import (
 	"bytes"
@@ -13,29 +13,29 @@ import (
 )
 
 // document reads the one YAML document of the file; nil where there is none to
-// go on with, and the checker has said why.
-func (c *checker) document(b []byte) *yaml.Node {
+// go on with, and a problem says why.
+func (f *File) document(b []byte) *yaml.Node {
 	if i := invalidUTF8(b); i >= 0 {
 		line := 1 + bytes.Count(b[:i], []byte("\n"))
-		c.at(line, 1, "", "byte "+strconv.Itoa(i)+" is not UTF-8", "save the file as UTF-8")
+		f.At(line, 1, "", "byte "+strconv.Itoa(i)+" is not UTF-8", "save the file as UTF-8")
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(b))
 	var doc yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		c.at(1, 1, "", "the file is empty", "start with `version: 1`")
+		f.At(1, 1, "", "the file is empty", f.o.Words.Empty)
 		return nil
 	case err != nil:
-		c.syntax(err)
+		f.syntax(err)
 		return nil
 	}
 	var second yaml.Node
 	switch err := dec.Decode(&second); {
 	case err == nil:
-		c.at(second.Line, second.Column, "", "a second YAML document begins here", "a file holds one pipeline: put this one into a file of its own")
+		f.At(second.Line, second.Column, "", "a second YAML document begins here", f.o.Words.Second)
 	case !errors.Is(err, io.EOF):
-		c.syntax(err)
+		f.syntax(err)
 	}
 	return doc.Content[0]
 }
@@ -61,46 +61,46 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 // syntax reports what the YAML parser could not read. The parser names the line
 // roughly or not at all, so the line is found again: behind the longest
 // beginning of the file that can be read.
-func (c *checker) syntax(err error) {
-	m := yamlLine.FindStringSubmatch(err.Error())
-	message := "not YAML: " + err.Error()
-	line := 1
-	if m != nil {
-		message = "not YAML: " + strings.TrimPrefix(err.Error(), m[0])
+func (f *File) syntax(err error) {
+	message, line, column, hint := err.Error(), 1, 1, ""
+	if m := yamlLine.FindStringSubmatch(message); m != nil {
+		message = strings.TrimPrefix(message, m[0])
 		line, _ = strconv.Atoi("0" + m[1])
 	}
-	if len(c.lines) <= maxSearched {
-		line = 1 + c.readable()
+	if f.lines != nil {
+		if len(f.lines) <= maxSearched {
+			line = 1 + f.readable()
+		}
+		line = min(max(line, 1), len(f.lines))
+		column, hint = f.unquoted(line)
 	}
-	line = min(max(line, 1), max(len(c.lines), 1))
-	column, hint := c.unquoted(line)
-	c.at(line, column, "", message, hint)
+	f.At(max(line, 1), column, "", "not YAML: "+message, hint)
 }
 
 // readable is the number of lines of the longest beginning of the file that is YAML.
-func (c *checker) readable() int {
-	for n := len(c.lines) - 1; n > 0; n-- {
+func (f *File) readable() int {
+	for n := len(f.lines) - 1; n > 0; n-- {
 		var doc yaml.Node
-		if yaml.Unmarshal([]byte(strings.Join(c.lines[:n], "\n")+"\n"), &doc) == nil {
+		if yaml.Unmarshal([]byte(strings.Join(f.lines[:n], "\n")+"\n"), &doc) == nil {
 			return n
 		}
 	}
 	return 0
 }
 
-// resolved is what a scalar means in YAML 1.2's core schema, which knows fewer
+// Resolved is what a scalar means in YAML 1.2's core schema, which knows fewer
 // words than YAML 1.1: yes, on, 1_000, 0b1 and 2006-01-02 are text.
-type resolved uint8
+type Resolved uint8
 
 const (
-	isText resolved = iota
-	isNull
-	isBoolean
-	isInteger
-	isFloat
+	IsText Resolved = iota
+	IsNull
+	IsBoolean
+	IsInteger
+	IsFloat
 )
 
-func (r resolved) String() string {
+func (r Resolved) String() string {
 	return [...]string{"text", "nothing", "a boolean", "a number", "a number"}[r]
 }
 
@@ -111,20 +111,20 @@ var (
 	coreFloat   = regexp.MustCompile(`^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
-// resolve tells what a scalar is.
-func resolve(n *yaml.Node) resolved {
+// Resolve tells what a scalar is.
+func Resolve(n *yaml.Node) Resolved {
 	const written = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	switch {
 	case n.Style&written != 0, n.Style&yaml.TaggedStyle != 0 && n.ShortTag() == "!!str":
-		return isText
+		return IsText
 	case coreNull.MatchString(n.Value):
-		return isNull
+		return IsNull
 	case coreBoolean.MatchString(n.Value):
-		return isBoolean
+		return IsBoolean
 	case coreInteger.MatchString(n.Value):
-		return isInteger
+		return IsInteger
 	case coreFloat.MatchString(n.Value):
-		return isFloat
+		return IsFloat
 	}
-	return isText
+	return IsText
 }

@@ -1,4 +1,4 @@
-package config
+package yamlbind
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 // written is what stands in the file at the 1-based place, up to where the
 // writer seems to have ended it: the end of the line, or a comma or bracket of a
 // collection around it. It is what YAML took apart, as it was meant.
-func (c *checker) written(line, column int) string {
-	rest := []rune(c.line(line))
+func (f *File) written(line, column int) string {
+	rest := []rune(f.line(line))
 	if column < 1 || column > len(rest) {
 		return ""
 	}
@@ -37,15 +37,15 @@ func (c *checker) written(line, column int) string {
 	return strings.TrimSpace(string(rest))
 }
 
-// quoted is s as a single-quoted YAML scalar.
-func quoted(s string) string {
+// Quoted is s as a single-quoted YAML scalar.
+func Quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
 // quoteHint tells to quote what stands at the place.
-func (c *checker) quoteHint(line, column int) string {
-	if w := c.written(line, column); w != "" {
-		return "quote it: " + quoted(w)
+func (f *File) quoteHint(line, column int) string {
+	if w := f.written(line, column); w != "" {
+		return "quote it: " + Quoted(w)
 	}
 	return "quote it"
 }
@@ -53,24 +53,24 @@ func (c *checker) quoteHint(line, column int) string {
 // torn explains a place that should hold text where YAML made something else of
 // what the writer wrote, or cut it short: a mapping of {path}, a list of ["name"],
 // a comment of #text. key is the node of the mapping's key, nil in lists.
-func (c *checker) torn(key, n *yaml.Node) (message, hint string, ok bool) {
+func (f *File) torn(key, n *yaml.Node) (message, hint string, ok bool) {
 	switch {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
-		return "wants text, and YAML made a mapping of it", c.quoteHint(n.Line, n.Column), true
+		return "wants text, and YAML made a mapping of it", f.quoteHint(n.Line, n.Column), true
 	case n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0:
-		return "wants text, and YAML made a list of it", c.quoteHint(n.Line, n.Column), true
+		return "wants text, and YAML made a list of it", f.quoteHint(n.Line, n.Column), true
 	case n.Kind != yaml.ScalarNode || n.Style != 0:
 		return "", "", false
 	case n.Value == "" && key != nil:
-		line, after := c.line(key.Line), key.Column-1+len([]rune(key.Value))
+		line, after := f.line(key.Line), key.Column-1+len([]rune(key.Value))
 		if rest := string(tail([]rune(line), after)); startsText(strings.TrimLeft(rest, ": ")) {
 			at := after + 1 + strings.Index(rest, "#")
-			return "wants text, and YAML made a comment of it", c.quoteHint(key.Line, at), true
+			return "wants text, and YAML made a comment of it", f.quoteHint(key.Line, at), true
 		}
 	case n.Value != "":
-		rest := string(tail([]rune(c.line(n.Line)), n.Column-1+len([]rune(n.Value))))
+		rest := string(tail([]rune(f.line(n.Line)), n.Column-1+len([]rune(n.Value))))
 		if cut := strings.TrimLeft(rest, " "); strings.HasPrefix(cut, "#{") || strings.HasPrefix(cut, "#[") {
-			return "YAML made a comment of what stands behind " + quoted(n.Value), "quote the whole: " + quoted(n.Value+strings.TrimRight(rest, " ")), true
+			return "YAML made a comment of what stands behind " + Quoted(n.Value), "quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
 		}
 	}
 	return "", "", false
@@ -87,8 +87,8 @@ func tail(rs []rune, from int) []rune {
 
 // unquoted looks in a line that is not YAML for what people forget to quote: a
 // template, a path or ${NAME}. It answers the 1-based column and a hint.
-func (c *checker) unquoted(line int) (column int, hint string) {
-	rs := []rune(c.line(line))
+func (f *File) unquoted(line int) (column int, hint string) {
+	rs := []rune(f.line(line))
 	indent := len(rs) - len([]rune(strings.TrimLeft(string(rs), " ")))
 	if indent < len(rs) && rs[indent] == '\t' {
 		return indent + 1, "YAML indents with spaces, never with a tab"
@@ -100,7 +100,7 @@ func (c *checker) unquoted(line int) (column int, hint string) {
 			start := i
 			i = pastQuote(rs, i)
 			if rest := strings.TrimLeft(string(tail(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
-				return start + 1, "quote the whole: " + quoted(c.written(line, start+1)) // "x" in item.Tags
+				return start + 1, "quote the whole: " + Quoted(f.written(line, start+1)) // "x" in item.Tags
 			}
 		case r == '{' || r == '[':
 			flow++
@@ -130,10 +130,10 @@ func (c *checker) unquoted(line int) (column int, hint string) {
 				}
 			}
 			if bad && start > 0 && rs[start-1] == '{' && flow > 0 {
-				return start, c.quoteHint(line, start) // {@key}: the brace is meant too
+				return start, f.quoteHint(line, start) // {@key}: the brace is meant too
 			}
 			if bad {
-				return start + 1, "quote templates, paths and ${...}: " + quoted(strings.TrimSpace(string(rs[start:i])))
+				return start + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(rs[start:i])))
 			}
 		}
 	}

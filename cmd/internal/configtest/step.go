@@ -1,0 +1,171 @@
+package configtest
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+)
+
+// step is one change that a case gives, or records out of a file.
+type step struct {
+	Old     value     `key:"old"` // absent where there is no such image
+	New     value     `key:"new"`
+	Op      string    `key:"op"`
+	TTL     bool      `key:"ttl"`
+	At      time.Time `key:"at"` // zero: a second behind the step before
+	Table   string    `key:"table"`
+	Fixture string    `key:"fixture"` // path; "" where the step is a change
+	Lines   string    `key:"lines" is:"scalar"`
+
+	first, last int // lines of the fixture, 1-based; 0, 0: all of it
+	op          pipeline.Operation
+	keys        value
+}
+
+// Made checks that the step is a change, or records of a fixture.
+func (s *step) Made(f *yamlbind.File, v *place) {
+	lines := v.Get("lines")
+	if v.Get("fixture") != nil {
+		for _, e := range v.Entries {
+			if e.Name != "fixture" && e.Name != "lines" {
+				f.FailKey(e, "make two steps of it", "the records of a fixture say this themselves")
+			}
+		}
+		s.fixture(f, v.Get("fixture"), lines)
+		return
+	}
+	if lines != nil {
+		f.FailKey(lines, "add `fixture: FILE`", "are lines of no fixture")
+	}
+	s.table(f, v)
+	s.operation(f, v)
+	s.itemKeys(f, v)
+}
+
+// fixture finds the file of saved records.
+func (s *step) fixture(f *yamlbind.File, fixture, lines *place) {
+	if s.Fixture == "" {
+		return
+	}
+	if !filepath.IsAbs(s.Fixture) {
+		s.Fixture = filepath.Join(of(f).dir, s.Fixture)
+	}
+	if _, err := os.Stat(s.Fixture); err != nil {
+		f.Fail(fixture, "a fixture is named from the folder of this file", "%v", err)
+	}
+	if lines == nil {
+		return
+	}
+	from, to, span := strings.Cut(s.Lines, "-")
+	if !span {
+		to = from
+	}
+	var errFrom, errTo error
+	s.first, errFrom = strconv.Atoi(from)
+	s.last, errTo = strconv.Atoi(to)
+	f.FailIf(errFrom != nil || errTo != nil || s.first < 1 || s.last < s.first, lines, "write 3, or 3-7", "%s are no lines", yamlbind.Quoted(s.Lines))
+}
+
+// table checks the table of the change, or takes the only one.
+func (s *step) table(f *yamlbind.File, v *place) {
+	r := of(f)
+	switch t := v.Get("table"); {
+	case t != nil && s.Table != "" && r.table(f, t, t.Node, s.Table):
+	case len(r.cfg.Source.Tables) > 0:
+		s.Table = r.cfg.Source.Tables[0].Name
+		f.FailIf(t == nil && len(r.cfg.Source.Tables) > 1, v, "add `table: NAME`", "the source has several tables, and the step does not say which")
+	}
+}
+
+// readTime reads a creation time. In the year 9999, the last that records can say, the
+// steps behind it would have none.
+func readTime(f *yamlbind.File, v *place, _ []yamlbind.Part) any {
+	const hint = "write it as 2026-03-01T12:00:00Z"
+	t, err := time.Parse(time.RFC3339Nano, v.Source)
+	if err != nil {
+		f.Fail(v, hint, "%s is no time", yamlbind.Quoted(v.Source))
+	} else if y := t.UTC().Year(); y < 1970 || y > 9998 {
+		f.Fail(v, hint, "wants a time from 1970 to 9998, not %s", v.Source)
+	}
+	return t
+}
+
+// Bind reads an image, which is absent where it is null.
+func (v *value) Bind(f *yamlbind.File, at *place) {
+	before := len(f.Problems)
+	read := plain(f, at, true)
+	if len(f.Problems) > before {
+		return
+	}
+	switch _, err := pipeline.ParseImage(read.appendMembers(nil)); {
+	case read.kind == pipeline.KindNULL:
+		at.Data = value{}
+	case read.kind != pipeline.KindM:
+		f.Fail(at, "", "an image is a mapping of attributes, not %s", f.Found(at.Node))
+	case err != nil:
+		f.Fail(at, "", "is no item: %v", err)
+	default:
+		*v, at.Data = read, read
+	}
+}
+
+// operation derives what happened from the images, or checks what the step says of it. Where an
+// image is not sound, that is told already.
+func (s *step) operation(f *yamlbind.File, v *place) {
+	old, new := s.Old.kind != pipeline.Absent, s.New.kind != pipeline.Absent
+	unsound := func(image any) bool { return f.Has(image) && !f.Sound(image) }
+	switch {
+	case old && new:
+		s.op = pipeline.Modify
+	case old:
+		s.op = pipeline.Remove
+	case new:
+		s.op = pipeline.Insert
+	case !unsound(&s.Old) && !unsound(&s.New):
+		f.Fail(v, "`new` alone is an insert, `old` alone a removal, both a change", "wants an image: old, new or both; or a fixture")
+	}
+	fits := map[string]bool{"INSERT": !old && new, "MODIFY": old && new, "REMOVE": old && !new, "SNAPSHOT": !old && new}
+	switch possible, known := fits[s.Op]; {
+	case s.Op == "":
+	case !known:
+		f.Fail(&s.Op, yamlbind.Hint(s.Op, []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}, "the operations are"), "%s is no operation", yamlbind.Quoted(s.Op))
+	case !possible:
+		f.Fail(&s.Op, "leave it away: it follows from the images", "%s does not have these images", s.Op)
+	case s.Op == "SNAPSHOT":
+		s.op = pipeline.Snapshot
+	}
+	f.FailIf(s.TTL && (!old || new), &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
+}
+
+// itemKeys takes the key out of the images.
+func (s *step) itemKeys(f *yamlbind.File, v *place) {
+	keys := of(f).keys[s.Table]
+	s.keys = object()
+	f.FailIf(len(keys) == 0 && len(f.Problems) == 0, v, "add it there: `"+s.Table+": [PK, SK]`", "`keys` does not say which attributes are the key of the table %s", s.Table)
+	for _, image := range []*value{&s.Old, &s.New} {
+		if image.kind == pipeline.Absent {
+			continue
+		}
+		for _, k := range keys {
+			key, at := image.get(k), *f.Of(image)
+			if key.kind == pipeline.Absent {
+				f.Fail(&at, "", "the key attribute %s is missing", k)
+				continue
+			}
+			at.Field = yamlbind.Join(at.Field, k)
+			switch seen := s.keys.get(k); {
+			case key.kind != pipeline.KindS && key.kind != pipeline.KindN && key.kind != pipeline.KindB || key.text == "":
+				f.Fail(&at, "", "a key attribute is a text, a number or a $B, and not empty")
+			case seen.kind == pipeline.Absent:
+				s.keys = s.keys.with(k, key)
+			case !seen.equal(key):
+				f.Fail(&at, "an item that moves to another key is removed and inserted: two steps", "old and new are of two items")
+			}
+		}
+	}
+}

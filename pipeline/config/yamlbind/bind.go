@@ -1,0 +1,234 @@
+package yamlbind
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Maker is a struct that is made of more than its fields: Made is called when they are bound.
+type Maker interface {
+	Made(f *File, v *Value)
+}
+
+// Binder is a type that reads its place itself.
+type Binder interface {
+	Bind(f *File, v *Value)
+}
+
+// bind checks the place against the rule and binds it to dst; outer is the struct around dst. A dst that is not valid
+// is bound to nothing. Where something is wrong, the place's data or entries are missing.
+func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
+	v.Rule = r
+	if dst.IsValid() {
+		f.places[dst.Addr().Interface()] = v
+		switch {
+		case r.Shape == AnyShape:
+		case dst.Kind() == reflect.Map:
+			dst.Set(reflect.MakeMap(dst.Type()))
+		case dst.Kind() == reflect.Pointer && r.Shape == ObjectShape:
+			dst.Set(reflect.New(dst.Type().Elem()))
+			dst = dst.Elem()
+			f.places[dst.Addr().Interface()] = v
+		}
+	}
+	if !f.Enter(v) {
+		return
+	}
+	if r.scalar != nil && (v.Node.Kind != yaml.MappingNode || len(r.Keys) == 0) {
+		dst, r = at(dst, r.at), r.scalar
+		v.Rule = r
+	}
+	switch r.Shape {
+	case ObjectShape:
+		f.object(v, dst, outer)
+	case MapShape:
+		f.table(v, dst)
+	case ListShape:
+		f.list(v, dst)
+	case AnyShape:
+		dst.Addr().Interface().(Binder).Bind(f, v)
+	default:
+		f.scalar(v)
+		v.store(dst)
+	}
+}
+
+// at is a field of a struct; it is not valid where the struct is not, or no field is named.
+func at(dst reflect.Value, field []int) reflect.Value {
+	if !dst.IsValid() || field == nil {
+		return reflect.Value{}
+	}
+	return dst.FieldByIndex(field)
+}
+
+// store stores the scalar in a field. A zero leaves what is there: the default.
+func (v *Value) store(dst reflect.Value) {
+	if !dst.IsValid() {
+		return
+	}
+	data := reflect.ValueOf(v.Data)
+	switch text := v.Text(); {
+	case v.Rule.Kind.AsWritten && dst.Kind() == reflect.String:
+		dst.SetString(v.Source) // also of what cannot be read
+	case v.Data == nil || data.IsZero():
+	case dst.Kind() == reflect.Bool && v.Rule.Words != nil:
+		dst.SetBool(text == v.Rule.yes)
+	case dst.Kind() == reflect.Uint8: // a word
+		dst.SetUint(uint64(1 + slices.Index(v.Rule.Words, text)))
+	default:
+		dst.Set(data.Convert(dst.Type()))
+	}
+}
+
+// defaults fills the fields of an object with what it means to leave them out.
+func (r *Rule) defaults(dst reflect.Value) {
+	for _, k := range r.Keys {
+		if k.outer {
+			continue
+		}
+		switch to := at(dst, k.field); {
+		case !to.IsValid():
+		case k.Rule.def != "":
+			v := &Value{Rule: k.Rule, Source: k.Rule.def}
+			v.Data = k.Rule.Kind.Read(nil, v, nil)
+			v.store(to)
+		case to.Kind() == reflect.Struct && k.Rule.Shape == ObjectShape:
+			k.Rule.defaults(to)
+		}
+	}
+}
+
+// object binds a mapping of known keys.
+func (f *File) object(v *Value, dst, outer reflect.Value) {
+	r := v.Rule
+	if r.defaults(dst); dst.IsValid() && r.line != nil {
+		at(dst, r.line).SetInt(int64(v.Node.Line))
+	}
+	members := f.Members(v)
+	if v.Node.Kind != yaml.MappingNode {
+		return
+	}
+	v.Entries = f.Known(members, r.keyNames(), func(name string) string { return r.hint(members, name) })
+	for _, k := range r.Keys {
+		m := v.Get(k.Name)
+		if m == nil {
+			f.FailIf(k.required, v, k.missing(), "the key %q is missing", k.Name)
+			continue
+		}
+		to := dst
+		if k.outer {
+			to = outer
+		}
+		f.bind(m, k.Rule, at(to, k.field), dst)
+	}
+	for _, g := range r.groups {
+		f.group(v, g)
+	}
+	if dst.IsValid() {
+		if m, is := dst.Addr().Interface().(Maker); is {
+			m.Made(f, v)
+		}
+	}
+}
+
+// missing is what to do about a required key that is missing.
+func (k Key) missing() string {
+	if k.add == "" && k.Doc != "" {
+		return "add it: " + strings.TrimSuffix(k.Doc, ".")
+	}
+	return k.add
+}
+
+// group checks that of a set of keys one stands, or at most one.
+func (f *File) group(v *Value, g group) {
+	var have []string
+	for _, e := range v.Entries {
+		if slices.Contains(g.keys, e.Name) {
+			have = append(have, e.Name)
+		}
+	}
+	f.FailIf(len(have) > 1, v, "keep one of them", "%s cannot stand together", Enumerate(have, "and"))
+	f.FailIf(len(have) == 0 && !g.optional, v, "add one", "wants one of the keys %s", Enumerate(g.keys, "or"))
+}
+
+// hint is what to do about a key that is not known: to put it lower, beside the only key under which it may stand, or
+// to write the nearest one.
+func (r *Rule) hint(beside []*Value, name string) string {
+	for _, m := range beside {
+		if kind, known := r.key(m.Name); known && r.below {
+			if _, is := kind.Rule.key(name); is {
+				return "put it under `" + kind.Name + "`"
+			}
+		}
+	}
+	return Hint(name, r.keyNames(), "the keys here are")
+}
+
+// table binds a mapping of the user's own names.
+func (f *File) table(v *Value, dst reflect.Value) {
+	members := f.Members(v)
+	room(dst, len(members))
+	for _, m := range members {
+		if f.o.Getenv != nil && strings.Contains(m.Name, "${") {
+			f.FailKey(m, "write the name out", "the environment is not read in names")
+		}
+		if names := v.Rule.Name; names != nil {
+			name := &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Value: m.Name, Line: m.Key.Line, Column: m.Key.Column}
+			f.bind(&Value{Field: m.Field, Name: m.Name, Node: name, depth: m.depth}, names, reflect.Value{}, reflect.Value{})
+		}
+		f.entry(v, m, dst)
+	}
+	f.notEmpty(v, yaml.MappingNode)
+}
+
+// list binds a sequence.
+func (f *File) list(v *Value, dst reflect.Value) {
+	elements := f.Elements(v)
+	room(dst, len(elements))
+	for _, e := range elements {
+		f.entry(v, e, dst)
+	}
+	f.notEmpty(v, yaml.SequenceNode)
+}
+
+func (f *File) notEmpty(v *Value, kind yaml.Kind) {
+	f.FailIf(v.Node.Kind == kind && len(v.Node.Content) == 0 && !v.Rule.empty, v, "add an entry or remove the key", "is empty")
+}
+
+// room makes room for n elements, whose addresses stay.
+func room(dst reflect.Value, n int) {
+	if dst.IsValid() && dst.Kind() == reflect.Slice {
+		dst.Set(reflect.MakeSlice(dst.Type(), 0, n))
+	}
+}
+
+// entry binds an entry of v to the next place of a slice, or to one of a map. What nothing could be made of is left
+// out, except texts.
+func (f *File) entry(v, e *Value, dst reflect.Value) {
+	var to reflect.Value
+	switch {
+	case !dst.IsValid():
+	case dst.Kind() == reflect.Map:
+		to = reflect.New(dst.Type().Elem()).Elem()
+	default:
+		dst.SetLen(dst.Len() + 1)
+		to = dst.Index(dst.Len() - 1)
+		to.SetZero()
+	}
+	if name := at(to, v.Rule.elem.named); name.IsValid() {
+		name.SetString(e.Name)
+	}
+	f.bind(e, v.Rule.elem, to, reflect.Value{})
+	v.Entries = append(v.Entries, e)
+	sound := e.Rule.Shape != ScalarShape || e.Data != nil || to.IsValid() && to.Kind() == reflect.String
+	switch {
+	case !dst.IsValid():
+	case dst.Kind() == reflect.Map && sound:
+		dst.SetMapIndex(reflect.ValueOf(e.Name), to)
+	case dst.Kind() == reflect.Slice && !sound:
+		dst.SetLen(dst.Len() - 1)
+	}
+}

@@ -1,0 +1,134 @@
+package yamlbind
+
+import (
+	"errors"
+	"reflect"
+	"regexp"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Kind is how a scalar is written.
+type Kind struct {
+	Ref       string         // name under $defs; ""
+	Wants     string         // in words
+	Schema    map[string]any // of what stands there without ${NAME}; nil: of any text
+	Takes     []Resolved     // what YAML may make of it; nil: anything but a collection
+	AsWritten bool           // a field of text takes it as it is written
+	// Read makes the value's data of its source; nil, where it has said what is wrong.
+	Read Reader
+
+	env    *regexp.Regexp // form of what the environment gives; nil: any
+	units  string         // hint for a number N without its unit; ""
+	secret bool           // no problem repeats it
+}
+
+// Reader is how the data of a scalar are made. parts is its source before it was joined.
+type Reader func(f *File, v *Value, parts []Part) any
+
+// Kinds are kinds of scalars: those that a tag names, and those of Go types.
+type Kinds struct {
+	Named map[string]*Kind
+	Types map[reflect.Type]*Kind
+}
+
+// of is the kind of a field; nil where the field is no scalar.
+func (ks Kinds) of(t reflect.Type, tag reflect.StructTag) *Kind {
+	if k := t.Kind(); (k == reflect.Slice || k == reflect.Map) && ks.Types[t] == nil {
+		return nil
+	}
+	switch is := tag.Get("is"); {
+	case is != "":
+		return ks.Named[is]
+	case tag.Get("words") != "":
+		return ks.Named["word"]
+	}
+	return ks.Types[t]
+}
+
+var isNumeric = []Resolved{IsInteger, IsFloat}
+
+// basic are the kinds that every file may use.
+var basic = func() Kinds {
+	text, path := Textual("text", ReadText), Textual("a path", Parsed(pipeline.ParsePath))
+	path.AsWritten = true
+	secret := *text
+	secret.secret = true
+	size := Textual("a size such as 64MB", readSize)
+	size.Schema, size.units = matching(sizeForm), "write NB, NMB or NMiB"
+	duration := Textual("a duration such as 90s, 15m, 12h or 30d", readDuration)
+	duration.Schema, duration.units = matching(durationForm), "write Ns, Nm, Nh or Nd"
+	word := Textual("", readWord)
+	word.Schema = map[string]any{}
+	number := func(wants string, schema map[string]any, takes []Resolved, form *regexp.Regexp, read Reader) *Kind {
+		return &Kind{Wants: wants, Schema: schema, Takes: takes, env: form, Read: read}
+	}
+	float := map[string]any{"type": "number"}
+	integer := number("a whole number", map[string]any{"type": "integer", "minimum": 1}, []Resolved{IsInteger}, coreInteger, readInteger)
+	return Kinds{
+		Named: map[string]*Kind{
+			"text": text, "secret": &secret, "path": path, "word": word, "size": size,
+			"scalar": {Wants: "text", Schema: map[string]any{"type": []string{"string", "number", "boolean"}}, Read: readScalar},
+		},
+		Types: map[reflect.Type]*Kind{
+			reflect.TypeFor[string]():           text,
+			reflect.TypeFor[bool]():             number("true or false", map[string]any{"type": "boolean"}, []Resolved{IsBoolean}, coreBoolean, readBoolean),
+			reflect.TypeFor[int]():              integer,
+			reflect.TypeFor[int64]():            integer,
+			reflect.TypeFor[float64]():          number("a number", float, isNumeric, coreFloat, readRate),
+			reflect.TypeFor[pipeline.Decimal](): number("a number", float, isNumeric, coreFloat, readNumber),
+			reflect.TypeFor[time.Duration]():    duration,
+			reflect.TypeFor[pipeline.Path]():    path,
+			reflect.TypeFor[pipeline.Pattern](): Textual("a path", Parsed(pipeline.ParsePattern)),
+		},
+	}
+}()
+
+// Textual is a kind of text.
+func Textual(wants string, read Reader) *Kind {
+	return &Kind{Wants: wants, Takes: []Resolved{IsText}, Read: read}
+}
+
+// Like is text that matches the expression as a whole; wants says it in words.
+func Like(ref, expression, wants string, read func(*File, *Value) any) *Kind {
+	form := regexp.MustCompile(`^(?:` + expression + `)$`)
+	k := Textual(wants, func(f *File, v *Value, _ []Part) any {
+		if !form.MatchString(v.Source) {
+			f.Fail(v, "", "%s is not %s", Quoted(v.Source), wants)
+			return nil
+		}
+		return read(f, v)
+	})
+	k.Ref, k.Schema = ref, matching(form)
+	return k
+}
+
+// AsText is the text itself.
+func AsText(_ *File, v *Value) any { return v.Source }
+
+// Parsed reads a text by the parser of paths, or of patterns. What it says stands at its place in the text.
+func Parsed[T any](parse func(string) (T, error)) Reader {
+	return func(f *File, v *Value, _ []Part) any {
+		t, err := parse(v.Source)
+		if err == nil {
+			return t
+		}
+		byBytes := func(message string, column int) {
+			f.FailWithin(v, 1, utf8.RuneCountInString(v.Source[:min(max(column-1, 0), len(v.Source))])+1, message, "")
+		}
+		if e, ok := errors.AsType[*pipeline.PathError](err); ok {
+			byBytes(e.Message, e.Column)
+		} else if e, ok := errors.AsType[*pipeline.PatternError](err); ok {
+			byBytes(e.Message, e.Column)
+		} else {
+			f.Fail(v, "", "%v", err)
+		}
+		return nil
+	}
+}
+
+func matching(form *regexp.Regexp) map[string]any {
+	return map[string]any{"type": "string", "pattern": form.String()}
+}

@@ -1,0 +1,159 @@
+package yamlbind
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxDepth bounds how deep a file may nest.
+const maxDepth = 128
+
+// Enter follows an alias, and reports whether what stands at v may be looked at: it has no YAML tag, and the file is not
+// too large. The latter is said once.
+func (f *File) Enter(v *Value) bool {
+	if f.tooLarge(v, v.depth) {
+		return false
+	}
+	if v.Node.Kind == yaml.AliasNode {
+		v.Node, v.Alias = v.Node.Alias, true
+	}
+	n := v.Node
+	if n.Style&yaml.TaggedStyle == 0 || n.ShortTag() == "!!str" {
+		return true
+	}
+	hint := f.o.Words.Tag
+	if hint == "" {
+		hint = "remove the tag; where text is meant, " + f.quoteHint(n.Line, n.Column)
+	}
+	f.Fail(v, hint, "the YAML tag %s is not used here", n.Tag)
+	return false
+}
+
+// tooLarge counts a value, and reports whether the reading ends here.
+func (f *File) tooLarge(v *Value, depth int) bool {
+	if f.nodes++; f.nodes <= f.o.MaxNodes && depth <= maxDepth {
+		return false
+	}
+	if !f.large {
+		f.large = true
+		f.nodes = f.o.MaxNodes
+		f.Fail(v, "use fewer levels and aliases", "the file nests deeper than %d levels, or grows to more than %d values", maxDepth, f.o.MaxNodes)
+	}
+	return true
+}
+
+// Members are the places of a mapping: each key is a name, none stands twice, none is a merge. What is wrong is left out.
+func (f *File) Members(v *Value) []*Value {
+	if v.Node.Kind != yaml.MappingNode {
+		f.Fail(v, "", "wants a mapping, not %s", f.Found(v.Node))
+		return nil
+	}
+	var members []*Value
+	first := make(map[string]int)
+	for i := 0; i+1 < len(v.Node.Content); i += 2 {
+		m := v.Member(v.Node.Content[i], v.Node.Content[i+1])
+		k := m.Key
+		line, twice := first[k.Value]
+		switch {
+		case k.Kind != yaml.ScalarNode:
+			f.At(k.Line, k.Column, v.Field, "a key is a name, not "+f.Found(k), f.quoteHint(k.Line, k.Column))
+		case k.Value == "<<" && Resolve(k) == IsText && k.Style == 0:
+			f.At(k.Line, k.Column, v.Field, "YAML 1.2 has no merge keys", f.o.Words.Merge)
+		case twice:
+			f.FailKey(m, "remove one of them", "the key stands twice, first in line %d", line)
+		default:
+			first[k.Value] = k.Line
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
+// Elements are the places of a list.
+func (f *File) Elements(v *Value) []*Value {
+	if v.Node.Kind != yaml.SequenceNode {
+		hint := ""
+		if f.o.Words.Values && v.Node.Kind == yaml.ScalarNode && v.Node.Value != "" {
+			hint = "write [" + Quoted(v.Node.Value) + "]"
+		}
+		f.Fail(v, hint, "wants a list, not %s", f.Found(v.Node))
+		return nil
+	}
+	elements := make([]*Value, len(v.Node.Content))
+	for i := range elements {
+		elements[i] = v.element(i)
+	}
+	return elements
+}
+
+// Known are the members with names that may stand there; it reports the others.
+func (f *File) Known(members []*Value, names []string, hint func(name string) string) []*Value {
+	var known []*Value
+	for _, m := range members {
+		if slices.Contains(names, m.Name) {
+			known = append(known, m)
+		} else {
+			f.FailKey(m, hint(m.Name), "there is no such key")
+		}
+	}
+	return known
+}
+
+// Expanded is a copy of what stands at v with its aliases followed and its environment read.
+func (f *File) Expanded(v *Value) *yaml.Node { return f.expanded(v, v.Node, 0) }
+
+func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	out := *n
+	out.Anchor, out.Alias, out.Content = "", nil, nil
+	if f.tooLarge(v, depth) {
+		return &out
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		parts, bad := f.expand(n.Value)
+		for _, b := range bad {
+			f.At(n.Line, n.Column, v.Field, b[0], b[1])
+		}
+		var env bool
+		if out.Value, env = join(parts); env || out.Value != n.Value {
+			out.Tag, out.Style = "!!str", yaml.DoubleQuotedStyle
+		} else if out.Style == 0 && Resolve(n) == IsText {
+			out.Tag = "!!str" // also where YAML 1.1 sees more: 2006-01-02
+		}
+	case yaml.MappingNode:
+		for _, m := range f.Members(&Value{Field: v.Field, Node: n}) {
+			k := *m.Key
+			k.Anchor = ""
+			out.Content = append(out.Content, &k, f.expanded(v, m.Node, depth+1))
+		}
+	default:
+		for _, e := range n.Content {
+			out.Content = append(out.Content, f.expanded(v, e, depth+1))
+		}
+	}
+	return &out
+}
+
+// Found names what stands at a node.
+func (f *File) Found(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return f.Found(n.Alias)
+	}
+	switch r := Resolve(n); {
+	case r == IsText:
+		return "the text " + Quoted(n.Value)
+	case r == IsNull || !f.o.Words.Values:
+		return r.String()
+	default:
+		return r.String() + " (" + n.Value + ")"
+	}
+}

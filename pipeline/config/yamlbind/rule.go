@@ -1,0 +1,208 @@
+package yamlbind
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Shape is what may stand at a place of the file.
+type Shape uint8
+
+const (
+	ScalarShape Shape = iota
+	ObjectShape       // known keys
+	MapShape          // names of the user's own
+	ListShape         // not empty
+	AnyShape          // whatever the user's own code wants
+)
+
+// Rule describes one place of the file. It is made of a Go type and its tags; the binding, the JSON Schema and whoever
+// compares files read it.
+type Rule struct {
+	Shape   Shape
+	Kind    *Kind    // of a scalar
+	Words   []string // that a scalar may be; nil: any
+	Keys    []Key    // of an object
+	Name    *Rule    // of a map, or of an object in one: its name; nil: any text
+	Ordered bool     // of a map: the order of names means something
+	Each    bool     // templates: {each.path} is allowed
+
+	ref    string // name under $defs, for a rule that is used in several places
+	yes    string // the word for which a bool is true
+	most   int64  // integers: largest; 0: any
+	def    string // value of a field that the file leaves out, as it would be written
+	groups []group
+	below  bool  // some keys of an object stand in the objects of others
+	line   []int // of an object: the field that takes its line
+	scalar *Rule // of an object: what a scalar may be in its place; nil: no scalar
+	at     []int // field of that scalar
+	named  []int // field of an object's name; nil: the object stands in no map
+	elem   *Rule // of lists and maps
+	empty  bool  // of lists and maps: there may be no entry
+}
+
+// Key is one key of an object.
+type Key struct {
+	Name  string
+	Rule  *Rule
+	Doc   string // one sentence, for the schema
+	Def   string // what a missing key means, as it would be written
+	Apart bool   // shapes nothing that others see, or does it by what it does to others
+
+	add      string // what to do where it is missing and required
+	required bool
+	outer    bool  // bound to the struct around the one that the key stands in
+	field    []int // nil: bound to no field
+}
+
+// group is a set of keys of which one stands, or at most one.
+type group struct {
+	keys     []string
+	optional bool // none is fine too
+}
+
+// RuleOf is the rule of a type, whose scalars are of these kinds beside [Basic].
+func RuleOf(t reflect.Type, kinds Kinds) *Rule {
+	rs := rules{Kinds{maps.Clone(basic.Named), maps.Clone(basic.Types)}, make(map[reflect.Type]*Rule)}
+	maps.Copy(rs.kinds.Named, kinds.Named)
+	maps.Copy(rs.kinds.Types, kinds.Types)
+	return rs.of(t, "")
+}
+
+// rules are those of structs, which may contain themselves.
+type rules struct {
+	kinds Kinds
+	known map[reflect.Type]*Rule
+}
+
+// of makes the rule of a field's type. These tags describe what stands there:
+//
+//	key:"NAME,OPTION,..."  the key; "*" is the name of a map's entry, "=" a scalar in place of a mapping, "@" the line,
+//	                       "+" the keys of another struct
+//	doc:"..." def:"..."    its sentence in the schema, and what a missing key means
+//	is:"KIND"              how the scalar is written, where the type does not say it
+//	words:"a,b" yes:"b"    the words that it may be, and the one for which a bool is true
+//	max:"256"              the largest integer
+//	add:"..."              what to do where a required key is missing. Default: its sentence
+//	ref:"NAME"             its name under $defs
+//	below:"KEY,..."        the key stands in the objects of these keys
+//	one:"a,b" most:"a,b"   of a blank field: one of the keys stands, or at most one
+//
+// The options are required, apart, ordered (of a map), empty (of lists and maps), each (of templates) and late (whoever
+// reads the struct applies the default).
+func (rs rules) of(t reflect.Type, tag reflect.StructTag) *Rule {
+	_, options, _ := strings.Cut(tag.Get("key"), ",")
+	if k := rs.kinds.of(t, tag); k != nil {
+		r := &Rule{Kind: k, ref: k.Ref, yes: tag.Get("yes"), Each: strings.Contains(options, "each")}
+		if words := tag.Get("words"); words != "" {
+			r.Words = strings.Split(words, ",")
+		}
+		if r.most, _ = strconv.ParseInt(tag.Get("max"), 10, 64); !strings.Contains(options, "late") {
+			r.def = tag.Get("def")
+		}
+		return r
+	}
+	switch {
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[Binder]()):
+		return &Rule{Shape: AnyShape}
+	case t.Kind() == reflect.Pointer:
+		return rs.of(t.Elem(), tag)
+	case t.Kind() == reflect.Struct:
+		return rs.object(t)
+	}
+	elem := rs.of(t.Elem(), tag)
+	r := &Rule{Shape: ListShape, ref: tag.Get("ref"), elem: elem, Ordered: strings.Contains(options, "ordered"), empty: strings.Contains(options, "empty")}
+	if t.Kind() == reflect.Map || elem.named != nil {
+		r.Shape, r.Name = MapShape, elem.Name
+	}
+	if names := tag.Get("names"); names != "" {
+		r.Name = &Rule{Kind: rs.kinds.Named[names]}
+	}
+	if strings.Contains(options, "each") {
+		whole, scalar := *elem, *elem.scalar
+		scalar.Each, whole.scalar = true, &scalar
+		r.elem = &whole
+	}
+	return r
+}
+
+func (rs rules) object(t reflect.Type) *Rule {
+	r := rs.known[t]
+	if r == nil {
+		r = &Rule{Shape: ObjectShape}
+		rs.known[t] = r
+		rs.fields(r, t)
+	}
+	return r
+}
+
+func (rs rules) fields(r *Rule, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if r.ref == "" && f.Name == "_" {
+			r.ref = f.Tag.Get("ref")
+		}
+		for _, of := range []string{"one", "most"} {
+			if keys := f.Tag.Get(of); keys != "" {
+				r.groups = append(r.groups, group{strings.Split(keys, ","), of == "most"})
+			}
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("key"), ",")
+		switch name {
+		case "":
+		case "+":
+			rs.fields(r, f.Type)
+		case "@":
+			r.line = f.Index
+		case "=":
+			if r.scalar = rs.of(f.Type, f.Tag); f.Name != "_" {
+				r.at = f.Index
+			}
+		case "*":
+			if r.named = f.Index; f.Tag.Get("is") != "" {
+				r.Name = rs.of(f.Type, f.Tag)
+			}
+		default:
+			k := Key{Name: name, Rule: rs.of(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"), add: f.Tag.Get("add")}
+			k.required, k.Apart = strings.Contains(options, "required"), strings.Contains(options, "apart")
+			if f.Name != "_" {
+				k.field = f.Index
+			}
+			r.add(k, f.Tag.Get("below"))
+		}
+	}
+}
+
+// add adds a key, to the objects of the keys that below names where it names some.
+func (r *Rule) add(k Key, below string) {
+	if below == "" {
+		r.Keys = append(r.Keys, k)
+		return
+	}
+	k.outer, r.below = true, true
+	for _, of := range r.Keys {
+		if slices.Contains(strings.Split(below, ","), of.Name) {
+			of.Rule.Keys = append(of.Rule.Keys, k)
+		}
+	}
+}
+
+// key finds an object's key by name.
+func (r *Rule) key(name string) (Key, bool) {
+	i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Name == name })
+	if i < 0 {
+		return Key{}, false
+	}
+	return r.Keys[i], true
+}
+
+func (r *Rule) keyNames() []string {
+	names := make([]string, len(r.Keys))
+	for i, k := range r.Keys {
+		names[i] = k.Name
+	}
+	return names
+}

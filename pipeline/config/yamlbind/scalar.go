@@ -1,0 +1,232 @@
+package yamlbind
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// scalar checks and compiles a single value.
+func (f *File) scalar(v *Value) {
+	n, secret := v.Node, v.Rule.Kind.secret
+	if message, hint, torn := f.torn(v.Key, n); torn {
+		if secret {
+			message, hint = "wants text, and YAML made something else of it", "write '${NAME}', or quote it"
+		}
+		f.Fail(v, hint, "%s", message)
+		return
+	}
+	if n.Kind != yaml.ScalarNode {
+		f.Fail(v, "", "wants %s, not %s", v.Rule.wants(), f.Found(n))
+		return
+	}
+	parts, bad := f.expand(n.Value)
+	for _, b := range bad {
+		f.Fail(v, b[1], "%s", b[0])
+	}
+	if len(bad) > 0 {
+		return
+	}
+	v.Source, v.Env = join(parts)
+	switch is := Resolve(n); {
+	case v.fits(is):
+		v.Data = v.Rule.Kind.Read(f, v, parts)
+	case secret:
+		f.Fail(v, "write ${NAME}, or quote it", "wants text, not %s", is)
+	case v.Env:
+		f.Fail(v, f.misfit(v, is), "wants %s, not what the environment gave", v.Rule.wants())
+	default:
+		f.Fail(v, f.misfit(v, is), "wants %s, not %s", v.Rule.wants(), f.Found(n))
+	}
+}
+
+// Text reads what stands at v as a text that is not empty; "", with a problem, where it is none.
+func (f *File) Text(v *Value) string {
+	f.bind(v, &Rule{Kind: basic.Named["text"]}, reflect.Value{}, reflect.Value{})
+	return v.Text()
+}
+
+// fits tells whether YAML made of the scalar what the rule wants. A value of
+// the environment is text, and is read as what the place wants.
+func (v *Value) fits(is Resolved) bool {
+	k := v.Rule.Kind
+	return k.Takes == nil || slices.Contains(k.Takes, is) || v.Env && k.env != nil && k.env.MatchString(v.Source)
+}
+
+// misfit is the hint for a scalar that does not fit.
+func (f *File) misfit(v *Value, is Resolved) string {
+	textual := slices.Contains(v.Rule.Kind.Takes, IsText)
+	switch {
+	case is == IsInteger && v.Rule.Kind.units != "":
+		return strings.ReplaceAll(v.Rule.Kind.units, "N", v.Node.Value)
+	case is == IsNull:
+		return "write a value or remove the key"
+	case is != IsText && textual:
+		return "quote it: " + Quoted(v.Node.Value)
+	case is == IsText && v.Node.Style != 0 && !v.Env:
+		return "write it without quotes"
+	case f.o.Words.Values && v.Rule.Kind.env == coreBoolean:
+		return "write true or false"
+	}
+	return ""
+}
+
+// wants names what the rule asks for.
+func (r *Rule) wants() string {
+	if r.Words != nil {
+		return Enumerate(r.Words, "or")
+	}
+	return r.Kind.Wants
+}
+
+// ReadText reads a text that is not empty.
+func ReadText(f *File, v *Value, _ []Part) any {
+	if v.Source == "" {
+		f.Fail(v, "write a value or remove the key", "is empty")
+		return nil
+	}
+	return v.Source
+}
+
+func readWord(f *File, v *Value, _ []Part) any {
+	if !slices.Contains(v.Rule.Words, v.Source) {
+		f.Fail(v, Hint(v.Source, v.Rule.Words, "the words here are"), "%s is not known here", Quoted(v.Source))
+		return nil
+	}
+	return v.Source
+}
+
+func readBoolean(_ *File, v *Value, _ []Part) any { return strings.EqualFold(v.Source, "true") }
+
+func readInteger(f *File, v *Value, _ []Part) any {
+	i, err := strconv.ParseInt(strings.Replace(v.Source, "0o", "0", 1), base(v.Source), 64)
+	switch most := v.Rule.most; {
+	case err != nil:
+		f.Fail(v, "", "%s is too large", v.Source)
+	case most == 1 && i != most: // of the version alone
+		f.Fail(v, fmt.Sprintf("write %d", most), "%d is not known; this version reads %d", i, most)
+	case i < 1:
+		f.Fail(v, "", "%d is less than 1", i)
+	case most != 0 && i > most:
+		f.Fail(v, "", "%d is more than %d", i, most)
+	default:
+		return i
+	}
+	return nil
+}
+
+// base is that of a number in YAML 1.2: 0o17 and 0x1f, and 017 is seventeen.
+func base(s string) int {
+	switch {
+	case strings.HasPrefix(s, "0o"):
+		return 8
+	case strings.HasPrefix(s, "0x"):
+		return 0
+	}
+	return 10
+}
+
+func readNumber(f *File, v *Value, _ []Part) any {
+	d, err := pipeline.ParseDecimal(strings.TrimPrefix(v.Source, "+"))
+	if err != nil {
+		f.Fail(v, "", "%s is no number of DynamoDB's range: %v", v.Source, err)
+		return nil
+	}
+	return d
+}
+
+func readRate(f *File, v *Value, parts []Part) any {
+	d, ok := readNumber(f, v, parts).(pipeline.Decimal)
+	if ok && d.Sign() <= 0 {
+		f.Fail(v, "remove the key for no limit", "a rate is above 0")
+	}
+	return d.Float64()
+}
+
+// readScalar is the text of a scalar of any type but null: a number as it is
+// spelled, a boolean as true or false.
+func readScalar(f *File, v *Value, _ []Part) any {
+	text := v.Source
+	switch is := Resolve(v.Node); {
+	case v.Env:
+	case is == IsNull:
+		f.Fail(v, "write a value or remove the key; quote a text: "+Quoted(v.Node.Value), "wants a text, a number, true or false, not nothing")
+		return nil
+	case is == IsBoolean:
+		text = strings.ToLower(text)
+	case is == IsInteger || is == IsFloat:
+		text = strings.TrimPrefix(text, "+")
+		if _, err := pipeline.ParseDecimal(text); err != nil {
+			f.Fail(v, "write it in decimal digits, or quote a text: "+Quoted(v.Node.Value), "%s is no number of DynamoDB's: %v", v.Node.Value, err)
+			return nil
+		}
+	}
+	if text == "" {
+		f.Fail(v, "write '*' for any value", "is empty")
+		return nil
+	}
+	return text
+}
+
+var sizeForm = regexp.MustCompile(`^([0-9]+)(B|[kKMGT]B|[KMGT]iB)$`)
+
+var sizeUnits = map[string]int64{
+	"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+}
+
+func readSize(f *File, v *Value, _ []Part) any {
+	m := sizeForm.FindStringSubmatch(v.Source)
+	if m == nil {
+		f.Fail(v, "write a whole number and one of B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)", "%s is no size", Quoted(v.Source))
+		return nil
+	}
+	n, err := scaled(m[1], sizeUnits[m[2]])
+	switch {
+	case err != nil:
+		f.Fail(v, "", "%s is too large", v.Source)
+	case n == 0:
+		f.Fail(v, "remove the key for the default", "a size cannot be 0")
+	default:
+		return n
+	}
+	return nil
+}
+
+var durationForm = regexp.MustCompile(`^([0-9]+)(ms|s|m|h|d)$`)
+
+var durationUnits = map[string]time.Duration{
+	"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
+}
+
+func readDuration(f *File, v *Value, _ []Part) any {
+	m := durationForm.FindStringSubmatch(v.Source)
+	if m == nil {
+		f.Fail(v, "write a whole number and one of ms, s, m, h, d", "%s is no duration", Quoted(v.Source))
+		return nil
+	}
+	n, err := scaled(m[1], int64(durationUnits[m[2]]))
+	if err != nil {
+		f.Fail(v, "", "%s is too long", v.Source)
+		return nil
+	}
+	return time.Duration(n)
+}
+
+// scaled is a number of units, as far as int64 holds it.
+func scaled(digits string, unit int64) (int64, error) {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err == nil && n > math.MaxInt64/unit {
+		err = strconv.ErrRange
+	}
+	return n * unit, err
+}
