@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 const (
@@ -37,4 +38,45 @@ func Replace(f *os.File, path string) error {
 		return err
 	}
 	return f.Chmod(mode)
+}
+
+// WriteFile makes content all that the file at path holds, in one step: neither a crash nor a power failure leaves a
+// part of it. It writes the file next first, which a crash leaves behind. Where next is "", that is one of its own
+// beside path, and if several processes write at once, the last one wins.
+func WriteFile(path, next string, content []byte) (err error) {
+	var f *os.File
+	if next == "" {
+		f, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"~*")
+	} else {
+		f, err = Create(next)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = Replace(f, path)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		if next == "" {
+			_ = os.Remove(f.Name())
+		}
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// SyncDir makes the names in a folder durable.
+func SyncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

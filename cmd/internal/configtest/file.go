@@ -25,7 +25,6 @@ type File struct {
 	Cases []*Case  "key:\"tests,required,empty\" add:\"add `tests:`, a list of cases\"" // in the order of the file
 
 	text []byte
-	mode os.FileMode
 }
 
 // Case is one test.
@@ -69,24 +68,15 @@ func of(f *yamlbind.File) *reading { return yamlbind.Owner[*reading](f) }
 // Load reads a file of tests of cfg. The error is [config.Problems], or says why the
 // file cannot be read.
 func Load(path string, cfg *config.Config) (*File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	f, err := parse(path, b, cfg)
-	if err != nil {
-		return nil, err
-	}
-	f.mode = info.Mode().Perm()
-	return f, nil
+	return parse(path, b, cfg)
 }
 
 func parse(path string, b []byte, cfg *config.Config) (*File, error) {
-	f := &File{Path: path, text: b, mode: 0o644}
+	f := &File{Path: path, text: b}
 	r := yamlbind.New(path, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Owner: &reading{cfg: cfg, dir: filepath.Dir(path)}})
 	r.Read(grammar(), f)
 	if len(r.Problems) > 0 {

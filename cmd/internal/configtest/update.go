@@ -3,14 +3,13 @@ package configtest
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/private"
 )
 
 // edit replaces a range of a file's bytes.
@@ -47,7 +46,7 @@ func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 	if err := says(f.Path, out, cfg, results); err != nil {
 		return nil, fmt.Errorf("%s cannot be updated in place, and is as it was: %w; remove the `expect` of the case, and update again", f.Path, err)
 	}
-	return changed, f.replace(out)
+	return changed, private.WriteFile(f.Path, "", out)
 }
 
 // says makes sure that the bytes are a file that expects what came.
@@ -79,23 +78,6 @@ func says(path string, b []byte, cfg *config.Config, results []*Result) error {
 				return fmt.Errorf("case %s: %s would not say what came", c.Name, x)
 			}
 		}
-	}
-	return nil
-}
-
-// replace writes the file anew.
-func (f *File) replace(b []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(f.Path), ".tablewake-test-")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(b)
-	err = errors.Join(err, tmp.Chmod(f.mode), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), f.Path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
@@ -80,5 +81,5 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(dir, ownerFile, append(b, '\n'))
+	return private.WriteFile(filepath.Join(dir, ownerFile), filepath.Join(dir, "."+ownerFile), append(b, '\n'))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/private"
 )
 
 // sensitiveFile names, in a --local folder, the attributes that were sensitive in a
@@ -34,7 +35,7 @@ func rememberSensitive(dir string, cfg *config.Config) error {
 	if len(all) == len(known) {
 		return nil
 	}
-	return replaceFile(dir, sensitiveFile, []byte(strings.Join(all, "\n")+"\n"))
+	return private.WriteFile(filepath.Join(dir, sensitiveFile), filepath.Join(dir, "."+sensitiveFile), []byte(strings.Join(all, "\n")+"\n"))
 }
 
 // sensitiveIn are the patterns that a folder remembers.

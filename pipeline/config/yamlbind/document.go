@@ -92,6 +92,7 @@ func (f *File) readable() int {
 // words than YAML 1.1: yes, on, 1_000, 0b1 and 2006-01-02 are text.
 type Resolved uint8
 
+// What a scalar can mean.
 const (
 	IsText Resolved = iota
 	IsNull
@@ -100,6 +101,7 @@ const (
 	IsFloat
 )
 
+// String names it in a sentence.
 func (r Resolved) String() string {
 	return [...]string{"text", "nothing", "a boolean", "a number", "a number"}[r]
 }

@@ -11,6 +11,7 @@ import (
 // Shape is what may stand at a place of the file.
 type Shape uint8
 
+// The shapes.
 const (
 	ScalarShape Shape = iota
 	ObjectShape       // known keys

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -100,29 +99,7 @@ func (t *Table) write(b *batch) {
 // replace makes content all that the file at path holds, in one step.
 func replace(path string, content []byte) error {
 	dir, name := filepath.Split(path)
-	next := filepath.Join(dir, "."+name+".new")
-	f, err := private.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = private.Replace(f, path)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(next, path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return private.WriteFile(path, filepath.Join(dir, "."+name+".new"), content)
 }
 
 // failed marks the error of a write: fatal where no later try can do better.

@@ -55,7 +55,7 @@ func (f Files) SetFingerprint(_ context.Context, p state.Fingerprint) error {
 	}
 	err = private.MkdirAll(f.dir)
 	if err == nil {
-		err = linefile.Replace(f.path(p.Pipeline, p.Sink), append(b, '\n'))
+		err = private.WriteFile(f.path(p.Pipeline, p.Sink), "", append(b, '\n'))
 	}
 	if err == nil {
 		err = linefile.SyncDir(filepath.Dir(f.dir))

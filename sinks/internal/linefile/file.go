@@ -121,10 +121,4 @@ func (l *file) append(lines []byte, n int) error {
 }
 
 // SyncDir makes the names in a folder durable.
-func SyncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+func SyncDir(path string) error { return private.SyncDir(path) }

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
-	"github.com/tablewake/tablewake/sinks/internal/linefile"
 )
 
 // witness is a file beside the database. Each time the database is opened for writing, the
@@ -78,7 +78,7 @@ func (w *witness) setBirths(births bool) error {
 func (w *witness) write() error {
 	b, err := json.Marshal(w.witnessContent)
 	if err == nil {
-		err = linefile.Replace(w.path, append(b, '\n'))
+		err = private.WriteFile(w.path, "", append(b, '\n'))
 	}
 	if err != nil {
 		err = fmt.Errorf("sqlite: the witness %s: %w", w.path, err)
