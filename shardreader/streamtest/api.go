@@ -10,26 +10,6 @@ import (
 
 var _ shardreader.API = (*Server)(nil)
 
-// ListStreams implements [shardreader.API].
-func (s *Server) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
-	return s.As("").ListStreams(ctx, table, after)
-}
-
-// DescribeStream implements [shardreader.API].
-func (s *Server) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
-	return s.As("").DescribeStream(ctx, q)
-}
-
-// GetShardIterator implements [shardreader.API].
-func (s *Server) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
-	return s.As("").GetShardIterator(ctx, at)
-}
-
-// GetRecords implements [shardreader.API].
-func (s *Server) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
-	return s.As("").GetRecords(ctx, q)
-}
-
 // called is a call with what it is about, for people.
 type called struct {
 	Call

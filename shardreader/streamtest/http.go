@@ -17,11 +17,6 @@ var (
 	_ http.Handler      = (*Server)(nil)
 )
 
-// RoundTrip answers a request of the AWS SDK in process.
-func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
-	return s.roundTrip(req, "")
-}
-
 func (s *Server) roundTrip(req *http.Request, name string) (*http.Response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, err
@@ -140,19 +135,19 @@ func (s *Server) answer(req *http.Request, name string, in []byte) (status int, 
 
 // run runs an operation. What it returns encodes the answer, which needs no lock.
 func (s *Server) run(op string, r request) (encode func() body, f *failure) {
+	has, bound := s.o.PageShards, 100
+	if op == "GetRecords" {
+		has, bound = s.o.PageRecords, 1000
+	}
+	limit, f := r.limit(has, bound)
+	if f != nil {
+		return nil, f
+	}
 	switch op {
 	case "ListStreams":
-		limit, f := r.limit(s.o.PageShards, 100)
-		if f != nil {
-			return nil, f
-		}
 		page, f := s.listStreams(r.TableName, r.ExclusiveStartStreamArn, limit)
 		return func() body { return bodyOf(wireStreams(page)) }, f
 	case "DescribeStream":
-		limit, f := r.limit(s.o.PageShards, 100)
-		if f != nil {
-			return nil, f
-		}
 		q := shardreader.DescribeQuery{StreamARN: r.StreamArn, After: r.ExclusiveStartShardID}
 		if r.ShardFilter != nil {
 			q.ChildrenOf = r.ShardFilter.ShardID
@@ -164,10 +159,6 @@ func (s *Server) run(op string, r request) (encode func() body, f *failure) {
 		it, f := s.getShardIterator(shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardID, Type: r.ShardIteratorType, Sequence: r.SequenceNumber})
 		return func() body { return bodyOf(wireIterator(it)) }, f
 	case "GetRecords":
-		limit, f := r.limit(s.o.PageRecords, 1000)
-		if f != nil {
-			return nil, f
-		}
 		b, f := s.getRecords(r.iterator, limit)
 		return func() body { return b }, f
 	}

@@ -1,6 +1,7 @@
 package streamtest
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -58,21 +59,11 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.PageRecords <= 0 {
-		o.PageRecords = 1000
-	}
-	if o.PageBytes <= 0 {
-		o.PageBytes = 1 << 20
-	}
-	if o.PageShards <= 0 {
-		o.PageShards = 100
-	}
-	if o.IteratorLife <= 0 {
-		o.IteratorLife = 15 * time.Minute
-	}
-	if o.Retention <= 0 {
-		o.Retention = 24 * time.Hour
-	}
+	o.PageRecords = cmp.Or(max(o.PageRecords, 0), 1000)
+	o.PageBytes = cmp.Or(max(o.PageBytes, 0), 1<<20)
+	o.PageShards = cmp.Or(max(o.PageShards, 0), 100)
+	o.IteratorLife = cmp.Or(max(o.IteratorLife, 0), 15*time.Minute)
+	o.Retention = cmp.Or(max(o.Retention, 0), 24*time.Hour)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

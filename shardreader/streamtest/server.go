@@ -13,7 +13,8 @@ import (
 
 // Server is a Streams API in memory. It is safe for concurrent use.
 type Server struct {
-	o Options
+	nobody // whose calls are those of no reader
+	o      Options
 
 	mu      sync.Mutex // guards all below, and the streams and tables
 	streams []*Stream  // oldest first
@@ -28,9 +29,11 @@ type Server struct {
 	where   string // that shard
 }
 
+type nobody = Reader
+
 // New makes a server without streams.
 func New(o Options) *Server {
-	return &Server{
+	s := &Server{
 		o:      o.withDefaults(),
 		byARN:  make(map[string]*Stream),
 		labels: make(map[string]time.Time),
@@ -38,6 +41,8 @@ func New(o Options) *Server {
 		calls:  make(map[string]*operation),
 		minted: firstSequence,
 	}
+	s.nobody.server = s
+	return s
 }
 
 // StreamOptions shape a stream.

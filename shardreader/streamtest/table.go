@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Table is a DynamoDB table whose writes go into its newest enabled stream: the
@@ -64,11 +65,7 @@ type Written struct {
 // one that is there, no record is made. An item that spells the same in another way
 // (1.0 for 1, a set in another order) is not equal.
 func (t *Table) Put(item string) (Written, error) {
-	attributes, err := parseItem(item)
-	if err != nil {
-		return Written{}, err
-	}
-	key, err := t.key(attributes)
+	attributes, key, err := t.parse(item)
 	if err != nil {
 		return Written{}, err
 	}
@@ -83,11 +80,7 @@ func (t *Table) Delete(key string) (Written, error) { return t.remove(key, "") }
 func (t *Table) Expire(key string) (Written, error) { return t.remove(key, "dynamodb.amazonaws.com") }
 
 func (t *Table) remove(key, principal string) (Written, error) {
-	attributes, err := parseItem(key)
-	if err != nil {
-		return Written{}, err
-	}
-	key, err = t.key(attributes)
+	_, key, err := t.parse(key)
 	if err != nil {
 		return Written{}, err
 	}
@@ -96,10 +89,7 @@ func (t *Table) remove(key, principal string) (Written, error) {
 
 // Item is the item of a key, as the table holds it.
 func (t *Table) Item(key string) (item string, ok bool) {
-	attributes, err := parseItem(key)
-	if err == nil {
-		key, err = t.key(attributes)
-	}
+	_, key, err := t.parse(key)
 	if err != nil {
 		return "", false
 	}
@@ -156,30 +146,25 @@ func (t *Table) write(key, item, principal string) Written {
 	return w
 }
 
-// key is the item's key, as DynamoDB JSON.
-func (t *Table) key(attributes map[string]any) (string, error) {
-	key := make(map[string]any, len(t.keys))
-	for _, name := range t.keys {
-		v, ok := attributes[name]
-		if !ok {
-			return "", fmt.Errorf("table %s: the item lacks the key attribute %s", t.name, name)
-		}
-		key[name] = v
-	}
-	return encodeItem(key), nil
-}
-
-func parseItem(text string) (map[string]any, error) {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+// parse reads an item, and its key as DynamoDB JSON.
+func (t *Table) parse(text string) (item map[string]any, key string, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	var item map[string]any
 	if err := d.Decode(&item); err != nil {
-		return nil, fmt.Errorf("an item as DynamoDB JSON: %w", err)
+		return nil, "", fmt.Errorf("an item as DynamoDB JSON: %w", err)
 	}
 	if d.More() || item == nil {
-		return nil, errors.New("an item as DynamoDB JSON: not one object")
+		return nil, "", errors.New("an item as DynamoDB JSON: not one object")
 	}
-	return item, nil
+	attributes := make(map[string]any, len(t.keys))
+	for _, name := range t.keys {
+		v, ok := item[name]
+		if !ok {
+			return nil, "", fmt.Errorf("table %s: the item lacks the key attribute %s", t.name, name)
+		}
+		attributes[name] = v
+	}
+	return item, encodeItem(attributes), nil
 }
 
 // encodeItem is equal for equal items: members are in the order of their names.
