@@ -78,9 +78,7 @@ func deleteIsConditional(t *testing.T, table leases.Table) {
 		same(t, "what is in the way", conflict(t, table.Delete(t.Context(), old)).Now, was)
 	}
 	for range 2 { // what is gone already is no error
-		if err := table.Delete(t.Context(), was); err != nil {
-			t.Fatal(err)
-		}
+		must(t, table.Delete(t.Context(), was))
 	}
 	if err := table.Delete(t.Context(), leases.Lease{Shard: "none", Owner: "a"}); err != nil {
 		t.Error(err)
@@ -123,9 +121,7 @@ func reserveOnce(t *testing.T, table leases.Table) {
 // A table keeps none of its caller's slices and maps, and gives none of its own away.
 func callersKeepTheirs(t *testing.T, table leases.Table) {
 	given, want := full("s"), full("s")
-	if err := table.Create(t.Context(), given); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.Create(t.Context(), given))
 	given.Parents[0] = "changed"
 	got := lease(t, table, "s")
 	same(t, "a lease whose caller went on", got, want)
@@ -133,9 +129,7 @@ func callersKeepTheirs(t *testing.T, table leases.Table) {
 	same(t, "a lease whose reader went on", lease(t, table, "s"), want)
 
 	m := leases.Member{Worker: "a", Stopped: map[string]string{"s": "why"}}
-	if err := table.Beat(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.Beat(t.Context(), m))
 	m.Stopped["s"] = "changed"
 	read(t, table).Members[0].Stopped["s"] = "changed"
 	if got := read(t, table).Members[0]; got.Stopped["s"] != "why" {

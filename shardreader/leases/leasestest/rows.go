@@ -63,12 +63,8 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 	for i := range 30 {
 		name := fmt.Sprintf("shard-%d", (i*7)%30)
 		want = append(want, name)
-		if err := table.Create(t.Context(), leases.Lease{Shard: name}); err != nil {
-			t.Fatal(err)
-		}
-		if err := table.Beat(t.Context(), leases.Member{Worker: name}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, table.Create(t.Context(), leases.Lease{Shard: name}))
+		must(t, table.Beat(t.Context(), leases.Member{Worker: name}))
 	}
 	slices.Sort(want)
 	s := read(t, table)
@@ -165,9 +161,7 @@ func membersComeBack(t *testing.T, table leases.Table) {
 		Failing: map[string]leases.ReadFailure{"shard-1": {Since: at, Class: "timeout"}, "shard-6": {Since: at}},
 	}
 	for _, m := range []leases.Member{want, {Worker: "idle"}} {
-		if err := table.Beat(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, table.Beat(t.Context(), m))
 	}
 	s := read(t, table)
 	if len(s.Members) != 2 || !s.Members[0].Equal(want) || !s.Members[1].Equal(leases.Member{Worker: "idle"}) {
@@ -177,18 +171,8 @@ func membersComeBack(t *testing.T, table leases.Table) {
 
 // A beat replaces all of a member's row, and no other row.
 func membersAreWhole(t *testing.T, table leases.Table) {
-	beat := func(m leases.Member) {
-		t.Helper()
-		if err := table.Beat(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
-	}
-	leave := func(worker string) {
-		t.Helper()
-		if err := table.Leave(t.Context(), worker); err != nil {
-			t.Fatal(err)
-		}
-	}
+	beat := func(m leases.Member) { must(t, table.Beat(t.Context(), m)) }
+	leave := func(worker string) { must(t, table.Leave(t.Context(), worker)) }
 	expect := func(want ...leases.Member) {
 		t.Helper()
 		if got := read(t, table).Members; !slices.EqualFunc(got, want, leases.Member.Equal) {
@@ -220,9 +204,7 @@ func oddNumbers(t *testing.T, table leases.Table) {
 		next := got
 		next.Load, next.Counter = 1/f, 1
 		same(t, fmt.Sprint("a lease of load ", 1/f), swap(t, table, got, next), next)
-		if err := table.Beat(t.Context(), leases.Member{Worker: l.Shard, Load: f, Calls: 1 / f}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, table.Beat(t.Context(), leases.Member{Worker: l.Shard, Load: f, Calls: 1 / f}))
 	}
 }
 
@@ -234,16 +216,10 @@ func begunStays(t *testing.T, table leases.Table) {
 	}
 	l := create(t, table, leases.Lease{Shard: "s", Stream: one})
 	for _, stream := range []string{two, one, two} {
-		if err := table.Begin(t.Context(), stream); err != nil {
-			t.Fatal(err)
-		}
+		must(t, table.Begin(t.Context(), stream))
 	}
-	if err := table.Delete(t.Context(), l); err != nil {
-		t.Fatal(err)
-	}
-	if err := table.Beat(t.Context(), leases.Member{Worker: "w", Beat: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.Delete(t.Context(), l))
+	must(t, table.Beat(t.Context(), leases.Member{Worker: "w", Beat: 1}))
 	s := read(t, table)
 	if !slices.Equal(s.Begun, []string{one, two}) || len(s.Members) != 1 || len(s.Leases) != 0 {
 		t.Errorf("snapshot %+v", s)

@@ -68,12 +68,17 @@ func full(shard string) leases.Lease {
 	}
 }
 
-func read(t *testing.T, table leases.Table) leases.Snapshot {
+func must(t *testing.T, err error) {
 	t.Helper()
-	s, err := table.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func read(t *testing.T, table leases.Table) leases.Snapshot {
+	t.Helper()
+	s, err := table.Read(t.Context())
+	must(t, err)
 	return s
 }
 
@@ -91,17 +96,13 @@ func lease(t *testing.T, table leases.Table, shard string) leases.Lease {
 
 func create(t *testing.T, table leases.Table, l leases.Lease) leases.Lease {
 	t.Helper()
-	if err := table.Create(t.Context(), l); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.Create(t.Context(), l))
 	return lease(t, table, l.Shard)
 }
 
 func swap(t *testing.T, table leases.Table, old, next leases.Lease) leases.Lease {
 	t.Helper()
-	if err := table.Swap(t.Context(), old, next); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.Swap(t.Context(), old, next))
 	return lease(t, table, old.Shard)
 }
 
