@@ -40,14 +40,17 @@ func opensRecords(b []byte) bool {
 // swallows returns errOpen for an element that is not a record itself and has whole records or events in it. Such
 // an element lacks its closing bracket, and a bracket of an outer array or event closed it instead.
 func (d *documents) swallows(end int) error {
-	if b := d.w.buf[:end]; d.within == inDocuments && !d.torn || b[0] != '[' && b[0] != '{' || isRecord(b) || !d.noteAround(0, end) {
+	if c := d.w.buf[0]; d.within == inDocuments && !d.torn || c != '[' && c != '{' {
+		return nil
+	}
+	if _, around := d.judge(0, end); !around {
 		return nil
 	}
 	d.at = 0
 	return errOpen
 }
 
-// bracket is an object or array that noteAround has entered and not left.
+// bracket is an object or array that judge has entered and not left.
 type bracket struct {
 	at     int
 	object bool
@@ -56,11 +59,14 @@ type bracket struct {
 	holds  bool   // a record or an event is in it
 }
 
-// noteAround reports whether the value from i to end, which is valid JSON, has whole records or events in it and
-// is not one itself. It notes the inner brackets for which the same is true. It looks at each byte once.
-func (d *documents) noteAround(i, end int) bool {
+// judge reports whether the object or array from i to end, which is valid JSON, is a whole record or event itself, or
+// else has some in it. It notes the inner brackets of the latter kind, unless they are in a record. A part of a record
+// is never mistaken for a record: each value in it has a type tag. It looks at each byte once.
+func (d *documents) judge(i, end int) (whole, around bool) {
 	b := d.w.buf[:end]
-	var open []bracket
+	var room [8]bracket
+	open := room[:0]
+	var inner []int
 	named := false // the next string is the name of a member
 	for i < end {
 		c := b[i]
@@ -72,15 +78,19 @@ func (d *documents) noteAround(i, end int) bool {
 			closed := open[len(open)-1]
 			open = open[:len(open)-1]
 			around := closed.holds && !closed.whole
-			if len(open) == 0 {
-				return around
+			if len(open) > 0 {
+				open[len(open)-1].holds = open[len(open)-1].holds || closed.holds || closed.whole
+				if around {
+					inner = append(inner, closed.at)
+				}
+				break
 			}
-			if around {
-				d.note(closed.at)
+			if !closed.whole {
+				for _, at := range inner {
+					d.note(at)
+				}
 			}
-			if closed.holds || closed.whole {
-				open[len(open)-1].holds = true
-			}
+			return closed.whole, around
 		case ',':
 			named = open[len(open)-1].object
 		case '"':
@@ -95,11 +105,11 @@ func (d *documents) noteAround(i, end int) bool {
 		}
 		i++
 	}
-	return false
+	return false, false
 }
 
-// seeName notes what the name of the current member makes of the innermost two objects, a record or an event: see
-// isRecord and outline. value is the text after the name.
+// seeName notes what the name of the current member makes of the innermost two objects, a record or an event. value is
+// the text after the name.
 func seeName(open []bracket, value []byte) {
 	in := &open[len(open)-1]
 	name := string(in.name)

@@ -118,9 +118,13 @@ func (d *documents) begins(i int) (next int, whole bool) {
 	switch {
 	case err != nil:
 		return i + 1, false
-	case event || isRecord(d.w.buf[i:end]):
+	case event:
 		return i, true
-	case d.noteAround(i, end):
+	}
+	switch record, around := d.judge(i, end); {
+	case record:
+		return i, true
+	case around:
 		return i + 1, false
 	}
 	return end, false
@@ -162,38 +166,4 @@ func (d *documents) adopt() (sound bool) {
 		d.within, d.number = inArray, 0
 	}
 	return true
-}
-
-// isRecord reports whether b, a valid JSON object, is a record of a stream. A part of a record is never mistaken
-// for a record: each value in it has a type tag.
-func isRecord(b []byte) bool {
-	is := false
-	eachMember(b, func(name, value []byte) {
-		switch string(name) {
-		case "dynamodb":
-			eachMember(value, func(name, _ []byte) {
-				is = is || string(name) == "SequenceNumber" || string(name) == "Keys"
-			})
-		case "kinesis":
-			eachMember(value, func(name, _ []byte) { is = is || string(name) == "data" })
-		}
-	})
-	return is
-}
-
-// eachMember calls yield for each member of b, if b is an object. b is valid JSON.
-func eachMember(b []byte, yield func(name, value []byte)) {
-	if b[0] != '{' {
-		return
-	}
-	var s scanner
-	for i := skipSpace(b, 1); b[i] != '}'; {
-		value, _ := scanName(b, i)
-		name, _ := scanString(b, i)
-		end, _ := s.value(b, value)
-		yield(b[i+1:name-1], b[value:end])
-		if i = skipSpace(b, end); b[i] == ',' {
-			i = skipSpace(b, i+1)
-		}
-	}
 }
