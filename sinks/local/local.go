@@ -1,16 +1,16 @@
-// Package local bundles the embedded stores under one folder, so that a pipeline
-// runs without any server: views and search indexes in SQLite, archive, events and
-// dead letters in files.
+// Package local has the embedded stores of a pipeline in one folder, so that a pipeline runs
+// without a server. Views and search indexes are in SQLite; archives, events and dead letters are
+// in files.
 //
-//	views.db               every view table and search index, and what is remembered of items
-//	views.witness          which views.db belongs here
-//	archive/BUCKET/...     the objects of a bucket; where the file names none, of the sink
-//	events/SINK.jsonl      what a notify sink sent
-//	dead/                  what could not be delivered
+//	views.db               all view tables and search indexes, and the state
+//	views.witness          identifies the views.db of this folder
+//	archive/BUCKET/...     the objects of a bucket, or of the sink if the file names no bucket
+//	events/SINK.jsonl      the events of a notify sink
+//	dead/                  dead letters
 //
-// Everything is durable when a store says so, and opening the folder again goes
-// on where the last process left it. One process at a time writes it: [Open] refuses a second
-// one, and whoever reads the files keeps writers out with [Share].
+// When a store reports success, its write is durable. A process that opens the folder again
+// continues where the last one stopped. Only one process at a time may write the folder: [Open]
+// refuses a second one. Readers of the files keep writers out with [Share].
 package local
 
 import (
@@ -38,8 +38,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// Stores opens the stores of a folder when a sink asks for them. Sinks of one
-// kind share a store. It is safe for concurrent use.
+// Stores opens the stores of a folder when a sink needs them. Sinks of one kind share a store. It
+// is safe for concurrent use.
 type Stores struct {
 	dir    Dir
 	logger *slog.Logger
@@ -47,21 +47,21 @@ type Stores struct {
 
 	mu     sync.Mutex
 	opened map[string]any // by path
-	close  []io.Closer    // in the order in which they were opened
+	close  []io.Closer    // in the order of opening
 }
 
 var _ sinks.Stores = (*Stores)(nil)
 
-// Option shapes the stores.
+// Option changes a default of the stores.
 type Option func(*Stores)
 
-// WithLogger is where stores say what is wrong with the files that they found. Default: nowhere.
+// WithLogger sets where stores log broken files. Default: no log.
 func WithLogger(l *slog.Logger) Option { return func(s *Stores) { s.logger = l } }
 
-// Open makes the folder where it is missing, and keeps other processes out until Close. The
-// stores open when they are asked for.
+// Open locks the folder against other processes until Close, and creates a missing folder. The
+// stores open later, when sinks need them.
 func Open(dir string, opts ...Option) (*Stores, error) {
-	lock, err := take(dir, filelock.Exclusive)
+	lock, err := lockFolder(dir, filelock.Exclusive)
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +72,11 @@ func Open(dir string, opts ...Option) (*Stores, error) {
 	return s, nil
 }
 
-// Dir tells where each store is.
+// Dir returns the folder, which knows the path of each store.
 func (s *Stores) Dir() Dir { return s.dir }
 
-// View opens views.db, and makes the sink's table, so that it can be read before
-// its first row comes.
+// View opens views.db and creates the sink's table, so that the table can be read before its first
+// row.
 func (s *Stores) View(ctx context.Context, _ *config.Config, spec config.Sink) (view.Store, error) {
 	store, err := s.views(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Stores) View(ctx context.Context, _ *config.Config, spec config.Sink) (
 	return store, store.Create(ctx, table(spec.View.Table.Name, spec.View.Key))
 }
 
-// Aggregate opens views.db, and makes the sink's table, as View does.
+// Aggregate opens views.db and creates the sink's table, as View does.
 func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Sink) (view.GroupStore, error) {
 	store, err := s.views(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Si
 	return store, store.Create(ctx, table(spec.Aggregate.Table.Name, spec.Aggregate.Group))
 }
 
-// State opens views.db, whatever table the file names.
+// State opens views.db, whichever table the file names.
 func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, error) {
 	store, err := s.views(ctx)
 	if err != nil {
@@ -116,8 +116,8 @@ func table(name string, key []config.Column) view.Table {
 	return t
 }
 
-// Search opens views.db for the sink's indexes, and makes the one that it names, so that it can be
-// searched before its first document comes.
+// Search opens views.db for the sink's indexes. It creates the index that the sink names, so that
+// the index can be searched before its first document.
 func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
 	views, err := s.views(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sin
 	if err != nil {
 		return nil, err
 	}
-	if name, whole := spec.Search.Index.Prefix(); whole { // else an index is made when its first document comes
+	if name, whole := spec.Search.Index.Prefix(); whole { // else the first document of an index creates it
 		err = store.Create(ctx, name)
 	}
 	return store, err
@@ -139,14 +139,13 @@ func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) 
 	return open(s, path, func() (*archivedir.Store, error) { return archivedir.New(archivedir.Options{Dir: path}) })
 }
 
-// Notify opens the file of the sink's events, whatever queue, topic or bus it names.
+// Notify opens the file of the sink's events, whichever queue, topic or bus the sink names.
 func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (notify.Store, error) {
 	path := s.dir.Events(spec.Name)
 	return open(s, path, func() (*jsonl.Store, error) { return jsonl.New(jsonl.Options{Path: path, Logger: s.logger}) })
 }
 
-// DeadLetters opens the folder of dead letters, also where the file names none or
-// another place.
+// DeadLetters opens the folder of dead letters, whatever dead_letters says.
 func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	path := s.dir.DeadLetters()
 	return open(s, path, func() (*deaddir.Store, error) { return deaddir.New(deaddir.Options{Dir: path, Logger: s.logger}) })
@@ -154,7 +153,7 @@ func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLett
 
 var errClosed = errors.New("local: the stores are closed")
 
-// open answers the store at path, opened once.
+// open returns the store at path. make opens it the first time.
 func open[T any](s *Stores, path string, make func() (T, error)) (T, error) {
 	var none T
 	s.mu.Lock()
@@ -176,8 +175,8 @@ func open[T any](s *Stores, path string, make func() (T, error)) (T, error) {
 	return store, nil
 }
 
-// Close closes every store, the last opened first, and lets others have the folder. Call it after the pipeline's
-// last Run; a second call does nothing.
+// Close closes every store, the last opened first, and unlocks the folder. Call it after the
+// pipeline's last Run; a second call does nothing.
 func (s *Stores) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,29 +10,29 @@ import (
 	"github.com/tablewake/tablewake/pipeline/filelock"
 )
 
-// LockFile is the name of the file in the folder by which processes exclude each other. Who
-// empties a folder leaves it.
+// LockFile is the name of the file in the folder that processes lock. Whoever empties a folder must
+// keep it.
 const LockFile = ".lock"
 
-// patience is how long a folder may be in use before it counts as such: looking into one takes
-// a moment.
-const patience = time.Second
+// lockWait is how long Open and Share wait for a lock, because a process that only reads the folder
+// soon ends.
+const lockWait = time.Second
 
-// Share keeps everybody from writing a folder until release, for who reads its files. The error
-// says so where somebody is writing it.
+// Share keeps writers out of a folder until release, while its files are read. It fails if a
+// process writes the folder.
 func Share(dir string) (release func() error, err error) {
-	lock, err := take(dir, filelock.Shared)
+	lock, err := lockFolder(dir, filelock.Shared)
 	if err != nil {
 		return nil, err
 	}
 	return lock.Release, nil
 }
 
-func take(dir string, mode filelock.Mode) (*filelock.Lock, error) {
+func lockFolder(dir string, mode filelock.Mode) (*filelock.Lock, error) {
 	if dir == "" {
 		return nil, errors.New("local: the folder's name is empty")
 	}
-	lock, err := filelock.Take(context.Background(), filepath.Join(dir, LockFile), mode, patience)
+	lock, err := filelock.Take(context.Background(), filepath.Join(dir, LockFile), mode, lockWait)
 	switch {
 	case errors.Is(err, filelock.ErrInUse):
 		return nil, fmt.Errorf("%s is in use by another process; wait for it, or take another folder", dir)
