@@ -23,15 +23,15 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 	}
 	return open(b, "archive "+s.Name, func() (*s3.Store, error) {
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: archive.Folder(a.Prefix, a.Key), StorageClass: a.StorageClass, KMSKey: a.KMSKey})
-		if err != nil || !b.create || b.lookOnly || begun { // a bucket that the state knows is not made again
+		if err != nil || !b.create || b.lookOnly || begun { // a missing bucket with recorded output is lost, and is not created again
 			return store, err
 		}
 		return store, store.Create(ctx)
 	})
 }
 
-// overflow is where the events go that are too large for a message: the bucket of the
-// first archive, else that of dead letters; nil where there is neither.
+// overflow returns the store of events that are too large for a message: the bucket of the first
+// archive, or that of dead letters. It is nil if there is neither.
 func (b *Bundle) overflow(cfg *config.Config) (notifyaws.Overflow, error) {
 	bucket, dir := "", ""
 	for _, s := range cfg.Sinks {
@@ -62,7 +62,7 @@ type overflow struct {
 	folder string
 }
 
-// Put writes the data of an event, unless it is there.
+// Put writes the data of an event, unless the object exists.
 func (o *overflow) Put(ctx context.Context, name string, body []byte) (string, error) {
 	name = o.folder + name
 	err := o.store.Put(ctx, archive.Object{Name: name, Body: body, ContentType: "application/json"})

@@ -1,14 +1,14 @@
-// Package aws bundles the stores of AWS: views and state in DynamoDB, documents in
-// OpenSearch, archives and dead letters in S3, events to SQS, SNS and EventBridge.
+// Package aws has the stores of a pipeline in AWS: views and state in DynamoDB, documents in
+// OpenSearch, archives and dead letters in S3, events in SQS, SNS and EventBridge.
 //
 //	sdk, err := config.LoadDefaultConfig(ctx)
 //	stores := aws.Stores(sdk)
 //	defer stores.Close()
 //	p, err := sinks.Assemble(ctx, cfg, stores)
 //
-// The SDK's own variables and files say where the services are (AWS_REGION,
-// AWS_PROFILE, AWS_ENDPOINT_URL_DYNAMODB and the like). Clients try a request a few
-// times; what fails then is the pipeline's to try again.
+// The variables and files of the SDK name the services (AWS_REGION, AWS_PROFILE,
+// AWS_ENDPOINT_URL_DYNAMODB and so on). A client tries a request twice; after that the pipeline
+// retries the changes.
 package aws
 
 import (
@@ -31,24 +31,24 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// Option shapes a Bundle.
+// Option changes a default of a Bundle.
 type Option func(*Bundle)
 
-// Create makes what is missing: tables with their keys, TTL and on-demand billing,
-// and buckets. Without it a missing one is an error that says so. Indexes are made in any
-// case, and queues, topics and buses never.
+// Create creates what is missing: tables with their keys, TTL and on-demand billing, and buckets.
+// Without it, something missing is an error. Indexes are always created, and queues, topics and
+// buses never.
 func Create() Option { return func(b *Bundle) { b.create = true } }
 
-// LookOnly opens stores as they are: no table, bucket, index, script or record is made, nor looked
-// for, but for the state table, which is made where [Create] is given too. A pipeline over them would fail
-// where one is missing.
+// LookOnly opens stores without creating or checking tables, buckets, indexes, scripts and records.
+// The exception is the state table, which is created with [Create]. A pipeline over such stores
+// fails at the first that is missing.
 func LookOnly() Option { return func(b *Bundle) { b.lookOnly = true } }
 
-// WithLogger is where stores say what is wrong with the files that they found. Default: nowhere.
+// WithLogger sets where stores log broken files. Default: no log.
 func WithLogger(l *slog.Logger) Option { return func(b *Bundle) { b.logger = l } }
 
-// Bundle opens the stores of a pipeline when its sinks ask for them. Sinks share what
-// they can. It is safe for concurrent use.
+// Bundle opens the stores of a pipeline when its sinks need them. Sinks share stores if they can.
+// It is safe for concurrent use.
 type Bundle struct {
 	sdk      aws.Config
 	create   bool
@@ -60,24 +60,24 @@ type Bundle struct {
 	sqs      *sqs.Client
 
 	mu     sync.Mutex
-	opened map[string]any // by what it is
-	close  []io.Closer    // in the order in which they were opened
+	opened map[string]any // by a name of its kind and place
+	close  []io.Closer    // in the order of opening
 }
 
 var _ sinks.Stores = (*Bundle)(nil)
 
-// attempts is how often a client sends a request before it reports an error. What the
-// pipeline does about that knows of keys and batches; this bridges a cut connection.
+// attempts is how often a client sends a request before it returns an error. Two tries bridge a
+// lost connection. The pipeline does the other retries, because it knows keys and batches.
 const attempts = 2
 
-// patience is how long one request may take. The SDK has no bound of its own: an answer
-// that never comes would hold its keys for ever.
-const patience = time.Minute
+// requestTimeout is the longest time of a request. The SDK has no limit, and an answer that never
+// comes would block its keys forever.
+const requestTimeout = time.Minute
 
-// Stores is the stores that sdk reaches. It calls nothing yet.
+// Stores returns the stores that sdk reaches. It sends no request.
 func Stores(sdk aws.Config, opts ...Option) *Bundle {
 	if sdk.HTTPClient == nil {
-		sdk.HTTPClient = http.NewBuildableClient().WithTimeout(patience)
+		sdk.HTTPClient = http.NewBuildableClient().WithTimeout(requestTimeout)
 	}
 	sdk.HTTPClient = bounded.Client(sdk.HTTPClient, bounded.Answer)
 	b := &Bundle{
@@ -85,7 +85,7 @@ func Stores(sdk aws.Config, opts ...Option) *Bundle {
 		dynamodb: dynamodb.NewFromConfig(sdk, func(o *dynamodb.Options) { o.RetryMaxAttempts = attempts }),
 		s3: s3.NewFromConfig(sdk, func(o *s3.Options) {
 			o.RetryMaxAttempts = attempts
-			o.HTTPClient = http.NewBuildableClient() // bodies of any size are read; the store watches over them
+			o.HTTPClient = http.NewBuildableClient() // without requestTimeout: bodies have any size, and the store detects stalled ones
 			o.UsePathStyle = o.BaseEndpoint != nil   // other servers have no host names for buckets
 		}),
 		sqs:    sqs.NewFromConfig(sdk, func(o *sqs.Options) { o.RetryMaxAttempts = attempts }),
@@ -99,7 +99,7 @@ func Stores(sdk aws.Config, opts ...Option) *Bundle {
 
 var errClosed = errors.New("aws: the stores are closed")
 
-// open answers the store that name stands for, opened once.
+// open returns the store of that name. make opens it the first time.
 func open[T any](b *Bundle, name string, make func() (T, error)) (T, error) {
 	var none T
 	b.mu.Lock()
@@ -125,8 +125,8 @@ func open[T any](b *Bundle, name string, make func() (T, error)) (T, error) {
 	return store, nil
 }
 
-// Close closes what was opened, the last first. Call it after the pipeline's last Run; a
-// second call does nothing.
+// Close closes the stores, the last opened first. Call it after the pipeline's last Run; a second
+// call does nothing.
 func (b *Bundle) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,9 +138,8 @@ func (b *Bundle) Close() error {
 	return errors.Join(errs...)
 }
 
-// made makes a table where the bundle makes what is missing, and else checks that it is
-// there.
-func (b *Bundle) made(ctx context.Context, create, check func(context.Context) error) error {
+// createOrCheck calls create if the bundle creates what is missing, and check otherwise.
+func (b *Bundle) createOrCheck(ctx context.Context, create, check func(context.Context) error) error {
 	if b.create {
 		return create(ctx)
 	}

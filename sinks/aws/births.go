@@ -16,13 +16,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// hasWritten reports whether the state records that the sink's output has begun: a target that is
-// missing then is lost, and is not made.
+// hasWritten reports whether the state records that the sink's output has begun. If its target is
+// missing then, the target was lost, and is not created.
 func (b *Bundle) hasWritten(ctx context.Context, cfg *config.Config, s config.Sink) (bool, error) {
 	if cfg.State == nil {
 		return false, nil
 	}
-	db, err := b.db(ctx, cfg)
+	db, err := b.stateDB(ctx, cfg)
 	if err != nil {
 		return false, err
 	}
@@ -54,7 +54,7 @@ func asLost(s config.Sink, err error) error {
 func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *statedynamo.DB) error {
 	_, err := db.Describe(ctx, cfg.State.Table.Name)
 	if !errors.Is(err, statedynamo.ErrNoTable) {
-		return nil // whatever else is wrong, making it will tell
+		return nil // creating the table will report other errors
 	}
 	for _, s := range cfg.Sinks {
 		what, err := b.leftOutput(ctx, cfg, s, db)
@@ -62,7 +62,7 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 		if _, err := db.Describe(ctx, cfg.State.Table.Name); err == nil {
-			return nil // another process has made it meanwhile, and wrote what was seen
+			return nil // another process created it meanwhile, and wrote the output
 		}
 		if what != "" {
 			return pipeline.Fatal(&state.LostError{
@@ -81,7 +81,7 @@ func (b *Bundle) leftOutput(ctx context.Context, cfg *config.Config, s config.Si
 		rows := db
 		if s.View != nil && s.View.Table.ARN != "" {
 			var err error
-			if rows, err = statedynamo.New(statedynamo.Options{Client: b.clientOf(rowTable{Table: s.View.Table}), Table: "none", Pipeline: cfg.Name}); err != nil {
+			if rows, err = statedynamo.New(statedynamo.Options{Client: b.tableClient(rowTable{Table: s.View.Table}), Table: "none", Pipeline: cfg.Name}); err != nil {
 				return "", err
 			}
 		}

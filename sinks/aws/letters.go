@@ -18,8 +18,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// DeadLetters opens where the file keeps what cannot be delivered; nil where it names
-// no place.
+// DeadLetters opens the dead letters of the file; nil if it names none.
 func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.DeadLetters, error) {
 	switch d := cfg.DeadLetters; {
 	case d == nil:
@@ -40,8 +39,9 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 	return nil, nil
 }
 
-// letters opens dead letters in a bucket, and makes the bucket where that is asked for: one of letters alone
-// expires them when a store may have forgotten what they would be compared with.
+// letters opens the dead letters in a bucket. With Create it creates the bucket. If no archive uses
+// the bucket, its objects expire with the retention of the state: older letters would be refused
+// for their age.
 func (b *Bundle) letters(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
 	archived := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Archive != nil && s.Archive.Bucket == bucket })
 	return open(b, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix), func() (*s3.Store, error) {
@@ -62,7 +62,7 @@ func (b *Bundle) letters(ctx context.Context, cfg *config.Config, bucket, prefix
 	})
 }
 
-// retentionOf is how long a state remembers: older letters are refused for their age.
+// retentionOf returns how long the state keeps guards. Older letters are refused for their age.
 func retentionOf(cfg *config.Config) time.Duration {
 	if cfg.State == nil {
 		return state.DefaultRetention
@@ -70,8 +70,8 @@ func retentionOf(cfg *config.Config) time.Duration {
 	return cmp.Or(cfg.State.GuardRetention, state.DefaultRetention)
 }
 
-// largeLetters is where the letters go that are too large for a message: the bucket that the file
-// names for them, else that of the first archive, beside what is kept there of it; nil where there is neither.
+// largeLetters opens the store of letters that are too large for a message: the bucket that the
+// file names for them, or a folder of the first archive's bucket. It is nil if there is neither.
 func (b *Bundle) largeLetters(ctx context.Context, cfg *config.Config) (deadletter.Store, error) {
 	if d := cfg.DeadLetters; d.Bucket != "" {
 		return b.letters(ctx, cfg, d.Bucket, d.Prefix)

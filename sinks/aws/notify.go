@@ -23,11 +23,11 @@ func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) 
 	if err != nil || cfg.State == nil {
 		return store, err
 	}
-	db, err := b.db(ctx, cfg)
+	db, err := b.stateDB(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return remembered{store, db}, nil
+	return fingerprinted{store, db}, nil
 }
 
 func (b *Bundle) publisher(ctx context.Context, n *config.Notify, large notifyaws.Overflow) (notify.Store, error) {
@@ -44,9 +44,9 @@ func (b *Bundle) publisher(ctx context.Context, n *config.Notify, large notifyaw
 	return nil, errors.New("nothing is named that takes the events: add queue, topic or bus")
 }
 
-// remembered is a publisher whose settings the state table remembers: a queue has no
-// place for them.
-type remembered struct {
+// fingerprinted is a publisher whose fingerprint is in the state table, because a queue cannot
+// store one.
+type fingerprinted struct {
 	notify.Store
 	state.Fingerprints
 }

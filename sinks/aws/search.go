@@ -16,7 +16,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// Search opens the sink's server, and makes its index where it is to be made on start.
+// Search connects to the sink's server, and creates the sink's index unless the index is created on
+// demand.
 func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) (search.Store, error) {
 	o, err := b.connection(cfg, s.Search.Connection)
 	if err != nil {
@@ -46,7 +47,7 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 	})
 }
 
-// connection is how the server of that name is reached.
+// connection returns the options of the named connection.
 func (b *Bundle) connection(cfg *config.Config, name string) (opensearch.Options, error) {
 	if name == "" {
 		return opensearch.Options{}, errors.New("no server is named: add connection: NAME, one of connections")

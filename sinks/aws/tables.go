@@ -21,7 +21,7 @@ func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (v
 	v := s.View
 	t := rowTable{Table: v.Table, sink: s, key: v.Key}
 	if v.InPlace && v.RowsGuardThemselves() {
-		return b.ownRows(ctx, cfg, t)
+		return b.selfGuardedRows(ctx, cfg, t)
 	}
 	t.inPlace = ", or put {@key} into the row's key and write tombstones: in_place, for readers that leave tombstones out"
 	if v.RowsGuardThemselves() {
@@ -35,25 +35,25 @@ func (b *Bundle) Aggregate(ctx context.Context, cfg *config.Config, s config.Sin
 	return b.rows(ctx, cfg, rowTable{Table: s.Aggregate.Table, sink: s, key: s.Aggregate.Group, sharded: s.Aggregate.Shards > 1})
 }
 
-// State opens the state table; nil where the file names none.
+// State opens the state table; nil if the file names none.
 func (b *Bundle) State(ctx context.Context, cfg *config.Config) (state.Store, error) {
 	if cfg.State == nil {
 		return nil, nil
 	}
-	db, err := b.db(ctx, cfg)
+	db, err := b.stateDB(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	return db.State(cfg.Name), nil
 }
 
-// rowTable is a table of rows as the file has it.
+// rowTable is a table of rows with its settings in the file.
 type rowTable struct {
 	config.Table
 	sink    config.Sink
 	key     []config.Column
-	sharded bool   // the rows have a text as their partition key
-	inPlace string // ends the error if no transaction reaches the rows: how to do without; "": there is no way
+	sharded bool   // the partition key is a text
+	inPlace string // the end of the error for rows that no transaction reaches: the alternative; "" if there is none
 }
 
 // rows opens a table whose rows change in one transaction with the state table.
@@ -61,18 +61,18 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 	if cfg.State == nil {
 		return nil, errors.New("what must be remembered of items has no place: add state: {table: NAME}, a table of its own" + t.inPlace)
 	}
-	db, err := b.db(ctx, cfg)
+	db, err := b.stateDB(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	if err := b.refuseLostTable(ctx, cfg, t, db); err != nil {
 		return nil, err
 	}
-	table, k, err := keyed(ctx, cfg, db, t)
+	table, k, err := tableAndKeyTypes(ctx, cfg, db, t)
 	if err != nil {
 		return nil, err
 	}
-	return open(b, fmt.Sprint("rows of ", cfg.Name, " ", table, k), func() (*dynamo.Store, error) { // sinks of a table look at it once
+	return open(b, fmt.Sprint("rows of ", cfg.Name, " ", table, k), func() (*dynamo.Store, error) { // the sinks of a table share the check
 		store, err := dynamo.New(db)
 		if err != nil || b.lookOnly {
 			return store, err
@@ -81,7 +81,7 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 			return store, err
 		}
 		why, err := db.WhyNoTransaction(ctx, table.Name)
-		if err == nil && why == "" && t.ARN != "" && b.elsewhere(t.ARN) {
+		if err == nil && why == "" && t.ARN != "" && b.inOtherRegion(t.ARN) {
 			why = "the table " + t.ARN + " is in another Region than this process (" + b.sdk.Region + ")"
 		}
 		if err == nil && why != "" {
@@ -91,14 +91,15 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 	})
 }
 
-// ownRows opens a table whose rows guard themselves, with their tombstones in place: it may
-// be in another account or Region than the state table, and there may be none.
-func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (view.Store, error) {
-	o := statedynamo.Options{Client: b.clientOf(t), Table: "none", Pipeline: cfg.Name} // never asked
+// selfGuardedRows opens a table whose rows guard themselves, with their tombstones in place. The
+// table may be in another account or Region than the state table, and the file may name no state
+// table.
+func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowTable) (view.Store, error) {
+	o := statedynamo.Options{Client: b.tableClient(t), Table: "none", Pipeline: cfg.Name} // Table is never used
 	var db *statedynamo.DB
 	var err error
 	if cfg.State != nil {
-		if db, err = b.db(ctx, cfg); err != nil {
+		if db, err = b.stateDB(ctx, cfg); err != nil {
 			return nil, err
 		}
 		o.Retention = cfg.State.GuardRetention
@@ -110,7 +111,7 @@ func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (v
 	if err := b.refuseLostTable(ctx, cfg, t, rows); err != nil {
 		return nil, err
 	}
-	table, k, err := keyed(ctx, cfg, rows, t)
+	table, k, err := tableAndKeyTypes(ctx, cfg, rows, t)
 	if err != nil {
 		return nil, err
 	}
@@ -133,24 +134,25 @@ func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (v
 	})
 }
 
-// tableMaker is a store of rows that makes and checks its tables.
+// tableMaker is a store of rows that can create and check its tables.
 type tableMaker interface {
 	Create(ctx context.Context, t view.Table, k dynamo.KeyTypes) error
 	Check(ctx context.Context, t view.Table, k dynamo.KeyTypes) error
 }
 
-// makeTable makes a table of rows, or checks the one that is there. It does neither with [LookOnly].
+// makeTable creates a missing table of rows, or checks the existing one. With [LookOnly] it does
+// neither.
 func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, k dynamo.KeyTypes) error {
 	if b.lookOnly {
 		return nil
 	}
-	return b.made(ctx,
+	return b.createOrCheck(ctx,
 		func(ctx context.Context) error { return store.Create(ctx, t, k) },
 		func(ctx context.Context) error { return store.Check(ctx, t, k) })
 }
 
-// keyed is a table with the types of its key.
-func keyed(ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTable) (view.Table, dynamo.KeyTypes, error) {
+// tableAndKeyTypes returns a table and the types of its key.
+func tableAndKeyTypes(ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTable) (view.Table, dynamo.KeyTypes, error) {
 	table := view.Table{Name: t.Name, PK: t.key[0].Name}
 	k := dynamo.KeyTypes{PK: keyType(cfg, t.key[0].Template)}
 	if len(t.key) > 1 {
@@ -159,14 +161,14 @@ func keyed(ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTab
 	if t.sharded {
 		k.PK = types.ScalarAttributeTypeS
 	}
-	k, err := typed(ctx, db, t.Name, k, len(t.key))
+	k, err := resolveTypes(ctx, db, t.Name, k, len(t.key))
 	return table, k, err
 }
 
-// anyType is the type of a key attribute that only the items tell.
-const anyType types.ScalarAttributeType = "?"
+// unknownType is the type of a key attribute that the configuration does not declare.
+const unknownType types.ScalarAttributeType = "?"
 
-// keyType is the type of what t makes.
+// keyType returns the type of t's results.
 func keyType(cfg *config.Config, t *template.Template) types.ScalarAttributeType {
 	path, whole := t.Path()
 	if !whole {
@@ -175,7 +177,7 @@ func keyType(cfg *config.Config, t *template.Template) types.ScalarAttributeType
 	kind, declared := cfg.Attributes[path]
 	switch {
 	case !declared:
-		return anyType
+		return unknownType
 	case kind == pipeline.KindN:
 		return types.ScalarAttributeTypeN
 	case kind == pipeline.KindB:
@@ -185,27 +187,27 @@ func keyType(cfg *config.Config, t *template.Template) types.ScalarAttributeType
 	}
 }
 
-// typed is k with the types that the table has where nothing else tells them; S, where
-// there is no table yet either.
-func typed(ctx context.Context, db *statedynamo.DB, table string, k dynamo.KeyTypes, attributes int) (dynamo.KeyTypes, error) {
-	if k.PK != anyType && k.SK != anyType {
+// resolveTypes replaces unknown types in k by those of the existing table, and by S if there is no
+// table.
+func resolveTypes(ctx context.Context, db *statedynamo.DB, table string, k dynamo.KeyTypes, attributes int) (dynamo.KeyTypes, error) {
+	if k.PK != unknownType && k.SK != unknownType {
 		return k, nil
 	}
 	is, err := db.Describe(ctx, table)
 	if err != nil && !errors.Is(err, statedynamo.ErrNoTable) {
 		return k, err
 	}
-	if k.PK == anyType {
+	if k.PK == unknownType {
 		k.PK = is.PK.Type
 	}
-	if k.SK == anyType && attributes > 1 {
+	if k.SK == unknownType && attributes > 1 {
 		k.SK = is.SK.Type
 	}
 	return k, nil
 }
 
 // db opens the state table.
-func (b *Bundle) db(ctx context.Context, cfg *config.Config) (*statedynamo.DB, error) {
+func (b *Bundle) stateDB(ctx context.Context, cfg *config.Config) (*statedynamo.DB, error) {
 	return open(b, fmt.Sprintf("state %s of %s", cfg.State.Table.Name, cfg.Name), func() (*statedynamo.DB, error) {
 		if err := SameRegion("state.table", cfg.State.Table.ARN, b.sdk); err != nil {
 			return nil, err
@@ -215,13 +217,13 @@ func (b *Bundle) db(ctx context.Context, cfg *config.Config) (*statedynamo.DB, e
 			return nil, err
 		}
 		create := func(ctx context.Context) error {
-			if !b.lookOnly { // a look reports what is there without a state
+			if !b.lookOnly { // LookOnly reports the output without a state
 				if err := b.refuseLostState(ctx, cfg, db); err != nil {
 					return err
 				}
 			}
 			return db.CreateState(ctx)
 		}
-		return db, b.made(ctx, create, func(ctx context.Context) error { return db.Check(ctx, db.StateTable()) })
+		return db, b.createOrCheck(ctx, create, func(ctx context.Context) error { return db.Check(ctx, db.StateTable()) })
 	})
 }
