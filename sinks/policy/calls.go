@@ -4,15 +4,15 @@ package policy
 // s3:GetObject, and HeadBucket needs s3:ListBucket. Without s3:ListBucket, S3 answers AccessDenied for a missing
 // object, as for a forbidden one (Service Authorization Reference).
 var (
-	rowActions     = []string{"dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"} // Scan: to look for rows if the state has no birth
-	rowsThatGo     = []string{"dynamodb:DeleteItem"}                                         // if tombstones are apart
-	tombstoneCheck = []string{"dynamodb:ConditionCheckItem"}                                 // on the state table, in addition to stateActions
+	rowActions            = []string{"dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"} // Scan: to look for rows if the state has no birth
+	rowDeleteActions      = []string{"dynamodb:DeleteItem"}                                         // if tombstones are apart
+	tombstoneCheckActions = []string{"dynamodb:ConditionCheckItem"}                                 // on the state table, in addition to stateActions
 
 	// claimedActions are for rows that are guarded by item.
 	claimedActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
 
 	groupActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
-	addedActions = []string{"dynamodb:UpdateItem"} // if groups have only counts and sums: other groups are read and replaced
+	sumActions   = []string{"dynamodb:UpdateItem"} // if groups have only counts and sums: other groups are read and replaced
 
 	// stateActions are for births, fingerprints, guards, contributions, quarantine, gaps and consumers. Their requests
 	// name the partition keys of rows, which a condition compares. The next two are for the whole table.
@@ -29,19 +29,19 @@ var (
 	streamActions  = []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
 	kinesisActions = []string{"kinesis:DescribeStream", "kinesis:DescribeStreamSummary", "kinesis:GetRecords", "kinesis:GetShardIterator", "kinesis:ListShards"}
 
-	indexActions   = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
-	recordActions  = []string{"es:ESHttpGet", "es:ESHttpPut"} // for the sink's record, and for the script
-	severalActions = []string{"es:ESHttpPost"}                // for requests that name several indexes in their bodies
+	indexActions  = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
+	recordActions = []string{"es:ESHttpGet", "es:ESHttpPut"} // for the sink's record, and for the script
+	bulkActions   = []string{"es:ESHttpPost"}                // for requests that name several indexes in their bodies
 
 	archiveActions = []string{"s3:GetObject", "s3:PutObject"}
 	partsActions   = []string{"s3:AbortMultipartUpload"}
 	tagActions     = []string{"s3:PutObjectTagging"}
 	keyActions     = []string{"kms:Decrypt", "kms:GenerateDataKey"}
 
-	queueActions = []string{"sqs:GetQueueAttributes", "sqs:SendMessage"}
-	named        = []string{"sqs:GetQueueUrl"} // for a queue that the file does not name by its URL
-	topicActions = []string{"sns:GetTopicAttributes", "sns:Publish"}
-	busActions   = []string{"events:DescribeEventBus", "events:PutEvents"}
+	sendQueueActions = []string{"sqs:GetQueueAttributes", "sqs:SendMessage"}
+	queueURLActions  = []string{"sqs:GetQueueUrl"} // for a queue that the file does not name by its URL
+	topicActions     = []string{"sns:GetTopicAttributes", "sns:Publish"}
+	busActions       = []string{"events:DescribeEventBus", "events:PutEvents"}
 
 	letterActions       = []string{"s3:PutObject"}
 	redriveActions      = []string{"s3:DeleteObject", "s3:GetObject"}

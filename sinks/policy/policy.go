@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// Runner is what runs a pipeline.
+// Runner is the process that runs a pipeline.
 type Runner uint8
 
 // The runners.
@@ -22,7 +22,7 @@ const (
 	Creator                // the role that creates tables and buckets: --create
 )
 
-// Options shape a policy.
+// Options are the options of a policy.
 type Options struct {
 	Runner Runner
 
@@ -42,9 +42,9 @@ type Options struct {
 	Pipeline string
 }
 
-// Of returns the statements that a configuration needs: for the source, for each sink in the order of the file, for
-// the state and for the dead letters.
-func Of(cfg *config.Config, o Options) []Statement {
+// Statements returns the statements that a configuration needs: for the source, for each sink in
+// the order of the file, for the state and for the dead letters.
+func Statements(cfg *config.Config, o Options) []Statement {
 	o.Partition, o.Region, o.Account = cmp.Or(o.Partition, "aws"), cmp.Or(o.Region, "REGION"), cmp.Or(o.Account, "ACCOUNT")
 	if o.Suffix == "" {
 		o.Suffix = "amazonaws.com"
@@ -79,13 +79,13 @@ func (w *writer) allow(sid, why string, actions []string, resources ...string) {
 	w.ss = append(w.ss, Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
 }
 
-// on sets the conditions of the last statement.
-func (w *writer) on(conditions ...Condition) { w.ss[len(w.ss)-1].Conditions = conditions }
+// when sets the conditions of the last statement.
+func (w *writer) when(conditions ...Condition) { w.ss[len(w.ss)-1].Conditions = conditions }
 
 func (w *writer) name(name string) string { return cmp.Or(w.o.Names[name], name) }
 
-// pipeline is the folder of the pipeline's letters in a bucket.
-func (w *writer) pipeline() string { return cmp.Or(w.o.Pipeline, url.PathEscape(w.cfg.Name)) }
+// pipelineFolder returns the folder of the pipeline's dead letters in a bucket.
+func (w *writer) pipelineFolder() string { return cmp.Or(w.o.Pipeline, url.PathEscape(w.cfg.Name)) }
 
 func (w *writer) arn(service, rest string) string {
 	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", w.o.Partition, service, w.o.Region, w.o.Account, rest)
@@ -134,14 +134,14 @@ func (w *writer) sink(s config.Sink) {
 		case s.View.RowsGuardThemselves() && s.View.InPlace:
 			w.allow(sid("view", s.Name), "rows and tombstones, each with its own guard", rowActions, w.table(s.View.Table))
 		case s.View.RowsGuardThemselves():
-			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowsThatGo), w.table(s.View.Table))
+			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowDeleteActions), w.table(s.View.Table))
 		default:
 			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, w.table(s.View.Table))
 		}
 	case s.Aggregate != nil:
 		a := groupActions
 		if !slices.ContainsFunc(s.Aggregate.Values, func(v config.AggregateValue) bool { return v.Of != "count" && v.Of != "sum" }) {
-			a = actions(groupActions, addedActions)
+			a = actions(groupActions, sumActions)
 		}
 		w.allow(sid("aggregate", s.Name), "rows of groups", a, w.table(s.Aggregate.Table))
 	case s.Search != nil:
@@ -186,9 +186,9 @@ func (w *writer) key(sid, key string) {
 	}
 	w.allow(sid, "objects are encrypted with the key that the file names", keyActions, arn)
 	via := Condition{"StringEquals", "kms:ViaService", []string{"s3." + region + "." + w.o.Suffix}}
-	w.on(via)
+	w.when(via)
 	if alias {
-		w.on(via, Condition{"ForAnyValue:StringEquals", "kms:ResourceAliases", []string{"alias/" + name}})
+		w.when(via, Condition{"ForAnyValue:StringEquals", "kms:ResourceAliases", []string{"alias/" + name}})
 	}
 }
 
@@ -196,7 +196,7 @@ func (w *writer) notify(s config.Sink) {
 	n := s.Notify
 	switch {
 	case n.Queue != "":
-		w.allow(sid("notify", s.Name), "events to the queue", w.queued(queueActions, n.Queue), w.queue(n.Queue))
+		w.allow(sid("notify", s.Name), "events to the queue", w.queueActions(sendQueueActions, n.Queue), w.queue(n.Queue))
 	case n.Topic != "":
 		w.allow(sid("notify", s.Name), "events to the topic", topicActions, n.Topic)
 	case n.Bus != "":
@@ -233,11 +233,11 @@ func slashed(prefix string) string {
 	return prefix + "/"
 }
 
-func (w *writer) queued(own []string, queue string) []string {
+func (w *writer) queueActions(own []string, queue string) []string {
 	if strings.Contains(queue, "://") {
 		return own
 	}
-	return actions(own, named)
+	return actions(own, queueURLActions)
 }
 
 // queue returns the ARN of a queue that the file names by its URL, its ARN or its name.
@@ -256,10 +256,10 @@ func (w *writer) state() {
 	}
 	table := w.table(w.cfg.State.Table)
 	w.allow("State", "what sinks remember of items, and the record of their settings: the rows of this pipeline", w.stateActions(), table)
-	w.on(leadingKeys(w.rows() + "#*")...)
+	w.when(leadingKeys(w.rowPrefix() + "#*")...)
 	if w.consumes() {
 		w.allow("StateShared", "the count of DescribeStream calls, and whose the lease table is: rows that pipelines share", sharedActions, table)
-		w.on(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table.Name), "#quotas")...)
+		w.when(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table.Name), "#quotas")...)
 	}
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
 	if w.o.Purge {
@@ -268,7 +268,7 @@ func (w *writer) state() {
 }
 
 // rows is the beginning of the partition keys of the pipeline's rows in the state table, up to the #.
-func (w *writer) rows() string {
+func (w *writer) rowPrefix() string {
 	return cmp.Or(w.o.Pipeline, string(pipeline.AppendEscaped(nil, w.cfg.Name)))
 }
 
@@ -280,7 +280,7 @@ func (w *writer) consumes() bool {
 func (w *writer) stateActions() []string {
 	own := stateActions
 	if slices.ContainsFunc(w.cfg.Sinks, func(s config.Sink) bool { return s.View != nil && !s.View.InPlace && s.View.RowsMayGuardThemselves() }) {
-		own = actions(own, tombstoneCheck)
+		own = actions(own, tombstoneCheckActions)
 	}
 	return own
 }
@@ -294,7 +294,7 @@ func (w *writer) deadLetters() {
 		if w.o.Redrive {
 			own = actions(own, redriveQueueActions)
 		}
-		w.allow("DeadLetters", "what cannot be delivered", w.queued(own, d.Queue), w.queue(d.Queue))
+		w.allow("DeadLetters", "what cannot be delivered", w.queueActions(own, d.Queue), w.queue(d.Queue))
 		w.largeLetters()
 	case d.Bucket != "":
 		why := "what cannot be delivered"
@@ -311,7 +311,7 @@ func (w *writer) letters(sid, why, bucket, prefix string) {
 	if w.o.Redrive {
 		own = actions(letterActions, redriveActions)
 	}
-	w.allow(sid, why, own, w.bucket(bucket, "/"+prefix+w.pipeline()+"/*"))
+	w.allow(sid, why, own, w.bucket(bucket, "/"+prefix+w.pipelineFolder()+"/*"))
 	w.allow(sid+"Bucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
 }
 

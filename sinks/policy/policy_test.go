@@ -50,7 +50,7 @@ sinks:
   old_ones: {archive: {bucket: shop-archive, prefix: changes/x, kms_key: 'alias/archive'}}
 dead_letters: {queue: 'https://sqs.eu-central-1.amazonaws.com/123456789012/dead', redrive: auto}
 `
-	got := lines(policy.Of(parse(t, file), policy.Options{Names: map[string]string{"shop": "${Table}", "dead": "${Queue.QueueName}"}}))
+	got := lines(policy.Statements(parse(t, file), policy.Options{Names: map[string]string{"shop": "${Table}", "dead": "${Queue.QueueName}"}}))
 	want := `SourceStream: dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator on arn:aws:dynamodb:REGION:ACCOUNT:table/${Table}/stream/*
 SourceStreams: dynamodb:ListStreams on *
 SearchA: es:ESHttpGet es:ESHttpPost es:ESHttpPut on arn:aws:es:REGION:ACCOUNT:domain/shop-docs/a,a.tw1 arn:aws:es:REGION:ACCOUNT:domain/shop-docs/a.tw1 arn:aws:es:REGION:ACCOUNT:domain/shop-docs/a.tw1/* arn:aws:es:REGION:ACCOUNT:domain/shop-docs/a/*
@@ -72,7 +72,7 @@ DeadLettersLargeBucket: s3:ListBucket on arn:aws:s3:::shop-archive
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a function (-want +got):\n%s", diff)
 	}
-	got = lines(policy.Of(parse(t, file), policy.Options{Runner: policy.Creator, Partition: "aws-cn", Region: "cn-north-1", Account: "123456789012"}))
+	got = lines(policy.Statements(parse(t, file), policy.Options{Runner: policy.Creator, Partition: "aws-cn", Region: "cn-north-1", Account: "123456789012"}))
 	want = `CreateTables: dynamodb:CreateTable dynamodb:DescribeTable dynamodb:DescribeTimeToLive dynamodb:UpdateTimeToLive on arn:aws-cn:dynamodb:cn-north-1:123456789012:table/shop-leases arn:aws-cn:dynamodb:cn-north-1:123456789012:table/tablewake-state
 CreateBuckets: s3:CreateBucket s3:ListBucket s3:PutLifecycleConfiguration on arn:aws-cn:s3:::shop-archive
 `
@@ -90,7 +90,7 @@ func TestKeys(t *testing.T) {
 		"arn:aws-cn:kms:cn-northwest-1:210987654321:alias/archive/x": "arn:aws-cn:kms:cn-northwest-1:210987654321:key/*, StringEquals kms:ViaService s3.cn-northwest-1.amazonaws.com.cn, ForAnyValue:StringEquals kms:ResourceAliases alias/archive/x",
 	} {
 		cfg := parse(t, "source: {table: shop}\nsinks: {all: {archive: {bucket: archive, prefix: x/, kms_key: '"+key+"'}}}\n")
-		got := lines(policy.Of(cfg, policy.Options{Partition: "aws-cn", Region: "cn-north-1", Account: "123456789012"}))
+		got := lines(policy.Statements(cfg, policy.Options{Partition: "aws-cn", Region: "cn-north-1", Account: "123456789012"}))
 		if !strings.Contains(got, "ArchiveAllKey: kms:Decrypt kms:GenerateDataKey on "+want+"\n") {
 			t.Errorf("%s: %s\nwant %s", key, got, want)
 		}
@@ -117,7 +117,7 @@ dead_letters: {bucket: dead}
 		if len(keys) > 0 {
 			r.Context["dynamodb:LeadingKeys"] = keys
 		}
-		return iam.Allows(policy.Of(file(pipe), policy.Options{Runner: policy.Consumer, Redrive: true}), r)
+		return iam.Allows(policy.Statements(file(pipe), policy.Options{Runner: policy.Consumer, Redrive: true}), r)
 	}
 	const table, domain = "arn:aws:dynamodb:REGION:ACCOUNT:table/state", "arn:aws:es:REGION:ACCOUNT:domain/docs"
 	for _, action := range []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"} {
@@ -152,7 +152,7 @@ dead_letters: {bucket: dead}
 // Letters that are too large for a message are in the bucket of dead_letters, even if there is an archive.
 func TestLargeLetters(t *testing.T) {
 	cfg := parse(t, "source: {table: shop}\nsinks: {all: {archive: {bucket: archive, prefix: x/}}}\ndead_letters: {queue: dead, bucket: large}\n")
-	got := lines(policy.Of(cfg, policy.Options{}))
+	got := lines(policy.Statements(cfg, policy.Options{}))
 	want := `DeadLetters: sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on arn:aws:sqs:REGION:ACCOUNT:dead
 DeadLettersLarge: s3:PutObject on arn:aws:s3:::large/shop/*
 DeadLettersLargeBucket: s3:ListBucket on arn:aws:s3:::large
@@ -163,14 +163,14 @@ DeadLettersLargeBucket: s3:ListBucket on arn:aws:s3:::large
 }
 
 func TestPurge(t *testing.T) {
-	ss := policy.Of(parse(t, "source: {table: shop}\nstate: {table: state}\nsinks: {all: {archive: {prefix: x/}}}\n"), policy.Options{Purge: true})
+	ss := policy.Statements(parse(t, "source: {table: shop}\nstate: {table: state}\nsinks: {all: {archive: {prefix: x/}}}\n"), policy.Options{Purge: true})
 	if got, want := lines(ss), "StatePurge: dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/state\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("%s\nwant at its end %s", got, want)
 	}
 }
 
 func TestDocument(t *testing.T) {
-	b, err := json.Marshal(policy.Document(policy.Of(parse(t, "source: {stream: 'arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678'}\nsinks: {all: {archive: {prefix: x/}}}\n"), policy.Options{Runner: policy.Consumer})))
+	b, err := json.Marshal(policy.Document(policy.Statements(parse(t, "source: {stream: 'arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678'}\nsinks: {all: {archive: {prefix: x/}}}\n"), policy.Options{Runner: policy.Consumer})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestTablesByTheirARN(t *testing.T) {
 		"  rows: {view: {table: '" + at + "rows', key: {PK: '{@key}'}}}\n" +
 		"  claims: {view: {table: '" + at + "claims', key: {PK: '{Mail}'}, on_collision: last}}\n" +
 		"  sums: {aggregate: {table: '" + at + "sums', group: {PK: '{Mail}'}, values: {n: count}, on_ttl_delete: retract}}\n"
-	got := lines(policy.Of(parse(t, file), policy.Options{Runner: policy.Consumer})) + lines(policy.Of(parse(t, file), policy.Options{Runner: policy.Creator}))
+	got := lines(policy.Statements(parse(t, file), policy.Options{Runner: policy.Consumer})) + lines(policy.Statements(parse(t, file), policy.Options{Runner: policy.Creator}))
 	for _, table := range []string{"remembered", "shards", "rows", "claims", "sums"} {
 		if !strings.Contains(got, at+table) || strings.Count(got, "table/"+table) != strings.Count(got, at+table) {
 			t.Errorf("table %s is not allowed by its ARN alone:\n%s", table, got)

@@ -28,9 +28,9 @@ func (w *writer) search(s config.Sink) {
 	}
 	w.allow(sid("search", s.Name), "documents, and the index behind its alias", indexActions, paths...)
 	if !one {
-		w.allow(sid("search", s.Name, "several"), "documents of several indexes: the request's body names them, which no policy sees", severalActions, at("/_bulk"), at("/_mget"))
+		w.allow(sid("search", s.Name, "several"), "documents of several indexes: the request's body names them, which no policy sees", bulkActions, at("/_bulk"), at("/_mget"))
 	}
-	record := "/tablewake/_doc/" + w.rows() + "," + string(pipeline.AppendEscaped(nil, s.Name))
+	record := "/tablewake/_doc/" + w.rowPrefix() + "," + string(pipeline.AppendEscaped(nil, s.Name))
 	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth", recordActions, at("/tablewake"), at(record))
 	if !s.Search.Fast {
 		w.allow(sid("search", s.Name, "script"), "the script that compares versions, which all sinks share", recordActions, at("/_scripts/tablewake-*"))

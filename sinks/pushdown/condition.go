@@ -9,15 +9,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// translator makes patterns of conditions. Its patterns are met by every record for
-// which the condition holds or fails, and as far as Lambda can tell by no other.
+// translator makes patterns of conditions. Every record for which the condition is true or fails
+// matches the patterns. Other records match only if Lambda cannot tell the difference.
 type translator struct {
-	identity bool            // userIdentity may be asked for
-	left     map[string]bool // what is not said by the patterns, each with its reason
-	images   bool            // an image was asked for, though it may stand in no pattern: who contradicts himself reads it too
+	identity bool            // patterns may use userIdentity
+	left     map[string]bool // the parts of conditions without patterns, with reasons
+	images   bool            // a condition reads an image, even if its pattern was removed as contradictory
 }
 
-// leave notes what Lambda is not asked, and answers with what is met by every record.
+// leave notes a part that has no pattern. It returns the choice that every record matches.
 func (t *translator) leave(why string, args ...any) choice {
 	if t.left == nil {
 		t.left = make(map[string]bool)
@@ -26,13 +26,13 @@ func (t *translator) leave(why string, args ...any) choice {
 	return anything
 }
 
-// inexact notes that c lets through more than the condition does.
+// inexact notes that c matches more records than the condition.
 func (t *translator) inexact(c choice, why string) choice {
 	t.leave("%s", why)
 	return c
 }
 
-// both is what meets c and d.
+// both returns the choice of the records that match c and d.
 func (t *translator) both(c, d choice) choice {
 	for _, p := range c {
 		for _, q := range d {
@@ -46,7 +46,8 @@ func (t *translator) both(c, d choice) choice {
 	return c.and(d)
 }
 
-// condition is what c, or its opposite, is met by or fails on.
+// condition returns the choice of the records for which c is true or fails; with opposite, for
+// which c is false or fails.
 func (t *translator) condition(c pipeline.Condition, opposite bool) choice {
 	k := pipeline.ClauseOf(c)
 	switch k.Kind {
@@ -81,8 +82,9 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) choice {
 	return t.leave("a function of Go: Lambda cannot call it")
 }
 
-// sequence is parts that are asked in order until one decides or fails: what
-// follows one that can fail cannot be asked before it.
+// sequence translates conditions that are evaluated in order until one decides or fails. No
+// condition after one that can fail has a pattern, because Lambda would then drop the failing
+// record.
 func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) choice {
 	if !every {
 		c := choice{}
@@ -94,57 +96,57 @@ func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) 
 	c := anything
 	for _, part := range parts {
 		c = t.both(c, t.condition(part, opposite))
-		if !sure(part) {
+		if !neverFails(part) {
 			break
 		}
 	}
 	return c
 }
 
-// sure tells whether a condition never fails.
-func sure(c pipeline.Condition) bool {
+// neverFails reports whether a condition cannot fail.
+func neverFails(c pipeline.Condition) bool {
 	k := pipeline.ClauseOf(c)
 	switch k.Kind {
 	case pipeline.Comparison:
 		return false
 	case pipeline.OtherClause:
 		x, ok := c.(*expr.Change)
-		return ok && sureClause(x.Clause())
+		return ok && clauseNeverFails(x.Clause())
 	}
-	return !slices.ContainsFunc(k.Parts, func(part pipeline.Condition) bool { return !sure(part) })
+	return !slices.ContainsFunc(k.Parts, func(part pipeline.Condition) bool { return !neverFails(part) })
 }
 
-func sureClause(c expr.Clause) bool {
+func clauseNeverFails(c expr.Clause) bool {
 	return c.Kind != expr.OtherClause && c.Kind != expr.TextStarts &&
-		!slices.ContainsFunc(c.Parts, func(part expr.Clause) bool { return !sureClause(part) })
+		!slices.ContainsFunc(c.Parts, func(part expr.Clause) bool { return !clauseNeverFails(part) })
 }
 
-func oneOf(texts ...string) leaf  { return leaf{is: texts}.tidy() }
-func anyBut(texts ...string) leaf { return leaf{but: true, not: texts}.tidy() }
-func noneOf(texts ...string) leaf { return leaf{but: true, not: texts, absent: true}.tidy() }
+func oneOf(texts ...string) leaf  { return leaf{equal: texts}.tidy() }
+func anyBut(texts ...string) leaf { return leaf{anyExcept: true, except: texts}.tidy() }
+func noneOf(texts ...string) leaf { return leaf{anyExcept: true, except: texts, absent: true}.tidy() }
 
-// operations are events of these names. UNKNOWN is any name that is not known.
+// operations returns the choice of records with these operations. UNKNOWN is any other name.
 func operations(names []string, opposite bool) choice {
 	known := []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}
 	in := func(name string) bool { return slices.Contains(names, name) != opposite }
 	l := leaf{}
 	for _, name := range known {
 		if in(name) {
-			l.is = append(l.is, name)
+			l.equal = append(l.equal, name)
 		} else {
-			l.not = append(l.not, name)
+			l.except = append(l.except, name)
 		}
 	}
 	if in("UNKNOWN") {
-		return choice{{eventName: anyBut(l.not...)}}
+		return choice{{eventName: anyBut(l.except...)}}
 	}
-	if len(l.is) == 0 {
+	if len(l.equal) == 0 {
 		return nil
 	}
-	return choice{{eventName: oneOf(l.is...)}}
+	return choice{{eventName: oneOf(l.equal...)}}
 }
 
-// entity asks the new image where there is one, else the old.
+// entity compares the attribute in the new image, or in the old one if there is no new one.
 func (t *translator) entity(attribute string, names []string, opposite bool) choice {
 	if !nameable(attribute) {
 		return t.leave("%s: a name with a dot or a $ means something else to Lambda", attribute)
@@ -158,12 +160,12 @@ func (t *translator) entity(attribute string, names []string, opposite bool) cho
 		return nil
 	}
 	return choice{
-		{eventName: anyBut("REMOVE"), of("NewImage", attribute, "S"): l},
-		{eventName: anyBut("INSERT", "MODIFY"), of("OldImage", attribute, "S"): l},
+		{eventName: anyBut("REMOVE"), attributePath("NewImage", attribute, "S"): l},
+		{eventName: anyBut("INSERT", "MODIFY"), attributePath("OldImage", attribute, "S"): l},
 	}
 }
 
-// key asks a key attribute, which is an S or a B that starts with prefix.
+// key compares a key attribute, an S or a B, with a prefix.
 func (t *translator) key(attribute, prefix string, opposite bool) choice {
 	switch {
 	case !nameable(attribute):
@@ -172,12 +174,12 @@ func (t *translator) key(attribute, prefix string, opposite bool) choice {
 		return t.leave("not key_prefix: Lambda cannot ask what a text does not start with")
 	}
 	return choice{
-		{of("Keys", attribute, "S"): leaf{starts: []string{prefix}}.tidy()},
-		{of("Keys", attribute, "B"): leaf{starts: base64Prefixes(prefix)}.tidy()},
+		{attributePath("Keys", attribute, "S"): leaf{starts: []string{prefix}}.tidy()},
+		{attributePath("Keys", attribute, "B"): leaf{starts: base64Prefixes(prefix)}.tidy()},
 	}
 }
 
-// base64Prefixes are what the base64 of all bytes that start with prefix starts with.
+// base64Prefixes returns the beginnings of the base64 of all byte strings that start with prefix.
 func base64Prefixes(prefix string) []string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	whole := len(prefix) / 3 * 3
@@ -186,11 +188,11 @@ func base64Prefixes(prefix string) []string {
 	switch len(rest) {
 	case 0:
 		return []string{start}
-	case 1: // six bits of it, then two and four of what follows
+	case 1: // its six bits; its two, and four of the next byte
 		for i := range 16 {
 			prefixes = append(prefixes, start+string([]byte{alphabet[rest[0]>>2], alphabet[int(rest[0]&3)<<4|i]}))
 		}
-	default: // six, six, then four and two of what follows
+	default: // six; two and four; four, and two of the next byte
 		for i := range 4 {
 			prefixes = append(prefixes, start+string([]byte{alphabet[rest[0]>>2], alphabet[rest[0]&3<<4|rest[1]>>4], alphabet[int(rest[1]&15)<<2|i]}))
 		}
@@ -198,7 +200,7 @@ func base64Prefixes(prefix string) []string {
 	return prefixes
 }
 
-// expired is what DynamoDB's TTL process removed.
+// expired returns the choice of the deletes by DynamoDB's TTL process.
 func (t *translator) expired(opposite bool) choice {
 	const service, dynamodb = "Service", "dynamodb.amazonaws.com"
 	why := "ttl_deletes: that Lambda can ask for userIdentity is unproven; --match-user-identity has it asked"

@@ -1,27 +1,32 @@
-// Package pushdown says which records of a table's stream no sink of a configuration needs,
-// in the words of a Lambda event source mapping's FilterCriteria: what Lambda drops
-// by it is never paid for, and never decoded.
+// Package pushdown computes which records of a stream no sink of a configuration needs. It writes
+// the FilterCriteria of a Lambda event source mapping, so that Lambda drops these records. A
+// dropped record costs nothing and is never decoded.
 //
-// What it promises: a record that any stage of the pipeline would do something with passes, also one
-// that an error would bring into dead letters, and one that takes an item out of a
-// view or an index. The filters stay in the function, and drop what Lambda let
-// through. So the outcome of a pipeline behind the patterns is that of the pipeline
-// alone; its counts of filtered and unrouted changes are lower.
+// Promise: a record passes if any stage of the pipeline would act on it. That includes a record
+// that an error would send to dead letters, and one that removes an item from a view or an index.
+// The function keeps its filters, and drops what Lambda lets through. The results of a pipeline are
+// therefore the same with and without the patterns; only its counts of filtered and unrouted
+// changes are lower.
 //
 // What is pushed down:
 //
-//   - the filters above all sinks, in order, up to the first that can fail on a record;
-//   - what all sinks together take by their own filters, `when` and kinds, where each
-//     of them needs less than everything. Aggregates, and views whose rows are guarded by
-//     item, need everything: they compare the new image with what they know of the item, so that a
-//     change whose images both lie outside of their `when` can still mend a row.
+//   - The filters above all sinks, in order, up to the first that can fail on a record.
+//   - The union of the sinks' own filters, `when` and kinds, if every sink needs less than all
+//     records.
+//
+// Aggregates, and views whose rows are guarded by item, need all records. They compare the new
+// image with what they stored of the item, so a change can correct a row even if neither image
+// meets `when`.
 //
 // Lambda compares texts exactly: equal, one of, starts with, anything but, exists. It cannot
-// compare the old image with the new (Lambda Developer Guide, "Filter rule syntax"),
-// and its numbers are no DynamoDB numbers, which are texts with several
-// spellings. A condition of which only a part can be asked is pushed down in part, and
-// then lets more through than the function keeps.
+// compare the old image with the new (Lambda Developer Guide, "Filter rule syntax"). It cannot
+// compare numbers of DynamoDB, because these are texts with several spellings. If Lambda can check
+// only a part of a condition, that part is pushed down, and Lambda lets more records through than
+// the function keeps.
 //
-// Lambda sees names with dots between them, so what a dot in a name could be taken
-// for is not pushed down: only top-level attributes without a dot are asked for.
+// Lambda joins names with dots, so a name with a dot is ambiguous. Patterns therefore use only
+// top-level attributes without a dot.
+//
+// Start reading at plan.go. condition.go and expression.go translate conditions into a choice of
+// patterns; pattern.go and leaf.go combine them.
 package pushdown

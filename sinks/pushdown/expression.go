@@ -6,11 +6,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// expression is what a clause, or its opposite, is met by or fails on. `item` is the
-// image of that name.
+// expression returns the choice of the records for which a clause is true or fails; with opposite,
+// for which it is false or fails. item is the image that `item` means.
 func (t *translator) expression(c expr.Clause, opposite bool, item string) choice {
 	switch c.Kind {
-	case expr.AllOf, expr.AnyOf: // in CEL, what decides does so whatever fails beside it
+	case expr.AllOf, expr.AnyOf: // in CEL a deciding part decides even if another part fails
 		every := (c.Kind == expr.AllOf) != opposite
 		all := choice{}
 		if every {
@@ -30,36 +30,36 @@ func (t *translator) expression(c expr.Clause, opposite bool, item string) choic
 	case expr.OperationIn:
 		return operations(c.Texts, opposite)
 	case expr.TextIn, expr.TextStarts, expr.FlagIs:
-		return t.question(c, opposite, item)
+		return t.attributeClause(c, opposite, item)
 	}
 	return t.leave("a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith")
 }
 
-// question is a clause about one attribute of one image.
-func (t *translator) question(c expr.Clause, opposite bool, item string) choice {
+// attributeClause translates a clause about one attribute of one image.
+func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) choice {
 	image := map[string]string{"new": "NewImage", "old": "OldImage", "keys": "Keys", "item": item}[c.Image]
 	if !nameable(c.Attribute) {
 		return t.leave("%s: a name with a dot or a $ means something else to Lambda", c.Attribute)
 	}
 	t.images = t.images || image != "Keys"
-	var at place
+	var at recordPath
 	var l leaf
 	switch {
 	case c.Kind == expr.FlagIs:
-		at, l = of(image, c.Attribute, "BOOL"), oneOf(strconv.FormatBool(c.Flag))
+		at, l = attributePath(image, c.Attribute, "BOOL"), oneOf(strconv.FormatBool(c.Flag))
 	case c.Kind == expr.TextIn:
-		at, l = of(image, c.Attribute, "S"), oneOf(c.Texts...)
+		at, l = attributePath(image, c.Attribute, "S"), oneOf(c.Texts...)
 	case opposite:
 		return t.leave("not startsWith: Lambda cannot ask what a text does not start with")
-	default: // what is no S fails, and must pass
+	default: // a value that is not an S fails, and must pass
 		t.leave("startsWith: where there is no S the record passes, since the function would fail on another type")
-		at, l = of(image, c.Attribute, "S"), leaf{starts: c.Texts, absent: true}.tidy()
+		at, l = attributePath(image, c.Attribute, "S"), leaf{starts: c.Texts, absent: true}.tidy()
 	}
 	switch {
 	case opposite && c.Kind == expr.FlagIs:
-		l = leaf{is: []string{strconv.FormatBool(!c.Flag)}, absent: true}
+		l = leaf{equal: []string{strconv.FormatBool(!c.Flag)}, absent: true}
 	case opposite:
-		l = noneOf(l.is...)
+		l = noneOf(l.equal...)
 	}
 	if l.impossible() {
 		return nil
@@ -67,9 +67,9 @@ func (t *translator) question(c expr.Clause, opposite bool, item string) choice 
 	return choice{{at: l}}
 }
 
-// either is what a condition on an item takes by the new image or by the old one: all
-// that enters, stays, moves or leaves.
-func (t *translator) either(when *expr.Item) choice {
+// eitherImage returns the choice of the records whose new or old image meets the condition: the
+// item enters, stays, moves or leaves.
+func (t *translator) eitherImage(when *expr.Item) choice {
 	if when == nil {
 		return anything
 	}
@@ -78,12 +78,12 @@ func (t *translator) either(when *expr.Item) choice {
 	if is.anything() || was.anything() {
 		return anything
 	}
-	return there(is, "NewImage", "REMOVE").or(there(was, "OldImage", "INSERT"))
+	return requireImage(is, "NewImage", "REMOVE").or(requireImage(was, "OldImage", "INSERT"))
 }
 
-// there adds to patterns that an absent image would meet that the operation is none
-// that lacks it.
-func there(c choice, image, lacks string) choice {
+// requireImage narrows patterns that an absent image would match: it excludes the operation that
+// lacks the image.
+func requireImage(c choice, image, lacks string) choice {
 	for i, p := range c {
 		for at, l := range p {
 			if l.absent && at.within(image) {

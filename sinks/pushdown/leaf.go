@@ -5,43 +5,44 @@ import (
 	"strings"
 )
 
-// leaf is what a pattern wants of one text of a record: one of these.
+// leaf is the rule of a pattern for one text of a record. The text must meet one of the
+// alternatives.
 type leaf struct {
-	is     []string // it is one of these
-	starts []string // it starts with one of these
-	but    bool     // it is there, and none of not
-	not    []string
-	absent bool // it is not there
+	equal     []string // the text is one of these
+	starts    []string // the text starts with one of these
+	anyExcept bool     // the text exists, and is none of except
+	except    []string
+	absent    bool // the text does not exist
 }
 
 func (l leaf) matches(s string) bool {
-	return slices.Contains(l.is, s) || l.but && !slices.Contains(l.not, s) ||
+	return slices.Contains(l.equal, s) || l.anyExcept && !slices.Contains(l.except, s) ||
 		slices.ContainsFunc(l.starts, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
-// impossible tells whether nothing meets l.
+// impossible reports whether no text meets l.
 func (l leaf) impossible() bool {
-	return len(l.is) == 0 && len(l.starts) == 0 && !l.but && !l.absent
+	return len(l.equal) == 0 && len(l.starts) == 0 && !l.anyExcept && !l.absent
 }
 
-// tidy is l in the one form that all its spellings have.
+// tidy returns the canonical form of l.
 func (l leaf) tidy() leaf {
 	if slices.Contains(l.starts, "") {
-		l.but, l.not = true, nil
+		l.anyExcept, l.except = true, nil
 	}
 	l.starts = sorted(l.starts)
 	l.starts = slices.DeleteFunc(l.starts, func(p string) bool {
 		return slices.ContainsFunc(l.starts, func(q string) bool { return q != p && strings.HasPrefix(p, q) })
 	})
-	rest := leaf{is: l.is, starts: l.starts}
-	if l.but {
-		l.not = slices.DeleteFunc(sorted(l.not), rest.matches)
-		l.is, l.starts = nil, nil
+	rest := leaf{equal: l.equal, starts: l.starts}
+	if l.anyExcept {
+		l.except = slices.DeleteFunc(sorted(l.except), rest.matches)
+		l.equal, l.starts = nil, nil
 		return l
 	}
-	l.not = nil
+	l.except = nil
 	starts := leaf{starts: l.starts}
-	l.is = slices.DeleteFunc(sorted(l.is), starts.matches)
+	l.equal = slices.DeleteFunc(sorted(l.equal), starts.matches)
 	return l
 }
 
@@ -51,16 +52,16 @@ func sorted(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// or is met by what meets l or m, and by nothing else.
+// or returns the leaf of the texts that meet l or m.
 func (l leaf) or(m leaf) leaf {
-	u := leaf{is: slices.Concat(l.is, m.is), starts: slices.Concat(l.starts, m.starts), absent: l.absent || m.absent, but: l.but || m.but}
+	u := leaf{equal: slices.Concat(l.equal, m.equal), starts: slices.Concat(l.starts, m.starts), absent: l.absent || m.absent, anyExcept: l.anyExcept || m.anyExcept}
 	switch {
-	case l.but && m.but:
-		u.not = common(l.not, m.not)
-	case l.but:
-		u.not = l.not
+	case l.anyExcept && m.anyExcept:
+		u.except = common(l.except, m.except)
+	case l.anyExcept:
+		u.except = l.except
 	default:
-		u.not = m.not
+		u.except = m.except
 	}
 	return u.tidy()
 }
@@ -69,21 +70,22 @@ func common(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// and is met by what meets both. Where no leaf can say that, it is met by more.
+// and returns the leaf of the texts that meet l and m. If no leaf is exact, the result matches
+// more.
 func (l leaf) and(m leaf) leaf {
-	i := leaf{absent: l.absent && m.absent, but: l.but && m.but}
-	if i.but {
-		i.not = slices.Concat(l.not, m.not)
+	i := leaf{absent: l.absent && m.absent, anyExcept: l.anyExcept && m.anyExcept}
+	if i.anyExcept {
+		i.except = slices.Concat(l.except, m.except)
 	}
 	for _, pair := range [][2]leaf{{l, m}, {m, l}} {
 		x, y := pair[0], pair[1]
-		for _, s := range x.is {
+		for _, s := range x.equal {
 			if y.matches(s) {
-				i.is = append(i.is, s)
+				i.equal = append(i.equal, s)
 			}
 		}
 		for _, p := range x.starts {
-			if y.but { // less those of y.not that start so, which no leaf can say
+			if y.anyExcept { // inexact: a leaf cannot exclude those of y.not that start with p
 				i.starts = append(i.starts, p)
 			}
 			for _, q := range y.starts {
@@ -96,25 +98,25 @@ func (l leaf) and(m leaf) leaf {
 	return i.tidy()
 }
 
-// loses tells whether l.and(m) is met by more than both.
+// loses reports whether l.and(m) is inexact.
 func (l leaf) loses(m leaf) bool {
 	for _, pair := range [][2]leaf{{l, m}, {m, l}} {
 		starts := leaf{starts: pair[0].starts}
-		if pair[1].but && slices.ContainsFunc(pair[1].not, starts.matches) {
+		if pair[1].anyExcept && slices.ContainsFunc(pair[1].except, starts.matches) {
 			return true
 		}
 	}
 	return false
 }
 
-func (l leaf) equal(m leaf) bool {
-	return l.but == m.but && l.absent == m.absent && slices.Equal(l.is, m.is) && slices.Equal(l.starts, m.starts) && slices.Equal(l.not, m.not)
+func (l leaf) same(m leaf) bool {
+	return l.anyExcept == m.anyExcept && l.absent == m.absent && slices.Equal(l.equal, m.equal) && slices.Equal(l.starts, m.starts) && slices.Equal(l.except, m.except)
 }
 
-// rules are l as a pattern says it. flags: the text is that of a BOOL.
+// rules returns l in the syntax of a pattern. flags: the text is the value of a BOOL.
 func (l leaf) rules(flags bool) []any {
 	var rules []any
-	for _, s := range l.is {
+	for _, s := range l.equal {
 		if flags {
 			rules = append(rules, s == "true")
 		} else {
@@ -125,10 +127,10 @@ func (l leaf) rules(flags bool) []any {
 		rules = append(rules, map[string]any{"prefix": p})
 	}
 	switch {
-	case l.but && len(l.not) == 0:
+	case l.anyExcept && len(l.except) == 0:
 		rules = append(rules, map[string]any{"exists": true})
-	case l.but:
-		rules = append(rules, map[string]any{"anything-but": l.not})
+	case l.anyExcept:
+		rules = append(rules, map[string]any{"anything-but": l.except})
 	}
 	if l.absent {
 		rules = append(rules, map[string]any{"exists": false})

@@ -8,43 +8,45 @@ import (
 	"strings"
 )
 
-// place is where in a record a text stands: names with a zero byte between.
-type place string
+// recordPath is the path of a text in a record. A zero byte separates its names.
+type recordPath string
 
 const (
-	eventName = place("eventName")
-	viewType  = place("dynamodb\x00StreamViewType")
-	userType  = place("userIdentity\x00type")
-	principal = place("userIdentity\x00principalId")
+	eventName = recordPath("eventName")
+	viewType  = recordPath("dynamodb\x00StreamViewType")
+	userType  = recordPath("userIdentity\x00type")
+	principal = recordPath("userIdentity\x00principalId")
 )
 
-// of is the place of an attribute's value of one type. image is Keys, NewImage or OldImage.
-func of(image, attribute, tag string) place {
-	return place(strings.Join([]string{"dynamodb", image, attribute, tag}, "\x00"))
+// attributePath is the path of an attribute's value of one type. image is Keys, NewImage or
+// OldImage.
+func attributePath(image, attribute, tag string) recordPath {
+	return recordPath(strings.Join([]string{"dynamodb", image, attribute, tag}, "\x00"))
 }
 
-// within tells whether p is in an image.
-func (p place) within(image string) bool {
+// within reports whether p is in an image.
+func (p recordPath) within(image string) bool {
 	return strings.HasPrefix(string(p), "dynamodb\x00"+image+"\x00")
 }
 
-// nameable tells whether a pattern can name an attribute and mean that one alone.
+// nameable reports whether a pattern can name an attribute without ambiguity.
 func nameable(attribute string) bool {
 	return attribute != "" && !strings.ContainsAny(attribute, ".$\x00")
 }
 
-// pattern is what a record must be: each text as its leaf says. The empty one is met by all.
-type pattern map[place]leaf
+// pattern has the rule of each text. A record matches if all its texts meet their rules, so every
+// record matches the empty pattern.
+type pattern map[recordPath]leaf
 
-// and is what meets both; ok is false where nothing does.
+// and returns the pattern of the records that match both; ok is false if there are none.
 func (p pattern) and(q pattern) (both pattern, ok bool) {
 	both = maps.Clone(p)
 	if both == nil {
 		both = pattern{}
 	}
 	for at, l := range q {
-		if has, there := both[at]; there {
-			l = has.and(l)
+		if other, ok := both[at]; ok {
+			l = other.and(l)
 		}
 		if l.impossible() {
 			return nil, false
@@ -54,28 +56,28 @@ func (p pattern) and(q pattern) (both pattern, ok bool) {
 	return both, true
 }
 
-// covers tells whether all that meets q meets p.
+// covers reports whether every record that matches q matches p.
 func (p pattern) covers(q pattern) bool {
 	for at, l := range p {
-		if of, there := q[at]; !there || !l.or(of).equal(l) {
+		if other, ok := q[at]; !ok || !l.or(other).same(l) {
 			return false
 		}
 	}
 	return true
 }
 
-// joined is p or q as one pattern, where one can say it.
+// joined returns p or q as one pattern, if one pattern can express it.
 func (p pattern) joined(q pattern) (pattern, bool) {
 	if len(p) != len(q) {
 		return nil, false
 	}
-	differs := place("")
+	differs := recordPath("")
 	for at, l := range p {
-		of, there := q[at]
+		other, ok := q[at]
 		switch {
-		case !there:
+		case !ok:
 			return nil, false
-		case l.equal(of):
+		case l.same(other):
 		case differs != "":
 			return nil, false
 		default:
@@ -90,7 +92,7 @@ func (p pattern) joined(q pattern) (pattern, bool) {
 	return j, true
 }
 
-// String is the pattern as JSON, its names in order.
+// String returns the pattern as JSON with sorted names.
 func (p pattern) String() string {
 	root := map[string]any{}
 	for at, l := range p {
@@ -110,22 +112,23 @@ func (p pattern) String() string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(root) // texts, and lists and maps of them
+	_ = e.Encode(root) // texts, lists and maps cannot fail
 	return strings.TrimSpace(b.String())
 }
 
-// choice is patterns one of which a record must meet. None of them: no record meets it.
+// choice is a list of patterns. A record matches if it matches one of them, so no record matches an
+// empty choice.
 type choice []pattern
 
-// anything is met by every record.
+// anything is the choice that every record matches.
 var anything = choice{{}}
 
 func (c choice) anything() bool { return len(c) == 1 && len(c[0]) == 0 }
 
-// or is what meets c or d.
+// or returns the choice of the records that match c or d.
 func (c choice) or(d choice) choice { return slices.Concat(c, d).tidy() }
 
-// and is what meets both.
+// and returns the choice of the records that match c and d.
 func (c choice) and(d choice) choice {
 	var both choice
 	for _, p := range c {
@@ -138,13 +141,13 @@ func (c choice) and(d choice) choice {
 	return both.tidy()
 }
 
-// tidy says the same in fewer patterns.
+// tidy returns the same choice with fewer patterns.
 func (c choice) tidy() choice {
 	c = slices.Clone(c)
 	for i, p := range c {
 		c[i] = maps.Clone(p)
-		maps.DeleteFunc(c[i], func(at place, l leaf) bool {
-			return l.but && len(l.not) == 0 && (l.absent || at == eventName) // every record has an eventName
+		maps.DeleteFunc(c[i], func(at recordPath, l leaf) bool {
+			return l.anyExcept && len(l.except) == 0 && (l.absent || at == eventName) // every record has an eventName
 		})
 	}
 again:

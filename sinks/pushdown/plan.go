@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// What Lambda takes (Developer Guide, "Control which events Lambda sends to your function";
+// Limits of Lambda (Developer Guide, "Control which events Lambda sends to your function";
 // CloudFormation, AWS::Lambda::EventSourceMapping Filter).
 const (
 	DefaultLimit = 5    // patterns of a FilterCriteria
@@ -18,45 +18,46 @@ const (
 	maxLength    = 4096 // characters of a pattern
 )
 
-// Options shape a [Plan].
+// Options are the options of a [Plan].
 type Options struct {
-	// MatchUserIdentity has Lambda asked for userIdentity, by which TTL deletes are told
-	// from others. Default: it is not; its documentation names the field, and nothing here proves
-	// that the filter sees it.
+	// MatchUserIdentity makes patterns use userIdentity, which distinguishes TTL deletes from other
+	// deletes. Default: false, because Lambda's documentation names the field, but no test here
+	// proves that a filter sees it.
 	MatchUserIdentity bool
-	// Limit is how many patterns the event source mapping may have. Default: [DefaultLimit]
+	// Limit is the number of patterns that the event source mapping may have. Default:
+	// [DefaultLimit]
 	Limit int
 }
 
-// Plan is what Lambda can be told.
+// Plan has the patterns for Lambda.
 type Plan struct {
-	Patterns []string // JSON, in order; a record passes that meets one. None: nothing can be filtered away
-	Parts    []Part   // what was looked at, in order
+	Patterns []string // JSON, in order; a record passes if it matches one. None: Lambda can drop nothing
+	Parts    []Part   // the parts of the configuration that drop changes, in order
 }
 
-// Part is one thing that drops changes, and how far Lambda does it.
+// Part is a part of the configuration that drops changes, and how far Lambda does it.
 type Part struct {
-	What   string // filter "keep_op", what the sinks take
-	Line   int    // in the file; 0 where it stands in several places
+	What   string // filter "keep_op", or: what the sinks take
+	Line   int    // in the file; 0 if the part has several lines
 	Pushed Extent
-	Left   []string // why not, or why not all of it
+	Left   []string // reasons why the part is not pushed down, or not whole
 }
 
-// Extent is how far a part is pushed down.
+// Extent says how far a part is pushed down.
 type Extent uint8
 
 // The extents.
 const (
 	NotAtAll Extent = iota
 	Partly          // Lambda lets through more than the function keeps
-	Whole           // the function drops nothing by it that Lambda lets through, of a stream with both images and of known operations
+	Whole           // if both images and a known operation are there, the function drops nothing more
 )
 
-// String is not, in part or whole.
+// String returns not, in part or whole.
 func (e Extent) String() string { return [...]string{"not", "in part", "whole"}[e] }
 
-// Of plans for a configuration. It fails where the limit is not one that Lambda has.
-func Of(cfg *config.Config, o Options) (Plan, error) {
+// New plans the patterns of a configuration. It fails if Lambda does not allow the limit.
+func New(cfg *config.Config, o Options) (Plan, error) {
 	limit := cmp.Or(o.Limit, DefaultLimit)
 	if limit < 1 || limit > MaxLimit {
 		return Plan{}, fmt.Errorf("a limit of %d patterns: Lambda takes 1 to %d", limit, MaxLimit)
@@ -69,7 +70,7 @@ func Of(cfg *config.Config, o Options) (Plan, error) {
 	for i, f := range cfg.Filters {
 		kept := keptBy(f)
 		w.add(named(f), f.Line, func(t *translator) choice { return t.condition(kept, false) })
-		if !sure(kept) {
+		if !neverFails(kept) {
 			behind := []string{named(f) + " before it can fail on a record, which then goes to dead letters"}
 			for _, f := range cfg.Filters[i+1:] {
 				w.parts = append(w.parts, Part{What: named(f), Line: f.Line, Left: behind})
@@ -82,28 +83,28 @@ func Of(cfg *config.Config, o Options) (Plan, error) {
 	return w.plan(), nil
 }
 
-// sinksPart is the part of the sinks' own filters, `when` and kinds.
+// sinksPart names the part of the sinks' own filters, `when` and kinds.
 const sinksPart = "what the sinks take"
 
 func named(f config.Filter) string { return fmt.Sprintf("filter %q", f.Name) }
 
-// keptBy is the condition of the changes that a filter keeps.
+// keptBy returns the condition of the changes that a filter keeps.
 func keptBy(f config.Filter) pipeline.Condition {
 	if c, ok := pipeline.KeptBy(f.Filter); ok {
 		return c
 	}
-	return pipeline.ConditionFunc(func(c *pipeline.Change) (bool, error) { // which nothing here can look into
+	return pipeline.ConditionFunc(func(c *pipeline.Change) (bool, error) { // cannot be translated
 		v, err := f.Filter.Check(c)
 		return !v.Drop, err
 	})
 }
 
-// planner narrows what passes, part by part, as long as Lambda takes the patterns.
+// planner narrows the records that pass, part by part, while Lambda allows the patterns.
 type planner struct {
 	identity bool
 	limit    int
 	needed   choice
-	images   bool // what was asked to get to needed reads images
+	images   bool // a part of needed reads images
 	parts    []Part
 }
 
@@ -135,16 +136,16 @@ func (w *planner) plan() Plan {
 	return Plan{Patterns: rendered(w.needed, w.images), Parts: w.parts}
 }
 
-// OtherViewType is the pattern beside the others where an image is asked for: a record of a
-// stream that does not show both passes, so that the function can refuse the stream.
+// OtherViewType is a pattern that is added if another pattern reads an image. It lets records of a
+// stream without both images pass, so that the function can refuse the stream.
 var OtherViewType = pattern{viewType: noneOf("NEW_AND_OLD_IMAGES")}.String()
 
-// OtherOperation is the pattern beside the others where an image is asked for: a record of an
-// operation that is not known may show none, and is then for dead letters.
+// OtherOperation is a pattern that is added if another pattern reads an image. It lets records of
+// unknown operations pass, because they may have no image, and belong in dead letters.
 var OtherOperation = pattern{eventName: anyBut("INSERT", "MODIFY", "REMOVE")}.String()
 
-// rendered are the patterns of a FilterCriteria. images: what they come from asks for images,
-// whether a pattern of them still does or not.
+// rendered returns the patterns as JSON. images reports whether a condition behind them reads
+// images, even if no pattern of c does any more.
 func rendered(c choice, images bool) []string {
 	if c.anything() {
 		return nil

@@ -88,7 +88,7 @@ what the sinks take: in part, a.b: a name with a dot or a $ means something else
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
-		plan, err := pushdown.Of(cfg, tt.o)
+		plan, err := pushdown.New(cfg, tt.o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ sinks: {all: {archive: {bucket: bucket}}}`), noEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := pushdown.Of(cfg, pushdown.Options{})
+	plan, err := pushdown.New(cfg, pushdown.Options{})
 	if err != nil || plan.Patterns != nil || len(plan.Parts) != 1 || plan.Parts[0].Pushed != pushdown.NotAtAll {
 		t.Errorf("%+v, %v", plan, err)
 	}
@@ -124,7 +124,7 @@ sinks: {all: {archive: {bucket: bucket}}}`), noEnv)
 
 func TestLimit(t *testing.T) {
 	for _, limit := range []int{-1, 11} {
-		if _, err := pushdown.Of(&config.Config{}, pushdown.Options{Limit: limit}); err == nil {
+		if _, err := pushdown.New(&config.Config{}, pushdown.Options{Limit: limit}); err == nil {
 			t.Errorf("a limit of %d was taken", limit)
 		}
 	}

@@ -54,7 +54,7 @@ func TestWhatIsFilteredAwayIsNeededByNobody(t *testing.T) {
 			}
 			t.Fatalf("%v\n%s", err, file)
 		}
-		plan, err := pushdown.Of(cfg, pushdown.Options{MatchUserIdentity: rapid.Bool().Draw(t, "identity"), Limit: rapid.IntRange(1, 10).Draw(t, "limit")})
+		plan, err := pushdown.New(cfg, pushdown.Options{MatchUserIdentity: rapid.Bool().Draw(t, "identity"), Limit: rapid.IntRange(1, 10).Draw(t, "limit")})
 		if err != nil {
 			t.Fatal(err)
 		}

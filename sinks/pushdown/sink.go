@@ -7,21 +7,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// sinks is what one of the sinks at least would do something with.
+// sinks returns the choice of the records that at least one sink needs.
 func (t *translator) sinks(sinks []config.Sink) choice {
 	var all choice
 	for _, s := range sinks {
 		c := t.sink(s)
 		if c.anything() {
 			t.left = nil
-			return t.leave("%s needs every change: %s", s.Name, why(s))
+			return t.leave("%s needs every change: %s", s.Name, whyEverything(s))
 		}
 		all = all.or(c)
 	}
 	return all
 }
 
-// sink is what a sink would do something with.
+// sink returns the choice of the records that a sink needs.
 func (t *translator) sink(s config.Sink) choice {
 	var kept []pipeline.Condition
 	for _, f := range s.Filters {
@@ -31,21 +31,21 @@ func (t *translator) sink(s config.Sink) choice {
 		kept = append(kept, s.WhenChange)
 	}
 	c := t.sequence(kept, true, false)
-	if slices.ContainsFunc(kept, func(k pipeline.Condition) bool { return !sure(k) }) {
+	if slices.ContainsFunc(kept, func(k pipeline.Condition) bool { return !neverFails(k) }) {
 		return c
 	}
 	switch {
 	case s.View != nil && s.View.RowsGuardThemselves():
-		return t.both(c, t.either(s.WhenItem))
+		return t.both(c, t.eitherImage(s.WhenItem))
 	case s.Search != nil:
-		return t.both(c, t.either(s.WhenItem))
+		return t.both(c, t.eitherImage(s.WhenItem))
 	case s.Archive != nil:
 		return t.both(c, t.kinds(s.Archive.Kinds))
 	}
 	return c
 }
 
-// kinds are the classes of change that an archive takes.
+// kinds returns the choice of the records of the kinds that an archive keeps.
 func (t *translator) kinds(kinds []string) choice {
 	has := func(k string) bool { return kinds == nil || slices.Contains(kinds, k) }
 	gone := choice{{eventName: anyBut("INSERT", "MODIFY")}}
@@ -64,8 +64,8 @@ func (t *translator) kinds(kinds []string) choice {
 	return c
 }
 
-// why is why a sink needs every change.
-func why(s config.Sink) string {
+// whyEverything says why a sink needs every change.
+func whyEverything(s config.Sink) string {
 	switch {
 	case s.Aggregate != nil:
 		return "an aggregate compares an item with what it counted for, not with the old image"

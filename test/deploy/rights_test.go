@@ -71,7 +71,7 @@ func called(t *testing.T, folder string, r policy.Runner, names map[string]strin
 	rights := map[right]bool{}
 	cfg := configuration(t, folder)
 	o := policy.Options{Runner: r, Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Names: names}
-	for _, s := range policy.Of(cfg, o) {
+	for _, s := range policy.Statements(cfg, o) {
 		if but != nil && but(s) {
 			continue
 		}

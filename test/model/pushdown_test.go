@@ -29,7 +29,7 @@ func TestPushedDownAndRemainingAreTheWhole(t *testing.T) {
 	property := func(t *rapid.T, p product, s model.Stream) {
 		cfg, err := config.Parse("tablewake.yaml", []byte(p.cfg.YAML()), func(string) (string, bool) { return "", false })
 		p.must(err)
-		plan, err := pushdown.Of(cfg, pushdown.Options{MatchUserIdentity: rapid.Bool().Draw(t, "identity")})
+		plan, err := pushdown.New(cfg, pushdown.Options{MatchUserIdentity: rapid.Bool().Draw(t, "identity")})
 		p.must(err)
 		ruler, err := engine.Ruler(plan.Patterns)
 		p.must(err)

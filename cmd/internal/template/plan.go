@@ -30,7 +30,7 @@ type Options struct {
 
 // Filters prints the FilterCriteria.
 func Filters(w io.Writer, cfg *config.Config, o Options) error {
-	plan, err := pushdown.Of(cfg, o.Pushdown)
+	plan, err := pushdown.New(cfg, o.Pushdown)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func Policies(w io.Writer, cfg *config.Config, o Options) error {
 	who := map[policy.Runner]string{policy.Function: "a Lambda function", policy.Consumer: "`tablewake consume`", policy.Creator: "who makes tables and buckets (--create)"}[o.Runner]
 	fmt.Fprintf(w, "# What %s may do for the pipeline %s. Put your Region and account in place of REGION and ACCOUNT.\n", who, cfg.Name)
 	fmt.Fprintln(w, "Version: '2012-10-17'\nStatement:")
-	_, err := io.WriteString(w, statements(policy.Of(cfg, policy.Options{Runner: o.Runner, Redrive: o.Redrive}), "  ", false))
+	_, err := io.WriteString(w, statements(policy.Statements(cfg, policy.Options{Runner: o.Runner, Redrive: o.Redrive}), "  ", false))
 	return err
 }
 

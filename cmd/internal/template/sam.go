@@ -86,7 +86,7 @@ func ownFolder(file string) error {
 
 // deployable is what templates are made of.
 func deployable(cfg *config.Config, o Options) (sam, error) {
-	plan, err := pushdown.Of(cfg, o.Pushdown)
+	plan, err := pushdown.New(cfg, o.Pushdown)
 	if err != nil {
 		return sam{}, err
 	}
@@ -99,8 +99,8 @@ func deployable(cfg *config.Config, o Options) (sam, error) {
 	d := sam{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
 	rights := policy.Options{Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Suffix: "${AWS::URLSuffix}", Names: o.Names, Pipeline: o.Pipeline}
 	d.Roles = []role{
-		{ID: "Role", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Of(manual(cfg), rights)},
-		{ID: "RedriveRole", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Of(cfg, rights)},
+		{ID: "Role", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Statements(manual(cfg), rights)},
+		{ID: "RedriveRole", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Statements(cfg, rights)},
 	}
 	if cfg.Source.Kinesis != "" {
 		d.Streams = []stream{{ID: "Changes", Parameter: "StreamArn", Table: cfg.Source.Tables[0].Name, ARN: cfg.Source.Kinesis}}

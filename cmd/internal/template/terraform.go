@@ -21,7 +21,7 @@ func Terraform(w io.Writer, cfg *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	d.Rights = policy.Of(cfg, policy.Options{
+	d.Rights = policy.Statements(cfg, policy.Options{
 		Partition: "${data.aws_partition.current.partition}", Region: "${data.aws_region.current.name}", Account: "${data.aws_caller_identity.current.account_id}",
 		Suffix: "${data.aws_partition.current.dns_suffix}",
 	})

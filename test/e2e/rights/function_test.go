@@ -44,8 +44,8 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 			w.run(t, file, "consume", "--live", "--create", "--exit-when-idle", "1s", "--health", "off")
 			records := w.written(t, file)
 			made := w.taken(t)
-			plain := policy.Of(cfg, policy.Options{Runner: policy.Function})
-			redriver := policy.Of(cfg, policy.Options{Runner: policy.Function, Redrive: true})
+			plain := policy.Statements(cfg, policy.Options{Runner: policy.Function})
+			redriver := policy.Statements(cfg, policy.Options{Runner: policy.Function, Redrive: true})
 			w.permit(plain)
 
 			f := w.function(t, file, "")

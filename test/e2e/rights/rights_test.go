@@ -39,9 +39,9 @@ func TestPoliciesAreWhatIsCalled(t *testing.T) {
 	}
 	for _, file := range []string{"everything.yaml", "queue.yaml"} {
 		cfg := w.config(t, file)
-		consumer := policy.Of(cfg, policy.Options{Runner: policy.Consumer})
-		redriver := policy.Of(cfg, policy.Options{Runner: policy.Consumer, Redrive: true})
-		creator := policy.Of(cfg, policy.Options{Runner: policy.Creator})
+		consumer := policy.Statements(cfg, policy.Options{Runner: policy.Consumer})
+		redriver := policy.Statements(cfg, policy.Options{Runner: policy.Consumer, Redrive: true})
+		creator := policy.Statements(cfg, policy.Options{Runner: policy.Creator})
 		orders(1, "new")
 		w.permit(slices.Concat(consumer, creator))
 		w.run(t, file, "consume", "--live", "--create", "--exit-when-idle", "2s", "--health", "off")
@@ -80,7 +80,7 @@ func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
 	const file = "queue.yaml"
 	w := newWorld(t)
 	cfg := w.config(t, file)
-	all := slices.Concat(policy.Of(cfg, policy.Options{Runner: policy.Consumer}), policy.Of(cfg, policy.Options{Runner: policy.Creator}))
+	all := slices.Concat(policy.Statements(cfg, policy.Options{Runner: policy.Consumer}), policy.Statements(cfg, policy.Options{Runner: policy.Creator}))
 	w.write(t, "a", map[string]any{"Status": "new", "Email": "a@example.com", "Total": 1})
 	consume := []string{"consume", "--live", "--create", "--exit-when-idle", "1s", "--health", "off"}
 	w.permit(all)
@@ -100,7 +100,7 @@ func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
 	// The rights of a pipeline whose name is the beginning of this one's, over the same tables.
 	shorter := *cfg
 	shorter.Name = cfg.Name[:len(cfg.Name)-1]
-	w.permit(slices.Concat(policy.Of(&shorter, policy.Options{Runner: policy.Consumer}), policy.Of(&shorter, policy.Options{Runner: policy.Creator})))
+	w.permit(slices.Concat(policy.Statements(&shorter, policy.Options{Runner: policy.Consumer}), policy.Statements(&shorter, policy.Options{Runner: policy.Creator})))
 	if out, err := w.try(t, file, consume...); err == nil || !strings.Contains(out, "denied") && !strings.Contains(out, "AccessDenied") {
 		t.Errorf("with the rights of the pipeline %s: %v\n%s", shorter.Name, err, out)
 	}
@@ -134,11 +134,11 @@ func TestPurgeTakesAScan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.permit(policy.Of(cfg, policy.Options{Runner: policy.Consumer}))
+	w.permit(policy.Statements(cfg, policy.Options{Runner: policy.Consumer}))
 	if n, err := db.Purge(t.Context(), time.Now().Add(time.Hour)); err == nil {
 		t.Errorf("%d rows are purged without the right to Scan", n)
 	}
-	purger := policy.Of(cfg, policy.Options{Runner: policy.Consumer, Purge: true})
+	purger := policy.Statements(cfg, policy.Options{Runner: policy.Consumer, Purge: true})
 	w.permit(purger)
 	if n, err := db.Purge(t.Context(), time.Now().Add(time.Hour)); err != nil || n == 0 {
 		t.Errorf("%d rows are purged, %v", n, err)
