@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -267,6 +268,7 @@ func (r *run) prepare(in *inflight) {
 	in.prep = r.p.prepare(in)
 	r.p.tel.prepared(r.hard, time.Since(start))
 	r.on(func(now time.Time) { r.pagePrepared(in, now) })
+	runtime.Gosched() // to the writers: otherwise pages gather for a slice of time
 }
 
 // pagePrepared hands over a page, and the later ones that waited for it.

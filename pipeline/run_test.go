@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -232,5 +234,34 @@ func TestNew_NamesTheOption(t *testing.T) {
 		if p, err := New(o); err == nil || p != nil {
 			t.Errorf("New(%+v) gave no error", o)
 		}
+	}
+}
+
+// TestRun_WritersHaveTheirTurn: pages do not gather in memory where sinks are as fast as the reader. On one core the
+// reader and the preparers could hand pages to each other for a slice of time, while writers wait.
+func TestRun_WritersHaveTheirTurn(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	page := hundred()
+	p, err := New(Options{Name: "bench", Routes: []Route{{Name: "s", Sink: &counting{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pages = 2000
+	n, open := 0, 0
+	err = p.Run(t.Context(), SourceFunc(func(context.Context) (*Page, error) {
+		if n++; n > pages {
+			return nil, io.EOF
+		}
+		p.mu.Lock()
+		open += p.run.open
+		p.mu.Unlock()
+		again := *page
+		return &again, nil
+	}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if open > 20*pages {
+		t.Errorf("%d pages were in flight on average", open/pages)
 	}
 }
