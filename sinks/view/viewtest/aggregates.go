@@ -3,7 +3,6 @@ package viewtest
 import (
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -12,16 +11,11 @@ import (
 // aggregate is an aggregate twice: as templates and paths, for the sink, and as a
 // function of an item, for the model. The two have no code in common.
 type aggregate struct {
-	name      string
-	keys      map[string]string // of the source table; nil: PK and SK
-	key       []string          // names of the group key
-	templates []string          // of the group key
-	forEach   string
-	when      func(item pipeline.Image) (bool, error)
-	values    []view.Value
-	shards    int
-	actions   int // in a transaction; 0: any number
-	flawKey   int // as in subject
+	shape
+	forEach string
+	values  []view.Value
+	shards  int
+	actions int // in a transaction; 0: any number
 
 	// shares are what an item counts for: of each share the group's key, and the
 	// values by their names; where one is missing it adds nothing.
@@ -32,28 +26,19 @@ func (a *aggregate) sink(store view.GroupStore) (*view.Aggregate, error) {
 	o := view.AggregateOptions{
 		Name: a.name, Pipeline: "test", Table: "groups", ForEach: a.forEach, Values: a.values, Shards: a.shards, Store: store,
 	}
-	for i, k := range []*view.Attribute{&o.PK, &o.SK} {
-		if i == len(a.key) {
-			break
-		}
-		t, err := template.Parse(a.templates[i], template.Options{Each: a.forEach != ""})
-		if err != nil {
-			return nil, err
-		}
-		*k = view.Attribute{Name: a.key[i], Template: t}
-	}
-	if a.when != nil {
-		o.When = pipeline.ItemConditionFunc(a.when)
+	var err error
+	if o.PK, o.SK, o.When, err = a.row(template.Options{Each: a.forEach != ""}); err != nil {
+		return nil, err
 	}
 	return view.NewAggregate(o)
 }
 
 func aggregates() []*aggregate {
 	byStatus := aggregate{
-		name:      "ByStatus",
-		key:       []string{"PK", "SK"},
-		templates: []string{"STATUS#{Status}", "{Type}"},
-		when:      isOrder,
+		shape: shape{
+			name: "ByStatus",
+			key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status}", "{Type}"}, when: isOrder,
+		},
 		values: []view.Value{
 			{Name: "revenue", Of: "sum", Path: "Total"},
 			{Name: "orders", Of: "count"},
@@ -73,10 +58,11 @@ func aggregates() []*aggregate {
 		},
 	}
 	bySKU := aggregate{
-		name:      "Lines",
-		key:       []string{"group"},
-		templates: []string{"SKU#{each.sku}"},
-		forEach:   "Lines",
+		shape: shape{
+			name: "Lines",
+			key:  []string{"group"}, templates: []string{"SKU#{each.sku}"},
+		},
+		forEach: "Lines",
 		values: []view.Value{
 			{Name: "units", Of: "sum", Path: "qty", Each: true},
 			{Name: "lines", Of: "count"},
@@ -98,11 +84,11 @@ func aggregates() []*aggregate {
 		},
 	}
 	byNumber := aggregate{
-		name:      "ByNumber",
-		keys:      map[string]string{"id": "B", "n": "N"},
-		key:       []string{"rank"},
-		templates: []string{"{Rank}"},
-		values:    []view.Value{{Name: "items", Of: "count"}, {Name: "keys", Of: "distinct", Path: "id"}, {Name: "last", Of: "max", Path: "n"}},
+		shape: shape{
+			name: "ByNumber", keys: map[string]string{"id": "B", "n": "N"},
+			key: []string{"rank"}, templates: []string{"{Rank}"},
+		},
+		values: []view.Value{{Name: "items", Of: "count"}, {Name: "keys", Of: "distinct", Path: "id"}, {Name: "last", Of: "max", Path: "n"}},
 		shares: func(it sinktest.Item) []sinktest.Item {
 			if it.Number("Rank") == "" {
 				return nil

@@ -23,9 +23,7 @@ func (v *subject) flawed() *subject {
 	f := *v
 	f.attributes = map[string]string{"spoilt": "{" + sinktest.FlawField + "|upper}", refusedColumn: "{" + sinktest.FlawStore + "}"}
 	maps.Copy(f.attributes, v.attributes)
-	spoils := []string{sinktest.FlawWhen, sinktest.FlawValue}
-	f.templates, spoils = spoilKey(v.templates, v.flawKey, spoils)
-	f.when = failing(v.when, spoils)
+	f.shape = v.shape.flawed(sinktest.FlawWhen, sinktest.FlawValue)
 	return &f
 }
 
@@ -41,19 +39,8 @@ func (a *aggregate) flawed() *aggregate {
 			f.values[i].Path = sinktest.FlawStore
 		}
 	}
-	spoils := []string{sinktest.FlawWhen, sinktest.FlawField}
-	f.templates, spoils = spoilKey(a.templates, a.flawKey, spoils)
-	f.when = failing(a.when, spoils)
+	f.shape = a.shape.flawed(sinktest.FlawWhen, sinktest.FlawField)
 	return &f
-}
-
-func spoilKey(templates []string, at int, spoils []string) (spoilt, _ []string) {
-	if at < 0 {
-		return templates, append(spoils, sinktest.FlawKey)
-	}
-	spoilt = slices.Clone(templates)
-	spoilt[at] += optionalKey
-	return spoilt, spoils
 }
 
 // failing is a condition that can't be evaluated of images with one of the attributes.

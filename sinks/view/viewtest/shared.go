@@ -27,29 +27,28 @@ func sharedViews() []*subject {
 	attributes := map[string]string{"order": "{@key}", "any": "{Any?}"}
 	return []*subject{
 		{
-			name:       "SharedDeadLetter",
-			key:        []string{"PK", "SK"},
-			templates:  []string{"STATUS#{Status|lower}", "ORDER"},
-			when:       isOrder,
+			shape: shape{
+				name: "SharedDeadLetter",
+				key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status|lower}", "ORDER"}, when: isOrder,
+			},
 			attributes: attributes,
 			model:      byStatus,
 			rule:       view.DeadLetterCollision,
 		},
 		{
-			name:       "SharedLast",
-			key:        []string{"PK", "SK"},
-			templates:  []string{"STATUS#{Status|lower}", "ORDER"},
-			when:       isOrder,
+			shape: shape{
+				name: "SharedLast",
+				key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status|lower}", "ORDER"}, when: isOrder,
+			},
 			attributes: attributes,
 			model:      byStatus,
 			rule:       view.Last,
 		},
 		{
-			name:       "SharedKeepFirst",
-			flawKey:    -1,
-			keys:       map[string]string{"id": "B", "n": "N"},
-			key:        []string{"rank"},
-			templates:  []string{"{Rank}"}, // the first change shows that it is no key attribute
+			shape: shape{
+				name: "SharedKeepFirst", flawKey: -1, keys: map[string]string{"id": "B", "n": "N"},
+				key: []string{"rank"}, templates: []string{"{Rank}"}, // the first change shows that it is no key attribute
+			},
 			attributes: map[string]string{"id": "{id}", "n": "{n}"},
 			model: func(it sinktest.Item) (sinktest.Item, bool) {
 				return sinktest.Item{"rank": it["Rank"], "id": it["id"], "n": it["n"]}, it.Number("Rank") != ""

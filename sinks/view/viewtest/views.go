@@ -15,41 +15,65 @@ import (
 // subject is a view twice: as templates, for the sink, and as a function of an
 // item, for the model. The two have no code in common.
 type subject struct {
-	name       string
-	keys       map[string]string // of the source table; nil: PK and SK
-	key        []string          // names of the row key
-	templates  []string          // of the row key
-	when       func(item pipeline.Image) (bool, error)
+	shape
 	attributes map[string]string
 	model      func(item sinktest.Item) (sinktest.Item, bool)
-
-	// flawKey is the template that [sinktest.FlawKey] spoils; below 0: the condition, since the
-	// row key would be another one with it.
-	flawKey int
 
 	rule    view.Collision // of a view guarded by item; "": its rows guard themselves
 	inPlace bool           // where its tombstones are
 }
 
+// shape is what views and aggregates under test have in common.
+type shape struct {
+	name      string
+	keys      map[string]string // of the source table; nil: PK and SK
+	key       []string          // names of the row key
+	templates []string          // of the row key
+	when      func(item pipeline.Image) (bool, error)
+
+	// flawKey is the template that [sinktest.FlawKey] spoils; below 0: the condition, since the
+	// row key would be another one with it.
+	flawKey int
+}
+
+// row is the row key and the condition, for a sink.
+func (s *shape) row(o template.Options) (pk, sk view.Attribute, when pipeline.ItemCondition, err error) {
+	for i, k := range []*view.Attribute{&pk, &sk}[:len(s.key)] {
+		k.Name = s.key[i]
+		if k.Template, err = template.Parse(s.templates[i], o); err != nil {
+			return pk, sk, nil, err
+		}
+	}
+	if s.when != nil {
+		when = pipeline.ItemConditionFunc(s.when)
+	}
+	return pk, sk, when, nil
+}
+
+// flawed is the shape with a key and a condition that the flaws of images spoil, the condition by those of spoils.
+func (s shape) flawed(spoils ...string) shape {
+	if s.flawKey < 0 {
+		spoils = append(spoils, sinktest.FlawKey)
+	} else {
+		s.templates = slices.Clone(s.templates)
+		s.templates[s.flawKey] += optionalKey
+	}
+	s.when = failing(s.when, spoils)
+	return s
+}
+
 func (v *subject) sink(store view.Store) (*view.Sink, error) {
 	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Collision: v.rule, InPlace: v.inPlace}
-	parsed := make(map[string]*template.Template)
-	for _, src := range append(slices.Collect(maps.Values(v.attributes)), v.templates...) {
-		t, err := template.Parse(src, template.Options{})
+	var err error
+	if o.PK, o.SK, o.When, err = v.row(template.Options{}); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.attributes)) {
+		t, err := template.Parse(v.attributes[name], template.Options{})
 		if err != nil {
 			return nil, err
 		}
-		parsed[src] = t
-	}
-	o.PK = view.Attribute{Name: v.key[0], Template: parsed[v.templates[0]]}
-	if len(v.key) > 1 {
-		o.SK = view.Attribute{Name: v.key[1], Template: parsed[v.templates[1]]}
-	}
-	for _, name := range slices.Sorted(maps.Keys(v.attributes)) {
-		o.Attributes = append(o.Attributes, view.Attribute{Name: name, Template: parsed[v.attributes[name]]})
-	}
-	if v.when != nil {
-		o.When = pipeline.ItemConditionFunc(v.when)
+		o.Attributes = append(o.Attributes, view.Attribute{Name: name, Template: t})
 	}
 	return view.New(o)
 }
@@ -80,10 +104,10 @@ func views() []*subject {
 func ownViews() []*subject {
 	return []*subject{
 		{
-			name:      "MovesByStatus",
-			key:       []string{"PK", "SK"},
-			templates: []string{"STATUS#{Status}", "{CreatedAt|date:2006-01-02}#{@key}"},
-			when:      isOrder,
+			shape: shape{
+				name: "MovesByStatus",
+				key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status}", "{CreatedAt|date:2006-01-02}#{@key}"}, when: isOrder,
+			},
 			attributes: map[string]string{
 				"total": "{Total}", "any": "{Any?}", "note": "rank {Rank?} of {Type}", "kind": "order", "must": "{Status}/{Rank}",
 			},
@@ -107,11 +131,10 @@ func ownViews() []*subject {
 			},
 		},
 		{
-			name:       "MovesByNumber",
-			flawKey:    -1,
-			keys:       map[string]string{"id": "B", "n": "N"},
-			key:        []string{"rank", "source"},
-			templates:  []string{"{Rank}", "{@key}"},
+			shape: shape{
+				name: "MovesByNumber", flawKey: -1, keys: map[string]string{"id": "B", "n": "N"},
+				key: []string{"rank", "source"}, templates: []string{"{Rank}", "{@key}"},
+			},
 			attributes: map[string]string{"id": "{id}", "n": "{n}", "any": "{Any?}"},
 			model: func(it sinktest.Item) (sinktest.Item, bool) {
 				if it.Number("Rank") == "" {
@@ -123,10 +146,10 @@ func ownViews() []*subject {
 			},
 		},
 		{
-			name:       "EscapedKeys",
-			flawKey:    -1,
-			key:        []string{"first", "second"},
-			templates:  []string{"{PK|esc}#{Status}", "{SK|esc}"},
+			shape: shape{
+				name: "EscapedKeys", flawKey: -1,
+				key: []string{"first", "second"}, templates: []string{"{PK|esc}#{Status}", "{SK|esc}"},
+			},
 			attributes: map[string]string{"status": "{Status}"},
 			model: func(it sinktest.Item) (sinktest.Item, bool) {
 				if it.Text("Status") == "" {
@@ -140,12 +163,10 @@ func ownViews() []*subject {
 			},
 		},
 		{
-			name:       "NeverMoves",
-			flawKey:    -1,
-			keys:       map[string]string{"id": "B"},
-			key:        []string{"id"},
-			templates:  []string{"{@key}"},
-			when:       isOrder,
+			shape: shape{
+				name: "NeverMoves", flawKey: -1, keys: map[string]string{"id": "B"},
+				key: []string{"id"}, templates: []string{"{@key}"}, when: isOrder,
+			},
 			attributes: map[string]string{"total": "{Total?}"},
 			model: func(it sinktest.Item) (sinktest.Item, bool) {
 				row := sinktest.Item{"id": text(keyOf(it, "id"))}
