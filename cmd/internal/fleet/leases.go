@@ -56,9 +56,7 @@ Consumers may run meanwhile.`,
 	f := c.PersistentFlags()
 	f.StringVarP(&o.config, "config", "c", "", "the configuration (required)")
 	_ = c.MarkPersistentFlagFilename("config", "yaml", "yml")
-	f.StringVar(&o.Local, "local", "", "the folder that a consumer works on")
-	f.BoolVar(&o.Live, "live", false, "use the real stores that the configuration names, with the AWS credentials of this shell")
-	_ = c.MarkPersistentFlagDirname("local")
+	o.AddBelow(c, "the folder that a consumer works on")
 	c.AddCommand(o.newList(s), o.newRelease(s), o.newReset(s), o.newPin(s), o.newUnpin(s))
 	return c
 }
@@ -255,43 +253,40 @@ func (o *leasesOptions) begin(ctx context.Context, f *opened, cfg *config.Config
 		if err != nil || o.dryRun {
 			return e, err
 		}
-		if e.Skips != nil {
-			if err := f.note(ctx, *e.Skips); err != nil {
-				return e, fmt.Errorf("what is passed over cannot be noted, so nothing is changed: %w", err)
-			}
-		}
-		_, err = stream.Trying(ctx, func() (struct{}, error) { return struct{}{}, f.table.Create(ctx, e.Next) })
-		if c, lost := leases.AsConflict(err); lost && c.Did(e.Next) {
-			err = nil // the lease is created: only the answer was lost
-		}
-		return e, err
+		return e, write(ctx, f, e, func() error { return f.table.Create(ctx, e.Next) })
 	}
 	return Edit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
+}
+
+// write notes the records that an edit skips as a gap, and writes the lease with do. A write whose answer was lost is
+// done.
+func write(ctx context.Context, f *opened, e Edit, do func() error) error {
+	if e.Skips != nil {
+		if err := f.note(ctx, *e.Skips); err != nil {
+			return fmt.Errorf("what is passed over cannot be noted, so nothing is changed: %w", err)
+		}
+	}
+	_, err := stream.Trying(ctx, func() (struct{}, error) { return struct{}{}, do() })
+	if c, lost := leases.AsConflict(err); lost && c.Did(e.Next) {
+		return nil
+	}
+	return err
 }
 
 // contention bounds the tries of a change whose lease is changed by its owner meanwhile.
 const contention = 20
 
-// swap changes one lease. If its owner changed it meanwhile, swap plans the change again. Skipped records are noted
-// as a gap first.
+// swap changes one lease. If its owner changed it meanwhile, swap plans the change again.
 func (o *leasesOptions) swap(ctx context.Context, f *opened, l leases.Lease, plan func(leases.Lease) (Edit, error)) (Edit, error) {
 	for range contention {
 		e, err := plan(l)
 		if err != nil || o.dryRun || !e.Changes() {
 			return e, err
 		}
-		if e.Skips != nil {
-			if err := f.note(ctx, *e.Skips); err != nil {
-				return e, fmt.Errorf("what is passed over cannot be noted, so nothing is changed: %w", err)
-			}
-		}
-		_, err = stream.Trying(ctx, func() (struct{}, error) { return struct{}{}, f.table.Swap(ctx, e.Old, e.Next) })
+		err = write(ctx, f, e, func() error { return f.table.Swap(ctx, e.Old, e.Next) })
 		c, lost := leases.AsConflict(err)
 		switch {
-		case !lost || c.Did(e.Next): // written, perhaps with a lost answer; or another error
-			if lost {
-				err = nil
-			}
+		case !lost:
 			return e, err
 		case c.Gone:
 			return e, fmt.Errorf("the lease of shard %s is gone: all of it was read", l.Shard)

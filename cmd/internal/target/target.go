@@ -32,10 +32,22 @@ type Flags struct {
 
 // Add adds --local, with what a command does in the folder, and --live.
 func (t *Flags) Add(c *cobra.Command, folder string) {
-	f := c.Flags()
+	t.add(c.Flags(), folder)
+	_ = c.MarkFlagDirname("local")
+}
+
+// AddBelow adds them for the commands below one.
+func (t *Flags) AddBelow(c *cobra.Command, folder string) {
+	t.add(c.PersistentFlags(), folder)
+	_ = c.MarkPersistentFlagDirname("local")
+}
+
+func (t *Flags) add(f interface {
+	StringVar(p *string, name, value, usage string)
+	BoolVar(p *bool, name string, value bool, usage string)
+}, folder string) {
 	f.StringVar(&t.Local, "local", "", folder)
 	f.BoolVar(&t.Live, "live", false, "use the real stores that the configuration names, with the AWS credentials of this shell")
-	_ = c.MarkFlagDirname("local")
 }
 
 // AddCreate adds --create.
