@@ -53,12 +53,13 @@ func canonicalPath(path string) string {
 	return b.String()
 }
 
-func canonicalPaths(paths []string) []string {
-	texts := make([]string, len(paths))
-	for i, p := range paths {
-		texts[i] = canonicalPath(p)
+// texts are what text says of each.
+func texts[T any](of []T, text func(T) string) []string {
+	all := make([]string, len(of))
+	for i, one := range of {
+		all[i] = text(one)
 	}
-	return texts
+	return all
 }
 
 // canonicalPattern is without the ** at the end, which says nothing more.

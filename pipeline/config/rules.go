@@ -71,10 +71,7 @@ func (c *checker) notifyRules(n *Notify) {
 // eventRules checks that notify asks for events that a detector raises, and that
 // someone asks for each.
 func (c *checker) eventRules() {
-	names := make([]string, len(c.cfg.Detectors))
-	for i, d := range c.cfg.Detectors {
-		names[i] = d.Name
-	}
+	names := texts(c.cfg.Detectors, func(d Detector) string { return d.Name })
 	used := make(map[string]bool)
 	custom := false // is given all of them
 	for _, s := range c.sinks {

@@ -23,15 +23,11 @@ func rowsOf(s *Sink) (rows, bool) {
 	switch {
 	case s.View != nil:
 		r := rows{sink: s, noun: "view", table: &s.View.Table, key: &s.View.Key, beside: &s.View.Attributes}
-		for _, c := range s.View.Attributes {
-			r.others = append(r.others, c.Name)
-		}
+		r.others = texts(s.View.Attributes, columnName)
 		return r, true
 	case s.Aggregate != nil:
 		r := rows{sink: s, noun: "aggregate", table: &s.Aggregate.Table, key: &s.Aggregate.Group, beside: &s.Aggregate.Values}
-		for _, v := range s.Aggregate.Values {
-			r.others = append(r.others, v.Name)
-		}
+		r.others = texts(s.Aggregate.Values, func(v AggregateValue) string { return v.Name })
 		return r, true
 	}
 	return rows{}, false
@@ -111,12 +107,12 @@ func (c *checker) sharedTableRules(r rows) {
 
 // columnNames is "PK, SK".
 func columnNames(cs []Column) string {
-	names := make([]string, len(cs))
-	for i, c := range cs {
-		names[i] = c.Name
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(texts(cs, columnName), ", ")
 }
+
+func columnName(c Column) string { return c.Name }
+
+func tableName(t Table) string { return t.Name }
 
 func sameKey(a, b []Column) bool {
 	return slices.EqualFunc(a, b, func(x, y Column) bool { return x.Template.String() == y.Template.String() })
@@ -135,7 +131,7 @@ func mayMeet(a, b []Column) bool {
 
 // isSource tells whether the table is one of the source's.
 func (c *checker) isSource(table string) bool {
-	return slices.ContainsFunc(c.cfg.Source.Tables, func(t Table) bool { return t.Name == table })
+	return slices.Contains(texts(c.cfg.Source.Tables, tableName), table)
 }
 
 // ownTable refuses rows in the source table that would be items of the sink itself.
@@ -149,10 +145,7 @@ func (c *checker) ownTable(r rows) {
 		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and takes every item", r.noun)
 		return
 	}
-	row := slices.Clone(r.others)
-	for _, col := range *r.key {
-		row = append(row, col.Name)
-	}
+	row := slices.Concat(r.others, texts(*r.key, columnName))
 	for _, p := range when.Paths() {
 		if p == "*" || slices.Contains(row, p) {
 			c.Fail(r.table, hint, "the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", r.noun, p)

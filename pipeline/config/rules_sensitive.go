@@ -26,7 +26,7 @@ func (c *checker) sensitiveRules() {
 			case mask == nil:
 				c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
 			case !mask.Hides(e.Source):
-				c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(patternTexts(mask.Patterns()), "and"), "%s is not sensitive", e.Source)
+				c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(texts(mask.Patterns(), pipeline.Pattern.String), "and"), "%s is not sensitive", e.Source)
 			}
 		}
 		if a := s.Archive; a != nil { // it holds every attribute, and for long
@@ -179,14 +179,6 @@ func element(list, rest string) string {
 }
 
 func templateOf(v *value) *template.Template { return yamlbind.As[*template.Template](v) }
-
-func patternTexts(ps []pipeline.Pattern) []string {
-	texts := make([]string, len(ps))
-	for i, p := range ps {
-		texts[i] = p.String()
-	}
-	return texts
-}
 
 func patternsOf(paths []string) []pipeline.Pattern {
 	var ps []pipeline.Pattern

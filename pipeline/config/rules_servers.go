@@ -89,10 +89,7 @@ func (c *checker) ownBucketOfLetters(d *DeadLetters) {
 // used.
 func (c *checker) connectionRules() {
 	used := make(map[string]bool)
-	names := make([]string, len(c.cfg.Connections))
-	for i, conn := range c.cfg.Connections {
-		names[i] = conn.Name
-	}
+	names := texts(c.cfg.Connections, func(conn Connection) string { return conn.Name })
 	for _, s := range c.sinks {
 		if s.Search == nil || s.Search.Connection == "" {
 			continue

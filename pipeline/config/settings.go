@@ -26,11 +26,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 	m := make(settings)
 	m.add(kind.Name, kind)
 
-	names := make([]string, len(c.cfg.Source.Tables))
-	for n, t := range c.cfg.Source.Tables {
-		names[n] = t.Name
-	}
-	m.set("source.tables", asSet(names))
+	m.set("source.tables", asSet(texts(c.cfg.Source.Tables, tableName)))
 	if c.cfg.Source.Kinesis != "" {
 		m.set("source.kinesis", "versions are times") // which stream it is does not matter
 	}
@@ -42,7 +38,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 	case s.View != nil:
 		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also where the file leaves it out
 	case s.Search != nil:
-		m.set("search.fields.include", asSet(canonicalPaths(s.Search.Fields.Include)))
+		m.set("search.fields.include", asSet(texts(s.Search.Fields.Include, canonicalPath)))
 		m.set("search.mapping", mappingText(s.Search.Mapping))
 	case s.Archive != nil && len(s.Archive.Kinds) > 2:
 		m.kinds(s.Archive.Kinds)
@@ -71,11 +67,7 @@ func (m settings) add(path string, v *value) {
 		}
 	case yamlbind.MapShape:
 		if v.Rule.Ordered {
-			names := make([]string, len(v.Entries))
-			for i, e := range v.Entries {
-				names[i] = e.Name
-			}
-			m.set(path, strings.Join(names, ", "))
+			m.set(path, strings.Join(texts(v.Entries, func(e *value) string { return e.Name }), ", "))
 		}
 		for _, e := range v.Entries {
 			name := e.Name
@@ -85,11 +77,7 @@ func (m settings) add(path string, v *value) {
 			m.add(yamlbind.Join(path, name), e)
 		}
 	case yamlbind.ListShape:
-		texts := make([]string, len(v.Entries))
-		for i, e := range v.Entries {
-			texts[i] = canonical(e)
-		}
-		m.set(path, asSet(texts))
+		m.set(path, asSet(texts(v.Entries, canonical)))
 	case yamlbind.AnyShape:
 		m.given(path, yamlbind.As[With](v).node)
 	default:
@@ -165,14 +153,11 @@ func hiddenText(left *pipeline.Mask, s *Sink) string {
 			allowed = append(allowed, canonicalPattern(p))
 		}
 	}
-	texts := make([]string, len(hidden))
-	for i, p := range hidden {
-		texts[i] = canonicalPattern(p)
-	}
+	text := asSet(texts(hidden, canonicalPattern))
 	if len(allowed) > 0 {
-		return asSet(texts) + " but " + asSet(allowed)
+		text += " but " + asSet(allowed)
 	}
-	return asSet(texts)
+	return text
 }
 
 // kinds leaves out a list of all of them.
