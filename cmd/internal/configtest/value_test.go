@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -119,6 +120,15 @@ func TestWritingAndReading(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An alias that contains itself ends the reading.
+func TestAliasOfItself(t *testing.T) {
+	for _, text := range []string{"&a [*a]", "&a {x: *a}", "{$L: &a [{L: *a}]}"} {
+		if _, problems := readPlain(text, true); len(problems) != 1 || !strings.Contains(problems[0].Message, "nests deeper") {
+			t.Errorf("%s: %v", text, problems)
+		}
+	}
 }
 
 // Plain to DynamoDB and back: the same value, and numbers with the digits they have.
