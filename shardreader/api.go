@@ -44,6 +44,13 @@ type StreamRef struct {
 	Label string // when the stream was enabled: 2026-01-02T03:04:05.678, so text order is time order
 }
 
+// StreamOf is the stream of an ARN; one that names none has no Table and no Label.
+func StreamOf(arn string) StreamRef {
+	_, rest, _ := strings.Cut(arn, ":table/")
+	table, label, _ := strings.Cut(rest, "/stream/")
+	return StreamRef{ARN: arn, Table: table, Label: label}
+}
+
 // DescribeQuery asks for one page of a stream's shards.
 type DescribeQuery struct {
 	StreamARN  string

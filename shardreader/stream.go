@@ -22,15 +22,14 @@ func FindStream(ctx context.Context, api API, name string) (StreamRef, error) {
 // several when its stream was switched off and on; the old ones stay readable for 24 hours.
 func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error) {
 	if strings.HasPrefix(name, "arn:") {
-		_, resource, _ := strings.Cut(name, ":table/")
-		table, label, isStream := strings.Cut(resource, "/stream/")
+		ref := StreamOf(name)
 		switch {
-		case isStream:
-			return []StreamRef{{ARN: name, Table: table, Label: label}}, nil
-		case resource == "" || strings.Contains(resource, "/"):
+		case strings.Contains(name, "/stream/"):
+			return []StreamRef{ref}, nil
+		case ref.Table == "" || strings.Contains(ref.Table, "/"):
 			return nil, errs.Errorf("%s is neither the ARN of a table nor of a stream", pipeline.Safe(name))
 		}
-		name = resource
+		name = ref.Table
 	}
 	var refs []StreamRef
 	for after := ""; ; {

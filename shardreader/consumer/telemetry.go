@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -117,7 +116,7 @@ type stand struct {
 func standing(s worker.Status, now time.Time, retention time.Duration) map[string]stand {
 	tables := make(map[string]stand)
 	for _, p := range s.Partitions {
-		table := tableOf(p.Stream)
+		table := shardreader.StreamOf(p.Stream).Table
 		v := tables[table]
 		v.leases++
 		if p.Stopped != "" {
@@ -127,7 +126,7 @@ func standing(s worker.Status, now time.Time, retention time.Duration) map[strin
 		tables[table] = v
 	}
 	for stream, n := range s.Unbegun {
-		table := tableOf(stream)
+		table := shardreader.StreamOf(stream).Table
 		v := tables[table]
 		v.stopped += int64(n)
 		tables[table] = v
@@ -158,13 +157,6 @@ func ageOf(p worker.Partition, now time.Time, retention time.Duration) time.Dura
 	return max(0, now.Sub(p.Last))
 }
 
-// tableOf is the table of a stream's ARN.
-func tableOf(stream string) string {
-	_, rest, _ := strings.Cut(stream, ":table/")
-	table, _, _ := strings.Cut(rest, "/stream/")
-	return table
-}
-
 // called counts a call of the Streams API.
 func (t *telemetry) called(ctx context.Context, op string, err error) {
 	t.calls.Add(ctx, 1, t.of(labels{"operation", op, "outcome", outcome(err)}))
@@ -193,7 +185,7 @@ func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.Page
 	if page == nil || len(page.Changes)+len(page.Errors) == 0 {
 		return
 	}
-	of := t.of(labels{"table", tableOf(stream)})
+	of := t.of(labels{"table", shardreader.StreamOf(stream).Table})
 	t.records.Add(ctx, int64(len(page.Changes)+len(page.Errors)), of)
 	t.bytes.Add(ctx, int64(page.Bytes), of)
 }
@@ -201,7 +193,7 @@ func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.Page
 // noted counts a gap when it becomes known, not when it is completed.
 func (t *telemetry) noted(ctx context.Context, g pipeline.Gap) {
 	if g.Before == "" {
-		t.gaps.Add(ctx, 1, t.of(labels{"table", tableOf(g.StreamARN)}))
+		t.gaps.Add(ctx, 1, t.of(labels{"table", shardreader.StreamOf(g.StreamARN).Table}))
 	}
 }
 

@@ -34,15 +34,7 @@ func newSource(s Source) *source {
 }
 
 func newStream(arn string) *stream {
-	_, label, _ := strings.Cut(arn, "/stream/")
-	return &stream{arn: arn, label: label}
-}
-
-// tableOf is the name of the table that a stream's ARN names.
-func tableOf(arn string) string {
-	_, rest, _ := strings.Cut(arn, ":table/")
-	table, _, _ := strings.Cut(rest, "/stream/")
-	return table
+	return &stream{arn: arn, label: shardreader.StreamOf(arn).Label}
 }
 
 // streamFinder requests the streams of a source.
@@ -161,7 +153,7 @@ func (w *Worker) belongs(r *row, s *source) bool {
 	case s.Stream != "":
 		return r.Stream == s.Stream
 	}
-	return tableOf(r.Stream) == s.Table
+	return shardreader.StreamOf(r.Stream).Table == s.Table
 }
 
 // isBegun reports whether a stream was begun: it is noted, or there are leases.
@@ -184,7 +176,7 @@ func (w *Worker) follows(s *source, i int) bool {
 		return true
 	}
 	for arn := range w.begunStreams { // also one that is listed no more, and whose leases are gone
-		if s.Table != "" && tableOf(arn) == s.Table && compareStreams(newStream(arn), s.streams[i]) < 0 {
+		if s.Table != "" && shardreader.StreamOf(arn).Table == s.Table && compareStreams(newStream(arn), s.streams[i]) < 0 {
 			return true
 		}
 	}

@@ -317,7 +317,7 @@ func unknownIn(stream, shard string) pipeline.Gap {
 func (w *Worker) gapBetween(st *stream) pipeline.Gap {
 	g := pipeline.Gap{StreamARN: st.arn, UnknownExtent: true}
 	for _, r := range w.rows.all() {
-		if at := r.Time.Truncate(time.Second); tableOf(r.Stream) == tableOf(st.arn) && at.After(g.From) {
+		if at := r.Time.Truncate(time.Second); shardreader.StreamOf(r.Stream).Table == shardreader.StreamOf(st.arn).Table && at.After(g.From) {
 			g.From = at
 		}
 	}
