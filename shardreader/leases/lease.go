@@ -17,22 +17,36 @@ type Lease struct {
 	Shard      string     `json:"-"` // shard id
 	Checkpoint Checkpoint `json:"-"`
 
-	Owner   string `json:"owner,omitempty"`  // the worker that reads it; "": nobody
-	Counter int64  `json:"counter"`          // rises with every change of Owner and Checkpoint: what a Swap is conditional on, with Owner
-	Stream  string `json:"stream,omitempty"` // ARN of its stream; own. "" where the row does not say: the stream's listing does
+	// Owner is the worker that reads it; "": nobody. Counter rises with every change of Owner and Checkpoint: what a
+	// Swap is conditional on, with Owner.
+	Owner   string `json:"owner,omitempty"`
+	Counter int64  `json:"counter"`
 
-	Parents  []string `json:"parents,omitempty"`  // shard ids; a set, sorted as it is read
-	Children []string `json:"children,omitempty"` // shard ids; a set, sorted as it is read. Set when the checkpoint says ShardEnd
-	Switches int64    `json:"switches,omitempty"` // changes of owner since the last checkpoint: kept by the Table, not looked at in a Swap
+	// Stream is the ARN of its stream; own. "" where the row does not say: the stream's listing does.
+	Stream string `json:"stream,omitempty"`
 
-	First string    `json:"first,omitempty"` // sequence number at which the shard starts, as it was listed; own
-	From  time.Time `json:"from,omitzero"`   // records created before it are passed over, while the checkpoint is Latest or AtTime; own
-	Time  time.Time `json:"time,omitzero"`   // creation time of the record at the checkpoint, to the second: written with it, and changed only so; own
+	// Parents and Children are shard ids: sets, sorted as they are read. Children is set when the checkpoint says
+	// ShardEnd.
+	Parents  []string `json:"parents,omitempty"`
+	Children []string `json:"children,omitempty"`
 
-	Wanted  string  `json:"wanted,omitempty"`  // the worker that asks the owner to hand the lease over; own
-	Pinned  string  `json:"pinned,omitempty"`  // name of the workers that should read it, whatever the balance; own
-	Stopped string  `json:"stopped,omitempty"` // why the shard is read no further than its checkpoint; written with the checkpoint, and gone with it; own
-	Load    float64 `json:"load,omitempty"`    // bytes a second read of late, by the owner's last checkpoint
+	// Switches are changes of owner since the last checkpoint: kept by the Table, not looked at in a Swap.
+	Switches int64 `json:"switches,omitempty"`
+
+	// First is the sequence number at which the shard starts, as it was listed; own. Records created before From are
+	// passed over, while the checkpoint is Latest or AtTime; own. Time is the creation time of the record at the
+	// checkpoint, to the second: written with it, and changed only so; own.
+	First string    `json:"first,omitempty"`
+	From  time.Time `json:"from,omitzero"`
+	Time  time.Time `json:"time,omitzero"`
+
+	Wanted string `json:"wanted,omitempty"` // the worker that asks the owner to hand the lease over; own
+	Pinned string `json:"pinned,omitempty"` // name of the workers that should read it, whatever the balance; own
+
+	// Stopped is why the shard is read no further than its checkpoint; written with the checkpoint, and gone with
+	// it; own.
+	Stopped string  `json:"stopped,omitempty"`
+	Load    float64 `json:"load,omitempty"` // bytes a second read of late, by the owner's last checkpoint
 
 	// Opaque is what a Table keeps of a row for its own use, such as the row's key
 	// where that is not the shard id. It is handed back unchanged.

@@ -180,11 +180,10 @@ func (w *Worker) goneGap(p *assignment) {
 
 // gapOf is the gap that begins where a shard is read to.
 func (w *Worker) gapOf(p *assignment) pipeline.Gap {
-	g := pipeline.Gap{StreamARN: p.row.Stream, Shard: p.row.Shard, From: p.time, UnknownExtent: p.pos.Kind != leases.Sequence}
-	if !g.UnknownExtent {
-		g.After = p.pos.Sequence
+	return pipeline.Gap{
+		StreamARN: p.row.Stream, Shard: p.row.Shard, After: p.pos.Sequence, From: p.time,
+		UnknownExtent: p.pos.Kind != leases.Sequence,
 	}
-	return g
 }
 
 // endsHere ends a shard without a last page from the stream.

@@ -107,7 +107,8 @@ func (pl *planner) missing(arn string, s shardreader.Shard) {
 	}
 }
 
-// severed reports whether a shard may come after one whose lease has not ended, by way of shards that are listed no more.
+// severed reports whether a shard may come after one whose lease has not ended, by way of shards that are listed no
+// more.
 func (pl *planner) severed(s shardreader.Shard) bool {
 	for pl.l.has(s.Parent) {
 		s = pl.l.shard(s.Parent)

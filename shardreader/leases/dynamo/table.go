@@ -171,7 +171,8 @@ func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error
 	return &leases.Conflict{Now: now}
 }
 
-// refusal is the row in the way of a write whose condition was not met; refused is false where it was, and err is another error.
+// refusal is the row in the way of a write whose condition was not met. Where it was met refused is false, and the
+// error is what the call failed with.
 func (t *Table) refusal(ctx context.Context, op, table string, key Item, err error) (row Item, refused bool, _ error) {
 	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	switch {
