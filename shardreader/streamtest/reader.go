@@ -74,9 +74,7 @@ func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pi
 	if fault.Cut != nil {
 		return pipeline.Answer{}, c.failed(pipeline.Transient(fault.Cut))
 	}
-	o := s.o.Decoder
-	o.StreamARN, o.Shard = q.StreamARN, q.Shard
-	answer, err := pipeline.NewDecoder(o).DecodeAnswer(fault.change(b).bytes())
+	answer, err := s.decoder.Of(q.StreamARN, q.Shard).DecodeAnswer(fault.change(b).bytes())
 	if err != nil {
 		answer.NextIterator, answer.Ended = "", false
 		return answer, c.failed(pipeline.Transient(err))

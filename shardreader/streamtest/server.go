@@ -13,8 +13,9 @@ import (
 
 // Server is a Streams API in memory. It is safe for concurrent use.
 type Server struct {
-	nobody // whose calls are those of no reader
-	o      Options
+	nobody  // whose calls are those of no reader
+	o       Options
+	decoder *pipeline.Decoder
 
 	mu      sync.Mutex // guards all below, and the streams and tables
 	streams []*Stream  // oldest first
@@ -34,12 +35,13 @@ type nobody = Reader
 // New makes a server without streams.
 func New(o Options) *Server {
 	s := &Server{
-		o:      o.withDefaults(),
-		byARN:  make(map[string]*Stream),
-		labels: make(map[string]time.Time),
-		tables: make(map[string]*Table),
-		calls:  make(map[string]*operation),
-		minted: firstSequence,
+		o:       o.withDefaults(),
+		decoder: pipeline.NewDecoder(o.Decoder),
+		byARN:   make(map[string]*Stream),
+		labels:  make(map[string]time.Time),
+		tables:  make(map[string]*Table),
+		calls:   make(map[string]*operation),
+		minted:  firstSequence,
 	}
 	s.nobody.server = s
 	return s

@@ -173,3 +173,22 @@ func TestFact8_IteratorsExpire(t *testing.T) {
 		}
 	})
 }
+
+// Answers share the memory of a decoder: one for each would stay until the second collection after it.
+func TestServer_AllocsOfAPage(t *testing.T) {
+	server := streamtest.New(streamtest.Options{})
+	st := server.AddStream("shop")
+	q := shardreader.RecordsQuery{StreamARN: st.ARN(), Shard: st.Shards()[0]}
+	it, err := server.GetShardIterator(t.Context(), shardreader.ShardPosition{StreamARN: q.StreamARN, Shard: q.Shard, Type: shardreader.TrimHorizon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Iterator = it
+	if n := testing.AllocsPerRun(200, func() {
+		if _, err := server.GetRecords(t.Context(), q); err != nil {
+			t.Error(err)
+		}
+	}); n > 14 {
+		t.Errorf("an empty page takes %v allocations", n)
+	}
+}
