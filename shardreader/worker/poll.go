@@ -122,6 +122,7 @@ func (op positioning) answered(w *Worker, e Positioned) {
 	switch {
 	case e.Err == nil:
 		p.iterator = e.Iterator
+		p.empty.sent = [endPages]time.Duration{} // empty pages before records begin anew with each iterator
 		if p.start.atLatest {
 			p.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
 		}
