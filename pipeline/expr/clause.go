@@ -8,23 +8,23 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// Clause is what one part of an expression asks, as far as it is a plain question, for
-// those who have it asked before the change gets here, as Lambda's filters can.
+// Clause is the structure of an expression, as far as it consists of simple comparisons. Others can
+// evaluate it before the change arrives here, for example Lambda's filters.
 type Clause struct {
 	Kind      ClauseKind
-	Parts     []Clause // of AllOf and AnyOf, asked in no order; the one of NotOf
-	Image     string   // of TextIn, TextStarts and Flag: item, old, new or keys
-	Attribute string   // of the same: a top-level attribute
-	Texts     []string // of TextIn, one of which the attribute is; of TextStarts, the one prefix; of OperationIn
-	Flag      bool     // of FlagIs
+	Parts     []Clause // of AllOf and AnyOf, evaluated in any order; the one part of NotOf
+	Image     string   // of TextIn, TextStarts and FlagIs: item, old, new or keys
+	Attribute string   // of TextIn, TextStarts and FlagIs: a top-level attribute
+	Texts     []string // of TextIn and OperationIn: the alternatives; of TextStarts: the prefix
+	Flag      bool     // of FlagIs: the value
 }
 
 // ClauseKind is the kind of a [Clause].
 type ClauseKind uint8
 
-// The kinds of clauses. An OtherClause can fail, and so can a TextStarts, of an attribute that is
-// there and no S. AllOf is false where one part is, and AnyOf is true where one part is, whatever
-// fails beside it.
+// The kinds of clauses. An OtherClause can fail. A TextStarts fails if the attribute exists and is
+// not an S. AllOf is false if one part is false, and AnyOf is true if one part is true, even if
+// another part fails.
 const (
 	OtherClause ClauseKind = iota
 	AllOf
@@ -36,10 +36,10 @@ const (
 	OperationIn // op is one of the texts
 )
 
-// Clause is what the expression asks.
+// Clause returns the structure of the expression.
 func (c *compiled) Clause() Clause { return c.clause }
 
-// clauseOf reads a parsed expression, before it is rewritten.
+// clauseOf returns the clause of a parsed expression that is not rewritten yet.
 func (r *rewriter) clauseOf(e ast.Expr) Clause {
 	if e.Kind() != ast.CallKind {
 		return Clause{}
@@ -79,7 +79,7 @@ func (r *rewriter) clausesOf(kind ClauseKind, args []ast.Expr) Clause {
 	return c
 }
 
-// equals is a == b, with a literal on either side.
+// equals returns the clause of a == b. The literal may be on either side.
 func (r *rewriter) equals(a, b ast.Expr) Clause {
 	if a.Kind() == ast.LiteralKind {
 		a, b = b, a
@@ -95,7 +95,7 @@ func (r *rewriter) equals(a, b ast.Expr) Clause {
 	return r.oneOf(a, []ast.Expr{b})
 }
 
-// oneOf is e in a list of texts.
+// oneOf returns the clause of e in a list of texts.
 func (r *rewriter) oneOf(e ast.Expr, list []ast.Expr) Clause {
 	c := Clause{Kind: TextIn}
 	for _, of := range list {
@@ -105,7 +105,7 @@ func (r *rewriter) oneOf(e ast.Expr, list []ast.Expr) Clause {
 		}
 		c.Texts = append(c.Texts, s)
 	}
-	if e.Kind() == ast.IdentKind && e.AsIdent() == "op" && slices.ContainsFunc(r.names, func(n name) bool { return n.name == "op" }) {
+	if e.Kind() == ast.IdentKind && e.AsIdent() == "op" && slices.ContainsFunc(r.names, func(n variable) bool { return n.name == "op" }) {
 		c.Kind = OperationIn
 		return c
 	}
@@ -116,7 +116,7 @@ func (r *rewriter) oneOf(e ast.Expr, list []ast.Expr) Clause {
 	return c
 }
 
-// attributeOf reads image.name and image["name"].
+// attributeOf parses image.name and image["name"].
 func (r *rewriter) attributeOf(e ast.Expr) (image, attribute string, ok bool) {
 	switch e.Kind() {
 	case ast.SelectKind:

@@ -12,36 +12,36 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// name is something that an expression can read.
-type name struct {
+// name is a variable that an expression can read.
+type variable struct {
 	name string
 	t    *cel.Type
 }
 
 var (
-	itemNames   = []name{{"item", imageType}}
-	changeNames = []name{
+	itemNames   = []variable{{"item", imageType}}
+	changeNames = []variable{
 		{"new", imageType}, {"old", imageType}, {"keys", imageType},
 		{"op", cel.StringType}, {"time", cel.TimestampType}, {"ttl", cel.BoolType},
 	}
 )
 
 func isChangeName(text string) bool {
-	return slices.ContainsFunc(changeNames, func(n name) bool { return n.name == text })
+	return slices.ContainsFunc(changeNames, func(n variable) bool { return n.name == text })
 }
 
-// standard are the functions that CEL's library brings as they are.
-var standard = []string{
+// standard are the functions of CEL's library that are used unchanged.
+var standardFunctions = []string{
 	operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
 	operators.Equals, operators.NotEquals,
 	"getFullYear", "getMonth", "getDayOfYear", "getDayOfMonth", "getDate", "getDayOfWeek",
 	"getHours", "getMinutes", "getSeconds", "getMilliseconds",
 }
 
-// sourceLimit bounds the characters of an expression.
+// sourceLimit is the largest number of characters in an expression.
 const sourceLimit = 20_000
 
-func (e Env) compile(src string, names []name) (compiled, error) {
+func (e Env) compile(src string, names []variable) (compiled, error) {
 	celEnv, err := e.env(names)
 	if err != nil {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
@@ -69,13 +69,13 @@ func (e Env) compile(src string, names []name) (compiled, error) {
 	if err != nil {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
 	}
-	return compiled{src: src, program: program, direct: directly(checked.NativeRep().Expr()), reads: r.reads, clause: clause}, nil
+	return compiled{src: src, program: program, direct: newDirect(checked.NativeRep().Expr()), reads: r.reads, clause: clause}, nil
 }
 
-// env is CEL with this package's types and functions.
-func (e Env) env(names []name) (*cel.Env, error) {
+// env returns CEL's environment with this package's types and functions.
+func (e Env) env(names []variable) (*cel.Env, error) {
 	subset := env.NewLibrarySubset()
-	for _, function := range standard {
+	for _, function := range standardFunctions {
 		subset.AddIncludedFunctions(env.NewFunction(function))
 	}
 	options := []cel.EnvOption{
@@ -90,7 +90,7 @@ func (e Env) env(names []name) (*cel.Env, error) {
 	return cel.NewCustomEnv(append(options, functions()...)...)
 }
 
-// matches compiles the pattern once, at compile time.
+// matches compiles a constant pattern once, when the expression is compiled.
 var matches = &interpreter.RegexOptimization{
 	Function:   "matches",
 	OverloadID: matchesOverload, // goes before CEL's own
@@ -102,7 +102,7 @@ var matches = &interpreter.RegexOptimization{
 		}
 		holds := func(s, _ string) bool { return compiled.MatchString(s) }
 		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(args ...ref.Val) ref.Val {
-			return onText("matches", args[0], args[1], holds)
+			return evalText("matches", args[0], args[1], holds)
 		}), nil
 	},
 }

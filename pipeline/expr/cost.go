@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// itemSize is what any attribute is taken to be long, in bytes of text or in
-	// members: DynamoDB's bound of an item is 400 KB.
+	// itemSize is the assumed size of an attribute, in bytes of text or in members. An item of
+	// DynamoDB has at most 400 KB.
 	itemSize = 400_000
 
-	// memberSize is what anything inside the members of a list or map is taken to be
-	// long, on average: all of them together are within itemSize too.
+	// memberSize is the assumed size of a value inside the members of a list or map. It is an
+	// average, because all members together are within itemSize.
 	memberSize = 2
 
-	// costLimit bounds an evaluation, in CEL's units (about one operation each), on
-	// an item of that size: a loop over an attribute passes, and loops within what it goes through;
-	// a loop over one attribute within a loop over another does not.
+	// costLimit is the largest cost of an evaluation on such an item, in CEL's units of about one
+	// operation. A loop over an attribute is below it, and so are loops over the members of its
+	// elements. A loop over one attribute within a loop over another is above it.
 	costLimit = 100_000_000
 )
 
-// withinBounds refuses an expression that could run for too long.
+// withinBounds returns an error if the evaluation could take too long.
 func withinBounds(env *cel.Env, checked *cel.Ast) error {
-	estimate, err := env.EstimateCost(checked, sizes{})
+	estimate, err := env.EstimateCost(checked, sizeEstimator{})
 	if err != nil {
 		return &Error{Line: 1, Column: 1, Message: err.Error()}
 	}
@@ -39,13 +39,13 @@ func withinBounds(env *cel.Env, checked *cel.Ast) error {
 	}
 }
 
-// sizes estimates what CEL cannot know: how long attributes are.
-type sizes struct{}
+// sizes estimates the sizes of attributes, which CEL does not know.
+type sizeEstimator struct{}
 
-var _ cost.Estimator = sizes{}
+var _ cost.Estimator = sizeEstimator{}
 
 // EstimateSize implements [cost.Estimator].
-func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
+func (sizeEstimator) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	if size := node.ComputedSize(); size != nil {
 		return size
 	}
@@ -57,7 +57,7 @@ func (sizes) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 }
 
 // EstimateCallCost implements [cost.Estimator].
-func (s sizes) EstimateCallCost(function, _ string, target *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
+func (s sizeEstimator) EstimateCallCost(function, _ string, target *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
 	switch function {
 	case "contains": // CEL's own estimate is the product, and the search is linear
 		if target == nil {
@@ -76,8 +76,8 @@ func (s sizes) EstimateCallCost(function, _ string, target *cost.AstNode, args [
 	}
 }
 
-// attributeSize is the size of what is read from an image, or from the variable of
-// a loop: inside the members that the loop goes through.
+// attributeSize returns the size of a value that is read from an image, or from the variable of a
+// loop, which is inside the members.
 func attributeSize(e ast.Expr) *cost.SizeEstimate {
 	size := cost.RangedSizeEstimate(0, itemSize)
 	elem := cost.RangedSizeEstimate(0, memberSize)
@@ -88,8 +88,8 @@ func attributeSize(e ast.Expr) *cost.SizeEstimate {
 	return &size
 }
 
-// inLoop tells whether e is read from the variable of a loop. CEL asks with nil for
-// the members of a list or map before it has a variable for them.
+// inLoop reports whether e is read from the variable of a loop. CEL passes nil for the members of a
+// list or map before it has a variable for them.
 func inLoop(e ast.Expr) bool {
 	if e == nil {
 		return true
@@ -97,7 +97,7 @@ func inLoop(e ast.Expr) bool {
 	for {
 		switch e.Kind() {
 		case ast.SelectKind:
-			return false // of an image: the rewriter leaves no other
+			return false // from an image: the rewriter replaces all other selections
 		case ast.CallKind:
 			args := e.AsCall().Args()
 			if len(args) == 0 {

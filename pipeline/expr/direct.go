@@ -7,24 +7,23 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// direct is a question that is asked of the images themselves: the forms that filters and
-// conditions usually have, without CEL's values and calls. It answers as CEL does or not at
-// all: what it has no form for, and what fails, is unsure and left to CEL, so that all
-// errors are CEL's.
+// direct evaluates an expression on the images, without CEL's values and calls. It covers the
+// common forms of filters and conditions. Its answer is CEL's answer, or unsure: unknown forms and
+// failures are left to CEL, so that all errors come from CEL.
 type direct struct {
 	form    form
 	parts   []direct
-	of      *reading
-	with    *reading // what is compared with of; nil where that is values[0]
-	values  []scalar // of formOneOf any number, else one
-	accepts [3]bool  // of what is ordered: less, equal, greater
+	operand *valuePath
+	other   *valuePath // the other operand; nil if it is values[0]
+	values  []scalar   // any number for formOneOf, else one
+	accepts [3]bool    // the accepted results of a comparison: less, equal, greater
 	text    func(s, part string) bool
 	images  [2]source
 	ops     uint8 // a bit for each operation
 	time    time.Time
 }
 
-// form is the form of a direct question.
+// form is the form of a direct expression.
 type form uint8
 
 const (
@@ -53,7 +52,7 @@ const (
 	formText            // of.startsWith(with), of.startsWith(values[0])
 )
 
-// answer is what comes of a direct question.
+// answer is the result of a direct evaluation.
 type answer uint8
 
 const (
@@ -80,29 +79,30 @@ func opposite(a answer) answer {
 	}
 }
 
-// subject is what is asked about. It stays on the stack: forms are no types with a method each.
+// subject is the change or item of an evaluation. Forms are not types with methods, so that it
+// stays on the stack.
 type subject struct {
-	change *pipeline.Change // nil: about an item
+	change *pipeline.Change // nil: an item
 	item   pipeline.Image
-	it     pipeline.Value // where a loop stands
+	member pipeline.Value // the current member of a loop
 }
 
-func (d *direct) ask(s *subject) answer {
+func (d *direct) eval(s *subject) answer {
 	switch d.form {
 	case formFlag:
 		return answerOf(d.values[0].flag)
 	case formEvery:
-		return d.until(no, s)
+		return d.evalParts(no, s)
 	case formSome:
-		return d.until(yes, s)
+		return d.evalParts(yes, s)
 	case formNot:
-		return opposite(d.parts[0].ask(s))
+		return opposite(d.parts[0].eval(s))
 	case formChoice:
-		switch d.parts[0].ask(s) {
+		switch d.parts[0].eval(s) {
 		case yes:
-			return d.parts[1].ask(s)
+			return d.parts[1].eval(s)
 		case no:
-			return d.parts[2].ask(s)
+			return d.parts[2].eval(s)
 		}
 	case formNoImage:
 		return answerOf(!s.image(d.images[0]).Exists())
@@ -117,19 +117,19 @@ func (d *direct) ask(s *subject) answer {
 		return answerOf(!t.IsZero() && d.accepts[1+t.Compare(d.time)])
 	case formUnknown:
 	default:
-		if v, ok := d.of.read(s); ok {
-			return d.askOf(v, s)
+		if v, ok := d.operand.read(s); ok {
+			return d.evalValue(v, s)
 		}
 	}
 	return unsure
 }
 
-// until asks the parts until one decides: in CEL it does, whatever the others say and
-// whether or not they fail.
-func (d *direct) until(decides answer, s *subject) answer {
+// until evaluates the parts until one decides. As in CEL, a deciding part decides even if another
+// part fails.
+func (d *direct) evalParts(decides answer, s *subject) answer {
 	all := opposite(decides)
 	for i := range d.parts {
-		switch d.parts[i].ask(s) {
+		switch d.parts[i].eval(s) {
 		case decides:
 			return decides
 		case unsure:
@@ -139,8 +139,8 @@ func (d *direct) until(decides answer, s *subject) answer {
 	return all
 }
 
-// askOf asks about one value.
-func (d *direct) askOf(v pipeline.Value, s *subject) answer {
+// askOf evaluates a form on one value.
+func (d *direct) evalValue(v pipeline.Value, s *subject) answer {
 	switch d.form {
 	case formTrue:
 		if flag, ok := v.Bool(); ok {
@@ -148,11 +148,11 @@ func (d *direct) askOf(v pipeline.Value, s *subject) answer {
 		}
 		return unsure
 	case formNull:
-		return answerOf(isNothing(v))
+		return answerOf(isNullValue(v))
 	case formPresent:
 		return answerOf(v.Exists())
 	case formPresentIn:
-		if v.Kind() == pipeline.KindM || isNothing(v) {
+		if v.Kind() == pipeline.KindM || isNullValue(v) {
 			return d.member(v)
 		}
 		return unsure
@@ -163,37 +163,37 @@ func (d *direct) askOf(v pipeline.Value, s *subject) answer {
 	case formSize:
 		return d.size(v)
 	case formEveryOf:
-		return d.untilOf(no, v, s)
+		return d.evalMembers(no, v, s)
 	case formSomeOf:
-		return d.untilOf(yes, v, s)
+		return d.evalMembers(yes, v, s)
 	}
-	if d.with == nil {
+	if d.other == nil {
 		return d.compare(scalarOf(v), d.values[0])
 	}
-	w, ok := d.with.read(s)
+	w, ok := d.other.read(s)
 	switch {
 	case !ok:
 		return unsure
 	case d.form == formSame:
-		return answerOf(isNothing(v) == isNothing(w) && (isNothing(v) || v.Equal(w)))
+		return answerOf(isNullValue(v) == isNullValue(w) && (isNullValue(v) || v.Equal(w)))
 	default:
 		return d.compare(scalarOf(v), scalarOf(w))
 	}
 }
 
-// untilOf is until for a question about each member of a list or set.
-func (d *direct) untilOf(decides answer, v pipeline.Value, s *subject) answer {
+// untilOf evaluates parts[0] on each member of a list or set until one decides.
+func (d *direct) evalMembers(decides answer, v pipeline.Value, s *subject) answer {
 	all := opposite(decides)
 	switch v.Kind() {
 	case pipeline.Absent, pipeline.KindNULL:
 		return all
 	case pipeline.KindL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
-	default: // a map's members are its names, which are no values
+	default: // a loop over a map has the names, which are not values
 		return unsure
 	}
 	for _, e := range v.Elements() {
-		s.it = e
-		switch d.parts[0].ask(s) {
+		s.member = e
+		switch d.parts[0].eval(s) {
 		case decides:
 			return decides
 		case unsure:

@@ -11,25 +11,25 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// directly is the direct form of an expression that was rewritten and checked; nil where it
-// has none.
-func directly(e ast.Expr) *direct {
-	if d := (directPlan{}).question(e); d.form != formUnknown {
+// newDirect returns the direct form of an expression that was rewritten and checked; nil if it has
+// none.
+func newDirect(e ast.Expr) *direct {
+	if d := (directPlan{}).boolean(e); d.form != formUnknown {
 		return &d
 	}
 	return nil
 }
 
-// directPlan is where in an expression a part of it stands.
+// directPlan is the context of a part of an expression.
 type directPlan struct {
-	loop string // the variable of the loop around it; "" outside of any
+	loop string // the variable of the enclosing loop; "" outside
 }
 
-// question is the direct form of what must be a bool. A part that has none does not
-// keep the others from theirs.
-func (p directPlan) question(e ast.Expr) direct {
-	if of := p.reading(e); of != nil {
-		return direct{form: formTrue, of: of}
+// boolean returns the direct form of an expression that must be a bool. A part without a direct
+// form does not prevent the others from having one.
+func (p directPlan) boolean(e ast.Expr) direct {
+	if of := p.pathOf(e); of != nil {
+		return direct{form: formTrue, operand: of}
 	}
 	switch e.Kind() {
 	case ast.LiteralKind:
@@ -42,7 +42,7 @@ func (p directPlan) question(e ast.Expr) direct {
 		}
 	case ast.SelectKind:
 		if s := e.AsSelect(); s.IsTestOnly() {
-			return direct{form: formPresent, of: &reading{from: sources[s.Operand().AsIdent()], name: s.FieldName()}}
+			return direct{form: formPresent, operand: &valuePath{from: sources[s.Operand().AsIdent()], name: s.FieldName()}}
 		}
 	case ast.CallKind:
 		return p.call(e.AsCall())
@@ -52,7 +52,7 @@ func (p directPlan) question(e ast.Expr) direct {
 	return direct{}
 }
 
-// is tells whether e is a name of a change's, and no variable that is called the same.
+// is reports whether e is a variable of the change, and not a loop variable of the same name.
 func (p directPlan) is(e ast.Expr, name string) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == name && name != p.loop
 }
@@ -61,7 +61,7 @@ func (p directPlan) call(c ast.CallExpr) direct {
 	args := c.Args()
 	switch c.FunctionName() {
 	case fnBool:
-		return p.question(args[0])
+		return p.boolean(args[0])
 	case operators.LogicalAnd:
 		return p.parts(formEvery, args)
 	case operators.LogicalOr:
@@ -90,35 +90,35 @@ func (p directPlan) call(c ast.CallExpr) direct {
 		if from, ok := sources[ident(args[0])]; ok && ident(args[0]) != p.loop {
 			return direct{form: formNoImage, images: [2]source{from}}
 		}
-		if of := p.reading(args[0]); of != nil {
-			return direct{form: formNull, of: of}
+		if of := p.pathOf(args[0]); of != nil {
+			return direct{form: formNull, operand: of}
 		}
 	case fnHas:
-		of, name := p.reading(args[0]), literal(args[1])
+		of, name := p.pathOf(args[0]), literal(args[1])
 		if of != nil && name != nil {
-			return direct{form: formPresentIn, of: of, values: name}
+			return direct{form: formPresentIn, operand: of, values: name}
 		}
 	case "startsWith":
-		return p.onText(c, strings.HasPrefix)
+		return p.textForm(c, strings.HasPrefix)
 	case "endsWith":
-		return p.onText(c, strings.HasSuffix)
+		return p.textForm(c, strings.HasSuffix)
 	case "contains":
-		return p.onText(c, strings.Contains)
+		return p.textForm(c, strings.Contains)
 	case "matches":
 		if pattern, ok := text(args[0]); ok {
 			if compiled, err := regexp.Compile(pattern); err == nil {
-				return p.onText(c, func(s, _ string) bool { return compiled.MatchString(s) })
+				return p.textForm(c, func(s, _ string) bool { return compiled.MatchString(s) })
 			}
 		}
 	}
 	return direct{}
 }
 
-// parts is a form of parts, if any of them has one.
+// parts returns the form of several parts, if at least one of them has a direct form.
 func (p directPlan) parts(f form, args []ast.Expr) direct {
 	d := direct{}
 	for _, arg := range args {
-		part := p.question(arg)
+		part := p.boolean(arg)
 		if part.form != formUnknown {
 			d.form = f
 		}
@@ -131,7 +131,7 @@ func (p directPlan) parts(f form, args []ast.Expr) direct {
 	return d
 }
 
-// equality is a == b.
+// equality returns the form of a == b.
 func (p directPlan) equality(a, b ast.Expr) direct {
 	if a.Kind() == ast.LiteralKind {
 		a, b = b, a
@@ -148,17 +148,17 @@ func (p directPlan) equality(a, b ast.Expr) direct {
 	if p.is(a, "op") {
 		return operationIn(values)
 	}
-	of, other := p.reading(a), p.reading(b)
+	of, other := p.pathOf(a), p.pathOf(b)
 	switch {
 	case of != nil && values != nil:
-		return direct{form: formOneOf, of: of, values: values}
+		return direct{form: formOneOf, operand: of, values: values}
 	case of != nil && other != nil:
-		return direct{form: formSame, of: of, with: other}
+		return direct{form: formSame, operand: of, other: other}
 	}
 	return direct{}
 }
 
-// order is a < b, or another of the questions that accept outcomes of a comparison.
+// order returns the form of a comparison such as a < b.
 func (p directPlan) order(a, b ast.Expr, accepts [3]bool) direct {
 	if a.Kind() == ast.LiteralKind {
 		a, b = b, a
@@ -167,14 +167,14 @@ func (p directPlan) order(a, b ast.Expr, accepts [3]bool) direct {
 	if d := p.ordered(a, b, accepts); d.form != formUnknown {
 		return d
 	}
-	of, values, with := p.reading(a), literal(b), p.reading(b)
+	of, values, with := p.pathOf(a), literal(b), p.pathOf(b)
 	if of == nil || values == nil && with == nil {
 		return direct{}
 	}
-	return direct{form: formOrder, of: of, with: with, values: values, accepts: accepts}
+	return direct{form: formOrder, operand: of, other: with, values: values, accepts: accepts}
 }
 
-// ordered is a question about what has an order of its own: a size, or the time.
+// ordered returns the form of a comparison of a size or of the time.
 func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
 	if p.is(a, "time") && b.Kind() == ast.CallKind && b.AsCall().FunctionName() == "timestamp" {
 		if arg := b.AsCall().Args()[0]; arg.Kind() == ast.LiteralKind {
@@ -191,20 +191,20 @@ func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
 	if !c.IsMemberFunction() {
 		of = c.Args()[0]
 	}
-	if r := p.reading(of); r != nil && values != nil && values[0].kind == pipeline.KindN {
-		return direct{form: formSize, of: r, values: values, accepts: accepts}
+	if r := p.pathOf(of); r != nil && values != nil && values[0].kind == pipeline.KindN {
+		return direct{form: formSize, operand: r, values: values, accepts: accepts}
 	}
 	return direct{}
 }
 
-// membership is a in b.
+// membership returns the form of a in b.
 func (p directPlan) membership(a, b ast.Expr) direct {
 	if b.Kind() != ast.ListKind {
-		of, values := p.reading(b), literal(a)
+		of, values := p.pathOf(b), literal(a)
 		if of == nil || values == nil {
 			return direct{}
 		}
-		return direct{form: formMember, of: of, values: values}
+		return direct{form: formMember, operand: of, values: values}
 	}
 	values := []scalar{}
 	for _, e := range b.AsList().Elements() {
@@ -217,13 +217,13 @@ func (p directPlan) membership(a, b ast.Expr) direct {
 	if p.is(a, "op") {
 		return operationIn(values)
 	}
-	if of := p.reading(a); of != nil {
-		return direct{form: formOneOf, of: of, values: values}
+	if of := p.pathOf(a); of != nil {
+		return direct{form: formOneOf, operand: of, values: values}
 	}
 	return direct{}
 }
 
-// operationIn is the question whether op is one of the texts.
+// operationIn returns the form of op in texts.
 func operationIn(texts []scalar) direct {
 	if texts == nil {
 		return direct{}
@@ -239,23 +239,23 @@ func operationIn(texts []scalar) direct {
 	return d
 }
 
-// onText is a question of a text about another.
-func (p directPlan) onText(c ast.CallExpr, holds func(s, part string) bool) direct {
-	of, values, with := p.reading(c.Target()), literal(c.Args()[0]), p.reading(c.Args()[0])
+// onText returns the form of a function of two texts.
+func (p directPlan) textForm(c ast.CallExpr, holds func(s, part string) bool) direct {
+	of, values, with := p.pathOf(c.Target()), literal(c.Args()[0]), p.pathOf(c.Args()[0])
 	if of == nil || values == nil && with == nil {
 		return direct{}
 	}
-	return direct{form: formText, of: of, with: with, values: values, text: holds}
+	return direct{form: formText, operand: of, other: with, values: values, text: holds}
 }
 
-// quantifier is x.all(v, ...) or x.exists(v, ...): one loop, of none within another.
+// quantifier returns the form of x.all(v, ...) or x.exists(v, ...) outside of any other loop.
 func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
 	if p.loop != "" || c.HasIterVar2() || c.LoopStep().Kind() != ast.CallKind {
 		return direct{}
 	}
-	of := p.reading(c.IterRange().AsCall().Args()[0]) // the rewriter put each around it
+	of := p.pathOf(c.IterRange().AsCall().Args()[0]) // the rewriter wrapped the range in a call of @each
 	step := c.LoopStep().AsCall()
-	d := direct{of: of}
+	d := direct{operand: of}
 	switch step.FunctionName() {
 	case operators.LogicalAnd:
 		d.form = formEveryOf
@@ -265,7 +265,7 @@ func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
 	if of == nil || d.form == formUnknown || ident(step.Args()[0]) != c.AccuVar() || ident(c.Result()) != c.AccuVar() {
 		return direct{}
 	}
-	part := directPlan{loop: c.IterVar()}.question(step.Args()[1])
+	part := directPlan{loop: c.IterVar()}.boolean(step.Args()[1])
 	if part.form == formUnknown {
 		return direct{}
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// reading is an attribute, or a place within one.
-type reading struct {
+// reading is the path of an attribute, or of a value inside it.
+type valuePath struct {
 	from  source
-	name  string // of the attribute; unused where from is fromLoop
-	below []step
+	name  string // of the attribute; unused for fromLoop
+	steps []step
 }
 
-// source is where a reading begins.
+// source is the start of a path.
 type source uint8
 
 const (
@@ -22,39 +22,40 @@ const (
 	fromNew
 	fromOld
 	fromKeys
-	fromLoop // the member at which the loop stands
+	fromLoop // the current member of the loop
 )
 
-// step leads from a value to one within it, by its name or its index.
+// step is one element of a path: a name or an index.
 type step struct {
 	name    string
 	index   int
 	byIndex bool
 }
 
-// read is the value there; false where CEL fails to look it up.
-func (r *reading) read(s *subject) (v pipeline.Value, ok bool) {
+// read returns the value at the path; false if CEL would fail.
+func (r *valuePath) read(s *subject) (v pipeline.Value, ok bool) {
 	if r.from == fromLoop {
-		v = s.it
+		v = s.member
 	} else {
 		v, _ = s.image(r.from).Get(r.name)
 	}
-	for i := range r.below {
-		if v, ok = r.below[i].in(v); !ok {
+	for i := range r.steps {
+		if v, ok = r.steps[i].in(v); !ok {
 			return v, false
 		}
 	}
 	return v, true
 }
 
-// in is what the step leads to: null in null, behind the end, and under a name that is not there.
+// in returns the value at the step. It is null inside null, after the end of a list, and for a
+// missing name.
 func (t *step) in(v pipeline.Value) (pipeline.Value, bool) {
 	switch v.Kind() {
 	case pipeline.Absent, pipeline.KindNULL:
 		return pipeline.Value{}, true
 	case pipeline.KindM:
 		if t.byIndex {
-			return pipeline.Value{}, true // no name is a number
+			return pipeline.Value{}, true // names are not numbers
 		}
 		w, _ := v.Get(t.name)
 		return w, true
@@ -81,16 +82,16 @@ func (s *subject) image(from source) *pipeline.Image {
 
 var sources = map[string]source{"item": fromItem, "new": fromNew, "old": fromOld, "keys": fromKeys}
 
-// reading is what e reads; nil where it is no attribute and no place within one.
-func (p directPlan) reading(e ast.Expr) *reading {
+// reading returns the path that e reads; nil if e is not a path.
+func (p directPlan) pathOf(e ast.Expr) *valuePath {
 	switch e.Kind() {
 	case ast.IdentKind:
 		if e.AsIdent() == p.loop {
-			return &reading{from: fromLoop}
+			return &valuePath{from: fromLoop}
 		}
-	case ast.SelectKind: // of an image: the rewriter leaves no other
+	case ast.SelectKind: // from an image: the rewriter replaces all other selections
 		if s := e.AsSelect(); !s.IsTestOnly() {
-			return &reading{from: sources[s.Operand().AsIdent()], name: s.FieldName()}
+			return &valuePath{from: sources[s.Operand().AsIdent()], name: s.FieldName()}
 		}
 	case ast.CallKind:
 		if c := e.AsCall(); c.FunctionName() == fnGet {
@@ -100,24 +101,24 @@ func (p directPlan) reading(e ast.Expr) *reading {
 	return nil
 }
 
-// within reads a member of what e reads.
-func (p directPlan) within(e, key ast.Expr) *reading {
-	r := p.reading(e)
+// within returns the path of a member of e.
+func (p directPlan) within(e, key ast.Expr) *valuePath {
+	r := p.pathOf(e)
 	if r == nil || key.Kind() != ast.LiteralKind {
 		return nil
 	}
 	switch key := key.AsLiteral().(type) {
 	case types.String:
-		r.below = append(r.below, step{name: string(key)})
+		r.steps = append(r.steps, step{name: string(key)})
 	case types.Int:
-		r.below = append(r.below, step{index: int(key), byIndex: true})
+		r.steps = append(r.steps, step{index: int(key), byIndex: true})
 	default:
 		return nil
 	}
 	return r
 }
 
-// ident is the name that e is; "" where it is none.
+// ident returns the variable that e is; "" if it is not one.
 func ident(e ast.Expr) string {
 	if e.Kind() != ast.IdentKind {
 		return ""
@@ -125,7 +126,7 @@ func ident(e ast.Expr) string {
 	return e.AsIdent()
 }
 
-// literal is what e says; nil where it is no literal, or one of another type.
+// literal returns the value of e; nil if e is not a literal, or one of another type.
 func literal(e ast.Expr) []scalar {
 	if e.Kind() != ast.LiteralKind {
 		return nil

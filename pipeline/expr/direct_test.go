@@ -222,7 +222,7 @@ func TestUsualFormsAreDirect(t *testing.T) {
 			t.Errorf("%s: %v", src, err)
 			continue
 		}
-		if got := x.ask(&subject{change: c}); got == unsure {
+		if got := x.evalDirect(&subject{change: c}); got == unsure {
 			t.Errorf("%s is not asked directly", src)
 		}
 		if n := testing.AllocsPerRun(100, func() { _, _ = x.Match(c) }); n > 0 {
@@ -257,7 +257,7 @@ func TestLoopVariablesThatAreCalledLikeAChange(t *testing.T) {
 			t.Errorf("%s: %v", src, err)
 			continue
 		}
-		if got := x.ask(&subject{item: item}); got != answerOf(want) {
+		if got := x.evalDirect(&subject{item: item}); got != answerOf(want) {
 			t.Errorf("%s = %v", src, got)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// scalar is a text, a number, a flag or null: a literal, or an attribute that is read to be
-// compared. Two that are equal to an expression are equal by ==.
+// scalar is a text, a number, a bool or null: a literal, or an attribute that is compared. Two
+// scalars are equal in an expression if they are equal by ==.
 type scalar struct {
-	kind   pipeline.Kind // S, N, BOOL, NULL, or that of a value which is none of these
+	kind   pipeline.Kind // S, N, BOOL, NULL, or the kind of another value
 	text   string
 	number pipeline.Decimal
 	flag   bool
@@ -31,10 +31,10 @@ func scalarOf(v pipeline.Value) scalar {
 	return s
 }
 
-// isNothing tells whether v is null to an expression.
-func isNothing(v pipeline.Value) bool { return !v.Exists() || v.IsNull() }
+// isNothing reports whether v is null in an expression.
+func isNullValue(v pipeline.Value) bool { return !v.Exists() || v.IsNull() }
 
-// member answers whether values[0] is in v.
+// member reports whether values[0] is in v.
 func (d *direct) member(v pipeline.Value) answer {
 	member := d.values[0]
 	switch v.Kind() {
@@ -68,7 +68,7 @@ func (d *direct) size(v pipeline.Value) answer {
 	return answerOf(d.accepts[1+pipeline.DecimalOf(int64(n)).Cmp(d.values[0].number)])
 }
 
-// compare asks about two scalars in their order, or by what they hold as texts.
+// compare compares two scalars by order, or applies the function of two texts.
 func (d *direct) compare(a, b scalar) answer {
 	switch {
 	case a.kind == pipeline.KindNULL || b.kind == pipeline.KindNULL:

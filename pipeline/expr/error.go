@@ -12,16 +12,21 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Error is a compile error with its place in the source.
+// errs makes this package's errors. Their redacted text holds no data.
+const errs = pipeline.Class("expression")
+
+// Error is a compile error with its position in the source.
 type Error struct {
 	Line, Column int // 1-based, within the expression; the column counts characters
 	Message      string
-	Hint         string // what to write instead; "" where nothing is known
+	Hint         string // what to write instead; "" if unknown
 }
 
-// Error is the place, the message and the hint.
+// Error returns the position, the message and the hint.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("expression line %d column %d: %s", e.Line, e.Column, e.Message)
 	if e.Hint != "" {
@@ -30,7 +35,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// errorAt is an Error at a location of CEL's, whose columns are 0-based.
+// errorAt makes an Error at a location of CEL, whose columns start at 0.
 func errorAt(l common.Location, hint, format string, args ...any) *Error {
 	return &Error{Line: max(l.Line(), 1), Column: max(l.Column(), 0) + 1, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
@@ -45,8 +50,8 @@ var (
 	expectation = regexp.MustCompile(`,? expecting .*`)
 )
 
-// explain turns CEL's first issue into an Error in the words of this package.
-func (e Env) explain(src string, issues *cel.Issues, names []name) *Error {
+// explain makes an Error of CEL's first issue, in the words of this package.
+func (e Env) explain(src string, issues *cel.Issues, names []variable) *Error {
 	all := issues.Errors()
 	if len(all) == 0 {
 		return &Error{Line: 1, Column: 1, Message: issues.Err().Error()}
@@ -75,8 +80,9 @@ func (e Env) explain(src string, issues *cel.Issues, names []name) *Error {
 	return errorAt(at, syntaxHint(src, at, text), "%s", text)
 }
 
-// unknownName is the error for a name, or for a function where it is called.
-func unknownName(src string, at common.Location, unknown string, names []name) *Error {
+// unknownName returns the error for an unknown name, or for an unknown function if the name is
+// called.
+func unknownName(src string, at common.Location, unknown string, names []variable) *Error {
 	if symbol, ok := strings.CutPrefix(unknown, "_"); ok && strings.HasSuffix(symbol, "_") {
 		return errorAt(at, "+ and - are there", "%s is not supported: its result may have no exact decimal", strings.Trim(symbol, "_"))
 	}
@@ -115,7 +121,7 @@ func (e Env) unknownAttribute(at common.Location, unknown string) *Error {
 	return errorAt(at, hint, "attribute %q is not among the declared ones", unknown)
 }
 
-// kind names a type of the checker's as DynamoDB does.
+// kind returns DynamoDB's name of a type of CEL's checker.
 func kind(celType string) string {
 	name, _, _ := strings.Cut(celType, "(")
 	switch name {
@@ -134,7 +140,7 @@ func kind(celType string) string {
 	}
 }
 
-// mismatch says which operation does not take which types.
+// mismatch says which operation does not accept which types.
 func mismatch(function, args string) string {
 	args = celType.ReplaceAllStringFunc(args, kind)
 	args = strings.NewReplacer(".(", " and ", "(", "", ")", "", ", ", " and ").Replace(args)
@@ -152,8 +158,7 @@ func mismatch(function, args string) string {
 	return fmt.Sprintf("%s cannot be applied to %s", function, args)
 }
 
-// evalError is what an evaluation of this package's own functions fails with. It
-// shows types, never values.
+// evalError is a run-time error of this package's functions. It shows types, never values.
 type evalError struct{ text string }
 
 func (e *evalError) Error() string { return e.text }
@@ -166,7 +171,7 @@ func notBool(v ref.Val) error {
 	return &evalError{fmt.Sprintf("%s is no BOOL: compare it, as in == true or != null", kindOf(v))}
 }
 
-// withoutValues keeps of an error what shows no value.
+// withoutValues removes from an error what may show values.
 func withoutValues(err error) error {
 	if e, ok := errors.AsType[*evalError](err); ok {
 		return e

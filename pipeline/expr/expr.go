@@ -2,24 +2,35 @@
 //
 // What it promises beyond CEL:
 //
-//   - An attribute or an image that is absent is null, as is a NULL attribute, and so
-//     is whatever is looked up inside null, behind the end of a list, or under a name
-//     that a map lacks. A question about null is answered no: ordering, in, exists,
-//     startsWith, endsWith, contains and matches are false, and its size is 0.
-//     Null itself is no bool, and no number to add.
-//   - Numbers are exact. An N that fits int64 is an int, any other an exact decimal,
-//     and they are one type to the checker. A literal is read by its text, never as a
-//     float: new.Total == 10.50 holds for N 10.5. number("...") is for
-//     those that no literal can hold. + and - are exact, or an error beyond 38 digits.
-//   - Sets are lists without order: "a" in item.Tags, item.Tags == ["b", "a"].
-//   - An evaluation is bounded when it is compiled, for items of up to 400 KB: loops over
-//     one attribute, and over what is inside its members, pass; a loop over one
-//     attribute for every member of another does not.
-//   - Whatever can be found at compile time is an [Error] with line and column: syntax, names,
-//     types where [Env] declares them, an op that no change has, a result that is no bool.
+//   - An absent attribute or image is null, and so is a NULL attribute. Any lookup inside null is
+//     null, and so
 //
-// What goes wrong at run time is a permanent error that names the expression and
-// types, never a value, and never false.
+// is an index after the end of a list or a name that a map lacks. With null, comparisons by order,
+// in, exists, startsWith, endsWith, contains and matches are false, and the size is 0. Null is not
+// a bool, and cannot be added.
+//   - Numbers are exact. An N that fits int64 is an int, any other an exact decimal, and the
+//     checker sees one
+//
+// type. A literal is read as text, never as a float: new.Total == 10.50 is true for N 10.5.
+// number("...") is for numbers that no literal can hold. + and - are exact, or an error beyond 38
+// digits.
+//   - Sets are lists without order: "a" in item.Tags, item.Tags == ["b", "a"].
+//   - The cost of an evaluation is bounded at compile time, for items of up to 400 KB. A loop
+//     over an
+//
+// attribute may contain a loop over the members of its elements. It may not contain a loop over
+// another attribute.
+//   - Compile errors are an [Error] with line and column: wrong syntax, unknown names, types that
+//     contradict
+//
+// [Env], an op that does not exist, a result that is not a bool.
+//
+// A run-time error is permanent, and is never taken for false. It names the expression and types,
+// but no value.
+//
+// Start reading at compile.go. rewrite.go makes CEL keep the promises above; functions.go and
+// value.go are what it then calls. direct.go is a fast path that evaluates common forms without
+// CEL.
 package expr
 
 import (
@@ -31,11 +42,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Env is what expressions may name.
+// Env declares what expressions may read.
 type Env struct {
-	// Attributes are the declared types of top-level attributes: an expression that
-	// reads another one, or uses one against its type, fails to compile.
-	// Default: any attribute of any type
+	// Attributes are the declared types of top-level attributes. An expression that reads another
+	// attribute, or uses one against its type, does not compile. Default: any attribute of any type
 	Attributes map[string]pipeline.Kind
 }
 
@@ -52,11 +62,11 @@ var (
 	_ pipeline.Requirer      = (*Change)(nil)
 )
 
-// compiled is what both kinds of expression are.
+// compiled is the common part of Item and Change.
 type compiled struct {
 	src     string
 	program cel.Program
-	direct  *direct // nil where the expression has no direct form
+	direct  *direct // nil if the expression has no direct form
 	reads   reads
 	clause  Clause
 }
@@ -70,10 +80,9 @@ func (e Env) CompileItem(src string) (*Item, error) {
 	return &Item{c}, nil
 }
 
-// CompileChange compiles an expression over a change: `old`, `new` and `keys` are
-// images, `op` is "INSERT", "MODIFY", "REMOVE", "SNAPSHOT" or "UNKNOWN", `time` is
-// the timestamp of the change's approximate creation, `ttl` tells whether it is a
-// TTL delete. The error is an *Error.
+// CompileChange compiles an expression over a change: `old`, `new` and `keys` are images, `op` is
+// "INSERT", "MODIFY", "REMOVE", "SNAPSHOT" or "UNKNOWN", `time` is the timestamp of the change's
+// approximate creation, and `ttl` is true for a TTL delete. The error is an *Error.
 func (e Env) CompileChange(src string) (*Change, error) {
 	c, err := e.compile(src, changeNames)
 	if err != nil {
@@ -82,13 +91,13 @@ func (e Env) CompileChange(src string) (*Change, error) {
 	return &Change{c}, nil
 }
 
-// Match evaluates the expression for an item. An image that does not exist is no
-// item and never matches. An error is permanent.
+// Match evaluates the expression for an item. It is false for an image that does not exist. An
+// error is permanent.
 func (x *Item) Match(item pipeline.Image) (bool, error) {
 	if !item.Exists() {
 		return false, nil
 	}
-	if answer := x.ask(&subject{item: item}); answer != unsure {
+	if answer := x.evalDirect(&subject{item: item}); answer != unsure {
 		return answer == yes, nil
 	}
 	v := newVars()
@@ -98,7 +107,7 @@ func (x *Item) Match(item pipeline.Image) (bool, error) {
 
 // Match evaluates the expression for a change. An error is permanent.
 func (x *Change) Match(c *pipeline.Change) (bool, error) {
-	if answer := x.ask(&subject{change: c}); answer != unsure {
+	if answer := x.evalDirect(&subject{change: c}); answer != unsure {
 		return answer == yes, nil
 	}
 	v := newVars()
@@ -106,13 +115,13 @@ func (x *Change) Match(c *pipeline.Change) (bool, error) {
 	return x.eval(v)
 }
 
-// Requires are the images that the expression names.
+// Requires returns the images that the expression reads.
 func (x *Change) Requires() pipeline.Needs {
 	return pipeline.Needs{Old: x.reads.names["old"], New: x.reads.names["new"]}
 }
 
-// KeysOnly tells whether the expression reads nothing but keys, so that it judges
-// every change of an item alike. op and time differ between them.
+// KeysOnly reports whether the expression reads only keys, so that its result is the same for every
+// change of an item. op and time differ between these changes.
 func (x *Change) KeysOnly() bool {
 	for _, name := range []string{"old", "new", "op", "time", "ttl"} {
 		if x.reads.names[name] {
@@ -122,22 +131,22 @@ func (x *Change) KeysOnly() bool {
 	return true
 }
 
-// Paths are the top-level attributes that the expression reads, in order and once
-// each; among them is "*" where it compares images as a whole.
+// Paths returns the top-level attributes that the expression reads, once each and in the order of
+// their first use. "*" is one of them if the expression compares whole images.
 func (c *compiled) Paths() []string { return slices.Clone(c.reads.attributes) }
 
-// String is the expression as written.
+// String returns the source of the expression.
 func (c *compiled) String() string { return c.src }
 
-// ask is the direct answer.
-func (c *compiled) ask(s *subject) answer {
+// ask evaluates the direct form. It returns unsure if there is none.
+func (c *compiled) evalDirect(s *subject) answer {
 	if c.direct == nil {
 		return unsure
 	}
-	return c.direct.ask(s)
+	return c.direct.eval(s)
 }
 
-// eval is CEL's answer.
+// eval evaluates the expression with CEL.
 func (c *compiled) eval(v *vars) (bool, error) {
 	defer v.release()
 	result, _, err := c.program.Eval(v)
@@ -151,8 +160,8 @@ func (c *compiled) eval(v *vars) (bool, error) {
 	return b, nil
 }
 
-// vars is what an evaluation reads: the images by pointer, so that naming one
-// allocates nothing.
+// vars are the variables of an evaluation. It points to images, so that reading one allocates
+// nothing.
 type vars struct {
 	change               *pipeline.Change
 	item, old, new, keys image
@@ -164,7 +173,7 @@ var pool = sync.Pool{New: func() any { return new(vars) }}
 
 func newVars() *vars { return pool.Get().(*vars) }
 
-// release forgets the images, which else would pin their pages.
+// release clears the images, which would otherwise keep their pages in memory.
 func (v *vars) release() {
 	*v = vars{}
 	pool.Put(v)
@@ -194,7 +203,7 @@ func (v *vars) ResolveName(name string) (any, bool) {
 	return nil, false
 }
 
-// reads is what a compiled expression looks at.
+// reads has the names and attributes that a compiled expression reads.
 type reads struct {
 	names      map[string]bool // item, old, new, ...
 	attributes []string
@@ -206,7 +215,7 @@ func (r *reads) attribute(name string) {
 	}
 }
 
-// runtimeError names the expression.
+// runtimeError adds the expression to a run-time error.
 func runtimeError(src string, err error) error {
 	return errs.Errorf("expression %q: %w", pipeline.Safe(src), withoutValues(err))
 }

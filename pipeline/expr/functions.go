@@ -13,13 +13,13 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// Functions that the rewriter puts in; no source can name them.
+// The functions of the rewriter. No source can name them.
 const (
-	fnGet  = "@get"  // look inside a map or list; null in null
-	fnHas  = "@has"  // is there a member of that name
-	fnNull = "@null" // is it null, or an image that does not exist
-	fnBool = "@bool" // the same value, which must be a BOOL
-	fnEach = "@each" // the same members; none in null
+	fnGet  = "@get"  // a member of a map or list; null in null
+	fnHas  = "@has"  // whether a map has a name
+	fnNull = "@null" // whether a value is null or a missing image
+	fnBool = "@bool" // the value itself, which must be a BOOL
+	fnEach = "@each" // the members of a value; none in null
 )
 
 const matchesOverload = "matches_string"
@@ -32,8 +32,8 @@ var (
 	memb = cel.TypeParamType("B")
 )
 
-// functions declares what is this package's own rather than CEL's: all that null
-// or an exact number can come to.
+// functions declares the functions that this package replaces, because their operands can be null
+// or an exact number.
 func functions() []cel.EnvOption {
 	list, dict := cel.ListType(elem), cel.MapType(elem, memb)
 	options := []cel.EnvOption{
@@ -46,7 +46,7 @@ func functions() []cel.EnvOption {
 			cel.SingletonBinaryBinding(has)),
 		cel.Function(fnNull,
 			cel.Overload("null_any", []*cel.Type{cel.DynType}, cel.BoolType),
-			cel.SingletonUnaryBinding(null)),
+			cel.SingletonUnaryBinding(isNullOrNoImage)),
 		cel.Function(fnBool,
 			cel.Overload("bool_bool", []*cel.Type{cel.BoolType}, cel.BoolType),
 			cel.SingletonUnaryBinding(mustBool)),
@@ -55,7 +55,7 @@ func functions() []cel.EnvOption {
 			cel.Overload("each_map", []*cel.Type{dict}, dict),
 			cel.SingletonUnaryBinding(each)),
 		cel.Function(operators.In,
-			// not CEL's ids: for those it hashes the left side, and not every value can be
+			// with CEL's own ids CEL hashes the left side, and some values have no hash
 			cel.Overload("in_members", []*cel.Type{elem, list}, cel.BoolType),
 			cel.Overload("in_names", []*cel.Type{elem, dict}, cel.BoolType),
 			cel.SingletonBinaryBinding(in)),
@@ -132,7 +132,7 @@ func functions() []cel.EnvOption {
 	} {
 		options = append(options, cel.Function(name,
 			cel.MemberOverload(name+"_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType),
-			cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return onText(name, a, b, holds) })))
+			cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return evalText(name, a, b, holds) })))
 	}
 	return append(options, cel.Function("matches",
 		cel.MemberOverload(matchesOverload, []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType),
@@ -176,7 +176,7 @@ func has(of, name ref.Val) ref.Val {
 	}
 }
 
-func null(v ref.Val) ref.Val {
+func isNullOrNoImage(v ref.Val) ref.Val {
 	if i, ok := v.(*image); ok {
 		return boolean(!i.m.Exists())
 	}
@@ -190,12 +190,12 @@ func mustBool(v ref.Val) ref.Val {
 	return v
 }
 
-var nothing = types.DefaultTypeAdapter.NativeToValue([]ref.Val{})
+var emptyList = types.DefaultTypeAdapter.NativeToValue([]ref.Val{})
 
 func each(v ref.Val) ref.Val {
 	switch v.(type) {
 	case types.Null:
-		return nothing
+		return emptyList
 	case traits.Iterable:
 		return v
 	default:
@@ -214,7 +214,7 @@ func in(member, of ref.Val) ref.Val {
 	return c.Contains(member)
 }
 
-// compare orders two values of one type.
+// compare orders two values of one type; false if they have no order.
 func compare(a, b ref.Val) (int, bool) {
 	switch x := a.(type) {
 	case types.Int:
@@ -291,8 +291,8 @@ func size(v ref.Val) ref.Val {
 	}
 }
 
-// onText asks a question about two texts; about null the answer is no.
-func onText(name string, a, b ref.Val, holds func(s, part string) bool) ref.Val {
+// onText applies a function of two texts. It is false if one of them is null.
+func evalText(name string, a, b ref.Val, holds func(s, part string) bool) ref.Val {
 	if isNull(a) || isNull(b) {
 		return types.False
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
-// spellings are what CEL calls things that other languages call otherwise.
+// spellings maps words of other languages to those of CEL.
 var spellings = map[string]string{
 	"NULL": "null", "nil": "null", "None": "null", "Null": "null", "undefined": "null",
 	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
 	"and": "&&", "AND": "&&", "or": "||", "OR": "||", "not": "!", "NOT": "!", "is": "==", "=": "==", "<>": "!=", "&": "&&", "|": "||", "??": "? :",
 }
 
-// macros are how the functions with a condition of their own are written.
+// macros has the forms of functions that take a condition.
 var macros = map[string]string{
 	"has":        "has(item.Address.City); for a name in quotes, item[\"first-name\"] != null",
 	"all":        "item.Lines.all(l, l.qty > 1)",
@@ -25,7 +25,7 @@ var macros = map[string]string{
 	"filter":     "item.Lines.filter(l, l.qty > 1)",
 }
 
-// syntaxHint guesses what was meant where CEL's grammar ends.
+// syntaxHint guesses the intention behind a syntax error.
 func syntaxHint(src string, at common.Location, message string) string {
 	before, after := around(src, at)
 	if after == "" {
@@ -37,7 +37,7 @@ func syntaxHint(src string, at common.Location, message string) string {
 	if strings.HasSuffix(before, ".") || strings.HasPrefix(after, ".") {
 		return `a name that is no identifier of CEL's is written in quotes, as in item["in"]`
 	}
-	// what CEL stumbles over begins here, or with the word or sign before
+	// the fault is here, or at the word or sign before
 	for _, text := range []string{firstWord(after), lastWord(strings.TrimRight(before, " ")), sign(after), sign(tail(before) + after)} {
 		if spelled, ok := spellings[text]; ok {
 			return "write " + spelled
@@ -46,7 +46,7 @@ func syntaxHint(src string, at common.Location, message string) string {
 	return ""
 }
 
-// functionHint names the function that was meant by an unknown one.
+// functionHint suggests a function for an unknown one.
 func functionHint(unknown string) string {
 	if form, ok := macros[unknown]; ok {
 		return "write " + form
@@ -57,7 +57,7 @@ func functionHint(unknown string) string {
 	return "functions are " + strings.Join(functionNames, ", ")
 }
 
-// around is the text of the line before a location and from it on.
+// around returns the text of the line before a location, and the text from it on.
 func around(src string, at common.Location) (before, after string) {
 	lines := strings.Split(src, "\n")
 	if at.Line() < 1 || at.Line() > len(lines) {
@@ -70,22 +70,22 @@ func around(src string, at common.Location) (before, after string) {
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// firstWord is the word that text begins with.
+// firstWord returns the word at the beginning of text.
 func firstWord(text string) string {
 	return text[:len(text)-len(strings.TrimLeft(text, letters))]
 }
 
-// lastWord is the word that text ends with.
+// lastWord returns the word at the end of text.
 func lastWord(text string) string {
 	return text[len(strings.TrimRight(text, letters)):]
 }
 
-// sign is the sign that text begins with.
+// sign returns the sign at the beginning of text.
 func sign(text string) string {
 	return text[:len(text)-len(strings.TrimLeft(text, "=<>&|?"))]
 }
 
-// tail is the last byte of text.
+// tail returns the last byte of text.
 func tail(text string) string {
 	return text[max(len(text)-1, 0):]
 }

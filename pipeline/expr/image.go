@@ -9,11 +9,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// imageType is the type of item, old, new and keys: a struct whose fields are the
-// attributes, so that reading one goes straight to [pipeline.Image.Get].
+// imageType is the type of item, old, new and keys. It is a struct whose fields are the attributes,
+// so that CEL reads an attribute directly with [pipeline.Image.Get].
 var imageType = types.NewObjectType("image")
 
-// image is an image as CEL sees it.
+// image is an image as a value of CEL.
 type image struct{ m pipeline.Image }
 
 var _ ref.Val = (*image)(nil)
@@ -21,7 +21,7 @@ var _ ref.Val = (*image)(nil)
 // Type implements [ref.Val].
 func (i *image) Type() ref.Type { return imageType }
 
-// Value implements [ref.Val]: field access is handed this.
+// Value implements [ref.Val]. CEL passes the result to field access.
 func (i *image) Value() any { return i }
 
 // Equal implements [ref.Val].
@@ -40,7 +40,8 @@ func (i *image) ConvertToNative(reflect.Type) (any, error) {
 	return nil, errs.New("an image has no native form")
 }
 
-// provider tells CEL's checker and planner of images: any attribute, or the declared ones.
+// provider describes images to CEL's checker and planner: with any attribute, or with the declared
+// ones.
 type provider struct {
 	types.Provider
 	attributes map[string]pipeline.Kind
@@ -102,7 +103,8 @@ func (p *provider) FindStructFieldType(structType, name string) (*types.FieldTyp
 	}, true
 }
 
-// declared is the checker's type of an attribute. What is inside maps and lists is not declared.
+// declared returns the checker's type of an attribute. Types inside maps and lists are not
+// declared.
 func declared(k pipeline.Kind) *types.Type {
 	switch k {
 	case pipeline.KindS:

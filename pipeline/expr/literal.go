@@ -10,7 +10,8 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// literal makes a literal with a fraction or an exponent, or an unsigned one, an exact number.
+// literal replaces a literal with a fraction or an exponent, or an unsigned one, by an exact
+// number.
 func (r *rewriter) literal(e ast.Expr) *Error {
 	switch v := e.AsLiteral().(type) {
 	case types.Double:
@@ -30,7 +31,7 @@ func (r *rewriter) literal(e ast.Expr) *Error {
 	}
 }
 
-// exact makes e the number that the text at a place says.
+// exact replaces e by the number of a text in the source.
 func (r *rewriter) exact(e ast.Expr, at common.Location, number string) *Error {
 	v, err := parseNumber(number)
 	if err != nil {
@@ -40,8 +41,7 @@ func (r *rewriter) exact(e ast.Expr, at common.Location, number string) *Error {
 	return nil
 }
 
-// numberAt is the text of the number literal that begins at src[from], without the
-// spaces that may stand behind its sign.
+// numberAt returns the text of the number literal at src[from], without spaces after its sign.
 func numberAt(src []rune, from int) string {
 	var b strings.Builder
 	i := from
@@ -73,7 +73,7 @@ func numberAt(src []rune, from int) string {
 	return b.String()
 }
 
-// text is the value of a text literal.
+// text returns the value of a text literal.
 func text(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false
@@ -82,7 +82,7 @@ func text(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// constant checks a point or length of time that is written as text.
+// constant checks a timestamp or duration that is a literal.
 func (r *rewriter) constant(c ast.CallExpr) *Error {
 	if c.IsMemberFunction() || len(c.Args()) != 1 || c.Args()[0].Kind() != ast.LiteralKind {
 		return nil
@@ -97,10 +97,10 @@ func (r *rewriter) constant(c ast.CallExpr) *Error {
 	return nil
 }
 
-// pattern checks a regular expression where it can still be said where it is wrong.
+// pattern checks a literal regular expression at compile time, so that the error has a position.
 func (r *rewriter) pattern(c ast.CallExpr) *Error {
 	if len(c.Args()) != 1 {
-		return nil // the checker says so
+		return nil // the checker reports it
 	}
 	pattern, ok := text(c.Args()[0])
 	if !ok {

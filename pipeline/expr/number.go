@@ -9,14 +9,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// number is an exact decimal that is no int64: those are types.Int. To the checker
-// both are ints, so that a literal of either kind fits wherever a number does.
-// It is comparable, and equal by == to equal numbers.
+// number is an exact decimal outside of int64; numbers inside are types.Int. The checker sees ints
+// only, so that either kind of literal fits. Equal numbers are equal by ==.
 type number struct{ d pipeline.Decimal }
 
 var _ ref.Val = number{}
 
-// numberOf is d as an int where it fits, else as a decimal.
+// numberOf returns d as an int if it fits, and as a decimal otherwise.
 func numberOf(d pipeline.Decimal) ref.Val {
 	if i, ok := d.Int64(); ok {
 		return types.Int(i)
@@ -24,7 +23,7 @@ func numberOf(d pipeline.Decimal) ref.Val {
 	return number{d}
 }
 
-// decimalOf is the number that v is.
+// decimalOf returns the value of a number.
 func decimalOf(v ref.Val) (pipeline.Decimal, bool) {
 	switch n := v.(type) {
 	case types.Int:
@@ -42,7 +41,8 @@ func (n number) Type() ref.Type { return types.IntType }
 // Value implements [ref.Val].
 func (n number) Value() any { return n.d }
 
-// Equal implements [ref.Val]. An int is never equal: numberOf makes no decimal of it.
+// Equal implements [ref.Val]. A number is never equal to an int, because numberOf returns an int if
+// it can.
 func (n number) Equal(other ref.Val) ref.Val {
 	o, ok := other.(number)
 	return boolean(ok && n == o)
@@ -65,7 +65,7 @@ func (n number) ConvertToNative(reflect.Type) (any, error) {
 	return nil, errs.New("a number has no native form")
 }
 
-// parseNumber reads the text of a number.
+// parseNumber parses the text of a number.
 func parseNumber(text string) (ref.Val, error) {
 	d, err := pipeline.ParseDecimal(text)
 	if err != nil {
@@ -74,7 +74,7 @@ func parseNumber(text string) (ref.Val, error) {
 	return numberOf(d), nil
 }
 
-// add is the exact sum of two numbers; false where they are none.
+// add returns the exact sum of two numbers; false if one is not a number.
 func add(a, b ref.Val) (ref.Val, bool) {
 	x, isX := decimalOf(a)
 	y, isY := decimalOf(b)
@@ -88,7 +88,7 @@ func add(a, b ref.Val) (ref.Val, bool) {
 	return numberOf(sum), true
 }
 
-// negate is -v; false where v is no number.
+// negate returns -v; false if v is not a number.
 func negate(v ref.Val) (ref.Val, bool) {
 	d, ok := decimalOf(v)
 	if !ok {

@@ -14,21 +14,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
-// rewriter turns a parsed expression into one whose evaluation by CEL means what
-// this package promises: literals become exact numbers, looking into values and
-// going through them becomes safe for null, and what only this package can know to
-// be wrong is refused. It notes what the expression reads.
+// rewriter changes a parsed expression so that CEL's evaluation keeps this package's promises.
+// Literals become exact numbers, and lookups and loops become safe for null. It refuses faults that
+// CEL cannot find, and notes what the expression reads.
 type rewriter struct {
 	src    []rune
 	info   *ast.SourceInfo
 	root   ast.Expr
 	make   ast.ExprFactory
 	nextID int64
-	names  []name
+	names  []variable
 	reads  reads
 }
 
-func newRewriter(src string, a *ast.AST, names []name) *rewriter {
+func newRewriter(src string, a *ast.AST, names []variable) *rewriter {
 	return &rewriter{
 		src: []rune(src), info: a.SourceInfo(), root: a.Expr(), make: ast.NewExprFactory(), nextID: ast.MaxID(a),
 		names: names, reads: reads{names: make(map[string]bool)},
@@ -44,8 +43,8 @@ func (r *rewriter) rewrite() error {
 
 func (r *rewriter) at(e ast.Expr) common.Location { return r.info.GetStartLocation(e.ID()) }
 
-// condition rewrites an expression that must be a bool, and makes sure of it at
-// run time where the checker may not know.
+// condition rewrites an expression that must be a bool. It adds a run-time check if the checker may
+// not know the type.
 func (r *rewriter) condition(e ast.Expr) *Error {
 	if err := r.value(e); err != nil {
 		return err
@@ -65,15 +64,15 @@ func (r *rewriter) condition(e ast.Expr) *Error {
 	return nil
 }
 
-// internal tells whether a name is an accumulator of CEL's macros.
+// internal reports whether a name is an accumulator of CEL's macros.
 func internal(ident string) bool { return strings.HasPrefix(ident, "@") }
 
-// wrap makes e a call of a function with what e was.
+// wrap replaces e by a call of function with e as its argument.
 func (r *rewriter) wrap(e ast.Expr, function string) {
 	e.SetKindCase(r.make.NewCall(e.ID(), function, r.move(e)))
 }
 
-// move is what e is, under a new id, so that e can become something else.
+// move returns a copy of e with a new id, so that e can be replaced.
 func (r *rewriter) move(e ast.Expr) ast.Expr {
 	id := r.id(e)
 	moved := r.make.NewUnspecifiedExpr(id)
@@ -81,7 +80,7 @@ func (r *rewriter) move(e ast.Expr) ast.Expr {
 	return moved
 }
 
-// id is a new id at the place of e.
+// id returns a new id with the position of e.
 func (r *rewriter) id(e ast.Expr) int64 {
 	r.nextID++
 	if place, ok := r.info.GetOffsetRange(e.ID()); ok {
@@ -126,7 +125,7 @@ func (r *rewriter) values(es ...ast.Expr) *Error {
 	return nil
 }
 
-// ident notes what is read. An image as a whole can only be compared: see comparison.
+// ident notes what the expression reads. A whole image can only be compared; see comparison.
 func (r *rewriter) ident(e ast.Expr) *Error {
 	if r.image(e) {
 		text := e.AsIdent()
@@ -136,13 +135,13 @@ func (r *rewriter) ident(e ast.Expr) *Error {
 	return nil
 }
 
-// image tells whether e names an image.
+// image reports whether e names an image.
 func (r *rewriter) image(e ast.Expr) bool {
-	return e.Kind() == ast.IdentKind && slices.ContainsFunc(r.names, func(n name) bool { return n.name == e.AsIdent() && n.t == imageType })
+	return e.Kind() == ast.IdentKind && slices.ContainsFunc(r.names, func(n variable) bool { return n.name == e.AsIdent() && n.t == imageType })
 }
 
-// selection rewrites x.name and has(x.name). Of an image it stays: that is an
-// attribute. Of anything else it becomes a lookup that is safe for null.
+// selection rewrites x.name and has(x.name). On an image both stay, because the name is an
+// attribute. On anything else they become lookups that are safe for null.
 func (r *rewriter) selection(e ast.Expr) *Error {
 	s := e.AsSelect()
 	if r.image(s.Operand()) {
@@ -162,7 +161,7 @@ func (r *rewriter) selection(e ast.Expr) *Error {
 	return nil
 }
 
-// index rewrites x[y] as selection does x.name.
+// index rewrites x[y] like x.name.
 func (r *rewriter) index(e ast.Expr) *Error {
 	args := e.AsCall().Args()
 	if !r.image(args[0]) {
@@ -226,8 +225,8 @@ func (r *rewriter) call(e ast.Expr) *Error {
 	return r.values(c.Args()...)
 }
 
-// comparison rewrites == and !=: with null, which any type can be, and with a list
-// or map in brackets on the left, since only the other side knows whether it is a set.
+// comparison rewrites == and !=. Null compares with any type. A list or map in brackets moves to
+// the right, because the other side decides whether it is a set.
 func (r *rewriter) comparison(e ast.Expr) *Error {
 	c := e.AsCall()
 	a, b := c.Args()[0], c.Args()[1]
@@ -270,7 +269,7 @@ func isNullLiteral(e ast.Expr) bool {
 	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.NullValue
 }
 
-// checkOperation refuses to compare op with what no change's operation is called.
+// checkOperation refuses to compare op with a text that is not an operation.
 func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
 	if op.Kind() != ast.IdentKind || op.AsIdent() != "op" || len(r.names) == 1 {
 		return nil
@@ -295,10 +294,10 @@ func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
 	return nil
 }
 
-// comprehension rewrites what a macro like exists became.
+// comprehension rewrites the loop that CEL makes of a macro such as exists.
 func (r *rewriter) comprehension(e ast.Expr) *Error {
 	c := e.AsComprehension()
-	if slices.ContainsFunc(r.names, func(n name) bool { return n.name == c.IterVar() }) {
+	if slices.ContainsFunc(r.names, func(n variable) bool { return n.name == c.IterVar() }) {
 		return errorAt(r.at(e), "give the variable another name", "%s is the name of something else here", c.IterVar())
 	}
 	if err := r.value(c.IterRange()); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// adapt is an attribute value as CEL sees it. Maps, lists and sets are adapters
-// that look into the value when they are asked.
+// adapt returns an attribute value as a value of CEL. Maps, lists and sets become adapters that
+// read members only when CEL does.
 func adapt(v pipeline.Value) ref.Val {
 	switch v.Kind() {
 	case pipeline.KindS:
@@ -43,7 +43,7 @@ func adapt(v pipeline.Value) ref.Val {
 	return types.NullValue
 }
 
-// boolean is b without allocation.
+// boolean returns b without allocation.
 func boolean(b bool) ref.Val {
 	if b {
 		return types.True
@@ -51,7 +51,7 @@ func boolean(b bool) ref.Val {
 	return types.False
 }
 
-// instant is t, or null where it is zero.
+// instant returns t, or null if t is zero.
 func instant(t time.Time) ref.Val {
 	if t.IsZero() {
 		return types.NullValue
@@ -69,7 +69,7 @@ var operations = map[pipeline.Operation]ref.Val{
 
 func operation(o pipeline.Operation) ref.Val { return operations[o] }
 
-// native is what the adapters of maps, lists and sets share.
+// native is the common part of the adapters of maps, lists and sets.
 type native struct{ v pipeline.Value }
 
 // Value implements [ref.Val].
@@ -88,7 +88,7 @@ func (n native) ConvertToType(t ref.Type) ref.Val {
 	return fail("%s cannot become %s", n.v.Kind(), t.TypeName())
 }
 
-// mapping is an M.
+// mapping is the adapter of an M.
 type mapping struct{ native }
 
 var (
@@ -112,7 +112,7 @@ func (m *mapping) Find(key ref.Val) (ref.Val, bool) {
 	return adapt(v), true
 }
 
-// Get implements [traits.Indexer]: null where the map lacks the name.
+// Get implements [traits.Indexer]. It returns null if the map lacks the name.
 func (m *mapping) Get(key ref.Val) ref.Val {
 	if v, ok := m.Find(key); ok {
 		return v
@@ -147,7 +147,7 @@ func (m *mapping) Equal(other ref.Val) ref.Val {
 	return types.True
 }
 
-// Iterator implements [traits.Iterable]: over the names.
+// Iterator implements [traits.Iterable] over the names.
 func (m *mapping) Iterator() traits.Iterator {
 	names := make([]ref.Val, 0, m.v.Len())
 	for name := range m.v.Members() {
@@ -156,7 +156,7 @@ func (m *mapping) Iterator() traits.Iterator {
 	return &iterator{members: names}
 }
 
-// Fold implements [traits.Foldable]: what a loop goes through, name by name.
+// Fold implements [traits.Foldable]: CEL's loops call it for each name.
 func (m *mapping) Fold(f traits.Folder) {
 	for name, v := range m.v.Members() {
 		if !f.FoldEntry(types.String(name), adapt(v)) {
@@ -165,7 +165,7 @@ func (m *mapping) Fold(f traits.Folder) {
 	}
 }
 
-// list is an L, or a set: a list without order.
+// list is the adapter of an L or a set. A set is a list without order.
 type list struct{ native }
 
 var (
@@ -176,7 +176,7 @@ var (
 // Type implements [ref.Val].
 func (l *list) Type() ref.Type { return types.ListType }
 
-// Get implements [traits.Indexer]: null behind the end.
+// Get implements [traits.Indexer]. It returns null after the end.
 func (l *list) Get(index ref.Val) ref.Val {
 	if i, ok := index.(types.Int); ok && i >= 0 && i < types.Int(l.v.Len()) {
 		if v, ok := l.v.Index(int(i)); ok {
@@ -241,8 +241,8 @@ func (l *list) Iterator() traits.Iterator {
 	return &iterator{members: members}
 }
 
-// Fold implements [traits.Foldable]: what a loop goes through, member by member;
-// by Get it would look each of them up from the beginning.
+// Fold implements [traits.Foldable]: CEL's loops call it for each member. With Get, each member
+// would be searched from the beginning.
 func (l *list) Fold(f traits.Folder) {
 	for i, v := range l.v.Elements() {
 		if !f.FoldEntry(types.Int(i), adapt(v)) {
@@ -251,7 +251,8 @@ func (l *list) Fold(f traits.Folder) {
 	}
 }
 
-// iterator goes through members; CEL asks for one as a value, of which it uses nothing else.
+// iterator iterates over members. It is a ref.Val because CEL requires that, but CEL uses only the
+// iteration.
 type iterator struct {
 	native
 	members []ref.Val
@@ -278,7 +279,7 @@ func (it *iterator) Next() ref.Val {
 	return next
 }
 
-// kindOf names the type of a value as DynamoDB does where it has one.
+// kindOf returns DynamoDB's name of a value's type, or CEL's if DynamoDB has none.
 func kindOf(v ref.Val) string {
 	switch v := v.(type) {
 	case types.String:
