@@ -2,7 +2,7 @@ package template
 
 import "github.com/tablewake/tablewake/pipeline"
 
-// alphabet is the set of bytes that a placeholder's text may hold.
+// alphabet is the set of bytes that the text of a placeholder can contain.
 type alphabet [4]uint64
 
 func (a alphabet) has(b byte) bool { return a[b>>6]&(1<<(b&63)) != 0 }
@@ -17,33 +17,33 @@ func (a *alphabet) add(text string) {
 
 func anyByte() alphabet { return alphabet{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)} }
 
-func only(text string) (a alphabet) {
+func bytesOf(text string) (a alphabet) {
 	a.add(text)
 	return a
 }
 
 const (
-	digits  = "0123456789"
-	small   = "abcdefghijklmnopqrstuvwxyz"
-	capital = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	plain   = small + capital + digits + "_.-"
-	escapes = plain + "%"
+	digits    = "0123456789"
+	lowerCase = "abcdefghijklmnopqrstuvwxyz"
+	upperCase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	plain     = lowerCase + upperCase + digits + "_.-"
+	escapes   = plain + "%"
 )
 
-// alphabet is what the placeholder's text may hold, and its length in bytes
-// where that is always the same, else 0.
+// alphabet returns the bytes that the placeholder's text can contain, and its length in bytes if
+// that is constant, else 0.
 func (h *placeholder) alphabet() (a alphabet, width int) {
 	switch h.source {
 	case fromKey:
-		a = only(escapes + ",+=!")
+		a = bytesOf(escapes + ",+=!")
 	case fromVersion, fromSequence:
-		a = only(digits + "k")
+		a = bytesOf(digits + "k")
 	case fromTime:
-		a = only(digits + "-T:.Z")
+		a = bytesOf(digits + "-T:.Z")
 	case fromOperation:
-		a = only(capital)
+		a = bytesOf(upperCase)
 	case fromTable:
-		a = only(plain)
+		a = bytesOf(plain)
 	default:
 		a = anyByte()
 	}
@@ -59,19 +59,19 @@ func (h *placeholder) alphabet() (a alphabet, width int) {
 func (c *call) alphabet(a alphabet, width int) (alphabet, int) {
 	switch c.fn {
 	case fnLower:
-		a.add(small)
+		a.add(lowerCase)
 	case fnUpper:
-		a.add(capital)
+		a.add(upperCase)
 	case fnPad:
 		a.add("0")
 	case fnHash:
-		return only(digits + "abcdef"), hashDigits
+		return bytesOf(digits + "abcdef"), hashDigits
 	case fnEsc:
-		return only(escapes), 0
+		return bytesOf(escapes), 0
 	case fnIndexName:
-		return only(small + digits + "_.-"), 0
+		return bytesOf(lowerCase + digits + "_.-"), 0
 	case fnDate:
-		return only(c.text + small + capital + digits + "+- "), 0
+		return bytesOf(c.text + lowerCase + upperCase + digits + "+- "), 0
 	case fnDefault:
 		a.add(c.text)
 	case fnBefore, fnSplit:
@@ -83,10 +83,10 @@ func (c *call) alphabet(a alphabet, width int) (alphabet, int) {
 	return a, 0
 }
 
-// objectAlphabet is alphabet for the text of the placeholder in an object key.
+// objectAlphabet is alphabet for the placeholder's text in an object key.
 func (h *placeholder) objectAlphabet() (alphabet, int) {
 	a, _ := h.alphabet()
-	b := only(none + "%5F2E")
+	b := bytesOf(missingText + "%5F2E")
 	if h.escaped() {
 		for i := range a {
 			b[i] |= a[i]
@@ -101,35 +101,35 @@ func (h *placeholder) objectAlphabet() (alphabet, int) {
 	return b, 0
 }
 
-// Ambiguous tells whether two different lists of texts could make the same
-// result: two placeholders stand side by side, or the text between them could also stand in both.
+// Ambiguous reports whether two different lists of texts could have the same result: two
+// placeholders are adjacent, or both could contain the text between them.
 func (t *Template) Ambiguous() bool {
-	from, to := t.peel((*placeholder).alphabet)
+	from, to := t.ambiguousRange((*placeholder).alphabet)
 	return to-from > 1
 }
 
-// AmbiguousObjectKey is Ambiguous for AppendObjectKey, where every placeholder is escaped.
+// AmbiguousObjectKey is Ambiguous for AppendObjectKey, which escapes every placeholder.
 func (t *Template) AmbiguousObjectKey() bool {
-	from, to := t.peel((*placeholder).objectAlphabet)
+	from, to := t.ambiguousRange((*placeholder).objectAlphabet)
 	return to-from > 1
 }
 
-// peel finds the placeholders whose text can be told apart: from the left as long as
-// each ends at the literal after it, whose first byte it cannot hold, and from the right
-// as long as each begins behind the literal before it. What is left is [from, to);
-// a single one can be told apart too.
-func (t *Template) peel(alphabet func(*placeholder) (alphabet, int)) (from, to int) {
-	to = len(t.holes)
+// ambiguousRange returns the range [from, to) of placeholders whose texts cannot be separated. From
+// the left, a text ends at the next literal if the text cannot contain the literal's first byte.
+// From the right, a text begins after the literal before it, likewise. A range of one placeholder
+// can be separated too.
+func (t *Template) ambiguousRange(alphabet func(*placeholder) (alphabet, int)) (from, to int) {
+	to = len(t.placeholders)
 	for ; from < to; from++ {
 		next := t.literals[from+1]
-		a, width := alphabet(&t.holes[from])
+		a, width := alphabet(&t.placeholders[from])
 		if width == 0 && (next == "" || a.has(next[0])) {
 			break
 		}
 	}
 	for ; to > from; to-- {
 		before := t.literals[to-1]
-		a, width := alphabet(&t.holes[to-1])
+		a, width := alphabet(&t.placeholders[to-1])
 		if width == 0 && (before == "" || a.has(before[len(before)-1])) {
 			break
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// cuttable tells whether a placeholder shows its source whole: {@key} or {path}
-// escaped, or a {path} that is the whole template.
+// cuttable reports whether a placeholder shows its whole source: an escaped {@key} or {path}, or a
+// {path} that is the whole template.
 func (t *Template) cuttable(h *placeholder) bool {
 	switch {
 	case h.optional || h.source > fromKey || h.source == fromEach:
@@ -20,51 +20,50 @@ func (t *Template) cuttable(h *placeholder) bool {
 	}
 }
 
-// cuts are the indexes of the placeholders that can be cut out of the result again.
-func (t *Template) cuts() []int {
-	from, to := t.peel((*placeholder).alphabet)
+// cuttableIndexes returns the indexes of the placeholders that can be cut out of a result.
+func (t *Template) cuttableIndexes() []int {
+	from, to := t.ambiguousRange((*placeholder).alphabet)
 	var cuts []int
-	for i := range t.holes {
-		if (i < from || i >= to || to-from == 1) && t.cuttable(&t.holes[i]) {
+	for i := range t.placeholders {
+		if (i < from || i >= to || to-from == 1) && t.cuttable(&t.placeholders[i]) {
 			cuts = append(cuts, i)
 		}
 	}
 	return cuts
 }
 
-// HasKey tells whether the template holds a {@key} that can be cut out of the result again.
+// HasKey reports whether the template has a {@key} that can be cut out of a result.
 func (t *Template) HasKey() bool {
-	for _, i := range t.cuts() {
-		if t.holes[i].source == fromKey {
+	for _, i := range t.cuttableIndexes() {
+		if t.placeholders[i].source == fromKey {
 			return true
 		}
 	}
 	return false
 }
 
-// EscPaths are the item paths that can be cut out of the result again: those that
-// stand with |esc, alone or beside literals that tell where they end, and the
-// path of a template that is exactly one {path}.
+// EscPaths returns the item paths that can be cut out of a result: those with |esc whose end is
+// certain, and the path of a template that is exactly one {path}.
 func (t *Template) EscPaths() []string {
 	var paths []string
-	for _, i := range t.cuts() {
-		if t.holes[i].source == fromItem {
-			paths = append(paths, t.holes[i].name)
+	for _, i := range t.cuttableIndexes() {
+		if t.placeholders[i].source == fromItem {
+			paths = append(paths, t.placeholders[i].name)
 		}
 	}
 	return paths
 }
 
-// Cut undoes AppendText for what HasKey and EscPaths name: the text of each of
-// those paths, and the canonical key under "@key". False where the template cannot have made result.
+// Cut reverses AppendText for the names of HasKey and EscPaths. It returns the text of each path,
+// and the canonical key as "@key". It returns false if the template cannot have made result.
 func (t *Template) Cut(result string) (map[string]string, bool) {
 	texts, ok := t.pieces(result)
 	if !ok {
 		return nil, false
 	}
 	cut := make(map[string]string)
-	for _, i := range t.cuts() {
-		h := &t.holes[i]
+	for _, i := range t.cuttableIndexes() {
+		h := &t.placeholders[i]
 		text := texts[i]
 		if len(h.calls) > 0 {
 			var err error
@@ -80,10 +79,10 @@ func (t *Template) Cut(result string) (map[string]string, bool) {
 	return cut, true
 }
 
-// pieces takes a result apart into the texts of the placeholders that can be told
-// apart; the others' are empty.
+// pieces splits a result into the texts of the placeholders. Texts that cannot be separated are
+// empty.
 func (t *Template) pieces(result string) ([]string, bool) {
-	n := len(t.holes)
+	n := len(t.placeholders)
 	texts := make([]string, n)
 	rest, ok := strings.CutPrefix(result, t.literals[0])
 	if n == 0 {
@@ -92,17 +91,17 @@ func (t *Template) pieces(result string) ([]string, bool) {
 	if ok {
 		rest, ok = strings.CutSuffix(rest, t.literals[n])
 	}
-	from, to := t.peel((*placeholder).alphabet)
+	from, to := t.ambiguousRange((*placeholder).alphabet)
 	middle := -1
-	if to-from <= 1 { // then one placeholder's text is all that the others leave
+	if to-from <= 1 { // the text of this placeholder is the rest
 		middle = min(from, n-1)
 		from, to = middle, middle+1
 	}
 	for i := 0; ok && i < from; i++ {
-		texts[i], rest, ok = t.holes[i].cutLeft(rest, t.literals[i+1])
+		texts[i], rest, ok = t.placeholders[i].cutLeft(rest, t.literals[i+1])
 	}
 	for i := n - 1; ok && i >= to; i-- {
-		texts[i], rest, ok = t.holes[i].cutRight(rest, t.literals[i])
+		texts[i], rest, ok = t.placeholders[i].cutRight(rest, t.literals[i])
 	}
 	if middle >= 0 {
 		texts[middle] = rest

@@ -139,11 +139,11 @@ func TestCut(t *testing.T) {
 
 // drawTemplate draws a template of the paths A, B and C and of @key.
 func drawTemplate(t *rapid.T) *Template {
-	holes := []string{"{A}", "{A|esc}", "{B|esc}", "{C|esc}", "{B}", "{C|hash}", "{A|lower}", "{@key}", "{B|before:#}", "{C|split:/:0|default:x}", "{A?}", "{B?|esc}", "{C|index_name}", "{@op}"}
+	placeholders := []string{"{A}", "{A|esc}", "{B|esc}", "{C|esc}", "{B}", "{C|hash}", "{A|lower}", "{@key}", "{B|before:#}", "{C|split:/:0|default:x}", "{A?}", "{B?|esc}", "{C|index_name}", "{@op}"}
 	literals := []string{"", "#", "-", "##", "/", "%", ",", "x", ".#"}
 	src := rapid.SampledFrom(literals).Draw(t, "literal")
-	for range rapid.IntRange(1, 4).Draw(t, "holes") {
-		src += rapid.SampledFrom(holes).Draw(t, "hole") + rapid.SampledFrom(literals).Draw(t, "literal")
+	for range rapid.IntRange(1, 4).Draw(t, "placeholders") {
+		src += rapid.SampledFrom(placeholders).Draw(t, "hole") + rapid.SampledFrom(literals).Draw(t, "literal")
 	}
 	tpl, err := Parse(src, Options{})
 	if err != nil {
@@ -206,9 +206,9 @@ func TestUnambiguousTemplatesAreInjective(t *testing.T) {
 		if missing1+missing2 != "" || string(first) != string(second) {
 			return
 		}
-		for i := range tpl.holes {
-			a, _, _ := tpl.holes[i].append(nil, &one)
-			b, _, _ := tpl.holes[i].append(nil, &two)
+		for i := range tpl.placeholders {
+			a, _, _ := tpl.placeholders[i].append(nil, &one)
+			b, _, _ := tpl.placeholders[i].append(nil, &two)
 			if string(a) != string(b) {
 				t.Fatalf("%s is %q for both, though a placeholder is %q and %q", tpl, first, a, b)
 			}

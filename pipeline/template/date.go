@@ -7,10 +7,11 @@ import (
 
 var errDate = errs.New("the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on) and RFC 3339 such as 2026-01-02T15:04:05Z")
 
-// millisFrom is where a number is taken for milliseconds: as seconds it would be the year 5138.
+// millisFrom is the smallest number that is read as milliseconds. As seconds it would be the year
+// 5138.
 const millisFrom = 100_000_000_000
 
-// date replaces text, a point in time, by its form in UTC after a Go layout.
+// date replaces a point in time by its text in UTC with a Go layout.
 func date(dst []byte, start int, layout string) ([]byte, error) {
 	t, ok := instant(dst[start:])
 	if !ok || t.Year() < 0 || t.Year() > 9999 {
@@ -19,7 +20,7 @@ func date(dst []byte, start int, layout string) ([]byte, error) {
 	return t.UTC().AppendFormat(dst[:start], layout), nil
 }
 
-// instant reads epoch seconds or milliseconds, whose fraction is cut off, or RFC 3339.
+// instant parses epoch seconds or milliseconds, without their fraction, or RFC 3339.
 func instant(text []byte) (time.Time, bool) {
 	digits := text
 	if len(digits) > 0 && digits[0] == '-' {
@@ -53,8 +54,8 @@ func instant(text []byte) (time.Time, bool) {
 	}
 }
 
-// hasElement tells whether a layout shows anything of a time: it is formatted for
-// two times that differ in every element.
+// hasElement reports whether a layout shows any part of a time. It formats two times that differ in
+// every part.
 func hasElement(layout string) bool {
 	a := time.Date(2001, time.February, 3, 4, 5, 6, 123_456_789, time.UTC)
 	b := time.Date(2012, time.November, 26, 19, 48, 57, 987_654_321, time.UTC)

@@ -3,16 +3,21 @@ package template
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Error is a parse error with its place in the template.
+// errs makes this package's errors. Their redacted text holds no data.
+const errs = pipeline.Class("template")
+
+// Error is a parse error with its position in the template.
 type Error struct {
 	Column  int // 1-based, in characters
 	Message string
-	Hint    string // what to write instead; "" where nothing is known
+	Hint    string // what to write instead; "" if unknown
 }
 
-// Error is the place, the message and the hint.
+// Error returns the position, the message and the hint.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("template column %d: %s", e.Column, e.Message)
 	if e.Hint != "" {
@@ -21,7 +26,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// column is the column of a byte of src.
+// column returns the column of the byte at an index of src.
 func column(src string, at int) int {
 	return utf8.RuneCountInString(src[:at]) + 1
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// function is what a placeholder's text can be put through.
+// function is a function of a placeholder's text.
 type function uint8
 
 const (
@@ -26,7 +26,7 @@ const (
 	fnSplit
 )
 
-// functions are the names, in the order of their constants.
+// functions are the names of the functions, in the order of their constants.
 var functions = []string{"lower", "upper", "pad", "hash", "esc", "index_name", "date", "after", "before", "default", "split"}
 
 // call is a function with its argument.
@@ -36,10 +36,10 @@ type call struct {
 	number int    // pad's width, split's index
 }
 
-// hashDigits is how many hex digits of a SHA-256 the function hash shows: 128 bits.
+// hashDigits is the number of hex digits that hash keeps of a SHA-256: 128 bits.
 const hashDigits = 32
 
-// apply changes dst[start:]. Empty text is missing: it stays so but for default.
+// apply changes dst[start:]. Empty text means missing, and only default changes it.
 func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	if len(dst) == start {
 		if c.fn == fnDefault {
@@ -70,12 +70,12 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 		return dst[:start+max(i, 0)], nil
 	case fnSplit:
 		return split(dst, start, c.text, c.number), nil
-	default: // fnDefault: there is text already
+	default: // fnDefault: the text is not missing
 		return dst, nil
 	}
 }
 
-// changeCase turns ASCII letters in place, and other text by Unicode's rules.
+// changeCase changes ASCII letters in place, and other text by Unicode's rules.
 func changeCase(dst []byte, start int, upper bool) []byte {
 	from := byte('A')
 	if upper {
@@ -95,8 +95,8 @@ func changeCase(dst []byte, start int, upper bool) []byte {
 	return dst
 }
 
-// pad fills text up with zeros to a width in characters, after a minus sign, so
-// that numbers of one sign and without fraction sort as text.
+// pad adds zeros up to a width in characters, after a minus sign, so that the texts of integers of
+// one sign sort by value.
 func pad(dst []byte, start, width int) []byte {
 	zeros := width - utf8.RuneCount(dst[start:])
 	if zeros <= 0 {
@@ -129,8 +129,8 @@ func escape(dst []byte, start int) []byte {
 	return dst[:start+copy(dst[start:], dst[end:])]
 }
 
-// split replaces text by its piece of that index, counted from 0, or from the
-// end where it is negative (-1 is the last); by nothing where there is no such piece.
+// split replaces text by one of its pieces. index counts from 0, or backwards from -1. A missing
+// piece is empty.
 func split(dst []byte, start int, separator string, index int) []byte {
 	text, sep := dst[start:], []byte(separator)
 	if index < 0 {

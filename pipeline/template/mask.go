@@ -6,12 +6,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Functions read what is there, and only what they make of it is masked: so a
-// template finds the same things missing with a mask and without, it fails alike,
-// and what it makes of two items is equal alike.
+// Functions read real values, and the mask changes only their results. A template therefore
+// has the same missing values and errors with a mask and without, and results that are
+// equal without a mask are equal with it.
 
-// mask replaces the text from start on where it is made of what is hidden. A value
-// as it stands has the text that the mask gives it everywhere.
+// mask replaces the text from start on if it was made of a hidden value. A value without functions
+// gets the same text from the mask as everywhere else.
 func (h *placeholder) mask(dst []byte, start int, s *Scope) []byte {
 	plain := len(h.calls) == 0 || len(h.calls) == 1 && h.calls[0].fn == fnEsc
 	switch {
@@ -27,7 +27,7 @@ func (h *placeholder) mask(dst []byte, start int, s *Scope) []byte {
 	return append(dst[:start], s.Mask.Text(string(dst[start:]))...)
 }
 
-// hidden tells whether the placeholder reads what is hidden.
+// hidden reports whether the placeholder reads a hidden value.
 func (h *placeholder) hidden(s *Scope) bool {
 	switch h.source {
 	case fromItem:
@@ -43,7 +43,7 @@ func (h *placeholder) hidden(s *Scope) bool {
 	return false
 }
 
-// masked is v, the value that the placeholder's path leads to, masked.
+// masked returns v, the value at the placeholder's path, with the mask applied.
 func (h *placeholder) masked(s *Scope, v pipeline.Value) pipeline.Value {
 	switch {
 	case s.Mask == nil:

@@ -122,7 +122,7 @@ func TestIndexNamesAreLegalAndInjective(t *testing.T) {
 		if (one == two) != (string(first) == string(second)) {
 			t.Fatalf("%q gives %q, and %q gives %q", one, first, two, second)
 		}
-		if len(first) > indexNameMax || strings.ContainsAny(string(first[0]), "-_+.") || strings.Trim(string(first), "abcdefghijklmnopqrstuvwxyz0123456789_-.") != "" {
+		if len(first) > maxIndexName || strings.ContainsAny(string(first[0]), "-_+.") || strings.Trim(string(first), "abcdefghijklmnopqrstuvwxyz0123456789_-.") != "" {
 			t.Fatalf("%q gives %q: no legal index name", one, first)
 		}
 	})

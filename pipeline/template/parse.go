@@ -9,12 +9,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
-// Options shape parsing.
+// Options are the options of [Parse].
 type Options struct {
-	Each bool // {each.path} is allowed: under for_each only. Default: an error
+	Each bool // allow {each.path}, as under for_each. Default: an error
 }
 
-// Parse reads a template. The error is an *Error.
+// Parse parses a template. The error is an *Error.
 func Parse(src string, o Options) (*Template, error) {
 	p := parser{src: src, options: o}
 	t, err := p.template()
@@ -24,7 +24,7 @@ func Parse(src string, o Options) (*Template, error) {
 	return t, nil
 }
 
-// parser reads src from at on.
+// parser parses src from at on.
 type parser struct {
 	src     string
 	at      int
@@ -53,7 +53,7 @@ func (p *parser) template() (*Template, *Error) {
 			}
 			t.literals = append(t.literals, literal.String())
 			literal.Reset()
-			t.holes = append(t.holes, h)
+			t.placeholders = append(t.placeholders, h)
 		default:
 			n := strings.IndexAny(rest, "{}")
 			if n < 0 {
@@ -64,13 +64,13 @@ func (p *parser) template() (*Template, *Error) {
 		}
 	}
 	t.literals = append(t.literals, literal.String())
-	if len(t.holes) == 0 && t.literals[0] != "" {
+	if len(t.placeholders) == 0 && t.literals[0] != "" {
 		t.constant = pipeline.StringValue(t.literals[0])
 	}
 	return t, nil
 }
 
-// placeholder reads from an opening brace to behind the closing one.
+// placeholder parses an opening brace, and everything up to the closing one.
 func (p *parser) placeholder() (placeholder, *Error) {
 	var h placeholder
 	open := p.at
@@ -92,7 +92,7 @@ func (p *parser) placeholder() (placeholder, *Error) {
 	return h, nil
 }
 
-// headEnd is where the path ends: at the first | or } that no quotes enclose.
+// headEnd returns the end of the path: the first | or } outside quotes.
 func (p *parser) headEnd(open int) (int, *Error) {
 	quoted := false
 	for i := open + 1; i < len(p.src); i++ {
@@ -115,7 +115,7 @@ func (p *parser) unclosed(open int) *Error {
 	return p.fail(open, "close it with }, or write {{ for a literal brace", "the placeholder is not closed")
 }
 
-// head reads what the placeholder takes its value from.
+// head parses the path or @ name of a placeholder.
 func (p *parser) head(h *placeholder, from, to int) *Error {
 	text := p.src[from:to]
 	text, h.optional = strings.CutSuffix(text, "?")
@@ -126,7 +126,7 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 	case strings.TrimSpace(text) != text:
 		return p.fail(from, `write {Status}; a name that begins or ends with a space is written {[" name "]}`, "space around %q", strings.TrimSpace(text))
 	case text[0] == '@':
-		return p.meta(h, from, text)
+		return p.atName(h, from, text)
 	}
 	if rest, ok := strings.CutPrefix(text, "each"); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 		return p.each(h, from, rest)
@@ -134,24 +134,24 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 	return p.path(h, from, text)
 }
 
-// metas are the names after @, in the order of their sources.
-var metas = []string{"key", "version", "seq", "time", "op", "table"}
+// atNames are the names after @, in the order of their sources.
+var atNames = []string{"key", "version", "seq", "time", "op", "table"}
 
-func (p *parser) meta(h *placeholder, from int, text string) *Error {
-	for i, name := range metas {
+func (p *parser) atName(h *placeholder, from int, text string) *Error {
+	for i, name := range atNames {
 		if text[1:] == name {
 			h.source = fromKey + source(i)
 			return nil
 		}
 	}
 	hint := "known are @key @version @seq @time @op @table"
-	if name := nearest.Name(text[1:], metas); name != "" {
+	if name := nearest.Name(text[1:], atNames); name != "" {
 		hint = fmt.Sprintf("did you mean @%s?", name)
 	}
 	return p.fail(from, hint, "unknown name %s", text)
 }
 
-// each reads the path behind {each: first any [index], then what a path is.
+// each parses the path after {each: any number of [index], then an ordinary path.
 func (p *parser) each(h *placeholder, from int, rest string) *Error {
 	if !p.options.Each {
 		return p.fail(from, `an attribute named each is written {["each"]}`, "{each} is the element of a list, and there is none without for_each")
@@ -189,7 +189,7 @@ func (p *parser) path(h *placeholder, from int, text string) *Error {
 	return nil
 }
 
-// call reads a function from its | to the next unescaped | or }.
+// call parses a function, from its | to the next unescaped | or }.
 func (p *parser) call(open int) (call, *Error) {
 	from := p.at + 1
 	n := strings.IndexAny(p.src[from:], ":|}")
@@ -218,15 +218,15 @@ func (p *parser) call(open int) (call, *Error) {
 	return call{}, p.fail(from, hint, "unknown function %q", name)
 }
 
-// argument is the text behind a function's colon.
+// argument is the text after a function's colon.
 type argument struct {
 	from  int // in src
 	given bool
 	text  string // without escapes
-	colon int    // in text, the last that is not escaped; -1 where there is none
+	colon int    // the last unescaped colon in text; -1 if there is none
 }
 
-// argument reads to the next unescaped | or }.
+// argument parses up to the next unescaped | or }.
 func (p *parser) argument(a *argument, open int) *Error {
 	var b strings.Builder
 	a.colon = -1
@@ -254,8 +254,8 @@ func (p *parser) argument(a *argument, open int) *Error {
 	return p.unclosed(open)
 }
 
-// padMax bounds pad's width.
-const padMax = 1024
+// maxPad is the largest width of pad.
+const maxPad = 1024
 
 // arguments checks a function's argument.
 func (p *parser) arguments(fn function, a argument) (call, *Error) {
@@ -270,8 +270,8 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 	case fnPad:
 		var err error
 		c.number, err = strconv.Atoi(a.text)
-		if err != nil || c.number < 1 || c.number > padMax {
-			return c, p.fail(a.from, "as in {Number|pad:10}", "pad takes a width from 1 to %d", padMax)
+		if err != nil || c.number < 1 || c.number > maxPad {
+			return c, p.fail(a.from, "as in {Number|pad:10}", "pad takes a width from 1 to %d", maxPad)
 		}
 		return c, nil
 	case fnDate:

@@ -2,14 +2,13 @@ package template
 
 import "sync/atomic"
 
-// Recent keeps the text that was made last, for a template that makes the same of one
-// change after the other, such as the name of an index or of an hour's folder: then
-// the text costs neither memory nor another check. The zero Recent is ready for use, and
-// safe for concurrent use.
+// Recent caches the last text of a template that makes the same text of many successive changes,
+// such as the name of an index or of an hour's folder. A cached text is neither allocated nor
+// checked again. The zero Recent is ready for use, and safe for concurrent use.
 type Recent struct{ last atomic.Pointer[string] }
 
-// Text is text as a string, which it does not keep; or the error of check, which is
-// asked of a text that is not the one before.
+// Text returns text as a string. It keeps no reference to text. It calls check unless the text is
+// the last one, and returns its error.
 func (r *Recent) Text(text []byte, check func(string) error) (string, error) {
 	if last := r.last.Load(); last != nil && *last == string(text) {
 		return *last, nil

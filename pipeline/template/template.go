@@ -1,23 +1,26 @@
-// Package template builds values from the attributes of a change by templates
-// such as 'STATUS#{Status}' and '{CreatedAt|date:2006-01-02}#{@key}'.
+// Package template makes values from the attributes of a change by templates such as
+// 'STATUS#{Status}' and '{CreatedAt|date:2006-01-02}#{@key}'.
 //
 //	{Address.City} {Lines[0].sku} {["first-name"]}   the value at a path
-//	{path?}                                          that may be missing
-//	{path|fn:argument|fn}                            its text, put through functions
+//	{path?}                                          the same, and it may be missing
+//	{path|fn:argument|fn}                            its text after functions
 //	{@key} {@version} {@seq} {@time} {@op} {@table}  of the change
 //	{each.path}                                      of a list's element, under for_each
 //	{{ }}                                            braces
 //
-// Functions are lower, upper, esc (percent-encoding), hash (32 hex digits of
-// SHA-256), index_name (an injective, legal name of an index), pad:N (zeros up to N characters),
-// date:LAYOUT (a Go layout, in UTC), after:S and before:S (the first S; missing without one),
-// split:S:I (piece I from 0, or from -1 backwards; missing beyond them) and default:S (where the
-// text is missing). An argument goes to the next | or }, which \ escapes, as it does : and \.
+// The functions are lower, upper, esc (percent-encoding), hash (32 hex digits of SHA-256),
+// index_name (an injective, legal name of an index), pad:N (zeros up to N characters), date:LAYOUT
+// (a Go layout, in UTC), after:S and before:S (the text after or before the first S; missing
+// without S), split:S:I (piece I from 0, or from -1 backwards; missing if there is none) and
+// default:S (the text if the value is missing). An argument ends at the next | or }. A backslash
+// escapes |, }, : and itself.
 //
-// A template is compiled once and evaluated without allocation beyond its
-// result. The package promises that escaping is injective: what |esc, {@key},
-// index_name and object keys make of two different texts differs, and
+// A template is compiled once. Its evaluation allocates only the result. Escaping is injective:
+// |esc, {@key}, index_name and object keys make different texts of different values, and
 // [Template.Cut] takes escaped parts out of a result again.
+//
+// Start reading at parse.go and template.go. text.go evaluates placeholders, function.go has their
+// functions, and ambiguity.go decides for cut.go which parts of a result can be separated.
 package template
 
 import (
@@ -28,23 +31,23 @@ import (
 
 // Template is a parsed template. It is safe for concurrent use.
 type Template struct {
-	src      string
-	literals []string // around the placeholders: one more than those, some empty
-	holes    []placeholder
-	constant pipeline.Value // of a template without placeholders
+	src          string
+	literals     []string // the texts around the placeholders: one more than placeholders, some empty
+	placeholders []placeholder
+	constant     pipeline.Value // the value of a template without placeholders
 }
 
-// placeholder is what stands between braces.
+// placeholder is the part of a template between braces.
 type placeholder struct {
 	source   source
-	name     string // path as written, or @key, ...: what missing reports
+	name     string // the path as written, or @key, ...
 	path     pipeline.Path
 	indexes  []int // of {each[1][2].path}, before path
 	optional bool
 	calls    []call
 }
 
-// source says where a placeholder's value is from.
+// source is the origin of a placeholder's value.
 type source uint8
 
 const (
@@ -58,17 +61,17 @@ const (
 	fromTable
 )
 
-// Scope is what a template reads.
+// Scope has the values that a template reads.
 type Scope struct {
-	Change *pipeline.Change // for {@key} and its like; they are missing where it is nil
-	Item   pipeline.Image   // where paths are looked up
+	Change *pipeline.Change // for {@key} and the other @ names; nil makes them missing
+	Item   pipeline.Image   // for paths
 	Each   pipeline.Value   // for {each.path}
-	EachOf string           // path of the list that Each is an element of; needed where there is a Mask
-	Mask   *pipeline.Mask   // what a placeholder makes of what is hidden is masked; nil hides nothing
+	EachOf string           // the path of Each's list; required with a Mask
+	Mask   *pipeline.Mask   // masks the text that a placeholder makes of a hidden value; nil masks nothing
 }
 
-// ScopeOf is the scope of archive and notify: a path reads the new image where
-// there is one, else the old, else the keys.
+// ScopeOf returns the scope of archive and notify sinks. A path reads the new image, or the old one
+// if there is no new one, or else the keys.
 func ScopeOf(c *pipeline.Change) Scope {
 	switch {
 	case c.New.Exists():
@@ -80,20 +83,19 @@ func ScopeOf(c *pipeline.Change) Scope {
 	}
 }
 
-// Value evaluates the template: with its DynamoDB type where it is exactly one
-// {path}, as an S otherwise.
+// Value evaluates the template. The result of a template that is exactly one {path} has the value's
+// own type; any other result is an S.
 //
-// It is Absent where there is nothing to write. Then missing is the first path
-// (or @name) that is required and is missing, NULL or an empty S or B; or "" where only
-// optional ones are. A key of a row treats both as sparse, an attribute is left
-// out for both. An error is permanent and names the path: a value of a type that
-// text cannot be made of, or one that date cannot read. It never shows the value.
+// The result is Absent if a value is missing, NULL, or an empty S or B. missing is then the first
+// required path or @name without a value, or "" if only optional ones have none. Callers treat both
+// alike: a row without its key is not written, and an attribute is left out. An error is permanent
+// and names the path, but shows no value: the type has no text, or date cannot read the text.
 func (t *Template) Value(s Scope) (v pipeline.Value, missing string, err error) {
-	if len(t.holes) == 0 {
+	if len(t.placeholders) == 0 {
 		return t.constant, "", nil
 	}
 	if h, ok := t.wholePath(); ok {
-		if v, ok := h.lookup(&s); ok && !empty(v) {
+		if v, ok := h.lookup(&s); ok && !countsAsMissing(v) {
 			return h.masked(&s, v), "", nil
 		}
 		if h.optional {
@@ -109,12 +111,12 @@ func (t *Template) Value(s Scope) (v pipeline.Value, missing string, err error) 
 	return pipeline.StringValue(string(text)), "", nil
 }
 
-// AppendText is Value as text, appended to dst. Where Value would be Absent or
-// an error, dst is returned as it was.
+// AppendText appends the result of Value as text. If Value returns Absent or an error, AppendText
+// returns dst unchanged.
 func (t *Template) AppendText(dst []byte, s Scope) (out []byte, missing string, err error) {
 	start := len(dst)
-	for i := range t.holes {
-		h := &t.holes[i]
+	for i := range t.placeholders {
+		h := &t.placeholders[i]
 		dst = append(dst, t.literals[i]...)
 		var found bool
 		dst, found, err = h.append(dst, &s)
@@ -125,20 +127,21 @@ func (t *Template) AppendText(dst []byte, s Scope) (out []byte, missing string, 
 			return dst[:start], h.name, nil
 		}
 	}
-	return append(dst, t.literals[len(t.holes)]...), "", nil
+	return append(dst, t.literals[len(t.placeholders)]...), "", nil
 }
 
-// none stands in object keys for a value that is missing.
-const none = "_none"
+// missingText replaces a missing value in object keys.
+const missingText = "_none"
 
-// AppendObjectKey appends the template as an object key: every placeholder is
-// percent-encoded by itself ({@key} and what ends in |esc are already), and a missing
-// value, also an optional one, is _none. The text of a value never yields _none, nor a segment of
-// dots alone, nor a slash: such text is escaped further, and [pipeline.Unescape] reads it. Errors are as Value's.
+// AppendObjectKey appends the template as an object key. Every placeholder is percent-encoded by
+// itself, except {@key} and those that end in |esc, which are encoded already. A missing value,
+// also an optional one, is _none. The text of a value is never _none, never consists of dots alone,
+// and never contains a slash: such text is encoded further, and [pipeline.Unescape] decodes it.
+// Errors are those of Value.
 func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
 	origin := len(dst)
-	for i := range t.holes {
-		h := &t.holes[i]
+	for i := range t.placeholders {
+		h := &t.placeholders[i]
 		dst = append(dst, t.literals[i]...)
 		start := len(dst)
 		var found bool
@@ -148,21 +151,20 @@ func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
 		case err != nil:
 			return dst[:origin], errs.Errorf("template %q: %w", pipeline.Safe(t.src), err)
 		case !found:
-			dst = append(dst, none...)
+			dst = append(dst, missingText...)
 			continue
 		case !h.escaped():
 			dst = escape(dst, start)
 		}
-		dst = guard(dst, start)
+		dst = escapeReserved(dst, start)
 	}
-	return append(dst, t.literals[len(t.holes)]...), nil
+	return append(dst, t.literals[len(t.placeholders)]...), nil
 }
 
-// guard escapes further what escaped text alone could be mistaken for: the
-// stand-in of a missing value, and the folders . and ..
-func guard(dst []byte, start int) []byte {
+// escapeReserved encodes text that has a meaning of its own: _none, and the folders . and ..
+func escapeReserved(dst []byte, start int) []byte {
 	text := dst[start:]
-	if string(text) == none {
+	if string(text) == missingText {
 		return append(dst[:start], "%5Fnone"...)
 	}
 	for _, b := range text {
@@ -178,20 +180,19 @@ func guard(dst []byte, start int) []byte {
 	return dst
 }
 
-// String is the template as written.
+// String returns the source of the template.
 func (t *Template) String() string { return t.src }
 
-// Paths are the item paths that the template reads, as written and without ?, in
-// order. Those of {each.path} and of {@name} are not among them.
+// Paths returns the item paths that the template reads, as written and without ?, in order.
+// {each.path} and {@name} are not among them.
 func (t *Template) Paths() []string { return t.paths(fromItem) }
 
-// EachPaths are the paths of {each.path} that the template reads: as written, with
-// each and without ?, in order.
+// EachPaths returns the paths of {each.path}, as written, with each and without ?, in order.
 func (t *Template) EachPaths() []string { return t.paths(fromEach) }
 
 func (t *Template) paths(from source) []string {
 	var paths []string
-	for _, h := range t.holes {
+	for _, h := range t.placeholders {
 		if h.source == from {
 			paths = append(paths, h.name)
 		}
@@ -199,19 +200,20 @@ func (t *Template) paths(from source) []string {
 	return paths
 }
 
-// Prefix is the text that every result begins with; whole tells that it is all of it.
+// Prefix returns the text at the beginning of every result; whole reports that this is the whole
+// result.
 func (t *Template) Prefix() (text string, whole bool) {
-	if len(t.holes) == 0 {
+	if len(t.placeholders) == 0 {
 		text, _ = t.constant.Text()
 		return text, true
 	}
 	return t.literals[0], false
 }
 
-// Stable tells whether the template yields the same for every change that leaves
-// the item as it is: it reads the item, {@key} and {@table}, and of the change nothing else.
+// Stable reports whether every change that leaves the item as it is has the same result: the
+// template reads only the item, {@key} and {@table}.
 func (t *Template) Stable() bool {
-	for _, h := range t.holes {
+	for _, h := range t.placeholders {
 		switch h.source {
 		case fromVersion, fromSequence, fromTime, fromOperation:
 			return false
@@ -220,10 +222,10 @@ func (t *Template) Stable() bool {
 	return true
 }
 
-// OfTable tells whether the template yields the same for every change of a table: it
-// reads {@table} and nothing else.
+// OfTable reports whether all changes of a table have the same result: the template reads only
+// {@table}.
 func (t *Template) OfTable() bool {
-	for _, h := range t.holes {
+	for _, h := range t.placeholders {
 		if h.source != fromTable {
 			return false
 		}
@@ -231,21 +233,19 @@ func (t *Template) OfTable() bool {
 	return true
 }
 
-// Placeholder tells what stands between two literals, for who has to say it in
-// another language.
+// Placeholder describes a placeholder to code that translates a template into another language.
 type Placeholder struct {
-	Name    string // the path as written and without ?, or @time and its like
-	Layout  string // of date, where the text is the value put through date and nothing else
-	Changed bool   // the value is put through other functions
+	Name    string // the path as written and without ?, or an @ name
+	Layout  string // date's layout, if date is the only function
+	Changed bool   // the placeholder has other functions
 
-	IndexName bool // the last of them is index_name: the text can be a part of an index's name
+	IndexName bool // the last function is index_name: the text can be a part of an index's name
 }
 
-// Placeholders are those of the template, in order: each stands between two of its
-// Literals.
+// Placeholders returns the placeholders in order. Each is between two of the Literals.
 func (t *Template) Placeholders() []Placeholder {
-	ps := make([]Placeholder, len(t.holes))
-	for i, h := range t.holes {
+	ps := make([]Placeholder, len(t.placeholders))
+	for i, h := range t.placeholders {
 		ps[i].Name = h.name
 		ps[i].IndexName = len(h.calls) > 0 && h.calls[len(h.calls)-1].fn == fnIndexName
 		switch {
@@ -259,21 +259,20 @@ func (t *Template) Placeholders() []Placeholder {
 	return ps
 }
 
-// Literals are the texts around the placeholders, as results hold them: one more
-// than there are placeholders, some empty.
+// Literals returns the texts around the placeholders, as they are in results: one more than
+// placeholders, some empty.
 func (t *Template) Literals() []string { return slices.Clone(t.literals) }
 
-// wholePath is the placeholder of a template that is exactly one {path}.
+// wholePath returns the placeholder of a template that is exactly one {path}.
 func (t *Template) wholePath() (*placeholder, bool) {
-	if len(t.holes) != 1 || t.literals[0] != "" || t.literals[1] != "" {
+	if len(t.placeholders) != 1 || t.literals[0] != "" || t.literals[1] != "" {
 		return nil, false
 	}
-	h := &t.holes[0]
+	h := &t.placeholders[0]
 	return h, h.source <= fromEach && len(h.calls) == 0
 }
 
-// Path is the path whose value t makes as it is, with its type; false where t makes a
-// text.
+// Path returns the path of a template that is exactly one {path}; false for any other template.
 func (t *Template) Path() (string, bool) {
 	h, ok := t.wholePath()
 	if !ok {
@@ -282,7 +281,7 @@ func (t *Template) Path() (string, bool) {
 	return h.name, true
 }
 
-// escaped tells whether the placeholder's text is percent-encoded by itself.
+// escaped reports whether the placeholder percent-encodes its text itself.
 func (h *placeholder) escaped() bool {
 	if len(h.calls) == 0 {
 		return h.source == fromKey
@@ -290,8 +289,8 @@ func (h *placeholder) escaped() bool {
 	return h.calls[len(h.calls)-1].fn == fnEsc
 }
 
-// empty tells whether v counts as missing: NULL, or an S or B of no bytes.
-func empty(v pipeline.Value) bool {
+// countsAsMissing reports whether v is NULL, absent, or an empty S or B.
+func countsAsMissing(v pipeline.Value) bool {
 	switch v.Kind() {
 	case pipeline.Absent, pipeline.KindNULL:
 		return true

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// append appends the placeholder's text after its functions, masked where it is made
-// of what is hidden; found is false where nothing is there to append.
+// append appends the placeholder's text after its functions, masked if it was made of a hidden
+// value. found is false if there is no text.
 func (h *placeholder) append(dst []byte, s *Scope) (out []byte, found bool, err error) {
 	start := len(dst)
 	dst, found, err = h.appendText(dst, s)
@@ -36,7 +36,7 @@ func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, 
 	return dst, len(dst) > start, nil
 }
 
-// appendSource appends the text before any function; nothing where it is missing.
+// appendSource appends the text before any function, and nothing if the value is missing.
 func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
 	if h.source <= fromEach {
 		v, ok := h.lookup(s)
@@ -71,7 +71,7 @@ func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
 	}
 }
 
-// lookup is the value that the placeholder's path leads to.
+// lookup returns the value at the placeholder's path.
 func (h *placeholder) lookup(s *Scope) (pipeline.Value, bool) {
 	if h.source == fromItem {
 		return s.Item.At(h.path)
@@ -93,8 +93,8 @@ func (h *placeholder) lookup(s *Scope) (pipeline.Value, bool) {
 	return m.At(h.path)
 }
 
-// appendValue appends v as text: S as it is, N canonical, BOOL, B as base64url
-// without padding; nothing for NULL.
+// appendValue appends v as text: S unchanged, N canonical, BOOL, B as base64url without padding,
+// and nothing for NULL.
 func appendValue(dst []byte, v pipeline.Value, name string) ([]byte, error) {
 	switch v.Kind() {
 	case pipeline.Absent, pipeline.KindNULL:

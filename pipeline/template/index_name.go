@@ -5,15 +5,16 @@ import (
 	"encoding/hex"
 )
 
-// indexNameMax bounds the bytes that index_name makes; an index name as a whole has at most 255.
-const indexNameMax = 128
+// maxIndexName is the largest number of bytes that index_name makes. A whole index name has at most
+// 255.
+const maxIndexName = 128
 
 const lowerHex = "0123456789abcdef"
 
-// indexName replaces text by a name that OpenSearch takes for an index, or for
-// any part of one. Bytes other than a-z 0-9 . - become _ and two hex digits; a name that would not
-// begin with a-z or 1-9 begins with 0, and so nothing else does. A name beyond indexNameMax bytes ends
-// in __ and a hash, which no shorter one holds. So different texts have different names.
+// indexName replaces text by a legal name of an OpenSearch index, or of a part of one. Bytes other
+// than a-z 0-9 . - become _ and two hex digits. A name that would not begin with a-z or 1-9 gets a
+// 0 in front, and no other name begins with 0. A name above maxIndexName bytes ends in __ and a
+// hash, and no shorter name contains __. Different texts therefore have different names.
 func indexName(dst []byte, start int) []byte {
 	first := dst[start]
 	end := len(dst)
@@ -21,7 +22,7 @@ func indexName(dst []byte, start int) []byte {
 		dst = append(dst, '0')
 	}
 	const mark = "__"
-	fit, cut := indexNameMax-len(mark)-hashDigits, 0 // cut: the whole escapes that fit before a hash
+	fit, cut := maxIndexName-len(mark)-hashDigits, 0 // cut: the whole escapes that fit before a hash
 	for i := start; i < end; i++ {
 		if len(dst)-end <= fit {
 			cut = len(dst) - end
@@ -33,7 +34,7 @@ func indexName(dst []byte, start int) []byte {
 			dst = append(dst, '_', lowerHex[b>>4], lowerHex[b&15])
 		}
 	}
-	if len(dst)-end > indexNameMax {
+	if len(dst)-end > maxIndexName {
 		sum := sha256.Sum256(dst[start:end])
 		dst = hex.AppendEncode(append(dst[:end+cut], mark...), sum[:hashDigits/2])
 	}

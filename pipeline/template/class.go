@@ -1,6 +1,0 @@
-package template
-
-import "github.com/tablewake/tablewake/pipeline"
-
-// errs makes the errors of this package, which say of themselves what a log may.
-const errs = pipeline.Class("template")
