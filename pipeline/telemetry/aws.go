@@ -17,14 +17,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
 )
 
-// AWS has all clients that are made of sdk from here on traced and counted: a span for each
-// call that is made within one, with the headers of the propagators on the request, and
-// the metrics of [cost.Middleware]. A call outside of any span gets none, or a shard that is
-// polled would be a trace every second.
+// AWS makes all clients that are later made of sdk traced and counted. Each call within a span gets
+// a span of its own, and its request the headers of the propagators. The metrics are those of
+// [cost.Middleware]. A call outside of any span gets no span, because polling a shard would
+// otherwise make a trace every second.
 //
-// The spans show the service, operation, Region, status, request id, table names and the
-// type of an error; never keys, expressions, values, names of objects, or the text of an
-// error, in which services quote items.
+// The spans show the service, operation, Region, status, request id, table names and the type of an
+// error. They never show keys, expressions, values, names of objects, or the text of an error,
+// because services quote items there.
 func (t *Telemetry) AWS(sdk *awssdk.Config) error {
 	if t.traces != nowhere {
 		otelaws.AppendMiddlewares(&sdk.APIOptions,
@@ -42,7 +42,7 @@ func (t *Telemetry) AWS(sdk *awssdk.Config) error {
 	return err
 }
 
-// tableNames is all that is shown of a request.
+// tableNames returns the tables of a request. Spans show nothing else of it.
 func tableNames(ctx context.Context, in middleware.InitializeInput, _ middleware.InitializeOutput) []attribute.KeyValue {
 	if awsmiddleware.GetServiceID(ctx) != dynamodb.ServiceID {
 		return nil
@@ -84,7 +84,7 @@ func tableNames(ctx context.Context, in middleware.InitializeInput, _ middleware
 	return []attribute.KeyValue{attribute.StringSlice("aws.dynamodb.table_names", names)}
 }
 
-// quietProvider makes tracers for code that shows what an error says.
+// quietProvider makes tracers for code that would show the texts of errors.
 type quietProvider struct{ trace.TracerProvider }
 
 func (p quietProvider) Tracer(name string, opts ...trace.TracerOption) trace.Tracer {
@@ -93,7 +93,7 @@ func (p quietProvider) Tracer(name string, opts ...trace.TracerOption) trace.Tra
 
 type quietTracer struct{ trace.Tracer }
 
-// Start starts a span where one is under way.
+// Start starts a span if ctx has one.
 func (t quietTracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return tracenoop.NewTracerProvider().Tracer("").Start(ctx, name)
@@ -103,7 +103,7 @@ func (t quietTracer) Start(ctx context.Context, name string, opts ...trace.SpanS
 	return trace.ContextWithSpan(ctx, quiet), quiet
 }
 
-// quietSpan keeps the texts of errors to itself: services quote items in them.
+// quietSpan drops the texts of errors, because services quote items in them.
 type quietSpan struct{ trace.Span }
 
 func (s quietSpan) SetStatus(code codes.Code, _ string) { s.Span.SetStatus(code, "") }

@@ -18,14 +18,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry/emf"
 )
 
-// exporters makes what exports, as the environment says.
+// exporters makes the exporters that the environment asks for.
 //
-// The contrib module autoexport reads the same variables, and more: it links Prometheus'
-// client, a server and the exporters of logs, 2 MB that a Lambda would load for nothing.
+// The contrib module autoexport reads the same variables and more. It is not used because it links
+// Prometheus' client, a server and exporters of logs: 2 MB that a Lambda function would load for
+// nothing.
 type exporters struct{ Options }
 
-// spans is the exporter of spans, and where it sends them in words; nil where they go
-// nowhere.
+// spans returns the exporter of spans and its destination in words; nil if there is none.
 func (e exporters) spans(ctx context.Context) (_ sdktrace.SpanExporter, where string, err error) {
 	kind, err := e.kind("TRACES")
 	if err != nil || kind == nowhere {
@@ -48,17 +48,16 @@ func (e exporters) spans(ctx context.Context) (_ sdktrace.SpanExporter, where st
 	if err != nil {
 		return nil, "", fmt.Errorf("telemetry: OTLP exporter of spans: %w", err)
 	}
-	return loggedSpans{x, &complaint{log: e.Logger, what: "spans"}}, "by otlp (" + protocol + ")", nil
+	return loggedSpans{x, &failureLog{log: e.Logger, what: "spans"}}, "by otlp (" + protocol + ")", nil
 }
 
-// metrics is the reader of metrics, and where it sends them in words; nil where they go
-// nowhere.
+// metrics returns the reader of metrics and its destination in words; nil if there is none.
 func (e exporters) metrics(ctx context.Context) (_ flusher, where string, err error) {
 	x, where, err := e.metricExporter(ctx)
 	if err != nil || x == nil {
 		return nil, where, err
 	}
-	logged := loggedMetrics{x, &complaint{log: e.Logger, what: "metrics"}}
+	logged := loggedMetrics{x, &failureLog{log: e.Logger, what: "metrics"}}
 	if e.Lambda {
 		return newManual(logged), where, nil
 	}
@@ -97,8 +96,8 @@ func (e exporters) metricExporter(ctx context.Context) (_ sdkmetric.Exporter, wh
 	return x, "by otlp (" + protocol + ")", nil
 }
 
-// kind is which exporter the variables of a signal (TRACES, METRICS) ask for: otlp, console or
-// none. Nobody asks where no endpoint and no exporter is named.
+// kind returns the exporter of a signal (TRACES, METRICS): otlp, console or none. It is none if no
+// variable names an endpoint or an exporter.
 func (e exporters) kind(signal string) (string, error) {
 	name := "OTEL_" + signal + "_EXPORTER"
 	switch kind := strings.ToLower(strings.TrimSpace(e.Environ(name))); kind {
@@ -114,7 +113,7 @@ func (e exporters) kind(signal string) (string, error) {
 	}
 }
 
-// protocol is how OTLP is spoken for a signal.
+// protocol returns OTLP's protocol for a signal.
 func (e exporters) protocol(signal string) (string, error) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		switch p := strings.TrimSpace(e.Environ(name)); p {

@@ -11,28 +11,28 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// complainEvery is how often failures of one signal are logged.
-const complainEvery = time.Minute
+// complainEvery is the shortest time between two log lines about one signal.
+const logEvery = time.Minute
 
-// complaint logs exports that fail. A collector that is down is told of now and then, and
-// is nobody's error: a pipeline goes on without being watched.
-type complaint struct {
+// failureLog logs failed exports, once in a while. Failures end here, because a pipeline must run
+// without its collector too.
+type failureLog struct {
 	log  *slog.Logger
 	what string
 
 	mu     sync.Mutex
 	last   time.Time
-	failed int // since then
+	failed int // failures since last
 }
 
-func (c *complaint) hear(ctx context.Context, err error) {
+func (c *failureLog) logFailure(ctx context.Context, err error) {
 	if err == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failed++
-	if !c.last.IsZero() && time.Since(c.last) < complainEvery {
+	if !c.last.IsZero() && time.Since(c.last) < logEvery {
 		return
 	}
 	c.log.WarnContext(ctx, c.what+" are not exported", "exports", c.failed, "error", err)
@@ -41,20 +41,20 @@ func (c *complaint) hear(ctx context.Context, err error) {
 
 type loggedSpans struct {
 	sdktrace.SpanExporter
-	*complaint
+	*failureLog
 }
 
 func (l loggedSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	l.hear(ctx, l.SpanExporter.ExportSpans(ctx, spans))
+	l.logFailure(ctx, l.SpanExporter.ExportSpans(ctx, spans))
 	return nil
 }
 
 type loggedMetrics struct {
 	sdkmetric.Exporter
-	*complaint
+	*failureLog
 }
 
 func (l loggedMetrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
-	l.hear(ctx, l.Exporter.Export(ctx, rm))
+	l.logFailure(ctx, l.Exporter.Export(ctx, rm))
 	return nil
 }

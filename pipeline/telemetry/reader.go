@@ -9,25 +9,25 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// flusher is a reader of metrics that exports what there is when it is told to.
+// flusher is a reader of metrics that can export at once.
 type flusher interface {
 	sdkmetric.Reader
 	flush(context.Context) error
 }
 
-// periodic exports every OTEL_METRIC_EXPORT_INTERVAL (60 s), and when it is told to.
+// periodic exports every OTEL_METRIC_EXPORT_INTERVAL (60 s), and in flush.
 type periodic struct{ *sdkmetric.PeriodicReader }
 
 func (p periodic) flush(ctx context.Context) error { return p.ForceFlush(ctx) }
 
-// manual exports when it is told to, and never by itself: a timer of a process that is
-// frozen fires at the wrong time, or never.
+// manual exports in flush only, because a timer in a frozen process fires at the wrong time or
+// never.
 type manual struct {
 	*sdkmetric.ManualReader
 	exporter sdkmetric.Exporter
 
 	mu   sync.Mutex
-	data metricdata.ResourceMetrics // kept for its memory
+	data metricdata.ResourceMetrics // reused memory
 }
 
 func newManual(x sdkmetric.Exporter) *manual {
@@ -35,15 +35,14 @@ func newManual(x sdkmetric.Exporter) *manual {
 		sdkmetric.WithTemporalitySelector(x.Temporality), sdkmetric.WithAggregationSelector(x.Aggregation))}
 }
 
-// flush exports what there is. Where ctx is done nothing is collected, so that the next flush
-// has it all.
+// flush exports the metrics. If ctx is done, it collects nothing, so that the next flush exports
+// everything.
 //
-// What is collected and not exported depends on the temporality that the exporter asks for.
-// OTLP's is cumulative, unless OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE says
-// otherwise: the SDK keeps the totals, and the next export that arrives makes up for those
-// that did not. Of deltas nothing is kept: with that preference an export that fails, after
-// the tries that OTLP's client makes within ctx, is lost; to send it once more might count
-// twice what did arrive. EMF is of deltas too, and writes whatever ctx says.
+// If an export fails, the exporter's temporality decides what is lost. OTLP is cumulative by
+// default: the SDK keeps the totals, and the next successful export includes the failed one. With
+// OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE set to delta, a failed export is lost after the
+// retries of OTLP's client within ctx. Sending it again could count twice what did arrive. EMF is
+// delta too, but it writes even if ctx is done.
 func (m *manual) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -59,11 +58,11 @@ func (m *manual) export(ctx context.Context) error {
 	if err != nil && len(m.data.ScopeMetrics) == 0 {
 		return err
 	}
-	return errors.Join(err, m.exporter.Export(ctx, &m.data)) // a callback that fails costs nobody else's counts
+	return errors.Join(err, m.exporter.Export(ctx, &m.data)) // a failed callback does not lose other counts
 }
 
-// Shutdown exports what there is, also where ctx is done, since nobody comes after it, and
-// ends the exporter too.
+// Shutdown exports the metrics even if ctx is done, because no export follows. It also stops the
+// exporter.
 func (m *manual) Shutdown(ctx context.Context) error {
 	return errors.Join(m.export(ctx), m.ManualReader.Shutdown(ctx), m.exporter.Shutdown(ctx))
 }

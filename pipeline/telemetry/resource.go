@@ -12,12 +12,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// detectTime bounds the asking of a task's metadata.
+// detectTime is the longest time of a request for a task's metadata.
 const detectTime = time.Second
 
-// detect is what is said of the process: service.name and service.version, the function on
-// Lambda, the task on ECS, and over all that OTEL_SERVICE_NAME and
-// OTEL_RESOURCE_ATTRIBUTES. What cannot be found out is left out.
+// detect describes the process: service.name and service.version, the function on Lambda, and the
+// task on ECS. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the others. Unknown
+// attributes are left out.
 func detect(ctx context.Context, o Options) *resource.Resource {
 	ctx, cancel := context.WithTimeout(ctx, detectTime)
 	defer cancel()

@@ -24,41 +24,40 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Options say what is set up.
+// Options are the options of [Start].
 type Options struct {
 	Pipeline string         // required: its name, which is service.name unless OTEL_SERVICE_NAME says otherwise
-	Metrics  config.Metrics // as the pipeline's file says. Default: EMF on Lambda, else OTLP
+	Metrics  config.Metrics // the setting in the pipeline's file. Default: EMF on Lambda, else OTLP
 	Lambda   bool           // the process is frozen between invocations: metrics are exported by Flush alone
-	Version  string         // service.version. Default: the main module's, of the build
-	Writer   io.Writer      // of EMF documents and of the console exporters; each document is one Write. Default: os.Stdout
-	Logger   *slog.Logger   // of exports that fail. Default: discards
+	Version  string         // service.version. Default: the version of the build's main module
+	Writer   io.Writer      // for EMF documents and the console exporters; each document is one Write. Default: os.Stdout
+	Logger   *slog.Logger   // for failed exports. Default: no log
 
-	// Patience bounds each Flush and Shutdown, beside their context. Default: 2s on
-	// Lambda, where an invocation waits for it, else 10s.
+	// Patience is the longest time of a Flush or a Shutdown, within their context. Default: 2s on
+	// Lambda, because an invocation waits for it, else 10s.
 	Patience time.Duration
 
-	// Environ answers a variable of the environment. Default: os.Getenv. What the SDK reads by
-	// itself (samplers, batches, endpoints) is of the process in any case.
+	// Environ returns a variable of the environment. Default: os.Getenv. The SDK reads some
+	// variables itself (samplers, batches, endpoints), always from the process.
 	Environ func(name string) string
 }
 
-// Telemetry is OpenTelemetry as it was set up. It is safe for concurrent use.
+// Telemetry is the result of [Start]. It is safe for concurrent use.
 type Telemetry struct {
 	Tracer     trace.TracerProvider          // never nil
 	Meter      metric.MeterProvider          // never nil
-	Propagator propagation.TextMapPropagator // of OTEL_PROPAGATORS; on Lambda with X-Ray's header before W3C's by default
+	Propagator propagation.TextMapPropagator // OTEL_PROPAGATORS. Default on Lambda: X-Ray's header before W3C's
 
 	pipeline string
 	patience time.Duration
-	metrics  string // where they go, in words
+	metrics  string // destination in words
 	traces   string
 	flush    []func(context.Context) error
 	shutdown []func(context.Context) error
 }
 
-// Start sets up what o and the environment ask for, and starts what exports it. The
-// error names the variable that is wrong. It calls nothing but, on ECS, the task's
-// metadata, for a second at the most.
+// Start sets up what o and the environment ask for, and starts the exporters. The error names the
+// wrong variable. Start makes no call, except to the task's metadata on ECS, for at most a second.
 func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if o.Pipeline == "" {
 		return nil, errors.New("telemetry: Options.Pipeline is empty: give the pipeline's name")
@@ -69,7 +68,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if o.Writer == nil {
 		o.Writer = os.Stdout
 	}
-	o.Writer = &oneByOne{w: o.Writer}
+	o.Writer = &lockedWriter{w: o.Writer}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -111,7 +110,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// nowhere is where spans or metrics go that nobody asked for.
+// nowhere is the destination of spans or metrics without an exporter.
 const nowhere = "none"
 
 func patience(lambda bool) time.Duration {
@@ -121,7 +120,7 @@ func patience(lambda bool) time.Duration {
 	return 10 * time.Second
 }
 
-// propagator is what OTEL_PROPAGATORS names.
+// propagator returns the propagators of OTEL_PROPAGATORS.
 func propagator(o Options) (propagation.TextMapPropagator, error) {
 	var names []string
 	for name := range strings.SplitSeq(o.Environ("OTEL_PROPAGATORS"), ",") {
@@ -131,7 +130,7 @@ func propagator(o Options) (propagation.TextMapPropagator, error) {
 	}
 	switch {
 	case len(names) == 0 && o.Lambda:
-		names = []string{"xray", "tracecontext", "baggage"} // what comes later wins where both are there
+		names = []string{"xray", "tracecontext", "baggage"} // a later one overrides an earlier one
 	case len(names) == 0:
 		names = []string{"tracecontext", "baggage"}
 	}
@@ -142,24 +141,25 @@ func propagator(o Options) (propagation.TextMapPropagator, error) {
 	return p, nil
 }
 
-// Enabled tells whether anything goes anywhere.
+// Enabled reports whether spans or metrics are exported.
 func (t *Telemetry) Enabled() bool { return t.metrics != nowhere || t.traces != nowhere }
 
-// String says where spans and metrics go: "metrics by otlp (http/protobuf), traces none".
+// String names the destinations: "metrics by otlp (http/protobuf), traces none".
 func (t *Telemetry) String() string {
 	return fmt.Sprintf("metrics %s, traces %s", t.metrics, t.traces)
 }
 
-// Flush exports what there is, and blocks until that is done, ctx is, or Options.Patience is
-// over. On Lambda it is called before each reply: behind it the process may stand still
-// for ever.
+// Flush exports spans and metrics. It blocks until that is done, ctx ends, or Options.Patience is
+// over. A function must call it before each answer, because Lambda may freeze the process forever
+// after it.
 func (t *Telemetry) Flush(ctx context.Context) error { return t.all(ctx, t.flush) }
 
-// Shutdown exports what there is and ends all; as Flush, it is bounded. It is called once,
-// when the pipeline has ended.
+// Shutdown exports spans and metrics and stops the exporters. It is bounded like Flush. Call it
+// once, after the pipeline has ended.
 func (t *Telemetry) Shutdown(ctx context.Context) error { return t.all(ctx, t.shutdown) }
 
-// all does it for spans and metrics at once: one does not wait for the other's collector.
+// all calls the functions for spans and for metrics concurrently, so that neither waits for the
+// other's collector.
 func (t *Telemetry) all(ctx context.Context, do []func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
@@ -172,14 +172,14 @@ func (t *Telemetry) all(ctx context.Context, do []func(context.Context) error) e
 	return errors.Join(errs...)
 }
 
-// oneByOne lets the exporters of both signals write.
-type oneByOne struct {
+// lockedWriter lets the exporters of both signals share a writer.
+type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-// Write writes all of it, or fails.
-func (o *oneByOne) Write(p []byte) (int, error) {
+// Write implements [io.Writer].
+func (o *lockedWriter) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.w.Write(p)

@@ -1,8 +1,9 @@
-// Package cost counts what the calls of a pipeline to AWS come to: requests, the units
-// that they are billed by, and an estimate of the dollars.
+// Package cost counts the calls of a pipeline to AWS: requests, the units that AWS bills, and an
+// estimate in dollars.
 //
-// DynamoDB says how many units a request took, and is asked to. The others are billed by
-// request and size. What a call that failed was billed is known in part: see [Middleware].
+// DynamoDB answers how many units a request consumed, because the middleware asks for it. Other
+// services bill by request and size. The bill of a failed call is only partly known: see
+// [Middleware].
 package cost
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/instrument"
 )
 
-// scope names the instrumentation. Every metric is called tablewake.aws.*.
+// scope is the name of the instrumentation. The name of every metric starts with tablewake.aws.
 const scope = "github.com/tablewake/tablewake/pipeline/telemetry/cost"
 
 // counters are the metrics.
@@ -30,23 +31,23 @@ type counters struct {
 	price    map[[2]string]float64
 }
 
-// usage is how many units of which kind a call took.
+// usage is the billed units of a call.
 type usage struct {
 	unit string
 	n    float64
 }
 
-// Middleware counts the calls of a client, or of all that are made of a configuration:
-// it is for their APIOptions.
+// Middleware counts the calls of a client. Add it to the APIOptions of the client, or of a
+// configuration for all clients made of it.
 //
 //	tablewake.aws.requests   by service, operation and outcome (ok, or the error's code)
-//	tablewake.aws.units      by service and unit, as [Prices] has them
+//	tablewake.aws.units      by service and unit, as in [Prices]
 //	tablewake.aws.cost       dollars, by service
 //
-// DynamoDB's item requests are sent with ReturnConsumedCapacity TOTAL, where the caller does
-// not ask for anything else. A failed call counts no units, but for conditions of DynamoDB that
-// do not hold: those are billed as the write would have been, the error does not say how much,
-// and the least that it can be is counted.
+// Requests for items of DynamoDB are sent with ReturnConsumedCapacity TOTAL, unless the caller set
+// it. A failed call counts no units, with one exception: DynamoDB bills a write whose condition is
+// false like a successful one. The error does not have the number of units, so the smallest
+// possible number is counted.
 func Middleware(pipeline string, m metric.MeterProvider) (func(*middleware.Stack) error, error) {
 	c := &counters{pipeline: attribute.String("pipeline", pipeline), price: make(map[[2]string]float64)}
 	for _, p := range Prices() {
@@ -84,7 +85,7 @@ func (c *counters) handle(ctx context.Context, in middleware.InitializeInput, ne
 	return out, md, err
 }
 
-// serviceOf is a service by the name that the SDK has for it.
+// serviceOf returns the name of a service in [Prices], for its id in the SDK.
 func serviceOf(id string) string {
 	switch id {
 	case "DynamoDB":
@@ -103,8 +104,8 @@ func serviceOf(id string) string {
 	return "other"
 }
 
-// outcome is "ok", or the code of the service's error. What is no code is not shown: it might
-// be of an item.
+// outcome returns "ok", or the code of the service's error. A text that is not a code is hidden,
+// because it may come from an item.
 func outcome(err error) string {
 	if err == nil {
 		return "ok"
@@ -115,7 +116,7 @@ func outcome(err error) string {
 	return "error"
 }
 
-// isCode tells whether a text may be a name that a service has for a kind of error.
+// isCode reports whether a text can be a service's error code.
 func isCode(s string) bool {
 	for _, r := range s {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' {

@@ -12,19 +12,19 @@ const (
 	EventBridge = "eventbridge"
 )
 
-// Price is what a unit of a service costs.
+// Price is the price of a service's unit.
 type Price struct {
-	Service string  // as [DynamoDB]
-	Unit    string  // what is billed: "write", "put", ...
-	Dollars float64 // for one
-	Per     float64 // how many the price list names it for
-	Of      string  // what a unit is
-	Source  string  // the page of the price list
+	Service string  // such as [DynamoDB]
+	Unit    string  // the billed unit: "write", "put", ...
+	Dollars float64 // for one unit
+	Per     float64 // the number of units in the price list
+	Of      string  // definition of the unit
+	Source  string  // page of the price list
 }
 
-// Prices are the list prices in us-east-1 of what a pipeline asks of AWS: no free tier, no
-// discount, no provisioned capacity. Not in it is what is not billed by request: storage,
-// traffic, Lambda's and Fargate's time, CloudWatch, OpenSearch.
+// Prices returns the list prices in us-east-1 for the requests of a pipeline, without free tier,
+// discount and provisioned capacity. It leaves out what AWS does not bill by request: storage,
+// traffic, the time of Lambda and Fargate, CloudWatch, OpenSearch.
 func Prices() []Price {
 	const (
 		dynamodb    = "https://aws.amazon.com/dynamodb/pricing/on-demand/"
@@ -54,7 +54,7 @@ func Prices() []Price {
 	return table
 }
 
-// PriceOf is the price of a service's unit; the zero Price where the table has none.
+// PriceOf returns the price of a service's unit, and the zero Price if it is unknown.
 func PriceOf(service, unit string) Price {
 	table := Prices()
 	i := slices.IndexFunc(table, func(p Price) bool { return p.Service == service && p.Unit == unit })

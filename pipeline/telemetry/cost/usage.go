@@ -10,13 +10,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// chunk is what queues, topics and buses count as one of.
+// chunk is the unit in which queues, topics and buses bill bytes.
 const chunk = 64 << 10
 
-// chunks is how many of them so many bytes are billed as.
+// chunks returns the billed chunks of a number of bytes.
 func chunks(bytes int) float64 { return float64(max(1, (bytes+chunk-1)/chunk)) }
 
-// usageOf is what a call that succeeded is billed.
+// usageOf returns the billed units of a successful call.
 func usageOf(service, op string, parameters, result any) usage {
 	switch service {
 	case DynamoDB:
@@ -43,8 +43,8 @@ func usageOf(service, op string, parameters, result any) usage {
 	return usage{}
 }
 
-// objectRequest is a request of S3: what deletes is free, what reads is cheap, and what
-// writes or lists costs by storage class.
+// objectRequest returns the units of a request to S3. Deletes are free, reads are cheap, and the
+// price of writes and lists depends on the storage class.
 func objectRequest(op string, parameters any) usage {
 	switch {
 	case strings.HasPrefix(op, "Delete"), strings.HasPrefix(op, "Abort"):
@@ -74,8 +74,8 @@ func objectRequest(op string, parameters any) usage {
 	return usage{"put", 1}
 }
 
-// queueRequest is a request of SQS: a batch is one, for each 64 KB that all its messages have
-// together (https://aws.amazon.com/sqs/pricing/).
+// queueRequest returns the units of a request to SQS. A batch is one request for each 64 KB of all
+// its messages (https://aws.amazon.com/sqs/pricing/).
 func queueRequest(parameters, result any) usage {
 	var queue *string
 	bytes := 0
@@ -110,8 +110,8 @@ func queueRequest(parameters, result any) usage {
 	return usage{unit, chunks(bytes)}
 }
 
-// publications are what a request to SNS is billed. A batch is one request, for each 64 KB that
-// all its messages have together: that is how it makes publishing up to ten times cheaper
+// publications returns the units of a request to SNS. A batch is one request for each 64 KB of all
+// its messages, which makes publishing up to ten times cheaper
 // (https://docs.aws.amazon.com/sns/latest/dg/sns-batch-api-actions.html).
 func publications(parameters any) usage {
 	bytes := 0

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// The limits of a document, of the specification of the embedded metric format.
+// The limits of the specification of the embedded metric format.
 const (
-	maxMetrics = 100 // of a document
+	maxMetrics = 100 // in a document
 	maxValues  = 100 // of a metric
 )
 
-// envelope is what tells CloudWatch which members of a document are metrics.
+// envelope names the members of a document that are metrics.
 type envelope struct {
 	Timestamp         int64       `json:"Timestamp"` // Unix, ms
 	CloudWatchMetrics []directive `json:"CloudWatchMetrics"`
@@ -30,38 +30,38 @@ type metric struct {
 	Unit string `json:"Unit"`
 }
 
-// documents are the lines, each with its end.
-func (b *board) documents() [][]byte {
+// lines returns the documents as lines with their ends.
+func (e *export) lines() [][]byte {
 	var lines [][]byte
-	for _, place := range b.order {
-		s := b.at[place]
-		names := slices.DeleteFunc(slices.Clone(s.order), func(name string) bool { return !s.cells[name].set })
+	for _, dims := range e.order {
+		doc := e.documents[dims]
+		names := slices.DeleteFunc(slices.Clone(doc.order), func(name string) bool { return !doc.values[name].set })
 		for some := range slices.Chunk(names, maxMetrics) {
-			lines = append(lines, s.document(place, some))
+			lines = append(lines, doc.line(dims, some))
 		}
 	}
 	return lines
 }
 
-func (s *sheet) document(at place, names []string) []byte {
+func (doc *document) line(at dimensions, names []string) []byte {
 	d := directive{Namespace: Namespace, Dimensions: [][]string{{pipelineKey}}}
 	if at.sink != "" {
 		d.Dimensions[0] = append(d.Dimensions[0], sinkKey)
 	}
 	for _, name := range names {
-		d.Metrics = append(d.Metrics, metric{name, unitOf(s.cells[name].unit)})
+		d.Metrics = append(d.Metrics, metric{name, unitOf(doc.values[name].unit)})
 	}
-	if s.time.IsZero() {
-		s.time = time.Now()
+	if doc.time.IsZero() {
+		doc.time = time.Now()
 	}
-	line := append([]byte(`{"_aws":`), text(envelope{s.time.UnixMilli(), []directive{d}})...)
+	line := append([]byte(`{"_aws":`), text(envelope{doc.time.UnixMilli(), []directive{d}})...)
 	line = member(line, pipelineKey, at.pipeline)
 	if at.sink != "" {
 		line = member(line, sinkKey, at.sink)
 	}
 	for _, name := range names {
-		if c := s.cells[name]; c.spots != nil {
-			line = member(line, name, c.spots.histogram())
+		if c := doc.values[name]; c.buckets != nil {
+			line = member(line, name, c.buckets.histogram())
 		} else {
 			line = member(line, name, c.value)
 		}
@@ -74,13 +74,13 @@ func member(line []byte, name string, value any) []byte {
 	return append(append(line, ':'), text(value)...)
 }
 
-// text is JSON of what always has one: texts, finite numbers, and structs of them.
+// text returns the JSON of texts, finite numbers, and structs of them, which cannot fail.
 func text(v any) []byte {
 	b, _ := json.Marshal(v)
 	return b
 }
 
-// unitOf is CloudWatch's name of a unit; it has none of hours and dollars.
+// unitOf returns CloudWatch's name of a unit. CloudWatch has no hours and no dollars.
 func unitOf(unit string) string {
 	switch unit {
 	case "s":

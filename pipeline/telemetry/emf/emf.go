@@ -1,13 +1,14 @@
-// Package emf exports metrics as documents of CloudWatch's embedded metric format: a
-// line of JSON each, which CloudWatch Logs makes metrics of. Nothing is called: what
-// Lambda and ECS' awslogs driver take from standard output is enough.
+// Package emf exports metrics as documents of CloudWatch's embedded metric format. Each document is
+// a line of JSON, from which CloudWatch Logs extracts metrics. The exporter makes no call: Lambda
+// and the awslogs driver of ECS collect the standard output.
 //
-// A metric keeps its OpenTelemetry name, in the namespace "tablewake". Each dimension set of
-// each metric costs money, so there are two: every metric is published by pipeline, and what
-// is of a sink also by pipeline and sink. Over the attributes that are left out counters and
-// quantities are added, ages (unit s) are the greatest, and times left (unit h) the least.
-// Counters are what was added since the last export; histograms are the values and counts
-// of their buckets.
+// A metric keeps its OpenTelemetry name, in the namespace "tablewake". Each dimension set of a
+// metric costs money, so there are two: every metric by pipeline, and a sink's metrics also by
+// pipeline and sink. Points that differ in other attributes are merged: counters and quantities are
+// added, of ages (unit s) the greatest is kept, and of times left (unit h) the least. A counter is
+// what was added since the last export. A histogram has the values and counts of its buckets.
+//
+// Start reading at Export in emf.go: export.go merges the points, document.go writes them.
 package emf
 
 import (
@@ -22,19 +23,19 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// Namespace is that of all metrics in CloudWatch.
+// Namespace is the namespace of all metrics in CloudWatch.
 const Namespace = "tablewake"
 
-// The dimensions, which are the attributes of that name.
+// The dimensions. Each is the attribute of the same name.
 const (
 	pipelineKey = "pipeline"
 	sinkKey     = "sink"
 )
 
-// Options say where documents go.
+// Options are the options of [New].
 type Options struct {
 	Writer   io.Writer // required; each document is one Write of a whole line
-	Pipeline string    // required: the pipeline of metrics that name none
+	Pipeline string    // required: the pipeline of metrics without that attribute
 }
 
 // Exporter writes documents. It is safe for concurrent use.
@@ -56,9 +57,9 @@ func New(o Options) (*Exporter, error) {
 	return &Exporter{o: o}, nil
 }
 
-// Temporality is delta for all that only grows: CloudWatch adds up what it is given. So it is
-// for gauges that are recorded: a value is of the moment at which it was, and the next export
-// has it no more. Gauges that are observed are measured for each export.
+// Temporality is delta for everything that only grows, because CloudWatch adds the values of
+// documents. It is delta for recorded gauges too: their value is that of a moment, and the next
+// export must not repeat it. Observed gauges are measured at each export.
 func (*Exporter) Temporality(kind sdkmetric.InstrumentKind) metricdata.Temporality {
 	switch kind {
 	case sdkmetric.InstrumentKindCounter, sdkmetric.InstrumentKindObservableCounter, sdkmetric.InstrumentKindHistogram, sdkmetric.InstrumentKindGauge:
@@ -68,16 +69,16 @@ func (*Exporter) Temporality(kind sdkmetric.InstrumentKind) metricdata.Temporali
 	}
 }
 
-// Aggregation is the SDK's default.
+// Aggregation returns the SDK's default.
 func (*Exporter) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 	return sdkmetric.DefaultAggregationSelector(kind)
 }
 
-// Export writes the documents of all metrics, and blocks until they are written. It writes
-// them where the context is done, too: what was added since the last export is in rm and
-// nowhere else any more, and a writer that is the standard output waits for no one.
+// Export writes the documents of all metrics, and blocks until they are written. It writes even if
+// the context is done: rm is the only copy of what was added since the last export, and writing to
+// the standard output does not wait.
 func (e *Exporter) Export(_ context.Context, rm *metricdata.ResourceMetrics) error {
-	b := newBoard(e.o.Pipeline)
+	b := newExport(e.o.Pipeline)
 	for _, scope := range rm.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			b.add(m)
@@ -85,7 +86,7 @@ func (e *Exporter) Export(_ context.Context, rm *metricdata.ResourceMetrics) err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, line := range b.documents() {
+	for _, line := range b.lines() {
 		if _, err := e.o.Writer.Write(line); err != nil {
 			return err
 		}
@@ -93,29 +94,29 @@ func (e *Exporter) Export(_ context.Context, rm *metricdata.ResourceMetrics) err
 	return nil
 }
 
-// ForceFlush does nothing: Export holds nothing back.
+// ForceFlush does nothing, because Export buffers nothing.
 func (*Exporter) ForceFlush(context.Context) error { return nil }
 
 // Shutdown does nothing; the writer stays open.
 func (*Exporter) Shutdown(context.Context) error { return nil }
 
-// place is a dimension set's values; no sink is the set of the pipeline alone.
-type place struct{ pipeline, sink string }
+// dimensions are the values of a dimension set. sink is "" in the set of the pipeline alone.
+type dimensions struct{ pipeline, sink string }
 
-// places are those that a point is published at.
-func (b *board) places(attrs attribute.Set) []place {
-	pipeline := b.pipeline
+// dimensionSets returns the dimension sets of a point.
+func (e *export) dimensionSets(attrs attribute.Set) []dimensions {
+	pipeline := e.pipeline
 	if v, ok := attrs.Value(pipelineKey); ok && v.AsString() != "" {
 		pipeline = v.AsString()
 	}
-	at := []place{{pipeline, ""}}
+	at := []dimensions{{pipeline, ""}}
 	if v, ok := attrs.Value(sinkKey); ok && v.AsString() != "" {
-		at = append(at, place{pipeline, v.AsString()})
+		at = append(at, dimensions{pipeline, v.AsString()})
 	}
 	return at
 }
 
-// later is the later of two times.
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

@@ -1,0 +1,98 @@
+package emf
+
+import (
+	"cmp"
+	"slices"
+
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// buckets are the values of a histogram. Each bucket becomes one value inside it, with the number
+// of its measurements. Percentiles are as exact as the buckets are narrow. Sum, Count, Min and Max
+// are exact.
+type buckets struct {
+	values   []bucket
+	sum      float64
+	count    uint64
+	min, max float64
+}
+
+type bucket struct {
+	value float64
+	count uint64
+}
+
+func addPoint[N int64 | float64](b *buckets, p metricdata.HistogramDataPoint[N]) {
+	low, hasLow := p.Min.Value()
+	high, hasHigh := p.Max.Value()
+	least, most := float64(low), float64(high)
+	if !hasLow || !hasHigh { // only the bounds are known
+		least, most = 0, 0
+		if n := len(p.Bounds); n > 0 {
+			least, most = min(0, p.Bounds[0]), p.Bounds[n-1]
+		}
+	}
+	if b.count == 0 {
+		b.min, b.max = least, most
+	}
+	b.min, b.max = min(b.min, least), max(b.max, most)
+	b.sum += float64(p.Sum)
+	b.count += p.Count
+	if len(p.BucketCounts) == 0 {
+		b.put(float64(p.Sum)/float64(p.Count), p.Count)
+		return
+	}
+	for i, n := range p.BucketCounts {
+		if n == 0 {
+			continue
+		}
+		from, to := least, most
+		if i > 0 {
+			from = max(from, p.Bounds[i-1])
+		}
+		if i < len(p.Bounds) {
+			to = min(to, p.Bounds[i])
+		}
+		b.put(from+(to-from)/2, n)
+	}
+}
+
+func (b *buckets) put(value float64, n uint64) {
+	if !finite(value) {
+		return
+	}
+	for i := range b.values {
+		if b.values[i].value == value {
+			b.values[i].count += n
+			return
+		}
+	}
+	b.values = append(b.values, bucket{value, n})
+}
+
+// histogram is CloudWatch's form of a metric with several values.
+type histogram struct {
+	Values []float64 `json:"Values"`
+	Counts []uint64  `json:"Counts"`
+	Max    float64   `json:"Max"`
+	Min    float64   `json:"Min"`
+	Count  uint64    `json:"Count"`
+	Sum    float64   `json:"Sum"`
+}
+
+// histogram returns at most maxValues values. If there are more, neighbours are merged.
+func (b *buckets) histogram() histogram {
+	slices.SortFunc(b.values, func(a, b bucket) int { return cmp.Compare(a.value, b.value) })
+	h := histogram{Max: b.max, Min: b.min, Count: b.count, Sum: b.sum}
+	together := (len(b.values) + maxValues - 1) / maxValues
+	for part := range slices.Chunk(b.values, max(1, together)) {
+		var weight float64
+		var n uint64
+		for _, x := range part {
+			weight += x.value * float64(x.count)
+			n += x.count
+		}
+		h.Values, h.Counts = append(h.Values, weight/float64(n)), append(h.Counts, n)
+	}
+	return h
+}
