@@ -1,9 +1,8 @@
-// Package filelock keeps the processes of one host from using the same file or folder at
-// once.
+// Package filelock prevents processes of one host from using the same file or folder at once.
 //
-// A lock is a file that has no other use: do not remove it. The locks are those of flock(2):
-// they are advisory, two in one process exclude each other too, and the system releases them when
-// the process ends, however it ends.
+// A lock is a file without any other use: do not remove it. Locks use flock(2). They are advisory,
+// two in one process exclude each other too, and the system releases them when the process ends,
+// however it ends.
 package filelock
 
 import (
@@ -21,19 +20,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
-// ErrInUse means that another process, or another part of this one, has the lock.
+// ErrInUse reports that another process, or another part of this one, has the lock.
 var ErrInUse = errors.New("in use by another process")
 
-// Mode is who else may have the lock at the same time.
+// Mode says who else may have the lock at the same time.
 type Mode int
 
 // The modes.
 const (
-	Exclusive Mode = syscall.LOCK_EX // nobody
-	Shared    Mode = syscall.LOCK_SH // whoever takes it shared, too
+	Exclusive Mode = syscall.LOCK_EX // no other
+	Shared    Mode = syscall.LOCK_SH // others with Shared
 )
 
-// Lock is a lock that was taken. Call Release once.
+// Lock is a lock that this process has. Call Release once.
 type Lock struct {
 	path string
 	f    *os.File
@@ -45,9 +44,9 @@ const (
 	lastPause  = 16 * time.Millisecond
 )
 
-// Take takes the lock at path, and makes the file and its folder if they are missing. While
-// another one has the lock, Take waits for up to patience, and then returns [ErrInUse] with the
-// path; 0 does not wait. A context that is done ends the wait with its cause.
+// Take takes the lock at path, and creates the file and its folder if they are missing. If another
+// has the lock, Take waits up to patience, and then returns [ErrInUse] with the path; 0 does not
+// wait. If ctx ends, Take returns its cause.
 func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (*Lock, error) {
 	end := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -61,8 +60,8 @@ func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (
 	}
 }
 
-// try takes the lock unless somebody else has it. A file that is removed while it is
-// being locked is made again: whoever comes next would lock that one.
+// try takes the lock unless another has it. If the file is removed while it is being locked, try
+// creates it again, because others would lock the new file.
 func try(path string, mode Mode) (*Lock, error) {
 	for {
 		f, err := open(path)
@@ -86,8 +85,8 @@ func try(path string, mode Mode) (*Lock, error) {
 	}
 }
 
-// open opens the file for writing, which is what a lock over NFS needs. Its folder may be
-// removed as soon as it is made.
+// open opens the file for writing, because a lock over NFS needs that. It tries several times,
+// because others may remove the folder after it was created.
 func open(path string) (f *os.File, err error) {
 	for range 10 {
 		f, err = private.OpenFile(path, os.O_CREATE|os.O_RDWR)
@@ -101,7 +100,7 @@ func open(path string) (f *os.File, err error) {
 	return nil, err
 }
 
-// flock is flock(2), again where a signal interrupted it.
+// flock calls flock(2), again if a signal interrupted it.
 func flock(f *os.File, how int) error {
 	for {
 		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
@@ -110,8 +109,8 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// Held returns an error if the file of the lock was removed or replaced: another process can take
-// the lock then, and what it protects must not be written.
+// Held returns an error if the file of the lock was removed or replaced. Another process can take
+// the lock then, so the caller must not write what the lock protects.
 func (l *Lock) Held() error {
 	held, err := l.held()
 	if err == nil && !held {
@@ -128,8 +127,8 @@ func (l *Lock) held() (bool, error) {
 	return Current(l.path, ours)
 }
 
-// Current reports whether the file or folder at path is still the opened one: it is not if that
-// one was removed or replaced.
+// Current reports whether path still leads to the opened file or folder, which may have been
+// removed or replaced.
 func Current(path string, opened fs.FileInfo) (bool, error) {
 	there, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,10 +137,10 @@ func Current(path string, opened fs.FileInfo) (bool, error) {
 	return err == nil && os.SameFile(opened, there), err
 }
 
-// Release lets others take the lock. The file stays.
+// Release releases the lock. The file stays.
 func (l *Lock) Release() error { return l.f.Close() }
 
-// Taken reports whether somebody has the lock at path exclusively. It makes no file; a missing one
+// Taken reports whether another has the lock at path exclusively. It creates no file; a missing one
 // is not taken.
 func Taken(path string) (bool, error) {
 	f, err := os.Open(path)

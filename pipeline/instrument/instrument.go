@@ -1,4 +1,4 @@
-// Package instrument makes the instruments of a part of the program, and gathers what fails.
+// Package instrument makes the metric instruments of a package, and collects the errors.
 package instrument
 
 import (
@@ -7,83 +7,83 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Maker makes instruments. One that could not be made does nothing, and [Maker.Err] tells of
-// it, once for all of them.
+// Maker makes instruments. An instrument that could not be made does nothing; [Maker.Err] returns
+// the errors of all.
 type Maker struct {
 	meter metric.Meter
 	errs  []error
 }
 
-// New makes instruments of the scope, which is the import path of who measures.
+// New returns a Maker of a scope, which is the import path of the package that measures.
 func New(p metric.MeterProvider, scope string) *Maker { return &Maker{meter: p.Meter(scope)} }
 
-// Err is what could not be made.
+// Err returns the errors of the instruments that could not be made.
 func (k *Maker) Err() error { return errors.Join(k.errs...) }
 
-func kept[I any](k *Maker, i I, err error) I {
+func keepError[I any](k *Maker, i I, err error) I {
 	if err != nil {
 		k.errs = append(k.errs, err)
 	}
 	return i
 }
 
-// Counter counts what happens.
+// Counter makes a counter of events.
 func (k *Maker) Counter(name, unit, text string) metric.Int64Counter {
 	i, err := k.meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(text))
-	return kept(k, i, err)
+	return keepError(k, i, err)
 }
 
-// Amounts counts what comes in fractions.
+// Amounts makes a counter of fractions.
 func (k *Maker) Amounts(name, unit, text string) metric.Float64Counter {
 	i, err := k.meter.Float64Counter(name, metric.WithUnit(unit), metric.WithDescription(text))
-	return kept(k, i, err)
+	return keepError(k, i, err)
 }
 
-// Value is what something is now.
+// Value makes a gauge of a current value.
 func (k *Maker) Value(name, unit, text string) metric.Float64Gauge {
 	i, err := k.meter.Float64Gauge(name, metric.WithUnit(unit), metric.WithDescription(text))
-	return kept(k, i, err)
+	return keepError(k, i, err)
 }
 
-// Durations measures times, in seconds: from a millisecond to the minute after which calls
-// are given up.
+// Durations makes a histogram of times in seconds, from a millisecond to the minute after which
+// calls are cancelled.
 func (k *Maker) Durations(name, text string) metric.Float64Histogram {
 	i, err := k.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(text),
 		metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60))
-	return kept(k, i, err)
+	return keepError(k, i, err)
 }
 
-// Sizes measures how many things come together.
+// Sizes makes a histogram of the numbers of things in a group.
 func (k *Maker) Sizes(name, unit, text string) metric.Int64Histogram {
 	i, err := k.meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(text),
 		metric.WithExplicitBucketBoundaries(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000))
-	return kept(k, i, err)
+	return keepError(k, i, err)
 }
 
-// Counted is a counter that is read when it is collected.
+// Counted makes a counter that a callback reads at each collection.
 func (k *Maker) Counted(name, unit, text string) metric.Int64ObservableCounter {
 	i, err := k.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(text))
-	return kept(k, i, err)
+	return keepError(k, i, err)
 }
 
-// Number is a quantity that is read when it is collected.
+// Number makes a gauge of whole numbers that a callback reads at each collection.
 func (k *Maker) Number(name, unit, text string) metric.Int64ObservableGauge {
 	i, err := k.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(text))
-	return kept(k, i, err)
+	return keepError(k, i, err)
 }
 
-// Reading is a measure that is read when it is collected.
+// Reading makes a gauge of fractions that a callback reads at each collection.
 func (k *Maker) Reading(name, unit, text string) metric.Float64ObservableGauge {
 	i, err := k.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(text))
-	return kept(k, i, err)
+	return keepError(k, i, err)
 }
 
-// Observe has f called when the instruments are collected. It is not where one of them could
-// not be made.
+// Observe registers a callback that reads instruments at each collection. It returns nil if one of
+// them could not be made.
 func (k *Maker) Observe(f metric.Callback, of ...metric.Observable) metric.Registration {
 	if len(k.errs) > 0 {
 		return nil
 	}
 	r, err := k.meter.RegisterCallback(f, of...)
-	return kept(k, r, err)
+	return keepError(k, r, err)
 }

@@ -1,5 +1,5 @@
-// Package jsoncursor walks over JSON of which little is wanted. It finds members and elements, and passes over
-// all else without checking it.
+// Package jsoncursor reads a few values of a JSON text. It finds members and elements, and skips
+// all others without checking them.
 package jsoncursor
 
 import (
@@ -8,23 +8,23 @@ import (
 	"iter"
 )
 
-// Cursor reads JSON in one pass. On broken JSON it fails: everything after is nothing.
+// Cursor reads JSON in one pass. After it fails on broken JSON, every result is empty.
 type Cursor struct {
 	b      []byte
 	at     int
 	failed bool
 }
 
-// New returns a cursor before the first byte of b. What the cursor returns is a part of b.
+// New returns a cursor before the first byte of b. Its results are parts of b.
 func New(b []byte) Cursor { return Cursor{b: b} }
 
-// Failed reports whether the JSON was not what the caller wanted, or is broken.
+// Failed reports whether the JSON is broken, or differs from what [Cursor.Want] required.
 func (c *Cursor) Failed() bool { return c.failed }
 
-// Offset is the index of the next byte.
+// Offset returns the index of the next byte.
 func (c *Cursor) Offset() int { return c.at }
 
-// Advance steps over n bytes that the caller knows.
+// Advance skips n bytes that the caller knows.
 func (c *Cursor) Advance(n int) { c.at += n }
 
 func (c *Cursor) space() {
@@ -33,7 +33,7 @@ func (c *Cursor) space() {
 	}
 }
 
-// Peek steps over spaces and returns the next byte, 0 at the end.
+// Peek skips spaces and returns the next byte, 0 at the end.
 func (c *Cursor) Peek() byte {
 	c.space()
 	if c.failed || c.at >= len(c.b) {
@@ -42,7 +42,7 @@ func (c *Cursor) Peek() byte {
 	return c.b[c.at]
 }
 
-// Take steps over b if it is next.
+// Take skips b if it is next, and reports whether it was.
 func (c *Cursor) Take(b byte) bool {
 	if c.Peek() != b {
 		return false
@@ -51,16 +51,16 @@ func (c *Cursor) Take(b byte) bool {
 	return true
 }
 
-// Want steps over b, and fails if something else is next.
+// Want skips b, and fails if something else is next.
 func (c *Cursor) Want(b byte) {
 	if !c.Take(b) {
 		c.failed = true
 	}
 }
 
-// Members yields the names of the members of the object that is next, as they are written between their
-// quotes. The cursor is then at the value; the caller may read it. Where no object is next, Members steps over
-// what is, and yields nothing.
+// Members yields the names of the next object's members, as written between their quotes. The
+// cursor is then at the value, which the caller may read. If the next value is not an object,
+// Members skips it and yields nothing.
 func (c *Cursor) Members() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if !c.Take('{') {
@@ -81,8 +81,8 @@ func (c *Cursor) Members() iter.Seq[[]byte] {
 	}
 }
 
-// Elements yields for each element of the array that is next, with the cursor at the element. Where no array is
-// next, it steps over what is, and does not yield.
+// Elements yields for each element of the next array, with the cursor at the element. If the next
+// value is not an array, Elements skips it and does not yield.
 func (c *Cursor) Elements() func(yield func() bool) {
 	return func(yield func() bool) {
 		if !c.Take('[') {
@@ -102,7 +102,7 @@ func (c *Cursor) Elements() func(yield func() bool) {
 	}
 }
 
-// next steps to the next member or element of what end closes; it is false behind the last.
+// next moves to the next member or element before end; it returns false after the last.
 func (c *Cursor) next(first bool, end byte) bool {
 	if c.failed || c.Take(end) {
 		return false
@@ -113,14 +113,14 @@ func (c *Cursor) next(first bool, end byte) bool {
 	return !c.failed
 }
 
-// Name is the next member's name, with the colon stepped over.
+// Name returns the next member's name, and skips the colon.
 func (c *Cursor) Name() []byte {
 	n := c.quoted()
 	c.Want(':')
 	return n
 }
 
-// quoted is the next string, as it is written between its quotes.
+// quoted returns the next string, as written between its quotes.
 func (c *Cursor) quoted() []byte {
 	c.Want('"')
 	for from := c.at; c.at < len(c.b); c.at++ {
@@ -136,7 +136,8 @@ func (c *Cursor) quoted() []byte {
 	return nil
 }
 
-// Text is the next value as it is written between its quotes, nil if it is no string; it is stepped over.
+// Text skips the next value and returns it as written between its quotes, nil if it is not a
+// string.
 func (c *Cursor) Text() []byte {
 	if c.Peek() == '"' {
 		return c.quoted()
@@ -145,7 +146,7 @@ func (c *Cursor) Text() []byte {
 	return nil
 }
 
-// Integer is the next value if it is a natural number, else 0; it is stepped over.
+// Integer skips the next value and returns it if it is a natural number, else 0.
 func (c *Cursor) Integer() int {
 	n := 0
 	for _, d := range c.Value() {
@@ -157,7 +158,7 @@ func (c *Cursor) Integer() int {
 	return n
 }
 
-// Value is the next value, which is stepped over; nil if the cursor fails.
+// Value skips and returns the next value, nil if the cursor fails.
 func (c *Cursor) Value() []byte {
 	c.space()
 	for from, depth := c.at, 0; !c.failed && c.at < len(c.b); {
@@ -190,12 +191,12 @@ func delimiter(b byte) bool {
 	return b <= ' ' || b == ',' || b == ':' || b == '}' || b == ']' || b == '{' || b == '[' || b == '"'
 }
 
-// Means reports whether text, as it is written between its quotes, stands for s.
+// Means reports whether text, as written between its quotes, means s.
 func Means(text []byte, s string) bool {
 	return string(text) == s || bytes.IndexByte(text, '\\') >= 0 && Unquote(text) == s
 }
 
-// Unquote is what stands between the quotes of a string, without escapes; "" if they are broken.
+// Unquote returns a string of the text between its quotes; "" if its escapes are broken.
 func Unquote(text []byte) string {
 	if bytes.IndexByte(text, '\\') < 0 {
 		return string(text)

@@ -15,24 +15,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Image is the image of an item of a table. A nil item is an image that does not
-// exist. The error names the path of a value that DynamoDB would not hold.
+// Image returns the image of a table's item. A nil item is an image that does not exist. The error
+// names the path of a value that DynamoDB cannot store.
 func Image(item map[string]types.AttributeValue) (pipeline.Image, error) {
 	return image(item)
 }
 
-// StreamImage is the image of an item of a stream's record. A nil item is an
-// image that does not exist.
+// StreamImage returns the image of an item in a stream's record. A nil item is an image that does
+// not exist.
 func StreamImage(item map[string]streams.AttributeValue) (pipeline.Image, error) {
 	return image(item)
 }
 
-// Value is the value of a table's attribute.
+// Value returns the value of a table's attribute.
 func Value(v types.AttributeValue) (pipeline.Value, error) {
 	return value(v)
 }
 
-// StreamValue is the value of an attribute of a stream's record.
+// StreamValue returns the value of an attribute in a stream's record.
 func StreamValue(v streams.AttributeValue) (pipeline.Value, error) {
 	return value(v)
 }
@@ -154,8 +154,7 @@ func listOf[T any](appendElement func([]byte, T) ([]byte, error)) func([]byte, [
 	}
 }
 
-// appendMembers appends a map, in the order of its names, so that equal items
-// have equal bytes.
+// appendMembers appends a map sorted by name, so that equal items have equal bytes.
 func appendMembers[T any](dst []byte, m map[string]T) (_ []byte, err error) {
 	dst = append(dst, '{')
 	for i, name := range slices.Sorted(maps.Keys(m)) {

@@ -1,11 +1,9 @@
-// Package sdkvalue converts the values of package pipeline to and from the
-// attribute values of the AWS SDK: those of tables (dynamodb/types) and those of
-// streams (dynamodbstreams/types). It is the one place of the module's core that
-// knows the SDK's types.
+// Package sdkvalue converts the values of package pipeline to and from the attribute values of the
+// AWS SDK: those of tables (dynamodb/types) and those of streams (dynamodbstreams/types). No other
+// package of the module's core knows the SDK's types.
 //
-// Conversions are exact and deep, and share no bytes: what they return lives on
-// its own. Numbers come out in their canonical spelling. A value from the SDK is
-// checked as a value from a stream is.
+// Conversions are exact and deep, and results share no bytes with their source. Numbers get their
+// canonical text. A value of the SDK is checked like a value of a stream.
 package sdkvalue
 
 import (
@@ -16,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Item is m as the SDK's item; nil where the image does not exist.
+// Item returns m as an item of the SDK, nil if the image does not exist.
 func Item(m pipeline.Image) map[string]types.AttributeValue {
 	if !m.Exists() {
 		return nil
@@ -28,7 +26,7 @@ func Item(m pipeline.Image) map[string]types.AttributeValue {
 	return item
 }
 
-// Of is v as the SDK's attribute value; nil where v is absent.
+// Of returns v as an attribute value of the SDK, nil if v is absent.
 func Of(v pipeline.Value) types.AttributeValue {
 	switch v.Kind() {
 	case pipeline.KindS:
