@@ -24,11 +24,11 @@ type entry struct {
 	content []byte
 }
 
-// then is when all files of all archives were made: a time that says nothing, as it must be
-// the same in each. It is the first that a zip can hold.
-func then() time.Time { return time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC) }
+// fileTime returns the time of all files in all archives, so that archives are reproducible. It is
+// the first that a zip can store.
+func fileTime() time.Time { return time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// writeArchive writes the entries as the path's ending says: .zip, else .tar.gz.
+// writeArchive writes the entries in the format of the path's ending: .zip, or .tar.gz otherwise.
 func writeArchive(path string, entries []entry) error {
 	write := writeTar
 	if strings.HasSuffix(path, ".zip") {
@@ -41,12 +41,12 @@ func writeArchive(path string, entries []entry) error {
 	return errors.Join(write(f, entries), f.Close())
 }
 
-// writeZip keeps the modes: Lambda runs no bootstrap that may not be executed.
+// writeZip keeps the modes, because Lambda does not run a bootstrap that is not executable.
 func writeZip(w io.Writer, entries []entry) error {
 	z := zip.NewWriter(w)
 	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
 	for _, e := range entries {
-		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: then()}
+		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: fileTime()}
 		h.SetMode(e.mode)
 		f, err := z.CreateHeader(h)
 		if err != nil {
@@ -66,7 +66,7 @@ func writeTar(w io.Writer, entries []entry) error {
 	}
 	t := tar.NewWriter(g)
 	for _, e := range entries {
-		h := &tar.Header{Name: e.name, Mode: int64(e.mode), Size: int64(len(e.content)), ModTime: then(), Format: tar.FormatUSTAR}
+		h := &tar.Header{Name: e.name, Mode: int64(e.mode), Size: int64(len(e.content)), ModTime: fileTime(), Format: tar.FormatUSTAR}
 		if err := t.WriteHeader(h); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func writeTar(w io.Writer, entries []entry) error {
 	return errors.Join(t.Close(), g.Close())
 }
 
-// writeChecksums writes checksums.txt as sha256sum reads it.
+// writeChecksums writes checksums.txt in the format of sha256sum.
 func writeChecksums(dir string, names []string) error {
 	var text strings.Builder
 	for _, name := range slices.Sorted(slices.Values(names)) {

@@ -12,7 +12,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// program is a built one.
+// program is a built program.
 type program struct {
 	target
 	version, goVersion string
@@ -20,8 +20,9 @@ type program struct {
 	modules            []module
 }
 
-// writeBill writes the program's bill of materials: what is in the program as it says itself,
-// not what stands in go.mod. It has no time and no number of its own: the same program has the same.
+// writeBill writes the program's bill of materials. It lists the modules in the program's build
+// information, not those in go.mod. It has no time and no serial number, so that it is
+// reproducible.
 func writeBill(path string, p program) error {
 	bom := cdx.NewBOM()
 	bom.SerialNumber = ""
@@ -57,7 +58,7 @@ func writeBill(path string, p program) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// purl is the package URL of a Go module.
+// purl returns the package URL of a Go module.
 func purl(path, version string) string { return "pkg:golang/" + path + "@" + version }
 
 func licenseChoices(ids []string) *cdx.Licenses {

@@ -1,10 +1,10 @@
-// Command release makes what is released: archives of the programs for each platform, a bill
-// of materials for each, and the checksums of all.
+// Command release makes the files of a release: an archive of each program for each platform, a
+// bill of materials for each archive, and the checksums of all.
 //
 //	go run ./deploy/release -version v1.2.3 -out dist
 //
-// It needs the go command and nothing else. The same tree and the same Go make the same
-// bytes, wherever the tree stands: whoever doubts an archive makes it again.
+// It needs only the go command. The same tree and the same Go make the same bytes in any folder, so
+// anyone can check an archive by making it again.
 package main
 
 import (
@@ -77,8 +77,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// aVersion is what may stand in a file's name and in a linker's flag.
-var aVersion = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+-]*$`)
+// versionPattern matches a version that is safe in a file's name and in a linker's flag.
+var versionPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+-]*$`)
 
 func parse(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
@@ -92,7 +92,7 @@ func parse(args []string) (o options, err error) {
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if o.version != "" && !aVersion.MatchString(o.version) {
+	if o.version != "" && !versionPattern.MatchString(o.version) {
 		return o, fmt.Errorf("-version %q: letters, digits, dots, plus and minus alone", o.version)
 	}
 	return o, nil
@@ -103,7 +103,7 @@ func release(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o.version = cmp.Or(o.version, described(ctx, root))
+	o.version = cmp.Or(o.version, gitVersion(ctx, root))
 	var wanted []target
 	for _, t := range targets() {
 		if strings.Contains(t.archive(o.version), o.only) {
@@ -142,7 +142,7 @@ func release(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// moduleRoot is the folder of the module, from any folder in it.
+// moduleRoot returns the folder of the module, from any folder in it.
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
 	path, dir, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
@@ -152,12 +152,12 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// described is what git calls the tree. Without git it is dev.
-func described(ctx context.Context, root string) string {
+// gitVersion returns git's description of the tree, and dev without git.
+func gitVersion(ctx context.Context, root string) string {
 	cmd := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty")
 	cmd.Dir = root
 	out, err := cmd.Output()
-	if text := strings.TrimSpace(string(out)); err == nil && aVersion.MatchString(text) {
+	if text := strings.TrimSpace(string(out)); err == nil && versionPattern.MatchString(text) {
 		return text
 	}
 	return "dev"

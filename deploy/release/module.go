@@ -18,16 +18,16 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// module is one that a program is made of, or Go's standard library ("std").
+// module is a module in a program, or Go's standard library ("std").
 type module struct {
 	path, version, sum string
-	licenses           []string // by their SPDX names
+	licenses           []string // SPDX names
 	texts              []licenseFile
 }
 
 type licenseFile struct{ name, text string }
 
-// modulesOf are the modules that are in a program, as it says itself, by path.
+// modulesOf returns the modules in the program's build information, sorted by path.
 func (t target) modulesOf(ctx context.Context, root string, info *debug.BuildInfo) ([]module, error) {
 	dirs, err := t.folders(ctx, root)
 	if err != nil {
@@ -37,7 +37,7 @@ func (t target) modulesOf(ctx context.Context, root string, info *debug.BuildInf
 	if err != nil {
 		return nil, err
 	}
-	std, err := licensed("std", strings.TrimPrefix(info.GoVersion, "go"), "", strings.TrimSpace(string(goroot)))
+	std, err := readLicenses("std", strings.TrimPrefix(info.GoVersion, "go"), "", strings.TrimSpace(string(goroot)))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (t target) modulesOf(ctx context.Context, root string, info *debug.BuildInf
 		if dir == "" {
 			return nil, fmt.Errorf("the module %s@%s is not on this machine", dep.Path, dep.Version)
 		}
-		mod, err := licensed(dep.Path, dep.Version, dep.Sum, dir)
+		mod, err := readLicenses(dep.Path, dep.Version, dep.Sum, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -58,8 +58,9 @@ func (t target) modulesOf(ctx context.Context, root string, info *debug.BuildInf
 	return used, nil
 }
 
-// folders are where the modules of the program stand on this machine, by path@version. Asked by
-// the packages: a list of all modules would want sums of those that nothing is used of.
+// folders returns the folders of the program's modules on this machine, by path@version. It lists
+// packages, because a list of all modules would need checksums of modules that the program does not
+// use.
 func (t target) folders(ctx context.Context, root string) (map[string]string, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", t.tags, "-json=Module", t.pkg)
 	cmd.Dir, cmd.Env = root, t.environment()
@@ -67,13 +68,13 @@ func (t target) folders(ctx context.Context, root string) (map[string]string, er
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
-	type place struct{ Path, Version, Dir string }
+	type location struct{ Path, Version, Dir string }
 	dirs := map[string]string{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var pkg struct {
 			Module *struct {
-				place
-				Replace *place
+				location
+				Replace *location
 			}
 		}
 		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
@@ -82,7 +83,7 @@ func (t target) folders(ctx context.Context, root string) (map[string]string, er
 			return nil, err
 		}
 		if m := pkg.Module; m != nil {
-			at := m.place
+			at := m.location
 			if m.Replace != nil {
 				at = *m.Replace
 			}
@@ -91,9 +92,9 @@ func (t target) folders(ctx context.Context, root string) (map[string]string, er
 	}
 }
 
-// licensed reads the licences in a module's folder. One without is an error: what may not
-// be passed on is not released.
-func licensed(path, version, sum, dir string) (module, error) {
+// readLicenses reads the licences in a module's folder. A module without one is an error, because
+// it may not be redistributed.
+func readLicenses(path, version, sum, dir string) (module, error) {
 	mod := module{path: path, version: version, sum: sum}
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -122,7 +123,8 @@ func licensed(path, version, sum, dir string) (module, error) {
 	return mod, nil
 }
 
-// licenseTexts is what the licences of the modules ask to be passed on: their texts.
+// licenseTexts returns the texts of all licences, because the licences require that they are passed
+// on.
 func licenseTexts(used []module) []byte {
 	var b bytes.Buffer
 	for _, m := range used {

@@ -13,7 +13,7 @@ import (
 
 const modulePath = "github.com/tablewake/tablewake"
 
-// target is an archive: a program for a platform, and what goes with it.
+// target is an archive: a program for a platform, and the files beside it.
 type target struct {
 	name    string // of the archive
 	pkg     string // of the program
@@ -23,7 +23,7 @@ type target struct {
 	tags    string
 }
 
-// targets are the archives of a release.
+// targets returns the archives of a release.
 func targets() []target {
 	var all []target
 	for _, arch := range []string{"arm64", "amd64"} {
@@ -39,7 +39,7 @@ func targets() []target {
 
 func (t target) lambda() bool { return t.program == "bootstrap" }
 
-// stem is the name that its files share.
+// stem returns the part of the name that the archive and its bill share.
 func (t target) stem(version string) string {
 	return fmt.Sprintf("%s_%s_%s_%s", t.name, version, t.os, t.arch)
 }
@@ -51,7 +51,7 @@ func (t target) archive(version string) string {
 	return t.stem(version) + ".tar.gz"
 }
 
-// make writes the archive and its bill of materials into o.out, and names them.
+// make writes the archive and its bill of materials into o.out, and returns their names.
 func (t target) make(ctx context.Context, root, work string, o options) ([]string, error) {
 	binary := filepath.Join(work, t.os+"_"+t.arch+"_"+t.program)
 	if err := t.build(ctx, root, binary, o.version); err != nil {
@@ -81,7 +81,8 @@ func (t target) make(ctx context.Context, root, work string, o options) ([]strin
 	return []string{archive, bill}, err
 }
 
-// build is the same whatever the machine, its environment and the tree's place are.
+// build builds the program. The result does not depend on the machine, its environment, or the
+// tree's folder.
 func (t target) build(ctx context.Context, root, out, version string) error {
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version=" + version, "-o", out}
 	if t.tags != "" {
@@ -95,12 +96,13 @@ func (t target) build(ctx context.Context, root, out, version string) error {
 	return nil
 }
 
-// environment has the go command build for the target, and nothing of this machine's settings.
+// environment returns variables that make the go command build for the target, without the
+// machine's settings.
 func (t target) environment() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
 }
 
-// entries are the files of the archive, in the order in which they stand there.
+// entries returns the files of the archive in order.
 func (t target) entries(root string, binary []byte, used []module) ([]entry, error) {
 	entries := []entry{{t.program, 0o755, binary}}
 	files := map[string]string{"LICENSE": "LICENSE"}
