@@ -78,13 +78,13 @@ func (h *handler) accepts(s eventInfo) error {
 	case s.origin == fromCommand:
 		return errs.Errorf("the event is a command of tablewake, and this handler takes events of %s: send it to a function of handlers.All or handlers.OnFailure", pipeline.Safe(h.originNames()))
 	case s.hasRecords && s.origin != "":
-		return errs.Errorf("the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All takes those of all)", pipeline.Safe(s.origin.safeName()), pipeline.Safe(h.originNames()))
+		return errs.Errorf("the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All accepts all sources)", pipeline.Safe(s.origin.safeName()), pipeline.Safe(h.originNames()))
 	case s.hasRecords:
-		return errs.Errorf("the event's records name no eventSource, and events of %s do: the function is to be invoked by an event source mapping, or with a copy of such an event", pipeline.Safe(h.originNames()))
+		return errs.Errorf("the event's records name no eventSource, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", pipeline.Safe(h.originNames()))
 	case s.isObject:
-		return errs.Errorf("the event has no Records, and events of %s do: the function is to be invoked by an event source mapping, or with a copy of such an event", pipeline.Safe(h.originNames()))
+		return errs.Errorf("the event has no Records, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", pipeline.Safe(h.originNames()))
 	}
-	return errs.New("the event is no JSON object: the function is to be invoked by an event source mapping, or with a copy of such an event")
+	return errs.New("the event is not a JSON object: invoke the function by an event source mapping, or with a copy of such an event")
 }
 
 // originNames lists the origins that the handler accepts.

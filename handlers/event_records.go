@@ -22,12 +22,12 @@ const defaultPartition = "lambda"
 func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) {
 	page, err := h.decoder.Decode(event)
 	if err != nil {
-		return nil, errs.Errorf("the event is broken, and nothing of it is delivered: %w", err)
+		return nil, errs.Errorf("the event is broken, and none of its records is delivered: %w", err)
 	}
 	c := jsoncursor.New(event)
 	c.Peek()
 	if len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.Offset()) { // the decoder took the event for a record
-		return nil, errs.Errorf("the event is none of a stream: %w", page.Errors[0].Err)
+		return nil, errs.Errorf("the event is not one of a stream: %w", page.Errors[0].Err)
 	}
 	b := &eventRecords{}
 	var shard string

@@ -78,9 +78,9 @@ type notification struct {
 }
 
 var (
-	errLetter  = errs.New("the message is a dead letter of a pipeline, and no batch that Lambda gave up: deliver it with `tablewake redrive`, and give the event source mapping's on-failure destination a queue of its own")
-	errForeign = errs.New("the message tells of no batch that Lambda gave up: look at it in the queue's console, and send to this queue only the on-failure destination of an event source mapping, or s3:ObjectCreated:* of its bucket")
-	errRemoved = errs.New("the message tells of an S3 event other than s3:ObjectCreated:*: narrow the bucket's notification to that, and delete the message")
+	errLetter  = errs.New("the message is a dead letter of a pipeline, not a batch that Lambda discarded: deliver it with `tablewake redrive`, and give the event source mapping's on-failure destination a queue of its own")
+	errForeign = errs.New("the message names no batch that Lambda discarded: look at it in the queue's console, and send to this queue only the on-failure destination of an event source mapping, or s3:ObjectCreated:* of its bucket")
+	errRemoved = errs.New("the message is about an S3 event other than s3:ObjectCreated:*: narrow the bucket's notification to that, and delete the message")
 )
 
 // parseNotice parses the body of a message.
@@ -155,13 +155,13 @@ func (r *invocationRecord) event() []byte {
 func (p *batchInfo) check() error {
 	switch {
 	case !isSequence(p.First):
-		return errs.New("the record of a batch that Lambda gave up has no sound startSequenceNumber")
+		return errs.New("the record of a discarded batch has no valid startSequenceNumber")
 	case !isSequence(p.Last):
-		return errs.New("the record of a batch that Lambda gave up has no sound endSequenceNumber")
+		return errs.New("the record of a discarded batch has no valid endSequenceNumber")
 	case pipeline.CompareSequence(p.First, p.Last) > 0:
-		return errs.New("the record of a batch that Lambda gave up has a startSequenceNumber above its endSequenceNumber")
+		return errs.New("the record of a discarded batch has a startSequenceNumber above its endSequenceNumber")
 	case p.ShardID == "" || p.StreamARN == "":
-		return errs.New("the record of a batch that Lambda gave up names no shardId or no streamArn")
+		return errs.New("the record of a discarded batch names no shardId or no streamArn")
 	}
 	return nil
 }

@@ -34,9 +34,9 @@ func (h *handler) fetchDiscarded(ctx context.Context, due deadlines, r *invocati
 	}
 	switch {
 	case r.DynamoDB == nil:
-		return nil, nil, errs.New("the message tells the place of records in a Kinesis stream, from which nothing is fetched here: give the event source mapping an S3 on-failure destination, which keeps the records, and read these ones from the stream by hand while it keeps them")
+		return nil, nil, errs.New("the message names records of a Kinesis stream, which this handler does not read: give the event source mapping an S3 on-failure destination, which keeps the records, and read these records from the stream by hand while it keeps them")
 	case h.o.streams == nil:
-		return nil, nil, errs.New("the message tells the place of records, and this function does not read streams: give handlers.WithStreams")
+		return nil, nil, errs.New("the message names records of a stream, and this function does not read streams: give handlers.WithStreams")
 	}
 	if err := r.DynamoDB.check(); err != nil {
 		return nil, nil, err
@@ -132,7 +132,7 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 			return nil
 		}
 		if empty > maxEmptyPages {
-			return errs.Errorf("%d pages in a row came empty", empty)
+			return errs.Errorf("%d pages in a row are empty", empty)
 		}
 		if empty > 0 && pipeline.Sleep(ctx, emptyPagePause) != nil {
 			return ctx.Err()

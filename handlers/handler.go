@@ -133,7 +133,7 @@ func (h *handler) records(ctx context.Context, due deadlines, now time.Time, fro
 	a.finished = index
 	h.logNacked(ctx, batch, &a)
 	if sequence == "" {
-		return a, errs.Errorf("record %d is not finished and shows no sequence number by which Lambda could bring it again, so all of the batch comes again", index)
+		return a, errs.Errorf("record %d is not finished and has no sequence number to name it to Lambda, so all of the batch comes again", index)
 	}
 	if a.timedOut && batch.noneFinished() {
 		// If the answer named the first record, Lambda would bring the same event again, whole.

@@ -60,18 +60,18 @@ func TestOnFailure_FromObjects(t *testing.T) {
 		"an empty list":            {body: created(asTold), objects: bucket{"failed/" + path: place(`"payload":[]`)}, written: "x y"},
 		"fewer than it says":       {body: created(asTold), objects: bucket{"failed/" + path: place(payload(records("a")))}, written: "x y"},
 		"nobody says how many":     {body: created(asTold), objects: bucket{"failed/" + path: given(st.ARN(), shard, seqs[0], seqs[1], 0, payload(records("a")))}, written: "a"},
-		"an empty one of Kinesis":  {body: created(asTold), objects: bucket{"failed/" + path: strings.Replace(place(payload(event())), "DDBStreamBatchInfo", "KinesisBatchInfo", 1)}, failed: true, logged: "from which nothing is fetched here"},
+		"an empty one of Kinesis":  {body: created(asTold), objects: bucket{"failed/" + path: strings.Replace(place(payload(event())), "DDBStreamBatchInfo", "KinesisBatchInfo", 1)}, failed: true, logged: "which this handler does not read"},
 		"the object is gone":       {body: created(asTold), failed: true, logged: "object " + path + " of bucket failed: the object is gone"},
 		"the object is another":    {body: created(asTold), objects: bucket{"failed/" + path: `{"class":"write"}`}, failed: true, logged: "narrow the bucket's notification to the prefix aws/lambda/"},
 		"it has a telling name":    {body: created("archive/the-secret.json"), failed: true, logged: "an object of bucket failed: the object is gone"},
 		"a deletion":               {body: strings.Replace(created(asTold), "ObjectCreated:Put", "ObjectRemoved:Delete", 1), failed: true, logged: "other than s3:ObjectCreated:*"},
 		"S3's test":                {body: `{"Service":"Amazon S3","Event":"s3:TestEvent","Time":"2026-01-02T03:04:05.000Z","Bucket":"failed","RequestId":"x","HostId":"y"}`},
 		"a place in Kinesis":       {body: strings.Replace(place(), "DDBStreamBatchInfo", "KinesisBatchInfo", 1), failed: true, logged: "give the event source mapping an S3 on-failure destination"},
-		"a place without a number": {body: given(st.ARN(), shard, "", seqs[1], 2), failed: true, logged: "no sound startSequenceNumber"},
+		"a place without a number": {body: given(st.ARN(), shard, "", seqs[1], 2), failed: true, logged: "no valid startSequenceNumber"},
 		"a place from end to end":  {body: given(st.ARN(), shard, seqs[1], seqs[0], 2), failed: true, logged: "a startSequenceNumber above its endSequenceNumber"},
 		"a place without a shard":  {body: given(st.ARN(), "", seqs[0], seqs[1], 2), failed: true, logged: "names no shardId or no streamArn"},
 		"a large dead letter":      {body: "H4sIAAAAAAAA/6pWKkktLlGyUlAqS8wpTi0GAAAA//8=", failed: true, logged: "tablewake redrive"},
-		"an event":                 {body: records("a"), failed: true, logged: "tells of no batch that Lambda gave up"},
+		"an event":                 {body: records("a"), failed: true, logged: "names no batch that Lambda discarded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, log := &store{}, &said{}

@@ -38,7 +38,7 @@ func (h *handler) command(ctx context.Context, due deadlines, name string) (answ
 	a := answer{command: true}
 	switch {
 	case name != "redrive":
-		return a, errs.New(`the event asks for an unknown command: the one there is is {"tablewake":"redrive"}`)
+		return a, errs.New(`the event names an unknown command: the only command is {"tablewake":"redrive"}`)
 	case h.o.redrive == nil:
 		return a, errs.New("the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
 	}
@@ -62,12 +62,12 @@ type sqsEvent struct {
 func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []byte) (answer, error) {
 	var event sqsEvent
 	if err := json.Unmarshal(payload, &event); err != nil {
-		return answer{}, errs.New("the event is no event of SQS: its JSON is broken or has another shape")
+		return answer{}, errs.New("the event is not an event of SQS: its JSON is broken or has another shape")
 	}
 	a := answer{records: len(event.Records)}
 	for i, m := range event.Records {
 		if m.MessageID == "" {
-			return a, errs.Errorf("message %d has no messageId, by which it could be named to Lambda", i)
+			return a, errs.Errorf("message %d has no messageId to name it to Lambda", i)
 		}
 		if due.over(time.Now()) {
 			a.timedOut = true
@@ -139,15 +139,15 @@ func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invoca
 // storeGap stores and logs the gap of a loss.
 func (h *handler) storeGap(ctx context.Context, due deadlines, l loss) error {
 	if h.o.gaps == nil {
-		h.logLoss(ctx, l, "records are lost, and there is nowhere to note that: the message stays")
-		return errs.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
+		h.logLoss(ctx, l, "records are lost, and no store of gaps is configured: the message stays")
+		return errs.New("records are lost and there is no store of gaps: configure state.table, or give handlers.WithGaps, or delete the message after you noted the loss")
 	}
 	within, cancel := due.context(ctx)
 	defer cancel()
 	if err := h.o.gaps.AddGap(within, l.gap()); err != nil {
-		return errs.Errorf("records are lost, and that could not be noted: %w", err)
+		return errs.Errorf("records are lost, and the gap could not be stored: %w", err)
 	}
-	h.logLoss(ctx, l, "records are lost: Lambda gave them up, and the stream keeps them no more")
+	h.logLoss(ctx, l, "records are lost: Lambda discarded them, and the stream no longer has them")
 	return nil
 }
 
@@ -191,13 +191,13 @@ func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, at ob
 	b, err := h.o.objects.GetObject(ctx, at.bucket, at.key, at.version)
 	switch {
 	case errors.Is(err, ErrGone):
-		return nil, errs.Errorf("%s: %w, and with it the place of its records in the stream: bring it back from its versions or a backup, or delete the message: what follows these items is right again at their next change", pipeline.Safe(at.String()), ErrGone)
+		return nil, errs.Errorf("%s: %w, and with it the position of its records in the stream: restore it from its versions or a backup, or delete the message; views and indexes of these items are correct again after their next change", pipeline.Safe(at.String()), ErrGone)
 	case err != nil:
 		return nil, errs.Errorf("%s: %w", pipeline.Safe(at.String()), err)
 	}
 	var r invocationRecord
 	if json.Unmarshal(b, &r) != nil || r.DynamoDB == nil && r.Kinesis == nil {
-		return nil, errs.Errorf("%s: this is no record of a batch that Lambda gave up: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", pipeline.Safe(at.String()))
+		return nil, errs.Errorf("%s: this is not the record of a discarded batch: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", pipeline.Safe(at.String()))
 	}
 	return &r, nil
 }

@@ -193,7 +193,7 @@ func TestOnFailure_OneTakesNoOther(t *testing.T) {
 		if err != nil || failures(t, answer) != "m1 m2 m5" || s.keys() != "c d" || g.classes() != "write "+seqs[1] {
 			t.Errorf("%s, %v, written %q, letters %q", answer, err, s.keys(), g.classes())
 		}
-		for _, want := range []string{"message=m1", "the table is gone", "message=m2", "tells of no batch that Lambda gave up", "message=m5", "tablewake redrive"} {
+		for _, want := range []string{"message=m1", "the table is gone", "message=m2", "names no batch that Lambda discarded", "message=m5", "tablewake redrive"} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("%q is not logged: %s", want, log)
 			}
@@ -210,8 +210,8 @@ func TestOnFailure_GapsAreDurableFirst(t *testing.T) {
 		options []Option
 		want    string
 	}{
-		"no place":  {nil, "there is no place for gaps"},
-		"not noted": {[]Option{WithGaps(&lost{fail: errDown})}, "could not be noted"},
+		"no place":  {nil, "there is no store of gaps"},
+		"not noted": {[]Option{WithGaps(&lost{fail: errDown})}, "could not be stored"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, st, shard, seqs := stream(t, streamtest.Options{}, "a", "b")

@@ -71,7 +71,7 @@ type runState struct{ abandoned atomic.Bool } // its invocation did not wait for
 
 // errStuck reports that an invocation waited in vain for the abandoned run of an earlier one. No
 // other run can start beside it.
-var errStuck = errs.New("a sink or a store that was left alone by the invocation before has not ended in all of this one's time, and nothing is delivered beside it: the process is to be replaced; let each Write end when its context does")
+var errStuck = errs.New("a sink or a store that an earlier invocation abandoned has not ended within this invocation, and nothing can be delivered before it does: the process must be replaced; make each Write end when its context does")
 
 // startRun waits until no run is in flight. It returns nil if there is no time for another run.
 func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error) {

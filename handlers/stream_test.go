@@ -74,7 +74,7 @@ func TestFact16_NoSequenceNumber(t *testing.T) {
 		p := assemble(t, &store{}, &graveyard{fail: func() error { return errDown }})
 		bad := strings.Replace(record("a", 101), `"SequenceNumber":"101"`, `"SequenceNumber":"1x"`, 1)
 		answer, err := DynamoDB(p).Invoke(ctx, []byte(event(bad, record("b", 102))))
-		if answer != nil || err == nil || !strings.Contains(err.Error(), "record 0 is not finished and shows no sequence number") {
+		if answer != nil || err == nil || !strings.Contains(err.Error(), "record 0 is not finished and has no sequence number") {
 			t.Errorf("%s, %v", answer, err)
 		}
 	})
@@ -87,9 +87,9 @@ func TestNoSuchEvent(t *testing.T) {
 	sound := records("a", "b")
 	for name, tt := range map[string]struct{ event, want string }{
 		"empty object":      {`{}`, "has no Records, and events of aws:dynamodb do"},
-		"null":              {`null`, "is no JSON object"},
-		"text":              {`"hello"`, "is no JSON object"},
-		"array":             {`[` + record("a", 1) + `]`, "is no JSON object"},
+		"null":              {`null`, "is not a JSON object"},
+		"text":              {`"hello"`, "is not a JSON object"},
+		"array":             {`[` + record("a", 1) + `]`, "is not a JSON object"},
 		"a record":          {record("a", 1), "has no Records"},
 		"nothing":           {``, "record 0, byte 0 of the input"},
 		"no JSON":           {`hello`, "record 0, byte 0 of the input"},
@@ -99,8 +99,8 @@ func TestNoSuchEvent(t *testing.T) {
 		"of nobody":         {`{"Records":[{}]}`, "name no eventSource"},
 		"a command":         {`{"tablewake":"redrive"}`, "is a command of tablewake"},
 		"Records no array":  {`{"Records":5}`, "Records is no array"},
-		"Records in a mess": {`{"eventName":5,"Records":[` + record("a", 1) + `]}`, "is none of a stream"},
-		"cut":               {sound[:len(sound)-40], "the event is broken, and nothing of it is delivered: record 1, byte"},
+		"Records in a mess": {`{"eventName":5,"Records":[` + record("a", 1) + `]}`, "is not one of a stream"},
+		"cut":               {sound[:len(sound)-40], "the event is broken, and none of its records is delivered: record 1, byte"},
 		"trailing garbage":  {sound + `x`, "something follows the JSON document"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -121,7 +121,7 @@ func TestEventsThatAreNone(t *testing.T) {
 		"nothing":         {"", "the input is empty"},
 		"no JSON":         {"records", "broken JSON"},
 		"an empty object": {"{}", "the event has no Records"},
-		"a list":          {"[]", "the event is no JSON object"},
+		"a list":          {"[]", "the event is not a JSON object"},
 		"another service": {`{"Records":[{"eventSource":"aws:s3","s3":{}}]}`, "the event comes from aws:s3"},
 		"broken":          {string(event(order(1, "a")))[:200], "the input ends too early"},
 	} {
@@ -148,7 +148,7 @@ func TestOversize(t *testing.T) {
 	for n := 30; n < 46; n++ {
 		batch = append(batch, large(n))
 	}
-	f.fails(t, event(batch...), "Error", "the event is broken, and nothing of it is delivered")
+	f.fails(t, event(batch...), "Error", "the event is broken, and none of its records is delivered")
 	rows := "a"
 	for n := range 13 {
 		rows += fmt.Sprintf(" item%02d", n)

@@ -55,7 +55,7 @@ func TestAGoSinkNeverReturns(t *testing.T) {
 	f := deploy(t, w, withGoSink, deployment{program: breaking, without: true, timeout: 4 * time.Second})
 	f.answers(t, event(do(1, "a", "nothing")), succeeded)
 	f.fails(t, event(do(2, "b", "never return")), "Error", "none of its 1 records is finished")
-	f.fails(t, event(do(2, "b", "nothing")), "Stuck", "the process is to be replaced")
+	f.fails(t, event(do(2, "b", "nothing")), "Stuck", "the process must be replaced")
 	f.answers(t, event(do(2, "b", "nothing")), succeeded)
 	if n := strings.Count(f.Log(), "INIT START"); n != 2 {
 		t.Errorf("the function was started %d times, want 2", n)
