@@ -87,17 +87,17 @@ func parse(path string, b []byte, cfg *config.Config) (*File, error) {
 }
 
 // Made checks that there are tests, each with a name of its own.
-func (t *File) Made(f *yamlbind.File, v *place) {
+func (f *File) Made(r *yamlbind.File, v *place) {
 	names := make(map[string]int)
 	for _, e := range v.Get("tests").All() {
 		name := e.Get("name").Text()
 		if line := names[name]; line > 0 && name != "" {
-			f.At(e.Node.Line, e.Node.Column, e.Field+".name", yamlbind.Quoted(name)+" is the name of the test in line "+strconv.Itoa(line)+" too", "give each test a name of its own")
+			r.At(e.Node.Line, e.Node.Column, e.Field+".name", yamlbind.Quoted(name)+" is the name of the test in line "+strconv.Itoa(line)+" too", "give each test a name of its own")
 		}
 		names[name] = e.Node.Line
 	}
-	if tests := v.Get("tests"); tests != nil && len(f.Problems) == 0 {
-		f.FailIf(len(t.Cases) == 0, tests, "add a test", "is empty")
+	if tests := v.Get("tests"); tests != nil && len(r.Problems) == 0 {
+		r.FailIf(len(f.Cases) == 0, tests, "add a test", "is empty")
 	}
 }
 
