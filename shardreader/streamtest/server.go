@@ -43,7 +43,7 @@ func New(o Options) *Server {
 		calls:   make(map[string]*operation),
 		minted:  firstSequence,
 	}
-	s.nobody.server = s
+	s.server = s
 	return s
 }
 

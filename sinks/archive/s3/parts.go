@@ -69,7 +69,7 @@ func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string)
 	defer cancel(nil)
 	parallel.Each(len(parts), s.o.Parallel, func(i int) error {
 		if ctx.Err() != nil {
-			return nil
+			return context.Cause(ctx)
 		}
 		from := int64(i) * size
 		body := o.Body[from:min(from+size, int64(len(o.Body)))]
