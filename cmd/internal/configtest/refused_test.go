@@ -269,7 +269,7 @@ var unreachable = map[string][]string{
 
 // constructors are the functions that make sinks of what a file says.
 var constructors = map[string][]string{
-	"sinks":         {"detectors", "goSink", "Mask", "hide", "fail"},
+	"sinks":         {"detectors", "goSink", "Mask", "makeMask", "fail"},
 	"sinks/archive": {"New", "checkName", "checkTags", "checkColumns"},
 	"sinks/notify":  {"New"},
 	"sinks/search":  {"New", "keysOf", "compileFields", "setIncludes", "rename", "names", "unhashed"},
