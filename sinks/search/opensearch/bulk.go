@@ -241,7 +241,7 @@ func (b *bulk) judge(i int, it *item, size int) verdict {
 		b.store.installed.forget()
 		return sendAgain
 	case class == noIndex && b.store.indexes != nil:
-		b.store.indexes.learn(m.Index, false)
+		b.store.indexes.forget(m.Index)
 		r.Err = pipeline.Transient(r.Err) // it is looked for again
 		return sendAgain
 	case class == tooLarge && size > 0:

@@ -54,8 +54,8 @@ type indexes struct {
 	turn       chan struct{} // held by the one who makes an index
 
 	mu        sync.Mutex
-	known     map[string]bool // by name: those that are there
-	fullUntil time.Time       // until when a name that is not there is refused without counting
+	known     map[string]time.Time // by name: when the index was last found ready
+	fullUntil time.Time            // until when a name that is not there is refused without counting
 }
 
 func newIndexes(o Indexes) (*indexes, error) {
@@ -74,7 +74,7 @@ func newIndexes(o Indexes) (*indexes, error) {
 		return nil, fmt.Errorf("the mapping: %w", err)
 	}
 	o.Mapping, o.Attributes = slices.Clone(o.Mapping), maps.Clone(o.Attributes)
-	return &indexes{Indexes: o, definition: d, turn: make(chan struct{}, 1), known: make(map[string]bool)}, nil
+	return &indexes{Indexes: o, definition: d, turn: make(chan struct{}, 1), known: make(map[string]time.Time)}, nil
 }
 
 // sink is the sink that makes the indexes.
@@ -83,20 +83,29 @@ func (x *indexes) sink() search.Owner { return search.Owner{Pipeline: x.Pipeline
 // one is the only name that there is; false where it differs from item to item.
 func (x *indexes) one() (string, bool) { return x.Name.Prefix() }
 
-func (x *indexes) knows(name string) bool {
+// recheck is how long a process writes to an index before it asks again whether it is the one that was noted.
+const recheck = 5 * time.Second
+
+// foundReady returns when the index of a name was last found ready.
+func (x *indexes) foundReady(name string) (at time.Time, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.known[name]
+	at, ok = x.known[name]
+	return at, ok
 }
 
-func (x *indexes) learn(name string, there bool) {
+// setReady notes that the index of a name was found ready at a time.
+func (x *indexes) setReady(name string, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if there {
-		x.known[name] = true
-	} else {
-		delete(x.known, name)
-	}
+	x.known[name] = at
+}
+
+// forget makes the next write look for the index of a name.
+func (x *indexes) forget(name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.known, name)
 }
 
 // phase is where an index is in its life, as the record of its sink and the server show it:
@@ -158,11 +167,11 @@ func (r *record) note(name string, there *indexState) bool {
 	return true
 }
 
-// ensureIndex makes the index of a name if it is absent, and checks it the first time. The error is
-// that of every mutation of the name.
+// ensureIndex makes the index of a name if it is absent. It checks the index at the first write, and again
+// when recheck has passed, because somebody may exchange it. The error is that of every mutation of the name.
 func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	x := s.indexes
-	if x == nil || x.knows(name) {
+	if x == nil || s.isReady(name) {
 		return nil
 	}
 	select {
@@ -171,14 +180,27 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	case <-ctx.Done():
 		return pipeline.Transient(ctx.Err())
 	}
-	if x.knows(name) {
+	if s.isReady(name) {
 		return nil
 	}
+	now := s.clock()
+	last, again := x.foundReady(name)
 	err := s.advance(ctx, name)
 	if err == nil {
-		x.learn(name, true)
+		x.setReady(name, now)
+		return nil
 	}
-	return err
+	if _, transient := pipeline.Retryable(err); !again || transient || pipeline.IsDenied(err) {
+		return err
+	}
+	return pipeline.Fatal(errs.Errorf("opensearch: index %s belonged to the sink at %s, and does not now; mend this, then replay the changes since then: %w",
+		name, last.UTC().Format(time.RFC3339), err))
+}
+
+// isReady reports whether the index of a name was found ready a short time ago.
+func (s *Store) isReady(name string) bool {
+	at, ok := s.indexes.foundReady(name)
+	return ok && s.clock().Sub(at) < recheck
 }
 
 // maxTries is how often an index is looked for that somebody else makes or deletes.

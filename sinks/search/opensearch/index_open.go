@@ -110,7 +110,7 @@ func (s *Store) begin(ctx context.Context) error {
 	})
 	if err == nil {
 		for name := range there {
-			x.learn(name, true)
+			x.setReady(name, s.clock())
 		}
 	}
 	return err

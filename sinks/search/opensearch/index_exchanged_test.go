@@ -1,0 +1,84 @@
+package opensearch_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/search/opensearch"
+)
+
+// An index that somebody exchanges while a process writes to it stops the process, in both modes, and
+// nothing is written to the other index after the process has asked again.
+func TestApply_ExchangedIndex(t *testing.T) {
+	t.Parallel()
+	const empty = `{"settings":{"index":{"number_of_shards":1,"number_of_replicas":0}}}`
+	for _, test := range []struct {
+		name, want string
+		exchange   func(t *testing.T, name, other string)
+	}{
+		{"the alias leads to another index", "the alias", func(t *testing.T, name, other string) {
+			ask(t, roomy, http.MethodPut, "/"+other, empty)
+			ask(t, roomy, http.MethodPost, "/_aliases", `{"actions":[{"remove":{"index":"`+name+`.tw1","alias":"`+name+`"}},{"add":{"index":"`+other+`","alias":"`+name+`"}}]}`)
+		}},
+		{"it is deleted and made again", "UUID", func(t *testing.T, name, other string) {
+			mapping := ask(t, roomy, http.MethodGet, "/"+name+".tw1/_mapping", "")[name+".tw1"]
+			ask(t, roomy, http.MethodDelete, "/"+name+".tw1", "")
+			ask(t, roomy, http.MethodPut, "/"+name+".tw1", `{"mappings":`+jsonText(t, mapping.(map[string]any)["mappings"])+
+				`,"aliases":{"`+name+`":{"is_write_index":true,"filter":{"bool":{"must_not":{"term":{"_tw.deleted":true}}}}}}}`)
+		}},
+	} {
+		for _, mode := range []opensearch.Mode{opensearch.Exact, opensearch.Fast} {
+			t.Run(test.name+"/"+jsonText(t, mode), func(t *testing.T) {
+				t.Parallel()
+				var passed atomic.Int64
+				name := indexName()
+				other := name + "-other"
+				s := open(t, opensearch.Options{
+					Mode: mode, Clock: func() time.Time { return time.Now().Add(time.Duration(passed.Load())) },
+					Indexes: &opensearch.Indexes{Pipeline: name, Sink: "docs", Name: parse(t, name)},
+				})
+				if err := s.Open(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { ask(t, roomy, http.MethodDelete, "/"+name+".tw1,"+other+"?ignore_unavailable=true", "") })
+				write := func(id string) error {
+					rs, err := s.Apply(t.Context(), []search.Mutation{mutation(name, id, 1)})
+					if err == nil {
+						err = rs[0].Err
+					}
+					return err
+				}
+				if err := write("1"); err != nil {
+					t.Fatal(err)
+				}
+				test.exchange(t, name, other)
+				passed.Add(int64(5 * time.Second))
+				err := write("2")
+				if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "replay the changes since then") {
+					t.Errorf("a write to another index: %v", err)
+				}
+				there := name + ".tw1," + other
+				ask(t, roomy, http.MethodPost, "/"+there+"/_refresh?ignore_unavailable=true", "")
+				found := ask(t, roomy, http.MethodGet, "/"+there+"/_count?ignore_unavailable=true&q=_id:2", "")
+				if n := jsonText(t, found["count"]); n != "0" {
+					t.Errorf("what was written: %v", found)
+				}
+			})
+		}
+	}
+}
+
+func jsonText(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
