@@ -31,7 +31,7 @@ func (u uncountable) Error() string { return string(u) }
 // does not count the letters of a queue, as a read of a queue hides its messages from other readers.
 func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *opened) *Letters {
 	l := &Letters{Sinks: map[string]int{}, Keys: map[string]int{}}
-	if cfg.DeadLetters == nil {
+	if cfg.DeadLetters == nil && o.Live { // a folder keeps them in any case
 		l.None = true
 		return l
 	}

@@ -34,7 +34,7 @@ type Look struct {
 
 // Letters counts the dead letters of a pipeline, and the keys that are quarantined for them.
 type Letters struct {
-	None    bool           `json:"none,omitempty"`    // the file names no dead letters
+	None    bool           `json:"none,omitempty"`    // the file names no place for dead letters
 	Sinks   map[string]int `json:"sinks"`             // letters by sink; "" has those of records that could not be decoded
 	Keys    map[string]int `json:"quarantined"`       // keys by sink
 	More    bool           `json:"more,omitempty"`    // there are more than were counted
