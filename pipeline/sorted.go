@@ -154,8 +154,9 @@ func (b *batch) pack() {
 	}
 }
 
-// calledPacked takes the result of a call for a packed batch. If a key of it has a lane or is in quarantine, or if
-// WriteSorted fails, the batch is unpacked and becomes ready again, for Write.
+// calledPacked takes the result of a call for a packed batch. If a key of it has a lane or is in quarantine, if the batch
+// has grown too large, or if WriteSorted fails, the batch is unpacked and becomes ready again, for Write. A batch that
+// was cancelled for a revoked partition becomes ready again as it is.
 func (s *scheduler) calledPacked(b *batch) {
 	switch b.phase {
 	case packing:
@@ -163,7 +164,7 @@ func (s *scheduler) calledPacked(b *batch) {
 			s.replace(b.chunks, w.group, w.pack)
 		}
 		b.phase = sorting
-		if s.lanes.n == 0 && b.n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes {
+		if !b.again && s.lanes.n == 0 && b.n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes {
 			return
 		}
 		b.err = errNotWhole
@@ -175,7 +176,7 @@ func (s *scheduler) calledPacked(b *batch) {
 		b.err = errNotWhole
 		return
 	}
-	if b.err == nil || s.run.hard.Err() != nil {
+	if b.err == nil || b.again || s.run.hard.Err() != nil {
 		b.phase = settled
 		return
 	}

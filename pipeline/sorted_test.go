@@ -1,12 +1,15 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,5 +167,40 @@ func TestSorted_RevokedPartition(t *testing.T) {
 		if l := p.Ledger().Sinks["s"]; l.Written < 100 || l.Revoked == 0 || l.Pending != 0 {
 			t.Errorf("%+v", l)
 		}
+	})
+}
+
+// A packed batch that is cancelled for a revoked partition is written again as it is: nothing of it is unpacked.
+func TestSorted_RevokedBatchStaysPacked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		s := &sortedRecorder{recorder: recorder{keepsOrder: true, fail: func(ctx context.Context, _ []Delivery) error {
+			if calls++; calls == 1 && Sleep(ctx, time.Hour) != nil {
+				return ctx.Err()
+			}
+			return nil
+		}}}
+		counts := map[string]int{}
+		var ps []*Page
+		for i := range 10 {
+			ps = append(ps, pageOf(counts, "p", i+1, "pa", "pb", "pc", "pd", "pe"), pageOf(counts, "q", i+1, "qa", "qb", "qc", "qd", "qe"))
+		}
+		var log bytes.Buffer
+		p, src, c, stop := running(t, s, ps, fill(100), func(o *Options) {
+			o.MaxChanges = 40
+			o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		src.control.Revoke(errTaken, "q")
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if s.asked != 2 || calls != 2 || strings.Contains(log.String(), "unpacked") {
+			t.Errorf("%d calls of WriteSorted, %d in all; the log:\n%s", s.asked, calls, log.String())
+		}
+		if c.at("p") != "10" || c.at("q") != "" {
+			t.Errorf("committed p %q, q %q", c.at("p"), c.at("q"))
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 100, Written: 50, Revoked: 50}))
 	})
 }
