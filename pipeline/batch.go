@@ -12,12 +12,12 @@ type batch struct {
 	phase phase
 	items []*item
 	lanes []*lane // of items, each once
-	n     int     // the sink gets so many of items; the keys of the later ones are in quarantine
+	n     int     // items[:n] are written, the rest is not; of a packed batch the deliveries of its chunks
 	bytes int64
 	at    time.Time               // when it was formed
 	ctx   context.Context         // of the calls
-	end   context.CancelCauseFunc // ends ctx; nil where no partition can be revoked
-	again bool                    // it counts as no try: a partition was revoked and ctx cancelled, or a plan failed
+	end   context.CancelCauseFunc // ends ctx; nil if no partition can be revoked
+	noTry bool                    // its result is no attempt: a partition was revoked and ctx cancelled, or a plan failed
 	ds    []Delivery
 	errs  []error // the result of each item
 
@@ -26,25 +26,29 @@ type batch struct {
 	unpacked  [][]item
 	coalesced int64 // by WriteSorted
 
-	keys    []Key // of lanes
-	held    []bool
-	err     error // of the last call
-	alone   int   // the item that is isolated
-	sending context.Context
-	began   time.Time                            // of sending
-	sent    func(took time.Duration, failed int) // ends the span of sending; nil before
+	keys         []Key                                // of lanes
+	quarantined  []bool                               // whether each of keys is
+	err          error                                // of the last call
+	isolatedItem int                                  // its index
+	sendCtx      context.Context                      // of the sink's calls
+	sendBegan    time.Time                            // when the first of these began
+	endSpan      func(took time.Duration, failed int) // ends their span; nil before
 }
 
 // phase is the call that the writer of a batch makes without the lock. Its result is a step, which chooses the next.
 //
-//	phase      call                                          then
-//	planning   Plan of what lost its plan with its page      asking; settled if a plan fails
-//	asking     Quarantine.Held of the keys                   sending; settled if no key is left, or it fails
-//	sending    Write of all                                  settled; isolating if one of it spoils the batch
-//	isolating  Write of one                                  isolating the next; settled after the last
-//	packing    the chunks that are not packed are            sorting; unpacking if a key of it waits
-//	sorting    Quarantine.Held of the keys, and WriteSorted  settled; unpacking if it fails
-//	unpacking  deliveries are made again of what was packed  settled: they are ready again, for Write
+//	phase      call                                            then
+//	planning   Plan of the deliveries that were cloned         asking; settled if a plan fails
+//	asking     Quarantine.Held of the keys                     sending; settled if no key is left, or it fails
+//	sending    Write of all                                    settled; isolating if one of several spoils the batch
+//	isolating  Write of one                                    isolating the next; settled after the last
+//	packing    packs the chunks that are not packed yet        sorting; unpacking if any key has a lane, or it is too large
+//	sorting    Quarantine.Held of the keys, then WriteSorted   settled; unpacking if it fails or a key is in quarantine
+//	unpacking  makes the deliveries of the packed chunks again settled: they are ready again, for Write
+//
+// begin chooses the first phase: packing for a packed batch; planning if a delivery has no plan any more; asking if there
+// is a Quarantine; else sending. A packed batch that is cancelled for a revoked partition, or by a hard stop, is settled
+// without unpacking, and what stays of it is ready again as it is.
 type phase uint8
 
 const (
@@ -136,17 +140,17 @@ func (b *batch) call(rt *route, r *run) {
 	case planning:
 		b.err = rt.planAgain(b)
 	case asking:
-		b.held, b.err = r.callQuarantine(b.ctx, rt.Name, b.keys)
+		b.quarantined, b.err = r.callQuarantine(b.ctx, rt.Name, b.keys)
 	case sending:
 		for _, it := range b.items[:b.n] {
 			b.ds = append(b.ds, it.d)
 		}
 		b.send(rt)
-		b.err = rt.call(b.sending, b.ds, b.errs[:b.n])
+		b.err = rt.call(b.sendCtx, b.ds, b.errs[:b.n])
 	case isolating:
-		i := b.alone
+		i := b.isolatedItem
 		b.ds[i] = b.items[i].d
-		b.err = rt.call(b.sending, b.ds[i:i+1:i+1], b.errs[i:i+1])
+		b.err = rt.call(b.sendCtx, b.ds[i:i+1:i+1], b.errs[i:i+1])
 	case packing:
 		b.pack()
 	case sorting:
@@ -158,8 +162,8 @@ func (b *batch) call(rt *route, r *run) {
 
 // send begins the span of a batch that is given to the sink.
 func (b *batch) send(rt *route) {
-	b.sending, b.sent = rt.tel.write(b.ctx, b)
-	b.began = time.Now()
+	b.sendCtx, b.endSpan = rt.tel.write(b.ctx, b)
+	b.sendBegan = time.Now()
 }
 
 // called takes the result of a call, and returns the batch whose call is next: the same one until it is settled.
@@ -180,7 +184,7 @@ func (s *scheduler) called(b *batch, now time.Time) *batch {
 		return b
 	}
 	s.run.relief = true
-	if b.sent != nil {
+	if b.endSpan != nil {
 		s.observe(b, now)
 	}
 	s.endWrite(b)
@@ -190,7 +194,7 @@ func (s *scheduler) called(b *batch, now time.Time) *batch {
 		s.settle(b, now)
 	}
 	b.reset()
-	s.batches = append(s.batches, b)
+	s.freeBatches = append(s.freeBatches, b)
 	return s.nextBatch(now)
 }
 
@@ -214,7 +218,7 @@ func (s *scheduler) observe(b *batch, now time.Time) {
 			failed++
 		}
 	}
-	sent, took := b.sent, now.Sub(b.began)
+	sent, took := b.endSpan, now.Sub(b.sendBegan)
 	s.run.fx.logs = append(s.run.fx.logs, func() { sent(took, failed) })
 }
 
@@ -235,22 +239,22 @@ func (r *route) planAgain(b *batch) (err error) {
 func (s *scheduler) planned(b *batch) {
 	switch {
 	case b.err != nil:
-		b.again, b.phase = true, settled
-		b.fail(errHeldBack)
+		b.noTry, b.phase = true, settled
+		b.fail(errUntried)
 	case s.run.p.o.Quarantine != nil:
 		b.phase = asking
 		for _, l := range b.lanes {
 			b.keys = append(b.keys, l.key)
 		}
 	default:
-		b.unsend()
+		b.setAside()
 	}
 }
 
-// asked sends what is of no held key. An error fails all of the batch.
+// asked sends the changes whose key is not in quarantine. An error fails all of the batch.
 func (s *scheduler) asked(b *batch) {
-	if b.err == nil && len(b.held) != len(b.keys) {
-		b.err = errs.Errorf("it answered %d of %d keys", len(b.held), len(b.keys))
+	if b.err == nil && len(b.quarantined) != len(b.keys) {
+		b.err = errs.Errorf("it answered %d of %d keys", len(b.quarantined), len(b.keys))
 	}
 	if b.err != nil {
 		b.phase = settled
@@ -258,14 +262,14 @@ func (s *scheduler) asked(b *batch) {
 		return
 	}
 	for i, l := range b.lanes {
-		l.skipped = b.held[i]
+		l.skipped = b.quarantined[i]
 	}
-	b.unsend()
+	b.setAside()
 }
 
-// unsend moves the changes of held keys, and those of partitions that were revoked meanwhile, behind the others, which
-// are sent.
-func (b *batch) unsend() {
+// setAside moves what must not be written after items[:n]: changes whose key is in quarantine, and those of partitions
+// that were revoked meanwhile.
+func (b *batch) setAside() {
 	b.phase = sending
 	var out []*item
 	b.n = 0
@@ -279,7 +283,7 @@ func (b *batch) unsend() {
 	}
 	copy(b.items[b.n:], out)
 	for i, it := range out {
-		b.errs[b.n+i] = errHeldBack
+		b.errs[b.n+i] = errUntried
 		if it.lane.skipped {
 			it.fail, b.errs[b.n+i] = errQuarantined, errQuarantined.err
 		}
@@ -289,8 +293,8 @@ func (b *batch) unsend() {
 	}
 }
 
-// written decides who failed where a Write failed as a whole. A transient error is everyone's. A panic, or a permanent
-// error of several deliveries, has a culprit: each is written once more by itself.
+// written decides which deliveries failed if a Write failed as a whole. A transient error applies to all. One delivery
+// caused a panic, or a permanent error of several: each is written once more alone.
 func (s *scheduler) written(b *batch) {
 	b.phase = settled
 	if b.err == nil {
@@ -309,7 +313,7 @@ func (s *scheduler) written(b *batch) {
 
 // isolated takes the result of a delivery that was written alone.
 func (s *scheduler) isolated(b *batch) {
-	i := b.alone
+	i := b.isolatedItem
 	if b.err != nil {
 		b.errs[i] = b.err
 	}
@@ -317,19 +321,19 @@ func (s *scheduler) isolated(b *batch) {
 	s.isolate(b, i+1)
 }
 
-// isolate chooses the next delivery that is written alone. The later ones of a key are held back behind one that
-// failed and comes again, or holds its key.
+// isolate chooses the next delivery that is written alone. After a failed change that is retried, or that quarantines
+// its key, later ones of the key are not tried.
 func (s *scheduler) isolate(b *batch, from int) {
 	b.phase = settled
 	for i := from; i < b.n; i++ {
 		if it := b.items[i]; !it.lane.skipped && b.ctx.Err() == nil && !it.page.part.state.revoked() {
-			b.phase, b.alone = isolating, i
+			b.phase, b.isolatedItem = isolating, i
 			return
 		}
-		b.errs[i] = errHeldBack
+		b.errs[i] = errUntried
 	}
 }
 
-// errHeldBack is the error of a delivery that was not tried, because an earlier
-// one of its key failed.
-var errHeldBack = Transient(errs.New("held back behind an earlier change of its key"))
+// errUntried is the error of a delivery that was not tried: an earlier one of its key failed, a plan of its batch failed,
+// or its partition was revoked.
+var errUntried = Transient(errs.New("held back behind an earlier change of its key"))

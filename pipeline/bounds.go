@@ -18,7 +18,7 @@ type bounds struct {
 	limit   amount
 	pauser  bool // the source is a Pauser
 	used    amount
-	parked  amount        // of used
+	cloned  amount        // of used
 	waiting bool          // the reader waits for room
 	room    chan struct{} // signals the reader; capacity 1
 	shares  map[string]*share
@@ -57,15 +57,15 @@ const (
 	// spareDivisor keeps 1/16 of the limit for partitions that use less than their share.
 	spareDivisor = 16
 
-	// parkedDivisor lets changes that failed and wait for another try use half of the limit.
-	parkedDivisor = 2
+	// clonedDivisor lets changes that failed and wait for another try use half of the limit.
+	clonedDivisor = 2
 )
 
 // share is the memory that one partition has in flight.
 type share struct {
 	name   string
 	used   amount
-	parked amount // of held: changes that were cloned out of their pages
+	cloned amount // of used: changes that were cloned out of their pages
 	paused bool   // it is not read
 }
 
@@ -82,30 +82,30 @@ func (b *bounds) release(partition string, a amount) {
 	b.change(partition, amount{-a.bytes, -a.changes}, amount{})
 }
 
-// park is take for one change that was cloned out of its page.
-func (b *bounds) park(partition string, bytes int64) {
+// takeClone is take for one change that was cloned out of its page.
+func (b *bounds) takeClone(partition string, bytes int64) {
 	a := amount{bytes, 1}
 	b.change(partition, a, a)
 }
 
-// unpark undoes park.
-func (b *bounds) unpark(partition string, bytes int64) {
+// releaseClone undoes takeClone.
+func (b *bounds) releaseClone(partition string, bytes int64) {
 	a := amount{-bytes, -1}
 	b.change(partition, a, a)
 }
 
-func (b *bounds) change(partition string, held, parked amount) {
+func (b *bounds) change(partition string, used, cloned amount) {
 	s := b.shares[partition]
 	if s == nil {
 		s = &share{name: partition}
 		b.shares[partition] = s
 	}
 	before := s.used != amount{}
-	b.used.add(held)
-	b.parked.add(parked)
-	s.used.add(held)
-	s.parked.add(parked)
-	less := held.bytes < 0 || held.changes < 0
+	b.used.add(used)
+	b.cloned.add(cloned)
+	s.used.add(used)
+	s.cloned.add(cloned)
+	less := used.bytes < 0 || used.changes < 0
 	if after := s.used != (amount{}); after != before {
 		if after {
 			b.holding++
@@ -150,16 +150,16 @@ func (b *bounds) resume() {
 	}
 }
 
-// takesTooMuch decides whether a partition is paused: it uses its share and little room is left, or parked changes use
+// takesTooMuch decides whether a partition is paused: it uses its share and little room is left, or cloned changes use
 // much of the limit and some of them are its own.
 func (b *bounds) takesTooMuch(s *share) bool {
 	if len(b.shares) < 2 {
 		return false // the limit alone stops the reader
 	}
-	parkable := b.limit.dividedBy(parkedDivisor)
+	clonable := b.limit.dividedBy(clonedDivisor)
 	room := b.limit.minus(b.limit.dividedBy(spareDivisor))
 	fair := room.dividedBy(int64(max(1, min(b.holding, maxShares))))
-	return b.parked.exceeds(parkable, s.parked, parkable.dividedBy(maxShares)) || b.used.exceeds(room, s.used, fair)
+	return b.cloned.exceeds(clonable, s.cloned, clonable.dividedBy(maxShares)) || b.used.exceeds(room, s.used, fair)
 }
 
 // exceeds reports whether, in bytes or in changes, a is above its limit and its part is above the fair part.
@@ -204,13 +204,13 @@ func (b *bounds) pressure(moving int) pressure {
 }
 
 // mostlyFilling reports whether batches that wait to be full hold at least half of the memory
-// that is used and not parked: of all memory, which they hold all of, or of a paused partition.
+// that is used and not cloned: of all memory, which they hold all of, or of a paused partition.
 func (b *bounds) mostlyFilling(all amount, of map[string]amount) bool {
-	if all.atLeastHalfOf(b.used.minus(b.parked)) {
+	if all.atLeastHalfOf(b.used.minus(b.cloned)) {
 		return true
 	}
 	for _, s := range b.paused {
-		if a := of[s.name]; a.atLeastHalfOf(s.used.minus(s.parked)) {
+		if a := of[s.name]; a.atLeastHalfOf(s.used.minus(s.cloned)) {
 			return true
 		}
 	}

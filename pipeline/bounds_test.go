@@ -302,9 +302,9 @@ func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 				b.take(fmt.Sprint(i), amount{kb, 1})
 			}
 		}, amount{50 << 20, 1000}, false},
-		{"half of it is parked by another", func(b *bounds) {
+		{"half of it is cloned by another", func(b *bounds) {
 			for range 33 {
-				b.park("other", 1<<20)
+				b.takeClone("other", 1<<20)
 			}
 		}, amount{1 << 20, 1}, false},
 	} {
@@ -330,18 +330,18 @@ func TestBounds_ParkedChangesTakeHalf(t *testing.T) {
 	b := newBounds(64<<20, 64_000, true)
 	b.take("other", amount{1, 1})
 	for range 32 {
-		b.park("ill", 1<<20)
+		b.takeClone("ill", 1<<20)
 	}
 	if pausedNow(b, "ill") {
-		t.Error("paused with half of the bounds parked")
+		t.Error("paused with half of the bounds cloned")
 	}
-	b.park("ill", 1<<20)
+	b.takeClone("ill", 1<<20)
 	if !pausedNow(b, "ill") {
-		t.Error("read on with more than half of the bounds parked")
+		t.Error("read on with more than half of the bounds cloned")
 	}
-	b.unpark("ill", 1<<20)
+	b.releaseClone("ill", 1<<20)
 	if pausedNow(b, "ill") {
-		t.Error("still paused with half of the bounds parked")
+		t.Error("still paused with half of the bounds cloned")
 	}
 }
 

@@ -13,7 +13,7 @@ type deadLetterQueue struct {
 	putting []*item   // taken from items: the goroutine stores them now
 	since   time.Time // since when
 	busy    bool      // the goroutine runs
-	down    bool      // the last Put or Hold failed: waiting changes are detached
+	down    bool      // the last Put or Hold failed: waiting changes are cloned
 	told    deadLetterLog
 }
 
@@ -25,9 +25,9 @@ func (s *scheduler) deadLetter(it *item) {
 	l := it.lane
 	l.letters++
 	l.expiresAt = time.Time{}
-	l.follow = l.follow || s.run.quarantines(s.route, it.fail.class)
+	l.quarantinesRest = l.quarantinesRest || s.run.quarantines(s.route, it.fail.class)
 	if s.deadLetters.down {
-		it = s.detach(it)
+		it = s.clone(it)
 	}
 	s.deadLetters.items = append(s.deadLetters.items, it)
 	if !s.deadLetters.busy {
@@ -85,7 +85,7 @@ func (s *scheduler) lettersKept(items []*item, now time.Time) {
 
 // letterDone ends the wait for one letter.
 func (s *scheduler) letterDone(it *item, o Outcome, now time.Time) {
-	s.finish(it, o, "")
+	s.finishDelivery(it, o, "")
 	if it.lane.letters--; it.lane.letters == 0 {
 		s.moveOn(it.lane, now)
 	}
@@ -96,8 +96,8 @@ func (s *scheduler) lettersDown() {
 	s.deadLetters.down = true
 	for _, items := range [][]*item{s.deadLetters.putting, s.deadLetters.items} {
 		for i, it := range items {
-			items[i] = s.detach(it)
-			s.detachQueue(it.lane)
+			items[i] = s.clone(it)
+			s.cloneQueue(it.lane)
 		}
 	}
 }

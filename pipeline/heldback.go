@@ -188,7 +188,7 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	if s.run.closed {
 		return w
 	}
-	fills := s.ready.n > 0 && s.waits() && !s.due(now)
+	fills := s.ready.n > 0 && s.waitsToFill() && !s.due(now)
 	since := s.nothingStarts()
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]

@@ -16,17 +16,17 @@ type lane struct {
 	queue itemList // in order; failed ones, to be tried again, are first
 	batch *batch   // that has changes of it, while it is writing
 
-	letters int  // changes whose dead letters are not durable
-	follow  bool // one of these holds the key: the later changes become dead letters too
+	letters         int  // changes whose dead letters are not durable
+	quarantinesRest bool // within one step: one of these quarantines the key, and the queue becomes dead letters too
 
-	wake      time.Time     // of the next try
+	retryAt   time.Time     // the next try
 	attempt   int           // failures since the last success
 	retry     itemList      // of the batch whose result is applied
 	server    time.Duration // the wait that a server asked for
 	err       error         // the last failure that is tried again
 	expiresAt time.Time     // when its first, which has failed, becomes a dead letter; zero: never
 
-	skipped bool // while the result of a batch is looked at: its later changes are not tried
+	skipped bool // while a batch is written: the key is in quarantine, or an earlier change failed, and the rest is not tried
 }
 
 // laneState is what a key waits for at a sink.
@@ -36,23 +36,28 @@ type lane struct {
 //	idle           a change that failed before the sink has its turn     deadLettering, blocked or nacked
 //	queued         it is taken into a batch                              writing
 //	queued         its first change failed before the sink, or expired   deadLettering, blocked or nacked
+//	queued         all of it is revoked                                  idle
 //	writing        all of it is finished                                 idle, or queued if more has come
 //	writing        a change failed and is tried again                    parked, or blocked if that cannot help
 //	writing        a change failed permanently                           deadLettering or nacked
-//	writing        the batch counts as no try                            queued
+//	writing        the batch was no attempt: a Write was cancelled for   queued
+//	               a revoked partition, or a plan failed
+//	writing        a hard stop                                           idle, with the changes still pending
 //	parked         the backoff is over, or the failed change is revoked  queued
-//	blocked        likewise                                              queued
+//	parked         all of it is revoked                                  idle
+//	blocked        as parked                                             as parked
 //	deadLettering  all its letters are durable, or revoked               as after writing
 //	nacked         (the end: later changes return to their source too)
 //
-// blocked is parked where there are neither dead letters nor a source that takes single records back.
+// A lane is blocked instead of parked if its first change can never be written, and there are neither dead letters nor a
+// source that takes single records back.
 type laneState uint8
 
 const (
 	idle          laneState = iota // the key has no lane
 	queued                         // its queue can be written
 	writing                        // a batch has some of it
-	parked                         // its first change failed, and waits until wake
+	parked                         // its first change failed, and waits until retryAt
 	blocked                        // likewise, and its first change can never be written
 	deadLettering                  // letters of it are not durable
 	nacked                         // its first change returned to the source
@@ -108,7 +113,7 @@ type parking = heapOf[*lane]
 
 var _ ordered[*lane] = (*lane)(nil)
 
-func (l *lane) before(other *lane) bool { return l.wake.Before(other.wake) }
+func (l *lane) before(other *lane) bool { return l.retryAt.Before(other.retryAt) }
 
 // ordered is what a heap can hold.
 type ordered[T any] interface{ before(other T) bool }

@@ -8,13 +8,14 @@ import (
 
 // partition is what the run knows of one partition. Pipeline.mu guards it.
 type partition struct {
-	name   string
-	state  partitionState
-	ended  bool            // its source brings nothing more of it: it is dropped once nothing of it is in flight
-	ctx    context.Context // done: it is revoked hard, or the run stops hard
-	cancel context.CancelCauseFunc
+	name  string
+	state partitionState
+	ended bool // its source brings nothing more of it: it is dropped once nothing of it is in flight
 
-	open       int         // pages read and not finished
+	lettersCtx    context.Context // of the dead letters of its undecodable records; done: it is revoked hard, or the run stops hard
+	cancelLetters context.CancelCauseFunc
+
+	unfinished int         // pages read and not finished
 	waiting    []*inflight // prepared, in order, behind one whose letters are not durable
 	wm         Watermark
 	pos        Position // to commit
@@ -28,9 +29,14 @@ type partition struct {
 //	state        pages that come     deliveries in flight            commits
 //	open         go to the sinks     wait for batches to fill        yes
 //	draining     go to the sinks     are due: nothing waits to fill  yes
-//	broken       finish undelivered  as before                       up to the page that broke
+//	broken       finish undelivered  as before; due after any Drain  up to the page that broke
 //	revokedSoft  finish undelivered  queued: Revoked; Writes end     no
-//	revokedHard  finish undelivered  as before; Writes cancelled     no
+//	revokedHard  finish undelivered  queued: Revoked; Writes are     no
+//	                                 cancelled
+//
+// An error of Decode also ends reading of all partitions (sourceFailed). Without dead letters, and with a source that does
+// not track single records, undecodable records leave the state as it is: their page and the later ones wait until the
+// partition is revoked or the run ends.
 type partitionState uint8
 
 const (
@@ -57,7 +63,7 @@ func (r *run) part(name string) *partition {
 	part := r.parts[name]
 	if part == nil {
 		part = &partition{name: name}
-		part.ctx, part.cancel = context.WithCancelCause(r.hard)
+		part.lettersCtx, part.cancelLetters = context.WithCancelCause(r.hard)
 		r.parts[name] = part
 	}
 	return part
@@ -135,8 +141,8 @@ func (r *run) release(in *inflight) {
 	}
 }
 
-// finish notes that n deliveries of a page are finished.
-func (r *run) finish(in *inflight, n int) {
+// finishDeliveries notes that n deliveries of a page are finished.
+func (r *run) finishDeliveries(in *inflight, n int) {
 	if in.left -= n; in.left > 0 {
 		return
 	}
@@ -148,21 +154,21 @@ func (r *run) finish(in *inflight, n int) {
 
 // end ends a page: all of its deliveries are finished, or it has none.
 func (r *run) end(in *inflight) {
-	r.open--
-	in.part.open--
+	r.unfinished--
+	in.part.unfinished--
 	r.fx.ended = append(r.fx.ended, in)
 	r.forget(in.part)
 }
 
-// checkEnd ends the waiting of batches once all pages are handed over, and closes drained once all are finished.
+// checkEnd ends the waiting of batches once all pages are handed over, and closes allFinished once all are.
 func (r *run) checkEnd() {
 	if !r.eof || r.unplaced > 0 {
 		return
 	}
-	r.ending = true
-	if r.open == 0 && !r.allDone {
+	r.noFilling = true
+	if r.unfinished == 0 && !r.allDone {
 		r.allDone = true
-		close(r.drained)
+		close(r.allFinished)
 	}
 }
 
@@ -172,8 +178,8 @@ func (r *run) forget(part *partition) {
 	if part.state.revoked() {
 		r.bounds.forget(part.name)
 	}
-	if part.ended && part.open == 0 && part.wm.Open() == 0 && !part.dirty && !part.committing && r.parts[part.name] == part {
-		part.cancel(nil)
+	if part.ended && part.unfinished == 0 && part.wm.Open() == 0 && !part.dirty && !part.committing && r.parts[part.name] == part {
+		part.cancelLetters(nil)
 		delete(r.parts, part.name)
 		r.bounds.forget(part.name)
 	}

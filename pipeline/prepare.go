@@ -10,14 +10,14 @@ import (
 // item is a delivery inside the pipeline. It stays where it was planned, in the arena of its page, until it is
 // finished or cloned.
 type item struct {
-	d     Delivery // as planned; a Write gets a copy
-	page  *inflight
-	lane  *lane    // of its key, once it has left the queue of its sink
-	next  *item    // in its lane
-	hash  uint64   // of the key
-	size  int64    // bytes of the record
-	fail  *failure // why it can never be written; it still takes its turn in its key's order
-	owned bool     // cloned: it does not pin its page
+	d      Delivery // as planned; a Write gets a copy
+	page   *inflight
+	lane   *lane    // of its key, once it has left the queue of its sink
+	next   *item    // in its lane
+	hash   uint64   // of the key
+	size   int64    // bytes of the record
+	fail   *failure // why it can never be written; it still takes its turn in its key's order
+	cloned bool     // out of its page, which it does not pin
 
 	unplanned bool // cloned since its plan, which was in the page's memory
 }

@@ -50,8 +50,8 @@ func (r *run) relievePressure(now time.Time) {
 }
 
 // fillersHoldingBack are the schedulers whose batches wait to be full, if together they hold at
-// least half of the memory of a paused partition, or of all memory in flight. Parked changes do
-// not count: they are tried again by themselves.
+// least half of the memory of a paused partition, or of all memory in flight. Cloned changes do
+// not count: most are tried again by themselves.
 func (r *run) fillersHoldingBack(now time.Time) []*scheduler {
 	var filling []*scheduler
 	for _, s := range r.lingering {
@@ -60,7 +60,7 @@ func (r *run) fillersHoldingBack(now time.Time) []*scheduler {
 		}
 		filling = append(filling, s)
 		for i := range s.ready.chunks {
-			if c := &s.ready.chunks[i]; c.packed == nil && !c.items[0].owned {
+			if c := &s.ready.chunks[i]; c.packed == nil && !c.items[0].cloned {
 				c.page.filling += c.n
 			}
 		}
@@ -88,7 +88,7 @@ func (r *run) fillersHoldingBack(now time.Time) []*scheduler {
 func (c *chunk) fills() (a amount) {
 	switch {
 	case c.packed != nil:
-	case c.items[0].owned:
+	case c.items[0].cloned:
 		a.changes = int64(len(c.items))
 		for k := range c.items {
 			a.bytes += cloneBytes(&c.items[k])
@@ -109,7 +109,7 @@ func (s *scheduler) clonePages() bool {
 	var last *inflight
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		if c.packed != nil || c.items[0].owned {
+		if c.packed != nil || c.items[0].cloned {
 			continue
 		}
 		for k := range c.items {
@@ -125,7 +125,7 @@ func (s *scheduler) clonePages() bool {
 	}
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		if c.packed != nil || c.items[0].owned {
+		if c.packed != nil || c.items[0].cloned {
 			continue
 		}
 		c.items = slices.Clone(c.items) // out of the page's arena
@@ -141,6 +141,6 @@ func (s *scheduler) clonePages() bool {
 // its budget: then it holds no page.
 func (s *scheduler) flushReady() {
 	if s.packed > s.run.packRoom || slices.ContainsFunc(s.ready.chunks, func(c chunk) bool { return c.packed == nil }) {
-		s.flush = s.ready.n
+		s.dueCount = s.ready.n
 	}
 }

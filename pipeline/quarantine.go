@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Quarantine records the held keys of each sink, for all processes that run the pipeline. A held key has changes
+// Quarantine records the quarantined keys of each sink, for all processes that run the pipeline. Such a key has changes
 // in dead letters that later changes must not overtake.
 //
-// Before a Write the pipeline checks the keys of its batch. Changes of held keys become dead letters, with the
-// outcome Quarantined. The order is always: the letter is durable, the key is held, the change is acknowledged.
+// Before a Write the pipeline checks the keys of its batch. Changes of quarantined keys become dead letters, with the
+// outcome Quarantined. The order is always: the letter is durable, the key is quarantined, the change is acknowledged.
 type Quarantine interface {
 	// Held reports for each key whether any process has held it for the sink before the call. The pipeline calls it
 	// before every Write, so it must be cheap if no key is held.
@@ -21,10 +21,10 @@ type Quarantine interface {
 	Hold(ctx context.Context, sink string, keys []Key) error
 }
 
-// errQuarantined is the failure of a change whose key is held.
+// errQuarantined is the failure of a change whose key is in quarantine.
 var errQuarantined = &failure{classQuarantined, errs.New("its key is quarantined: an earlier change of it lies in dead letters; redrive delivers both, in order")}
 
-// quarantines reports whether a failure of that class holds its key. At a sink that compares versions, only an
+// quarantines reports whether a failure of that class quarantines its key. At a sink that compares versions, only an
 // expired change does, and those quarantined after it: the redrive of another failure after later changes is safe.
 func (r *run) quarantines(rt *route, class string) bool {
 	return r.p.o.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
@@ -38,7 +38,7 @@ func (r *run) callQuarantine(ctx context.Context, sink string, keys []Key) (held
 	return held, err
 }
 
-// quarantine retries until keys are held durably; it returns false if ctx ends first.
+// quarantine retries until keys are quarantined durably; it returns false if ctx ends first.
 func (r *run) quarantine(ctx context.Context, sink string, keys []Key, failed func()) bool {
 	if len(keys) == 0 {
 		return true
@@ -65,9 +65,9 @@ var _ Redacted = (*quarantineError)(nil)
 func (e *quarantineError) Error() string    { return "quarantine: " + e.err.Error() }
 func (e *quarantineError) Redacted() string { return "quarantine: " + SafeText(e.err) }
 
-// quarantineRest dead-letters the waiting changes of a lane: a letter of it holds the key.
+// quarantineRest dead-letters the waiting changes of a lane: a letter of it quarantines the key.
 func (s *scheduler) quarantineRest(l *lane) {
-	l.attempt, l.wake = 0, time.Time{}
+	l.attempt, l.retryAt = 0, time.Time{}
 	for it := range l.queue.all() {
 		if it.fail == nil {
 			it.fail = errQuarantined
@@ -75,7 +75,7 @@ func (s *scheduler) quarantineRest(l *lane) {
 		s.deadLetter(it)
 	}
 	l.queue = itemList{}
-	l.follow = false // the lane is empty: nothing follows these letters
+	l.quarantinesRest = false // the lane is empty: nothing follows these letters
 }
 
 // deadline returns when the first change of a lane, which failed when it was tried, expires; zero: never.

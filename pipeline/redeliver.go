@@ -88,7 +88,7 @@ func (d *redelivery) run(ctx context.Context) {
 		}
 		switch {
 		case d.failed[c.Key]:
-			d.end(i, one, errHeldBack)
+			d.end(i, one, errUntried)
 		case err != nil || one.Outcome != Written:
 			d.end(i, one, err)
 		default:
@@ -143,7 +143,7 @@ func (d *redelivery) write(ctx context.Context) {
 	for k, i := range d.of {
 		switch {
 		case alone && d.failed[d.cs[i].Key]:
-			errs[k] = errHeldBack
+			errs[k] = errUntried
 		case alone:
 			d.ds[k] = planned[k]
 			if err := d.r.call(ctx, d.ds[k:k+1:k+1], errs[k:k+1]); err != nil {
@@ -169,7 +169,7 @@ func (d *redelivery) end(i int, one Delivery, err error) {
 	}
 	if err != nil {
 		d.failed[d.cs[i].Key] = true
-		d.out[i] = Redelivery{Err: err, Behind: errors.Is(err, errHeldBack)}
+		d.out[i] = Redelivery{Err: err, Behind: errors.Is(err, errUntried)}
 		return
 	}
 	d.out[i] = Redelivery{Outcome: one.Outcome, Reason: one.Reason}

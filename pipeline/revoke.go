@@ -43,7 +43,7 @@ func (s *scheduler) drain() {
 		c := &s.ready.chunks[i]
 		n += c.n
 		if c.page.part.state >= draining {
-			s.flush = max(s.flush, n)
+			s.dueCount = max(s.dueCount, n)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (r *run) revoke(to partitionState, cause error, partitions []string, text s
 		parts = append(parts, part)
 		part.wm, part.dirty = Watermark{}, false
 		if to == revokedHard {
-			part.cancel(cause)
+			part.cancelLetters(cause)
 		}
 	}
 	if len(parts) == 0 {
@@ -110,8 +110,8 @@ func (s *scheduler) revoke(cause error, now time.Time) {
 		return // what is left stays pending
 	}
 	for _, b := range s.writing {
-		if !b.again && b.revokedHard() {
-			b.again = true
+		if !b.noTry && b.revokedHard() {
+			b.noTry = true
 			b.end(cause)
 		}
 	}
@@ -123,13 +123,13 @@ func (s *scheduler) revoke(cause error, now time.Time) {
 // revokeReady gives up what no lane holds yet.
 func (s *scheduler) revokeReady() {
 	q, n := &s.ready, 0
-	due := s.flush
+	due := s.dueCount
 	q.chunks = slices.DeleteFunc(q.chunks, func(c chunk) bool {
 		n += c.n
 		if !c.page.part.state.revoked() {
 			return false
 		}
-		s.flush -= max(0, min(c.n, due-(n-c.n)))
+		s.dueCount -= max(0, min(c.n, due-(n-c.n)))
 		q.n -= c.n
 		q.bytes -= c.bytes
 		if c.packed != nil {
@@ -137,7 +137,7 @@ func (s *scheduler) revokeReady() {
 			return true
 		}
 		for i := range c.items {
-			s.finish(&c.items[i], Revoked, "")
+			s.finishDelivery(&c.items[i], Revoked, "")
 		}
 		return true
 	})
@@ -164,13 +164,13 @@ func (s *scheduler) revokeLanes() {
 			continue
 		}
 		if l.queue.first.page.part.state.revoked() && l.state != writing {
-			l.attempt, l.wake, l.expiresAt, l.err = 0, time.Time{}, time.Time{}, nil
+			l.attempt, l.retryAt, l.expiresAt, l.err = 0, time.Time{}, time.Time{}, nil
 		}
 		l.queue.each(func(it *item) *item {
 			if !it.page.part.state.revoked() {
 				return it
 			}
-			s.finish(it, Revoked, "")
+			s.finishDelivery(it, Revoked, "")
 			return nil
 		})
 	}
@@ -179,7 +179,7 @@ func (s *scheduler) revokeLanes() {
 		if s.dropEmpty(l) {
 			return true
 		}
-		if l.wake.IsZero() {
+		if l.retryAt.IsZero() {
 			s.awaken(l)
 		}
 		return l.state == queued

@@ -32,24 +32,25 @@ type run struct {
 	lingering []*scheduler // schedulers whose batches wait to be full
 	packRoom  int64        // bytes, of each of lingering
 
-	pages   chan *inflight
-	work    sync.WaitGroup // writers of batches and dead letters, committers, packers
-	drained chan struct{}  // closed when all read pages are finished
-	timer   *time.Timer
+	pages chan *inflight
+	work  sync.WaitGroup // writers of batches and dead letters, committers, packers
+	timer *time.Timer
+
+	allFinished chan struct{} // closed when all read pages are finished
 
 	// Pipeline.mu guards what follows, and all of the schedulers; see on.
-	fx       effects
-	bounds   *bounds
-	parts    map[string]*partition
-	line     []*inflight // pages in the order of reading, from the first that is not prepared
-	unplaced int         // pages read and not handed over
-	open     int         // pages read and not finished
-	eof      bool        // nothing more is read
-	ending   bool        // no page comes any more: batches are written, full or not
-	allDone  bool        // drained is closed
-	closed   bool        // nothing starts any more
-	srcErr   error
-	fatal    error
+	fx         effects
+	bounds     *bounds
+	parts      map[string]*partition
+	line       []*inflight // pages in the order of reading, from the first that is not prepared
+	unplaced   int         // pages read and not handed over
+	unfinished int         // pages read and not finished
+	eof        bool        // nothing more is read
+	noFilling  bool        // batches no longer wait to be full
+	allDone    bool        // allFinished is closed
+	closed     bool        // nothing starts any more
+	srcErr     error
+	fatal      error
 
 	moving  int  // pages that are prepared, writers of batches, and writers of dead letters that do not wait
 	relief  bool // something stopped moving, or the reader waits: batches that fill may hold everything back
@@ -90,10 +91,10 @@ var errStopTimeout = errs.New("StopTimeout passed")
 func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r := &run{
 		p: p, src: src, committer: c,
-		pages:   make(chan *inflight, p.o.Workers),
-		drained: make(chan struct{}),
-		timer:   time.NewTimer(time.Hour),
-		parts:   map[string]*partition{},
+		pages:       make(chan *inflight, p.o.Workers),
+		timer:       time.NewTimer(time.Hour),
+		allFinished: make(chan struct{}),
+		parts:       map[string]*partition{},
 	}
 	r.timer.Stop()
 	r.soft, r.cancelSoft = context.WithCancelCause(ctx)
@@ -105,7 +106,7 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	for _, rt := range p.routes {
 		s := &scheduler{run: r, route: rt, spare: rt.spares.take()}
 		r.scheds = append(r.scheds, s)
-		if s.waits() {
+		if s.waitsToFill() {
 			r.lingering = append(r.lingering, s)
 			r.packRoom = p.o.MaxPacked / int64(len(r.lingering))
 		}
@@ -130,7 +131,7 @@ func (r *run) do() error {
 	preparers.Wait()
 	r.on(func(time.Time) { r.eof = true })
 	select {
-	case <-r.drained:
+	case <-r.allFinished:
 	case <-r.hard.Done():
 	}
 	flushErr := r.flush()
@@ -231,10 +232,10 @@ func (r *run) enter(page *Page) *inflight {
 	in := &inflight{page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes)), tracker: page.Tracker}
 	r.on(func(now time.Time) {
 		in.part = r.part(page.Partition)
-		in.part.open++
+		in.part.unfinished++
 		r.line = append(r.line, in)
 		r.unplaced++
-		r.open++
+		r.unfinished++
 		r.move(+1)
 		if r.lookAt.IsZero() {
 			r.lookAt = now.Add(heldBackInterval)

@@ -253,7 +253,7 @@ func TestRun_WritersHaveTheirTurn(t *testing.T) {
 			return nil, io.EOF
 		}
 		p.mu.Lock()
-		open += p.run.open
+		open += p.run.unfinished
 		p.mu.Unlock()
 		again := *page
 		return &again, nil

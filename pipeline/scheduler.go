@@ -11,15 +11,15 @@ type scheduler struct {
 	run   *run
 	route *route
 
-	ready queue
-	spare
+	ready       queue
+	spare               // its lanes, and free lanes and batches
 	awake       []*lane // queued
 	parked      parking // parked and blocked
 	deadLetters deadLetterQueue
 	writing     []*batch
 	starting    bool      // a writer has not taken its first batch yet
-	flush       int       // so many of ready are due, full or not
-	next        time.Time // before it the rate allows no Write
+	dueCount    int       // so many of ready are due, full or not
+	nextWriteAt time.Time // before it the rate allows no Write
 
 	packed    int64 // bytes of what is packed
 	unpacking bool  // what is packed is being written: nothing else starts
@@ -38,15 +38,15 @@ func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 	if len(p.items) > 0 {
 		s.ready.push(p.items, at)
 		if due {
-			s.flush = s.ready.n
+			s.dueCount = s.ready.n
 		}
 	}
 }
 
-// dispatch starts a writer if one can start. The next one starts once that has taken its batch: what comes until then
-// joins the batch.
+// dispatch starts a writer if one can start. Only one writer at a time may be without a batch: what comes until it takes
+// one joins that batch.
 func (s *scheduler) dispatch(now time.Time) {
-	s.wake(now)
+	s.endBackoffs(now)
 	if !s.starting && len(s.writing) < s.route.Concurrency && s.canStart(now) {
 		s.starting = true
 		s.run.move(+1)
@@ -56,38 +56,38 @@ func (s *scheduler) dispatch(now time.Time) {
 
 // canStart reports whether a batch can start.
 func (s *scheduler) canStart(now time.Time) bool {
-	return !s.run.closed && s.run.hard.Err() == nil && !s.unpacking && !now.Before(s.next) &&
+	return !s.run.closed && s.run.hard.Err() == nil && !s.unpacking && !now.Before(s.nextWriteAt) &&
 		(len(s.awake) > 0 || s.ready.n > 0 && s.due(now))
 }
 
-// wake ends the backoff of keys.
-func (s *scheduler) wake(now time.Time) {
-	for len(s.parked) > 0 && !s.parked[0].wake.After(now) {
+// endBackoffs awakens the lanes whose backoff is over.
+func (s *scheduler) endBackoffs(now time.Time) {
+	for len(s.parked) > 0 && !s.parked[0].retryAt.After(now) {
 		s.awaken(heap.Pop(&s.parked).(*lane))
 	}
 }
 
-// waits reports whether batches wait to be full.
-func (s *scheduler) waits() bool { return s.route.Batch.Fill || s.route.Batch.Linger > 0 }
+// waitsToFill reports whether batches wait to be full.
+func (s *scheduler) waitsToFill() bool { return s.route.Batch.Fill || s.route.Batch.Linger > 0 }
 
 // due reports whether what is ready can be written. Ready is not empty.
 func (s *scheduler) due(now time.Time) bool {
 	b := &s.route.Batch
-	return !s.waits() || s.flush > 0 || s.run.ending ||
+	return !s.waitsToFill() || s.dueCount > 0 || s.run.noFilling ||
 		s.ready.n >= b.Count || s.ready.bytes >= b.Bytes ||
 		b.Linger > 0 && now.Sub(s.ready.since()) >= b.Linger
 }
 
-// wakesAt returns when dispatch could start what it could not start now; zero if time alone changes nothing.
-func (s *scheduler) wakesAt(now time.Time) (at time.Time) {
+// nextStartAt returns when dispatch could start what it could not start now; zero if time alone changes nothing.
+func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 	if len(s.parked) > 0 {
-		at = s.parked[0].wake
+		at = s.parked[0].retryAt
 	}
 	if s.ready.n > 0 && len(s.writing) < s.route.Concurrency && s.route.Batch.Linger > 0 && !s.due(now) {
 		at = earlier(at, s.ready.since().Add(s.route.Batch.Linger))
 	}
-	if now.Before(s.next) && (s.ready.n > 0 || len(s.awake) > 0) {
-		at = earlier(at, s.next)
+	if now.Before(s.nextWriteAt) && (s.ready.n > 0 || len(s.awake) > 0) {
+		at = earlier(at, s.nextWriteAt)
 	}
 	return at
 }
@@ -95,7 +95,7 @@ func (s *scheduler) wakesAt(now time.Time) (at time.Time) {
 // nextBatch takes the next batch: first lanes that are awake, then what is ready, in the order of the source. It
 // returns nil if there is nothing to write.
 func (s *scheduler) nextBatch(now time.Time) *batch {
-	s.wake(now)
+	s.endBackoffs(now)
 	if !s.canStart(now) {
 		return nil
 	}
@@ -108,7 +108,8 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 			s.awake = s.awake[1:]
 		}
 	}
-	if !full && s.ready.n > 0 && s.due(now) && (len(b.items) == 0 || !s.waits()) {
+	// Batches that wait to be full are cut by the input alone: what is tried again joins none of them.
+	if !full && s.ready.n > 0 && s.due(now) && (len(b.items) == 0 || !s.waitsToFill()) {
 		s.takeReady(b, now)
 	}
 	n := len(b.items)
@@ -116,21 +117,21 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 		n = s.takePacked(b)
 	}
 	if n == 0 {
-		s.batches = append(s.batches, b)
+		s.freeBatches = append(s.freeBatches, b)
 		return nil
 	}
 	b.begin(s, now)
 	s.writing = append(s.writing, b)
 	if rate := s.route.Rate; rate > 0 {
-		s.next = later(s.next, now).Add(time.Duration(float64(n) / rate * float64(time.Second)))
+		s.nextWriteAt = later(s.nextWriteAt, now).Add(time.Duration(float64(n) / rate * float64(time.Second)))
 	}
 	return b
 }
 
 func (s *scheduler) newBatch() *batch {
-	if n := len(s.batches); n > 0 {
-		b := s.batches[n-1]
-		s.batches = s.batches[:n-1]
+	if n := len(s.freeBatches); n > 0 {
+		b := s.freeBatches[n-1]
+		s.freeBatches = s.freeBatches[:n-1]
 		return b
 	}
 	return &batch{}
@@ -165,23 +166,23 @@ func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 }
 
 // takeReady fills the batch from what is ready. A change whose key has a lane that is busy
-// joins the lane's queue; the changes after it go on.
+// joins the lane's queue; the changes after it continue.
 func (s *scheduler) takeReady(b *batch, now time.Time) {
 	left := s.ready.n
-	if s.flush > 0 {
-		left = s.flush
+	if s.dueCount > 0 {
+		left = s.dueCount
 	}
 	for ; left > 0 && s.ready.chunks[0].packed == nil; left-- {
 		it := s.ready.first()
 		l := s.lanes.of(it.hash, it.d.Change.Key)
 		switch {
 		case l != nil && l.state == nacked:
-			s.finish(s.popReady(), Revoked, "")
+			s.finishDelivery(s.popReady(), Revoked, "")
 		case l != nil && (l.batch != b || !s.route.keepsOrder || l.queue.first != nil || it.fail != nil):
 			it = s.popReady()
 			it.lane = l
 			if s.waitsLong(l) {
-				it = s.detach(it)
+				it = s.clone(it)
 			}
 			l.queue.push(it)
 		case it.fail != nil:
@@ -200,14 +201,14 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 }
 
 func (s *scheduler) popReady() *item {
-	s.flush = max(s.flush-1, 0)
+	s.dueCount = max(s.dueCount-1, 0)
 	return s.ready.pop()
 }
 
 func (s *scheduler) newLane(it *item) *lane {
 	var l *lane
-	if n := len(s.idle); n > 0 {
-		l, s.idle = s.idle[n-1], s.idle[:n-1]
+	if n := len(s.freeLanes); n > 0 {
+		l, s.freeLanes = s.freeLanes[n-1], s.freeLanes[:n-1]
 	} else {
 		l = new(lane)
 	}
@@ -223,9 +224,9 @@ const maxIdle = 4096
 
 func (s *scheduler) dropLane(l *lane) {
 	s.lanes.drop(l)
-	if len(s.idle) < maxIdle {
+	if len(s.freeLanes) < maxIdle {
 		*l = lane{}
-		s.idle = append(s.idle, l)
+		s.freeLanes = append(s.freeLanes, l)
 	}
 }
 
@@ -234,9 +235,9 @@ func (s *scheduler) waitsLong(l *lane) bool {
 	return l.state == parked || l.state == blocked || l.state == deadLettering && s.deadLetters.down
 }
 
-// detach returns an item that waits after its batch as one that does not pin its page.
-func (s *scheduler) detach(it *item) *item {
-	if it.owned {
+// clone returns a copy of the item that does not pin its page.
+func (s *scheduler) clone(it *item) *item {
+	if it.cloned {
 		return it
 	}
 	own := *it
@@ -253,16 +254,16 @@ func (s *scheduler) cloneChange(it *item) {
 		e.Change, e.Old, e.New = c, e.Old.Clone(), e.New.Clone()
 		d.Events = append(d.Events, e)
 	}
-	it.d, it.owned, it.unplanned = d, true, it.fail == nil
+	it.d, it.cloned, it.unplanned = d, true, it.fail == nil
 	if it.lane != nil {
 		it.lane.key = c.Key // which was a range of the page's keys
 	}
-	s.run.bounds.park(it.page.part.name, cloneBytes(it))
+	s.run.bounds.takeClone(it.page.part.name, cloneBytes(it))
 	s.run.unpin(it.page, 1)
 }
 
-// finish books the end of one delivery.
-func (s *scheduler) finish(it *item, o Outcome, reason string) {
+// finishDelivery books the end of one delivery.
+func (s *scheduler) finishDelivery(it *item, o Outcome, reason string) {
 	l := &s.route.ledger
 	l.Pending--
 	l.count(o, reason, 1)
@@ -272,13 +273,13 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 			it.page.tracker.finish(int(it.d.Change.Index))
 		}
 	}
-	if it.owned {
-		s.run.bounds.unpark(it.page.part.name, cloneBytes(it))
+	if it.cloned {
+		s.run.bounds.releaseClone(it.page.part.name, cloneBytes(it))
 		it.d = Delivery{} // it may stand in memory with others
 	} else {
 		s.run.unpin(it.page, 1)
 	}
-	s.run.finish(it.page, 1)
+	s.run.finishDeliveries(it.page, 1)
 }
 
 func later(a, b time.Time) time.Time {

@@ -10,41 +10,42 @@ import (
 type fate uint8
 
 const (
-	isDone     fate = iota // it has the outcome that the sink says
-	isRevoked              // it failed, and its partition is revoked: another reader delivers it
-	isPending              // it failed, and the run stops hard: the next run delivers it
-	isUntried              // it was not tried, and is tried again at once
-	isNacked               // it failed permanently, and returns to its source
-	isRetried              // it is tried again after a backoff
-	isLettered             // it failed permanently, and becomes a dead letter
+	fateDone     fate = iota // it has the outcome that the sink says, also if the call was cancelled
+	fateRevoked              // it failed, and its partition is revoked: another reader delivers it
+	fatePending              // it failed, and the run stops hard: the next run delivers it
+	fateUntried              // its batch was no attempt, and it is tried again at once
+	fateNacked               // it failed permanently, and returns to its source
+	fateRetried              // it is tried again after a backoff
+	fateLettered             // it failed permanently or its key is in quarantine, and it becomes a dead letter
 )
 
-// fateOf turns the result of delivery i of a batch into its fate.
+// fateOf turns the result of delivery i of a batch into its fate. The first case that applies decides.
 func (s *scheduler) fateOf(b *batch, i int) fate {
 	err := b.errs[i]
 	if err == nil {
-		return isDone
+		return fateDone
 	}
 	it := b.items[i]
 	_, transient := Retryable(err)
 	switch {
 	case it.page.part.state.revoked():
-		return isRevoked
+		return fateRevoked
 	case s.run.hard.Err() != nil:
-		return isPending
-	case b.again:
-		return isUntried
+		return fatePending
+	case b.noTry:
+		return fateUntried
 	case it.fail != nil:
-		return isLettered // its key is in quarantine
+		return fateLettered // its key is in quarantine
 	case s.nacks(it) && !transient:
-		return isNacked
+		return fateNacked
 	case s.route.retried(err) || it.lane.retry.first != nil:
-		return isRetried
+		return fateRetried
 	}
-	return isLettered
+	return fateLettered
 }
 
-// settle applies the result of a batch to its deliveries, and moves each of its lanes on.
+// settle applies the result of a batch to its deliveries, and moves each of its lanes on. A fatal error stops the run
+// before the fates are chosen, so that what failed is pending.
 func (s *scheduler) settle(b *batch, now time.Time) {
 	for _, err := range b.errs {
 		if IsFatal(err) && classOf(err) != classPanic {
@@ -54,8 +55,8 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 	wrote := false
 	for i := range b.items {
 		f := s.fateOf(b, i)
-		s.meet(f, b, i, now)
-		wrote = wrote || f == isDone
+		s.applyFate(f, b, i, now)
+		wrote = wrote || f == fateDone
 	}
 	var delays sharedDelays
 	for _, l := range b.lanes {
@@ -71,36 +72,36 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 	}
 }
 
-// meet has delivery i of a batch meet its fate.
-func (s *scheduler) meet(f fate, b *batch, i int, now time.Time) {
+// applyFate applies the fate of delivery i of a batch.
+func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 	it, err := b.items[i], b.errs[i]
 	l := it.lane
 	switch f {
-	case isDone:
-		s.finish(it, b.ds[i].Outcome, b.ds[i].Reason)
+	case fateDone:
+		s.finishDelivery(it, b.ds[i].Outcome, b.ds[i].Reason)
 		l.attempt = 0
 		if l.retry.first == nil {
 			l.expiresAt = time.Time{}
 		}
-	case isRevoked:
-		s.finish(it, Revoked, "")
+	case fateRevoked:
+		s.finishDelivery(it, Revoked, "")
 		if l.retry.first == nil {
 			l.attempt, l.expiresAt = 0, time.Time{} // the later changes of the key have not failed
 		}
-	case isPending: // it stays pending
-	case isUntried:
+	case fatePending: // it stays pending
+	case fateUntried:
 		l.retry.push(it)
-	case isNacked:
+	case fateNacked:
 		s.retries.add(s, it, err, now)
 		l.state = nacked
-		s.finish(it, Revoked, "")
-	case isRetried:
+		s.finishDelivery(it, Revoked, "")
+	case fateRetried:
 		after, _ := Retryable(err)
 		l.server = max(l.server, after)
 		l.retry.push(it)
 		l.err = err
 		s.retries.add(s, it, err, now)
-	case isLettered:
+	case fateLettered:
 		if it.fail == nil {
 			it.fail = &failure{classOf(err), err}
 		}
@@ -108,9 +109,8 @@ func (s *scheduler) meet(f fate, b *batch, i int, now time.Time) {
 	}
 }
 
-// sharedDelays are those of the keys of one batch, by their attempts: keys that failed together are tried again
-// together, so that a batch that failed as a whole does not become one Write for each key. Later attempts share
-// the last: the backoff has reached its maximum.
+// sharedDelays holds one backoff for all keys of a batch with the same number of attempts, so that keys that failed
+// together are tried again together. Later attempts share the last: the backoff has reached its maximum.
 type sharedDelays [16]time.Duration
 
 // tryAgain puts the failed changes of a lane before the others, and has it back off if they count as tried.
@@ -119,7 +119,7 @@ func (s *scheduler) tryAgain(l *lane, b *batch, delays *sharedDelays, now time.T
 		l.retry.push(it)
 	}
 	l.queue, l.retry = l.retry, itemList{}
-	if b.again {
+	if b.noTry {
 		return
 	}
 	l.expiresAt = s.deadline(l, b.at)
@@ -134,15 +134,15 @@ func (s *scheduler) tryAgain(l *lane, b *batch, delays *sharedDelays, now time.T
 // backOff has a lane wait for d before the next try of its first change, or until that change expires.
 func (s *scheduler) backOff(l *lane, d time.Duration, now time.Time) {
 	l.attempt++
-	l.wake = now.Add(max(1, d))
-	if !l.expiresAt.IsZero() && l.expiresAt.Before(l.wake) {
-		l.wake = l.expiresAt
+	l.retryAt = now.Add(max(1, d))
+	if !l.expiresAt.IsZero() && l.expiresAt.Before(l.retryAt) {
+		l.retryAt = l.expiresAt
 	}
 }
 
 // moveOn gives a lane that is in no batch any more, or whose letters are durable, its next state; see laneState.
 func (s *scheduler) moveOn(l *lane, now time.Time) {
-	if l.follow {
+	if l.quarantinesRest {
 		s.quarantineRest(l)
 	}
 	switch {
@@ -151,16 +151,16 @@ func (s *scheduler) moveOn(l *lane, now time.Time) {
 	case l.letters > 0:
 		l.state = deadLettering
 		if s.deadLetters.down {
-			s.detachQueue(l)
+			s.cloneQueue(l)
 		}
 	case l.queue.first == nil:
 		s.dropLane(l)
-	case l.wake.After(now):
+	case l.retryAt.After(now):
 		l.state = parked
 		if s.blocks(l.queue.first, l.err) {
 			l.state = blocked
 		}
-		s.detachQueue(l)
+		s.cloneQueue(l)
 		heap.Push(&s.parked, l)
 	default:
 		s.awaken(l)
@@ -174,7 +174,7 @@ func (s *scheduler) awaken(l *lane) {
 }
 
 // failPermanently dead-letters the first change of the lane's queue, whose turn it is. If there are no dead letters,
-// the change returns to a source that acknowledges each record, and blocks its key with any other source.
+// the change returns to a source that acknowledges each record; otherwise it blocks its key.
 func (s *scheduler) failPermanently(l *lane, now time.Time) {
 	if s.run.p.o.DeadLetters != nil {
 		s.deadLetter(l.queue.pop())
@@ -191,8 +191,8 @@ func (s *scheduler) failPermanently(l *lane, now time.Time) {
 	s.retries.flush(s, now)
 }
 
-// detachQueue detaches the waiting changes of a lane.
-func (s *scheduler) detachQueue(l *lane) { l.queue.each(s.detach) }
+// cloneQueue clones the waiting changes of a lane out of their pages.
+func (s *scheduler) cloneQueue(l *lane) { l.queue.each(s.clone) }
 
 // nacks reports whether a permanent failure returns to the source: there are no dead letters, and the source
 // acknowledges each record.
@@ -203,7 +203,7 @@ func (s *scheduler) nacks(it *item) bool {
 // nackQueue returns the changes that wait in a lane to their source.
 func (s *scheduler) nackQueue(l *lane) {
 	for it := range l.queue.all() {
-		s.finish(it, Revoked, "")
+		s.finishDelivery(it, Revoked, "")
 	}
 	l.queue = itemList{}
 }

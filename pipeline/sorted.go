@@ -31,7 +31,7 @@ func (r *run) pack(fillers []*scheduler, work []packWork, cloned bool) {
 		}
 		for _, s := range fillers {
 			if s.packed > r.packRoom {
-				s.flush = s.ready.n
+				s.dueCount = s.ready.n
 			} else if !cloned {
 				s.flushReady()
 			}
@@ -67,7 +67,7 @@ func (c *chunk) canPack() bool {
 		return false
 	}
 	for i := range c.items {
-		if c.items[i].owned || c.items[i].fail != nil {
+		if c.items[i].cloned || c.items[i].fail != nil {
 			return false
 		}
 	}
@@ -85,7 +85,7 @@ func (s *scheduler) replace(chunks []chunk, group []packable, p *pack) bool {
 	for i := range chunks {
 		c := &chunks[i]
 		n, ok := of[c.page]
-		if !ok || c.packed != nil || c.n != len(group[n].changes) || c.items[0].owned {
+		if !ok || c.packed != nil || c.n != len(group[n].changes) || c.items[0].cloned {
 			continue
 		}
 		c.packed = &packed{pack: p, page: n}
@@ -119,7 +119,7 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	if o != Revoked {
 		s.route.newest.see(c.packed.newest)
 	}
-	s.run.finish(c.page, c.n)
+	s.run.finishDeliveries(c.page, c.n)
 	s.unpacked(c)
 }
 
@@ -127,8 +127,8 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 // takes whole chunks: one that is larger than a batch is taken alone.
 func (s *scheduler) takePacked(b *batch) (n int) {
 	most := s.ready.n
-	if s.flush > 0 {
-		most = s.flush
+	if s.dueCount > 0 {
+		most = s.dueCount
 	}
 	taken := 0
 	for taken < len(s.ready.chunks) {
@@ -142,7 +142,7 @@ func (s *scheduler) takePacked(b *batch) (n int) {
 		taken++
 	}
 	b.chunks = s.ready.cut(taken)
-	s.flush = max(s.flush-n, 0)
+	s.dueCount = max(s.dueCount-n, 0)
 	s.unpacking = true
 	return n
 }
@@ -164,7 +164,7 @@ func (s *scheduler) calledPacked(b *batch) {
 			s.replace(b.chunks, w.group, w.pack)
 		}
 		b.phase = sorting
-		if !b.again && s.lanes.n == 0 && b.n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes {
+		if !b.noTry && s.lanes.n == 0 && b.n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes {
 			return
 		}
 		b.err = errNotWhole
@@ -176,7 +176,7 @@ func (s *scheduler) calledPacked(b *batch) {
 		b.err = errNotWhole
 		return
 	}
-	if b.err == nil || b.again || s.run.hard.Err() != nil {
+	if b.err == nil || b.noTry || s.run.hard.Err() != nil {
 		b.phase = settled
 		return
 	}
@@ -206,12 +206,12 @@ func (s *scheduler) settlePacked(b *batch) {
 		case c.page.part.state.revoked():
 			s.finishPacked(c, Revoked)
 			continue
-		case !b.again:
+		case !b.noTry:
 			s.unpacked(c)
 			at := c.at
 			*c = chunkOf(b.unpacked[i], at)
 			for k := range c.items {
-				s.run.bounds.park(c.page.part.name, cloneBytes(&c.items[k]))
+				s.run.bounds.takeClone(c.page.part.name, cloneBytes(&c.items[k]))
 			}
 		}
 		n += c.n
@@ -223,7 +223,7 @@ func (s *scheduler) settlePacked(b *batch) {
 	}
 	if len(back) > 0 {
 		s.ready.putBack(back)
-		s.flush += n
+		s.dueCount += n
 	}
 }
 
@@ -239,7 +239,7 @@ func (r *run) unpackItems(rt *route, chunks []chunk) ([][]item, error) {
 		}
 		it := &out[u.page][u.pos]
 		it.page, it.hash = chunks[u.page].page, maphash.String(r.p.seed, string(u.c.Key))
-		it.d.Change, it.size, it.owned, it.unplanned = u.c, int64(len(u.c.Raw)), true, true
+		it.d.Change, it.size, it.cloned, it.unplanned = u.c, int64(len(u.c.Raw)), true, true
 	}
 	return out, nil
 }
@@ -250,7 +250,7 @@ func (r *route) writeSorted(n *run, b *batch) (coalesced int64, err error) {
 		return 0, err
 	}
 	b.send(r)
-	return r.callSorted(b.sending, b)
+	return r.callSorted(b.sendCtx, b)
 }
 
 func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err error) {

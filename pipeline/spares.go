@@ -8,9 +8,9 @@ type spares struct{ pool sync.Pool }
 
 // spare is what a scheduler made that holds nothing now.
 type spare struct {
-	lanes   laneSet
-	idle    []*lane
-	batches []*batch
+	lanes       laneSet
+	freeLanes   []*lane
+	freeBatches []*batch
 }
 
 // take is what a scheduler begins with.

@@ -12,7 +12,7 @@ func TestSparesAreEmpty(t *testing.T) {
 		t.Fatalf("a run begins with the lanes %v", got.lanes)
 	}
 	empty := s.take()
-	empty.idle = append(empty.idle, &lane{})
+	empty.freeLanes = append(empty.freeLanes, &lane{})
 	s.leave(empty)
 	if got := s.take(); got.lanes.n > 0 { // the idle lane may be gone: a pool keeps nothing for sure
 		t.Fatalf("a run begins with the lanes %v", got.lanes)

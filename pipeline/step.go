@@ -102,7 +102,7 @@ func (r *run) arm(now time.Time) {
 	at := earlier(r.lookAt, r.stopAt)
 	if !r.closed {
 		for _, s := range r.scheds {
-			at = earlier(at, s.wakesAt(now))
+			at = earlier(at, s.nextStartAt(now))
 		}
 	}
 	switch {
@@ -162,7 +162,7 @@ func (r *run) tick(told *heldBackLog) {
 		if !r.lookAt.IsZero() && !now.Before(r.lookAt) {
 			at, held = now, r.heldBack(now)
 			r.lookAt = time.Time{}
-			if r.open > 0 || len(told.groups) > 0 {
+			if r.unfinished > 0 || len(told.groups) > 0 {
 				r.lookAt = now.Add(heldBackInterval)
 			}
 		}

@@ -77,7 +77,7 @@ func (r *run) result(flushErr error) error {
 		pending += n.Pending
 	}
 	r.p.mu.Lock()
-	fatal, srcErr, open, complete := r.fatal, r.srcErr, r.open, r.complete()
+	fatal, srcErr, open, complete := r.fatal, r.srcErr, r.unfinished, r.complete()
 	r.p.mu.Unlock()
 	if fatal == nil && complete {
 		return errors.Join(srcErr, flushErr)
@@ -98,5 +98,5 @@ func (r *run) complete() bool {
 			return false
 		}
 	}
-	return r.open == 0
+	return r.unfinished == 0
 }

@@ -13,7 +13,7 @@ type placed interface {
 	Place() string
 }
 
-// keepUndecodable stores the dead letters of a page's undecodable records, holds their keys if they are known, and
+// keepUndecodable stores the dead letters of a page's undecodable records, quarantines their keys if they are known, and
 // then hands the page over. Later pages of the partition wait meanwhile, so that no change overtakes such a record,
 // whatever its key is. Other partitions and earlier pages continue. Without dead letters, the page and the later
 // ones return to a source that tracks single records; else the partition is blocked.
@@ -48,7 +48,7 @@ func (r *run) keepUndecodable(in *inflight, records []*RecordError) {
 		r.on(func(time.Time) { r.move(-1) })
 		return
 	}
-	if !r.putLetters(in.part.ctx, letters, func() { r.flushBefore(in) }) || !r.quarantineUndecodable(in.part.ctx, records) {
+	if !r.putLetters(in.part.lettersCtx, letters, func() { r.flushBefore(in) }) || !r.quarantineUndecodable(in.part.lettersCtx, records) {
 		r.on(func(time.Time) { r.move(-1) })
 		return
 	}
@@ -64,14 +64,15 @@ func (r *run) undecodableKept(in *inflight, now time.Time) {
 	r.handOver(in.part, now)
 }
 
-// flushBefore has the schedulers write incomplete batches, if the source tracks single records. The letters of a
+// flushBefore has the schedulers write incomplete batches for the rest of the run, if the source tracks single records.
+// Pages may still come. The letters of a
 // page cannot be stored now, and the earlier records must not wait for batches that this page would fill: the
 // answer of the source could come too late.
 func (r *run) flushBefore(in *inflight) {
-	r.ending = r.ending || in.tracker != nil
+	r.noFilling = r.noFilling || in.tracker != nil
 }
 
-// quarantineUndecodable holds the known keys of undecodable records. It holds them for every sink that does not compare
+// quarantineUndecodable quarantines the known keys of undecodable records. It does so for every sink that does not compare
 // versions, as it is unknown which sinks the record is for. Earlier changes of such a key that are in flight become
 // dead letters too; a redrive delivers them before it.
 func (r *run) quarantineUndecodable(ctx context.Context, records []*RecordError) bool {
