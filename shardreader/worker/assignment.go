@@ -14,8 +14,10 @@ import (
 // phase is what this consumer does with a shard that is assigned to it. Only enter changes it.
 //
 //	phase         requests  next phase    when
-//	(open)                  reading       the lease bears no stop
-//	                        confirming    it stopped at a gap before: the gap is noted again, as its end may have changed
+//	(open)                  reading       the lease bears no stop; or that a gap was passed (on_gap: stop) or the shard was
+//	                                      gone (on_gap: continue)
+//	                        confirming    it stopped at a gap, or passed one (on_gap: continue): the gap is noted again, as
+//	                                      its end may have changed
 //	                        stopped       it stopped for another reason, and was not reset since
 //	reading       yes       confirming    records were lost; or the first record is found and is to become durable; or
 //	                                      the shard is not found
