@@ -44,11 +44,11 @@ type batch struct {
 //	isolating  Write of one                                    isolating the next; settled after the last
 //	packing    packs the chunks that are not packed yet        sorting; unpacking if any key has a lane, or it is too large
 //	sorting    Quarantine.Held of the keys, then WriteSorted   settled; unpacking if it fails or a key is in quarantine
-//	unpacking  makes the deliveries of the packed chunks again settled: they are ready again, for Write
+//	unpacking  makes the packed deliveries again               settled: they are ready again, for Write
 //
 // begin chooses the first phase: packing for a packed batch; planning if a delivery has no plan any more; asking if there
 // is a Quarantine; else sending. A packed batch that is cancelled for a revoked partition, or by a hard stop, is settled
-// without unpacking, and what stays of it is ready again as it is.
+// without unpacking: the rest of it is ready again, or pending.
 type phase uint8
 
 const (
