@@ -7,19 +7,19 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// durable is how far the pipeline has finished an assignment, and what of that its lease has.
+// durable is how far the pipeline has finished an assignment, and how far its lease says so.
 type durable struct {
 	at     leases.Checkpoint // after the last acknowledged record
 	time   time.Time         // its creation time
 	end    bool              // the last page is acknowledged
-	stop   string            // what Lease.Stopped becomes
-	stopAt leases.Checkpoint // once this position is durable
-	saved  time.Duration     // when the lease was last written
-	timer  bool              // a timer will call save
-	due    time.Duration     // since when the lease lags behind; 0: it does not
+	stop   string            // what Lease.Stopped becomes once stopAt is durable
+	stopAt leases.Checkpoint
+	saved  time.Duration // when the lease was last written
+	timer  bool          // a timer will call save
+	due    time.Duration // since when the lease lags behind; 0: it does not
 }
 
-// stopNote is what the lease bears of a stop, at what is durable.
+// stopNote is the Lease.Stopped of a lease that has all that is durable.
 func (d *durable) stopNote() string {
 	if d.at != d.stopAt {
 		return ""
@@ -35,8 +35,8 @@ func (p *assignment) isSaved() bool {
 // finished reports whether the shard is read to its end, and all of it is durable.
 func (p *assignment) finished() bool { return p.phase == ended && p.durable.end }
 
-// checkpointed is the lease of an assignment with how far it is durable, and its load.
-func (w *Worker) checkpointed(p *assignment) leases.Lease {
+// leaseNow is the lease of an assignment with its durable position and its load.
+func (w *Worker) leaseNow(p *assignment) leases.Lease {
 	l := p.row.Clone()
 	l.Checkpoint, l.Stopped = p.durable.at, p.durable.stopNote()
 	l.Time = cmp.Or(p.durable.time, l.Time)
@@ -45,19 +45,19 @@ func (w *Worker) checkpointed(p *assignment) leases.Lease {
 	return l
 }
 
-// noteStop has the lease bear why its shard stopped where it is read to, as soon as all before that is durable.
+// noteStop writes the reason of a stop into the lease once all records that were read are durable.
 func (w *Worker) noteStop(p *assignment, why string) {
 	p.durable.stop, p.durable.stopAt = why, p.pos
 	w.save(p)
 }
 
-// save writes how far an assignment is durable, if it is time for that: at most once
-// in Options.Checkpoint, at once when it is handed over or has ended.
+// save writes how far an assignment is durable: at most once in Options.Checkpoint, at once when it is handed over or
+// has ended.
 func (w *Worker) save(p *assignment) {
 	r, d := p.row, &p.durable
 	switch {
 	case p.isSaved(), p.finished() && !r.busy:
-		d.due = 0 // or its children come first
+		d.due = 0 // a finished shard waits for its children: the lease does not lag behind
 	case d.due == 0:
 		d.due = max(1, w.now)
 	}
@@ -65,14 +65,14 @@ func (w *Worker) save(p *assignment) {
 	case r.busy: // the write in flight calls save again
 	case p.phase == draining && p.drained():
 		w.close(p)
-		w.release(r, w.checkpointed(p), p.successor)
+		w.release(r, w.leaseNow(p), p.successor)
 	case p.finished():
 		w.finish(p)
 	case p.isSaved():
 	case p.phase != draining && !(w.o.Idle > 0 && p.drained()) && d.saved+w.o.Checkpoint > w.now:
 		w.saveLater(p)
 	default:
-		next := w.checkpointed(p)
+		next := w.leaseNow(p)
 		next.Counter++
 		w.write(&leaseWrite{why: saveCheckpoint, row: r, next: next, p: p})
 	}
@@ -96,10 +96,10 @@ func (w *Worker) saveLater(p *assignment) {
 type load struct {
 	rate     float64       // bytes a second, smoothed
 	bytes    int64         // read since measured
-	measured time.Duration // when rate was last brought up to date
+	measured time.Duration // when rate was last updated
 }
 
-// measure brings the rate up to date.
+// measure updates the rate.
 func (l *load) measure(now time.Duration) {
 	d := (now - l.measured).Seconds()
 	if d < 0.5 {
@@ -112,7 +112,7 @@ func (l *load) measure(now time.Duration) {
 	l.bytes, l.measured = 0, now
 }
 
-// refreshLoad writes the load of shards that were busy and are idle since: they have nothing to checkpoint.
+// refreshLoad writes the load of shards that were busy and became idle: no checkpoint writes it.
 func (w *Worker) refreshLoad() {
 	for p := range w.assigned() {
 		r := p.row

@@ -139,7 +139,7 @@ func (w *Worker) finish(p *assignment) {
 		s.create(w)
 	case childrenLeased:
 		p.durable.due = max(1, w.now)
-		w.write(&leaseWrite{why: saveEnd, row: p.row, next: s.endOf(w.checkpointed(p)), p: p})
+		w.write(&leaseWrite{why: saveEnd, row: p.row, next: s.endOf(w.leaseNow(p)), p: p})
 	}
 }
 

@@ -130,7 +130,9 @@ func (w *Worker) checkEnd() {
 	why := s.all()
 	w.unreadWhy = why
 	switch {
-	case w.end == nil || why != "" && w.now-c.listedAt < relistAfter:
+	case s.moved:
+		w.end = nil // the heartbeat of the lease's owner may be older than the move: the check begins again
+	case why != "" && w.now-c.listedAt < relistAfter:
 	case why != "":
 		c.list(w)
 	default:

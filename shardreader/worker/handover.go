@@ -75,7 +75,7 @@ func (w *Worker) drain(p *assignment, to string) {
 // revokeAndRelease hands a lease over as it is.
 func (w *Worker) revokeAndRelease(p *assignment) {
 	r := p.row
-	next := w.checkpointed(p)
+	next := w.leaseNow(p)
 	w.revoke(p, ErrHandedOver)
 	if !r.busy { // else the write in flight is first; then the lease is opened again, or lost
 		w.release(r, next, p.successor)

@@ -7,19 +7,19 @@ import (
 
 const (
 	tellAgain  = time.Minute      // between two lines about an outage that lasts
-	failsAfter = 10 * time.Second // how long the reads of a shard fail before the failure is reported: a short throttling is not
-	failsLeast = 3                // how many reads in a row fail before that
+	failsAfter = 10 * time.Second // how long the reads of a shard fail before that is reported: short throttling is not
+	failsLeast = 3                // how many reads in a row fail before that is reported
 )
 
-// outage is what the log has of something that fails for long.
+// outage is something that fails for long, for its log lines.
 type outage struct {
-	told  time.Duration // when the last line was logged; 0: it does not fail
-	since time.Duration // when it began to fail
-	err   error         // of the last call that failed
-	ended bool          // since that line, something that had failed succeeded
+	told      time.Duration // when the last line was logged; 0: it does not fail
+	since     time.Duration // when it began to fail
+	err       error         // of the last call that failed
+	recovered bool          // something that had failed succeeded after the last line
 }
 
-// update reports whether to log that it fails, and whether to log that it does no more.
+// update reports whether to log the failure now, and whether to log its end.
 func (o *outage) update(now time.Duration, fails bool) (down, up bool) {
 	switch {
 	case !fails:
@@ -30,8 +30,8 @@ func (o *outage) update(now time.Duration, fails bool) (down, up bool) {
 	return down, up
 }
 
-// tellTable logs once a minute that the lease table is out of reach, and once that this is over: heartbeats do not
-// show that, as they go to another table.
+// tellTable logs once a minute that the lease table is out of reach, and once that it is in reach again. Heartbeats do
+// not show that: they go to another table.
 func (w *Worker) tellTable(s survey) {
 	unseen := w.unseen()
 	down, up := w.table.update(w.now, s.lateFor > 0 || unseen > 0)
@@ -52,14 +52,14 @@ func (w *Worker) tellTable(s survey) {
 	if w.table.err != nil {
 		attrs = append(attrs, errAttr(w.table.err))
 	}
-	w.tell(slog.LevelError, "the lease table is out of reach: what is written since is written again where this consumer ends before its checkpoints are", attrs...)
+	w.tell(slog.LevelError, "the lease table is out of reach: if this consumer ends now, its last records are delivered again", attrs...)
 }
 
 func roundedAttr(key string, d time.Duration) slog.Attr {
 	return slog.Duration(key, d.Round(time.Second))
 }
 
-// unseen is how long the lease table could not be read; 0 if it is no longer than a lease lasts.
+// unseen is how long the lease table could not be read; 0 up to the lease time and two refreshes.
 func (w *Worker) unseen() time.Duration {
 	if age := w.now - w.sent; w.seenOnce && age > w.o.Lease+2*w.refreshEvery() {
 		return age
@@ -67,12 +67,12 @@ func (w *Worker) unseen() time.Duration {
 	return 0
 }
 
-// tellReads does the same for these assignments, whose reads fail.
+// tellReads logs once a minute that the reads of these assignments fail, and once that shards are read again.
 func (w *Worker) tellReads(all []*assignment) {
 	first := w.reads.told == 0
 	down, up := w.reads.update(w.now, len(all) > 0)
 	switch {
-	case up && w.reads.ended: // else the shards that failed went to other consumers
+	case up && w.reads.recovered: // else the shards that failed went to other consumers
 		w.tell(slog.LevelInfo, "shards are read again", roundedAttr("down", w.now-w.reads.since))
 	case down:
 		p := all[0]
@@ -83,7 +83,7 @@ func (w *Worker) tellReads(all []*assignment) {
 			roundedAttr("age", w.now-p.failing.since), slog.Int("attempts", int(p.attempt)), errAttr(p.failing.err))
 	}
 	if down || len(all) == 0 {
-		w.reads.ended = false
+		w.reads.recovered = false
 	}
 }
 
@@ -111,6 +111,6 @@ func (w *Worker) readsFail(p *assignment, err error, at time.Time) {
 
 // readsWork notes that a read of an assignment was answered.
 func (w *Worker) readsWork(p *assignment) {
-	w.reads.ended = w.reads.ended || p.failing.since > 0
+	w.reads.recovered = w.reads.recovered || p.failing.since > 0
 	p.failing = failing{}
 }

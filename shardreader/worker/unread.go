@@ -12,20 +12,21 @@ import (
 // "" if nothing is.
 type unreadSearch struct {
 	w       *Worker
-	c       *endCheck         // nil: answers of any age count
-	held    map[string]string // shards that are not begun, with the reasons of the leading consumer
+	check   *endCheck         // nil: only leases is called, and the age of what is known does not matter
+	unbegun map[string]string // shards that are not begun, with the reasons of the leading consumer
 	stopped map[string]string // stopped shards that were found, with the reasons
+	moved   bool              // a lease was moved or checkpointed after the check read the table
 }
 
-func (w *Worker) newUnreadSearch(c *endCheck) *unreadSearch {
-	s := &unreadSearch{w: w, c: c, held: make(map[string]string), stopped: make(map[string]string)}
+func (w *Worker) newUnreadSearch(check *endCheck) *unreadSearch {
+	s := &unreadSearch{w: w, check: check, unbegun: make(map[string]string), stopped: make(map[string]string)}
 	for shard, u := range w.unbegun {
-		s.held[shard] = u.why
+		s.unbegun[shard] = u.why
 	}
 	for id, p := range w.peers {
 		for shard, why := range p.Stopped {
 			if w.rows.of(shard) == nil && w.alive(id) {
-				s.held[shard] = why
+				s.unbegun[shard] = why
 			}
 		}
 	}
@@ -63,7 +64,7 @@ func (s *unreadSearch) leases() string {
 			s.stopped[r.Shard] = r.Stopped
 		case r.Stream == "":
 			why = "the stream of shard " + r.Shard + " is not known yet"
-		case !w.parentsDone(r): // its parents decide
+		case !w.parentsDone(r): // its unfinished parents are checked instead
 		case w.mine(r):
 			why = s.own(r)
 		default:
@@ -76,7 +77,7 @@ func (s *unreadSearch) leases() string {
 	return ""
 }
 
-// staysStopped reports whether a shard is stopped, and the lease table says so.
+// staysStopped reports whether a shard's lease stops it.
 func (w *Worker) staysStopped(r *row) bool {
 	switch r.Stopped {
 	case "", PassedGap:
@@ -97,7 +98,7 @@ func (s *unreadSearch) own(r *row) string {
 	switch {
 	case p.pages.records > 0:
 		return fmt.Sprintf("%d records of shard %s are not written yet", p.pages.records, r.Shard)
-	case !ok || s.c != nil && since < s.c.asked:
+	case !ok || s.check != nil && since < s.check.asked:
 		return "shard " + r.Shard + " may have more records"
 	}
 	return ""
@@ -115,12 +116,12 @@ func (s *unreadSearch) others(r *row) string {
 		return "shard " + r.Shard + " belongs to " + r.Owner + ", which is stopping"
 	case m.AtEnd == 0:
 		return r.Owner + " has not read and checkpointed all of its shards to their ends; it owns shard " + r.Shard
-	case s.c == nil:
+	case s.check == nil:
 		return ""
-	case r.unchangedSince > s.c.sent:
-		s.w.end = nil // its reader's note may be older than the move: everything is requested again
+	case r.unchangedSince > s.check.sent:
+		s.moved = true
 		return "shard " + r.Shard + " was moved or checkpointed a moment ago"
-	case m.AtEnd <= s.c.beats[r.Owner]:
+	case m.AtEnd <= s.check.beats[r.Owner]:
 		return r.Owner + " has not checked again shard " + r.Shard
 	}
 	return ""
@@ -131,7 +132,7 @@ func (s *unreadSearch) streams(src *source) string {
 	w := s.w
 	streams := src.streams[w.firstRead(src):]
 	for i, st := range streams {
-		l := s.c.streams[st.arn]
+		l := s.check.streams[st.arn]
 		if l == nil {
 			if !st.gone {
 				return "stream " + st.arn + " is not listed yet"
@@ -156,17 +157,17 @@ func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
 	w := s.w
 	if emptied := len(l.shards) == 0 && l.status == shardreader.Disabled; !w.begunStreams[st.arn] && !emptied {
 		for _, shard := range l.shards {
-			stops = s.isHeld(shard.ID) || stops
+			stops = s.noteUnbegun(shard.ID) || stops
 		}
 		if !stops {
 			why = "stream " + st.arn + " is not begun yet"
 		}
 		return why, stops
 	}
-	// Includes shards that are no longer listed.
+	// The leases include those of shards that are no longer listed.
 	stops = w.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() && w.staysStopped(r) })
 	for _, shard := range w.planOf(st.arn, l, false, Start{}).withoutLease() {
-		if !s.isHeld(shard) {
+		if !s.noteUnbegun(shard) {
 			return "shard " + shard + " has no lease yet", stops
 		}
 		stops = true
@@ -180,9 +181,9 @@ func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
 	return "", stops
 }
 
-// isHeld notes a shard that is not begun, if a consumer gave a reason.
-func (s *unreadSearch) isHeld(shard string) bool {
-	why, ok := s.held[shard]
+// noteUnbegun reports whether a consumer gave a reason why a shard is not begun. It then counts the shard as stopped.
+func (s *unreadSearch) noteUnbegun(shard string) bool {
+	why, ok := s.unbegun[shard]
 	if ok {
 		s.stopped[shard] = why
 	}
