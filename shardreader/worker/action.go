@@ -81,8 +81,7 @@ type (
 		Stream string // ARN
 	}
 
-	// Reserve takes the right to make one call of a quota. The name of the quota of
-	// DescribeStream calls is [DescribeQuota].
+	// Reserve takes the right to make one call of a quota, such as [DescribeQuota].
 	Reserve struct {
 		Call
 		Quota string
@@ -103,7 +102,7 @@ const DescribeQuota = "describe-stream"
 // Actions for the pipeline. A partition is one assignment of a shard:
 // when the shard is assigned again later, its partition has another name.
 type (
-	// Deliver hands a page to the pipeline, after those that it was handed before.
+	// Deliver hands a page to the pipeline, after the pages that were delivered before.
 	Deliver struct{ Page *pipeline.Page }
 
 	// Drop removes the pages of a partition that the pipeline did not take, as if they were never delivered.
@@ -124,7 +123,7 @@ type (
 	}
 )
 
-// Actions for people and for the shell.
+// Actions for people and for the consumer package.
 type (
 	// Tell is a line for people.
 	Tell struct {
@@ -133,15 +132,15 @@ type (
 		Attrs   []slog.Attr
 	}
 
-	// AtEnd reports that the sources are read to their ends: what was written before Asked, by the worker's own clock, is
-	// checkpointed, but for the shards that are Stopped, of whatever consumer, with why, and for what comes after them.
+	// AtEnd reports that the sources are read to their ends: all records from before Asked, by the worker's own clock, are
+	// checkpointed. Stopped has the exceptions by shard, with the reasons; what comes after these shards is unread too.
 	// The worker continues.
 	AtEnd struct {
 		Asked   time.Duration
 		Stopped map[string]string
 	}
 
-	// Stopped ends a soft stop: no lease is owned, and no call is in flight that matters.
+	// Stopped ends a soft stop: no lease is owned, and the answers of calls in flight do not matter.
 	Stopped struct{}
 )
 

@@ -88,7 +88,7 @@ type assignment struct {
 	poll     pollState
 	iterator string
 	expect   int64         // expected size of the next page, in bytes
-	paused   bool          // the pipeline asked for no more of it
+	paused   bool          // the pipeline requested a pause
 	attempt  tries         // failed calls in a row
 	notFound int           // those of them that say that there is no such shard
 	failing  failing       // since when calls fail, and why
@@ -213,8 +213,8 @@ func (w *Worker) addUntaken(p *assignment, bytes int64) {
 	}
 }
 
-// handle pauses the reading of an assignment, or resumes it. The pages that were read ahead wait, and use no room
-// that others could use.
+// handle pauses the reading of an assignment, or resumes it. The pages of a paused assignment that were read ahead do not
+// count against Options.Prefetch.
 func (e Paused) handle(w *Worker) {
 	p := w.assignments[e.Partition]
 	if p == nil {
@@ -239,7 +239,7 @@ func (w *Worker) halt(p *assignment, why string, attrs ...slog.Attr) {
 	w.tellStop(p, why, attrs...)
 }
 
-// tellStop logs why a shard is stopped, and has the lease record it.
+// tellStop logs why a shard is stopped, and writes it into the lease.
 func (w *Worker) tellStop(p *assignment, why string, attrs ...slog.Attr) {
 	if p.why == why {
 		return

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A consumer asks for a busier lease at most once in this time, and for this many at once.
+// A consumer requests one lease for its load at most once in moveEvery, and other leases up to askAtOnce together.
 const (
 	moveEvery = 30 * time.Second
 	askAtOnce = 16

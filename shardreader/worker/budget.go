@@ -72,12 +72,11 @@ func (w *Worker) mayCall(p *assignment) bool {
 	return false
 }
 
-// endangered reports whether the records that are read of a shard now are so old that later ones may
-// soon be dropped.
+// endangered reports whether a shard is read so late that the stream may soon drop unread records.
 func (w *Worker) endangered(p *assignment) bool { return p.lag.late(w.now) > w.o.Retention/4 }
 
-// rescue puts the first endangered shard before all others that wait, while the
-// budget allows no call. It reports whether there is one; it searches once a second.
+// rescue queues the first endangered shard before all others while the budget allows no call, and reports whether there
+// is one. It searches once a second.
 func (w *Worker) rescue() bool {
 	if w.now-w.budget.rescued < time.Second {
 		return false
@@ -98,7 +97,7 @@ func (b *budget) called(w *Worker) {
 	b.settle(w.now)
 }
 
-// settle brings the rate up to date.
+// settle updates the rate.
 func (b *budget) settle(now time.Duration) {
 	d := (now - b.since).Seconds()
 	if d < 10 {
@@ -113,8 +112,8 @@ func (b *budget) settle(now time.Duration) {
 	b.calls, b.since = 0, now
 }
 
-// perMonth is the number of calls a month at the smoothed rate. What was saved up for a
-// start, and is spent then, does not count: over a month the budget holds.
+// perMonth is the number of calls a month at the smoothed rate. It is at most this consumer's share of the budget, unless
+// the budget was passed: calls that were saved up and are spent at the start do not count.
 func (w *Worker) perMonth() float64 {
 	b := &w.budget
 	b.settle(w.now)

@@ -11,19 +11,17 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// childless is how long a shard that ended is asked for children before it counts
-// as having none. The service lists them when it closes the shard, or soon after;
-// one that is listed later still is found by the listing of the whole stream.
-//
-// No more children come to a stream that is disabled, but for those that are listed late.
+// childless is how long the children of an ended shard are searched before it counts as having none. The service lists
+// them when it closes the shard, or soon after; leaseSync finds a child that is listed even later. lateChild is the same
+// for a disabled stream, whose shards get no new children.
 const (
 	childless = 2 * time.Minute
 	lateChild = 15 * time.Second
 )
 
-// Calls of DescribeStream are few a second. Where more of them wait than a listing of the
-// whole stream takes, shards that end share one: thousands end together when a
-// stream is disabled, and a call for each would take a quarter of an hour.
+// DescribeStream allows few calls a second. If more calls wait than a listing of the whole stream takes, ended shards
+// share one listing: thousands end together when a stream is disabled, and a call for each would take a quarter of an
+// hour.
 const (
 	fewCalls   = 8
 	listedPage = 100 // shards that a call lists
@@ -34,7 +32,7 @@ type childSearch struct {
 	*assignment
 	stage    childStage
 	since    time.Duration
-	ended    time.Duration // of the listing: how long before it the shard had ended
+	ended    time.Duration // how long before the listing the shard had ended
 	tries    tries
 	children []shardreader.Shard
 	left     int  // leases that are being made
@@ -45,13 +43,13 @@ type childSearch struct {
 type childStage uint8
 
 const (
-	childrenSought  childStage = iota // the stream is asked for them
+	childrenSought  childStage = iota // the search runs
 	childrenKnown                     // they have no leases yet
 	childrenCreated                   // their leases are being made
 	childrenLeased                    // they have leases: the shard's own lease may end
 )
 
-// begin asks for the children.
+// begin requests the children.
 func (s *childSearch) begin(w *Worker) {
 	if len(w.quota.queue) > max(fewCalls, w.rows.len()/listedPage) {
 		s.list(w)
@@ -76,9 +74,9 @@ func (s *childSearch) described(w *Worker, d shardreader.StreamDescription, err 
 	}
 }
 
-// list looks through the whole stream: not every server finds children by their parent.
+// list lists the whole stream: not every server finds children by their parent.
 func (s *childSearch) list(w *Worker) {
-	s.ended = w.now - s.since // before the listing, which may take long
+	s.ended = w.now - s.since // now: the listing may take long
 	w.list(s.row.Stream, s)
 }
 
@@ -125,9 +123,8 @@ func (s *childSearch) found(w *Worker, children []shardreader.Shard) {
 	w.save(s.assignment)
 }
 
-// finish ends a shard of which everything is acknowledged: first its children
-// have leases, then its own says that it ended. So a crash in between
-// leaves no shard unread.
+// finish ends a shard whose records are all acknowledged. It makes the leases of the children first, so that a crash
+// leaves no shard unread, and then ends the shard's own lease.
 func (w *Worker) finish(p *assignment) {
 	switch s := p.search; s.stage {
 	case childrenKnown:
@@ -171,8 +168,7 @@ func (w *Worker) endSaved(r *row, p *assignment) {
 	}
 }
 
-// below checks at the hand-over what versions rest on: the sequence numbers of a
-// child are above those of its parent. It returns a child whose numbers are not.
+// below returns a child whose sequence numbers are not above those of the shard, or nil. Versions depend on that order.
 func (s *childSearch) below() *shardreader.Shard {
 	for i, c := range s.children {
 		if s.pos.Kind == leases.Sequence && c.First != "" && pipeline.CompareSequence(c.First, s.pos.Sequence) <= 0 {
@@ -203,7 +199,7 @@ func (s *childSearch) create(w *Worker) {
 	s.written(w, nil)
 }
 
-// written takes in that a child's lease is there, or could not be made.
+// written notes that a child's lease exists, or could not be made.
 func (s *childSearch) written(w *Worker, err error) {
 	s.failed = s.failed || err != nil
 	if s.left--; s.left > 0 || !s.current() {
@@ -214,7 +210,7 @@ func (s *childSearch) written(w *Worker, err error) {
 		w.save(s.assignment)
 		return
 	}
-	// One may be in flight still for an assignment of this shard that was taken away.
+	// A write for a former assignment of this shard may still be in flight.
 	s.stage = childrenKnown
 	w.after(w.jitter(time.Second), func() {
 		if s.stays() {

@@ -8,9 +8,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Event is what a worker learns. Each action that is a call (it has a Call) is answered by
-// one event with the same Call, in any order, also after [Stopped]; a call whose
-// answer never comes must be answered with a transient error.
+// Event is an input of a worker. One event with the same Call answers each action that has a Call, in any order, also
+// after [Stopped]. If an answer never comes, the caller answers with a transient error.
 type Event interface{ handle(w *Worker) }
 
 // Call names a call and its answer.
@@ -23,8 +22,8 @@ type (
 	// Shutdown begins a soft stop: the pages that are read are drained and checkpointed, and the leases released.
 	Shutdown struct{}
 
-	// Abandoned reports that the pipeline ended: nothing more of what it was given will be
-	// acknowledged. It is a Shutdown if there was none, and leases are released as they are.
+	// Abandoned reports that the pipeline ended: it acknowledges no more pages. The worker stops as after Shutdown, and
+	// releases the leases at their durable positions.
 	Abandoned struct{}
 
 	// Acked reports that a partition is durable up to a position of a page of it.

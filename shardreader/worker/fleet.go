@@ -10,14 +10,14 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// peer is a consumer, as it was last seen.
+// peer is a consumer, as the last refresh found it.
 type peer struct {
 	leases.Member
 	since time.Duration // when this heartbeat of it was first seen
 }
 
-// alive reports whether a consumer counts as alive. Another one does not when its
-// heartbeat was unchanged, between two refreshes, for the duration of a lease.
+// alive reports whether a consumer counts as alive. Another consumer counts as gone once refreshes found its heartbeat
+// unchanged for longer than Options.Lease.
 func (w *Worker) alive(worker string) bool {
 	if worker == w.o.Worker {
 		return w.heartbeatFresh()
@@ -90,13 +90,13 @@ func (op refresh) answered(w *Worker, e Seen) {
 	w.refreshAlarm.in(w, w.jitter(next), w.refreshLeases)
 }
 
-// awaited is what waits for a refresh.
+// awaited waits for a refresh.
 type awaited struct {
 	since time.Duration
 	by    interface{ refreshed(w *Worker) }
 }
 
-// afterRefresh has by continue once the table was read by a call that begins after this one.
+// afterRefresh calls by.refreshed once a refresh that begins now or later succeeded.
 func (w *Worker) afterRefresh(by interface{ refreshed(w *Worker) }) {
 	w.awaited = append(w.awaited, awaited{w.now, by})
 	w.refreshLeases()
@@ -107,7 +107,7 @@ func (w *Worker) refreshEvery() time.Duration {
 	return max(w.o.ReadEvery, min(10*time.Second, time.Duration(w.rows.len())*time.Millisecond))
 }
 
-// seen takes in what a read that was sent at that time brought.
+// seen handles the answer to a read of the table; sent is when that was sent.
 func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
 	if !w.seenOnce {
 		w.firstSeen = w.now
@@ -181,8 +181,7 @@ func (w *Worker) seePeers(members []leases.Member) {
 	}
 }
 
-// seeLeases takes in leases, except those that this consumer wrote since: of these it
-// knows more.
+// seeLeases updates the leases, except those that this consumer wrote after the read was sent: these rows are newer.
 func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 	byShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
 	for _, r := range w.rows.all() {
@@ -200,8 +199,7 @@ func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 	}
 }
 
-// seeBroken takes in which rows are damaged. Their shards need attention:
-// no consumer reads them, nor their descendants, until then.
+// seeBroken notes the damaged rows. No consumer reads their shards, nor their descendants, until the rows are repaired.
 func (w *Worker) seeBroken(rows []leases.Broken) {
 	broken := make(map[string]bool, len(rows))
 	for _, b := range rows {
@@ -222,13 +220,13 @@ func (w *Worker) know(l leases.Lease) *row {
 	r := &row{Lease: l, unchangedSince: w.now}
 	if _, waits := w.unbegun[l.Shard]; waits {
 		delete(w.unbegun, l.Shard)
-		w.syncSoon() // if it was made by hand, the others of its stream are to follow
+		w.syncSoon() // an operator may have made it: leaseSync makes the others of its stream
 	}
 	w.rows.add(r)
 	return r
 }
 
-// learn takes in how a lease was at a time.
+// learn updates a lease; at is when it was like that. A lease that changed its owner or counter is lost.
 func (w *Worker) learn(r *row, l leases.Lease, at time.Duration) {
 	r.knownAt = at
 	changed := r.Owner != l.Owner || r.Counter != l.Counter
@@ -241,7 +239,7 @@ func (w *Worker) learn(r *row, l leases.Lease, at time.Duration) {
 	}
 }
 
-// forget drops a lease that is gone.
+// forget removes a lease that is gone.
 func (w *Worker) forget(r *row) {
 	if r.assignment != nil {
 		w.lose(r.assignment)
@@ -249,7 +247,7 @@ func (w *Worker) forget(r *row) {
 	w.rows.remove(r)
 }
 
-// forgetDead removes the members that are long gone and own nothing.
+// forgetDead removes the rows of consumers that are long gone and own nothing.
 func (w *Worker) forgetDead() {
 	owners := make(map[string]bool)
 	for _, r := range w.rows.all() {

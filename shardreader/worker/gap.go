@@ -27,12 +27,12 @@ const PassedGap = "records were lost before they were read, and reading goes on 
 
 // trimmed handles a position that the stream refuses as older than what it keeps.
 //
-// Of a shard that was read, records are lost. Of an unread one that is unknown: the sequence number
-// that it starts with need not be that of a record, so that it may be refused although nothing is lost.
+// A shard that was read has lost records. An unread shard may have lost none: its first sequence number need not be that
+// of a record.
 func (w *Worker) trimmed(p *assignment, at time.Time) {
 	unread := p.pos.Kind != leases.Sequence
 	if p.phase != reading || unread && (p.row.First == "" || w.young(p.row, at)) {
-		// A gap is noted already, or nothing is lost. What is left of the shard comes after the position.
+		// A gap is noted already, or nothing is lost: all records that are left come after the position.
 		p.start.refused = true
 		w.wantIn(p, p.attempt.next(w, maxRetry, nil))
 		return
@@ -45,9 +45,8 @@ func (w *Worker) trimmed(p *assignment, at time.Time) {
 	w.lost(p, g)
 }
 
-// young reports whether a shard is younger than what the stream keeps, so that nothing of it can be
-// dropped: by the time in its id, or, if that has none, by a listing that lacked the shard. at is the
-// time now, zero if it is unknown.
+// young reports whether a shard is so young that the stream still keeps all of its records. It goes by the time in the
+// shard's id, or, if that has none, by a listing that lacked the shard. at is the time now, zero if it is unknown.
 func (w *Worker) young(r *row, at time.Time) bool {
 	keeps := w.o.Retention - w.o.Retention/24 // clocks differ, and a listing lags behind
 	if made, ok := shardreader.ShardTime(r.Shard); ok {
@@ -61,7 +60,7 @@ func (w *Worker) young(r *row, at time.Time) bool {
 	return ok && w.now-lacked < keeps
 }
 
-// seek looks for the first record after a gap, from the oldest that is left.
+// seek reads from the oldest record that is left, to find the first one after a gap.
 func (w *Worker) seek(p *assignment, g pipeline.Gap, ph phase) {
 	p.enter(ph)
 	p.gap = &g
@@ -91,13 +90,13 @@ func (w *Worker) probed(p *assignment, page *pipeline.Page) bool {
 	return false
 }
 
-// resumeStop continues with a shard whose lease bears that it stopped, or that a gap was logged.
+// resumeStop continues with a shard whose lease says that it stopped, or that a gap was logged.
 func (w *Worker) resumeStop(p *assignment) {
 	why := p.row.Stopped
 	atGap := why == StoppedAtGap || why == PassedGap
 	switch {
 	case why == "", w.o.OnGap == Stop && why == PassedGap, w.o.OnGap == Continue && why == StoppedGone:
-		return // reading finds out what is the case now
+		return // it is read again, which finds a stop that still applies
 	case w.o.OnGap == Continue && atGap:
 		w.noteStop(p, PassedGap)
 	default:
@@ -109,13 +108,12 @@ func (w *Worker) resumeStop(p *assignment) {
 			shardAttr(p.row.Shard), slog.String("why", why))
 	}
 	if atGap {
-		// The record after it may be gone since it was noted: the end of the gap is unknown again.
+		// The stream may have dropped the record after the gap: the end of the gap is unknown again.
 		w.note(p, gapReopened, w.gapOf(p))
 	}
 }
 
-// lost notes a gap and logs it, whether or not there is a record after it: none may ever come.
-// Then it looks for one, to continue there, or to know where the gap ends.
+// lost notes a gap and logs it at once: a record after it may never come. Then the search for that record begins.
 func (w *Worker) lost(p *assignment, g pipeline.Gap) { w.note(p, recordsLost, g) }
 
 // passedGap completes a gap with the first record after it, or with the shard's end.
@@ -204,9 +202,9 @@ type noteReason uint8
 
 const (
 	recordsLost    noteReason = iota // of a shard, before they were read
-	extentKnown                      // of a gap that was noted before
-	gapReopened                      // what ended it may be gone since
-	shardGone                        // before it was read to its end, or before its children were known
+	extentKnown                      // the end of a gap that was noted before is found
+	gapReopened                      // the record that ended a noted gap may be gone
+	shardGone                        // a shard is gone before it was read to its end, or before its children were known
 	parentUnread                     // a shard has no lease, and its parent is gone and was never read to its end
 	shardUnbegun                     // a shard has no lease, and its children were not begun
 	betweenStreams                   // a stream follows one that was read

@@ -53,8 +53,7 @@ func (w *Worker) pinnedElsewhere(r *row, live []string) string {
 	return ""
 }
 
-// drain lets an assignment come to rest, to be handed over: it is read no further, and
-// what the pipeline has of it is written.
+// drain stops the reading of an assignment and lets the pipeline write what it has, so that the lease can be handed over.
 func (w *Worker) drain(p *assignment, to string) {
 	if p.phase == draining {
 		return
@@ -72,18 +71,18 @@ func (w *Worker) drain(p *assignment, to string) {
 	w.save(p)
 }
 
-// revokeAndRelease hands a lease over as it is.
+// revokeAndRelease hands a lease over at its durable position, without waiting for the pipeline.
 func (w *Worker) revokeAndRelease(p *assignment) {
 	r := p.row
 	next := w.leaseNow(p)
 	w.revoke(p, ErrHandedOver)
-	if !r.busy { // else the write in flight is first; then the lease is opened again, or lost
+	if !r.busy { // else the lease is opened again, or lost, after the write in flight
 		w.release(r, next, p.successor)
 	}
 }
 
-// release gives a lease away, to whoever takes it. The consumer that it should go to
-// has the first choice; it is not made the owner, as it may be gone before it knows.
+// release removes the owner of a lease. Its successor may take it before the others. It does not become the owner here:
+// it may be gone already.
 func (w *Worker) release(r *row, next leases.Lease, to string) {
 	next.Owner, next.Wanted = "", to
 	next.Counter++

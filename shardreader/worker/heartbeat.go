@@ -65,7 +65,7 @@ func (w *Worker) checkHeartbeat() {
 	}
 }
 
-// What a partition was revoked for. Logs have the whole texts.
+// The causes of a revoke. Logs have their whole texts.
 var (
 	ErrOutOfContact error = cause("the worker could not say that it lives: others may take its leases")
 	ErrLeaseLost    error = cause("the lease was taken by another worker")
@@ -73,7 +73,7 @@ var (
 	ErrHandedOver   error = cause("the lease was asked for, and was not drained in time")
 )
 
-// cause is an error that logs show whole.
+// cause is an error whose text holds no data: logs show all of it.
 type cause string
 
 var _ pipeline.Redacted = cause("")

@@ -2,7 +2,7 @@ package worker
 
 import "log/slog"
 
-// known reports whether a row is still the one of its shard.
+// known reports whether a row is still the row of its shard.
 func (w *Worker) known(r *row) bool { return w.rows.of(r.Shard) == r }
 
 func (w *Worker) mine(r *row) bool { return r.Owner == w.o.Worker }
@@ -32,24 +32,24 @@ func (w *Worker) free(r *row) bool {
 	case r.Owner == "":
 		return !w.foreign && !w.requested(r)
 	case w.mine(r):
-		return false // opened when it is seen
+		return false // openMine opens it
 	case w.peers[r.Owner] != nil:
 		return !w.alive(r.Owner)
 	case w.left[r.Owner]:
 		return true
 	}
-	// Another application's consumer moves its counter while it lives.
+	// Its consumer belongs to another application, which raises the counter while it runs.
 	return !w.foreign
 }
 
-// requested reports whether another consumer requested a lease: it has a moment to take it.
+// requested reports whether another consumer requested a lease a moment ago, and may take it first.
 func (w *Worker) requested(r *row) bool {
 	other := r.Wanted != "" && r.Wanted != w.o.Worker && w.alive(r.Wanted) && !w.peers[r.Wanted].Leaving
 	return other && w.now-r.unchangedSince <= 4*w.o.ReadEvery
 }
 
-// foreigners finds whether another application works on the table: it moves counters
-// of leases whose owners this fleet does not know. Nothing is taken while it does.
+// foreigners finds whether another application uses the table: counters rise of leases whose owners this fleet does not
+// know. Nothing is taken while they do.
 func (w *Worker) foreigners() {
 	w.foreign = false
 	for _, r := range w.rows.all() {
@@ -94,15 +94,15 @@ func (w *Worker) tryOpen(r *row) {
 	case r.confirmedAt >= w.resumed:
 		w.open(r)
 	default:
-		// Heartbeats had stopped. Another consumer may be taking the lease, on what it saw before they came
-		// back: only a write that holds tells that it does not.
+		// Heartbeats had stopped, so another consumer may be taking the lease now. Only a write that succeeds shows
+		// that none does.
 		next := r.Clone()
 		next.Counter++
 		w.write(&leaseWrite{why: confirmLease, row: r, next: next})
 	}
 }
 
-// lose revokes an assignment whose lease is another consumer's now.
+// lose revokes an assignment whose lease belongs to another consumer now.
 func (w *Worker) lose(p *assignment) {
 	w.tell(slog.LevelWarn, "lost a lease", shardAttr(p.row.Shard), slog.String("owner", p.row.Owner))
 	w.revoke(p, ErrLeaseLost)

@@ -19,22 +19,22 @@ type writeReason uint8
 const (
 	takeLease      writeReason = iota // this consumer becomes its owner
 	confirmLease                      // this consumer still is, although its heartbeats had stopped
-	requestLease                      // another consumer has it, and is asked for it
-	declineRequest                    // the consumer that requested it does not get it
+	requestLease                      // this consumer requests it of its owner
+	declineRequest                    // this consumer owns it and removes a request
 	releaseLease                      // it is handed over
 	saveLoad
 	saveCheckpoint
 	saveFirst   // the first record of the shard, which was not known
 	saveEnd     // the shard is read to its end
-	setStream   // it is another application's, which names no stream
+	setStream   // another application made it, and named no stream
 	makeLease   // it is missing
-	removeLease // it is of no more use
+	removeLease // it is no longer needed
 )
 
 // leaseWrite is a write of a lease.
 //
-// An answer that was lost leaves open whether the write happened. If it insists, the same write is sent again until
-// that is known; a conflict with the very thing that was to be written means that it had happened.
+// It is unknown whether a write happened whose answer was lost. A write that insists is sent again until that is known.
+// A conflict with exactly what was to be written means that an earlier try had happened.
 type leaseWrite struct {
 	why       writeReason
 	row       *row        // nil for makeLease
@@ -53,7 +53,7 @@ var (
 	errBeingMade = pipeline.Transient(errs.New("the lease is being made"))
 )
 
-// create begins to add a lease, unless it is there.
+// create begins to add a lease, unless it exists.
 func (w *Worker) create(op *leaseWrite) {
 	op.why = makeLease
 	switch shard := op.next.Shard; {
@@ -111,7 +111,7 @@ func (op *leaseWrite) send(w *Worker) {
 	}
 }
 
-// insists reports whether the write is sent again until it is known what became of it.
+// insists reports whether the write is sent again until its result is known.
 func (op *leaseWrite) insists(w *Worker) bool {
 	switch op.why {
 	case releaseLease:
@@ -165,7 +165,7 @@ func (op *leaseWrite) again(w *Worker, err error) {
 	})
 }
 
-// succeeded takes in that the row is as it was to be written.
+// succeeded updates the row to what was written.
 func (op *leaseWrite) succeeded(w *Worker) {
 	r := op.row
 	if op.tries > 0 {
@@ -227,7 +227,7 @@ func (op *leaseWrite) follow(w *Worker) {
 	}
 }
 
-// refused takes in the conflict of a write.
+// refused handles the conflict of a write.
 func (w *Worker) refused(r *row, err error) {
 	c, ok := leases.AsConflict(err)
 	switch {
@@ -242,7 +242,7 @@ func (w *Worker) refused(r *row, err error) {
 	}
 }
 
-// exists takes in that a missing lease is there; here reports whether this write made it.
+// exists adds a lease that was missing and exists now; here reports whether this write made it.
 func (op *leaseWrite) exists(w *Worker, now leases.Lease, here bool) {
 	r := w.rows.of(op.next.Shard)
 	if r == nil {

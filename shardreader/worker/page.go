@@ -66,8 +66,8 @@ func (w *Worker) startUnknown(p *assignment) bool {
 	return p.pos.Kind == leases.TrimHorizon && p.row.First == "" && p.row.From.IsZero()
 }
 
-// saveFirst makes durable where a shard begins: should its first record
-// be dropped before it is checkpointed, that is known to be a gap.
+// saveFirst makes durable where a shard begins. If the stream drops the first record before a checkpoint, the lease shows
+// the gap.
 func (w *Worker) saveFirst(p *assignment, a *heldPage) {
 	r := p.row
 	p.enter(confirming)
@@ -81,7 +81,7 @@ func (w *Worker) saveFirst(p *assignment, a *heldPage) {
 	w.write(&leaseWrite{why: saveFirst, row: r, next: next, p: p, page: a})
 }
 
-// resume takes in a page that was held.
+// resume continues with a held page.
 func (w *Worker) resume(p *assignment, a *heldPage) {
 	if !p.current() {
 		return
@@ -93,8 +93,8 @@ func (w *Worker) resume(p *assignment, a *heldPage) {
 	}
 }
 
-// inOrder compares a page with what was read before. A record that was read already
-// is left out; one below the shard's start breaks what versions rest on.
+// inOrder removes the records of a page that were read before. A record below the shard's start stops the shard: versions
+// depend on the order of sequence numbers.
 func (w *Worker) inOrder(p *assignment, page *pipeline.Page) bool {
 	first := firstSequence(page)
 	switch {
@@ -191,8 +191,8 @@ func (w *Worker) deliver(p *assignment, page *pipeline.Page, end bool) {
 	w.do(Deliver{page})
 }
 
-// firstSequence and lastSequence are those of a page's records, decoded or not; "" if
-// none is known. They are copies: a text of a page keeps all of its bytes in memory.
+// firstSequence and lastSequence are the lowest and highest sequence numbers of a page's records, decoded or not; "" if
+// none is known. They are copies: a text of a page keeps all of the page's bytes in memory.
 func firstSequence(page *pipeline.Page) string { return extreme(page, 0, -1) }
 
 func lastSequence(page *pipeline.Page) string { return extreme(page, len(page.Changes)-1, +1) }

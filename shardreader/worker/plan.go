@@ -8,13 +8,13 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// plan is what a listing of a stream calls for.
+// plan is what leaseSync does after a listing of a stream.
 type plan struct {
 	create  []leases.Lease      // missing, and nothing is lost
 	below   []shardreader.Shard // missing, and not above their parents: versions cannot be trusted
 	unknown []leases.Lease      // missing, and records before them may be lost
 	missing []shardreader.Shard // without a lease, above leases that were not begun: they may not have been read to their ends
-	remove  []*row              // ended, and of no more use
+	remove  []*row              // ended, and no longer needed
 	drained bool                // every shard of the stream was read to its end, and no more will come
 }
 
@@ -29,8 +29,8 @@ func (p plan) withoutLease() (shards []string) {
 	return shards
 }
 
-// keepEnded is how many times the duration of a lease an ended one stays at least:
-// longer than any call that would make it again can be in flight.
+// keepEnded is how many times Options.Lease an ended lease is kept at least: no call that would make it again is in
+// flight for that long.
 const keepEnded = 10
 
 // planOf compares the leases with a listing.
@@ -82,14 +82,14 @@ func (pl *planner) missing(arn string, s shardreader.Shard) {
 	parent := pl.w.rows.of(s.Parent)
 	switch at := pl.start.Sequences[s.ID]; {
 	case pl.begin && at != "":
-		lease.First = at // where it is asked for, and what is gone of it is a gap
+		lease.First = at // records from there on that the stream dropped are a gap
 		lease.Checkpoint.Kind = leases.AtTime
 		pl.create(lease)
 	case !pl.l.aboveParent(s):
 		pl.plan.below = append(pl.plan.below, s)
 	case parent != nil && parent.Ended():
 		pl.create(inherited(lease, parent))
-	case parent != nil: // its owner makes it
+	case parent != nil: // the owner of the parent's lease makes this one
 	case pl.begin && pl.start.Latest && (len(pl.l.children[s.ID]) > 0 || pl.w.comesTo(pl.l, s.ID)):
 	case pl.begin && pl.start.Latest && !pl.severed(s):
 		pl.create(beginning(lease, pl.start))
@@ -118,7 +118,7 @@ func (pl *planner) severed(s shardreader.Shard) bool {
 
 func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.create, l) }
 
-// ended decides whether the stream was read to its end, and which leases are of no more use.
+// ended decides whether the stream was read to its end, and which leases are no longer needed.
 func (pl *planner) ended(arn string) {
 	w, p := pl.w, &pl.plan
 	p.drained = pl.l.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0 && len(p.below) == 0
@@ -148,8 +148,8 @@ func (w *Worker) comesTo(l *listing, shard string) bool {
 	return false
 }
 
-// beginning is the lease of a shard that the reading of a stream starts with. If
-// its oldest records were dropped before that, none is lost that was to be read.
+// beginning is the lease of a shard that the reading of a stream starts with. Records that were dropped before that are
+// no gap.
 func beginning(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
@@ -196,9 +196,8 @@ func (pl *planner) useless(r *row) bool {
 	})
 }
 
-// ancestors are the shards that have a descendant with such a lease, by the parents that
-// leases name, and those that a listing names if there is one. A damaged row
-// counts as such a lease.
+// ancestors are the shards that have a descendant with such a lease. Parents are those that leases name, and those of the
+// listing if there is one. A damaged row counts as such a lease.
 func (w *Worker) ancestors(l *listing, such func(*row) bool) map[string]bool {
 	above := make(map[string]bool)
 	var up func(shard string)

@@ -263,7 +263,7 @@ func (w *Worker) next(p *assignment, records int) {
 type lag struct {
 	lastRecord time.Duration // when the last page with records came
 	age        time.Duration // of the newest record of the last page, when it was read
-	known      bool          // age is
+	known      bool          // age is known
 	behindFrom time.Duration // since when records may be unread; 0: none are
 }
 

@@ -7,14 +7,13 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// staleToken is the longest that taking the right to a call may last. A call made
-// later could come together with those of other consumers that waited for it since.
+// staleToken is the longest that a reservation may take. A call after a slower one could coincide with calls of other
+// consumers that waited for it.
 const staleToken = 200 * time.Millisecond
 
-// quota spaces the DescribeStream calls of the whole fleet. A count that all consumers
-// share is raised before each call, and only by one that has seen it unchanged for
-// as long as a call may take: so there is one call in that time in the whole fleet,
-// and no clock is compared with another.
+// quota spaces the DescribeStream calls of the whole fleet. All consumers share a count. Before each call a consumer
+// raises it, after it has seen the count unchanged for describeSpace. So the whole fleet makes one call in that time, and
+// no clock is compared with another.
 type quota struct {
 	queue   []describeRequest
 	seen    int64         // the count, as it was last seen; -1 before

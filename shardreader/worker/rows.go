@@ -10,29 +10,28 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// rows are the leases that a worker knows. A fleet may read tens of thousands of shards,
-// so work for one lease never visits them all: what each step needs of all
-// is counted when they change, and what has to visit each of them (a refresh, a listing, a heartbeat, a stop)
-// does so once for all of them.
+// rows are the leases that a worker knows. A fleet may read tens of thousands of shards, so work for one lease never
+// visits them all: the counts are kept when a lease changes. Only work for all leases (a refresh, a listing, a heartbeat,
+// a stop) visits each of them, and does so once.
 type rows struct {
 	owner    string // this consumer
 	byShard  map[string]*row
 	children map[string][]*row // by a shard that they name as parent
-	sorted   []*row            // by shard; nil when it is out of date
+	sorted   []*row            // by shard; nil if it is out of date
 
 	unended int           // not read to their ends
 	mine    int           // this consumer's
-	busy    int           // that are being written
+	busy    int           // being written
 	wrote   time.Duration // when a write of any of them was last answered
-	walked  int           // rows that all gave so far: the work that grows with their number
+	walked  int           // rows that all returned so far: the work that grows with their number
 }
 
 // row is a lease as this worker knows it.
 type row struct {
 	leases.Lease
-	unchangedSince time.Duration // since when its owner and counter are unchanged, as far as this consumer saw
+	unchangedSince time.Duration // when this consumer first saw its owner and counter
 	writtenAt      time.Duration // when a write of it was last answered
-	knownAt        time.Duration // when it was as it is here, at the latest
+	knownAt        time.Duration // the latest time at which the table is known to have had it like this
 	confirmedAt    time.Duration // when a write of it last succeeded: no other consumer had taken it
 	busy           bool          // it is being written
 	fresh          bool          // this consumer created it at the newest record, a moment ago, and has not read it
@@ -45,7 +44,7 @@ func (s *rows) of(shard string) *row { return s.byShard[shard] }
 
 func (s *rows) len() int { return len(s.byShard) }
 
-// all are the leases by shard. What is known or forgotten meanwhile does not change the slice.
+// all are the leases by shard. Leases that are added or removed later do not change the slice.
 func (s *rows) all() []*row {
 	if s.sorted == nil {
 		s.sorted = slices.SortedFunc(maps.Values(s.byShard), func(a, b *row) int { return cmp.Compare(a.Shard, b.Shard) })

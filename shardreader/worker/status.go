@@ -9,17 +9,17 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// mostTold is how many shards a member says to be behind, or to fail.
+// mostTold is the most shards that a heartbeat reports to be behind, or to fail.
 const mostTold = 200
 
-// survey is what is told of the assignments, gathered in one pass.
+// survey is the state of all assignments, gathered in one pass.
 type survey struct {
 	load     float64
 	pending  int64 // records
 	stopped  map[string]string
 	behind   []*assignment // those that may be behind
 	failing  []*assignment // those whose reads have failed for long enough to be reported, the longest first
-	lateFor  time.Duration // how long a checkpoint that is due could not be written; 0 if it is no longer than a lease lasts
+	lateFor  time.Duration // how long a due checkpoint could not be written; 0 up to Options.Lease and Options.Checkpoint
 	lateOnes int           // shards with such a checkpoint
 }
 
@@ -48,7 +48,7 @@ func (w *Worker) survey() survey {
 	return s
 }
 
-// member is what this consumer tells of itself.
+// member is this consumer's heartbeat.
 func (w *Worker) member() leases.Member {
 	s := w.survey()
 	m := leases.Member{
@@ -93,14 +93,14 @@ type Partition struct {
 	Behind     bool      // there may be records that are not read yet
 	Pending    int64     // records delivered and not acknowledged
 	Failures   int       // calls that failed in a row
-	Failing    time.Time // when the first of them failed; zero if none does
+	Failing    time.Time // when the first of them failed; zero if there is none
 	Error      string    // of the last of them, as in the log
 
 	// Answered is when the last whole answer of GetRecords came, empty or not, by the
 	// worker's clock; before the first, when reading began.
 	Answered time.Duration
 
-	Paused   bool    // the pipeline asked for no more of it
+	Paused   bool    // the pipeline requested a pause
 	Ended    bool    // it was read to its end
 	Draining bool    // it is being handed over
 	Stopped  string  // why it is read no further; "" if it is read
@@ -119,8 +119,8 @@ type Status struct {
 	Orphans    int            // those of them without an owner, or whose owner is gone
 	Unbegun    map[string]int // shards that it does not begin, as records may be lost before them, by their stream's ARN
 	Synced     bool           // the streams were listed, by this consumer, or by another one that leads
-	Unwritten  time.Duration  // how long a checkpoint that is due could not be written; 0 if that is no longer than a lease lasts
-	Unseen     time.Duration  // the same for reading the lease table
+	Unwritten  time.Duration  // how long a due checkpoint could not be written; 0 up to about Options.Lease
+	Unseen     time.Duration  // how long the lease table could not be read; 0 up to about Options.Lease
 	Unread     string         // what is unread, as far as is known, if Options.Idle is set
 	Partitions []Partition    // by shard
 }

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 )
 
-// shutdown begins a soft stop: nothing more is read or taken, and each lease is released
-// as soon as what was read of it is durable.
+// shutdown begins a soft stop: nothing more is read or taken, and each lease is released once its records that were read
+// are durable.
 func (w *Worker) shutdown() {
 	if w.leaving {
 		return
@@ -23,7 +23,7 @@ func (w *Worker) shutdown() {
 	w.after(w.o.Lease, func() {})
 }
 
-// abandon revokes all assignments, and releases their leases at what is durable.
+// abandon revokes all assignments, and releases their leases at their durable positions.
 func (w *Worker) abandon() {
 	w.shutdown()
 	for p := range w.assigned() {
@@ -63,14 +63,14 @@ func (w *Worker) checkStopped() {
 					w.refreshLeases() // a write may have happened although its answer was lost
 				}
 				return
-			} // the table cannot be read: that stays unknown
+			} // the table cannot be read: the result of the write stays unknown
 		}
 		w.stopped = true
 		w.do(Leave{w.begin(farewell{}), w.o.Worker})
 	case w.heartbeatOnce && w.now-w.leftAt < w.o.Lease:
 		// If heartbeats succeed again, it releases what it still has.
 	default:
-		// The others find that it is gone by its heartbeat, which is unchanged.
+		// The others see that its heartbeat is unchanged.
 		w.stopped = true
 		w.do(Stopped{})
 	}

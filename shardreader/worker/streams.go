@@ -8,21 +8,20 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// source is a table, or a stream, that is followed.
+// source is a table, or one stream, that is read.
 type source struct {
 	Source
 	streams []*stream // the oldest first
 
-	finding bool           // they are being listed
-	later   []streamFinder // those that request it once more
+	finding bool           // a listing of the streams is in flight
+	later   []streamFinder // they wait for the next listing
 }
 
-// stream is one stream of a source. A table has several while one that was disabled
-// can still be read.
+// stream is one stream of a source. A table has several streams while a disabled one can still be read.
 type stream struct {
 	arn, label string
-	begun      bool // the leases that its reading starts with were made, by any consumer
-	gone       bool // it is listed no more
+	begun      bool // a consumer made the leases that its reading starts with
+	gone       bool // it is no longer listed
 }
 
 func newSource(s Source) *source {
@@ -95,13 +94,13 @@ func (op *streamSearch) answered(w *Worker, e Listed) {
 	op.finish(w, op.complete(w))
 }
 
-// complete compares the streams of the source with the whole list.
+// complete compares the streams of the source with the complete list.
 func (op *streamSearch) complete(w *Worker) error {
 	s := op.source
 	for _, st := range s.streams {
 		st.gone = !op.listed[st.arn]
 	}
-	// A stream that is listed no more may still have leases.
+	// A stream that is no longer listed may still have leases.
 	for _, r := range w.rows.all() {
 		if r.Stream != "" && w.belongs(r, s) && !op.listed[r.Stream] {
 			s.add(shardreader.StreamRef{ARN: r.Stream}).gone = true
@@ -156,7 +155,7 @@ func (w *Worker) belongs(r *row, s *source) bool {
 	return shardreader.StreamOf(r.Stream).Table == s.Table
 }
 
-// isBegun reports whether a stream was begun: it is noted, or there are leases.
+// isBegun reports whether a stream was begun: a note says so, or it has leases.
 func (w *Worker) isBegun(st *stream) bool {
 	return st.begun || w.begunStreams[st.arn] || w.rows.any(func(r *row) bool { return r.Stream == st.arn })
 }
@@ -169,13 +168,12 @@ func (w *Worker) firstRead(s *source) int {
 	return len(s.streams) - 1
 }
 
-// follows reports whether a stream of the table was read before the i-th. What was written
-// between the two is in neither.
+// follows reports whether a stream of the table was read before the i-th. Neither has the changes between the two.
 func (w *Worker) follows(s *source, i int) bool {
 	if slices.ContainsFunc(s.streams[:i], w.isBegun) {
 		return true
 	}
-	for arn := range w.begunStreams { // also one that is listed no more, and whose leases are gone
+	for arn := range w.begunStreams { // also a stream that is no longer listed and has no leases any more
 		if s.Table != "" && shardreader.StreamOf(arn).Table == s.Table && compareStreams(newStream(arn), s.streams[i]) < 0 {
 			return true
 		}
@@ -183,7 +181,7 @@ func (w *Worker) follows(s *source, i int) bool {
 	return false
 }
 
-// isReadOut reports whether no lease of a stream is left to be read.
+// isReadOut reports whether all leases of a stream are read to their ends.
 func (w *Worker) isReadOut(st *stream) bool {
 	return !w.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
 }

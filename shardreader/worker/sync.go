@@ -12,8 +12,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// followEvery is the time between two listings that look for the stream that replaces one that
-// was read to its end.
+// followEvery is the time between two listings of the streams while a stream is read to its end and another may replace it.
 const followEvery = 15 * time.Second
 
 // syncStage is what a leaseSync waits for. Each source goes through them in this order.
@@ -21,17 +20,17 @@ type syncStage uint8
 
 const (
 	findingStreams syncStage = iota // the list of its streams
-	readingBegun                    // the lease table, which tells the streams that were begun
+	readingBegun                    // the lease table, for the streams that were begun
 	settingStreams                  // for leases of another application: the listing of a stream, then the writes
 	listingStream                   // the listing of the stream, from the first that is read
-	readingLeases                   // the lease table, again: what other consumers made since must not be missed
-	writingLeases                   // what the plan calls for
+	readingLeases                   // the lease table, again: other consumers may have made leases since
+	writingLeases                   // the writes of the plan
 )
 
 // leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer does that.
 //
-// A stream is begun when the one before it was read to its end: so the changes of an item keep
-// their order over a stream that was switched off and on.
+// A stream is begun once the one before it was read to its end, so that the changes of an item keep their order if the
+// table's stream is switched off and on.
 type leaseSync struct {
 	stage  syncStage
 	source int // of Worker.sources
@@ -47,7 +46,7 @@ type leaseSync struct {
 	failed bool
 }
 
-// syncSoon lists the streams before it is time for that, if this consumer is the one to do it.
+// syncSoon begins a leaseSync early, if this consumer leads.
 func (w *Worker) syncSoon() { w.syncIn(time.Second) }
 
 func (w *Worker) syncIn(d time.Duration) { w.syncAlarm.in(w, w.jitter(d), w.beginSync) }
@@ -58,7 +57,7 @@ func (w *Worker) beginSync() {
 		return
 	}
 	if !w.leads() {
-		w.synced = false // the next time that it leads, at once
+		w.synced = false // it begins one at once when it leads again
 		return
 	}
 	w.synced = true
@@ -106,8 +105,8 @@ func (s *leaseSync) streamsFound(w *Worker, err error) {
 	w.afterRefresh(s)
 }
 
-// refreshed continues after the lease table was read. Which streams were begun is
-// read before their leases are: a stream that was begun has leases, or had them.
+// refreshed continues after the lease table was read. The begun streams are read before their leases, so that a stream
+// counted as begun has leases, or had them.
 func (s *leaseSync) refreshed(w *Worker) {
 	if s.stage == readingBegun {
 		for _, st := range s.of(w).streams {
@@ -181,8 +180,8 @@ func (s *leaseSync) setStream(w *Worker) {
 	s.begin(w)
 }
 
-// begin makes durable that the leases that a stream's reading starts with are there.
-// One may be missing because its maker crashed before that, and nothing is lost then.
+// begin makes durable that all leases exist that a stream's reading starts with. If one is missing without this note, its
+// maker crashed, and nothing is lost.
 func (s *leaseSync) begin(w *Worker) {
 	if s.stream.begun {
 		s.begun(w)
@@ -211,7 +210,7 @@ func (s *leaseSync) begun(w *Worker) {
 		next := r.Clone()
 		next.Stream = s.stream.arn
 		if r.Checkpoint.Kind == leases.TrimHorizon && s.list != nil {
-			next.First = s.list.shard(r.Shard).First // what is dropped before it is read is known then
+			next.First = s.list.shard(r.Shard).First // it shows a gap if the stream drops unread records
 		}
 		s.left++
 		w.write(&leaseWrite{why: setStream, row: r, next: next, by: s})
@@ -219,7 +218,7 @@ func (s *leaseSync) begun(w *Worker) {
 	s.written(w, nil)
 }
 
-// written takes in the end of a write.
+// written notes the end of a write.
 func (s *leaseSync) written(w *Worker, err error) {
 	s.err = cmp.Or(s.err, err)
 	s.left--
@@ -247,7 +246,7 @@ func (s *leaseSync) firstStream(w *Worker) {
 	s.listStream(w)
 }
 
-// streamDone goes on with the next stream, if this one was read to its end.
+// streamDone continues with the next stream, if this one was read to its end.
 func (s *leaseSync) streamDone(w *Worker, drained bool) {
 	if !drained {
 		s.sourceDone(w, nil)
@@ -275,7 +274,7 @@ func (s *leaseSync) listStream(w *Worker) {
 	w.list(s.stream.arn, s)
 }
 
-// apply makes the leases that are missing, and removes those that are of no more use.
+// apply makes the leases that are missing, and removes those that are no longer needed.
 func (s *leaseSync) apply(w *Worker) {
 	p, arn := s.plan, s.stream.arn
 	alone := len(w.live()) == 1
@@ -305,15 +304,15 @@ func (s *leaseSync) apply(w *Worker) {
 	s.written(w, nil)
 }
 
-// unbegun is a shard that is not begun, and why: usually, records before it may be lost.
+// unbegun is why a shard is not begun: usually, records before it may be lost.
 type unbegun struct{ stream, why string }
 
 func unknownIn(stream, shard string) pipeline.Gap {
 	return pipeline.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
 }
 
-// gapBetween is the gap before a stream that follows one that was read. What was written between them, while the
-// table had no stream, is in neither.
+// gapBetween is the gap before a stream that follows one that was read. Neither has the changes of the time between them,
+// when the table had no stream.
 func (w *Worker) gapBetween(st *stream) pipeline.Gap {
 	g := pipeline.Gap{StreamARN: st.arn, UnknownExtent: true}
 	for _, r := range w.rows.all() {
@@ -358,7 +357,7 @@ func (s *leaseSync) noted(w *Worker, op *gapNote) {
 	case op.why == betweenStreams && w.o.OnGap == Continue:
 		s.apply(w)
 	case op.why == betweenStreams:
-		// A lease that is made by hand means that the stream is to be read nevertheless.
+		// An operator who makes a lease has the stream read nevertheless.
 		l := slices.Concat(s.plan.create, s.plan.unknown)
 		for _, lease := range l {
 			w.unbegun[lease.Shard] = unbegun{s.stream.arn, StoppedBetween}

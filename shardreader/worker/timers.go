@@ -63,10 +63,10 @@ func (w *Worker) wake(p *assignment) {
 	w.want(p)
 }
 
-// alarm is a timer that is set again before it is due.
+// alarm is a timer that can be set again before it is due.
 type alarm struct{ set int }
 
-// in does f once d has passed, unless the alarm is set again before.
+// in calls f once d has passed, unless the alarm is set again before.
 func (a *alarm) in(w *Worker, d time.Duration, f func()) {
 	a.set++
 	no := a.set
@@ -77,7 +77,7 @@ func (a *alarm) in(w *Worker, d time.Duration, f func()) {
 	})
 }
 
-// after does f once d has passed: in a later step, or in this one if d is 0.
+// after calls f once d has passed: in a later step, or in this one if d is 0.
 func (w *Worker) after(d time.Duration, f func()) { w.later(d, &timer{do: f}) }
 
 func (w *Worker) later(d time.Duration, t *timer) {
@@ -94,8 +94,7 @@ func (w *Worker) jitter(d time.Duration) time.Duration {
 	return d/2 + time.Duration(w.o.Rand.Int64N(int64(d/2)+1))
 }
 
-// backoff is the pause after attempts that failed in a row: at
-// least what the server requests.
+// backoff is the pause after attempts that failed in a row: at least the time that the server requests.
 func (w *Worker) backoff(attempt int, most, server time.Duration) time.Duration {
 	d := most
 	if attempt < 16 {

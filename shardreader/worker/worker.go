@@ -143,7 +143,7 @@ func (w *Worker) Step(now time.Duration, e Event) []Action {
 	w.now = max(w.now, now)
 	clear(w.acts)
 	w.acts = w.acts[:0]
-	// A process that stood still for long must stop before it does anything else.
+	// A process that was suspended for long must stop before it does anything else.
 	w.checkHeartbeat()
 	e.handle(w)
 	w.runTimers()
