@@ -26,11 +26,11 @@ func PlannedWrite(c *pipeline.Change, ops []pipeline.Op) (w state.GroupWrite, be
 			before.Shares = nil // it could not be counted
 		}
 	}
-	l := lane{key: c.Key, ds: []int{0}}
-	l.advance([]pipeline.Delivery{{Change: c, Ops: ops}}, before)
+	changes := itemChanges{key: c.Key, ds: []int{0}}
+	changes.advance([]pipeline.Delivery{{Change: c, Ops: ops}}, before)
 	p := poster{tally: op.aggregate.tally()}
-	if !l.writes() || p.post(&l) != nil { // Plan made the shares
+	if !changes.writes() || p.post(&changes) != nil { // Plan made the shares
 		return w, before, false
 	}
-	return state.GroupWrite{Items: []state.ContributionWrite{l.write()}, Groups: p.changes()}, before, true
+	return state.GroupWrite{Items: []state.ContributionWrite{changes.write()}, Groups: p.changes()}, before, true
 }

@@ -30,21 +30,21 @@ func (e mention) compare(f mention) int {
 	return cmp.Or(cmp.Compare(e.group, f.group), e.value-f.value, cmp.Compare(e.text, f.text))
 }
 
-// post replaces the tally by what a lane changes, and leaves out rows that stay as they are.
-func (p *poster) post(l *lane) error {
+// post replaces the tally by the changes of one item, and leaves out rows that stay as they are.
+func (p *poster) post(c *itemChanges) error {
 	p.reset()
-	p.key, p.shard, p.version = l.key, p.of.shardOf(string(l.key)), l.now.Version
-	for _, s := range l.spans {
-		if err := p.span(s); err != nil {
-			return fmt.Errorf("what item %s counts for: %w", l.key, err)
+	p.key, p.shard, p.version = c.key, p.of.shardOf(string(c.key)), c.now.Version
+	for _, s := range c.spans {
+		if err := p.difference(s); err != nil {
+			return fmt.Errorf("what item %s counts for: %w", c.key, err)
 		}
 	}
 	p.prune()
 	return nil
 }
 
-// span posts the difference of a span.
-func (p *poster) span(s span) error {
+// difference posts the difference of one contribution change.
+func (p *poster) difference(s contributionChange) error {
 	from, to := s.from.Shares, s.to.Shares
 	for i := range max(len(from), len(to)) {
 		if i < len(from) && i < len(to) && from[i].Group == to[i].Group && slices.Equal(from[i].Values, to[i].Values) {
@@ -107,7 +107,7 @@ func (p *poster) mentions(dst []mention, shares []state.Share) []mention {
 
 // members posts the mentions that come, and those that go. Those that an item left behind
 // when it expired are others, even where they are equal.
-func (p *poster) members(s span) {
+func (p *poster) members(s contributionChange) {
 	from, to := p.from, p.to
 	anew := p.of.keep && s.from.Since != s.to.Since
 	for len(from) > 0 || len(to) > 0 {

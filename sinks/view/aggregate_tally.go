@@ -34,14 +34,14 @@ func (t *tally) reset() {
 	t.rows, t.members = t.rows[:0], 0
 }
 
-// row is the tally of a row, a new one where it was not touched before.
+// row is the tally of a row, a new one if it was not touched before.
 func (t *tally) row(row state.Row) *rowTally {
 	i, ok := t.index[row]
 	if !ok {
 		i = len(t.rows)
 		t.index[row] = i
 		t.rows = slices.Grow(t.rows, 1)[:i+1]
-		r := &t.rows[i] // with the memory that an earlier lane left there, or none
+		r := &t.rows[i] // it may have memory of an earlier item
 		sums := slices.Grow(r.sums[:0], len(t.of.values))[:len(t.of.values)]
 		clear(sums)
 		*r = rowTally{row: row, sums: sums, members: r.members[:0]}

@@ -49,7 +49,7 @@ func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if err := w.gather(); err != nil {
 		return err
 	}
-	round := func(open []*lane) ([]*lane, error) { return w.round(ctx, open) }
+	round := func(open []*itemChanges) ([]*itemChanges, error) { return w.round(ctx, open) }
 	if err := rounds(w.open, round, w.raced); err != nil {
 		return fmt.Errorf("aggregate %s: %w", a.target.View, err)
 	}
@@ -60,15 +60,15 @@ func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 type writing struct {
 	*Aggregate
 	ds      []pipeline.Delivery
-	lanes   []*lane
+	items   []*itemChanges
 	most    int    // items in one GroupWrite
-	scratch poster // of the lane at hand
+	scratch poster // of the current item
 	failed  pipeline.BatchError
 }
 
 // gather sorts the deliveries by item.
 func (w *writing) gather() error {
-	index := make(map[pipeline.Key]*lane, len(w.ds))
+	index := make(map[pipeline.Key]*itemChanges, len(w.ds))
 	for i := range w.ds {
 		d := &w.ds[i]
 		if w.failed.Failed[i] != nil {
@@ -77,46 +77,46 @@ func (w *writing) gather() error {
 		if len(d.Ops) == 0 {
 			return pipeline.Fatal(errs.Errorf("aggregate %s: a delivery was not planned by it", pipeline.Safe(w.target.View)))
 		}
-		l := index[d.Change.Key]
-		if l == nil {
-			l = &lane{key: d.Change.Key}
-			index[l.key] = l
-			w.lanes = append(w.lanes, l)
+		c := index[d.Change.Key]
+		if c == nil {
+			c = &itemChanges{key: d.Change.Key}
+			index[c.key] = c
+			w.items = append(w.items, c)
 		}
-		l.ds = append(l.ds, i)
+		c.ds = append(c.ds, i)
 	}
 	return nil
 }
 
-// open are the lanes that are not settled.
-func (w *writing) open() []*lane {
-	var open []*lane
-	for _, l := range w.lanes {
-		if len(l.ds) > 0 {
-			open = append(open, l)
+// open are the items that are not settled.
+func (w *writing) open() []*itemChanges {
+	var open []*itemChanges
+	for _, c := range w.items {
+		if len(c.ds) > 0 {
+			open = append(open, c)
 		}
 	}
 	return open
 }
 
-// raced makes smaller writes, which have fewer items to lose by, and fails lanes that lost too often.
-func (w *writing) raced(lost []*lane, times int) {
+// raced makes the writes smaller, so that fewer items can lose together, and fails items that lost too often.
+func (w *writing) raced(lost []*itemChanges, times int) {
 	w.most = max(1, w.most/2)
 	if times <= maxLost {
 		return
 	}
 	err := pipeline.Transient(errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", pipeline.Safe(w.target.View), times))
-	for _, l := range lost {
-		l.fail(&w.failed, err)
+	for _, c := range lost {
+		c.fail(&w.failed, err)
 	}
 }
 
-// round reads, steps and writes once, and returns the lanes that other workers got
-// ahead of. Lanes may be open behind it.
-func (w *writing) round(ctx context.Context, open []*lane) (lost []*lane, err error) {
+// round reads, advances and writes each item once. It returns the items that other workers changed meanwhile. Other items
+// may still be open after it.
+func (w *writing) round(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
 	keys := make([]pipeline.Key, len(open))
-	for i, l := range open {
-		keys[i] = l.key
+	for i, c := range open {
+		keys[i] = c.key
 	}
 	cs, err := w.store.Contributions(ctx, w.target, keys)
 	if err == nil {
@@ -135,7 +135,7 @@ func (w *writing) round(ctx context.Context, open []*lane) (lost []*lane, err er
 	}
 	again, err := judge(parts, rs, "writes", w.refusePart, w.settlePart)
 	for _, p := range again {
-		lost = append(lost, p.lanes...)
+		lost = append(lost, p.items...)
 	}
 	return lost, err
 }
@@ -145,63 +145,63 @@ func groupWrites(parts []part) []state.GroupWrite {
 	ws := make([]state.GroupWrite, len(parts))
 	for i, p := range parts {
 		ws[i].Groups = p.tally.changes()
-		for _, l := range p.lanes {
-			ws[i].Items = append(ws[i].Items, l.write())
+		for _, c := range p.items {
+			ws[i].Items = append(ws[i].Items, c.write())
 		}
 	}
 	return ws
 }
 
-// part is the lanes of one GroupWrite with what they change together.
+// part is the items of one GroupWrite with the sum of their changes.
 type part struct {
-	lanes []*lane
+	items []*itemChanges
 	tally *tally
 }
 
-// parts steps each lane and puts those that have something to write together, as
-// many as a write takes. The others are settled.
-func (w *writing) parts(open []*lane, cs []state.Contribution) ([]part, error) {
+// parts advances each item, and groups those that have something to write, up to the limit of a write. It settles the
+// others.
+func (w *writing) parts(open []*itemChanges, cs []state.Contribution) ([]part, error) {
 	limit := w.store.MaxActions()
 	var parts []part
-	shared := -1 // the part that takes more lanes
-	for i, l := range open {
-		l.advance(w.ds, cs[i])
-		if !l.writes() {
-			l.settle(w.ds, &w.failed)
+	shared := -1 // the part that takes more items
+	for i, c := range open {
+		c.advance(w.ds, cs[i])
+		if !c.writes() {
+			c.settle(w.ds, &w.failed)
 			continue
 		}
-		if err := w.scratch.post(l); err != nil {
+		if err := w.scratch.post(c); err != nil {
 			return nil, pipeline.Fatal(fmt.Errorf("%w: it was written under other settings or is damaged", err))
 		}
 		if actions := len(w.scratch.rows) + w.scratch.tally.members; actions > maxActions {
-			w.refuse([]*lane{l}, &TooManyGroupsError{Item: l.key, Actions: actions})
+			w.refuse([]*itemChanges{c}, &TooManyGroupsError{Item: c.key, Actions: actions})
 			continue
 		}
-		if l.alone || shared < 0 || !w.fits(&parts[shared], limit) {
+		if c.alone || shared < 0 || !w.fits(&parts[shared], limit) {
 			parts = append(parts, part{tally: w.tally()})
-			if !l.alone {
+			if !c.alone {
 				shared = len(parts) - 1
 			}
 		}
 		into := &parts[len(parts)-1]
-		if !l.alone {
+		if !c.alone {
 			into = &parts[shared]
 		}
 		into.tally.merge(w.scratch.tally)
-		into.lanes = append(into.lanes, l)
+		into.items = append(into.items, c)
 	}
 	return parts, nil
 }
 
-// fits tells whether the lane in scratch fits into p.
+// fits reports whether the item in scratch fits into p.
 func (w *writing) fits(p *part, limit int) bool {
-	if len(p.lanes) >= w.most {
+	if len(p.items) >= w.most {
 		return false
 	}
 	if limit == 0 {
 		return true
 	}
-	actions := len(p.lanes) + 1 + len(p.tally.rows) + p.tally.members + w.scratch.tally.members
+	actions := len(p.items) + 1 + len(p.tally.rows) + p.tally.members + w.scratch.tally.members
 	for i := range w.scratch.rows {
 		if _, ok := p.tally.index[w.scratch.rows[i].row]; !ok {
 			actions++
@@ -210,18 +210,18 @@ func (w *writing) fits(p *part, limit int) bool {
 	return actions <= limit
 }
 
-func (w *writing) refusePart(p part, err error) { w.refuse(p.lanes, err) }
+func (w *writing) refusePart(p part, err error) { w.refuse(p.items, err) }
 
-// settlePart ends the turn of lanes that were written together.
+// settlePart settles items that were written together.
 func (w *writing) settlePart(p part, _ Result) {
-	for _, l := range p.lanes {
-		l.settle(w.ds, &w.failed)
+	for _, c := range p.items {
+		c.settle(w.ds, &w.failed)
 	}
 }
 
 // showForeign gives an error that is of another sink's row the row's key.
-func (w *writing) showForeign(l *lane, err error) error {
-	planned := w.ds[l.ds[0]].Ops
+func (w *writing) showForeign(c *itemChanges, err error) error {
+	planned := w.ds[c.ds[0]].Ops
 	ops := make([]*GroupOp, len(planned))
 	for i := range planned {
 		ops[i] = planned[i].(*GroupOp)
@@ -229,33 +229,33 @@ func (w *writing) showForeign(l *lane, err error) error {
 	return showForeign(err, w.mask, ops...)
 }
 
-// vacate plans anew a change that the store refused for good: what the item counted for is
-// taken out. False where that is what was refused.
-func (w *writing) vacate(l *lane, flaw error) bool {
-	d := &w.ds[l.ds[0]]
+// vacate plans a change again that the store refused permanently: the item's contribution is removed. It returns false if
+// that removal is what was refused.
+func (w *writing) vacate(c *itemChanges, flaw error) bool {
+	d := &w.ds[c.ds[0]]
 	if groupOp(d).Share.Group == "" {
 		return false
 	}
 	d.Ops = append(d.Ops[:0], w.voidOp(d.Change, flaw))
-	l.alone = true
+	c.alone = true
 	return true
 }
 
-// refuse fails the turn of lanes. A permanent error is believed of a single
-// change only: what was written with others comes once more by itself.
-func (w *writing) refuse(lanes []*lane, err error) {
+// refuse fails items. A permanent error counts only for a single change: changes that were written with others are tried
+// once more, each alone.
+func (w *writing) refuse(items []*itemChanges, err error) {
 	permanent := state.IsPermanent(err)
-	for _, l := range lanes {
-		if permanent && (len(lanes) > 1 || len(l.turn) > 1) {
-			l.alone = true
+	for _, c := range items {
+		if permanent && (len(items) > 1 || len(c.verdicts) > 1) {
+			c.alone = true
 			continue
 		}
-		if len(lanes) == 1 && len(l.turn) == 1 {
-			err = w.showForeign(l, err)
-			if permanent && w.vacate(l, err) {
+		if len(items) == 1 && len(c.verdicts) == 1 {
+			err = w.showForeign(c, err)
+			if permanent && w.vacate(c, err) {
 				continue
 			}
 		}
-		l.fail(&w.failed, err)
+		c.fail(&w.failed, err)
 	}
 }

@@ -91,7 +91,7 @@
 // batch.go writes each row, or each item, once a batch.
 //
 // [Aggregate] does the same for groups: aggregate_plan.go finds what an image counts for,
-// aggregate_lane.go steps an item through its changes, aggregate_post.go and
+// aggregate_item.go applies the changes of an item, aggregate_post.go and
 // aggregate_tally.go take the differences and merge them, all of them pure;
 // aggregate_write.go reads, commits, and reads again what was lost to others. groups.go and
 // merge.go are the reader's side.

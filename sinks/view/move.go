@@ -6,8 +6,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// move fills d.Ops with what takes the item's row from where it was to where it
-// is:
+// move plans the ops that move the item's row from where it was to where it is:
 //
 //	was        is         ops
 //	nowhere    nowhere    none: NoEffect
@@ -16,11 +15,9 @@ import (
 //	at K       at L       put L, tombstone K     moves
 //	at K       nowhere    tombstone K            leaves, or the item is gone
 //
-// Each op is conditional on the version of its own row, and of its tombstone, alone. The one that last
-// touched a row key decides what is there, and the last change that touched it
-// either left the item's row there or took it away: hence any order of delivery
-// ends alike. A row that stays is written even where its columns are as before:
-// its version rises, and what an earlier failure left behind is healed.
+// Each op depends only on the version of its own row and tombstone. The op with the highest version decides what is stored
+// at a row key, so any order of delivery has the same result. A row that stays is written even if its columns did not
+// change: its version rises, and the leftovers of an earlier failure are repaired.
 func (s *Sink) move(d *pipeline.Delivery, was, is place) error {
 	switch {
 	case was.reason != "" && is.reason != "":
@@ -68,7 +65,7 @@ func (s *Sink) addTombstone(d *pipeline.Delivery, step Step, k *rowKey) {
 	d.Ops = append(d.Ops, &op.Op)
 }
 
-// roomyOp is an op with room for what most rows hold.
+// roomyOp is an op with memory for the columns of most rows.
 type roomyOp struct {
 	Op
 	columns [4]state.Column
