@@ -20,7 +20,7 @@ var errDeadline = errs.New("the function's time is nearly over")
 type deadlines struct {
 	revokeSoft time.Time // nothing new starts
 	revokeHard time.Time // Writes in flight are cancelled
-	stop       time.Time // the run is stopped, with a flush that continued
+	stop       time.Time // the run is stopped, and with it a flush that still runs
 	abandon    time.Time // the answer no longer waits for the run
 }
 
@@ -44,13 +44,13 @@ func (c deadlines) context(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadlineCause(ctx, c.revokeSoft, errDeadline)
 }
 
-// over reports whether nothing new may start.
-func (c deadlines) over(now time.Time) bool {
+// pastSoftRevoke reports whether nothing new may start.
+func (c deadlines) pastSoftRevoke(now time.Time) bool {
 	return !c.revokeSoft.IsZero() && !now.Before(c.revokeSoft)
 }
 
 // timer returns a channel that receives at when, and never if when is zero.
-func (c deadlines) timer(when time.Time) (come <-chan time.Time, cancel func()) {
+func (c deadlines) timer(when time.Time) (fired <-chan time.Time, cancel func()) {
 	if when.IsZero() {
 		return nil, func() {}
 	}

@@ -38,8 +38,8 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 		b.add(page)
 		return b, nil
 	}
-	sound, rest := splitBeforeError(page)
-	b.add(sound)
+	before, rest := splitBeforeError(page)
+	b.add(before)
 	b.add(rest)
 	return b, nil
 }
@@ -47,7 +47,7 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 // splitBeforeError splits a page before its first record that cannot be decoded. Such a record
 // delays the other records of its page until dead letters have it. The records before it need not
 // wait.
-func splitBeforeError(page *pipeline.Page) (sound, rest *pipeline.Page) {
+func splitBeforeError(page *pipeline.Page) (before, rest *pipeline.Page) {
 	if len(page.Errors) == 0 {
 		return page, nil
 	}
@@ -138,8 +138,8 @@ func (b *eventRecords) age(now time.Time) time.Duration {
 }
 
 // sortByCreation drops repeated changes of a page and sorts the others by their creation. Changes
-// of the same microsecond keep the order of the event. Of a repeated change the first stays: if
-// Lambda brings the events from there again, it brings both.
+// of the same microsecond keep the order of the event. The first copy of a repeated change stays:
+// if Lambda sends the records again from its place, the event has both copies again.
 func sortByCreation(page *pipeline.Page) {
 	seen := make(map[string]struct{}, len(page.Changes))
 	kept := page.Changes[:0]

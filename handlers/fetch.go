@@ -164,8 +164,8 @@ func (f *rangeFetch) keepInRange(page *pipeline.Page) (ended bool) {
 	page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return outside(e.Sequence) })
 	if n := len(page.Changes) + len(page.Errors); n > 0 {
 		page.Partition = f.info.ShardID
-		sound, rest := splitBeforeError(page)
-		f.records.add(sound)
+		before, rest := splitBeforeError(page)
+		f.records.add(before)
 		f.records.add(rest)
 		f.fetched += n
 		for _, c := range page.Changes {

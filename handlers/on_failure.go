@@ -69,7 +69,7 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 		if m.MessageID == "" {
 			return a, errs.Errorf("message %d has no messageId to name it to Lambda", i)
 		}
-		if due.over(time.Now()) {
+		if due.pastSoftRevoke(time.Now()) {
 			a.timedOut = true
 			a.failed = append(a.failed, m.MessageID)
 			continue

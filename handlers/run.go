@@ -77,7 +77,7 @@ var errStuck = errs.New("a sink or a store that an earlier invocation abandoned 
 func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error) {
 	over, cancel := due.timer(due.revokeSoft)
 	defer cancel()
-	if due.over(time.Now()) {
+	if due.pastSoftRevoke(time.Now()) {
 		return nil, nil
 	}
 	before := h.lastRun.Load()
