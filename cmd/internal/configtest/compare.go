@@ -14,11 +14,11 @@ type Difference struct {
 	Lines []string `json:"diff"`   // for people: "-" wanted and not there, "+" there and not wanted
 }
 
-// ordered tells whether a section's elements have an order that counts.
+// ordered reports whether the order of a section's elements counts.
 func (s section) ordered() bool { return s == events || s == objects }
 
-// compare says how got differs from what is wanted; nothing where it does not.
-// identity names what makes two elements of a list the same one, or is nil.
+// compare describes how got differs from what is expected; nil if it does not.
+// identity returns the key of an element of a list; nil: elements have no key.
 func compare(x expectation, got value, identity func(value) value) []string {
 	if x.want.kind == pipeline.KindM {
 		return compareNamed(x.want, got)
@@ -35,7 +35,7 @@ func compareNamed(want, got value) []string {
 		case g.kind == pipeline.Absent:
 			lines = append(lines, "- "+scalarText(name)+": "+w.String())
 		case !w.equal(g):
-			lines = append(append(lines, "  "+scalarText(name)+":"), inside(nil, "", w, g)...)
+			lines = append(append(lines, "  "+scalarText(name)+":"), compareAttributes(nil, "", w, g)...)
 		}
 	}
 	for i, name := range got.names {
@@ -46,8 +46,8 @@ func compareNamed(want, got value) []string {
 	return lines
 }
 
-// compareLists finds for each element that is wanted one that came: an equal one,
-// else one of the same identity. What is left over on either side is a difference.
+// compareLists pairs each expected element with an equal one of got, else with one of the same
+// identity. Elements of either side without a partner are differences.
 func compareLists(want, got []value, identity func(value) value, ordered bool) []string {
 	pair := make([]int, len(want)) // index in got, or -1
 	taken := make([]bool, len(got))
@@ -77,7 +77,7 @@ func compareLists(want, got []value, identity func(value) value, ordered bool) [
 		case j < 0:
 			lines = append(lines, "- "+w.String())
 		case !w.equal(got[j]):
-			lines = append(append(lines, "  "+identity(w).String()), inside(nil, "", w, got[j])...)
+			lines = append(append(lines, "  "+identity(w).String()), compareAttributes(nil, "", w, got[j])...)
 		}
 	}
 	for j, g := range got {
@@ -94,8 +94,8 @@ func compareLists(want, got []value, identity func(value) value, ordered bool) [
 	return lines
 }
 
-// inside appends how two values differ that are of one thing, attribute by attribute.
-func inside(lines []string, path string, want, got value) []string {
+// compareAttributes appends the differences of two values, attribute by attribute.
+func compareAttributes(lines []string, path string, want, got value) []string {
 	if want.kind != pipeline.KindM || got.kind != pipeline.KindM {
 		if !want.equal(got) {
 			lines = append(lines, "    "+path+": want "+want.String()+", got "+got.String())
@@ -103,11 +103,11 @@ func inside(lines []string, path string, want, got value) []string {
 		return lines
 	}
 	for i, name := range want.names {
-		lines = inside(lines, strings.TrimPrefix(path+"."+scalarText(name), "."), want.elems[i], got.get(name))
+		lines = compareAttributes(lines, strings.TrimPrefix(path+"."+scalarText(name), "."), want.elems[i], got.get(name))
 	}
 	for i, name := range got.names {
 		if want.get(name).kind == pipeline.Absent {
-			lines = inside(lines, strings.TrimPrefix(path+"."+scalarText(name), "."), value{}, got.elems[i])
+			lines = compareAttributes(lines, strings.TrimPrefix(path+"."+scalarText(name), "."), value{}, got.elems[i])
 		}
 	}
 	return lines

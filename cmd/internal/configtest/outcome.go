@@ -348,8 +348,8 @@ func (o *outcome) keysOf(l pipeline.DeadLetter) (value, error) {
 	return out, nil
 }
 
-// identity is what two elements of a section have in common that are the same one:
-// they are compared attribute by attribute. nil: nothing but being equal.
+// identity returns the key of an element of a section. Elements of one key are compared attribute
+// by attribute. It is nil if the section's elements have no key.
 func (o *outcome) identity(x expectation) func(value) value {
 	var names []string
 	switch x.section {

@@ -18,10 +18,10 @@ type edit struct {
 	text     string
 }
 
-// Update writes into the file what came where that is not what its cases expect, and
-// returns the cases that it changed. Nothing but those entries changes: comments and
-// layout of the rest stay. Cases that could not be run stay as they are. The file
-// is written whole or not at all, and not where nothing differs.
+// Update replaces the entries of `expect` that differ from the results, and returns the
+// cases that it changed. Nothing else changes: comments and layout of the rest stay. Cases
+// that could not be run stay as they are. The file is written completely or not at all, and
+// not if nothing differs.
 func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 	var edits []edit
 	var changed []*Case
@@ -43,21 +43,21 @@ func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 	for _, e := range edits {
 		out = slices.Replace(out, e.from, e.to, []byte(e.text)...)
 	}
-	if err := says(f.Path, out, cfg, results); err != nil {
+	if err := checkUpdated(f.Path, out, cfg, results); err != nil {
 		return nil, fmt.Errorf("%s cannot be updated in place, and is as it was: %w; remove the `expect` of the case, and update again", f.Path, err)
 	}
 	return changed, private.WriteFile(f.Path, "", out)
 }
 
-// says makes sure that the bytes are a file that expects what came.
-func says(path string, b []byte, cfg *config.Config, results []*Result) error {
+// checkUpdated returns an error unless the bytes are a file that expects the results.
+func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) error {
 	f, err := parse(path, b, cfg)
 	if err != nil {
 		return err
 	}
-	named := make(map[string]*Case, len(f.Cases))
+	cases := make(map[string]*Case, len(f.Cases))
 	for _, c := range f.Cases {
-		named[c.Name] = c
+		cases[c.Name] = c
 	}
 	for _, r := range results {
 		if r.Err != nil {
@@ -69,7 +69,7 @@ func says(path string, b []byte, cfg *config.Config, results []*Result) error {
 				got = append(got, x.want)
 			}
 		}
-		c, ok := named[r.Case.Name]
+		c, ok := cases[r.Case.Name]
 		if !ok || len(c.Expect) != len(got) {
 			return fmt.Errorf("case %s would change its form", r.Case.Name)
 		}
@@ -98,12 +98,12 @@ func (f *File) editsOf(r *Result) ([]edit, error) {
 		if x.at.Alias {
 			return nil, fmt.Errorf("%s stands behind an alias, which other tests may share: write it out first", x)
 		}
-		e := edit{t.behindKey(x.at.Key), t.end(x.at), r.got[i].block(x.at.Key.Column - 1)}
+		e := edit{t.afterKey(x.at.Key), t.end(x.at), r.got[i].block(x.at.Key.Column - 1)}
 		switch {
 		case x.flow:
 			e.text = " " + r.got[i].String()
 		case x.at.Node.Line > x.at.Key.Line && e.text[0] == '\n':
-			e.from = t.lineEnd(x.at.Key.Line) // a comment behind the key stays
+			e.from = t.lineEnd(x.at.Key.Line) // a comment after the key stays
 		}
 		es = append(es, e)
 	}
@@ -132,8 +132,8 @@ func (t *source) offset(line, column int) int {
 // text is the file from an offset on.
 func (t *source) text(from int) string { return strings.Join(t.lines, "")[from:] }
 
-// behindKey is the offset behind the colon of a key.
-func (t *source) behindKey(key *yaml.Node) int {
+// afterKey is the offset after the colon of a key.
+func (t *source) afterKey(key *yaml.Node) int {
 	from := t.offset(key.Line, key.Column)
 	rest := t.text(from)
 	n := len(key.Value)
@@ -143,7 +143,7 @@ func (t *source) behindKey(key *yaml.Node) int {
 	return from + n + strings.IndexByte(rest[n:], ':') + 1
 }
 
-// end is the offset behind the last byte of a value.
+// end is the offset after the last byte of a value.
 func (t *source) end(p *place) int {
 	const block = yaml.LiteralStyle | yaml.FoldedStyle
 	v := p.Node
@@ -151,7 +151,7 @@ func (t *source) end(p *place) int {
 	case v.Kind != yaml.ScalarNode && v.Style&yaml.FlowStyle == 0, v.Style&block != 0:
 		return t.blockEnd(p.Key.Line, p.Key.Column-1)
 	case v.Kind == yaml.ScalarNode && v.Value == "" && v.Style == 0:
-		return t.behindKey(p.Key)
+		return t.afterKey(p.Key)
 	}
 	from := t.offset(v.Line, v.Column)
 	return from + flowEnd(t.text(from))
@@ -175,7 +175,7 @@ func (t *source) blockEnd(line, indent int) int {
 	return t.lineEnd(last)
 }
 
-// lineEnd is the offset behind what stands in a line.
+// lineEnd is the offset after the text of a line.
 func (t *source) lineEnd(line int) int {
 	return t.offset(line, 1) + len(strings.TrimRight(t.lines[line-1], " \r\n"))
 }
@@ -212,7 +212,7 @@ func flowEnd(s string) int {
 	return len(s)
 }
 
-// opensQuote tells whether a quote behind before begins a scalar: within a word it
+// opensQuote reports whether a quote after the text before begins a scalar. Within a word it
 // is an apostrophe.
 func opensQuote(before string) bool {
 	before = strings.TrimRight(before, " \n")
