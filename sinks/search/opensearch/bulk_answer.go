@@ -2,23 +2,24 @@ package opensearch
 
 import "github.com/tablewake/tablewake/pipeline/jsoncursor"
 
-// item is what became of one document of a bulk request; it is valid during a call.
+// item is the result of one document of a bulk request; it is valid during a call.
 type item struct {
 	failure
-	noop bool // the script left what is there
+	noop bool // the script did not change the document
 }
 
-// parseItems reads the answer to a bulk request of n documents in one pass, and
-// calls each with every item in order. It is false where the answer is not one to such a
-// request; each may have been called then.
-func parseItems(body []byte, n int, each func(i int, it *item)) bool {
+// parseItems reads the answer to a bulk request of n documents in one pass, and calls visit with
+// every item in order. It returns false if the answer does not belong to such a request; it may
+// have called visit before.
+func parseItems(body []byte, n int, visit func(i int, it *item)) bool {
 	var it item
-	return parseList(body, "items", n, func(c *jsoncursor.Cursor) { it = readItem(c) }, func(i int) { each(i, &it) })
+	return parseList(body, "items", n, func(c *jsoncursor.Cursor) { it = readItem(c) }, func(i int) { visit(i, &it) })
 }
 
-// parseList reads the n elements of a member of the answer, in one pass. It is false where the answer is not one
-// to a request of n documents; each may have been called then.
-func parseList(body []byte, member string, n int, read func(c *jsoncursor.Cursor), each func(i int)) bool {
+// parseList reads the n elements of a member of the answer in one pass, and calls visit after
+// each. It returns false if the answer does not belong to a request of n documents; it may have
+// called visit before.
+func parseList(body []byte, member string, n int, read func(c *jsoncursor.Cursor), visit func(i int)) bool {
 	c := jsoncursor.New(body)
 	seen := 0
 	for name := range c.Members() {
@@ -27,7 +28,7 @@ func parseList(body []byte, member string, n int, read func(c *jsoncursor.Cursor
 		}
 		for range c.Elements() {
 			if read(&c); !c.Failed() && seen < n {
-				each(seen)
+				visit(seen)
 			}
 			seen++
 		}
@@ -68,15 +69,15 @@ func (f *failure) read(c *jsoncursor.Cursor) {
 		case "caused_by":
 			var cause failure
 			cause.read(c)
-			f.cause, f.why = cause.cause, cause.why
-			if f.cause == nil {
-				f.cause, f.why = cause.kind, cause.reason
+			f.causeKind, f.causeReason = cause.causeKind, cause.causeReason
+			if f.causeKind == nil {
+				f.causeKind, f.causeReason = cause.kind, cause.reason
 			}
 		}
 	}
 }
 
-// parse reads an answer that is not ok. Whatever it is not, the failure holds nothing of.
+// parse reads an answer that is not ok. Missing parts stay empty.
 func (a answer) parse() failure {
 	f := failure{status: a.status}
 	c := jsoncursor.New(a.body)

@@ -77,11 +77,11 @@ func (a answer) failure(op, index string) error {
 // failure is what a server says of what it did not do, by request or by document.
 // Its texts are parts of the answer, which may be a pooled buffer's.
 type failure struct {
-	status int
-	kind   []byte // the error's type
-	reason []byte // its text, as it stands between its quotes: only looked through for what is known of it
-	cause  []byte // the type of the innermost cause; nil where there is none
-	why    []byte // its text
+	status      int
+	kind        []byte // the error's type
+	reason      []byte // its text, with the escapes of JSON: only searched for known parts
+	causeKind   []byte // the type of the innermost cause; nil if there is none
+	causeReason []byte // the text of that cause
 }
 
 // class is what a failure means to who sent the request.
@@ -112,7 +112,7 @@ var (
 
 // is reports whether the error or its cause is of one of these types.
 func (f *failure) is(kinds ...string) bool {
-	return slices.Contains(kinds, string(f.kind)) || slices.Contains(kinds, string(f.cause))
+	return slices.Contains(kinds, string(f.kind)) || slices.Contains(kinds, string(f.causeKind))
 }
 
 // class tells what f means.

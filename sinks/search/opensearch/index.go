@@ -80,7 +80,7 @@ func newIndexes(o Indexes) (*indexes, error) {
 // sink is the sink that makes the indexes.
 func (x *indexes) sink() search.Owner { return search.Owner{Pipeline: x.Pipeline, Sink: x.Sink} }
 
-// one is the only name that there is; false where it differs from item to item.
+// one returns the index name if all items have the same, else its fixed beginning and false.
 func (x *indexes) one() (string, bool) { return x.Name.Prefix() }
 
 // recheck is how long a process writes to an index before it asks again whether it is the one that was noted.
@@ -213,7 +213,7 @@ func (s *Store) advance(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		there, err := s.look(ctx, name)
+		there, err := s.findIndex(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func (s *Store) advance(ctx context.Context, name string) error {
 			return err
 		}
 		if made {
-			if there, err = s.look(ctx, name); err != nil {
+			if there, err = s.findIndex(ctx, name); err != nil {
 				return err
 			}
 			return s.note(ctx, name, cmp.Or(there, &indexState{}))
@@ -276,11 +276,11 @@ func (s *Store) verify(name string, there *indexState) error {
 	if a, ok := there.Aliases[name]; !ok || !a.hides() || !a.Writes {
 		return s.foreign(errs.Errorf("opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))
 	}
-	is, err := there.leaves()
+	is, err := there.settingsByPath()
 	if err != nil {
 		return fmt.Errorf("opensearch: the mapping of index %s: %w", name, err)
 	}
-	if d := difference(s.indexes.definition.leaves, is); d != "" {
+	if d := difference(s.indexes.definition.settingsByPath, is); d != "" {
 		return pipeline.Fatal(errDiffers(name, d))
 	}
 	return nil

@@ -24,10 +24,10 @@ const own = `{"dynamic":false,"properties":{
 
 // definition is what an index is made of.
 type definition struct {
-	settings map[string]any
-	mappings map[string]any
-	leaves   map[string]string // all of it, by path
-	defaults defaults          // of an index that is made: never compared
+	settings       map[string]any
+	mappings       map[string]any
+	settingsByPath map[string]string // settings and mappings
+	defaults       defaults          // of an index that is made: never compared
 }
 
 // newDefinition reads what the file of a mapping says: {"settings": ..., "mappings": ...},
@@ -48,9 +48,9 @@ func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[s
 	if err := put(d.mappings, "properties", "_tw", ours); err != nil {
 		return nil, err
 	}
-	d.leaves = make(map[string]string)
-	flattenSettings(d.leaves, "", d.settings)
-	flattenMapping(d.leaves, "mappings", d.mappings)
+	d.settingsByPath = make(map[string]string)
+	flattenSettings(d.settingsByPath, "", d.settings)
+	flattenMapping(d.settingsByPath, "mappings", d.mappings)
 	d.defaults, err = newDefaults(d.mappings, fields, declared)
 	return d, err
 }

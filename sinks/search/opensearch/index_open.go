@@ -86,11 +86,11 @@ func (s *Store) begin(ctx context.Context) error {
 		if err := s.anyLost(r, found, there); err != nil {
 			return false, err
 		}
-		switch asked := x.definition.leaves; {
+		switch asked := x.definition.settingsByPath; {
 		case !found || len(there) == 0 && !r.pending(s.clock()):
 			*r = record{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked, Fingerprint: r.Fingerprint}
 			for _, index := range there {
-				r.Born = index.made(r.Born)
+				r.Born = index.createdBefore(r.Born)
 			}
 			changed = true
 		case r.Asked == nil:

@@ -148,7 +148,7 @@ func (st *indexState) keepsRecords() error {
 	if mapping, ok := want.(map[string]any); ok {
 		flattenMapping(asked, "mappings", mapping)
 	}
-	is, err := st.leaves()
+	is, err := st.settingsByPath()
 	if err == nil && difference(asked, is) != "" {
 		err = errs.New("it is not what is made for that")
 	}

@@ -16,21 +16,21 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// indexState is an index as the server has it.
+// indexState is the server's description of an index.
 type indexState struct {
 	Aliases  map[string]alias           `json:"aliases"`
 	Mappings map[string]json.RawMessage `json:"mappings"`
-	Settings map[string]any             `json:"settings"` // by their whole names
+	Settings map[string]any             `json:"settings"` // by their full names
 }
 
-// owner is written into an index: which sink made it, behind which alias.
+// owner is stored in an index: the sink that made it, and its alias.
 type owner struct {
 	Pipeline string `json:"pipeline"`
 	Sink     string `json:"sink"`
 	Index    string `json:"index"`
 }
 
-// owner is who made the index; the zero owner where no sink did.
+// owner returns the sink that made the index; the zero owner if no sink did.
 func (st *indexState) owner() owner {
 	var meta struct {
 		Tablewake owner `json:"tablewake"`
@@ -41,7 +41,7 @@ func (st *indexState) owner() owner {
 	return meta.Tablewake
 }
 
-// uuid tells an index from one that had its name before; "" where the server does not say.
+// uuid is the index's UUID: a recreated index has another one. It is "" if the server reports none.
 func (st *indexState) uuid() string {
 	if st == nil {
 		return ""
@@ -50,18 +50,18 @@ func (st *indexState) uuid() string {
 	return id
 }
 
-// made is when the index was made, where that is before t.
-func (st *indexState) made(t time.Time) time.Time {
+// createdBefore is the index's creation time, t at the latest.
+func (st *indexState) createdBefore(t time.Time) time.Time {
 	text, _ := st.Settings["index.creation_date"].(string)
 	ms, err := strconv.ParseInt(text, 10, 64)
-	if made := time.UnixMilli(ms); err == nil && made.Before(t) {
-		return made
+	if created := time.UnixMilli(ms); err == nil && created.Before(t) {
+		return created
 	}
 	return t
 }
 
-// leaves are what the index is, by path.
-func (st *indexState) leaves() (map[string]string, error) {
+// settingsByPath are the settings and mappings of the index, by path.
+func (st *indexState) settingsByPath() (map[string]string, error) {
 	is := make(map[string]string)
 	flattenSettings(is, "", st.Settings)
 	mappings := make(map[string]any, len(st.Mappings))
@@ -76,9 +76,9 @@ func (st *indexState) leaves() (map[string]string, error) {
 	return is, nil
 }
 
-// look is the index behind the alias name; nil where there is none. It is an error where
-// the name is taken by what is not the sink's.
-func (s *Store) look(ctx context.Context, name string) (*indexState, error) {
+// findIndex finds the index of the alias name; nil if there is none. It fails if the name belongs
+// to an index or alias that this sink did not make.
+func (s *Store) findIndex(ctx context.Context, name string) (*indexState, error) {
 	found, err := s.list(ctx, name, physical(name))
 	if err != nil {
 		return nil, err
@@ -95,10 +95,10 @@ func (s *Store) look(ctx context.Context, name string) (*indexState, error) {
 	return nil, nil
 }
 
-// anyIndex has a request find indexes that are closed or hidden, and none without an error.
+// anyIndex makes a request find closed and hidden indexes too, and makes an empty result no error.
 const anyIndex = "ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden"
 
-// list reads indexes by a pattern or by names. Where there are none it is empty.
+// list reads indexes by a pattern or by names. The result may be empty.
 func (s *Store) list(ctx context.Context, patterns ...string) (map[string]indexState, error) {
 	return s.readIndexes(ctx, call{op: "look for an index", index: strings.Join(patterns, ","), path: "/" + inPath(patterns) + "?flat_settings=true&" + anyIndex})
 }
@@ -112,8 +112,8 @@ func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]index
 	return found, err
 }
 
-// mine are the indexes that the sink made, by name. An index of the only name counts,
-// whoever made it.
+// mine are the indexes that the sink made, by name. If all items go to one index, that index counts
+// even if its owner is another sink: verify refuses it.
 func (s *Store) mine(ctx context.Context) (map[string]*indexState, error) {
 	x := s.indexes
 	pattern, one := x.one()
@@ -122,7 +122,7 @@ func (s *Store) mine(ctx context.Context) (map[string]*indexState, error) {
 		return x.own(found), err
 	}
 	mine := make(map[string]*indexState)
-	there, err := s.look(ctx, pattern)
+	there, err := s.findIndex(ctx, pattern)
 	if there != nil {
 		mine[pattern] = there
 	}
@@ -142,7 +142,7 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(x.own(found))), err
 }
 
-// own are those of the indexes that the sink made, by the names of their aliases.
+// own are the indexes that the sink made, by the names of their aliases.
 func (x *indexes) own(found map[string]indexState) map[string]*indexState {
 	own := make(map[string]*indexState)
 	for at, there := range found {
@@ -154,7 +154,7 @@ func (x *indexes) own(found map[string]indexState) map[string]*indexState {
 	return own
 }
 
-// inPath is names as a path has them. The comma stays as it is: a policy names the path by it.
+// inPath joins names for a path. The commas are not escaped: access policies match the path with them.
 func inPath(names []string) string {
 	escaped := make([]string, len(names))
 	for i, name := range names {

@@ -25,8 +25,8 @@ func TestParseItems(t *testing.T) {
 		var got string
 		if !parseItems(body, 4, func(_ int, it *item) {
 			cause := ""
-			if it.cause != nil {
-				cause = "<" + string(it.cause)
+			if it.causeKind != nil {
+				cause = "<" + string(it.causeKind)
 			}
 			got += fmt.Sprintf("%d %s%s noop=%t %q|", it.status, it.kind, cause, it.noop, it.field())
 		}) {

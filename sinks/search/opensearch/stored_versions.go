@@ -68,13 +68,13 @@ func (b *bulk) compare(i int, version, birth []byte) {
 }
 
 // parseVersions reads the answer to a request for the versions and births of n documents, and
-// calls each with every one in order: nil where there is none.
-func parseVersions(body []byte, n int, each func(i int, version, birth []byte)) bool {
+// calls visit with all of them in order; a missing one is nil.
+func parseVersions(body []byte, n int, visit func(i int, version, birth []byte)) bool {
 	var version, birth []byte
-	return parseList(body, "docs", n, func(c *jsoncursor.Cursor) { version, birth = readMark(c) }, func(i int) { each(i, version, birth) })
+	return parseList(body, "docs", n, func(c *jsoncursor.Cursor) { version, birth = readMark(c) }, func(i int) { visit(i, version, birth) })
 }
 
-// readMark is what the next value says in _source._tw: nil where it says nothing.
+// readMark reads the version and the birth in _source._tw of the next value; nil if they are missing.
 func readMark(c *jsoncursor.Cursor) (version, birth []byte) {
 	for name := range c.Members() {
 		if string(name) != "_source" {

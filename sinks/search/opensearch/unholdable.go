@@ -64,9 +64,9 @@ func (s *Store) attribute(names []string) string {
 	return pipeline.PathText(names)
 }
 
-// says tells whether a text is part of the reason or of its cause.
+// says reports whether a text is part of the reason or of the cause's reason.
 func (f *failure) says(part string) bool {
-	return bytes.Contains(f.reason, []byte(part)) || bytes.Contains(f.why, []byte(part))
+	return bytes.Contains(f.reason, []byte(part)) || bytes.Contains(f.causeReason, []byte(part))
 }
 
 // mergedMarks stand before the name of a field that is a value here and an object there.
@@ -131,7 +131,7 @@ func unholdable(top map[string]any) []string {
 
 // metadata is the field that has a name of the server's own, where the failure says so.
 func metadata(top map[string]any, f *failure) []string {
-	_, rest, _ := strings.Cut(string(f.why), "Field [")
+	_, rest, _ := strings.Cut(string(f.causeReason), "Field [")
 	name, rest, _ := strings.Cut(rest, "]")
 	if _, there := top[name]; !there || !strings.HasPrefix(rest, " is a metadata field") {
 		return nil
