@@ -8,18 +8,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Maker is a struct that is made of more than its fields: Made is called when they are bound.
+// Maker is a struct that needs more work once its fields are bound: Made does that.
 type Maker interface {
 	Made(f *File, v *Value)
 }
 
-// Binder is a type that reads its place itself.
+// Binder is a type that reads its value itself.
 type Binder interface {
 	Bind(f *File, v *Value)
 }
 
-// bind checks the place against the rule and binds it to dst; outer is the struct around dst. A dst that is not valid
-// is bound to nothing. Where something is wrong, the place's data or entries are missing.
+// bind checks the value against the rule and stores it in dst; outer is the struct around dst. If dst is not valid, the
+// value is only checked. A wrong value has no data, or lacks entries.
 func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	v.Rule = r
 	if dst.IsValid() {
@@ -38,7 +38,7 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 		return
 	}
 	if r.scalar != nil && (v.Node.Kind != yaml.MappingNode || len(r.Keys) == 0) {
-		dst, r = at(dst, r.at), r.scalar
+		dst, r = fieldOf(dst, r.at), r.scalar
 		v.Rule = r
 	}
 	switch r.Shape {
@@ -56,15 +56,15 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	}
 }
 
-// at is a field of a struct; it is not valid where the struct is not, or no field is named.
-func at(dst reflect.Value, field []int) reflect.Value {
+// fieldOf is a field of a struct. It is not valid if the struct is not valid, or if field is nil.
+func fieldOf(dst reflect.Value, field []int) reflect.Value {
 	if !dst.IsValid() || field == nil {
 		return reflect.Value{}
 	}
 	return dst.FieldByIndex(field)
 }
 
-// store stores the scalar in a field. A zero leaves what is there: the default.
+// store stores the scalar in a field. A zero does not replace the default.
 func (v *Value) store(dst reflect.Value) {
 	if !dst.IsValid() {
 		return
@@ -72,7 +72,7 @@ func (v *Value) store(dst reflect.Value) {
 	data := reflect.ValueOf(v.Data)
 	switch text := v.Text(); {
 	case v.Rule.Kind.AsWritten && dst.Kind() == reflect.String:
-		dst.SetString(v.Source) // also of what cannot be read
+		dst.SetString(v.Source) // also if the text is wrong
 	case v.Data == nil || data.IsZero():
 	case dst.Kind() == reflect.Bool && v.Rule.Words != nil:
 		dst.SetBool(text == v.Rule.yes)
@@ -83,13 +83,13 @@ func (v *Value) store(dst reflect.Value) {
 	}
 }
 
-// defaults fills the fields of an object with what it means to leave them out.
+// defaults fills the fields of an object with their defaults.
 func (r *Rule) defaults(dst reflect.Value) {
 	for _, k := range r.Keys {
 		if k.outer {
 			continue
 		}
-		switch to := at(dst, k.field); {
+		switch to := fieldOf(dst, k.field); {
 		case !to.IsValid():
 		case k.Rule.def != "":
 			v := &Value{Rule: k.Rule, Source: k.Rule.def}
@@ -105,7 +105,7 @@ func (r *Rule) defaults(dst reflect.Value) {
 func (f *File) object(v *Value, dst, outer reflect.Value) {
 	r := v.Rule
 	if r.defaults(dst); dst.IsValid() && r.line != nil {
-		at(dst, r.line).SetInt(int64(v.Node.Line))
+		fieldOf(dst, r.line).SetInt(int64(v.Node.Line))
 	}
 	members := f.Members(v)
 	if v.Node.Kind != yaml.MappingNode {
@@ -122,7 +122,7 @@ func (f *File) object(v *Value, dst, outer reflect.Value) {
 		if k.outer {
 			to = outer
 		}
-		f.bind(m, k.Rule, at(to, k.field), dst)
+		f.bind(m, k.Rule, fieldOf(to, k.field), dst)
 	}
 	for _, g := range r.groups {
 		f.group(v, g)
@@ -134,7 +134,7 @@ func (f *File) object(v *Value, dst, outer reflect.Value) {
 	}
 }
 
-// missing is what to do about a required key that is missing.
+// missing is the hint for a required key that is missing.
 func (k Key) missing() string {
 	if k.add == "" && k.Doc != "" {
 		return "add it: " + strings.TrimSuffix(k.Doc, ".")
@@ -142,7 +142,7 @@ func (k Key) missing() string {
 	return k.add
 }
 
-// group checks that of a set of keys one stands, or at most one.
+// group checks that exactly one of a set of keys is given, or at most one.
 func (f *File) group(v *Value, g group) {
 	var have []string
 	for _, e := range v.Entries {
@@ -154,8 +154,7 @@ func (f *File) group(v *Value, g group) {
 	f.FailIf(len(have) == 0 && !g.optional, v, "add one", "wants one of the keys %s", Enumerate(g.keys, "or"))
 }
 
-// hint is what to do about a key that is not known: to put it lower, beside the only key under which it may stand, or
-// to write the nearest one.
+// hint is the hint for an unknown key: to indent it under the key that it belongs to, or to write the nearest known key.
 func (r *Rule) hint(beside []*Value, name string) string {
 	for _, m := range beside {
 		if kind, known := r.key(m.Name); known && r.below {
@@ -170,7 +169,7 @@ func (r *Rule) hint(beside []*Value, name string) string {
 // table binds a mapping of the user's own names.
 func (f *File) table(v *Value, dst reflect.Value) {
 	members := f.Members(v)
-	room(dst, len(members))
+	reserve(dst, len(members))
 	for _, m := range members {
 		if f.o.Getenv != nil && strings.Contains(m.Name, "${") {
 			f.FailKey(m, "write the name out", "the environment is not read in names")
@@ -187,7 +186,7 @@ func (f *File) table(v *Value, dst reflect.Value) {
 // list binds a sequence.
 func (f *File) list(v *Value, dst reflect.Value) {
 	elements := f.Elements(v)
-	room(dst, len(elements))
+	reserve(dst, len(elements))
 	for _, e := range elements {
 		f.entry(v, e, dst)
 	}
@@ -198,15 +197,15 @@ func (f *File) notEmpty(v *Value, kind yaml.Kind) {
 	f.FailIf(v.Node.Kind == kind && len(v.Node.Content) == 0 && !v.Rule.empty, v, "add an entry or remove the key", "is empty")
 }
 
-// room makes room for n elements, whose addresses stay.
-func room(dst reflect.Value, n int) {
+// reserve allocates n elements, so that their addresses never change.
+func reserve(dst reflect.Value, n int) {
 	if dst.IsValid() && dst.Kind() == reflect.Slice {
 		dst.Set(reflect.MakeSlice(dst.Type(), 0, n))
 	}
 }
 
-// entry binds an entry of v to the next place of a slice, or to one of a map. What nothing could be made of is left
-// out, except texts.
+// entry binds an entry of v to the next element of a slice, or to an element of a map. Unreadable entries are dropped,
+// unless they are text.
 func (f *File) entry(v, e *Value, dst reflect.Value) {
 	var to reflect.Value
 	switch {
@@ -218,7 +217,7 @@ func (f *File) entry(v, e *Value, dst reflect.Value) {
 		to = dst.Index(dst.Len() - 1)
 		to.SetZero()
 	}
-	if name := at(to, v.Rule.elem.named); name.IsValid() {
+	if name := fieldOf(to, v.Rule.elem.named); name.IsValid() {
 		name.SetString(e.Name)
 	}
 	f.bind(e, v.Rule.elem, to, reflect.Value{})

@@ -1,4 +1,3 @@
-// Package yamlbind reads a YAML 1.2 file into a typed struct whose tags declare the keys (rule.go). Whatever is wrong
-// comes back at once, as [Problems], each with its line, column, field and what to do about it. [Schema] prints the JSON
-// Schema of the same types.
+// Package yamlbind reads a YAML 1.2 file into a typed struct whose tags declare the keys (rule.go). It reports all
+// [Problems] at once, each with its line, column, field and a hint. [Schema] prints the JSON Schema of the same types.
 package yamlbind

@@ -12,8 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document reads the one YAML document of the file; nil where there is none to
-// go on with, and a problem says why.
+// document reads the only YAML document of the file. It returns nil, after a problem, if none can be read.
 func (f *File) document(b []byte) *yaml.Node {
 	if i := invalidUTF8(b); i >= 0 {
 		line := 1 + bytes.Count(b[:i], []byte("\n"))
@@ -52,15 +51,14 @@ func invalidUTF8(b []byte) int {
 	return -1
 }
 
-// maxSearched bounds the lines of a file in which an error's line is searched: the
-// search reads the file again for each line behind it.
+// maxSearched is the most lines of a file in which the line of an error is searched: the search reads the file again for
+// each line after the error.
 const maxSearched = 500
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// syntax reports what the YAML parser could not read. The parser names the line
-// roughly or not at all, so the line is found again: behind the longest
-// beginning of the file that can be read.
+// syntax reports an error of the YAML parser. The parser names the line roughly or not at all, so syntax searches it: it
+// follows the longest beginning of the file that can be read.
 func (f *File) syntax(err error) {
 	message, line, column, hint := err.Error(), 1, 1, ""
 	if m := yamlLine.FindStringSubmatch(message); m != nil {
@@ -88,11 +86,11 @@ func (f *File) readable() int {
 	return 0
 }
 
-// Resolved is what a scalar means in YAML 1.2's core schema, which knows fewer
-// words than YAML 1.1: yes, on, 1_000, 0b1 and 2006-01-02 are text.
+// Resolved is the type of a scalar in YAML 1.2's core schema. That schema knows fewer forms than YAML 1.1: yes, on, 1_000,
+// 0b1 and 2006-01-02 are text.
 type Resolved uint8
 
-// What a scalar can mean.
+// The types of a scalar.
 const (
 	IsText Resolved = iota
 	IsNull
@@ -101,7 +99,7 @@ const (
 	IsFloat
 )
 
-// String names it in a sentence.
+// String names the type in a sentence.
 func (r Resolved) String() string {
 	return [...]string{"text", "nothing", "a boolean", "a number", "a number"}[r]
 }
@@ -113,7 +111,7 @@ var (
 	coreFloat   = regexp.MustCompile(`^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
-// Resolve tells what a scalar is.
+// Resolve returns the type of a scalar.
 func Resolve(n *yaml.Node) Resolved {
 	const written = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	switch {

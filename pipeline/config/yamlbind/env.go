@@ -14,9 +14,8 @@ type Part struct {
 // Identifier is the form of a name that needs no quotes.
 var Identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expand splits a scalar at its ${NAME} and ${NAME:-default} and looks them up; $${
-// is the text ${. A variable that is not set, or empty, is its default where it has one.
-// bad explains what cannot be expanded, with a hint.
+// expand splits a scalar at each ${NAME} and ${NAME:-default}, and reads the variables; $${ is the text ${. The default
+// replaces a variable that is not set, or is empty. bad has a message and a hint for each that cannot be read.
 func (f *File) expand(s string) (parts []Part, bad [][2]string) {
 	if f.o.Getenv == nil {
 		return []Part{{Text: s}}, nil
@@ -65,7 +64,7 @@ func (f *File) expand(s string) (parts []Part, bad [][2]string) {
 	return parts, bad
 }
 
-// join is the parts as plain text, and whether the environment gave some of it.
+// join returns the parts as plain text, and whether the environment gave some of it.
 func join(parts []Part) (text string, env bool) {
 	for _, p := range parts {
 		text, env = text+p.Text, env || p.Env

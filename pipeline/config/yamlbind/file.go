@@ -6,39 +6,39 @@ import (
 	"strings"
 )
 
-// Words are what the problems of one kind of file say otherwise than those of others.
+// Words are the hints that differ from one kind of file to another.
 type Words struct {
-	Empty  string // what to do about an empty file
-	Second string // about a second document
-	Tag    string // about a YAML tag. Default: to remove it
-	Merge  string // about a merge key
-	Values bool   // problems repeat the numbers and booleans that they are about, and what to quote
+	Empty  string // for an empty file
+	Second string // for a second document
+	Tag    string // for a YAML tag. Default: to remove it
+	Merge  string // for a merge key
+	Values bool   // problems repeat the wrong numbers and booleans, and the text to quote
 }
 
-// Options say how a file is read.
+// Options define how a file is read.
 type Options struct {
 	Words    Words
-	MaxNodes int                         // what aliases may expand the file to
-	Getenv   func(string) (string, bool) // answers ${NAME}; nil: it is text like any other
-	Owner    any                         // given to hooks and kinds by [Owner]
+	MaxNodes int                         // most values of the file, with its aliases expanded
+	Getenv   func(string) (string, bool) // value of ${NAME}; nil: ${NAME} is plain text
+	Owner    any                         // for hooks and kinds, which get it by [Owner]
 }
 
-// File is a YAML file while it is read: its places, and what is wrong with it.
+// File is a YAML file while it is read, with its values and problems.
 type File struct {
-	Problems Problems // what keeps the file from being used
-	Warnings Problems // what may surprise
+	Problems Problems // they make the file unusable
+	Warnings Problems // they do not
 
 	name string
 	text []byte
 	o    Options
 
-	places map[any]*Value // by the address of the field that holds what stands there
-	lines  []string       // nil where problems repeat nothing of the file
-	nodes  int
-	large  bool // the file is too large, which has been said
+	places map[any]*Value // by the address of the field that the value is bound to
+	lines  []string       // nil if problems repeat nothing of the file
+	nodes  int            // values so far, with aliases expanded
+	large  bool           // a problem says that the file is too large
 }
 
-// New is a file of these bytes. name stands in messages.
+// New returns a file of these bytes. name is its name in messages.
 func New(name string, b []byte, o Options) *File {
 	f := &File{name: name, text: b, o: o, places: make(map[any]*Value)}
 	if o.Words.Values {
@@ -54,7 +54,7 @@ func (f *File) Read(r *Rule, out any) {
 	}
 }
 
-// Owner is who reads the file.
+// Owner returns [Options.Owner].
 func Owner[T any](f *File) T { return f.o.Owner.(T) }
 
 // Name is the name of the file in messages.
@@ -65,7 +65,8 @@ func (f *File) At(line, column int, field, message, hint string) {
 	f.Problems = append(f.Problems, Problem{f.name, line, column, field, message, hint})
 }
 
-// Of is the place of a field, by the field's address; nil where the file leaves it out. A place is its own.
+// Of returns the value that is bound to a field, by the field's address; nil if the file does not have it. at may also be
+// the value itself.
 func (f *File) Of(at any) *Value {
 	if v, ok := at.(*Value); ok {
 		return v
@@ -76,50 +77,50 @@ func (f *File) Of(at any) *Value {
 // Has reports whether the file has the field.
 func (f *File) Has(at any) bool { return f.Of(at) != nil }
 
-// Sound reports whether the file has the field, and nothing was wrong with it when it was bound.
+// Sound reports whether the file has the field and could read its data.
 func (f *File) Sound(at any) bool { return f.Has(at) && f.Of(at).Data != nil }
 
-// Problem is one with a field or a place.
+// Problem returns a problem at a field or a value.
 func (f *File) Problem(at any, hint, format string, args ...any) Problem {
 	v := f.Of(at)
 	return Problem{f.name, v.Node.Line, v.Node.Column, v.Field, fmt.Sprintf(format, args...), hint}
 }
 
-// Fail notes what keeps the file from being used.
+// Fail notes a problem at a field or a value.
 func (f *File) Fail(at any, hint, format string, args ...any) {
 	f.Problems = append(f.Problems, f.Problem(at, hint, format, args...))
 }
 
-// FailKey fails at the key of a place.
+// FailKey notes a problem at the key of a value.
 func (f *File) FailKey(v *Value, hint, format string, args ...any) {
 	f.At(v.Key.Line, v.Key.Column, v.Field, fmt.Sprintf(format, args...), hint)
 }
 
-// FailIf fails where bad holds, and Refuse where the file has the field.
+// FailIf notes a problem if bad is true.
 func (f *File) FailIf(bad bool, at any, hint, format string, args ...any) {
 	if bad {
 		f.Fail(at, hint, format, args...)
 	}
 }
 
-// Refuse fails where the file has the field.
+// Refuse notes a problem if the file has the field.
 func (f *File) Refuse(at any, hint, format string, args ...any) {
 	f.FailIf(f.Has(at), at, hint, format, args...)
 }
 
-// Warn notes what may surprise.
+// Warn notes a warning.
 func (f *File) Warn(at any, hint, format string, args ...any) {
 	f.Warnings = append(f.Warnings, f.Problem(at, hint, format, args...))
 }
 
-// WarnIf warns where it holds.
+// WarnIf notes a warning if holds is true.
 func (f *File) WarnIf(holds bool, at any, hint, format string, args ...any) {
 	if holds {
 		f.Warn(at, hint, format, args...)
 	}
 }
 
-// line is a line of the file, 1-based; "" where there is none.
+// line returns a line of the file, 1-based; "" if there is none.
 func (f *File) line(n int) string {
 	if n < 1 || n > len(f.lines) {
 		return ""

@@ -14,27 +14,26 @@ import (
 type Kind struct {
 	Ref       string         // name under $defs; ""
 	Wants     string         // in words
-	Schema    map[string]any // of what stands there without ${NAME}; nil: of any text
-	Takes     []Resolved     // what YAML may make of it; nil: anything but a collection
-	AsWritten bool           // a field of text takes it as it is written
-	// Read makes the value's data of its source; nil, where it has said what is wrong.
-	Read Reader
+	Schema    map[string]any // of the text without ${NAME}; nil: any text
+	Takes     []Resolved     // the YAML types that it may have; nil: any scalar
+	AsWritten bool           // a string field gets the text as it is written
+	Read      Reader
 
-	env    *regexp.Regexp // form of what the environment gives; nil: any
+	env    *regexp.Regexp // form of a value of the environment; nil: any
 	units  string         // hint for a number N without its unit; ""
 	secret bool           // no problem repeats it
 }
 
-// Reader is how the data of a scalar are made. parts is its source before it was joined.
+// Reader makes the data of a scalar. parts is its source before it was joined. After a problem it returns nil.
 type Reader func(f *File, v *Value, parts []Part) any
 
-// Kinds are kinds of scalars: those that a tag names, and those of Go types.
+// Kinds are kinds of scalars, by the name that a tag gives and by the Go type.
 type Kinds struct {
 	Named map[string]*Kind
 	Types map[reflect.Type]*Kind
 }
 
-// of is the kind of a field; nil where the field is no scalar.
+// of returns the kind of a field; nil if the field is not a scalar.
 func (ks Kinds) of(t reflect.Type, tag reflect.StructTag) *Kind {
 	if k := t.Kind(); (k == reflect.Slice || k == reflect.Map) && ks.Types[t] == nil {
 		return nil
@@ -50,7 +49,7 @@ func (ks Kinds) of(t reflect.Type, tag reflect.StructTag) *Kind {
 
 var isNumeric = []Resolved{IsInteger, IsFloat}
 
-// basic are the kinds that every file may use.
+// basic are the kinds of every file.
 var basic = func() Kinds {
 	text, path := Textual("text", ReadText), Textual("a path", Parsed(pipeline.ParsePath))
 	path.AsWritten = true
@@ -86,12 +85,12 @@ var basic = func() Kinds {
 	}
 }()
 
-// Textual is a kind of text.
+// Textual returns a kind of text.
 func Textual(wants string, read Reader) *Kind {
 	return &Kind{Wants: wants, Takes: []Resolved{IsText}, Read: read}
 }
 
-// Like is text that matches the expression as a whole; wants says it in words.
+// Like returns a kind of text that must match the whole expression; wants describes it in words.
 func Like(ref, expression, wants string, read func(*File, *Value) any) *Kind {
 	form := regexp.MustCompile(`^(?:` + expression + `)$`)
 	k := Textual(wants, func(f *File, v *Value, _ []Part) any {
@@ -105,10 +104,10 @@ func Like(ref, expression, wants string, read func(*File, *Value) any) *Kind {
 	return k
 }
 
-// AsText is the text itself.
+// AsText returns the text itself.
 func AsText(_ *File, v *Value) any { return v.Source }
 
-// Parsed reads a text by the parser of paths, or of patterns. What it says stands at its place in the text.
+// Parsed reads a text with the parser of paths, or of patterns. A problem is reported at its column in the text.
 func Parsed[T any](parse func(string) (T, error)) Reader {
 	return func(f *File, v *Value, _ []Part) any {
 		t, err := parse(v.Source)

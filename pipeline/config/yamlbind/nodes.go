@@ -9,10 +9,9 @@ import (
 // maxDepth bounds how deep a file may nest.
 const maxDepth = 128
 
-// Enter follows an alias, and reports whether what stands at v may be looked at: it has no YAML tag, and the file is not
-// too large. The latter is said once.
+// Enter follows an alias, and reports whether the value may be read: it has no YAML tag, and the file is not too large.
 func (f *File) Enter(v *Value) bool {
-	if f.tooLarge(v, v.depth) {
+	if tooLarge := f.count(v, v.depth); tooLarge {
 		return false
 	}
 	if v.Node.Kind == yaml.AliasNode {
@@ -30,8 +29,8 @@ func (f *File) Enter(v *Value) bool {
 	return false
 }
 
-// tooLarge counts a value, and reports whether the reading ends here.
-func (f *File) tooLarge(v *Value, depth int) bool {
+// count counts a value, and reports whether the file is too large to be read further. The first such value is a problem.
+func (f *File) count(v *Value, depth int) (tooLarge bool) {
 	if f.nodes++; f.nodes <= f.o.MaxNodes && depth <= maxDepth {
 		return false
 	}
@@ -43,7 +42,8 @@ func (f *File) tooLarge(v *Value, depth int) bool {
 	return true
 }
 
-// Members are the places of a mapping: each key is a name, none stands twice, none is a merge. What is wrong is left out.
+// Members returns the values of a mapping. Wrong members are reported and left out: keys that are not names, repeated
+// keys, and merge keys.
 func (f *File) Members(v *Value) []*Value {
 	if v.Node.Kind != yaml.MappingNode {
 		f.Fail(v, "", "wants a mapping, not %s", f.Found(v.Node))
@@ -70,7 +70,7 @@ func (f *File) Members(v *Value) []*Value {
 	return members
 }
 
-// Elements are the places of a list.
+// Elements returns the elements of a list.
 func (f *File) Elements(v *Value) []*Value {
 	if v.Node.Kind != yaml.SequenceNode {
 		hint := ""
@@ -87,7 +87,7 @@ func (f *File) Elements(v *Value) []*Value {
 	return elements
 }
 
-// Known are the members with names that may stand there; it reports the others.
+// Known returns the members with these names, and reports the others.
 func (f *File) Known(members []*Value, names []string, hint func(name string) string) []*Value {
 	var known []*Value
 	for _, m := range members {
@@ -100,7 +100,7 @@ func (f *File) Known(members []*Value, names []string, hint func(name string) st
 	return known
 }
 
-// Expanded is a copy of what stands at v with its aliases followed and its environment read.
+// Expanded returns a copy of v's node with its aliases followed and its environment variables read.
 func (f *File) Expanded(v *Value) *yaml.Node { return f.expanded(v, v.Node, 0) }
 
 func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
@@ -109,7 +109,7 @@ func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
 	}
 	out := *n
 	out.Anchor, out.Alias, out.Content = "", nil, nil
-	if f.tooLarge(v, depth) {
+	if tooLarge := f.count(v, depth); tooLarge {
 		return &out
 	}
 	switch n.Kind {
@@ -122,7 +122,7 @@ func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
 		if out.Value, env = join(parts); env || out.Value != n.Value {
 			out.Tag, out.Style = "!!str", yaml.DoubleQuotedStyle
 		} else if out.Style == 0 && Resolve(n) == IsText {
-			out.Tag = "!!str" // also where YAML 1.1 sees more: 2006-01-02
+			out.Tag = "!!str" // also if YAML 1.1 has a type for it: 2006-01-02
 		}
 	case yaml.MappingNode:
 		for _, m := range f.Members(&Value{Field: v.Field, Node: n}) {
@@ -138,7 +138,7 @@ func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
 	return &out
 }
 
-// Found names what stands at a node.
+// Found describes a node in a message.
 func (f *File) Found(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -6,15 +6,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// FailWithin notes a problem at a place in a scalar's text, both 1-based.
+// FailWithin notes a problem at a line and column of a scalar's text, both 1-based.
 func (f *File) FailWithin(v *Value, line, column int, message, hint string) {
 	line, column = f.within(v.Node, line, column)
 	f.At(line, column, v.Field, message, hint)
 }
 
-// within is the place in the file of a place in a scalar's text, both 1-based.
-// Where the file spells the text differently (an escape, the environment, folded
-// lines), it is the scalar's beginning.
+// within returns the line and column in the file of a line and column of a scalar's text, all 1-based. If the file
+// spells the text differently (an escape, the environment, folded lines), it returns the beginning of the scalar.
 func (f *File) within(n *yaml.Node, line, column int) (int, int) {
 	switch {
 	case n.Style&yaml.LiteralStyle != 0:
@@ -32,8 +31,7 @@ func (f *File) within(n *yaml.Node, line, column int) (int, int) {
 	return n.Line, columns[column-1]
 }
 
-// spelled reads a scalar of one line from the file: its text, and the 1-based
-// column of each of its characters.
+// spelled reads a scalar of one line from the file: its text, and the 1-based column of each character.
 func (f *File) spelled(n *yaml.Node) (columns []int, text string) {
 	rs := tail([]rune(f.line(n.Line)), n.Column-1)
 	var b strings.Builder
@@ -67,8 +65,7 @@ func (f *File) spelled(n *yaml.Node) (columns []int, text string) {
 	return columns, b.String()
 }
 
-// withinLiteral is within for a block scalar: its text begins in the next line,
-// indented as that line is.
+// withinLiteral is within for a block scalar, whose text begins in the next line, after its indentation.
 func (f *File) withinLiteral(n *yaml.Node, line, column int) (int, int) {
 	for l := n.Line + 1; l <= len(f.lines); l++ {
 		if text := strings.TrimLeft(f.line(l), " "); text != "" {

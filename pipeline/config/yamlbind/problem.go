@@ -9,12 +9,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
-// Problem is one thing wrong with a file, or worth a warning.
+// Problem is one error or warning about a file.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`            // 1-based
 	Column  int    `json:"column"`          // 1-based, in characters
-	Field   string `json:"field,omitempty"` // sinks.orders_by_status.view.key.PK; "" where the file as a whole is meant
+	Field   string `json:"field,omitempty"` // sinks.orders_by_status.view.key.PK; "" for the whole file
 	Message string `json:"message"`         // what is wrong
 	Hint    string `json:"hint,omitempty"`  // what to do; may be ""
 }
@@ -33,11 +33,10 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems is everything wrong with a file, in the order of its lines. It is
-// never empty where it is an error.
+// Problems are all errors or warnings of a file, in the order of its lines. An error has at least one.
 type Problems []Problem
 
-// Error is one problem a line.
+// Error returns one line for each problem.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
@@ -46,16 +45,15 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sort puts them in the order of the lines.
+// Sort sorts the problems by line and column.
 func (ps Problems) Sort() {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 
-// Hint is the hint of a [Problem] about a name that is not known: "did you mean
-// x?" where one of the names is near, else all of them behind the words of all, as
-// "the keys here are".
+// Hint returns the hint of a [Problem] about an unknown name: "did you mean x?" if one of the names is near, else all of
+// them after a beginning such as "the keys here are".
 func Hint(got string, names []string, all string) string {
 	if near := nearest.Name(got, names); near != "" {
 		return "did you mean " + near + "?"
@@ -66,7 +64,7 @@ func Hint(got string, names []string, all string) string {
 	return all + " " + Enumerate(names, "and")
 }
 
-// Join is a field below a field.
+// Join returns the name of a field inside a field.
 func Join(field, name string) string {
 	if strings.ContainsAny(name, ".[] ") {
 		name = `["` + name + `"]`
@@ -78,7 +76,7 @@ func Join(field, name string) string {
 	return field + "." + name
 }
 
-// Enumerate is "a, b and c".
+// Enumerate joins names as in "a, b and c", where "and" is last.
 func Enumerate(names []string, last string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

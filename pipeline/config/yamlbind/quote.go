@@ -6,9 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// written is what stands in the file at the 1-based place, up to where the
-// writer seems to have ended it: the end of the line, or a comma or bracket of a
-// collection around it. It is what YAML took apart, as it was meant.
+// written returns the text of the file from a 1-based place up to its likely end: the end of the line, a comment, or a
+// comma or bracket of the collection around it. It is what the writer meant before YAML split it.
 func (f *File) written(line, column int) string {
 	rest := []rune(f.line(line))
 	if column < 1 || column > len(rest) {
@@ -37,12 +36,12 @@ func (f *File) written(line, column int) string {
 	return strings.TrimSpace(string(rest))
 }
 
-// Quoted is s as a single-quoted YAML scalar.
+// Quoted returns s as a single-quoted YAML scalar.
 func Quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-// quoteHint tells to quote what stands at the place.
+// quoteHint is the hint to quote the text at a 1-based place.
 func (f *File) quoteHint(line, column int) string {
 	if w := f.written(line, column); w != "" {
 		return "quote it: " + Quoted(w)
@@ -50,10 +49,9 @@ func (f *File) quoteHint(line, column int) string {
 	return "quote it"
 }
 
-// torn explains a place that should hold text where YAML made something else of
-// what the writer wrote, or cut it short: a mapping of {path}, a list of ["name"],
-// a comment of #text. key is the node of the mapping's key, nil in lists.
-func (f *File) torn(key, n *yaml.Node) (message, hint string, ok bool) {
+// misread describes text that YAML read as something else, or cut short: {path} as a mapping, ["name"] as a list, #text
+// as a comment. key is the node of the value's key, nil in lists.
+func (f *File) misread(key, n *yaml.Node) (message, hint string, ok bool) {
 	switch {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
 		return "wants text, and YAML made a mapping of it", f.quoteHint(n.Line, n.Column), true
@@ -76,7 +74,7 @@ func (f *File) torn(key, n *yaml.Node) (message, hint string, ok bool) {
 	return "", "", false
 }
 
-// startsText tells a comment that was meant as text from one that people write.
+// startsText reports whether a comment was probably meant as text: people write a space after the #.
 func startsText(s string) bool {
 	return len(s) > 1 && s[0] == '#' && s[1] != ' ' && s[1] != '#'
 }
@@ -85,8 +83,8 @@ func tail(rs []rune, from int) []rune {
 	return rs[min(max(from, 0), len(rs)):]
 }
 
-// unquoted looks in a line that is not YAML for what people forget to quote: a
-// template, a path or ${NAME}. It answers the 1-based column and a hint.
+// unquoted searches a line that is not YAML for text that people forget to quote: a template, a path or ${NAME}. It
+// returns the 1-based column and a hint.
 func (f *File) unquoted(line int) (column int, hint string) {
 	rs := []rune(f.line(line))
 	indent := len(rs) - len([]rune(strings.TrimLeft(string(rs), " ")))
@@ -140,7 +138,7 @@ func (f *File) unquoted(line int) (column int, hint string) {
 	return indent + 1, ""
 }
 
-// pastQuote is the index behind the quoted scalar that begins at i.
+// pastQuote is the index after the quoted scalar that begins at i.
 func pastQuote(rs []rune, i int) int {
 	mark := rs[i]
 	for i++; i < len(rs); i++ {

@@ -8,41 +8,41 @@ import (
 	"strings"
 )
 
-// Shape is what may stand at a place of the file.
+// Shape is the form of a value in the file.
 type Shape uint8
 
 // The shapes.
 const (
 	ScalarShape Shape = iota
 	ObjectShape       // known keys
-	MapShape          // names of the user's own
-	ListShape         // not empty
-	AnyShape          // whatever the user's own code wants
+	MapShape          // keys that the user chooses
+	ListShape         // a list
+	AnyShape          // a [Binder] reads it
 )
 
-// Rule describes one place of the file. It is made of a Go type and its tags; the binding, the JSON Schema and whoever
-// compares files read it.
+// Rule describes one value of the file. [RuleOf] makes it from a Go type and its tags. The binding, the JSON Schema and
+// the comparison of files use it.
 type Rule struct {
 	Shape   Shape
 	Kind    *Kind    // of a scalar
-	Words   []string // that a scalar may be; nil: any
+	Words   []string // allowed words of a scalar; nil: any
 	Keys    []Key    // of an object
-	Name    *Rule    // of a map, or of an object in one: its name; nil: any text
-	Ordered bool     // of a map: the order of names means something
-	Each    bool     // templates: {each.path} is allowed
+	Name    *Rule    // of a map's names; nil: any text
+	Ordered bool     // of a map: the order of its entries counts
+	Each    bool     // of a template: {each.path} is allowed
 
 	ref    string // name under $defs, for a rule that is used in several places
 	yes    string // the word for which a bool is true
-	most   int64  // integers: largest; 0: any
-	def    string // value of a field that the file leaves out, as it would be written
+	most   int64  // of an integer: the largest; 0: any
+	def    string // the default of a field, as it would be written
 	groups []group
-	below  bool  // some keys of an object stand in the objects of others
-	line   []int // of an object: the field that takes its line
-	scalar *Rule // of an object: what a scalar may be in its place; nil: no scalar
-	at     []int // field of that scalar
-	named  []int // field of an object's name; nil: the object stands in no map
-	elem   *Rule // of lists and maps
-	empty  bool  // of lists and maps: there may be no entry
+	below  bool  // of an object: some of its keys are written inside the objects of others
+	line   []int // of an object: the field for its line
+	scalar *Rule // of an object: the scalar that may replace it; nil: none
+	at     []int // the field of that scalar
+	named  []int // of an object: the field for its name in a map; nil: it is not in a map
+	elem   *Rule // of a list or map: an entry
+	empty  bool  // of a list or map: it may be empty
 }
 
 // Key is one key of an object.
@@ -50,22 +50,22 @@ type Key struct {
 	Name  string
 	Rule  *Rule
 	Doc   string // one sentence, for the schema
-	Def   string // what a missing key means, as it would be written
-	Apart bool   // shapes nothing that others see, or does it by what it does to others
+	Def   string // the default, as it would be written
+	Apart bool   // has no effect on the output, or only by its effect on other keys
 
-	add      string // what to do where it is missing and required
+	add      string // the hint if it is required and missing
 	required bool
-	outer    bool  // bound to the struct around the one that the key stands in
+	outer    bool  // bound to the struct around the struct of the object that has the key
 	field    []int // nil: bound to no field
 }
 
-// group is a set of keys of which one stands, or at most one.
+// group is a set of keys of which exactly one is given, or at most one.
 type group struct {
 	keys     []string
-	optional bool // none is fine too
+	optional bool // at most one
 }
 
-// RuleOf is the rule of a type, whose scalars are of these kinds beside [Basic].
+// RuleOf returns the rule of a type. Its scalars have these kinds, or those that every file has.
 func RuleOf(t reflect.Type, kinds Kinds) *Rule {
 	rs := rules{Kinds{maps.Clone(basic.Named), maps.Clone(basic.Types)}, make(map[reflect.Type]*Rule)}
 	maps.Copy(rs.kinds.Named, kinds.Named)
@@ -73,27 +73,27 @@ func RuleOf(t reflect.Type, kinds Kinds) *Rule {
 	return rs.of(t, "")
 }
 
-// rules are those of structs, which may contain themselves.
+// rules makes rules. It keeps those of structs, which may contain themselves.
 type rules struct {
 	kinds Kinds
 	known map[reflect.Type]*Rule
 }
 
-// of makes the rule of a field's type. These tags describe what stands there:
+// of makes the rule of a field's type. The tags of the field are:
 //
-//	key:"NAME,OPTION,..."  the key; "*" is the name of a map's entry, "=" a scalar in place of a mapping, "@" the line,
+//	key:"NAME,OPTION,..."  the key; "*" is the name of a map's entry, "=" a scalar that replaces a mapping, "@" the line,
 //	                       "+" the keys of another struct
-//	doc:"..." def:"..."    its sentence in the schema, and what a missing key means
-//	is:"KIND"              how the scalar is written, where the type does not say it
-//	words:"a,b" yes:"b"    the words that it may be, and the one for which a bool is true
+//	doc:"..." def:"..."    its sentence in the schema, and its default
+//	is:"KIND"              the kind of a scalar, if not that of the Go type
+//	words:"a,b" yes:"b"    the allowed words, and the one for which a bool is true
 //	max:"256"              the largest integer
-//	add:"..."              what to do where a required key is missing. Default: its sentence
+//	add:"..."              the hint if a required key is missing. Default: its sentence
 //	ref:"NAME"             its name under $defs
-//	below:"KEY,..."        the key stands in the objects of these keys
-//	one:"a,b" most:"a,b"   of a blank field: one of the keys stands, or at most one
+//	below:"KEY,..."        the key is written inside the objects of these keys
+//	one:"a,b" most:"a,b"   of a blank field: exactly one of the keys is given, or at most one
 //
-// The options are required, apart, ordered (of a map), empty (of lists and maps), each (of templates) and late (whoever
-// reads the struct applies the default).
+// The options are required, apart, ordered (of a map), empty (of lists and maps), each (of templates) and late (the user
+// of the struct applies the default).
 func (rs rules) of(t reflect.Type, tag reflect.StructTag) *Rule {
 	_, options, _ := strings.Cut(tag.Get("key"), ",")
 	if k := rs.kinds.of(t, tag); k != nil {
@@ -177,7 +177,7 @@ func (rs rules) fields(r *Rule, t reflect.Type) {
 	}
 }
 
-// add adds a key, to the objects of the keys that below names where it names some.
+// add adds a key to the object, or to the objects of the keys that below names.
 func (r *Rule) add(k Key, below string) {
 	if below == "" {
 		r.Keys = append(r.Keys, k)

@@ -15,10 +15,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// scalar checks and compiles a single value.
+// scalar reads a scalar.
 func (f *File) scalar(v *Value) {
 	n, secret := v.Node, v.Rule.Kind.secret
-	if message, hint, torn := f.torn(v.Key, n); torn {
+	if message, hint, misread := f.misread(v.Key, n); misread {
 		if secret {
 			message, hint = "wants text, and YAML made something else of it", "write '${NAME}', or quote it"
 		}
@@ -49,14 +49,14 @@ func (f *File) scalar(v *Value) {
 	}
 }
 
-// Text reads what stands at v as a text that is not empty; "", with a problem, where it is none.
+// Text reads v as text that is not empty. It returns "", after a problem, if v is not such text.
 func (f *File) Text(v *Value) string {
 	f.bind(v, &Rule{Kind: basic.Named["text"]}, reflect.Value{}, reflect.Value{})
 	return v.Text()
 }
 
-// fits tells whether YAML made of the scalar what the rule wants. A value of
-// the environment is text, and is read as what the place wants.
+// fits reports whether the scalar has a YAML type that its rule takes. A value of the environment is text in YAML, and
+// fits if its form is right.
 func (v *Value) fits(is Resolved) bool {
 	k := v.Rule.Kind
 	return k.Takes == nil || slices.Contains(k.Takes, is) || v.Env && k.env != nil && k.env.MatchString(v.Source)
@@ -80,7 +80,7 @@ func (f *File) misfit(v *Value, is Resolved) string {
 	return ""
 }
 
-// wants names what the rule asks for.
+// wants describes what the rule requires.
 func (r *Rule) wants() string {
 	if r.Words != nil {
 		return Enumerate(r.Words, "or")
@@ -112,7 +112,7 @@ func readInteger(f *File, v *Value, _ []Part) any {
 	switch most := v.Rule.most; {
 	case err != nil:
 		f.Fail(v, "", "%s is too large", v.Source)
-	case most == 1 && i != most: // of the version alone
+	case most == 1 && i != most: // only the version has this limit
 		f.Fail(v, fmt.Sprintf("write %d", most), "%d is not known; this version reads %d", i, most)
 	case i < 1:
 		f.Fail(v, "", "%d is less than 1", i)
@@ -124,7 +124,7 @@ func readInteger(f *File, v *Value, _ []Part) any {
 	return nil
 }
 
-// base is that of a number in YAML 1.2: 0o17 and 0x1f, and 017 is seventeen.
+// base is the base of an integer in YAML 1.2: 8 for 0o17, 0 for 0x1f (its prefix decides), else 10, also for 017.
 func base(s string) int {
 	switch {
 	case strings.HasPrefix(s, "0o"):
@@ -152,8 +152,7 @@ func readRate(f *File, v *Value, parts []Part) any {
 	return d.Float64()
 }
 
-// readScalar is the text of a scalar of any type but null: a number as it is
-// spelled, a boolean as true or false.
+// readScalar returns the text of a scalar of any type but null: a number as it is spelled, a boolean as true or false.
 func readScalar(f *File, v *Value, _ []Part) any {
 	text := v.Source
 	switch is := Resolve(v.Node); {
@@ -222,7 +221,7 @@ func readDuration(f *File, v *Value, _ []Part) any {
 	return time.Duration(n)
 }
 
-// scaled is a number of units, as far as int64 holds it.
+// scaled multiplies a number by a unit. It fails if the result exceeds int64.
 func scaled(digits string, unit int64) (int64, error) {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err == nil && n > math.MaxInt64/unit {

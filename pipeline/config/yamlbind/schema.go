@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of the files that a rule reads.
+// Schema returns the JSON Schema (draft 2020-12) of the files that a rule reads.
 func Schema(r *Rule, title, description string) []byte {
 	s := schemer{defs: map[string]any{
 		"env": map[string]any{
@@ -32,12 +32,12 @@ func Schema(r *Rule, title, description string) []byte {
 	return b.Bytes()
 }
 
-// schemer collects the rules that are used in several places under $defs.
+// schemer makes a schema. It collects the rules that are used in several places under $defs.
 type schemer struct {
 	defs map[string]any
 }
 
-// rule is the schema of a place.
+// rule returns the schema of a rule, or a reference to it.
 func (s schemer) rule(r *Rule) map[string]any {
 	if r.ref == "" {
 		return s.inline(r)
@@ -73,7 +73,7 @@ func (s schemer) inline(r *Rule) map[string]any {
 	return map[string]any{"anyOf": []any{s.rule(r.scalar), s.object(r)}}
 }
 
-// scalarSchema also takes a text with ${NAME}, whose value the schema cannot see.
+// scalarSchema returns the schema of a scalar. It allows text with ${NAME} too: the schema cannot check the variable.
 func (r *Rule) scalarSchema() map[string]any {
 	m := maps.Clone(r.Kind.Schema)
 	switch {
@@ -115,7 +115,7 @@ func (s schemer) object(r *Rule) map[string]any {
 	return m
 }
 
-// schema says that one of the keys stands, or none where that is fine.
+// schema requires exactly one of the keys, or at most one.
 func (g group) schema() map[string]any {
 	present := make([]any, 0, len(g.keys))
 	for _, k := range g.keys {
@@ -128,7 +128,7 @@ func (g group) schema() map[string]any {
 	return map[string]any{"oneOf": alternatives}
 }
 
-// defaultValue is the default in the JSON type of its place.
+// defaultValue is the default in the JSON type of the key's value.
 func (k Key) defaultValue() any {
 	var v any
 	if k.Rule.Kind.env != nil && json.Unmarshal([]byte(k.Def), &v) == nil { // a number or a boolean

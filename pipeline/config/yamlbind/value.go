@@ -7,15 +7,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Value is a place of the file. Its methods answer the zero value for
-// a nil value, and for one that was found wrong, so that what is made of
-// it needs no checks of its own.
+// Value is a value in the file. The methods of a nil value, and of a wrong one, return zero values, so that callers need
+// no checks.
 type Value struct {
 	Field   string     // sinks.orders.view.key.PK
-	Name    string     // the last of Field; of a list's element its number
-	Key     *yaml.Node // of the mapping around it; nil elsewhere
-	Node    *yaml.Node // what stands there
-	Alias   bool       // an alias leads there
+	Name    string     // the last part of Field; of a list's element its number
+	Key     *yaml.Node // its key in the mapping around it; nil in lists
+	Node    *yaml.Node
+	Alias   bool // it is an alias, or inside of one
 	Rule    *Rule
 	Data    any      // of a scalar: string, int64, bool, time.Duration, *template.Template, ...
 	Source  string   // of a scalar: its text, expanded
@@ -25,17 +24,17 @@ type Value struct {
 	depth int
 }
 
-// Member is the place under a key of the mapping v.
+// Member returns the value n under a key of the mapping v.
 func (v *Value) Member(key, n *yaml.Node) *Value {
 	return &Value{Field: Join(v.Field, key.Value), Name: key.Value, Key: key, Node: n, Alias: v.Alias, depth: v.depth + 1}
 }
 
-// element is the place of an element of the list v.
+// element returns an element of the list v.
 func (v *Value) element(i int) *Value {
 	return &Value{Field: fmt.Sprintf("%s[%d]", v.Field, i), Name: fmt.Sprint(i), Node: v.Node.Content[i], Alias: v.Alias, depth: v.depth + 1}
 }
 
-// Get is the entry of that name, or nil.
+// Get returns the entry of that name, or nil.
 func (v *Value) Get(name string) *Value {
 	if v == nil || v.Rule.Shape == ListShape {
 		return nil
@@ -47,7 +46,7 @@ func (v *Value) Get(name string) *Value {
 	return v.Entries[i]
 }
 
-// All are the entries.
+// All returns the entries.
 func (v *Value) All() []*Value {
 	if v == nil {
 		return nil
@@ -55,7 +54,7 @@ func (v *Value) All() []*Value {
 	return v.Entries
 }
 
-// As is the value's data as a T.
+// As returns the value's data if that is a T, else the zero T.
 func As[T any](v *Value) (t T) {
 	if v != nil {
 		t, _ = v.Data.(T)
@@ -63,7 +62,7 @@ func As[T any](v *Value) (t T) {
 	return t
 }
 
-// Valid is the data of those entries that are a T.
+// Valid returns the data of the entries whose data is a T.
 func Valid[T any](v *Value) []T {
 	var ts []T
 	for _, e := range v.All() {
@@ -74,10 +73,10 @@ func Valid[T any](v *Value) []T {
 	return ts
 }
 
-// Text is the text of a scalar that is one.
+// Text returns the data of a scalar if that is text, else "".
 func (v *Value) Text() string { return As[string](v) }
 
-// Written is the scalar's text, expanded, whatever was made of it; "" of a nil value.
+// Written returns the scalar's text, expanded, also if it is wrong; "" for a nil value.
 func (v *Value) Written() string {
 	if v == nil {
 		return ""
@@ -85,7 +84,7 @@ func (v *Value) Written() string {
 	return v.Source
 }
 
-// Texts is the texts of a list.
+// Texts returns the texts of a list.
 func (v *Value) Texts() []string {
 	ss := make([]string, len(v.All()))
 	for i, e := range v.All() {
@@ -94,5 +93,5 @@ func (v *Value) Texts() []string {
 	return ss
 }
 
-// Holds reports whether the text is one of a list.
+// Holds reports whether a list has the text.
 func (v *Value) Holds(text string) bool { return slices.Contains(v.Texts(), text) }
