@@ -88,7 +88,7 @@ type rules struct {
 //	words:"a,b" yes:"b"    the allowed words, and the one for which a bool is true
 //	max:"256"              the largest integer
 //	add:"..."              the hint if a required key is missing. Default: its sentence
-//	ref:"NAME"             its name under $defs
+//	ref:"NAME"             its name under $defs, which a struct that contains itself needs
 //	below:"KEY,..."        the key is written inside the objects of these keys
 //	one:"a,b" most:"a,b"   of a blank field: exactly one of the keys is given, or at most one
 //
