@@ -213,8 +213,8 @@ func (w *Worker) addUntaken(p *assignment, bytes int64) {
 	}
 }
 
-// handle pauses the reading of an assignment, or resumes it. The pages of a paused assignment that were read ahead do not
-// count against Options.Prefetch.
+// handle pauses the reading of an assignment, or resumes it. The pages of a paused assignment that were read ahead do
+// not count against Options.Prefetch.
 func (e Paused) handle(w *Worker) {
 	p := w.assignments[e.Partition]
 	if p == nil {

@@ -112,8 +112,8 @@ func (b *budget) settle(now time.Duration) {
 	b.calls, b.since = 0, now
 }
 
-// perMonth is the number of calls a month at the smoothed rate. It is at most this consumer's share of the budget, unless
-// the budget was passed: calls that were saved up and are spent at the start do not count.
+// perMonth is the number of calls a month at the smoothed rate. It is at most this consumer's share of the budget,
+// unless the budget was passed: calls that were saved up and are spent at the start do not count.
 func (w *Worker) perMonth() float64 {
 	b := &w.budget
 	b.settle(w.now)

@@ -12,8 +12,8 @@ import (
 )
 
 // childless is how long the children of an ended shard are searched before it counts as having none. The service lists
-// them when it closes the shard, or soon after; leaseSync finds a child that is listed even later. lateChild is the same
-// for a disabled stream, whose shards get no new children.
+// them when it closes the shard, or soon after; leaseSync finds a child that is listed even later. lateChild is the
+// same for a disabled stream, whose shards get no new children.
 const (
 	childless = 2 * time.Minute
 	lateChild = 15 * time.Second

@@ -27,8 +27,8 @@ const PassedGap = "records were lost before they were read, and reading goes on 
 
 // trimmed handles a position that the stream refuses as older than what it keeps.
 //
-// A shard that was read has lost records. An unread shard may have lost none: its first sequence number need not be that
-// of a record.
+// A shard that was read has lost records. An unread shard may have lost none: its first sequence number need not be
+// that of a record.
 func (w *Worker) trimmed(p *assignment, at time.Time) {
 	unread := p.pos.Kind != leases.Sequence
 	if p.phase != reading || unread && (p.row.First == "" || w.young(p.row, at)) {

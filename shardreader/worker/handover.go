@@ -53,7 +53,8 @@ func (w *Worker) pinnedElsewhere(r *row, live []string) string {
 	return ""
 }
 
-// drain stops the reading of an assignment and lets the pipeline write what it has, so that the lease can be handed over.
+// drain stops the reading of an assignment and lets the pipeline write what it has, so that the lease can be handed
+// over.
 func (w *Worker) drain(p *assignment, to string) {
 	if p.phase == draining {
 		return

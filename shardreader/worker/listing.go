@@ -52,8 +52,8 @@ func (l *listing) markAncestors(shard string, above map[string]bool) {
 	}
 }
 
-// aboveParent reports whether the sequence numbers of a shard are above those of its parent, as far as the listing shows
-// them. Versions depend on that order.
+// aboveParent reports whether the sequence numbers of a shard are above those of its parent, as far as the listing
+// shows them. Versions depend on that order.
 func (l *listing) aboveParent(s shardreader.Shard) bool {
 	last := l.shard(s.Parent).Last
 	return s.First == "" || last == "" || pipeline.CompareSequence(s.First, last) > 0

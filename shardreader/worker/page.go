@@ -66,8 +66,8 @@ func (w *Worker) startUnknown(p *assignment) bool {
 	return p.pos.Kind == leases.TrimHorizon && p.row.First == "" && p.row.From.IsZero()
 }
 
-// saveFirst makes durable where a shard begins. If the stream drops the first record before a checkpoint, the lease shows
-// the gap.
+// saveFirst makes durable where a shard begins. If the stream drops the first record before a checkpoint, the lease
+// shows the gap.
 func (w *Worker) saveFirst(p *assignment, a *heldPage) {
 	r := p.row
 	p.enter(confirming)
@@ -93,8 +93,8 @@ func (w *Worker) resume(p *assignment, a *heldPage) {
 	}
 }
 
-// inOrder removes the records of a page that were read before. A record below the shard's start stops the shard: versions
-// depend on the order of sequence numbers.
+// inOrder removes the records of a page that were read before. A record below the shard's start stops the shard:
+// versions depend on the order of sequence numbers.
 func (w *Worker) inOrder(p *assignment, page *pipeline.Page) bool {
 	first := firstSequence(page)
 	switch {

@@ -196,8 +196,8 @@ func (pl *planner) useless(r *row) bool {
 	})
 }
 
-// ancestors are the shards that have a descendant with such a lease. Parents are those that leases name, and those of the
-// listing if there is one. A damaged row counts as such a lease.
+// ancestors are the shards that have a descendant with such a lease. Parents are those that leases name, and those of
+// the listing if there is one. A damaged row counts as such a lease.
 func (w *Worker) ancestors(l *listing, such func(*row) bool) map[string]bool {
 	above := make(map[string]bool)
 	var up func(shard string)

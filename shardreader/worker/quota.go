@@ -12,8 +12,8 @@ import (
 const staleToken = 200 * time.Millisecond
 
 // quota spaces the DescribeStream calls of the whole fleet. All consumers share a count. Before each call a consumer
-// raises it, after it has seen the count unchanged for describeSpace. So the whole fleet makes one call in that time, and
-// no clock is compared with another.
+// raises it, after it has seen the count unchanged for describeSpace. So the whole fleet makes one call in that time,
+// and no clock is compared with another.
 type quota struct {
 	queue   []describeRequest
 	seen    int64         // the count, as it was last seen; -1 before

@@ -11,8 +11,8 @@ import (
 )
 
 // rows are the leases that a worker knows. A fleet may read tens of thousands of shards, so work for one lease never
-// visits them all: the counts are kept when a lease changes. Only work for all leases (a refresh, a listing, a heartbeat,
-// a stop) visits each of them, and does so once.
+// visits them all: the counts are kept when a lease changes. Only work for all leases (a refresh, a listing, a
+// heartbeat, a stop) visits each of them, and does so once.
 type rows struct {
 	owner    string // this consumer
 	byShard  map[string]*row

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 )
 
-// shutdown begins a soft stop: nothing more is read or taken, and each lease is released once its records that were read
-// are durable.
+// shutdown begins a soft stop: nothing more is read or taken, and each lease is released once its records that were
+// read are durable.
 func (w *Worker) shutdown() {
 	if w.leaving {
 		return

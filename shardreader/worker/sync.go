@@ -12,7 +12,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// followEvery is the time between two listings of the streams while a stream is read to its end and another may replace it.
+// followEvery is the time between two listings of the streams while a stream is read to its end and another may replace
+// it.
 const followEvery = 15 * time.Second
 
 // syncStage is what a leaseSync waits for. Each source goes through them in this order.
@@ -180,8 +181,8 @@ func (s *leaseSync) setStream(w *Worker) {
 	s.begin(w)
 }
 
-// begin makes durable that all leases exist that a stream's reading starts with. If one is missing without this note, its
-// maker crashed, and nothing is lost.
+// begin makes durable that all leases exist that a stream's reading starts with. If one is missing without this note,
+// its maker crashed, and nothing is lost.
 func (s *leaseSync) begin(w *Worker) {
 	if s.stream.begun {
 		s.begun(w)
@@ -311,8 +312,8 @@ func unknownIn(stream, shard string) pipeline.Gap {
 	return pipeline.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
 }
 
-// gapBetween is the gap before a stream that follows one that was read. Neither has the changes of the time between them,
-// when the table had no stream.
+// gapBetween is the gap before a stream that follows one that was read. Neither has the changes of the time between
+// them, when the table had no stream.
 func (w *Worker) gapBetween(st *stream) pipeline.Gap {
 	g := pipeline.Gap{StreamARN: st.arn, UnknownExtent: true}
 	for _, r := range w.rows.all() {

@@ -19,8 +19,8 @@ type itemChanges struct {
 	verdicts []verdict // of the first deliveries of ds
 }
 
-// contributionChange is what an item counted for, and what it counts for after it. A write has one, and one more for each
-// time that the item expired while its count is kept.
+// contributionChange is what an item counted for, and what it counts for after it. A write has one, and one more for
+// each time that the item expired while its count is kept.
 type contributionChange struct{ from, to state.Contribution }
 
 // verdict is the effect of one change on the contribution.

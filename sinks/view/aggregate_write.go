@@ -111,8 +111,8 @@ func (w *writing) raced(lost []*itemChanges, times int) {
 	}
 }
 
-// round reads, advances and writes each item once. It returns the items that other workers changed meanwhile. Other items
-// may still be open after it.
+// round reads, advances and writes each item once. It returns the items that other workers changed meanwhile. Other
+// items may still be open after it.
 func (w *writing) round(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
 	keys := make([]pipeline.Key, len(open))
 	for i, c := range open {
@@ -229,8 +229,8 @@ func (w *writing) showForeign(c *itemChanges, err error) error {
 	return showForeign(err, w.mask, ops...)
 }
 
-// vacate plans a change again that the store refused permanently: the item's contribution is removed. It returns false if
-// that removal is what was refused.
+// vacate plans a change again that the store refused permanently: the item's contribution is removed. It returns false
+// if that removal is what was refused.
 func (w *writing) vacate(c *itemChanges, flaw error) bool {
 	d := &w.ds[c.ds[0]]
 	if groupOp(d).Share.Group == "" {
@@ -241,8 +241,8 @@ func (w *writing) vacate(c *itemChanges, flaw error) bool {
 	return true
 }
 
-// refuse fails items. A permanent error counts only for a single change: changes that were written with others are tried
-// once more, each alone.
+// refuse fails items. A permanent error counts only for a single change: changes that were written with others are
+// tried once more, each alone.
 func (w *writing) refuse(items []*itemChanges, err error) {
 	permanent := state.IsPermanent(err)
 	for _, c := range items {

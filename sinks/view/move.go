@@ -15,9 +15,9 @@ import (
 //	at K       at L       put L, tombstone K     moves
 //	at K       nowhere    tombstone K            leaves, or the item is gone
 //
-// Each op depends only on the version of its own row and tombstone. The op with the highest version decides what is stored
-// at a row key, so any order of delivery has the same result. A row that stays is written even if its columns did not
-// change: its version rises, and the leftovers of an earlier failure are repaired.
+// Each op depends only on the version of its own row and tombstone. The op with the highest version decides what is
+// stored at a row key, so any order of delivery has the same result. A row that stays is written even if its columns
+// did not change: its version rises, and the leftovers of an earlier failure are repaired.
 func (s *Sink) move(d *pipeline.Delivery, was, is place) error {
 	switch {
 	case was.reason != "" && is.reason != "":

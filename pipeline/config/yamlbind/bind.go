@@ -154,7 +154,8 @@ func (f *File) group(v *Value, g group) {
 	f.FailIf(len(have) == 0 && !g.optional, v, "add one", "wants one of the keys %s", Enumerate(g.keys, "or"))
 }
 
-// hint is the hint for an unknown key: to indent it under the key that it belongs to, or to write the nearest known key.
+// hint is the hint for an unknown key: to indent it under the key that it belongs to, or to write the nearest known
+// key.
 func (r *Rule) hint(beside []*Value, name string) string {
 	for _, m := range beside {
 		if kind, known := r.key(m.Name); known && r.below {

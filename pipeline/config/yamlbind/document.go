@@ -51,14 +51,14 @@ func invalidUTF8(b []byte) int {
 	return -1
 }
 
-// maxSearched is the most lines of a file in which the line of an error is searched: the search reads the file again for
-// each line after the error.
+// maxSearched is the most lines of a file in which the line of an error is searched: the search reads the file again
+// for each line after the error.
 const maxSearched = 500
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// syntax reports an error of the YAML parser. The parser names the line roughly or not at all, so syntax searches it: it
-// follows the longest beginning of the file that can be read.
+// syntax reports an error of the YAML parser. The parser names the line roughly or not at all, so syntax searches it:
+// it follows the longest beginning of the file that can be read.
 func (f *File) syntax(err error) {
 	message, line, column, hint := err.Error(), 1, 1, ""
 	if m := yamlLine.FindStringSubmatch(message); m != nil {
@@ -86,8 +86,8 @@ func (f *File) readable() int {
 	return 0
 }
 
-// Resolved is the type of a scalar in YAML 1.2's core schema. That schema knows fewer forms than YAML 1.1: yes, on, 1_000,
-// 0b1 and 2006-01-02 are text.
+// Resolved is the type of a scalar in YAML 1.2's core schema. That schema knows fewer forms than YAML 1.1: yes, on,
+// 1_000, 0b1 and 2006-01-02 are text.
 type Resolved uint8
 
 // The types of a scalar.

@@ -65,8 +65,8 @@ func (f *File) At(line, column int, field, message, hint string) {
 	f.Problems = append(f.Problems, Problem{f.name, line, column, field, message, hint})
 }
 
-// Of returns the value that is bound to a field, by the field's address; nil if the file does not have it. at may also be
-// the value itself.
+// Of returns the value that is bound to a field, by the field's address; nil if the file does not have it. at may also
+// be the value itself.
 func (f *File) Of(at any) *Value {
 	if v, ok := at.(*Value); ok {
 		return v

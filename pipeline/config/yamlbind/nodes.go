@@ -29,7 +29,8 @@ func (f *File) Enter(v *Value) bool {
 	return false
 }
 
-// count counts a value, and reports whether the file is too large to be read further. The first such value is a problem.
+// count counts a value, and reports whether the file is too large to be read further. The first such value is a
+// problem.
 func (f *File) count(v *Value, depth int) (tooLarge bool) {
 	if f.nodes++; f.nodes <= f.o.MaxNodes && depth <= maxDepth {
 		return false

@@ -52,8 +52,8 @@ func (ps Problems) Sort() {
 	})
 }
 
-// Hint returns the hint of a [Problem] about an unknown name: "did you mean x?" if one of the names is near, else all of
-// them after a beginning such as "the keys here are".
+// Hint returns the hint of a [Problem] about an unknown name: "did you mean x?" if one of the names is near, else all
+// of them after a beginning such as "the keys here are".
 func Hint(got string, names []string, all string) string {
 	if near := nearest.Name(got, names); near != "" {
 		return "did you mean " + near + "?"

@@ -92,8 +92,8 @@ type rules struct {
 //	below:"KEY,..."        the key is written inside the objects of these keys
 //	one:"a,b" most:"a,b"   of a blank field: exactly one of the keys is given, or at most one
 //
-// The options are required, apart, ordered (of a map), empty (of lists and maps), each (of templates) and late (the user
-// of the struct applies the default).
+// The options are required, apart, ordered (of a map), empty (of lists and maps), each (of templates) and late (the
+// user of the struct applies the default).
 func (rs rules) of(t reflect.Type, tag reflect.StructTag) *Rule {
 	_, options, _ := strings.Cut(tag.Get("key"), ",")
 	if k := rs.kinds.of(t, tag); k != nil {

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Value is a value in the file. The methods of a nil value, and of a wrong one, return zero values, so that callers need
-// no checks.
+// Value is a value in the file. The methods of a nil value, and of a wrong one, return zero values, so that callers
+// need no checks.
 type Value struct {
 	Field   string     // sinks.orders.view.key.PK
 	Name    string     // the last part of Field; of a list's element its number
