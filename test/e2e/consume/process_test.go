@@ -91,12 +91,16 @@ type ledger struct {
 	Balanced bool
 }
 
-// stop stops it softly, which must succeed, and reads what it counted.
+// stop stops it softly, which must succeed, and reads what it counted. A consumer whose tables did not
+// answer for two thirds of a lease meanwhile, as on a machine that has too much to do, ends with 5 instead.
 func (p *process) stop(t *testing.T) ledger {
 	t.Helper()
 	p.signal(t, syscall.SIGTERM)
 	p.ended(t)
-	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+	switch code := p.cmd.ProcessState.ExitCode(); {
+	case code == 5 && p.cutOffWhileStopping():
+		t.Logf("%s could not reach its tables while it stopped", p.name)
+	case code != 0:
 		t.Fatalf("%s ended with %d after SIGTERM", p.name, code)
 	}
 	var l ledger
@@ -107,6 +111,13 @@ func (p *process) stop(t *testing.T) ledger {
 		t.Errorf("the ledgers of %s do not balance: %s", p.name, p.out.String())
 	}
 	return l
+}
+
+// cutOffWhileStopping reports whether its tables did not answer for two thirds of a lease while it stopped.
+func (p *process) cutOffWhileStopping() bool {
+	_, stopping, _ := strings.Cut(p.log.String(), "\nstopping: ")
+	return strings.Contains(stopping, `cause="leases: the worker could not say that it lives`) &&
+		strings.Contains(stopping, "shards were taken away while it stopped")
 }
 
 // ended waits for its end.
