@@ -185,9 +185,16 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	}
 	now := s.clock()
 	last, again := x.foundReady(name)
-	err := s.advance(ctx, name)
+	var err error
+	if again {
+		err = s.confirm(ctx, now)
+	}
+	if err == nil && !s.isReady(name) {
+		if err = s.advance(ctx, name); err == nil {
+			x.setReady(name, now)
+		}
+	}
 	if err == nil {
-		x.setReady(name, now)
 		return nil
 	}
 	if _, transient := pipeline.Retryable(err); !again || transient || pipeline.IsDenied(err) {
@@ -195,6 +202,24 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	}
 	return pipeline.Fatal(errs.Errorf("opensearch: index %s belonged to the sink at %s, and does not now; mend this, then replay the changes since then: %w",
 		name, last.UTC().Format(time.RFC3339), err))
+}
+
+// confirm notes as ready, with two requests, all indexes of the sink that still are: a template may have made many.
+func (s *Store) confirm(ctx context.Context, now time.Time) error {
+	r, _, _, err := s.record(ctx, s.indexes.sink())
+	if err != nil {
+		return err
+	}
+	there, err := s.mine(ctx)
+	if err != nil {
+		return err
+	}
+	for name, index := range there {
+		if r.phase(name, index) == ready && s.verify(name, index) == nil {
+			s.indexes.setReady(name, now)
+		}
+	}
+	return nil
 }
 
 // isReady reports whether the index of a name was found ready a short time ago.

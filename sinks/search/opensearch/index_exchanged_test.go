@@ -3,6 +3,7 @@ package opensearch_test
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -70,6 +71,53 @@ func TestApply_ExchangedIndex(t *testing.T) {
 					t.Errorf("what was written: %v", found)
 				}
 			})
+		}
+	}
+}
+
+// However many indexes a template made, the process asks for all of them with two requests.
+func TestApply_IndexesAreConfirmedTogether(t *testing.T) {
+	t.Parallel()
+	var passed, reads atomic.Int64
+	direct := &http.Transport{DisableKeepAlives: true}
+	name := indexName()
+	s := open(t, opensearch.Options{
+		Clock: func() time.Time { return time.Now().Add(time.Duration(passed.Load())) },
+		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodGet {
+				reads.Add(1)
+			}
+			return direct.RoundTrip(r)
+		}),
+		Indexes: &opensearch.Indexes{Pipeline: name, Sink: "docs", Name: parse(t, name+"-{A|index_name}"), Max: 10},
+	})
+	if err := s.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ask(t, roomy, http.MethodDelete, "/"+name+"-*", "") })
+	var ms []search.Mutation
+	for i := range 5 {
+		ms = append(ms, mutation(name+"-"+strconv.Itoa(i), "a", 1))
+	}
+	for _, want := range []int64{-1, 0, 2} { // they are made; they were just found ready; they are confirmed
+		if want == 2 {
+			passed.Add(int64(5 * time.Second))
+		}
+		reads.Store(0)
+		rs, err := s.Apply(t.Context(), ms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range rs {
+			if r.Err != nil {
+				t.Fatalf("%s: %v", ms[i].Index, r.Err)
+			}
+		}
+		if got := reads.Load(); want >= 0 && got != want {
+			t.Errorf("%d reads, want %d", got, want)
+		}
+		for i := range ms {
+			ms[i] = mutation(ms[i].Index, "a"+strconv.Itoa(int(want)), 1)
 		}
 	}
 }
