@@ -194,8 +194,7 @@ func (s *Sink) vacate(ctx context.Context, ms []Mutation, rs []Result) error {
 	var voids []Mutation
 	var of []int
 	for i := range ms {
-		_, again := pipeline.Retryable(rs[i].Err)
-		if rs[i].Err == nil || again || pipeline.IsFatal(rs[i].Err) || ms[i].Why != Stay {
+		if !state.IsPermanent(rs[i].Err) || ms[i].Why != Stay {
 			continue
 		}
 		m := ms[i]
@@ -208,8 +207,8 @@ func (s *Sink) vacate(ctx context.Context, ms []Mutation, rs []Result) error {
 	}
 	vs, err := s.apply(ctx, voids)
 	for n := range vs {
-		if _, again := pipeline.Retryable(vs[n].Err); again || pipeline.IsFatal(vs[n].Err) {
-			rs[of[n]].Err = vs[n].Err // the change is tried again, and with it this
+		if err := vs[n].Err; err != nil && !state.IsPermanent(err) {
+			rs[of[n]].Err = err // the change is tried again, and with it this
 		}
 	}
 	return err

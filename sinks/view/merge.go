@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -132,22 +132,16 @@ func (m *merger) gather(ctx context.Context, queries []Query) ([][]Row, error) {
 		}
 		return nil
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
 	var once sync.Once
-	var failed error // the first, by time: what comes behind it is of the cancelling
-	for range min(len(queries), together) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(queries)); i = next.Add(1) - 1 {
-				if err := read(int(i)); err != nil {
-					once.Do(func() { failed = err })
-					cancel(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
+	var failed error // the first by time; the later ones come from the cancelling
+	parallel.Each(len(queries), together, func(i int) error {
+		err := read(i)
+		if err != nil {
+			once.Do(func() { failed = err })
+			cancel(err)
+		}
+		return err
+	})
 	return parts, failed
 }
 

@@ -1,21 +1,28 @@
 // Package parallel makes several calls at once.
 package parallel
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Each calls do for every i below n, at most limit at once, and blocks until all have returned. The errors are in
 // the order of the calls.
 func Each(n, limit int, do func(i int) error) []error {
 	errs := make([]error, n)
-	var calls sync.WaitGroup
-	slots := make(chan struct{}, limit)
-	for i := range n {
-		slots <- struct{}{}
-		calls.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = do(i)
+	if n == 1 {
+		errs[0] = do(0)
+		return errs
+	}
+	var next atomic.Int64
+	var callers sync.WaitGroup
+	for range min(n, limit) {
+		callers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				errs[i] = do(int(i))
+			}
 		})
 	}
-	calls.Wait()
+	callers.Wait()
 	return errs
 }

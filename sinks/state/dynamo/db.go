@@ -14,6 +14,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awshttp"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -91,38 +92,20 @@ func (db *DB) Close() error {
 // Each calls do for 0 to n-1, with as many calls at once as the DB may have in flight,
 // and waits for all of them.
 func (db *DB) Each(n int, do func(i int)) {
-	if n == 1 {
-		do(0)
-		return
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(n, db.concurrency) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				do(int(i))
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Each(n, db.concurrency, func(i int) error {
+		do(i)
+		return nil
+	})
 }
 
 // each is Each where the first error, by index, is that of the whole.
 func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
-	errs := make([]error, n)
-	db.Each(n, func(i int) {
+	return cmp.Or(parallel.Each(n, db.concurrency, func(i int) error {
 		if ctx.Err() != nil {
-			errs[i] = stopped(ctx)
-			return
+			return stopped(ctx)
 		}
-		errs[i] = do(i)
-	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return do(i)
+	})...)
 }
 
 // call sends a request until it is answered, or until its error is no passing one. The
