@@ -9,7 +9,7 @@ const (
 	attrEscaped = 1 << iota // the name holds an escape
 	attrFar                 // a distance is too long for its byte: it is found by reading once more
 
-	attrKind = 4  // 4 bits
+	attrTag  = 4  // 4 bits
 	attrTail = 8  // 8 bits, from the value's end to the next name, or to the end of the item
 	attrGap  = 16 // 8 bits, from the name's end to the value
 	attrLen  = 24 // 8 bits, of the name
@@ -20,13 +20,13 @@ const (
 type extent struct {
 	name, nameEnd int // without quotes
 	from, to      int // of the value, as Value.raw
-	kind          Kind
+	tag           typeTag
 	escaped       bool
 }
 
 // pack makes an attr of e; next is where the next name stands, or the end of the item.
 func (e extent) pack(next int) attr {
-	a := attr(e.name)<<attrName | attr(e.kind)<<attrKind
+	a := attr(e.name)<<attrName | attr(e.tag)<<attrTag
 	if e.escaped {
 		a |= attrEscaped
 	}
@@ -54,7 +54,7 @@ func (a attr) gap() int { return int(a >> attrGap & 0xff) }
 
 func (a attr) tail() int { return int(a >> attrTail & 0xff) }
 
-func (a attr) kind() Kind { return Kind(a >> attrKind & 0xf) }
+func (a attr) tag() typeTag { return typeTag(a >> attrTag & 0xf) }
 
 func (a attr) far() bool { return a&attrFar != 0 }
 
@@ -92,20 +92,6 @@ func placesOf(doc []byte, as []attr, i int) (name, nameEnd, from, to int) {
 	return name, nameEnd, nameEnd + a.gap(), to - a.tail()
 }
 
-// valueOf is the value of attribute i of as, which are all of the item in doc.
-func valueOf(doc []byte, as []attr, i int) Value {
-	a := as[i]
-	from, to := a.name()+a.nameLen()+a.gap(), len(doc)
-	if i+1 < len(as) {
-		to = as[i+1].name()
-	}
-	if to -= a.tail(); a.far() {
-		e := a.read(doc)
-		from, to = e.from, e.to
-	}
-	return Value{raw: doc[from:to:to], kind: a.kind()}
-}
-
 // endOf is where the value of attribute i ends.
 func endOf(doc []byte, as []attr, i int) int {
 	a := as[i]
@@ -120,16 +106,16 @@ func endOf(doc []byte, as []attr, i int) int {
 
 // read finds out from the item's bytes what a says, and what it does not.
 func (a attr) read(doc []byte) extent {
-	e := extent{name: a.name(), kind: a.kind(), escaped: a.escaped()}
+	e := extent{name: a.name(), tag: a.tag(), escaped: a.escaped()}
 	_, nameEnd, value := memberName(doc, e.name-1)
 	e.nameEnd = nameEnd
-	kind, at := tagAt(doc, value)
-	if kind == Absent { // {}
+	tag, at := tagAt(doc, value)
+	if tag == noTag { // {}
 		e.from, e.to = value, at
 		return e
 	}
-	e.from, e.to = at, contentEnd(doc, kind, at)
-	if kind <= KindB {
+	e.from, e.to = at, contentEnd(doc, tag, at)
+	if tag <= tagB {
 		e.from, e.to = e.from+1, e.to-1
 	}
 	return e

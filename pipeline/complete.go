@@ -150,6 +150,6 @@ func (r *recordReader) key(c *Change) bool {
 		}
 		return r.failField(string(path), err)
 	}
-	c.Key = r.slab.keepKey(key)
+	c.Key = Key(r.slab.keepKey(key))
 	return true
 }

@@ -153,7 +153,7 @@ func (r *recordReader) keep(c *Change, next int) {
 				*m = imageOf(m.json(), s.keep(m.attrs()))
 			}
 		}
-		c.Key = s.keepKey(unsafe.Slice(unsafe.StringData(string(c.Key)), len(c.Key)))
+		c.Key = Key(s.keepKey(unsafe.Slice(unsafe.StringData(string(c.Key)), len(c.Key))))
 	}
 	n := len(p.Changes)
 	if n == cap(p.Changes) {

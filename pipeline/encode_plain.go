@@ -14,19 +14,19 @@ const doubleDigits = 15
 
 // content appends the content at, which a tag of that kind stands before, and returns
 // the position behind it.
-func (p *plain) content(dst []byte, kind Kind, at int) ([]byte, int) {
+func (p *plain) content(dst []byte, kind typeTag, at int) ([]byte, int) {
 	b := p.b
 	switch kind {
-	case KindS, KindB:
+	case tagS, tagB:
 		end := stringEnd(b, at+1) + 1
 		return appendPiece(dst, b, at, end), end
-	case KindN:
+	case tagN:
 		end := stringEnd(b, at+1)
 		return p.number(dst, at+1, end), end + 1
-	case KindBOOL:
+	case tagBOOL:
 		end := contentEnd(b, kind, at)
 		return append(dst, b[at:end]...), end
-	case KindM:
+	case tagM:
 		dst = append(dst, '{')
 		i := inside(b, at)
 		for first := true; b[i] == '"'; first = false {
@@ -38,17 +38,17 @@ func (p *plain) content(dst []byte, kind Kind, at int) ([]byte, int) {
 			i = next(b, i)
 		}
 		return append(dst, '}'), i + 1
-	case KindL, KindSS, KindNS, KindBS:
+	case tagL, tagSS, tagNS, tagBS:
 		dst = append(dst, '[')
 		i := inside(b, at)
 		for first := true; b[i] != ']'; first = false {
 			if !first {
 				dst = append(dst, ',')
 			}
-			if kind == KindL {
+			if kind == tagL {
 				dst, i = p.value(dst, i)
 			} else {
-				dst, i = p.content(dst, memberKind(kind), i)
+				dst, i = p.content(dst, memberTag(kind), i)
 			}
 			i = next(b, i)
 		}
@@ -65,8 +65,8 @@ func (p *plain) value(dst []byte, i int) ([]byte, int) {
 }
 
 // tagged appends the value that has such a tag, as tagAt says it.
-func (p *plain) tagged(dst []byte, kind Kind, at int) ([]byte, int) {
-	if kind == Absent {
+func (p *plain) tagged(dst []byte, kind typeTag, at int) ([]byte, int) {
+	if kind == noTag {
 		return append(dst, "{}"...), at
 	}
 	dst, end := p.content(dst, kind, at)
@@ -105,10 +105,10 @@ func (p *plain) item(dst []byte, m Image) []byte {
 		}
 		name, nameEnd, from, to := placesOf(p.b, as, i)
 		dst = p.name(dst, name-1, nameEnd)
-		switch kind := as[i].kind(); kind {
-		case KindS, KindB:
+		switch kind := as[i].tag(); kind {
+		case tagS, tagB:
 			dst = appendPiece(dst, p.b, from-1, to+1)
-		case KindN:
+		case tagN:
 			dst = p.number(dst, from, to)
 		default:
 			dst, _ = p.content(dst, kind, from)
@@ -129,7 +129,7 @@ func (p *plain) whole(dst []byte, v Value) []byte {
 		return append(dst, "null"...)
 	default:
 		p.b = v.raw
-		dst, _ = p.content(dst, v.kind, 0)
+		dst, _ = p.content(dst, typeTag(v.kind), 0)
 		return dst
 	}
 }

@@ -126,10 +126,12 @@ func (m Image) Value() Value {
 // The error has the offset and the path, and shows no data.
 func ParseImage(b []byte) (Image, error) {
 	s := scanner{b: b}
-	m, next := s.image(s.space(0), Image{})
-	if next >= 0 {
-		if next = s.space(next); next == len(b) {
-			return m, nil
+	start := s.space(0)
+	as, end := s.item(start, nil, nil)
+	if end >= 0 {
+		next := s.space(end)
+		if next == len(b) {
+			return imageOf(b[start:end], as), nil
 		}
 		s.fail(next, errTrailing)
 	}
@@ -142,6 +144,9 @@ func ImageOf(v Value) (Image, bool) {
 		return Image{}, false
 	}
 	s := scanner{b: v.raw, emptyMaps: true}
-	m, next := s.image(0, Image{})
-	return m, next >= 0
+	as, next := s.item(0, nil, nil)
+	if next < 0 {
+		return Image{}, false
+	}
+	return imageOf(v.raw[:next], as), true
 }

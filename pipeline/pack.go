@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"compress/flate"
 	"container/heap"
+	"encoding/binary"
 	"io"
 	"iter"
 	"slices"
@@ -72,10 +73,8 @@ func packPages(pages []packable) *pack {
 	p := &pack{pages: len(pages)}
 	var plain []byte
 	for i, r := range records {
-		u := packer{dst: plain}
-		u.number(uint64(r.page))
-		u.number(uint64(r.pos))
-		plain = appendPacked(u.dst, r.c)
+		plain = binary.AppendUvarint(binary.AppendUvarint(plain, uint64(r.page)), uint64(r.pos))
+		plain = appendPacked(plain, r.c)
 		if len(plain) >= frameSize || i == len(records)-1 {
 			p.add(plain)
 			plain = plain[:0]
@@ -102,8 +101,8 @@ type packReader struct {
 	p     *pack
 	frame int
 	rest  []byte
-	scan  scanner
 	inf   io.ReadCloser
+	unpacker
 	packedRecord
 }
 
@@ -125,14 +124,14 @@ func (r *packReader) next() (bool, error) {
 			return false, err
 		}
 	}
-	u := unpacker{b: r.rest}
-	r.page, r.pos = int(u.number()), int(u.number())
-	if u.bad {
+	page, n := binary.Uvarint(r.rest)
+	pos, m := binary.Uvarint(r.rest[max(n, 0):])
+	if n <= 0 || m <= 0 {
 		return false, errPacked
 	}
-	r.scan.emptyMaps = true
+	r.page, r.pos = int(page), int(pos)
 	c := new(Change)
-	rest, err := unpackChange(u.b, &r.scan, c)
+	rest, err := r.unpack(r.rest[n+m:], c)
 	r.c, r.rest = c, rest
 	return err == nil, err
 }

@@ -9,7 +9,7 @@ import (
 // errPacked means that bytes are not what appendPacked wrote.
 var errPacked = errs.New("packed changes are broken")
 
-// appendPacked appends a change, of which unpackChange makes the same change again: its raw
+// appendPacked appends a change, of which [unpacker.unpack] makes the same change again: its raw
 // record, then each part, as a range of the record if it is one. The record alone is not
 // enough: sources also make changes without a record.
 func appendPacked(dst []byte, c *Change) []byte {
@@ -73,14 +73,14 @@ func appendPart(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// unpacker reads what appendPacked wrote. All that it returns refers to b.
-type unpacker struct {
+// partReader reads what packer wrote. All that it returns refers to b.
+type partReader struct {
 	b   []byte
 	raw []byte
 	bad bool
 }
 
-func (u *unpacker) number() uint64 {
+func (u *partReader) number() uint64 {
 	n, size := binary.Uvarint(u.b)
 	if size <= 0 {
 		u.bad = true
@@ -90,7 +90,7 @@ func (u *unpacker) number() uint64 {
 	return n
 }
 
-func (u *unpacker) take(n uint64) []byte {
+func (u *partReader) take(n uint64) []byte {
 	if n > uint64(len(u.b)) {
 		u.bad = true
 		return nil
@@ -100,14 +100,14 @@ func (u *unpacker) take(n uint64) []byte {
 	return taken
 }
 
-func (u *unpacker) octet() byte {
+func (u *partReader) octet() byte {
 	if b := u.take(1); len(b) == 1 {
 		return b[0]
 	}
 	return 0
 }
 
-func (u *unpacker) part() []byte {
+func (u *partReader) part() []byte {
 	start := u.number()
 	n := u.number()
 	if start == 0 {
@@ -120,10 +120,12 @@ func (u *unpacker) part() []byte {
 	return u.raw[start : start+n : start+n]
 }
 
-// unpackChange reads a change from the front of b, and returns the rest of b. The change refers
-// to b.
-func unpackChange(b []byte, s *scanner, c *Change) (rest []byte, err error) {
-	u := unpacker{b: b}
+// unpacker reads packed changes. Its memory is used again for each of them.
+type unpacker struct{ scan scanner }
+
+// unpack reads a change from the front of b, and returns the rest of b. The change refers to b.
+func (r *unpacker) unpack(b []byte, c *Change) (rest []byte, err error) {
+	u := partReader{b: b}
 	u.raw = u.take(u.number())
 	*c = Change{Raw: u.raw, Op: Operation(u.octet()), ViewType: ViewType(u.octet())}
 	c.Index = int32(uint32(u.number()))
@@ -140,12 +142,14 @@ func unpackChange(b []byte, s *scanner, c *Change) (rest []byte, err error) {
 		if u.octet() == 0 {
 			continue
 		}
-		s.b = u.part()
-		m, next := s.image(s.space(0), Image{})
+		s := &r.scan
+		s.b, s.emptyMaps = u.part(), true
+		start := s.space(0)
+		as, next := s.item(start, nil, nil)
 		if next < 0 || u.bad {
 			return nil, errPacked
 		}
-		*image = m
+		*image = imageOf(s.b[start:next], as)
 	}
 	if u.bad {
 		return nil, errPacked

@@ -53,50 +53,50 @@ func stringEnd(b []byte, i int) int {
 }
 
 // tagAt reads the tag of the value at i, as {"S":"x"}, and returns where what it
-// stands for begins: at a quote, a bracket or a literal. The kind is Absent for {},
+// stands for begins: at a quote, a bracket or a literal. The tag is noTag for {},
 // the empty map, and the position is behind it.
-func tagAt(b []byte, i int) (kind Kind, at int) {
+func tagAt(b []byte, i int) (tag typeTag, at int) {
 	if i+8 <= len(b) {
 		w := binary.LittleEndian.Uint64(b[i:])
 		if w&compactMask == compactTag {
-			if kind = shortTags[byte(w>>16)]; kind != Absent {
+			if tag = shortTags[byte(w>>16)]; tag != noTag {
 				if at = i + 5; b[at] <= ' ' {
 					at = skipSpace(b, at)
 				}
-				return kind, at
+				return tag, at
 			}
 		}
 	}
 	if i = skipSpace(b, i+1); b[i] == '}' {
-		return Absent, i + 1
+		return noTag, i + 1
 	}
 	end := stringEnd(b, i+1)
-	kind = kindOfTag(textOf(b[i+1 : end]))
-	return kind, skipSpace(b, skipSpace(b, end+1)+1)
+	tag = tagOf(textOf(b[i+1 : end]))
+	return tag, skipSpace(b, skipSpace(b, end+1)+1)
 }
 
 // memberAt reads the name whose quote is at i, and the tag of its value: the range of the name,
-// where the value starts, its kind and where what it stands for begins, as tagAt says them.
-func memberAt(b []byte, i int) (from, to, value int, kind Kind, at int) {
+// where the value starts, its tag and where what it stands for begins, as tagAt says them.
+func memberAt(b []byte, i int) (from, to, value int, tag typeTag, at int) {
 	from = i + 1
 	to = stringEnd(b, from)
-	if kind = compactKind(b, to); kind != Absent {
-		return from, to, to + 2, kind, to + compactTagLen
+	if tag = compactTagAt(b, to); tag != noTag {
+		return from, to, to + 2, tag, to + compactTagLen
 	}
 	from, to, value = memberName(b, i)
-	kind, at = tagAt(b, value)
-	return from, to, value, kind, at
+	tag, at = tagAt(b, value)
+	return from, to, value, tag, at
 }
 
-// compactKind is the kind of the value whose name ends with the quote at, where ":{"S": stands
-// there, as it does in compact JSON; else Absent.
-func compactKind(b []byte, at int) Kind {
+// compactTagAt is the tag of the value whose name ends with the quote at, where ":{"S": stands
+// there, as it does in compact JSON; else noTag.
+func compactTagAt(b []byte, at int) typeTag {
 	if at+8 > len(b) {
-		return Absent
+		return noTag
 	}
 	w := binary.LittleEndian.Uint64(b[at:])
 	if w&(compactMask<<16|0xffff) != compactTag<<16|':'<<8|'"' || w>>56 <= ' ' {
-		return Absent
+		return noTag
 	}
 	return shortTags[byte(w>>32)]
 }
@@ -104,27 +104,27 @@ func compactKind(b []byte, at int) Kind {
 // compactTagLen is how far behind the quote what the tag stands for begins.
 const compactTagLen = len(`":{"S":`)
 
-// contentEnd is the position behind what a tag of that kind stands for, from at.
-func contentEnd(b []byte, kind Kind, at int) int {
-	switch kind {
-	case KindS, KindN, KindB:
+// contentEnd is the position behind what a tag stands for, from at.
+func contentEnd(b []byte, tag typeTag, at int) int {
+	switch tag {
+	case tagS, tagN, tagB:
 		return stringEnd(b, at+1) + 1
-	case KindBOOL, KindNULL:
+	case tagBOOL, tagNULL:
 		if b[at] == 'f' {
 			return at + 5
 		}
 		return at + 4
-	case KindM:
+	case tagM:
 		i := inside(b, at)
 		for b[i] == '"' {
-			_, _, _, kind, i = memberAt(b, i)
-			if kind != Absent {
-				i = closed(b, contentEnd(b, kind, i))
+			_, _, _, tag, i = memberAt(b, i)
+			if tag != noTag {
+				i = closed(b, contentEnd(b, tag, i))
 			}
 			i = next(b, i)
 		}
 		return i + 1
-	case KindL:
+	case tagL:
 		i := inside(b, at)
 		for b[i] != ']' {
 			i = next(b, valueEnd(b, i))
@@ -141,11 +141,11 @@ func contentEnd(b []byte, kind Kind, at int) int {
 
 // valueEnd is the position behind the value at i, as {"S":"x"}.
 func valueEnd(b []byte, i int) int {
-	kind, at := tagAt(b, i)
-	if kind == Absent {
+	tag, at := tagAt(b, i)
+	if tag == noTag {
 		return at
 	}
-	return closed(b, contentEnd(b, kind, at))
+	return closed(b, contentEnd(b, tag, at))
 }
 
 // closed is the position behind the brace that closes a value whose content ends at i.
@@ -188,86 +188,14 @@ func memberName(b []byte, i int) (from, to, value int) {
 	return from, to, value
 }
 
-// readValue reads the value at i, as {"S":"x"}, and the position behind it.
-func readValue(b []byte, i int) (Value, int) {
-	kind, from := tagAt(b, i)
-	if kind == Absent {
-		return Value{raw: emptyMap, kind: KindM}, from
-	}
-	end := contentEnd(b, kind, from)
-	to := end
-	if kind <= KindB {
-		from, to = from+1, end-1
-	}
-	return Value{raw: b[from:to:to], kind: kind}, closed(b, end)
-}
-
-var emptyMap = []byte("{}")
-
-// eachMember calls yield for the members of a map, with their raw names.
-func eachMember(b []byte, yield func(name []byte, v Value) bool) {
-	for ms := walk(b); ; {
-		name, v, ok := ms.member()
-		if !ok || !yield(name, v) {
-			return
-		}
-	}
-}
-
-// eachElement calls yield for the elements of a list or a set.
-func eachElement(b []byte, kind Kind, yield func(v Value) bool) {
-	for es := walk(b); ; {
-		v, ok := es.element(kind)
-		if !ok || !yield(v) {
-			return
-		}
-	}
-}
-
-// walker stands before a member of a map, or an element of a list or a set.
-type walker struct {
-	b []byte
-	i int // of the next one, or of the closing bracket
-}
-
-func walk(b []byte) walker { return walker{b, inside(b, 0)} }
-
-// member is the next member of a map, with its raw name; false behind the last.
-func (w *walker) member() (name []byte, v Value, ok bool) {
-	if w.b[w.i] == '}' {
-		return nil, Value{}, false
-	}
-	from, to, at := memberName(w.b, w.i)
-	v, at = readValue(w.b, at)
-	w.i = next(w.b, at)
-	return w.b[from:to], v, true
-}
-
-// element is the next element of a list or member of a set, which kind says; false
-// behind the last.
-func (w *walker) element(kind Kind) (v Value, ok bool) {
-	if w.b[w.i] == ']' {
-		return Value{}, false
-	}
-	at := 0
-	if kind == KindL {
-		v, at = readValue(w.b, w.i)
-	} else {
-		end := stringEnd(w.b, w.i+1)
-		v, at = Value{raw: w.b[w.i+1 : end : end], kind: memberKind(kind)}, end+1
-	}
-	w.i = next(w.b, at)
-	return v, true
-}
-
-// memberKind is the kind of a set's members.
-func memberKind(set Kind) Kind {
+// memberTag is the tag of a set's members.
+func memberTag(set typeTag) typeTag {
 	switch set {
-	case KindSS:
-		return KindS
-	case KindNS:
-		return KindN
+	case tagSS:
+		return tagS
+	case tagNS:
+		return tagN
 	default:
-		return KindB
+		return tagB
 	}
 }

@@ -229,9 +229,9 @@ func (r *recordReader) imageField(i int, to *Image, twin Image) int {
 	if r.peek(i) == 'n' {
 		return r.word(i, "null")
 	}
-	m, next := r.image(i, twin)
+	as, next := r.item(i, twin.json(), twin.attrs())
 	if next >= 0 {
-		*to = m
+		*to = imageOf(r.b[i:next], as)
 	}
 	return next
 }

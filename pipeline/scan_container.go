@@ -8,19 +8,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// image reads an item: an object of attributes. Where one like it was read before, twin
-// is that one; else it is the zero Image.
-func (s *scanner) image(i int, twin Image) (Image, int) {
+// item reads an item, which is an object of attributes, and returns its index. If an item like it was read before, doc
+// and attrs are that item's bytes and index.
+func (s *scanner) item(i int, doc []byte, attrs []attr) (as []attr, next int) {
 	s.origin, s.stack = i, s.stack[:0]
-	s.twin.follow(twin)
-	next := s.members(i, 0)
+	s.twin.follow(doc, attrs)
+	next = s.members(i, 0)
 	if next < 0 {
-		return Image{}, -1
+		return nil, -1
 	}
 	if uint64(next-i) > math.MaxUint32 { // {}, with white space
-		return Image{}, s.fail(i, errHuge)
+		return nil, s.fail(i, errHuge)
 	}
-	return imageOf(s.b[i:next], s.slab.keep(s.stack)), next
+	return s.slab.keep(s.stack), next
 }
 
 // members reads a map of attributes and leaves their index on the stack. Those of an
@@ -40,7 +40,7 @@ func (s *scanner) members(i, depth int) int {
 		if s.peek(i) != '"' {
 			return s.fail(i, errToken)
 		}
-		var kind Kind
+		var tag typeTag
 		var end, at int
 		inName := false
 		if depth == 0 && s.twin.next < len(s.twin.attrs) {
@@ -50,15 +50,15 @@ func (s *scanner) members(i, depth int) int {
 			if a := s.twin.attrs[s.twin.next]; !a.far() && s.twin.same > a.nameLen()+a.gap() { // the name and the tag are the same
 				end = i + 1 + a.nameLen()
 				at = end + a.gap()
-				kind, inName = a.kind(), a.escaped()
-				if kind <= KindB {
+				tag, inName = a.tag(), a.escaped()
+				if tag <= tagB {
 					at-- // the quote
 				}
 				s.twin.next++
 			}
 		}
 		name := i + 1
-		if kind == Absent {
+		if tag == noTag {
 			escapes := s.escapes
 			end = -1
 			if name+8 <= len(b) { // most names end within eight bytes
@@ -79,13 +79,13 @@ func (s *scanner) members(i, depth int) int {
 			if depth == 0 {
 				s.twin.met(b[name:end])
 			}
-			if kind = s.shortTag(at); kind != Absent {
+			if tag = s.shortTag(at); tag != noTag {
 				at += 5
-			} else if kind, at = s.tag(at); at < 0 {
+			} else if tag, at = s.tag(at); at < 0 {
 				return -1
 			}
 		}
-		from, to, next := s.content(kind, at, depth)
+		from, to, next := s.content(tag, at, depth)
 		if next < 0 {
 			return -1
 		}
@@ -101,7 +101,7 @@ func (s *scanner) members(i, depth int) int {
 		if uint64(next-o) > math.MaxUint32 {
 			return s.fail(o, errHuge)
 		}
-		s.stack = append(s.stack, extent{name - o, end - o, from - o, to - o, kind &^ untagged, inName}.pack(next-o))
+		s.stack = append(s.stack, extent{name - o, end - o, from - o, to - o, tag &^ untagged, inName}.pack(next-o))
 	}
 	if depth == 0 && s.twin.ordered {
 		return i
@@ -140,7 +140,7 @@ func (s *scanner) elements(i, depth int) int {
 }
 
 // set reads a set. DynamoDB keeps neither empty sets nor members that are equal.
-func (s *scanner) set(i int, kind Kind) int {
+func (s *scanner) set(i int, tag typeTag) int {
 	if s.peek(i) != '[' {
 		return s.fail(i, errWantList)
 	}
@@ -155,10 +155,10 @@ func (s *scanner) set(i int, kind Kind) int {
 			return s.fail(i, errWantString)
 		}
 		from, to := i+1, 0
-		switch kind {
-		case KindSS:
+		switch tag {
+		case tagSS:
 			to = s.text(from)
-		case KindNS:
+		case tagNS:
 			if to = s.number(from); to >= 0 {
 				s.numbers = append(s.numbers, decimalOf(s.b[from:to]))
 			}
@@ -174,7 +174,7 @@ func (s *scanner) set(i int, kind Kind) int {
 		}
 	}
 	var twice int // index of a member that was there before, or -1
-	if kind == KindNS {
+	if tag == tagNS {
 		twice = duplicateNumber(s.numbers)
 	} else {
 		escaped := s.escapes != escapes

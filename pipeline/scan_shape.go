@@ -18,7 +18,7 @@ type shape struct {
 // shapeValue is a value that a shape leaves open.
 type shapeValue struct {
 	text uint16 // the end of what stands before it in the shape's text
-	kind Kind
+	tag  typeTag
 }
 
 // shapes are the shapes of the maps that were read last, each at a place that its start says.
@@ -60,14 +60,14 @@ func (s *scanner) known(sh *shape, i int) int {
 		if i = s.literally(i, sh.text[at:v.text]); i < 0 {
 			return -1
 		}
-		switch at = int(v.text); v.kind {
-		case KindS:
+		switch at = int(v.text); v.tag {
+		case tagS:
 			i = s.text(i)
-		case KindN:
+		case tagN:
 			i = s.number(i)
-		case KindB:
+		case tagB:
 			i = s.base64(i)
-		default: // KindBOOL
+		default: // tagBOOL
 			i = s.literal(i)
 		}
 		if i < 0 {
@@ -92,14 +92,14 @@ func (s *scanner) learn(sh *shape, as []attr, i, next int) {
 		return
 	}
 	for _, a := range as {
-		if a.kind() > KindNULL || a.far() {
+		if a.tag() > tagNULL || a.far() {
 			return
 		}
 	}
 	sh.start, sh.misses, sh.text, sh.values = 0, 0, sh.text[:0], sh.values[:0]
 	doc, at := s.b[s.origin:next], i-s.origin
 	for n, a := range as {
-		if a.kind() == KindNULL { // it has one value only
+		if a.tag() == tagNULL { // it has one value only
 			continue
 		}
 		_, _, from, to := placesOf(doc, as, n)
@@ -107,7 +107,7 @@ func (s *scanner) learn(sh *shape, as []attr, i, next int) {
 			return
 		}
 		sh.text = append(sh.text, doc[at:from]...)
-		sh.values = append(sh.values, shapeValue{uint16(len(sh.text)), a.kind()})
+		sh.values = append(sh.values, shapeValue{uint16(len(sh.text)), a.tag()})
 		at = to
 	}
 	if len(sh.text)+len(doc)-at <= longestShape {

@@ -152,6 +152,15 @@ func (s *scanner) number(i int) int {
 	return end
 }
 
+// decimalOf is the number of a checked N.
+func decimalOf(raw []byte) Decimal {
+	d, err := parseDecimal(raw)
+	if err != nil { // it holds an escape
+		d, _ = parseDecimal(textOf(raw))
+	}
+	return d
+}
+
 // base64 checks a B from behind its opening quote and returns the position of the
 // closing one. The unused bits of the last letter must be zero, so that different
 // texts are different bytes.

@@ -17,9 +17,9 @@ type twin struct {
 	ordered bool // all names so far are the twin's in its order, so that none stands twice
 }
 
-// follow makes m the twin of the item that is scanned next.
-func (t *twin) follow(m Image) {
-	t.doc, t.attrs = m.json(), m.attrs() // one by one: a struct with pointers is copied by a call while memory is collected
+// follow makes the item of these bytes and this index the twin of the item that is scanned next.
+func (t *twin) follow(doc []byte, attrs []attr) {
+	t.doc, t.attrs = doc, attrs // one by one: a struct with pointers is copied by a call while memory is collected
 	t.next, t.same, t.misses, t.ordered = 0, 0, 0, true
 }
 

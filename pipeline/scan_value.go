@@ -5,6 +5,24 @@ import (
 	"encoding/binary"
 )
 
+// typeTag is the tag of a value in DynamoDB's JSON. A [Kind] has the number of its tag.
+type typeTag uint8
+
+// The tags. noTag is that of {}, which DynamoDB Local writes for an empty map.
+const (
+	noTag typeTag = iota
+	tagS
+	tagN
+	tagB
+	tagBOOL
+	tagNULL
+	tagM
+	tagL
+	tagSS
+	tagNS
+	tagBS
+)
+
 // compactTag is {"?": as every encoder of AWS writes it, the tag left out.
 const (
 	compactTag  = '{' | '"'<<8 | '"'<<24 | ':'<<32
@@ -13,61 +31,61 @@ const (
 
 // value reads one attribute value, as {"S":"x"}. from and to are the range of what
 // the tag stands for, strings without their quotes.
-func (s *scanner) value(i, depth int) (kind Kind, from, to, next int) {
-	kind, at := s.shortTag(i), i+5
-	if kind == Absent {
-		if kind, at = s.tag(i); at < 0 {
-			return Absent, 0, 0, -1
+func (s *scanner) value(i, depth int) (tag typeTag, from, to, next int) {
+	tag, at := s.shortTag(i), i+5
+	if tag == noTag {
+		if tag, at = s.tag(i); at < 0 {
+			return noTag, 0, 0, -1
 		}
 	}
-	from, to, next = s.content(kind, at, depth)
-	return kind &^ untagged, from, to, next
+	from, to, next = s.content(tag, at, depth)
+	return tag &^ untagged, from, to, next
 }
 
-// shortTag is the kind of the value at i where a tag of one letter stands there without
-// white space, as in {"S":, and takes five bytes; else Absent.
-func (s *scanner) shortTag(i int) Kind {
+// shortTag is the tag of the value at i where a tag of one letter stands there without
+// white space, as in {"S":, and takes five bytes; else noTag.
+func (s *scanner) shortTag(i int) typeTag {
 	if uint(i)+8 > uint(len(s.b)) {
-		return Absent
+		return noTag
 	}
 	w := binary.LittleEndian.Uint64(s.b[i:])
 	if w&compactMask != compactTag {
-		return Absent
+		return noTag
 	}
 	return shortTags[byte(w>>16)]
 }
 
-var shortTags = [256]Kind{'S': KindS, 'N': KindN, 'B': KindB, 'M': KindM, 'L': KindL}
+var shortTags = [256]typeTag{'S': tagS, 'N': tagN, 'B': tagB, 'M': tagM, 'L': tagL}
 
 // content reads what stands behind a value's tag, and the bracket that closes the value.
 // from and to are its range, strings without their quotes.
-func (s *scanner) content(kind Kind, at, depth int) (from, to, next int) {
-	if s.peek(at) <= ' ' && kind&untagged == 0 {
+func (s *scanner) content(tag typeTag, at, depth int) (from, to, next int) {
+	if s.peek(at) <= ' ' && tag&untagged == 0 {
 		at = s.space(at)
 	}
-	switch kind { // with S, N and B apart: a branch more on the way to each is two percent of a record
-	case KindS:
+	switch tag { // with S, N and B apart: a branch more on the way to each is two percent of a record
+	case tagS:
 		if s.peek(at) != '"' {
 			return 0, 0, s.fail(at, errWantString)
 		}
 		from = at + 1
 		to = s.text(from)
 		next = to + 1
-	case KindN:
+	case tagN:
 		if s.peek(at) != '"' {
 			return 0, 0, s.fail(at, errWantString)
 		}
 		from = at + 1
 		to = s.number(from)
 		next = to + 1
-	case KindB:
+	case tagB:
 		if s.peek(at) != '"' {
 			return 0, 0, s.fail(at, errWantString)
 		}
 		from = at + 1
 		to = s.base64(from)
 		next = to + 1
-	case KindM:
+	case tagM:
 		base := len(s.stack)
 		next = s.inner(at, depth+1)
 		if next < 0 {
@@ -75,16 +93,16 @@ func (s *scanner) content(kind Kind, at, depth int) (from, to, next int) {
 		}
 		s.stack = s.stack[:base]
 		from, to = at, next
-	case KindL:
+	case tagL:
 		next = s.elements(at, depth+1)
 		from, to = at, next
-	case KindSS, KindNS, KindBS:
-		next = s.set(at, kind)
+	case tagSS, tagNS, tagBS:
+		next = s.set(at, tag)
 		from, to = at, next
-	case KindBOOL:
+	case tagBOOL:
 		next = s.literal(at)
 		from, to = at, next
-	case KindNULL:
+	case tagNULL:
 		if next = s.literal(at); next == at+5 {
 			next = s.fail(at, errWantNull)
 		}
@@ -107,13 +125,13 @@ func (s *scanner) content(kind Kind, at, depth int) (from, to, next int) {
 	return from, to, next + 1
 }
 
-// untagged marks the KindM of {}, where that is allowed.
+// untagged marks the tagM of {}, where that is allowed.
 const untagged = 0x80
 
 // tag reads {"TAG": and returns the position behind it. {} is read whole.
-func (s *scanner) tag(i int) (Kind, int) {
+func (s *scanner) tag(i int) (typeTag, int) {
 	if s.peek(i) != '{' {
-		return Absent, s.fail(i, errValue)
+		return noTag, s.fail(i, errValue)
 	}
 	start := i
 	i = s.space(i + 1)
@@ -121,48 +139,48 @@ func (s *scanner) tag(i int) (Kind, int) {
 	case '"':
 	case '}':
 		if !s.emptyMaps {
-			return Absent, s.fail(start, errNoTag)
+			return noTag, s.fail(start, errNoTag)
 		}
 		s.sawEmpty++
-		return KindM | untagged, i + 1
+		return tagM | untagged, i + 1
 	default:
-		return Absent, s.fail(i, errToken)
+		return noTag, s.fail(i, errToken)
 	}
 	end := s.text(i + 1)
 	if end < 0 {
-		return Absent, -1
+		return noTag, -1
 	}
-	kind := kindOfTag(textOf(s.b[i+1 : end]))
-	if kind == Absent {
-		return Absent, s.fail(i, errTag)
+	tag := tagOf(textOf(s.b[i+1 : end]))
+	if tag == noTag {
+		return noTag, s.fail(i, errTag)
 	}
-	return kind, s.colon(end + 1)
+	return tag, s.colon(end + 1)
 }
 
-func kindOfTag(tag []byte) Kind {
+func tagOf(tag []byte) typeTag {
 	switch string(tag) {
 	case "S":
-		return KindS
+		return tagS
 	case "N":
-		return KindN
+		return tagN
 	case "B":
-		return KindB
+		return tagB
 	case "BOOL":
-		return KindBOOL
+		return tagBOOL
 	case "NULL":
-		return KindNULL
+		return tagNULL
 	case "M":
-		return KindM
+		return tagM
 	case "L":
-		return KindL
+		return tagL
 	case "SS":
-		return KindSS
+		return tagSS
 	case "NS":
-		return KindNS
+		return tagNS
 	case "BS":
-		return KindBS
+		return tagBS
 	}
-	return Absent
+	return noTag
 }
 
 // literal reads true or false.

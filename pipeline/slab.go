@@ -55,7 +55,7 @@ func (s *attrSlab) room() []byte {
 }
 
 // keepKey keeps what was appended to room; where that was too small, it has moved.
-func (s *attrSlab) keepKey(key []byte) Key {
+func (s *attrSlab) keepKey(key []byte) string {
 	need := (len(key) + attrBytes - 1) / attrBytes
 	if need > len(s.piece)-s.used {
 		s.grow(need)
@@ -65,7 +65,7 @@ func (s *attrSlab) keepKey(key []byte) Key {
 		key = room
 	}
 	s.take(need)
-	return Key(view(key))
+	return view(key)
 }
 
 // more is how many records are likely to be behind those that were read whole. Pages often

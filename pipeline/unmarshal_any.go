@@ -19,27 +19,27 @@ func toAny(v Value) any {
 		b, _ := v.Bytes()
 		return b
 	default:
-		out, _ := anyAt(v.raw, v.kind, 0)
+		out, _ := anyAt(v.raw, typeTag(v.kind), 0)
 		return out
 	}
 }
 
 // anyAt is what toAny makes of the content at, which a tag of that kind stands
 // before, and the position behind the content.
-func anyAt(b []byte, kind Kind, at int) (out any, behind int) {
+func anyAt(b []byte, kind typeTag, at int) (out any, behind int) {
 	switch kind {
-	case KindS:
+	case tagS:
 		end := stringEnd(b, at+1)
 		return string(textOf(b[at+1 : end])), end + 1
-	case KindN:
+	case tagN:
 		if f, end := shortFloat(b, at+1); end > 0 {
 			return f, end + 1
 		}
 		end := stringEnd(b, at+1)
 		return nearest(b[at+1 : end]), end + 1
-	case KindM:
+	case tagM:
 		return membersToAny(nil, b, at)
-	case KindL:
+	case tagL:
 		l := make([]any, count(b, kind, at))
 		i := inside(b, at)
 		for x := range l {
@@ -47,9 +47,9 @@ func anyAt(b []byte, kind Kind, at int) (out any, behind int) {
 			i = next(b, i)
 		}
 		return l, i + 1
-	case KindSS:
+	case tagSS:
 		return textsAt(b, at)
-	case KindNS:
+	case tagNS:
 		l := make([]float64, count(b, kind, at))
 		i := inside(b, at)
 		for x := range l {
@@ -58,7 +58,7 @@ func anyAt(b []byte, kind Kind, at int) (out any, behind int) {
 			i = next(b, end+1)
 		}
 		return l, i + 1
-	case KindBS:
+	case tagBS:
 		l := make([][]byte, count(b, kind, at))
 		i := inside(b, at)
 		for x := range l {
@@ -70,9 +70,9 @@ func anyAt(b []byte, kind Kind, at int) (out any, behind int) {
 	default:
 		end := contentEnd(b, kind, at)
 		switch kind {
-		case KindBOOL:
+		case tagBOOL:
 			return b[at] == 't', end
-		case KindB:
+		case tagB:
 			bytes, _ := Value{raw: b[at+1 : end-1], kind: KindB}.Bytes()
 			return bytes, end
 		}
@@ -84,7 +84,7 @@ func anyAt(b []byte, kind Kind, at int) (out any, behind int) {
 // behind it.
 func anyValue(b []byte, i int) (out any, behind int) {
 	kind, at := tagAt(b, i)
-	if kind == Absent {
+	if kind == noTag {
 		return map[string]any{}, at
 	}
 	out, end := anyAt(b, kind, at)
@@ -101,15 +101,15 @@ func membersToAny(m map[string]any, b []byte, at int) (out map[string]any, behin
 		from, to, value := memberName(b, i)
 		kind, start := tagAt(b, value)
 		end := start
-		if kind != Absent {
+		if kind != noTag {
 			end = contentEnd(b, kind, start)
 		}
 		n++
 		size += to - from
-		if kind == KindS && end-start-2 < longText {
+		if kind == tagS && end-start-2 < longText {
 			size += end - start - 2
 		}
-		if kind != Absent {
+		if kind != noTag {
 			end = closed(b, end)
 		}
 		i = next(b, end)
@@ -124,7 +124,7 @@ func membersToAny(m map[string]any, b []byte, at int) (out map[string]any, behin
 		from, to, value := memberName(b, i)
 		name := texts.copy(b[from:to])
 		kind, start := tagAt(b, value)
-		if kind == KindS {
+		if kind == tagS {
 			end := stringEnd(b, start+1)
 			m[name] = texts.copy(b[start+1 : end])
 			i = next(b, closed(b, end+1))

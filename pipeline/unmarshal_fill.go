@@ -100,12 +100,12 @@ func (f *filler) attributes(d *typeDecoder, as []attr, p unsafe.Pointer) error {
 		}
 		expected = &field.next
 		f.again(&seen, field)
-		kind := a.kind()
-		if kind == KindS && field.text {
+		kind := a.tag()
+		if kind == tagS && field.text {
 			f.texts.put(unsafe.Add(p, field.offset), from, to)
 			continue
 		}
-		if kind <= KindB {
+		if kind <= tagB {
 			from-- // the quote
 		}
 		if _, err := f.field(d, field, kind, from, p); err != nil {
@@ -126,7 +126,7 @@ func (f *filler) again(seen *uint64, field *structField) {
 }
 
 // field decodes what is at, as value does, into a field of the struct at p.
-func (f *filler) field(d *typeDecoder, field *structField, kind Kind, at int, p unsafe.Pointer) (next int, err error) {
+func (f *filler) field(d *typeDecoder, field *structField, kind typeTag, at int, p unsafe.Pointer) (next int, err error) {
 	if field.direct {
 		return f.value(field.decoder, kind, at, unsafe.Add(p, field.offset))
 	}
@@ -140,40 +140,40 @@ func (f *filler) field(d *typeDecoder, field *structField, kind Kind, at int, p 
 }
 
 // ranged is the value of that kind whose content is at, and the position behind the content.
-func (f *filler) ranged(kind Kind, at int) (v Value, next int) {
+func (f *filler) ranged(kind typeTag, at int) (v Value, next int) {
 	next = contentEnd(f.b, kind, at)
 	from, to := at, next
-	if kind <= KindB {
+	if kind <= tagB {
 		from, to = at+1, next-1
 	}
-	return Value{raw: f.b[from:to:to], kind: kind}, next
+	return Value{raw: f.b[from:to:to], kind: Kind(kind)}, next
 }
 
 // value decodes the content at, which a tag of that kind stands before, into the
 // memory at p, which is of d's type. It returns the position behind the content.
-func (f *filler) value(d *typeDecoder, kind Kind, at int, p unsafe.Pointer) (next int, err error) {
+func (f *filler) value(d *typeDecoder, kind typeTag, at int, p unsafe.Pointer) (next int, err error) {
 	d.once.Do(d.build)
 	switch d.direct {
 	case directText:
-		if kind == KindS {
+		if kind == tagS {
 			end := stringEnd(f.b, at+1)
 			f.texts.put(p, at+1, end)
 			return end + 1, nil
 		}
 	case directInt:
-		if kind == KindN {
+		if kind == tagN {
 			if n, end := shortInt(f.b, at+1); end > 0 && putInt(p, d.kind, n) {
 				return end + 1, nil
 			}
 		}
 	case directUint:
-		if kind == KindN && f.b[at+1] != '-' {
+		if kind == tagN && f.b[at+1] != '-' {
 			if n, end := shortInt(f.b, at+1); end > 0 && putUint(p, d.kind, uint64(n)) {
 				return end + 1, nil
 			}
 		}
 	case directFloat32, directFloat64:
-		if kind == KindN {
+		if kind == tagN {
 			if n, end := shortFloat(f.b, at+1); end > 0 {
 				if d.direct == directFloat64 {
 					*(*float64)(p) = n
@@ -184,37 +184,37 @@ func (f *filler) value(d *typeDecoder, kind Kind, at int, p unsafe.Pointer) (nex
 			}
 		}
 	case directBool:
-		if kind == KindBOOL {
+		if kind == tagBOOL {
 			*(*bool)(p) = f.b[at] == 't'
 			return contentEnd(f.b, kind, at), nil
 		}
 	case directTime:
 		switch kind {
-		case KindS:
+		case tagS:
 			end := stringEnd(f.b, at+1)
 			if t, err := time.Parse(time.RFC3339, view(f.b[at+1:end])); err == nil {
 				*(*time.Time)(p) = t
 				return end + 1, nil
 			}
-		case KindN:
+		case tagN:
 			if n, end := shortInt(f.b, at+1); end > 0 {
 				*(*time.Time)(p) = time.Unix(n, 0)
 				return end + 1, nil
 			}
 		}
 	case directStruct:
-		if kind == KindM {
+		if kind == tagM {
 			return f.members(d, at, p)
 		}
 	case directSlice:
-		if kind >= KindL && *(*unsafe.Pointer)(p) == nil {
+		if kind >= tagL && *(*unsafe.Pointer)(p) == nil {
 			if n := count(f.b, kind, at); n > 0 {
 				return f.list(d, kind, at, n, p)
 			}
 		}
 	case directPointer:
 		to := (*unsafe.Pointer)(p)
-		if kind == KindNULL {
+		if kind == tagNULL {
 			*to = nil
 			return contentEnd(f.b, kind, at), nil
 		}
@@ -246,14 +246,14 @@ func (f *filler) members(d *typeDecoder, at int, p unsafe.Pointer) (behind int, 
 	expected := &d.fields.first
 	for f.b[i] == '"' {
 		var from, to, value, at int
-		var kind Kind
+		var kind typeTag
 		field := expected.field.Load()
 		known := field != nil && field.begins(f.b, i+1) && f.b[i+1+len(field.name)] == '"'
 		if known {
 			from, to = i+1, i+1+len(field.name)
-			value, kind, at = to+2, compactKind(f.b, to), to+compactTagLen
+			value, kind, at = to+2, compactTagAt(f.b, to), to+compactTagLen
 		}
-		if kind == Absent {
+		if kind == noTag {
 			from, to, value, kind, at = memberAt(f.b, i)
 		}
 		if !known {
@@ -264,15 +264,15 @@ func (f *filler) members(d *typeDecoder, at int, p unsafe.Pointer) (behind int, 
 		}
 		expected = &field.next
 		f.again(&seen, field)
-		if kind == KindS && field.text {
+		if kind == tagS && field.text {
 			end := stringEnd(f.b, at+1)
 			f.texts.put(unsafe.Add(p, field.offset), at+1, end)
 			i = next(f.b, closed(f.b, end+1))
 			continue
 		}
-		if kind == Absent { // {}: itself the map
+		if kind == noTag { // {}: itself the map
 			i = at
-			_, err = f.field(d, field, KindM, value, p)
+			_, err = f.field(d, field, tagM, value, p)
 		} else if i, err = f.field(d, field, kind, at, p); err == nil {
 			i = closed(f.b, i)
 		}
@@ -285,7 +285,7 @@ func (f *filler) members(d *typeDecoder, at int, p unsafe.Pointer) (behind int, 
 }
 
 // list decodes the n elements of the list or set at into the slice at p, which is nil.
-func (f *filler) list(d *typeDecoder, kind Kind, at, n int, p unsafe.Pointer) (behind int, err error) {
+func (f *filler) list(d *typeDecoder, kind typeTag, at, n int, p unsafe.Pointer) (behind int, err error) {
 	var base unsafe.Pointer
 	if d.elem.kind == reflect.String {
 		texts := make([]string, n)
@@ -302,12 +302,12 @@ func (f *filler) list(d *typeDecoder, kind Kind, at, n int, p unsafe.Pointer) (b
 	for x := range n {
 		elem := unsafe.Add(base, uintptr(x)*size)
 		switch {
-		case kind != KindL:
-			i, err = f.value(d.elem, memberKind(kind), i, elem)
+		case kind != tagL:
+			i, err = f.value(d.elem, memberTag(kind), i, elem)
 		default:
 			tag, at := tagAt(f.b, i)
-			if tag == Absent { // {}: itself the map
-				_, err = f.value(d.elem, KindM, i, elem)
+			if tag == noTag { // {}: itself the map
+				_, err = f.value(d.elem, tagM, i, elem)
 				i = at
 			} else if i, err = f.value(d.elem, tag, at, elem); err == nil {
 				i = closed(f.b, i)
@@ -322,9 +322,9 @@ func (f *filler) list(d *typeDecoder, kind Kind, at, n int, p unsafe.Pointer) (b
 }
 
 // count is the number of elements of the list or set at.
-func count(b []byte, kind Kind, at int) (n int) {
+func count(b []byte, kind typeTag, at int) (n int) {
 	for i := inside(b, at); b[i] != ']'; n++ {
-		if kind == KindL {
+		if kind == tagL {
 			i = next(b, valueEnd(b, i))
 		} else {
 			i = next(b, stringEnd(b, i+1)+1)

@@ -11,17 +11,17 @@ type Kind uint8
 
 // The ten DynamoDB attribute types.
 const (
-	Absent Kind = iota
-	KindS
-	KindN
-	KindB
-	KindBOOL
-	KindNULL
-	KindM
-	KindL
-	KindSS
-	KindNS
-	KindBS
+	Absent   = Kind(noTag)
+	KindS    = Kind(tagS)
+	KindN    = Kind(tagN)
+	KindB    = Kind(tagB)
+	KindBOOL = Kind(tagBOOL)
+	KindNULL = Kind(tagNULL)
+	KindM    = Kind(tagM)
+	KindL    = Kind(tagL)
+	KindSS   = Kind(tagSS)
+	KindNS   = Kind(tagNS)
+	KindBS   = Kind(tagBS)
 )
 
 // String is the DynamoDB type tag ("S", "NS", ...), or "absent".
@@ -68,15 +68,6 @@ func (v Value) Number() (Decimal, bool) {
 		return Decimal{}, false
 	}
 	return decimalOf(v.raw), true
-}
-
-// decimalOf is the number of a checked N.
-func decimalOf(raw []byte) Decimal {
-	d, err := parseDecimal(raw)
-	if err != nil { // it holds an escape
-		d, _ = parseDecimal(textOf(raw))
-	}
-	return d
 }
 
 // Int64 is the value of an N that is integral and fits. False for any other.
@@ -204,10 +195,10 @@ func (v Value) isList() bool { return v.kind == KindL || v.kind >= KindSS }
 func ParseValue(b []byte) (Value, error) {
 	s := scanner{b: b}
 	i := s.space(0)
-	kind, from, to, next := s.value(i, 0)
+	tag, from, to, next := s.value(i, 0)
 	if next >= 0 {
 		if next = s.space(next); next == len(b) {
-			return Value{raw: b[from:to:to], kind: kind}, nil
+			return Value{raw: b[from:to:to], kind: Kind(tag)}, nil
 		}
 		s.fail(next, errTrailing)
 	}
