@@ -32,22 +32,22 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 	b := &eventRecords{}
 	var shard string
 	b.window, shard = readWindow(&c, page)
-	page.Partition = cmp.Or(shard, defaultPartition)
+	partition := cmp.Or(shard, defaultPartition)
 	if from == fromKinesis {
 		sortByCreation(page)
-		b.add(page)
+		b.add(partition, page)
 		return b, nil
 	}
 	before, rest := splitBeforeError(page)
-	b.add(before)
-	b.add(rest)
+	b.add(partition, before)
+	b.add(partition, rest)
 	return b, nil
 }
 
 // splitBeforeError splits a page before its first record that cannot be decoded. Such a record
 // delays the other records of its page until dead letters have it. The records before it need not
 // wait.
-func splitBeforeError(page *pipeline.Page) (before, rest *pipeline.Page) {
+func splitBeforeError(page *pipeline.DecodedPage) (before, rest *pipeline.DecodedPage) {
 	if len(page.Errors) == 0 {
 		return page, nil
 	}
@@ -58,17 +58,16 @@ func splitBeforeError(page *pipeline.Page) (before, rest *pipeline.Page) {
 	if n == 0 {
 		return page, nil
 	}
-	return &pipeline.Page{Partition: page.Partition, Changes: page.Changes[:n:n]},
-		&pipeline.Page{Partition: page.Partition, Changes: page.Changes[n:], Errors: page.Errors, Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
+	return &pipeline.DecodedPage{Changes: page.Changes[:n:n]},
+		&pipeline.DecodedPage{Changes: page.Changes[n:], Errors: page.Errors, Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
 }
 
-// add appends a page unless it is empty.
-func (b *eventRecords) add(page *pipeline.Page) {
+// add appends a page of a partition unless it is empty.
+func (b *eventRecords) add(partition string, page *pipeline.DecodedPage) {
 	if page == nil || len(page.Changes)+len(page.Errors)+page.Duplicates == 0 {
 		return
 	}
-	page.Tracker = &pipeline.Tracker{}
-	b.pages = append(b.pages, page)
+	b.pages = append(b.pages, &pipeline.Page{DecodedPage: *page, Partition: partition, Tracker: &pipeline.Tracker{}})
 }
 
 // size counts the records, including repeated ones.
@@ -140,7 +139,7 @@ func (b *eventRecords) age(now time.Time) time.Duration {
 // sortByCreation drops repeated changes of a page and sorts the others by their creation. Changes
 // of the same microsecond keep the order of the event. The first copy of a repeated change stays:
 // if Lambda sends the records again from its place, the event has both copies again.
-func sortByCreation(page *pipeline.Page) {
+func sortByCreation(page *pipeline.DecodedPage) {
 	seen := make(map[string]struct{}, len(page.Changes))
 	kept := page.Changes[:0]
 	for i := range page.Changes {

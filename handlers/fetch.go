@@ -145,7 +145,7 @@ func (p *batchInfo) tooOld(at time.Time) bool { return !p.To.IsZero() && at.Sub(
 
 // keepInRange adds the records of a page that are in the range. ended reports that the page reaches
 // the end of the range.
-func (f *rangeFetch) keepInRange(page *pipeline.Page) (ended bool) {
+func (f *rangeFetch) keepInRange(page *pipeline.DecodedPage) (ended bool) {
 	newest := ""
 	outside := func(sequence string) bool {
 		if sequence == "" {
@@ -163,10 +163,9 @@ func (f *rangeFetch) keepInRange(page *pipeline.Page) (ended bool) {
 	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return outside(c.Sequence) })
 	page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return outside(e.Sequence) })
 	if n := len(page.Changes) + len(page.Errors); n > 0 {
-		page.Partition = f.info.ShardID
 		before, rest := splitBeforeError(page)
-		f.records.add(before)
-		f.records.add(rest)
+		f.records.add(f.info.ShardID, before)
+		f.records.add(f.info.ShardID, rest)
 		f.fetched += n
 		for _, c := range page.Changes {
 			f.last = c.Sequence
@@ -181,7 +180,7 @@ func (f *rangeFetch) keepInRange(page *pipeline.Page) (ended bool) {
 }
 
 // findTrimmed compares the oldest record left with the range, and notes which part was trimmed.
-func (f *rangeFetch) findTrimmed(page *pipeline.Page) {
+func (f *rangeFetch) findTrimmed(page *pipeline.DecodedPage) {
 	oldest := ""
 	consider := func(sequence string) {
 		if sequence != "" && (oldest == "" || pipeline.CompareSequence(sequence, oldest) < 0) {
@@ -238,10 +237,9 @@ func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	}
 	var all eventRecords
 	for _, page := range incomplete.pages {
-		page.Partition = f.info.ShardID
 		page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return fetched(c.Sequence) })
 		page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return fetched(e.Sequence) })
-		all.add(page)
+		all.add(f.info.ShardID, &page.DecodedPage)
 	}
 	f.fetched += all.size()
 	f.records.pages = append(all.pages, f.records.pages...)

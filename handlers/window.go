@@ -14,7 +14,7 @@ type window struct {
 
 // readWindow reads the window of a decoded event, nil if it has none, and the shard of its records.
 // The cursor must be at the start of the event.
-func readWindow(c *jsoncursor.Cursor, page *pipeline.Page) (w *window, shard string) {
+func readWindow(c *jsoncursor.Cursor, page *pipeline.DecodedPage) (w *window, shard string) {
 	var state []byte
 	for name := range c.Members() {
 		switch jsoncursor.Unquote(name) {
@@ -36,7 +36,7 @@ func readWindow(c *jsoncursor.Cursor, page *pipeline.Page) (w *window, shard str
 
 // skipRecords skips the array of records by the lengths of the page's records, because they are
 // most of the event's bytes.
-func skipRecords(c *jsoncursor.Cursor, page *pipeline.Page) {
+func skipRecords(c *jsoncursor.Cursor, page *pipeline.DecodedPage) {
 	if !c.Take('[') {
 		return
 	}

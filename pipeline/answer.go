@@ -6,7 +6,7 @@ import (
 
 // Answer is a whole GetRecords answer.
 type Answer struct {
-	Page         *Page
+	Page         *DecodedPage
 	NextIterator string // "" when the shard has ended
 	Ended        bool   // NextShardIterator is null or absent in a complete, valid answer
 }

@@ -56,7 +56,7 @@ func givenStream(arn string) *stream {
 // Decode reads one JSON document: a Lambda event or GetRecords answer
 // ({"Records":[...]}), an array of records, or one record. It takes b over. On
 // broken grammar it returns the page of what stands before, and a *FramingError.
-func (d *Decoder) Decode(b []byte) (*Page, error) {
+func (d *Decoder) Decode(b []byte) (*DecodedPage, error) {
 	r := d.reader(b)
 	defer d.release(r)
 	i := r.document(r.space(byteOrderMark(b)))
@@ -81,7 +81,7 @@ func (d *Decoder) reader(b []byte) *recordReader {
 		r = &recordReader{scanner: scanner{shapes: new(shapes)}, outer: make(outline, 0, 16), inner: make(outline, 0, 16)}
 	}
 	r.o, r.given = &d.o, d.given
-	r.size, r.page = len(b), &Page{Bytes: len(b)}
+	r.size, r.page = len(b), &DecodedPage{Bytes: len(b)}
 	r.b, r.emptyMaps = b, d.o.DynamoDBLocal
 	return r
 }
@@ -111,6 +111,15 @@ func byteOrderMark(b []byte) int {
 		return 3
 	}
 	return 0
+}
+
+// DecodedPage holds what decoding brings: the records of one input, in order.
+type DecodedPage struct {
+	Changes    []Change
+	Errors     []*RecordError // records that could not be decoded; Index places them among the changes
+	Duplicates int            // records left out because the source knows that it delivered them before
+	Bytes      int            // memory that the page pins: the bytes that its changes are ranges of
+	EmptyMaps  int            // {} taken as the empty map (DecoderOptions.DynamoDBLocal)
 }
 
 // RecordError is one record that is no change: its grammar is sound and its shape

@@ -32,7 +32,7 @@ func TestDecoderRecordsAlone(t *testing.T) {
 	})
 }
 
-func page(t *rapid.T, event []byte) *pipeline.Page {
+func page(t *rapid.T, event []byte) *pipeline.DecodedPage {
 	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true}).Decode(event)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func checkAlone(t rapid.TB, o pipeline.DecoderOptions, lines []byte) {
 	checkPageAlone(t, o, lines, d.DecodeLines(slices.Clone(lines)))
 }
 
-func checkPageAlone(t rapid.TB, o pipeline.DecoderOptions, lines []byte, whole *pipeline.Page) {
+func checkPageAlone(t rapid.TB, o pipeline.DecoderOptions, lines []byte, whole *pipeline.DecodedPage) {
 	t.Helper()
 	var changes []pipeline.Change
 	var errs []*pipeline.RecordError

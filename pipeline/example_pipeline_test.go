@@ -29,8 +29,8 @@ func Example_pipeline() {
 		read = true
 		b := bytes.Clone([]byte(saved))
 		return &pipeline.Page{
-			Partition: "saved", Position: "end", Bytes: len(b),
-			Decode: func() (*pipeline.Page, error) { return decoder.DecodeLines(b), nil },
+			Partition: "saved", Position: "end", DecodedPage: pipeline.DecodedPage{Bytes: len(b)},
+			Decode: func() (*pipeline.DecodedPage, error) { return decoder.DecodeLines(b), nil },
 		}, nil
 	})
 

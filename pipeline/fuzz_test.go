@@ -26,7 +26,7 @@ func addSeeds(f *testing.F) {
 }
 
 // checkPage holds a page against what every page promises.
-func checkPage(t *testing.T, d *pipeline.Decoder, page *pipeline.Page) {
+func checkPage(t *testing.T, d *pipeline.Decoder, page *pipeline.DecodedPage) {
 	t.Helper()
 	indexes := map[int]bool{}
 	for _, e := range page.Errors {

@@ -6,7 +6,7 @@ import "bytes"
 // It takes b over. Lines may end in CR LF, may be blank, and a byte order mark may
 // stand before the first. A line of broken grammar is a RecordError in the page,
 // which wraps the *FramingError, and reading goes on at the next line.
-func (d *Decoder) DecodeLines(b []byte) *Page {
+func (d *Decoder) DecodeLines(b []byte) *DecodedPage {
 	r := d.reader(b)
 	defer d.release(r)
 	for at := byteOrderMark(b); at < len(b); {

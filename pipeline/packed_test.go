@@ -62,12 +62,12 @@ func TestPacked_ChangesAreTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page.Partition = "p"
-		left := []*pipeline.Page{page}
+		left := []*pipeline.Page{{DecodedPage: *page, Partition: "p"}}
 		err = p.Run(context.Background(), pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
 			if len(left) == 0 {
 				return nil, io.EOF
 			}
+			page := left[0]
 			left = left[1:]
 			return page, nil
 		}), nil)

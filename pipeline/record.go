@@ -39,7 +39,7 @@ type recordReader struct {
 	record
 	o       *DecoderOptions
 	given   *stream // of o.StreamARN
-	page    *Page
+	page    *DecodedPage
 	streams streams
 	spare   Change // of the record being read, where the page has no room yet
 	salvage bool   // go on behind what is unsound

@@ -304,8 +304,8 @@ func decode(page *Page) (*Page, error) {
 	err := guard("decoder", nil, func() error {
 		p, err := page.Decode()
 		if p != nil {
-			out.Changes, out.Errors, out.Duplicates, out.EmptyMaps = p.Changes, p.Errors, p.Duplicates, p.EmptyMaps
-			out.Bytes = max(out.Bytes, p.Bytes)
+			out.DecodedPage = *p
+			out.Bytes = max(page.Bytes, p.Bytes)
 		}
 		return err
 	})

@@ -104,8 +104,8 @@ func decoded(tb testing.TB, n int) int64 {
 	d := NewDecoder(DecoderOptions{})
 	input := lines()
 	return runRecords(tb, n, func(i int) *Page {
-		return &Page{Partition: "p", Position: Position(strconv.Itoa(i)), Bytes: len(input),
-			Decode: func() (*Page, error) { return d.DecodeLines(input), nil }}
+		return &Page{Partition: "p", Position: Position(strconv.Itoa(i)), DecodedPage: DecodedPage{Bytes: len(input)},
+			Decode: func() (*DecodedPage, error) { return d.DecodeLines(input), nil }}
 	})
 }
 

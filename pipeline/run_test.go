@@ -88,8 +88,8 @@ func TestRun_PageThatDecodesLate(t *testing.T) {
 		n := map[string]int{}
 		lazy := func(pos int, err error, keys ...string) *Page {
 			whole := pageOf(n, "ignored", 99, keys...)
-			return &Page{Partition: "p", Position: Position(fmt.Sprint(pos)), Bytes: 10,
-				Decode: func() (*Page, error) { return whole, err }}
+			return &Page{Partition: "p", Position: Position(fmt.Sprint(pos)), DecodedPage: DecodedPage{Bytes: 10},
+				Decode: func() (*DecodedPage, error) { return &whole.DecodedPage, err }}
 		}
 		broken := &FramingError{Offset: 7, Err: errors.New("cut")}
 		var c commits

@@ -70,7 +70,7 @@ func TestPagesKeepNothingOfTheDecoder(t *testing.T) {
 		unsound,
 		smallRecord(1, 10),
 	}
-	show := func(page *pipeline.Page) string {
+	show := func(page *pipeline.DecodedPage) string {
 		var b strings.Builder
 		image := func(m pipeline.Image) {
 			for name, v := range m.All() {
@@ -90,7 +90,7 @@ func TestPagesKeepNothingOfTheDecoder(t *testing.T) {
 		return b.String()
 	}
 	d := pipeline.NewDecoder(pipeline.DecoderOptions{})
-	var pages []*pipeline.Page
+	var pages []*pipeline.DecodedPage
 	var want []string
 	for range 20 {
 		for _, input := range inputs {

@@ -11,25 +11,22 @@ type Position string
 // A source may hand over a page undecoded, so that pages are decoded in
 // parallel: it sets Partition, Position, End and Bytes, and Decode, as in
 //
-//	&Page{Partition: "0", Position: pos, Bytes: len(b), Decode: func() (*Page, error) { return dec.Decode(b) }}
+//	page := &Page{Partition: "0", Position: pos, Decode: func() (*DecodedPage, error) { return dec.Decode(b) }}
+//	page.Bytes = len(b)
 type Page struct {
-	Partition  string
-	Position   Position // reading goes on behind it
-	Changes    []Change
-	Errors     []*RecordError // records that could not be decoded; Index places them among the changes
-	Duplicates int            // records left out because the source knows that it delivered them before
-	End        bool           // the partition ends with this page
-	Bytes      int            // memory that the page pins: the bytes that its changes are ranges of
-	EmptyMaps  int            // {} taken as the empty map (DecoderOptions.DynamoDBLocal)
-	Tracker    *Tracker       // learns which records are finished; nothing of the page is committed then. Default: nobody asks
+	DecodedPage
+	Partition string
+	Position  Position // reading goes on behind it
+	End       bool     // the partition ends with this page
+	Tracker   *Tracker // learns which records are finished; nothing of the page is committed then. Default: nobody asks
 
-	// Decode, where set, brings what the page holds. A worker of the pipeline
-	// calls it once, at the same time as those of other pages; it must be pure. Of the
-	// page that it returns Changes, Errors, Duplicates and EmptyMaps are taken,
-	// and Bytes where it is larger; the rest stands as Read returned it. An error
+	// Decode, if set, brings what the page holds. A worker of the pipeline
+	// calls it once, at the same time as those of other pages; it must be pure. The
+	// DecodedPage that it returns replaces the one that Read returned; the larger Bytes
+	// of the two counts. An error
 	// counts as if Read had returned it beside the page: what was decoded before
 	// it is delivered, and of this partition nothing behind it.
-	Decode func() (*Page, error)
+	Decode func() (*DecodedPage, error)
 }
 
 // Source brings pages. Read blocks until a page is there, ctx is done, or the

@@ -114,7 +114,8 @@ func (s *shards) next() (*Page, time.Duration) {
 
 func (s *shards) page(part *shard, now time.Time) *Page {
 	part.pages++
-	page := &Page{Partition: part.name, Position: Position(strconv.Itoa(part.pages)), Changes: make([]Change, part.pace.records)}
+	page := &Page{Partition: part.name, Position: Position(strconv.Itoa(part.pages))}
+	page.Changes = make([]Change, part.pace.records)
 	for i := range page.Changes {
 		part.n++
 		c := &page.Changes[i]

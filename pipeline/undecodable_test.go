@@ -91,8 +91,8 @@ func TestUndecodable_OnlyBadRecords(t *testing.T) {
 		g := &graveyard{}
 		p := newPipeline(t, &recorder{}, func(o *Options) { o.DeadLetters = g })
 		var c commits
-		page := &Page{Partition: "p", Position: "1", Bytes: 9, Decode: func() (*Page, error) {
-			return withBad(withBad(&Page{Duplicates: 2})), nil
+		page := &Page{Partition: "p", Position: "1", DecodedPage: DecodedPage{Bytes: 9}, Decode: func() (*DecodedPage, error) {
+			return &withBad(withBad(&Page{DecodedPage: DecodedPage{Duplicates: 2}})).DecodedPage, nil
 		}}
 		if err := p.Run(t.Context(), pages(nil, page), &c); err != nil {
 			t.Fatal(err)

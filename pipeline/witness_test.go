@@ -402,8 +402,8 @@ func (w *witness) source(p plan) Source {
 		}
 		w.pages[partition] = append(w.pages[partition], ids)
 		if p.lazy {
-			return &Page{Partition: page.Partition, Position: page.Position, Bytes: page.Bytes,
-				Decode: func() (*Page, error) { return page, nil }}, nil
+			return &Page{Partition: page.Partition, Position: page.Position, DecodedPage: DecodedPage{Bytes: page.Bytes},
+				Decode: func() (*DecodedPage, error) { return &page.DecodedPage, nil }}, nil
 		}
 		return page, nil
 	})

@@ -31,7 +31,7 @@ func (l *recordLine) mask(m *pipeline.Mask) (masked, ok bool) {
 }
 
 // records are a page's records in their order, decoded or not.
-func records(p *pipeline.Page) iter.Seq[recordLine] {
+func records(p *pipeline.DecodedPage) iter.Seq[recordLine] {
 	return func(yield func(recordLine) bool) {
 		errs := p.Errors
 		for i := range p.Changes {

@@ -148,7 +148,7 @@ func (s *shardReader) young() bool {
 }
 
 // write writes what was there at the start, and tells whether it came to what was not.
-func (s *shardReader) write(p *pipeline.Page) (reached bool, err error) {
+func (s *shardReader) write(p *pipeline.DecodedPage) (reached bool, err error) {
 	var lines []recordLine
 	for r := range records(p) {
 		if s.stop != "" && r.sequence != "" && pipeline.CompareSequence(r.sequence, s.stop) >= 0 {

@@ -76,9 +76,7 @@ func TestAllocs_WholePipeline(t *testing.T) {
 				return nil, io.EOF
 			}
 			read = true
-			again := *page
-			again.Partition = "shard"
-			return &again, nil
+			return &pipeline.Page{DecodedPage: *page, Partition: "shard"}, nil
 		}), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -86,7 +86,6 @@ func hourly(n int) pipeline.Source {
 		if err != nil {
 			return nil, err
 		}
-		page.Partition, page.Position = "p", pipeline.Position(fmt.Sprint(n))
-		return page, nil
+		return &pipeline.Page{DecodedPage: *page, Partition: "p", Position: pipeline.Position(fmt.Sprint(n))}, nil
 	})
 }

@@ -72,7 +72,6 @@ func megabytes(n int) pipeline.Source {
 			lines = fmt.Appendf(lines, `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"%d"}},"NewImage":{"PK":{"S":"%[1]d"},"x":{"S":"%s"}},"SequenceNumber":"%[1]d"}}`+"\n", sequence, filler)
 		}
 		page := dec.DecodeLines(lines)
-		page.Partition, page.Position = "p", pipeline.Position(fmt.Sprint(n))
-		return page, nil
+		return &pipeline.Page{DecodedPage: *page, Partition: "p", Position: pipeline.Position(fmt.Sprint(n))}, nil
 	})
 }

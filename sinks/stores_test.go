@@ -39,7 +39,7 @@ func record(op, pk, images string) string {
 	return fmt.Sprintf(`{"eventID":"%[1]d","eventName":%[2]q,"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000","dynamodb":{"ApproximateCreationDateTime":1767225600,"Keys":{"PK":{"S":%[3]q}},"SequenceNumber":"%[1]d000","SizeBytes":10,"StreamViewType":"NEW_AND_OLD_IMAGES"%[4]s}}`, sequence, op, pk, images)
 }
 
-func decode(t testing.TB, record string) *pipeline.Page {
+func decode(t testing.TB, record string) *pipeline.DecodedPage {
 	t.Helper()
 	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(record))
 	if err != nil {
@@ -111,6 +111,5 @@ func (o *once) Read(context.Context) (*pipeline.Page, error) {
 func records(lines ...string) pipeline.Source {
 	d := pipeline.NewDecoder(pipeline.DecoderOptions{Table: "shop", EpochZero: true})
 	page := d.DecodeLines([]byte(strings.Join(lines, "\n")))
-	page.Partition, page.Position, page.End = "0", "1", true
-	return &once{page}
+	return &once{&pipeline.Page{DecodedPage: *page, Partition: "0", Position: "1", End: true}}
 }

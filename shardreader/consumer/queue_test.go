@@ -15,7 +15,7 @@ import (
 func TestQueue_LetsGoOfTakenPages(t *testing.T) {
 	q := newQueue()
 	push := func() weak.Pointer[pipeline.Page] {
-		page := &pipeline.Page{Partition: "a", Bytes: 1 << 20}
+		page := &pipeline.Page{Partition: "a", DecodedPage: pipeline.DecodedPage{Bytes: 1 << 20}}
 		q.push(page)
 		return weak.Make(page)
 	}
@@ -39,7 +39,7 @@ func TestQueue_IsASliceOfPages(t *testing.T) {
 			partition := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "partition")
 			switch rapid.IntRange(0, 4).Draw(t, "do") {
 			case 0, 1:
-				page := &pipeline.Page{Partition: partition, Bytes: rapid.IntRange(0, 9).Draw(t, "bytes")}
+				page := &pipeline.Page{Partition: partition, DecodedPage: pipeline.DecodedPage{Bytes: rapid.IntRange(0, 9).Draw(t, "bytes")}}
 				q.push(page)
 				want = append(want, page)
 			case 2:

@@ -181,7 +181,7 @@ func outcome(err error) string {
 	return "error"
 }
 
-func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.Page) {
+func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.DecodedPage) {
 	if page == nil || len(page.Changes)+len(page.Errors) == 0 {
 		return
 	}

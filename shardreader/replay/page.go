@@ -11,13 +11,13 @@ import (
 func (s *Source) page(b *block) *pipeline.Page {
 	decoder := s.decoder
 	return &pipeline.Page{
-		Partition: Partition,
-		Position:  b.behind.position(),
-		Bytes:     len(b.bytes),
-		Decode: func() (*pipeline.Page, error) {
+		Partition:   Partition,
+		Position:    b.behind.position(),
+		DecodedPage: pipeline.DecodedPage{Bytes: len(b.bytes)},
+		Decode: func() (*pipeline.DecodedPage, error) {
 			b, p := b.decode(decoder)
 			if err := s.streams.check(p, b.place); err != nil {
-				return &pipeline.Page{}, err
+				return &pipeline.DecodedPage{}, err
 			}
 			return p, nil
 		},
@@ -25,7 +25,7 @@ func (s *Source) page(b *block) *pipeline.Page {
 }
 
 // decode decodes the block, or one that is made of the same records.
-func (b *block) decode(decoder *pipeline.Decoder) (*block, *pipeline.Page) {
+func (b *block) decode(decoder *pipeline.Decoder) (*block, *pipeline.DecodedPage) {
 	if b.lines {
 		if p := b.decodeLines(decoder); p != nil {
 			return b, p
@@ -37,7 +37,7 @@ func (b *block) decode(decoder *pipeline.Decoder) (*block, *pipeline.Page) {
 
 // decodeLines decodes lines; nil where a line's grammar is broken. They are read once more then,
 // as documents: so one record is lost, and not what follows it on its line.
-func (b *block) decodeLines(decoder *pipeline.Decoder) *pipeline.Page {
+func (b *block) decodeLines(decoder *pipeline.Decoder) *pipeline.DecodedPage {
 	p := decoder.DecodeLines(b.bytes)
 	line, at := b.line, int64(0)
 	for _, e := range p.Errors {
@@ -76,7 +76,7 @@ var errLineCut = errs.New("the line ends in the middle of a document")
 
 // decodeRecords decodes the records of an array. Their ends are known, so what
 // the decoder takes for broken grammar costs one record, not the rest.
-func (b *block) decodeRecords(decoder *pipeline.Decoder) *pipeline.Page {
+func (b *block) decodeRecords(decoder *pipeline.Decoder) *pipeline.DecodedPage {
 	p, err := decoder.Decode(b.bytes)
 	for from := 0; err != nil; {
 		framing, ok := errors.AsType[*pipeline.FramingError](err)
@@ -92,7 +92,7 @@ func (b *block) decodeRecords(decoder *pipeline.Decoder) *pipeline.Page {
 		// The rest as an array of its own: what stands before it becomes the bracket.
 		rest := bytes.Clone(b.bytes[b.starts[from].inBlock-1:])
 		rest[0] = '['
-		var q *pipeline.Page
+		var q *pipeline.DecodedPage
 		q, err = decoder.Decode(rest)
 		appendPage(p, q, from)
 	}
@@ -118,7 +118,7 @@ func (b *block) raw(i int) []byte {
 }
 
 // appendPage adds to p what q holds, whose first record is record from of the block.
-func appendPage(p, q *pipeline.Page, from int) {
+func appendPage(p, q *pipeline.DecodedPage, from int) {
 	for _, c := range q.Changes {
 		c.Index += int32(from)
 		p.Changes = append(p.Changes, c)

@@ -35,7 +35,7 @@ type streams struct {
 }
 
 // check fails where only some of the records that were read name their stream.
-func (s *streams) check(p *pipeline.Page, place func(c *pipeline.Change) string) error {
+func (s *streams) check(p *pipeline.DecodedPage, place func(c *pipeline.Change) string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range p.Changes {

@@ -113,7 +113,7 @@ func query() shardreader.RecordsQuery {
 	return shardreader.RecordsQuery{Iterator: "it-1", StreamARN: streamARN, Shard: "shard-1"}
 }
 
-func sequences(p *pipeline.Page) string {
+func sequences(p *pipeline.DecodedPage) string {
 	var s []string
 	for _, c := range p.Changes {
 		s = append(s, c.Sequence[len(c.Sequence)-1:])

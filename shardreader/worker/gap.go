@@ -80,7 +80,7 @@ func (w *Worker) seekEnd(p *assignment, g pipeline.Gap) {
 
 // probed decides by the oldest record that is left whether the lost records were wanted. If none is left, they were.
 // It reports whether the page is to be read.
-func (w *Worker) probed(p *assignment, page *pipeline.Page) bool {
+func (w *Worker) probed(p *assignment, page *pipeline.DecodedPage) bool {
 	if len(page.Changes) > 0 && page.Changes[0].Time.Before(p.row.From) {
 		p.enter(reading)
 		return true
@@ -117,7 +117,7 @@ func (w *Worker) resumeStop(p *assignment) {
 func (w *Worker) lost(p *assignment, g pipeline.Gap) { w.note(p, recordsLost, g) }
 
 // passedGap completes a gap with the first record after it, or with the shard's end.
-func (w *Worker) passedGap(p *assignment, page *pipeline.Page) {
+func (w *Worker) passedGap(p *assignment, page *pipeline.DecodedPage) {
 	g := *p.gap
 	g.Before = firstSequence(page)
 	if len(page.Changes) > 0 {
@@ -193,7 +193,7 @@ func (w *Worker) endsHere(p *assignment) {
 		p.enter(ended)
 		p.search.found(w, nil)
 	default:
-		w.deliverLast(p, &pipeline.Page{})
+		w.deliverLast(p, &pipeline.DecodedPage{})
 	}
 }
 

@@ -22,7 +22,7 @@ func (h *heldPage) records() int { return len(h.Page.Changes) + len(h.Page.Error
 // arrived takes in a whole answer.
 func (w *Worker) arrived(p *assignment, a *heldPage) {
 	if a.Page == nil {
-		a.Page = &pipeline.Page{}
+		a.Page = &pipeline.DecodedPage{}
 	}
 	p.iterator = a.NextIterator
 	p.expect = max(leastPage, int64(a.Page.Bytes))
@@ -95,7 +95,7 @@ func (w *Worker) resume(p *assignment, a *heldPage) {
 
 // inOrder removes the records of a page that were read before. A record below the shard's start stops the shard:
 // versions depend on the order of sequence numbers.
-func (w *Worker) inOrder(p *assignment, page *pipeline.Page) bool {
+func (w *Worker) inOrder(p *assignment, page *pipeline.DecodedPage) bool {
 	first := firstSequence(page)
 	switch {
 	case first == "":
@@ -109,7 +109,7 @@ func (w *Worker) inOrder(p *assignment, page *pipeline.Page) bool {
 }
 
 // dropKnown leaves out the records up to a sequence number.
-func dropKnown(page *pipeline.Page, upTo string) {
+func dropKnown(page *pipeline.DecodedPage, upTo string) {
 	known := func(seq string) bool { return seq != "" && pipeline.CompareSequence(seq, upTo) <= 0 }
 	before := len(page.Changes) + len(page.Errors)
 	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return known(c.Sequence) })
@@ -118,7 +118,7 @@ func dropKnown(page *pipeline.Page, upTo string) {
 }
 
 // passOver leaves out what was created before the time that reading starts at.
-func (p *assignment) passOver(page *pipeline.Page) {
+func (p *assignment) passOver(page *pipeline.DecodedPage) {
 	from := p.row.From
 	if from.IsZero() || p.start.atLatest {
 		return
@@ -132,7 +132,7 @@ func (p *assignment) passOver(page *pipeline.Page) {
 }
 
 // advance moves the position after a page.
-func (p *assignment) advance(page *pipeline.Page) {
+func (p *assignment) advance(page *pipeline.DecodedPage) {
 	if last := lastSequence(page); last != "" {
 		p.pos = leases.After(last)
 	}
@@ -142,7 +142,7 @@ func (p *assignment) advance(page *pipeline.Page) {
 }
 
 // lastTime is the creation time of the newest record of a page that has one.
-func lastTime(page *pipeline.Page) (last time.Time) {
+func lastTime(page *pipeline.DecodedPage) (last time.Time) {
 	for _, c := range slices.Backward(page.Changes) {
 		if !c.Time.IsZero() {
 			return c.Time
@@ -152,7 +152,7 @@ func lastTime(page *pipeline.Page) (last time.Time) {
 }
 
 // deliverLast hands the last page of a shard to the pipeline, and looks for the shard's children.
-func (w *Worker) deliverLast(p *assignment, page *pipeline.Page) {
+func (w *Worker) deliverLast(p *assignment, page *pipeline.DecodedPage) {
 	p.enter(ended)
 	w.deliver(p, page, true)
 	// Children wait for this shard: its records should not wait for a batch to fill.
@@ -162,10 +162,9 @@ func (w *Worker) deliverLast(p *assignment, page *pipeline.Page) {
 }
 
 // deliver hands a page to the pipeline.
-func (w *Worker) deliver(p *assignment, page *pipeline.Page, end bool) {
+func (w *Worker) deliver(p *assignment, decoded *pipeline.DecodedPage, end bool) {
 	g := &p.pages
-	page.Partition, page.End = p.name, end
-	page.Position = pipeline.Position(p.pos.String())
+	page := &pipeline.Page{DecodedPage: *decoded, Partition: p.name, End: end, Position: pipeline.Position(p.pos.String())}
 	if p.pos == g.last { // of a page whose records have no sequence number
 		g.repeated++
 		page.Position += pipeline.Position("+" + strconv.Itoa(g.repeated))
@@ -193,13 +192,13 @@ func (w *Worker) deliver(p *assignment, page *pipeline.Page, end bool) {
 
 // firstSequence and lastSequence are the lowest and highest sequence numbers of a page's records, decoded or not; "" if
 // none is known. They are copies: a text of a page keeps all of the page's bytes in memory.
-func firstSequence(page *pipeline.Page) string { return extreme(page, 0, -1) }
+func firstSequence(page *pipeline.DecodedPage) string { return extreme(page, 0, -1) }
 
-func lastSequence(page *pipeline.Page) string { return extreme(page, len(page.Changes)-1, +1) }
+func lastSequence(page *pipeline.DecodedPage) string { return extreme(page, len(page.Changes)-1, +1) }
 
 // extreme is the lowest (-1) or highest (+1) sequence number of a change of a page, and of the records that are not
 // decoded.
-func extreme(page *pipeline.Page, change, sign int) string {
+func extreme(page *pipeline.DecodedPage, change, sign int) string {
 	seq := ""
 	see := func(s string) {
 		if s != "" && (seq == "" || pipeline.CompareSequence(s, seq)*sign > 0) {

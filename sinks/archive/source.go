@@ -101,10 +101,10 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 	s.pages++
 	return &pipeline.Page{
-		Partition: Partition,
-		Position:  pipeline.Position(strconv.Itoa(s.pages)),
-		Bytes:     cap(lines),
-		Decode:    func() (*pipeline.Page, error) { return s.decoder.DecodeLines(lines), nil },
+		Partition:   Partition,
+		Position:    pipeline.Position(strconv.Itoa(s.pages)),
+		DecodedPage: pipeline.DecodedPage{Bytes: cap(lines)},
+		Decode:      func() (*pipeline.DecodedPage, error) { return s.decoder.DecodeLines(lines), nil },
 	}, nil
 }
 

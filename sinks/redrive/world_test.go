@@ -35,8 +35,7 @@ func record(key string, n int, text string) []byte {
 // stream is a page of the records.
 func stream(records ...[]byte) *pipeline.Page {
 	p := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines(slices.Concat(lines(records)...))
-	p.Partition, p.Position = "p", "1"
-	return p
+	return &pipeline.Page{DecodedPage: *p, Partition: "p", Position: "1"}
 }
 
 func lines(records [][]byte) [][]byte {

@@ -40,7 +40,7 @@ func newCarrier(w *worker) (*carrier, error) {
 
 // carry plans changes, and calls write with those that have an effect, all at once.
 func (c *carrier) carry(ctx context.Context, changes []*pipeline.Change, write func(ds []pipeline.Delivery) error) error {
-	page := &pipeline.Page{Partition: "batch", Changes: make([]pipeline.Change, len(changes))}
+	page := &pipeline.Page{DecodedPage: pipeline.DecodedPage{Changes: make([]pipeline.Change, len(changes))}, Partition: "batch"}
 	for i := range changes {
 		page.Changes[i] = *changes[i]
 	}

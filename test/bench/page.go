@@ -35,10 +35,10 @@ func pageRows() []row {
 type pageTally struct{ records, images, attributes int }
 
 // pages gives each of the pages that bodies hold to do.
-type pages func(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.Page)) error
+type pages func(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.DecodedPage)) error
 
 // decodeBodies has the answers' bytes.
-func decodeBodies(_ context.Context, _ *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.Page)) error {
+func decodeBodies(_ context.Context, _ *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.DecodedPage)) error {
 	decoder := pipeline.NewDecoder(pipeline.DecoderOptions{StreamARN: streamARN, Shard: "1"})
 	for _, body := range bodies {
 		answer, err := decoder.DecodeAnswer(body)
@@ -54,7 +54,7 @@ func decodeBodies(_ context.Context, _ *dynamodbstreams.Client, bodies [][]byte,
 }
 
 // callForBodies asks the client for them.
-func callForBodies(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.Page)) error {
+func callForBodies(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.DecodedPage)) error {
 	reader := sdk.New(client, pipeline.DecoderOptions{})
 	for range bodies {
 		page, err := ourPage(ctx, reader)
@@ -76,7 +76,7 @@ func openPage(read pages) func(context.Context, *bench, *shape) (*contest, error
 
 func ourPages(read pages, client *dynamodbstreams.Client, bodies [][]byte) func(context.Context) (pageTally, error) {
 	return func(ctx context.Context) (t pageTally, err error) {
-		err = read(ctx, client, bodies, func(page *pipeline.Page) {
+		err = read(ctx, client, bodies, func(page *pipeline.DecodedPage) {
 			for i := range page.Changes {
 				t.records++
 				for _, image := range []pipeline.Image{page.Changes[i].Old, page.Changes[i].New} {
@@ -113,7 +113,7 @@ func theirPages(client *dynamodbstreams.Client, bodies [][]byte) func(context.Co
 }
 
 // ourPage is a page of ours, without errors.
-func ourPage(ctx context.Context, reader *sdk.Streams) (*pipeline.Page, error) {
+func ourPage(ctx context.Context, reader *sdk.Streams) (*pipeline.DecodedPage, error) {
 	answer, err := reader.GetRecords(ctx, shardreader.RecordsQuery{StreamARN: streamARN, Shard: "1", Iterator: streamARN + "|1|this"})
 	if err != nil {
 		return nil, err

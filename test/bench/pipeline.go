@@ -147,7 +147,7 @@ func (r record) image() string {
 	return r.Old
 }
 
-func (w *whole) decode(body []byte) (*pipeline.Page, error) {
+func (w *whole) decode(body []byte) (*pipeline.DecodedPage, error) {
 	answer, err := w.decoder.DecodeAnswer(body)
 	if err == nil && len(answer.Page.Errors) > 0 {
 		err = answer.Page.Errors[0]
@@ -169,8 +169,8 @@ func (w *whole) run(ctx context.Context) (int, error) {
 			body = bytes.Clone(body)
 		}
 		return &pipeline.Page{
-			Partition: shard, Position: pipeline.Position(strconv.Itoa(next)), Bytes: len(body),
-			Decode: func() (*pipeline.Page, error) { return w.decode(body) },
+			Partition: shard, Position: pipeline.Position(strconv.Itoa(next)), DecodedPage: pipeline.DecodedPage{Bytes: len(body)},
+			Decode: func() (*pipeline.DecodedPage, error) { return w.decode(body) },
 		}, nil
 	}), pipeline.CommitterFunc(func(context.Context, string, pipeline.Position) error { return nil }))
 	if err != nil {

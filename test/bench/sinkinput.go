@@ -72,11 +72,7 @@ func (s *source) Read(context.Context) (*pipeline.Page, error) {
 	}
 	b := s.pages[0]
 	s.pages = s.pages[1:]
-	return &pipeline.Page{Partition: "bench", Bytes: len(b), Decode: func() (*pipeline.Page, error) {
-		page, err := s.decoder.Decode(b)
-		if page != nil {
-			page.Partition = "bench"
-		}
-		return page, err
+	return &pipeline.Page{Partition: "bench", DecodedPage: pipeline.DecodedPage{Bytes: len(b)}, Decode: func() (*pipeline.DecodedPage, error) {
+		return s.decoder.Decode(b)
 	}}, nil
 }

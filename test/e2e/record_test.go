@@ -106,14 +106,15 @@ func TestRecordThenReplay(t *testing.T) {
 	var got []step
 	var last pipeline.Version
 	for {
-		page, err := source.Read(t.Context())
+		read, err := source.Read(t.Context())
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if page, err = page.Decode(); err != nil || len(page.Errors) > 0 {
+		page, err := read.Decode()
+		if err != nil || len(page.Errors) > 0 {
 			t.Fatal(err, page.Errors)
 		}
 		for _, c := range page.Changes {

@@ -41,10 +41,10 @@ func (m *multiplied) Read(context.Context) (*pipeline.Page, error) {
 	}
 	m.page++
 	return &pipeline.Page{
-		Partition: "fixture",
-		Position:  pipeline.Position(fmt.Sprint(m.page)),
-		Bytes:     len(b),
-		Decode:    func() (*pipeline.Page, error) { return m.dec.DecodeLines(b), nil },
+		Partition:   "fixture",
+		Position:    pipeline.Position(fmt.Sprint(m.page)),
+		DecodedPage: pipeline.DecodedPage{Bytes: len(b)},
+		Decode:      func() (*pipeline.DecodedPage, error) { return m.dec.DecodeLines(b), nil },
 	}, nil
 }
 

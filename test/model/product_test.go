@@ -109,8 +109,9 @@ func pages(records []sinktest.Record, size, partitions int) pipeline.Source {
 		lines := lanes[i][read[i]]
 		read[i]++
 		return &pipeline.Page{
-			Partition: fmt.Sprint(i), Position: pipeline.Position(fmt.Sprint(read[i])), Bytes: len(lines), End: read[i] == len(lanes[i]),
-			Decode: func() (*pipeline.Page, error) { return decoder.DecodeLines(lines), nil },
+			Partition: fmt.Sprint(i), Position: pipeline.Position(fmt.Sprint(read[i])), End: read[i] == len(lanes[i]),
+			DecodedPage: pipeline.DecodedPage{Bytes: len(lines)},
+			Decode: func() (*pipeline.DecodedPage, error) { return decoder.DecodeLines(lines), nil },
 		}, nil
 	})
 }

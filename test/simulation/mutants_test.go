@@ -178,7 +178,7 @@ var mutants = []struct {
 	{"takes an error for the end of a shard", Default, learning(func(_ *mutant, e worker.Event) worker.Event {
 		if r, ok := e.(worker.Read); ok && r.Err != nil {
 			if _, again := pipeline.Retryable(r.Err); again {
-				return worker.Read{Call: r.Call, Answer: pipeline.Answer{Page: &pipeline.Page{}, Ended: true}}
+				return worker.Read{Call: r.Call, Answer: pipeline.Answer{Page: &pipeline.DecodedPage{}, Ended: true}}
 			}
 		}
 		return e

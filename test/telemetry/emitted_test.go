@@ -205,8 +205,8 @@ func (w *world) holdBack() {
 	}
 	ctx, stop := context.WithCancel(w.t.Context())
 	pages := []*pipeline.Page{
-		{Partition: "a", Position: "1", Bytes: 1, Changes: []pipeline.Change{{Key: "a"}}},
-		{Partition: "b", Position: "1", Bytes: 1, Errors: []*pipeline.RecordError{{Err: errors.New("no record")}}},
+		{Partition: "a", Position: "1", DecodedPage: pipeline.DecodedPage{Bytes: 1, Changes: []pipeline.Change{{Key: "a"}}}},
+		{Partition: "b", Position: "1", DecodedPage: pipeline.DecodedPage{Bytes: 1, Errors: []*pipeline.RecordError{{Err: errors.New("no record")}}}},
 	}
 	done := make(chan error, 1)
 	go func() {

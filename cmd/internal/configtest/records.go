@@ -56,12 +56,10 @@ func (r *recorder) source(s step) (pipeline.Source, func(), error) {
 		if b == nil {
 			return nil, io.EOF
 		}
-		page, err := pipeline.NewDecoder(decoding(r.cfg)).Decode(b)
-		if err == nil {
-			page.Partition, page.Position = replay.Partition, pipeline.Position(strconv.Itoa(r.sequence))
-		}
+		decoded, err := pipeline.NewDecoder(decoding(r.cfg)).Decode(b)
 		b = nil
-		return page, err
+		position := pipeline.Position(strconv.Itoa(r.sequence))
+		return &pipeline.Page{DecodedPage: *decoded, Partition: replay.Partition, Position: position}, err
 	}), func() {}, nil
 }
 

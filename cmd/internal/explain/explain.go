@@ -99,7 +99,7 @@ func (e explainer) explain(c *pipeline.Change) pipeline.Explanation {
 }
 
 // explain prints what is asked for, and answers how many explanations that were.
-func (o *options) explain(pages iter.Seq2[*pipeline.Page, error], p explainer, out io.Writer) (printed int64, err error) {
+func (o *options) explain(pages iter.Seq2[*pipeline.DecodedPage, error], p explainer, out io.Writer) (printed int64, err error) {
 	var behind, undecodable int64
 	for page, err := range pages {
 		for x := range o.explanations(p, page, behind) {
@@ -128,7 +128,7 @@ func (o *options) explain(pages iter.Seq2[*pipeline.Page, error], p explainer, o
 }
 
 // explanations yields what is asked for of a page, in the order of its records.
-func (o *options) explanations(p explainer, page *pipeline.Page, before int64) func(func(explanation) bool) {
+func (o *options) explanations(p explainer, page *pipeline.DecodedPage, before int64) func(func(explanation) bool) {
 	return func(yield func(explanation) bool) {
 		errs := page.Errors
 		for i := 0; i < len(page.Changes) || len(errs) > 0; {

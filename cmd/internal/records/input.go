@@ -61,24 +61,27 @@ func (in *Input) Decoder(cfg *config.Config) pipeline.DecoderOptions {
 
 // Pages yields the decoded pages of saved records, for who runs no pipeline over them. A pulled error ends the
 // sequence; there may be changes beside it.
-func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, paths []string) iter.Seq2[*pipeline.Page, error] {
-	return func(yield func(*pipeline.Page, error) bool) {
+func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, paths []string) iter.Seq2[*pipeline.DecodedPage, error] {
+	return func(yield func(*pipeline.DecodedPage, error) bool) {
 		src, err := replay.Open(in.Source(cfg, s, paths))
 		if err != nil {
-			yield(&pipeline.Page{}, err)
+			yield(&pipeline.DecodedPage{}, err)
 			return
 		}
 		defer src.Close()
 		for err == nil {
-			var page *pipeline.Page
-			if page, err = src.Read(ctx); page != nil && page.Decode != nil {
-				var failed error
-				if page, failed = page.Decode(); err == nil {
+			var read *pipeline.Page
+			page := &pipeline.DecodedPage{}
+			if read, err = src.Read(ctx); read != nil && read.Decode != nil {
+				decoded, failed := read.Decode()
+				if decoded != nil {
+					page = decoded
+				}
+				if err == nil {
 					err = failed
 				}
-			}
-			if page == nil {
-				page = &pipeline.Page{}
+			} else if read != nil {
+				page = &read.DecodedPage
 			}
 			if errors.Is(err, io.EOF) {
 				yield(page, nil)
@@ -119,19 +122,19 @@ func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 	case p == nil:
 	case p.Decode != nil:
 		decode, q := p.Decode, *p
-		q.Decode = func() (*pipeline.Page, error) {
+		q.Decode = func() (*pipeline.DecodedPage, error) {
 			page, err := decode()
 			if page != nil {
 				r.report(page)
 			}
 			if err == nil && r.mixed() {
-				page, err = &pipeline.Page{}, &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
+				page, err = &pipeline.DecodedPage{}, &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
 			}
 			return page, err
 		}
 		p = &q
 	default:
-		r.report(p)
+		r.report(&p.DecodedPage)
 	}
 	return p, err
 }
@@ -153,7 +156,7 @@ func (r *Reporting) Warn(w io.Writer) {
 	}
 }
 
-func (r *Reporting) report(p *pipeline.Page) {
+func (r *Reporting) report(p *pipeline.DecodedPage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range p.Changes {

@@ -63,7 +63,7 @@ func indexProducts(ctx context.Context, dir string) error {
 		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"PK":{"S":"p1"}},"NewImage":{"PK":{"S":"p1"},"Type":{"S":"Product"},"Name":{"S":"Red shoe"},"Price":{"N":"49.90"}}}}
 {"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"PK":{"S":"o1"}},"NewImage":{"PK":{"S":"o1"},"Type":{"S":"Order"},"Name":{"S":"One red shoe"}}}}
 `))
-	pages := []*pipeline.Page{records}
+	pages := []*pipeline.Page{{DecodedPage: *records}}
 	source := pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
 		if len(pages) == 0 {
 			return nil, io.EOF

@@ -87,8 +87,8 @@ func takes(b *testing.B, pages [][]byte, sink func(*testing.B, *sqlite.Store) pi
 		}
 		page := pages[next]
 		next++
-		return &pipeline.Page{Partition: "p", Position: pipeline.Position(fmt.Sprint(next)), Bytes: len(page),
-			Decode: func() (*pipeline.Page, error) { return d.DecodeLines(page), nil }}, nil
+		return &pipeline.Page{Partition: "p", Position: pipeline.Position(fmt.Sprint(next)), DecodedPage: pipeline.DecodedPage{Bytes: len(page)},
+			Decode: func() (*pipeline.DecodedPage, error) { return d.DecodeLines(page), nil }}, nil
 	}), nil)
 	took := time.Since(start)
 	if err != nil {
