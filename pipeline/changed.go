@@ -16,21 +16,10 @@ var _ Requirer = changed{}
 
 // Match compares the images.
 func (ch changed) Match(c *Change) (bool, error) {
-	if err := c.comparable(); err != nil {
+	if err := checkImages(c); err != nil {
 		return false, err
 	}
-	return differ(ch.patterns, c), nil
-}
-
-// differ tells whether some place that fits differs.
-func differ(patterns []Pattern, c *Change) bool {
-	var w comparison
-	for _, p := range patterns {
-		if w.images(p.segs, c.Old, c.New) {
-			return true
-		}
-	}
-	return false
+	return differAt(ch.patterns, c.Old, c.New), nil
 }
 
 // Requires both images.
@@ -54,17 +43,21 @@ func (d pathChanged) Detect(dst []Event, c *Change) ([]Event, error) {
 	if c.Op != Modify {
 		return dst, nil
 	}
-	if err := c.comparable(); err != nil {
+	if err := checkImages(c); err != nil {
 		return dst, err
 	}
-	if !differ(d.patterns, c) { // as a rule, and that costs no allocation
+	if !differAt(d.patterns, c.Old, c.New) { // as a rule, and that costs no allocation
 		return dst, nil
 	}
-	w := comparison{collect: true, events: dst, seen: map[string]bool{}}
-	for _, p := range d.patterns {
-		w.images(p.segs, c.Old, c.New)
+	return d.events(dst, c), nil
+}
+
+// events appends an event for each difference.
+func (d pathChanged) events(dst []Event, c *Change) []Event {
+	for diff := range differencesAt(d.patterns, c.Old, c.New) {
+		dst = append(dst, Event{Path: diff.Path, Old: diff.Old, New: diff.New})
 	}
-	return w.events, nil
+	return dst
 }
 
 // Requires both images.

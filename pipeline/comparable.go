@@ -23,8 +23,8 @@ func (e *MissingImageError) Redacted() string { return e.Error() }
 // Describe is its class.
 func (e *MissingImageError) Describe() (class, field string) { return "missing_image", "" }
 
-// comparable is a *MissingImageError where the images of c can't be compared.
-func (c *Change) comparable() error {
+// checkImages returns a *MissingImageError if the images of c can't be compared.
+func checkImages(c *Change) error {
 	switch {
 	case !c.Old.Exists() && (c.Op == Modify || c.Op == Remove):
 		return &MissingImageError{c.Op, "old", c.ViewType}

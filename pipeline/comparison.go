@@ -1,15 +1,40 @@
 package pipeline
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
-// comparison walks the places that a pattern fits, in two images at once. It
-// answers whether one of them differs; to collect, it goes on and makes an event
-// of each.
+// differAt reports whether a place that one of the patterns fits differs by meaning between two images, or exists in
+// one of them only.
+func differAt(patterns []Pattern, old, new Image) bool {
+	var w comparison
+	for _, p := range patterns {
+		if w.images(p.segs, old, new) {
+			return true
+		}
+	}
+	return false
+}
+
+// differencesAt are the places that [differAt] asks for, each once, in the order of the patterns.
+func differencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
+	return func(yield func(Difference) bool) {
+		w := comparison{yield: yield, seen: map[string]bool{}}
+		for _, p := range patterns {
+			if w.images(p.segs, old, new) {
+				return
+			}
+		}
+	}
+}
+
+// comparison walks the places that a pattern fits, in two images at once. It ends at the first that differs; with
+// yield, at the first that yield refuses.
 type comparison struct {
-	collect bool
-	events  []Event
-	seen    map[string]bool // paths of the events: patterns may overlap
-	path    []byte          // of the place where the walk stands, kept only to collect
+	yield func(Difference) bool
+	seen  map[string]bool // paths that were yielded: patterns may overlap
+	path  []byte          // of the place where the walk is, kept only to yield
 }
 
 // images compares two items; true ends the walk.
@@ -29,9 +54,11 @@ func (w *comparison) images(segs []patternSegment, old, new Image) bool {
 		}
 		return w.differs(old.Value(), new.Value())
 	default:
-		if w.collect { // in the order of their names, which the ids of the events depend on
+		if w.yield != nil { // in the order of their names, which the ids of events depend on
 			for _, p := range differingByName(old, new) {
-				w.member(p.name, rest, p.old, p.new)
+				if w.member(p.name, rest, p.old, p.new) {
+					return true
+				}
 			}
 			return false
 		}
@@ -80,7 +107,7 @@ func (w *comparison) values(segs []patternSegment, old, new Value) bool {
 }
 
 func (w *comparison) member(name string, rest []patternSegment, old, new Value) bool {
-	if !w.collect {
+	if w.yield == nil {
 		return w.values(rest, old, new)
 	}
 	here := len(w.path)
@@ -91,7 +118,7 @@ func (w *comparison) member(name string, rest []patternSegment, old, new Value) 
 }
 
 func (w *comparison) element(i int, rest []patternSegment, old, new Value) bool {
-	if !w.collect {
+	if w.yield == nil {
 		return w.values(rest, old, new)
 	}
 	here := len(w.path)
@@ -103,12 +130,12 @@ func (w *comparison) element(i int, rest []patternSegment, old, new Value) bool 
 
 // differs takes note of a place whose values differ.
 func (w *comparison) differs(old, new Value) bool {
-	if !w.collect {
+	if w.yield == nil {
 		return true
 	}
 	if path := string(w.path); !w.seen[path] {
 		w.seen[path] = true
-		w.events = append(w.events, Event{Path: path, Old: old, New: new})
+		return !w.yield(Difference{path, old, new})
 	}
 	return false
 }

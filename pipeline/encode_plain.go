@@ -89,7 +89,7 @@ func (p *plain) number(dst []byte, from, to int) []byte {
 		return appendPiece(dst, p.b, from, to)
 	}
 	d := decimalOf(raw)
-	if p.doubles && d.exp < 0 && d.coefficient().digits() > doubleDigits {
+	if significant, exponent := d.Digits(); p.doubles && exponent < len(significant) && len(significant) > doubleDigits {
 		return append(d.Append(append(dst, '"')), '"')
 	}
 	return d.Append(dst)

@@ -70,8 +70,6 @@ type namedValue struct {
 	value Value
 }
 
-func membersOfMap(v Value) []namedValue { return appendMembers(nil, walk(v.raw)) }
-
 func appendMembers(ms []namedValue, w walker) []namedValue {
 	for name, v, ok := w.member(); ok; name, v, ok = w.member() {
 		ms = append(ms, namedValue{view(textOf(name)), v})

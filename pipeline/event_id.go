@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 )
 
 // EventID is the id of the event that detector raised in c as its ordinal-th,
@@ -20,11 +21,12 @@ func EventID(c *Change, detector string, ordinal int) string {
 		b = binary.AppendUvarint(b, uint64(len(part)))
 		b = append(b, part...)
 	}
-	b = c.Version.Append(b)
-	if id := c.kinesisID(); id != "" {
-		b = b[:len(b)-kinesisSequenceWidth]
+	if id := kinesisID(c); id != "" {
+		b = fmt.Appendf(b, "k%016d", c.Version.Epoch()) // a version without its sequence number
 		b = binary.AppendUvarint(b, uint64(len(id)))
 		b = append(b, id...)
+	} else {
+		b = c.Version.Append(b)
 	}
 	b = binary.AppendUvarint(b, uint64(ordinal))
 	sum := sha256.Sum256(b)
@@ -34,7 +36,7 @@ func EventID(c *Change, detector string, ordinal int) string {
 }
 
 // kinesisID is the eventID of a change that came by Kinesis: what its copies have in common. "" of others.
-func (c *Change) kinesisID() string {
+func kinesisID(c *Change) string {
 	if !c.Version.Kinesis() {
 		return ""
 	}

@@ -55,18 +55,3 @@ func (p *Pipeline) Explain(c *Change) Explanation {
 	}
 	return x
 }
-
-// Masked is x for people who may not see what m hides: its change, its differences
-// and its events are those of the masked images. What the sinks would do it shows as
-// they have planned it: make them with a mask.
-func (x Explanation) Masked(m *Mask) Explanation {
-	d := m.Delivery(&Delivery{Change: x.Change, Events: x.Events})
-	if d.Change == x.Change {
-		return x
-	}
-	x.Change, x.Events = d.Change, d.Events
-	if x.Diff != nil {
-		x.Diff = Diff(x.Change.Old, x.Change.New)
-	}
-	return x
-}

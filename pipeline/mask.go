@@ -51,10 +51,10 @@ func NewMask(patterns []Pattern, key []byte) (*Mask, error) {
 func newMask(sensitive, allowed []Pattern, macs *sync.Pool) *Mask {
 	m := &Mask{sensitive: sensitive, allowed: allowed, macs: macs}
 	for _, p := range sensitive {
-		m.root.sensitive = append(m.root.sensitive, p.places())
+		m.root.sensitive = append(m.root.sensitive, p.segments())
 	}
 	for _, p := range allowed {
-		m.root.allowed = append(m.root.allowed, p.places())
+		m.root.allowed = append(m.root.allowed, p.segments())
 	}
 	return m
 }
@@ -67,7 +67,7 @@ func (m *Mask) Except(allowed []Pattern) *Mask {
 		return m
 	}
 	left := slices.DeleteFunc(slices.Clone(m.sensitive), func(p Pattern) bool {
-		return slices.ContainsFunc(allowed, func(a Pattern) bool { return covers(a.places(), p.places()) })
+		return slices.ContainsFunc(allowed, func(a Pattern) bool { return covers(a.segments(), p.segments()) })
 	})
 	if len(left) == 0 {
 		return nil
@@ -92,7 +92,7 @@ func (m *Mask) Hides(path string) bool {
 		return false
 	}
 	p, err := ParsePattern(path)
-	return err != nil || m.root.mayHide(p.places())
+	return err != nil || m.root.mayHide(p.segments())
 }
 
 // Text is the text that stands for s as an S.
@@ -100,7 +100,7 @@ func (m *Mask) Text(s string) string {
 	if m == nil {
 		return s
 	}
-	return m.text(Value{raw: appendRaw(nil, s), kind: KindS})
+	return m.text(rawValue(KindS, appendRaw(nil, s)))
 }
 
 // Value is v, which stands at path or is a member of the set there, with what is
@@ -128,8 +128,9 @@ func (m *Mask) ValueAt(p Path, v Value) (masked Value, hidden bool) {
 		return v, false // as a rule, and that costs no allocation
 	}
 	s := m.root
-	for i, seg := range p.segs {
-		s = s.step(seg, i == 0)
+	top := true
+	for name, index := range p.Segments() {
+		s, top = s.step(pathStep{name, index}, top), false
 	}
 	if !s.touches(v) {
 		return v, false
@@ -150,7 +151,7 @@ func (m *Mask) image(item Image, drop bool) Image {
 	}
 	w := maskWriter{m, drop}
 	doc := w.members(make([]byte, 0, len(item.json())+64), item.json(), m.root, true)
-	masked, _ := ImageOf(Value{raw: doc, kind: KindM})
+	masked, _ := ImageOf(rawValue(KindM, doc))
 	return masked
 }
 
@@ -163,14 +164,14 @@ func (m *Mask) value(v Value, s sight) Value {
 		return v
 	}
 	w := maskWriter{m, false}
-	if v.kind == KindM {
-		return Value{raw: w.members(nil, v.raw, s, false), kind: KindM}
+	if v.Kind() == KindM {
+		return rawValue(KindM, w.members(nil, v.rawBytes(), s, false))
 	}
-	return Value{raw: w.elements(nil, v.raw, s), kind: KindL}
+	return rawValue(KindL, w.elements(nil, v.rawBytes(), s))
 }
 
 // masked is what stands for the whole of v.
-func (m *Mask) masked(v Value) Value { return Value{raw: []byte(m.text(v)), kind: KindS} }
+func (m *Mask) masked(v Value) Value { return rawValue(KindS, []byte(m.text(v))) }
 
 // text needs no escapes: it stands within quotes as it is.
 func (m *Mask) text(v Value) string {
@@ -239,11 +240,11 @@ func (w maskWriter) value(dst []byte, v Value, s sight) []byte {
 	case hideWhole:
 		v = w.m.masked(v)
 	case lookInside:
-		dst = append(append(append(dst, `{"`...), v.kind.String()...), `":`...)
-		if v.kind == KindM {
-			dst = w.members(dst, v.raw, s, false)
+		dst = append(append(append(dst, `{"`...), v.Kind().String()...), `":`...)
+		if v.Kind() == KindM {
+			dst = w.members(dst, v.rawBytes(), s, false)
 		} else {
-			dst = w.elements(dst, v.raw, s)
+			dst = w.elements(dst, v.rawBytes(), s)
 		}
 		return append(dst, '}')
 	}

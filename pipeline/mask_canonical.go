@@ -10,17 +10,24 @@ import (
 // appendCanonical appends what values have in common that are equal by meaning,
 // and no others: the kind, then what it stands for, each part behind its length.
 func appendCanonical(dst []byte, v Value) []byte {
-	dst = append(dst, byte(v.kind))
-	switch v.kind {
+	dst = append(dst, byte(v.Kind()))
+	switch v.Kind() {
 	case KindS, KindB:
-		return appendSized(dst, textOf(v.raw))
+		return appendSized(dst, textOf(v.rawBytes()))
 	case KindN:
-		return appendSized(dst, decimalOf(v.raw).Append(nil))
+		return appendSized(dst, decimalOf(v.rawBytes()).Append(nil))
 	case KindBOOL:
-		return append(dst, v.raw[0])
+		return append(dst, v.rawBytes()[0])
 	case KindM:
-		ms := membersOfMap(v)
-		slices.SortFunc(ms, func(a, b namedValue) int { return strings.Compare(a.name, b.name) })
+		type member struct {
+			name  string
+			value Value
+		}
+		var ms []member
+		for name, e := range v.Members() {
+			ms = append(ms, member{name, e})
+		}
+		slices.SortFunc(ms, func(a, b member) int { return strings.Compare(a.name, b.name) })
 		dst = binary.AppendUvarint(dst, uint64(len(ms)))
 		for _, m := range ms {
 			dst = appendCanonical(appendSized(dst, m.name), m.value)

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // Change is c with what is hidden of its images masked, and with it everything that
@@ -25,15 +26,14 @@ func (m *Mask) Key(c *Change) Key {
 	if m == nil || !m.touches(c.Keys) {
 		return c.Key
 	}
-	var dst []byte
-	if table, _, ok := strings.Cut(string(c.Key), "!"); ok {
-		dst = append(append(dst, table...), '!')
-	}
-	key, _, err := appendKey(dst, "", m.Image(c.Keys))
+	key, err := MakeKey("", m.Image(c.Keys))
 	if err != nil { // c was not decoded, and its Keys are not those of an item
 		return Key(m.Text(string(c.Key)))
 	}
-	return Key(key)
+	if table, _, ok := strings.Cut(string(c.Key), "!"); ok {
+		return Key(table+"!") + key
+	}
+	return key
 }
 
 // HiddenKey names a key attribute of c that is hidden; false where there is none.
@@ -47,6 +47,21 @@ func (m *Mask) HiddenKey(c *Change) (attribute string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// Explanation is x for people who may not see what m hides: its change, its differences
+// and its events are those of the masked images. What the sinks would do it shows as
+// they have planned it: make them with a mask.
+func (m *Mask) Explanation(x Explanation) Explanation {
+	d := m.Delivery(&Delivery{Change: x.Change, Events: x.Events})
+	if d.Change == x.Change {
+		return x
+	}
+	x.Change, x.Events = d.Change, d.Events
+	if x.Diff != nil {
+		x.Diff = Diff(d.Change.Old, d.Change.New)
+	}
+	return x
 }
 
 // Delivery is d with its change and its events masked. Where a key attribute is
@@ -91,7 +106,7 @@ func (m *Mask) event(e *Event, c *Change) {
 // hold, as that image is, and any other as a whole.
 func (m *Mask) whole(v Value, c *Change) Value {
 	for _, image := range []Image{c.Old, c.New} {
-		if v.kind == KindM && image.Exists() && len(v.raw) == int(image.size) && &v.raw[0] == image.doc {
+		if v.Kind() == KindM && image.Exists() && sameBytes(v.rawBytes(), image.json()) {
 			return m.Image(image).Value()
 		}
 	}
@@ -99,4 +114,9 @@ func (m *Mask) whole(v Value, c *Change) Value {
 		return v
 	}
 	return m.masked(v)
+}
+
+// sameBytes reports whether a and b are one range of memory.
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }

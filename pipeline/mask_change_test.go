@@ -162,11 +162,11 @@ func TestExplanation_Masked(t *testing.T) {
 		"OldImage":{"PK":{"S":"USER#1"},"Contacts":{"M":{"tweety":{"S":"x"}}},"Plan":{"S":"a"}},
 		"NewImage":{"PK":{"S":"USER#1"},"Contacts":{"M":{"tweety":{"S":"y"}}},"Plan":{"S":"b"}}}}`), false)
 	x := pipeline.Explanation{Change: c, Diff: pipeline.Diff(c.Old, c.New)}
-	got := x.Masked(maskOf(t, "Contacts"))
+	got := maskOf(t, "Contacts").Explanation(x)
 	if len(got.Diff) != 2 || got.Diff[0].Path != "Contacts" || got.Diff[0].Old.Equal(got.Diff[0].New) || got.Diff[1].Path != "Plan" {
 		t.Errorf("the differences are %+v", got.Diff)
 	}
-	if same := x.Masked(maskOf(t, "Phone")); same.Change != c || len(same.Diff) != 2 || same.Diff[0].Path != "Contacts.tweety" {
+	if same := maskOf(t, "Phone").Explanation(x); same.Change != c || len(same.Diff) != 2 || same.Diff[0].Path != "Contacts.tweety" {
 		t.Errorf("nothing is hidden, and the differences are %+v", same.Diff)
 	}
 }

@@ -52,14 +52,15 @@ func (e *RecordError) place() (image string, p Path, ok bool) {
 func (m *Mask) cut(p Path) (shown string, ok bool) {
 	s := m.root
 	var b []byte
-	for i, seg := range p.segs {
-		if s = s.step(seg, i == 0); s.isClear() {
+	top := true
+	for name, index := range p.Segments() {
+		if s = s.step(pathStep{name, index}, top); s.isClear() {
 			return "", false
 		}
-		if seg.index >= 0 {
-			b = appendElement(b, seg.index)
+		if top = false; index >= 0 {
+			b = appendElement(b, index)
 		} else {
-			b = appendMember(b, seg.name)
+			b = appendMember(b, name)
 		}
 		if s.hidden && len(s.allowed) == 0 {
 			return string(b), true

@@ -7,17 +7,10 @@ type sight struct {
 	sensitive, allowed [][]patternSegment
 }
 
-// places is the pattern without the ** at its end, which says nothing that the
-// pattern does not: what is below a place is hidden with it.
-func (p Pattern) places() []patternSegment {
-	last := len(p.segs) - 1
-	switch {
-	case last < 0 || p.segs[last].wild != wholeSubtree:
-		return p.segs
-	case last == 0:
-		return []patternSegment{{wild: anyMember}}
-	}
-	return p.segs[:last]
+// pathStep is one step of a path: a name, or an index and no name.
+type pathStep struct {
+	name  string
+	index int // -1 if there is a name
 }
 
 // isClear tells whether nothing is hidden here or below.
@@ -25,14 +18,14 @@ func (s sight) isClear() bool { return !s.hidden && len(s.sensitive) == 0 }
 
 // member is the sight of a member by its name; top tells that it is an attribute of the item.
 func (s sight) member(name []byte, top bool) sight {
-	return s.step(segment{name: view(name), index: -1}, top)
+	return s.step(pathStep{name: view(name), index: -1}, top)
 }
 
 // element is the sight of an element of a list.
-func (s sight) element(i int) sight { return s.step(segment{index: i}, false) }
+func (s sight) element(i int) sight { return s.step(pathStep{index: i}, false) }
 
 // step is the sight one step further.
-func (s sight) step(to segment, top bool) sight {
+func (s sight) step(to pathStep, top bool) sight {
 	if s.isClear() {
 		return sight{}
 	}
@@ -49,10 +42,10 @@ func (s sight) step(to segment, top bool) sight {
 
 // follow is what is left of the patterns that lead to a place; ended tells whether
 // one of them ends there.
-func follow(patterns [][]patternSegment, to segment, top bool) (left [][]patternSegment, ended bool) {
+func follow(patterns [][]patternSegment, to pathStep, top bool) (left [][]patternSegment, ended bool) {
 	for _, p := range patterns {
 		switch {
-		case !p[0].leadsTo(to, top):
+		case !leadsTo(p[0], to, top):
 		case len(p) == 1:
 			ended = true
 		default:
@@ -62,7 +55,8 @@ func follow(patterns [][]patternSegment, to segment, top bool) (left [][]pattern
 	return left, ended
 }
 
-func (p patternSegment) leadsTo(to segment, top bool) bool {
+// leadsTo reports whether a segment of a pattern fits a step; top means a step to an attribute of the item.
+func leadsTo(p patternSegment, to pathStep, top bool) bool {
 	switch p.wild {
 	case anyMember:
 		return to.index < 0 && !(top && replicated(to.name))
@@ -72,8 +66,8 @@ func (p patternSegment) leadsTo(to segment, top bool) bool {
 	return p.index == to.index && p.name == to.name
 }
 
-// element tells whether the segment goes on with an element of a list.
-func (p patternSegment) element() bool {
+// isElement reports whether a segment of a pattern stands for elements of a list.
+func isElement(p patternSegment) bool {
 	return p.wild == anyElement || p.wild == noWildcard && p.index >= 0
 }
 
@@ -89,11 +83,11 @@ const (
 // of is what is done with v here.
 func (s sight) of(v Value) look {
 	switch {
-	case s.isClear() || v.kind == Absent:
+	case s.isClear() || v.Kind() == Absent:
 		return showWhole
 	case s.hidden && len(s.allowed) == 0:
 		return hideWhole
-	case v.kind == KindM || v.kind == KindL:
+	case v.Kind() == KindM || v.Kind() == KindL:
 		return lookInside
 	case intoList(s.allowed): // v is a set, or a member of one
 		return showWhole
@@ -106,7 +100,7 @@ func (s sight) of(v Value) look {
 // intoList tells whether one of the patterns goes on with an element.
 func intoList(patterns [][]patternSegment) bool {
 	for _, p := range patterns {
-		if p[0].element() {
+		if isElement(p[0]) {
 			return true
 		}
 	}
@@ -120,15 +114,15 @@ func (s sight) touches(v Value) bool {
 		return l == hideWhole
 	}
 	found := false
-	if v.kind == KindM {
-		eachMember(v.raw, func(name []byte, e Value) bool {
+	if v.Kind() == KindM {
+		eachMember(v.rawBytes(), func(name []byte, e Value) bool {
 			found = s.member(textOf(name), false).touches(e)
 			return !found
 		})
 		return found
 	}
 	i := -1
-	eachElement(v.raw, KindL, func(e Value) bool {
+	eachElement(v.rawBytes(), KindL, func(e Value) bool {
 		i++
 		found = s.element(i).touches(e)
 		return !found
@@ -152,9 +146,9 @@ func (m *Mask) touches(item Image) bool {
 // touchesMember tells whether anything of an attribute is hidden. As a rule no
 // pattern leads there, and that is found out without allocation.
 func (m *Mask) touchesMember(name string, v Value) bool {
-	to := segment{name: name, index: -1}
+	to := pathStep{name: name, index: -1}
 	for _, p := range m.root.sensitive {
-		if p[0].leadsTo(to, true) && hasPlace(p[1:], v) {
+		if leadsTo(p[0], to, true) && hasPlace(p[1:], v) {
 			return len(m.allowed) == 0 || m.root.step(to, true).touches(v)
 		}
 	}
@@ -168,39 +162,41 @@ func hasPlace(p []patternSegment, v Value) bool {
 	}
 	found := false
 	switch {
-	case v.kind == KindM && p[0].wild == anyMember:
-		eachMember(v.raw, func(_ []byte, e Value) bool {
+	case v.Kind() == KindM && p[0].wild == anyMember:
+		eachMember(v.rawBytes(), func(_ []byte, e Value) bool {
 			found = hasPlace(p[1:], e)
 			return !found
 		})
-	case v.kind == KindM && p[0].index < 0:
+	case v.Kind() == KindM && p[0].index < 0:
 		e, ok := v.Get(p[0].name)
 		return ok && hasPlace(p[1:], e)
-	case v.kind == KindL && p[0].wild == anyElement:
-		eachElement(v.raw, KindL, func(e Value) bool {
+	case v.Kind() == KindL && p[0].wild == anyElement:
+		eachElement(v.rawBytes(), KindL, func(e Value) bool {
 			found = hasPlace(p[1:], e)
 			return !found
 		})
-	case v.kind == KindL && p[0].wild == noWildcard:
+	case v.Kind() == KindL && p[0].wild == noWildcard:
 		e, ok := v.Index(p[0].index)
 		return ok && hasPlace(p[1:], e)
 	default: // a set, or a member of one
-		return v.Exists() && v.kind != KindM && v.kind != KindL && p[0].element()
+		return v.Exists() && v.Kind() != KindM && v.Kind() != KindL && isElement(p[0])
 	}
 	return found
 }
 
 // reaches tells whether the pattern fits a place on the way to the one of v, or in v.
 func reaches(pattern []patternSegment, to Path, v Value) bool {
-	for i, seg := range to.segs {
+	n := 0
+	for name, index := range to.Segments() {
 		switch {
-		case i == len(pattern):
+		case n == len(pattern):
 			return true
-		case !pattern[i].leadsTo(seg, i == 0):
+		case !leadsTo(pattern[n], pathStep{name, index}, n == 0):
 			return false
 		}
+		n++
 	}
-	return len(to.segs) >= len(pattern) || hasPlace(pattern[len(to.segs):], v)
+	return n >= len(pattern) || hasPlace(pattern[n:], v)
 }
 
 // mayHide tells whether something at or inside some place that asked fits may be

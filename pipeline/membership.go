@@ -30,7 +30,7 @@ func (m membership) Detect(dst []Event, c *Change) ([]Event, error) {
 	if c.Op == Snapshot {
 		return dst, nil
 	}
-	if err := c.comparable(); err != nil {
+	if err := checkImages(c); err != nil {
 		return dst, err
 	}
 	from, _ := c.Old.At(m.path)

@@ -25,14 +25,17 @@ type Pattern struct {
 	text string
 }
 
+// patternSegment is one step of a [Pattern]: a wildcard, a name or an index.
 type patternSegment struct {
 	wild  wildcard
 	name  string
 	index int // of an element, -1 where the segment is a name
 }
 
+// wildcard says what a step of a [Pattern] stands for beside its own name or index.
 type wildcard uint8
 
+// The wildcards.
 const (
 	noWildcard   wildcard = iota
 	anyMember             // .*
@@ -59,6 +62,18 @@ func ParsePattern(s string) (Pattern, error) {
 		return Pattern{}, err
 	}
 	return Pattern{segs: p.segs, text: s}, nil
+}
+
+// segments are the steps of the pattern, without a ** at its end: what is below a place belongs to it.
+func (p Pattern) segments() []patternSegment {
+	last := len(p.segs) - 1
+	switch {
+	case last < 0 || p.segs[last].wild != wholeSubtree:
+		return p.segs
+	case last == 0:
+		return []patternSegment{{wild: anyMember}}
+	}
+	return p.segs[:last]
 }
 
 // String is the pattern as it was written.

@@ -22,7 +22,7 @@ func (p presence) Detect(dst []Event, c *Change) ([]Event, error) {
 	if c.Op == Snapshot {
 		return dst, nil
 	}
-	if err := c.comparable(); err != nil {
+	if err := checkImages(c); err != nil {
 		return dst, err
 	}
 	old, was := c.Old.At(p.path)

@@ -24,7 +24,7 @@ func (s sameness) Match(c *Change) (bool, error) {
 	if c.Op != Modify {
 		return false, nil
 	}
-	if err := c.comparable(); err != nil {
+	if err := checkImages(c); err != nil {
 		return false, err
 	}
 	if c.Old.Equal(c.New) {

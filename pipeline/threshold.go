@@ -22,7 +22,7 @@ func (t threshold) Detect(dst []Event, c *Change) ([]Event, error) {
 	if c.Op == Snapshot {
 		return dst, nil
 	}
-	if err := c.comparable(); err != nil {
+	if err := checkImages(c); err != nil {
 		return dst, err
 	}
 	old, _ := c.Old.At(t.path)

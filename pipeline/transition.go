@@ -26,7 +26,7 @@ func (t transition) Detect(dst []Event, c *Change) ([]Event, error) {
 	if c.Op == Snapshot || c.Removed() {
 		return dst, nil
 	}
-	if err := c.comparable(); err != nil {
+	if err := checkImages(c); err != nil {
 		return dst, err
 	}
 	new, _ := c.New.At(t.path)

@@ -29,7 +29,7 @@ func (r *run) keepUndecodable(in *inflight, records []*RecordError) {
 	}
 	first := records[0]
 	attrs := []slog.Attr{slog.String("partition", in.part.name), slog.Int("records", len(records)),
-		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", first.attribute())}
+		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", ErrorField(first))}
 	if at, ok := errors.AsType[placed](first.Err); ok {
 		attrs = append(attrs, slog.String("place", at.Place()))
 	}

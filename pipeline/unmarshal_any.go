@@ -8,18 +8,18 @@ import (
 // toAny is v as attributevalue puts it into an `any`: string, float64, []byte,
 // bool, nil, map[string]any, []any, []string, []float64, [][]byte.
 func toAny(v Value) any {
-	switch v.kind {
+	switch v.Kind() {
 	case KindS:
-		return string(textOf(v.raw))
+		return string(textOf(v.rawBytes()))
 	case KindN:
-		return nearest(v.raw)
+		return nearest(v.rawBytes())
 	case Absent:
 		return nil
 	case KindB:
 		b, _ := v.Bytes()
 		return b
 	default:
-		out, _ := anyAt(v.raw, typeTag(v.kind), 0)
+		out, _ := anyAt(v.rawBytes(), typeTag(v.Kind()), 0)
 		return out
 	}
 }
@@ -63,7 +63,7 @@ func anyAt(b []byte, kind typeTag, at int) (out any, behind int) {
 		i := inside(b, at)
 		for x := range l {
 			end := stringEnd(b, i+1)
-			l[x], _ = Value{raw: b[i+1 : end], kind: KindB}.Bytes()
+			l[x], _ = rawValue(KindB, b[i+1:end]).Bytes()
 			i = next(b, end+1)
 		}
 		return l, i + 1
@@ -73,7 +73,7 @@ func anyAt(b []byte, kind typeTag, at int) (out any, behind int) {
 		case tagBOOL:
 			return b[at] == 't', end
 		case tagB:
-			bytes, _ := Value{raw: b[at+1 : end-1], kind: KindB}.Bytes()
+			bytes, _ := rawValue(KindB, b[at+1:end-1]).Bytes()
 			return bytes, end
 		}
 		return nil, end

@@ -42,7 +42,7 @@ func (d *typeDecoder) members(v Value, dst reflect.Value) error {
 		return d.fill(v.Members(), dst)
 	case d.form == mapOfAnyForm:
 		m := dst.Interface().(map[string]any)
-		if out, _ := membersToAny(m, v.raw, 0); m == nil {
+		if out, _ := membersToAny(m, v.rawBytes(), 0); m == nil {
 			dst.Set(reflect.ValueOf(out))
 		}
 		return nil

@@ -159,7 +159,7 @@ func (d *typeDecoder) decode(v Value, dst reflect.Value) error {
 	case KindS:
 		return d.text(v, dst)
 	case KindN:
-		return d.number(v, v.numberText(), dst)
+		return d.number(v, numberText(v), dst)
 	case KindB:
 		return d.binary(v, dst)
 	case KindBOOL:

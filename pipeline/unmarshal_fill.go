@@ -146,7 +146,7 @@ func (f *filler) ranged(kind typeTag, at int) (v Value, next int) {
 	if kind <= tagB {
 		from, to = at+1, next-1
 	}
-	return Value{raw: f.b[from:to:to], kind: Kind(kind)}, next
+	return rawValue(Kind(kind), f.b[from:to:to]), next
 }
 
 // value decodes the content at, which a tag of that kind stands before, into the

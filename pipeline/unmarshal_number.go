@@ -53,7 +53,7 @@ func shortFloat(b []byte, i int) (f float64, end int) {
 	}
 	f = float64(n)
 	if fraction > 0 {
-		f /= float64(pow10[fraction])
+		f /= math.Pow10(fraction)
 	}
 	if neg {
 		f = -f

@@ -10,12 +10,13 @@ import (
 )
 
 var (
-	errOverflow = errs.New("the number is out of its range")
-	errInteger  = errs.New("the number is no integer of its range")
-	errTime     = errs.New("the text is no RFC 3339 time")
-	errUnix     = errs.New("the number is no count of seconds")
-	errBool     = errs.New("the text is neither true nor false")
-	errNoNumber = errs.New("no number can go there")
+	errOverflow  = errs.New("the number is out of its range")
+	errInteger   = errs.New("the number is no integer of its range")
+	errTime      = errs.New("the text is no RFC 3339 time")
+	errUnix      = errs.New("the number is no count of seconds")
+	errBool      = errs.New("the text is neither true nor false")
+	errNotNumber = errs.New("not a number")
+	errNoNumber  = errs.New("no number can go there")
 )
 
 // text decodes an S.
@@ -117,7 +118,7 @@ func parseFloat(n string) (float64, error) {
 		if errors.Is(err, strconv.ErrRange) {
 			return 0, errOverflow
 		}
-		return 0, errSyntax
+		return 0, errNotNumber
 	}
 	return f, nil
 }
@@ -184,4 +185,4 @@ func boolKey(name string, key reflect.Value) error {
 }
 
 // numberText is the text of an N as it came. It is a range of the page.
-func (v Value) numberText() string { return view(textOf(v.raw)) }
+func numberText(v Value) string { return view(textOf(v.rawBytes())) }

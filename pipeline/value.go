@@ -45,6 +45,13 @@ type Value struct {
 	kind Kind
 }
 
+// rawValue is the value of these checked bytes, which it takes over: see [Value.rawBytes].
+func rawValue(kind Kind, raw []byte) Value { return Value{raw: raw, kind: kind} }
+
+// rawBytes are the bytes of v in the page: of an S, N or B what is between its quotes, with escapes; of any other kind
+// the JSON that its tag stands for. They are not to be changed.
+func (v Value) rawBytes() []byte { return v.raw }
+
 // Kind is the type of v, Absent for the zero Value.
 func (v Value) Kind() Kind { return v.kind }
 

@@ -14,7 +14,7 @@ import (
 func change(key string, n int) Change {
 	sequence := strconv.Itoa(n)
 	return Change{
-		Op: Modify, Key: Key(key), Sequence: sequence, Version: Version{sequence: sequence},
+		Op: Modify, Key: Key(key), Sequence: sequence, Version: versionOf(sequence),
 		Time: time.Unix(1_700_000_000+int64(n), 0).UTC(),
 		Raw:  []byte(`{"key":` + strconv.Quote(key) + `,"n":` + sequence + `}`),
 	}
@@ -163,4 +163,14 @@ func (c *commits) at(partition string) Position {
 		return c.last[partition][n-1]
 	}
 	return ""
+}
+
+// versionOf is the version of a stream of no epoch with this sequence number.
+func versionOf(sequence string) Version {
+	const zeros = "00000000000000000000000000000000000000000000000000"
+	v, err := ParseVersion(zeros[len(sequence):] + sequence)
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -295,7 +295,7 @@ func explained(t *testing.T, cfg *config.Config, options []sinks.Option) string 
 	page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines([]byte(protectedStream()))
 	var b strings.Builder
 	for i := range page.Changes {
-		x := p.Explain(&page.Changes[i]).Masked(mask)
+		x := mask.Explanation(p.Explain(&page.Changes[i]))
 		fmt.Fprintf(&b, "%s %v\n", x.Change.Key, x.Filters)
 		for _, d := range x.Diff {
 			fmt.Fprintf(&b, "%s: %v -> %v\n", d.Path, d.Old, d.New)

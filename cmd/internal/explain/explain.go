@@ -95,7 +95,7 @@ type explainer struct {
 }
 
 func (e explainer) explain(c *pipeline.Change) pipeline.Explanation {
-	return e.Explain(c).Masked(e.mask)
+	return e.mask.Explanation(e.Explain(c))
 }
 
 // explain prints what is asked for, and answers how many explanations that were.
