@@ -1,9 +1,6 @@
 package pipeline
 
-import (
-	"bytes"
-	"slices"
-)
+import "slices"
 
 // failField notes what is wrong with a record as a whole: err with the path of
 // the field that is missing, or contradicts others.
@@ -129,7 +126,7 @@ func (r *recordReader) agrees(c *Change, m *Image, at *[2]int, path string) bool
 			}
 			at[k] = i
 		}
-		if v, w := valueOf(keys, as, k), valueOf(doc, in, i); v.kind != w.kind || !bytes.Equal(v.raw, w.raw) && !v.Equal(w) {
+		if !c.Keys.value(k).Equal(m.value(i)) {
 			return r.failField(string(appendMember([]byte(path), in[i].text(doc))), errOtherItem)
 		}
 	}

@@ -22,9 +22,8 @@ type Field string
 func (c Class) New(text string) error { return &classError{class: string(c), text: text, shown: text} }
 
 // Errorf is [fmt.Errorf] with a redacted text for logs. That text holds the format, and of args [Safe],
-// [Field], Go's integers, durations, the pipeline's own names ([Operation], [ViewType], [Kind], [Outcome]), and
-// of errors what [LogText] shows. Everything else is an ellipsis. An error that is wrapped (%w) and has a
-// class keeps it.
+// [Field], Go's integers, durations, and of errors what [LogText] shows. Everything else is an ellipsis: give
+// the name of a constant, as that of an [Outcome], as Safe. An error that is wrapped (%w) and has a class keeps it.
 func (c Class) Errorf(format string, args ...any) error {
 	whole := fmt.Errorf(format, args...) //nolint:err113 // it is fmt.Errorf
 	e := &classError{class: string(c), text: whole.Error()}
@@ -60,7 +59,7 @@ func (c Class) Errorf(format string, args ...any) error {
 // shownArg returns what a log shows of an argument.
 func shownArg(arg any) any {
 	switch a := arg.(type) {
-	case nil, Safe, Field, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, time.Duration, Operation, ViewType, Kind, Outcome:
+	case nil, Safe, Field, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, time.Duration:
 		return arg
 	case error:
 		_, _, text := describe(a)

@@ -91,7 +91,6 @@ func TestLogText(t *testing.T) {
 		{Class("key").Errorf("element %d: %w", 3, Class("template").Errorf("%s", Field("Name"))), "template: element 3: Name", "Name"},
 		{Class("key").Errorf("it is: %w", plainError{"secret"}), "key: it is: pipeline.plainError", ""},
 		{Class("key").Errorf("it is: %v", plainError{"secret"}), "key: it is: pipeline.plainError", ""},
-		{&MissingImageError{Op: Modify, Image: "old", ViewType: NewImage}, "missing_image: MODIFY without its old image (view type NEW_IMAGE): set the stream's view type to NEW_AND_OLD_IMAGES", ""},
 		{&holdError{last: Class("key").New("no key")}, "key: no key", ""},
 		{&RecordError{Index: 3, Path: "dynamodb.NewImage.Map.M.secret", Err: errUTF8}, "undecodable: record 3 (byte 0), dynamodb.NewImage.Map: " + errUTF8.Error(), "dynamodb.NewImage.Map"},
 	} {

@@ -88,7 +88,7 @@ func (r *route) call(ctx context.Context, ds []Delivery, errs []error) (whole er
 
 // badOutcome is an outcome that no sink may set.
 func badOutcome(o Outcome) error {
-	return errs.Errorf("the sink set the outcome %s, which is the pipeline's to set", o)
+	return errs.Errorf("the sink set the outcome %s, which is the pipeline's to set", Safe(o.String()))
 }
 
 var errNoCause = errs.New("the sink gave no cause")

@@ -270,7 +270,7 @@ func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err 
 				case Coalesced:
 					coalesced++
 				default:
-					unsound = errs.Errorf("the sink set the outcome %s of a sorted delivery", d.Outcome)
+					unsound = errs.Errorf("the sink set the outcome %s of a sorted delivery", Safe(d.Outcome.String()))
 				}
 			}
 		})

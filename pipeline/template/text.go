@@ -116,5 +116,5 @@ func appendValue(dst []byte, v pipeline.Value, name string) ([]byte, error) {
 			return base64.RawURLEncoding.AppendEncode(dst, b), nil
 		}
 	}
-	return dst, errs.Errorf("%s is of type %s, and text is made of S, N, BOOL and B only: name a path inside it", pipeline.Field(name), v.Kind())
+	return dst, errs.Errorf("%s is of type %s, and text is made of S, N, BOOL and B only: name a path inside it", pipeline.Field(name), pipeline.Safe(v.Kind().String()))
 }

@@ -39,7 +39,7 @@ type place struct {
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.New.Exists() && !c.Removed() {
-		return errs.Errorf("search: a %s without a new image: documents are made of it", c.Op)
+		return errs.Errorf("search: a %s without a new image: documents are made of it", pipeline.Safe(c.Op.String()))
 	}
 	from, before := s.former(c)
 	if before != nil && !c.Old.Exists() {
@@ -157,7 +157,7 @@ func (s *Sink) former(c *pipeline.Change) (place, error) {
 	case c.Op == pipeline.Insert || c.Op == pipeline.Snapshot || c.ViewType.HasOld():
 		return place{why: ReasonWhen}, nil // there was no item
 	case len(s.index.Paths()) > 0:
-		return place{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", c.Op, s.index)
+		return place{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", pipeline.Safe(c.Op.String()), s.index)
 	}
 	return s.indexOf(c, pipeline.Image{})
 }

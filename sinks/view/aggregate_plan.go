@@ -101,7 +101,7 @@ func (a *Aggregate) shares(c *pipeline.Change, item pipeline.Image) ([]share, st
 	case !ok || list.IsNull():
 		return nil, ReasonSparse, nil
 	case list.Kind() != pipeline.KindL:
-		return nil, "", errs.Errorf("for_each: the attribute %s is of the type %s, and not a list", pipeline.Field(a.forEach.String()), list.Kind())
+		return nil, "", errs.Errorf("for_each: the attribute %s is of the type %s, and not a list", pipeline.Field(a.forEach.String()), pipeline.Safe(list.Kind().String()))
 	}
 	shares := make([]share, 0, list.Len())
 	for i, element := range list.Elements() {
@@ -182,13 +182,13 @@ func (v *value) text(scope template.Scope) (string, error) {
 	if v.of == sum {
 		d, ok := found.Number()
 		if !ok {
-			return "", errs.Errorf("%s is of the type %s, and a sum is of numbers", pipeline.Field(v.where()), found.Kind())
+			return "", errs.Errorf("%s is of the type %s, and a sum is of numbers", pipeline.Field(v.where()), pipeline.Safe(found.Kind().String()))
 		}
 		return d.String(), nil
 	}
 	text, ok := state.Sortable(found)
 	if !ok {
-		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", pipeline.Field(v.where()), found.Kind(), pipeline.Safe(v.Of))
+		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", pipeline.Field(v.where()), pipeline.Safe(found.Kind().String()), pipeline.Safe(v.Of))
 	}
 	return text, nil
 }

@@ -73,5 +73,5 @@ func itemOf(c *pipeline.Change) pipeline.Image {
 }
 
 func lacks(c *pipeline.Change, image, why, viewType string) error {
-	return errs.Errorf("%s without %s image, and %s: the stream's view type must be %s", c.Op, pipeline.Safe(image), pipeline.Safe(why), viewType)
+	return errs.Errorf("%s without %s image, and %s: the stream's view type must be %s", pipeline.Safe(c.Op.String()), pipeline.Safe(image), pipeline.Safe(why), viewType)
 }

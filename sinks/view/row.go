@@ -126,7 +126,7 @@ func keyValue(text []byte, a Attribute, scope *template.Scope, limit int) (piece
 		text = d.Append(text)
 		return piece{v, start, len(text)}, text, nil
 	default:
-		return piece{}, text, errs.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", pipeline.Field(a.Name), v.Kind())
+		return piece{}, text, errs.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", pipeline.Field(a.Name), pipeline.Safe(v.Kind().String()))
 	}
 	if n := len(text) - start; n > limit {
 		return piece{}, text, tooLong(a.Name, n, limit)
