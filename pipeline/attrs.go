@@ -46,20 +46,27 @@ func packName(from, to int) attr {
 	return a | attr(to-from)<<attrLen
 }
 
+// name is where the name begins.
 func (a attr) name() int { return int(a >> attrName) }
 
+// nameLen is the length of the name, if the attribute is not far.
 func (a attr) nameLen() int { return int(a >> attrLen & 0xff) }
 
+// gap is the distance from the end of the name to the value, if the attribute is not far.
 func (a attr) gap() int { return int(a >> attrGap & 0xff) }
 
+// tail is the distance from the end of the value to what follows, if the attribute is not far.
 func (a attr) tail() int { return int(a >> attrTail & 0xff) }
 
+// tag is the tag of the value.
 func (a attr) tag() typeTag { return typeTag(a >> attrTag & 0xf) }
 
+// far reports whether a distance is too long for its byte.
 func (a attr) far() bool { return a&attrFar != 0 }
 
 func (a attr) escaped() bool { return a&attrEscaped != 0 }
 
+// rawName is the name as it is written in doc.
 func (a attr) rawName(doc []byte) []byte {
 	from := a.name()
 	if a.far() {
@@ -68,6 +75,7 @@ func (a attr) rawName(doc []byte) []byte {
 	return doc[from : from+a.nameLen()]
 }
 
+// text is the name without escapes.
 func (a attr) text(doc []byte) string {
 	if a.escaped() {
 		return view(textOf(a.rawName(doc)))

@@ -70,6 +70,7 @@ func (d *Decoder) Decode(b []byte) (*DecodedPage, error) {
 }
 
 var (
+	// errTrailing means that input goes on after its document.
 	errTrailing = errs.New("something follows the JSON document")
 	errNothing  = errs.New("the input is empty")
 	errRecords  = errs.New("Records is no array")

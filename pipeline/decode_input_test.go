@@ -27,7 +27,9 @@ const (
 )
 
 const (
-	kinesisARN      = "arn:aws:kinesis:us-east-1:123456789012:stream/music"
+	// kinesisARN is the stream of kinesisEvent.
+	kinesisARN = "arn:aws:kinesis:us-east-1:123456789012:stream/music"
+	// kinesisSequence is the sequence number of kinesisEvent.
 	kinesisSequence = "49590338271490256608559692538361571095921575989136588898"
 )
 

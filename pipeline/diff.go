@@ -105,6 +105,7 @@ func memberPath(name string) string {
 	return string(appendMember(nil, name))
 }
 
+// isBare reports whether a name needs no quotes in a path.
 func isBare(name string) bool {
 	for i := range len(name) {
 		if !bareNameByte(name[i], i == 0) {

@@ -22,6 +22,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
+// streamARN is the stream of the records.
 const streamARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/shop/stream/2026-11-21T09:00:00.000"
 
 // The three ways to read a record, each written down in one text: maps and sets in

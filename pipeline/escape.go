@@ -26,6 +26,7 @@ func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 	}
 }
 
+// upperHex are the hex digits.
 const upperHex = "0123456789ABCDEF"
 
 // unescaped tells whether b stands for itself in escaped text.

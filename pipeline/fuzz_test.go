@@ -79,6 +79,7 @@ func checkChange(t *testing.T, d *pipeline.Decoder, c *pipeline.Change) {
 	}
 }
 
+// checkImage fails unless all getters of an image agree with each other.
 func checkImage(t *testing.T, m pipeline.Image) {
 	t.Helper()
 	again, err := pipeline.ParseImage(m.AppendDynamoDBJSON(nil))

@@ -49,6 +49,7 @@ func (g dynamoJSON) quote(s string) string {
 	return b.String()
 }
 
+// text draws a quoted text.
 func (g dynamoJSON) text() string { return g.quote(texts.Draw(g.T, "text")) }
 
 func (g dynamoJSON) number() string {

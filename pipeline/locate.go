@@ -20,6 +20,7 @@ const (
 // more, and as far as the grammar is sound.
 func (s *scanner) locate(at int, where place) string { return s.locateFrom(0, at, where) }
 
+// locateFrom is the path of the byte at, in a document that begins at from.
 func (s *scanner) locateFrom(from, at int, where place) string {
 	err, path, place := s.err, s.path, s.at
 	defer func() { s.err, s.path, s.at = err, path, place }()

@@ -84,6 +84,7 @@ func plainChange(t testing.TB, old, new string) *pipeline.Change {
 	return c
 }
 
+// mustPath parses a path.
 func mustPath(t testing.TB, s string) pipeline.Path {
 	t.Helper()
 	p, err := pipeline.ParsePath(s)
@@ -93,6 +94,7 @@ func mustPath(t testing.TB, s string) pipeline.Path {
 	return p
 }
 
+// mustPattern parses a pattern.
 func mustPattern(t testing.TB, s string) pipeline.Pattern {
 	t.Helper()
 	p, err := pipeline.ParsePattern(s)
@@ -102,6 +104,7 @@ func mustPattern(t testing.TB, s string) pipeline.Pattern {
 	return p
 }
 
+// mustDecimal parses a number.
 func mustDecimal(t testing.TB, s string) pipeline.Decimal {
 	t.Helper()
 	d, err := pipeline.ParseDecimal(s)
@@ -140,6 +143,7 @@ func eventTexts(t testing.TB, d pipeline.Detector, c *pipeline.Change) []string 
 	return texts
 }
 
+// valueText is a value as plain JSON, or a word if there is none.
 func valueText(v pipeline.Value) string {
 	if !v.Exists() {
 		return "-"

@@ -256,6 +256,7 @@ func (r *route) callPlan(d *Delivery) (err error) {
 
 // The classes of dead letters.
 const (
+	// classUndecodable is the class of a [RecordError].
 	classUndecodable = "undecodable"
 	classFilter      = "filter"
 	classDetector    = "detector"

@@ -43,4 +43,5 @@ func sameButReplication(a, b Image) bool {
 	return !p.next()
 }
 
+// replicated reports whether an attribute has such a name.
 func replicated(name string) bool { return strings.HasPrefix(name, replicationPrefix) }

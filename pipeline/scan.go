@@ -66,6 +66,7 @@ var (
 	errHuge       = errs.New("an item of more than 4 GiB")
 )
 
+// fail notes what is wrong at a position, and returns -1.
 func (s *scanner) fail(at int, err error) int {
 	if at >= len(s.b) && !errors.Is(err, errHuge) {
 		err = errEnd
@@ -82,6 +83,7 @@ func (s *scanner) peek(i int) byte {
 	return 0
 }
 
+// space is the position of the next byte that is not white space.
 func (s *scanner) space(i int) int {
 	for uint(i) < uint(len(s.b)) && s.b[i] <= ' ' && whitespace>>s.b[i]&1 != 0 {
 		i++

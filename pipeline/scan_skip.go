@@ -71,6 +71,7 @@ func (s *scanner) field(i int) (name []byte, value int) {
 	return name, s.colon(end + 1)
 }
 
+// word reads a literal: true, false or null.
 func (s *scanner) word(i int, w string) int {
 	if len(s.b)-i < len(w) {
 		return s.fail(len(s.b), errEnd)

@@ -135,6 +135,7 @@ func (t *textual) UnmarshalText(b []byte) error {
 }
 
 var (
+	// attributeNames are names that fields have, and others.
 	attributeNames = []string{
 		"s", "n", "b", "a", "m", "l", "at", "Text", "Total", "count", "size", "small", "price", "weight", "ok", "active", "data",
 		"created", "exact", "NAME", "tags", "sizes", "keys", "lines", "list", "two", "ints", "floats", "bools", "texts", "bad",
@@ -147,6 +148,7 @@ var (
 	}
 )
 
+// drawAttribute draws a value of any type.
 func drawAttribute(t *rapid.T, depth int) types.AttributeValue {
 	kinds := 9
 	if depth == 0 {
@@ -185,6 +187,7 @@ func drawAttribute(t *rapid.T, depth int) types.AttributeValue {
 	}
 }
 
+// drawItem draws an item.
 func drawItem(t *rapid.T, depth int) map[string]types.AttributeValue {
 	// attributevalue takes attributes whose names differ in case only in random order.
 	names := rapid.SliceOfNDistinct(rapid.SampledFrom(attributeNames), 0, 8, strings.ToLower).Draw(t, "names")
