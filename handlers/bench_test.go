@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
 // usual is an event of n records of about 1.5 KB with both images.
@@ -27,14 +29,14 @@ func usual(n int) []byte {
 // cheap is a pipeline with a filter, a detector and a sink that reads two attributes.
 func cheap(tb testing.TB) *pipeline.Pipeline {
 	tb.Helper()
-	status, err := pipeline.ParsePath("Status")
+	status, err := item.ParsePath("Status")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	p, err := pipeline.New(pipeline.Options{
 		Name:      "shop",
-		Filters:   []pipeline.Filter{pipeline.Drop("ttl_delete", pipeline.TTLDeletes())},
-		Detectors: []pipeline.NamedDetector{{Name: "shipped", Detector: pipeline.Transition(status, "*", "shipped")}},
+		Filters:   []pipeline.Filter{rules.Drop("ttl_delete", rules.TTLDeletes())},
+		Detectors: []pipeline.NamedDetector{{Name: "shipped", Detector: rules.Transition(status, "*", "shipped")}},
 		Routes: []pipeline.Route{{Name: "reading", Sink: pipeline.SinkFunc(func(_ context.Context, ds []pipeline.Delivery) error {
 			for i := range ds {
 				for _, name := range []string{"Type", "Total"} {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/jsoncursor"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // origin is the service that an event comes from, as its records name it.
@@ -76,13 +76,13 @@ func (h *handler) accepts(s eventInfo) error {
 	case s.origin == fromCommand && slices.Contains(h.origins, s.origin):
 		return nil
 	case s.origin == fromCommand:
-		return errs.Errorf("the event is a command of tablewake, and this handler takes events of %s: send it to a function of handlers.All or handlers.OnFailure", pipeline.Safe(h.originNames()))
+		return errs.Errorf("the event is a command of tablewake, and this handler takes events of %s: send it to a function of handlers.All or handlers.OnFailure", redact.Safe(h.originNames()))
 	case s.hasRecords && s.origin != "":
-		return errs.Errorf("the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All accepts all sources)", pipeline.Safe(s.origin.safeName()), pipeline.Safe(h.originNames()))
+		return errs.Errorf("the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All accepts all sources)", redact.Safe(s.origin.safeName()), redact.Safe(h.originNames()))
 	case s.hasRecords:
-		return errs.Errorf("the event's records name no eventSource, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", pipeline.Safe(h.originNames()))
+		return errs.Errorf("the event's records name no eventSource, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", redact.Safe(h.originNames()))
 	case s.isObject:
-		return errs.Errorf("the event has no Records, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", pipeline.Safe(h.originNames()))
+		return errs.Errorf("the event has no Records, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", redact.Safe(h.originNames()))
 	}
 	return errs.New("the event is not a JSON object: invoke the function by an event source mapping, or with a copy of such an event")
 }

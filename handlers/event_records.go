@@ -7,6 +7,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/jsoncursor"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // eventRecords are the decoded records of one event. Each page has a tracker.
@@ -47,7 +48,7 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 // splitBeforeError splits a page before its first record that cannot be decoded. Such a record
 // delays the other records of its page until dead letters have it. The records before it need not
 // wait.
-func splitBeforeError(page *pipeline.DecodedPage) (before, rest *pipeline.DecodedPage) {
+func splitBeforeError(page *record.Page) (before, rest *record.Page) {
 	if len(page.Errors) == 0 {
 		return page, nil
 	}
@@ -58,16 +59,16 @@ func splitBeforeError(page *pipeline.DecodedPage) (before, rest *pipeline.Decode
 	if n == 0 {
 		return page, nil
 	}
-	return &pipeline.DecodedPage{Changes: page.Changes[:n:n]},
-		&pipeline.DecodedPage{Changes: page.Changes[n:], Errors: page.Errors, Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
+	return &record.Page{Changes: page.Changes[:n:n]},
+		&record.Page{Changes: page.Changes[n:], Errors: page.Errors, Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
 }
 
 // add appends a page of a partition unless it is empty.
-func (b *eventRecords) add(partition string, page *pipeline.DecodedPage) {
+func (b *eventRecords) add(partition string, page *record.Page) {
 	if page == nil || len(page.Changes)+len(page.Errors)+page.Duplicates == 0 {
 		return
 	}
-	b.pages = append(b.pages, &pipeline.Page{DecodedPage: *page, Partition: partition, Tracker: &pipeline.Tracker{}})
+	b.pages = append(b.pages, &pipeline.Page{Page: *page, Partition: partition, Tracker: &pipeline.Tracker{}})
 }
 
 // size counts the records, including repeated ones.
@@ -139,7 +140,7 @@ func (b *eventRecords) age(now time.Time) time.Duration {
 // sortByCreation drops repeated changes of a page and sorts the others by their creation. Changes
 // of the same microsecond keep the order of the event. The first copy of a repeated change stays:
 // if Lambda sends the records again from its place, the event has both copies again.
-func sortByCreation(page *pipeline.DecodedPage) {
+func sortByCreation(page *record.Page) {
 	seen := make(map[string]struct{}, len(page.Changes))
 	kept := page.Changes[:0]
 	for i := range page.Changes {
@@ -153,7 +154,7 @@ func sortByCreation(page *pipeline.DecodedPage) {
 	}
 	clear(page.Changes[len(kept):])
 	page.Changes = kept
-	byCreation := func(a, b pipeline.Change) int { return cmp.Compare(a.Version.Epoch(), b.Version.Epoch()) }
+	byCreation := func(a, b record.Change) int { return cmp.Compare(a.Version.Epoch(), b.Version.Epoch()) }
 	if !slices.IsSortedFunc(page.Changes, byCreation) {
 		slices.SortStableFunc(page.Changes, byCreation)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // failureNotice is what a message says of discarded batches.
@@ -158,7 +158,7 @@ func (p *batchInfo) check() error {
 		return errs.New("the record of a discarded batch has no valid startSequenceNumber")
 	case !isSequence(p.Last):
 		return errs.New("the record of a discarded batch has no valid endSequenceNumber")
-	case pipeline.CompareSequence(p.First, p.Last) > 0:
+	case record.CompareSequence(p.First, p.Last) > 0:
 		return errs.New("the record of a discarded batch has a startSequenceNumber above its endSequenceNumber")
 	case p.ShardID == "" || p.StreamARN == "":
 		return errs.New("the record of a discarded batch names no shardId or no streamArn")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -87,7 +88,7 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 	at := shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID, Type: shardreader.AtSequence, Sequence: f.info.First}
 	var iterator string
 	for empty, taken := 0, 0; ; {
-		var answer pipeline.Answer
+		var answer record.GetRecordsPage
 		var err error
 		if iterator == "" {
 			taken++
@@ -145,23 +146,23 @@ func (p *batchInfo) tooOld(at time.Time) bool { return !p.To.IsZero() && at.Sub(
 
 // keepInRange adds the records of a page that are in the range. ended reports that the page reaches
 // the end of the range.
-func (f *rangeFetch) keepInRange(page *pipeline.DecodedPage) (ended bool) {
+func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
 	newest := ""
 	outside := func(sequence string) bool {
 		if sequence == "" {
 			return false // unknown: keep it
 		}
-		if pipeline.CompareSequence(sequence, newest) > 0 {
+		if record.CompareSequence(sequence, newest) > 0 {
 			newest = sequence
 		}
-		return pipeline.CompareSequence(sequence, f.info.First) < 0 || pipeline.CompareSequence(sequence, f.info.Last) > 0 ||
-			f.last != "" && pipeline.CompareSequence(sequence, f.last) <= 0
+		return record.CompareSequence(sequence, f.info.First) < 0 || record.CompareSequence(sequence, f.info.Last) > 0 ||
+			f.last != "" && record.CompareSequence(sequence, f.last) <= 0
 	}
 	if f.trimmed {
 		f.findTrimmed(page)
 	}
-	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return outside(c.Sequence) })
-	page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return outside(e.Sequence) })
+	page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return outside(c.Sequence) })
+	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return outside(e.Sequence) })
 	if n := len(page.Changes) + len(page.Errors); n > 0 {
 		before, rest := splitBeforeError(page)
 		f.records.add(f.info.ShardID, before)
@@ -171,19 +172,19 @@ func (f *rangeFetch) keepInRange(page *pipeline.DecodedPage) (ended bool) {
 			f.last = c.Sequence
 		}
 		for _, e := range page.Errors {
-			if pipeline.CompareSequence(e.Sequence, f.last) > 0 {
+			if record.CompareSequence(e.Sequence, f.last) > 0 {
 				f.last = e.Sequence
 			}
 		}
 	}
-	return newest != "" && pipeline.CompareSequence(newest, f.info.Last) >= 0
+	return newest != "" && record.CompareSequence(newest, f.info.Last) >= 0
 }
 
 // findTrimmed compares the oldest record left with the range, and notes which part was trimmed.
-func (f *rangeFetch) findTrimmed(page *pipeline.DecodedPage) {
+func (f *rangeFetch) findTrimmed(page *record.Page) {
 	oldest := ""
 	consider := func(sequence string) {
-		if sequence != "" && (oldest == "" || pipeline.CompareSequence(sequence, oldest) < 0) {
+		if sequence != "" && (oldest == "" || record.CompareSequence(sequence, oldest) < 0) {
 			oldest = sequence
 		}
 	}
@@ -197,11 +198,11 @@ func (f *rangeFetch) findTrimmed(page *pipeline.DecodedPage) {
 		return // an empty page
 	}
 	f.trimmed = false
-	if pipeline.CompareSequence(oldest, cmp.Or(f.last, f.info.First)) <= 0 {
+	if record.CompareSequence(oldest, cmp.Or(f.last, f.info.First)) <= 0 {
 		return // nothing of the range is lost
 	}
 	to := f.info.Last
-	if pipeline.CompareSequence(oldest, to) <= 0 {
+	if record.CompareSequence(oldest, to) <= 0 {
 		to = addToSequence(oldest, -1)
 	}
 	f.lostRanges = append(f.lostRanges, lostRange{f.nextSequence(), to})
@@ -218,7 +219,7 @@ func (f *rangeFetch) nextSequence() string {
 // allLost returns the lost ranges: those found by [rangeFetch.findTrimmed], and the end of the
 // range if the shard is incomplete.
 func (f *rangeFetch) allLost() []lostRange {
-	if f.incomplete && (f.last == "" || pipeline.CompareSequence(f.last, f.info.Last) < 0) {
+	if f.incomplete && (f.last == "" || record.CompareSequence(f.last, f.info.Last) < 0) {
 		return append(f.lostRanges[:len(f.lostRanges):len(f.lostRanges)], lostRange{f.nextSequence(), f.info.Last})
 	}
 	return f.lostRanges
@@ -232,14 +233,14 @@ func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	}
 	fetched := func(sequence string) bool {
 		return !slices.ContainsFunc(lost, func(r lostRange) bool {
-			return pipeline.CompareSequence(r.first, sequence) <= 0 && pipeline.CompareSequence(sequence, r.last) <= 0
+			return record.CompareSequence(r.first, sequence) <= 0 && record.CompareSequence(sequence, r.last) <= 0
 		})
 	}
 	var all eventRecords
 	for _, page := range incomplete.pages {
-		page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return fetched(c.Sequence) })
-		page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return fetched(e.Sequence) })
-		all.add(f.info.ShardID, &page.DecodedPage)
+		page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return fetched(c.Sequence) })
+		page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return fetched(e.Sequence) })
+		all.add(f.info.ShardID, &page.Page)
 	}
 	f.fetched += all.size()
 	f.records.pages = append(all.pages, f.records.pages...)
@@ -271,8 +272,8 @@ type loss struct {
 	records int // at least 1
 }
 
-func (l loss) gap() pipeline.Gap {
-	return pipeline.Gap{
+func (l loss) gap() record.Gap {
+	return record.Gap{
 		StreamARN: l.info.StreamARN, Shard: l.info.ShardID, After: addToSequence(l.first, -1), Before: addToSequence(l.last, 1), From: l.info.From, To: l.info.To,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
@@ -21,7 +22,7 @@ type dropping struct {
 }
 
 // GetRecords reads what is left.
-func (d *dropping) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+func (d *dropping) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	d.calls++
 	if f := d.before[d.calls]; f != nil {
 		f()
@@ -61,7 +62,7 @@ func TestOnFailure_GapAfterGap(t *testing.T) {
 				st.Trim(shard, 3)
 				s, log := &store{}, &said{}
 				var got, logged, want []string
-				noted := pipeline.GapFunc(func(_ context.Context, g pipeline.Gap) error {
+				noted := pipeline.GapFunc(func(_ context.Context, g record.Gap) error {
 					got = append(got, g.After+" "+g.Before)
 					return nil
 				})

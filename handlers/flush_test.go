@@ -22,8 +22,8 @@ func TestFlush_BeforeTheAnswer(t *testing.T) {
 	}{
 		"another sink is down":             {records("a", "b", "c"), down, &graveyard{}},
 		"another sink refuses, no letters": {records("a", "b", "c"), errors.New("refused"), nil},
-		"undecodable, letters are down":    {event(record("a", 101), bad), nil, &graveyard{fail: func() error { return down }}},
-		"undecodable, no letters":          {event(record("a", 101), bad), nil, nil},
+		"undecodable, letters are down":    {event(recordJSON("a", 101), bad), nil, &graveyard{fail: func() error { return down }}},
+		"undecodable, no letters":          {event(recordJSON("a", 101), bad), nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

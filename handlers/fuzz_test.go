@@ -58,7 +58,7 @@ func FuzzEvent(f *testing.F) {
 	for _, e := range []string{
 		records("a", "b"), event(), event(inKinesis(1, "e1", "a", 1)), messages("x"), `{"tablewake":"redrive"}`, `{}`, `null`, `{"Records":[{"eventSource":"aws:dynamodb"}]}`,
 		`{"Records":[],"window":{"start":"x","end":"y"},"state":{"n":1},"shardId":"s","eventSourceARN":"` + streamARN + `"}`,
-		`{"state":"\\\"]","Records":[` + record("a", 1) + ` , {}],"window":1}`,
+		`{"state":"\\\"]","Records":[` + recordJSON("a", 1) + ` , {}],"window":1}`,
 	} {
 		f.Add([]byte(e))
 	}

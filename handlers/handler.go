@@ -11,10 +11,12 @@ import (
 	reply "github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // errs makes this package's errors. Their redacted text holds no data.
-const errs = pipeline.Class("event")
+const errs = redact.Class("event")
 
 // DynamoDB handles the events of a DynamoDB stream. The package comment lists its answers.
 //
@@ -44,7 +46,7 @@ func All(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 // handler implements every handler of this package.
 type handler struct {
 	p       *pipeline.Pipeline
-	decoder *pipeline.Decoder
+	decoder *record.Decoder
 	o       options
 	tel     *telemetry
 	origins []origin // the accepted ones
@@ -67,7 +69,7 @@ type Error struct {
 }
 
 // Error returns the redacted text of the cause.
-func (e *Error) Error() string { return "tablewake: " + pipeline.LogText(e.Err) }
+func (e *Error) Error() string { return "tablewake: " + redact.LogText(e.Err) }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -94,7 +94,7 @@ func TestOnFailure_FromObjectAndStream(t *testing.T) {
 	st.Trim(shard, 3)
 	var held []string
 	for i, key := range []string{"a", "c", "d"} { // d is fetched
-		held = append(held, strings.Replace(record(key, 999), `"999"`, `"`+seqs[[]int{0, 2, 3}[i]]+`"`, 1))
+		held = append(held, strings.Replace(recordJSON(key, 999), `"999"`, `"`+seqs[[]int{0, 2, 3}[i]]+`"`, 1))
 	}
 	objects := bucket{"failed/aws/lambda/x": given(st.ARN(), shard, seqs[0], seqs[4], 5, payload(event(held...)))}
 	s, gaps, log := &store{}, &lost{}, &said{}

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // OnFailure handles SQS messages about batches that Lambda discarded. They come from the on-failure
@@ -84,7 +85,7 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 			outcome, lost = failed, 0 // losses count once, when the message is finished
 			a.failed = append(a.failed, m.MessageID)
 			h.o.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
-				slog.String("message", m.MessageID), slog.String("error", pipeline.LogText(err)))
+				slog.String("message", m.MessageID), slog.String("error", redact.LogText(err)))
 		case lost > 0:
 			outcome = gapNoted
 		}
@@ -108,7 +109,7 @@ func (h *handler) redriveMessage(ctx context.Context, due deadlines, body string
 		}
 		n, err := h.deliverDiscarded(ctx, due, record)
 		if lost += n; err != nil {
-			return lost, errs.Errorf("%s: %w", pipeline.Safe(at.String()), err)
+			return lost, errs.Errorf("%s: %w", redact.Safe(at.String()), err)
 		}
 	}
 	if notice.record != nil {
@@ -164,9 +165,9 @@ func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords
 	case all:
 		return nil
 	case timedOut:
-		return errs.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, pipeline.Safe(sequence), errDeadline)
+		return errs.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, redact.Safe(sequence), errDeadline)
 	default:
-		return errs.Errorf("record %d of its page (sequence number %s) is not delivered", index, pipeline.Safe(sequence))
+		return errs.Errorf("record %d of its page (sequence number %s) is not delivered", index, redact.Safe(sequence))
 	}
 }
 
@@ -191,13 +192,13 @@ func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, at ob
 	b, err := h.o.objects.GetObject(ctx, at.bucket, at.key, at.version)
 	switch {
 	case errors.Is(err, ErrGone):
-		return nil, errs.Errorf("%s: %w, and with it the position of its records in the stream: restore it from its versions or a backup, or delete the message; views and indexes of these items are correct again after their next change", pipeline.Safe(at.String()), ErrGone)
+		return nil, errs.Errorf("%s: %w, and with it the position of its records in the stream: restore it from its versions or a backup, or delete the message; views and indexes of these items are correct again after their next change", redact.Safe(at.String()), ErrGone)
 	case err != nil:
-		return nil, errs.Errorf("%s: %w", pipeline.Safe(at.String()), err)
+		return nil, errs.Errorf("%s: %w", redact.Safe(at.String()), err)
 	}
 	var r invocationRecord
 	if json.Unmarshal(b, &r) != nil || r.DynamoDB == nil && r.Kinesis == nil {
-		return nil, errs.Errorf("%s: this is not the record of a discarded batch: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", pipeline.Safe(at.String()))
+		return nil, errs.Errorf("%s: this is not the record of a discarded batch: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", redact.Safe(at.String()))
 	}
 	return &r, nil
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
@@ -21,7 +23,7 @@ type lost struct {
 }
 
 // AddGap notes the gap.
-func (l *lost) AddGap(_ context.Context, g pipeline.Gap) error {
+func (l *lost) AddGap(_ context.Context, g record.Gap) error {
 	if l.fail != nil {
 		return l.fail
 	}
@@ -176,7 +178,7 @@ func TestOnFailure_OneTakesNoOther(t *testing.T) {
 		s := &store{fail: func(_ context.Context, key string) error {
 			switch key {
 			case "a":
-				return pipeline.Fatal(pipeline.Class("missing").New("the table is gone"))
+				return pipeline.Fatal(redact.Class("missing").New("the table is gone"))
 			case "b":
 				return errors.New("refused")
 			}

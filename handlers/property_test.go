@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // shift is a stream that a mapping brings to the handler, and what goes wrong meanwhile.
@@ -68,10 +69,10 @@ func (s shift) work(t *testing.T) (wrong string) {
 	for i, key := range s.keys {
 		sequence := strconv.Itoa(101 + i)
 		if key == "!" {
-			all = append(all, strings.Replace(record("x", 101+i), `"PK":{"S":"x"}`, `"PK":{"X":"x"}`, 1))
+			all = append(all, strings.Replace(recordJSON("x", 101+i), `"PK":{"S":"x"}`, `"PK":{"X":"x"}`, 1))
 			continue
 		}
-		all = append(all, record(key, 101+i))
+		all = append(all, recordJSON(key, 101+i))
 		order[key] = append(order[key], sequence)
 	}
 	for at, calls := 0, 0; at < len(all); calls++ {
@@ -167,7 +168,7 @@ func (w *witness) has(sequence string) bool {
 	return w.done[sequence]
 }
 
-func (w *witness) note(c *pipeline.Change) {
+func (w *witness) note(c *record.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	v, _ := c.Keys.Get("PK")
@@ -189,7 +190,7 @@ func (w *witness) Put(_ context.Context, letters []pipeline.DeadLetter) error {
 			w.mu.Unlock()
 			continue
 		}
-		page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode(l.Raw)
+		page, err := record.NewDecoder(record.DecoderOptions{}).Decode(l.Raw)
 		if err != nil || len(page.Changes) != 1 {
 			return errors.New("the letter holds no record")
 		}

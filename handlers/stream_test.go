@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Fact 16: Lambda retries everything from the lowest reported sequence number on; an empty list
@@ -43,10 +45,10 @@ func TestFact16_Answers(t *testing.T) {
 		"one key is down":                         {event: records("a", "b", "c", "b", "d"), fail: down("b"), answer: `{"batchItemFailures":[{"itemIdentifier":"102"}]}`, written: "a c d"},
 		"the first is down":                       {event: records("b", "a"), fail: down("b"), answer: `{"batchItemFailures":[{"itemIdentifier":"101"}]}`, written: "a"},
 		"one is refused":                          {event: records("a", "b", "c"), fail: refused, answer: `{"batchItemFailures":[]}`, written: "a c", letters: "write 102"},
-		"one cannot be decoded":                   {event: event(record("a", 101), broken, record("c", 103)), answer: `{"batchItemFailures":[]}`, written: "a c", letters: "undecodable 102"},
-		"it cannot, and dead letters are down":    {event: event(record("a", 101), broken), buried: func() error { return errDown }, answer: `{"batchItemFailures":[{"itemIdentifier":"102"}]}`, written: "a"},
-		"behind it nothing is begun":              {event: event(record("a", 101), broken, record("c", 103)), buried: func() error { return errDown }, answer: `{"batchItemFailures":[{"itemIdentifier":"102"}]}`, written: "a"},
-		"it is the first, with dead letters down": {event: event(broken, record("c", 103)), buried: func() error { return errDown }},
+		"one cannot be decoded":                   {event: event(recordJSON("a", 101), broken, recordJSON("c", 103)), answer: `{"batchItemFailures":[]}`, written: "a c", letters: "undecodable 102"},
+		"it cannot, and dead letters are down":    {event: event(recordJSON("a", 101), broken), buried: func() error { return errDown }, answer: `{"batchItemFailures":[{"itemIdentifier":"102"}]}`, written: "a"},
+		"behind it nothing is begun":              {event: event(recordJSON("a", 101), broken, recordJSON("c", 103)), buried: func() error { return errDown }, answer: `{"batchItemFailures":[{"itemIdentifier":"102"}]}`, written: "a"},
+		"it is the first, with dead letters down": {event: event(broken, recordJSON("c", 103)), buried: func() error { return errDown }},
 		"all are down":                            {event: records("b", "b"), fail: down("b")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,8 +74,8 @@ func TestFact16_NoSequenceNumber(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		p := assemble(t, &store{}, &graveyard{fail: func() error { return errDown }})
-		bad := strings.Replace(record("a", 101), `"SequenceNumber":"101"`, `"SequenceNumber":"1x"`, 1)
-		answer, err := DynamoDB(p).Invoke(ctx, []byte(event(bad, record("b", 102))))
+		bad := strings.Replace(recordJSON("a", 101), `"SequenceNumber":"101"`, `"SequenceNumber":"1x"`, 1)
+		answer, err := DynamoDB(p).Invoke(ctx, []byte(event(bad, recordJSON("b", 102))))
 		if answer != nil || err == nil || !strings.Contains(err.Error(), "record 0 is not finished and has no sequence number") {
 			t.Errorf("%s, %v", answer, err)
 		}
@@ -89,8 +91,8 @@ func TestNoSuchEvent(t *testing.T) {
 		"empty object":      {`{}`, "has no Records, and events of aws:dynamodb do"},
 		"null":              {`null`, "is not a JSON object"},
 		"text":              {`"hello"`, "is not a JSON object"},
-		"array":             {`[` + record("a", 1) + `]`, "is not a JSON object"},
-		"a record":          {record("a", 1), "has no Records"},
+		"array":             {`[` + recordJSON("a", 1) + `]`, "is not a JSON object"},
+		"a record":          {recordJSON("a", 1), "has no Records"},
 		"nothing":           {``, "record 0, byte 0 of the input"},
 		"no JSON":           {`hello`, "record 0, byte 0 of the input"},
 		"of S3":             {s3, "comes from aws:s3, and this handler takes events of aws:dynamodb"},
@@ -99,7 +101,7 @@ func TestNoSuchEvent(t *testing.T) {
 		"of nobody":         {`{"Records":[{}]}`, "name no eventSource"},
 		"a command":         {`{"tablewake":"redrive"}`, "is a command of tablewake"},
 		"Records no array":  {`{"Records":5}`, "Records is no array"},
-		"Records in a mess": {`{"eventName":5,"Records":[` + record("a", 1) + `]}`, "is not one of a stream"},
+		"Records in a mess": {`{"eventName":5,"Records":[` + recordJSON("a", 1) + `]}`, "is not one of a stream"},
 		"cut":               {sound[:len(sound)-40], "the event is broken, and none of its records is delivered: record 1, byte"},
 		"trailing garbage":  {sound + `x`, "something follows the JSON document"},
 	} {
@@ -122,7 +124,7 @@ func TestNoSuchEvent(t *testing.T) {
 // Fact 31: aws-lambda-go takes its buffer back behind the answer: what outlives the handler
 // owns its bytes.
 func TestFact31_BytesOutliveTheInvocation(t *testing.T) {
-	var kept []*pipeline.Change
+	var kept []*record.Change
 	g := &graveyard{}
 	p := assemble(t, pipeline.SinkFunc(func(_ context.Context, ds []pipeline.Delivery) error {
 		for _, d := range ds {
@@ -142,12 +144,12 @@ func TestFact31_BytesOutliveTheInvocation(t *testing.T) {
 	clear(buffer[:cap(buffer)])
 	for i, want := range []string{"a", "b", "c", "d", "e", "f"} {
 		v, _ := kept[i].New.Get("PK")
-		if got, _ := v.Text(); got != want || string(kept[i].Raw) != record(want, 101+i%3) {
+		if got, _ := v.Text(); got != want || string(kept[i].Raw) != recordJSON(want, 101+i%3) {
 			t.Errorf("change %d is of %q now, with the record %s", i, got, kept[i].Raw)
 		}
 	}
 	for _, l := range g.letters {
-		if !slices.Contains([]string{record("b", 102), record("d", 101), record("f", 103)}, string(l.Raw)) {
+		if !slices.Contains([]string{recordJSON("b", 102), recordJSON("d", 101), recordJSON("f", 103)}, string(l.Raw)) {
 			t.Errorf("a letter holds %s", l.Raw)
 		}
 	}
@@ -161,7 +163,7 @@ func TestFatal(t *testing.T) {
 	fatal := true
 	s := &store{fail: func(context.Context, string) error {
 		if fatal {
-			return pipeline.Fatal(pipeline.Class("missing").New("the table is gone"))
+			return pipeline.Fatal(redact.Class("missing").New("the table is gone"))
 		}
 		return nil
 	}}

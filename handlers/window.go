@@ -1,8 +1,8 @@
 package handlers
 
 import (
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/jsoncursor"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // window is the tumbling window of an event (Lambda Developer Guide, "Using Lambda to process
@@ -14,7 +14,7 @@ type window struct {
 
 // readWindow reads the window of a decoded event, nil if it has none, and the shard of its records.
 // The cursor must be at the start of the event.
-func readWindow(c *jsoncursor.Cursor, page *pipeline.DecodedPage) (w *window, shard string) {
+func readWindow(c *jsoncursor.Cursor, page *record.Page) (w *window, shard string) {
 	var state []byte
 	for name := range c.Members() {
 		switch jsoncursor.Unquote(name) {
@@ -36,7 +36,7 @@ func readWindow(c *jsoncursor.Cursor, page *pipeline.DecodedPage) (w *window, sh
 
 // skipRecords skips the array of records by the lengths of the page's records, because they are
 // most of the event's bytes.
-func skipRecords(c *jsoncursor.Cursor, page *pipeline.DecodedPage) {
+func skipRecords(c *jsoncursor.Cursor, page *record.Page) {
 	if !c.Take('[') {
 		return
 	}

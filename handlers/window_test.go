@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // The state of a tumbling window goes on as it is, beside what failed.
@@ -20,19 +21,19 @@ func TestWindows(t *testing.T) {
 	)
 	for name, tt := range map[string]struct{ event, answer, partition string }{
 		"first": {
-			fmt.Sprintf(`{"Records":[%s, %s ],%s,"state":{},%s,%s}`, record("a", 101), record("c", 102), window, flags, shard),
+			fmt.Sprintf(`{"Records":[%s, %s ],%s,"state":{},%s,%s}`, recordJSON("a", 101), recordJSON("c", 102), window, flags, shard),
 			`{"batchItemFailures":[],"state":{}}`, "shardId-1",
 		},
 		"state ahead of the records": {
-			fmt.Sprintf(` {"state" : {"n": 1.50, "<s>":"}\"]"} ,%s,%s,%s,"Records":[%s]}`, window, flags, shard, record("a", 101)),
+			fmt.Sprintf(` {"state" : {"n": 1.50, "<s>":"}\"]"} ,%s,%s,%s,"Records":[%s]}`, window, flags, shard, recordJSON("a", 101)),
 			`{"batchItemFailures":[],"state":{"n": 1.50, "<s>":"}\"]"}}`, "shardId-1",
 		},
 		"one is down": {
-			fmt.Sprintf(`{"Records":[%s,%s],%s,"state":[1],%s,%s}`, record("a", 101), record("b", 102), window, flags, shard),
+			fmt.Sprintf(`{"Records":[%s,%s],%s,"state":[1],%s,%s}`, recordJSON("a", 101), recordJSON("b", 102), window, flags, shard),
 			`{"batchItemFailures":[{"itemIdentifier":"102"}],"state":[1]}`, "shardId-1",
 		},
 		"a record that cannot be decoded between": {
-			fmt.Sprintf(`{"Records":[%s,{"eventSource":"aws:dynamodb"},%s],%s,"state":{"n":1},%s,%s}`, record("a", 101), record("c", 103), window, flags, shard),
+			fmt.Sprintf(`{"Records":[%s,{"eventSource":"aws:dynamodb"},%s],%s,"state":{"n":1},%s,%s}`, recordJSON("a", 101), recordJSON("c", 103), window, flags, shard),
 			`{"batchItemFailures":[],"state":{"n":1}}`, "shardId-1",
 		},
 		"the last, without records": {
@@ -40,11 +41,11 @@ func TestWindows(t *testing.T) {
 			`{"batchItemFailures":[],"state":{"n":7}}`, "",
 		},
 		"without a state": {
-			fmt.Sprintf(`{"Records":[%s],%s,%s}`, record("a", 101), window, shard),
+			fmt.Sprintf(`{"Records":[%s],%s,%s}`, recordJSON("a", 101), window, shard),
 			`{"batchItemFailures":[],"state":{}}`, "shardId-1",
 		},
 		"a state of no window": {
-			fmt.Sprintf(`{"Records":[%s],"state":{"n":1}}`, record("a", 101)),
+			fmt.Sprintf(`{"Records":[%s],"state":{"n":1}}`, recordJSON("a", 101)),
 			`{"batchItemFailures":[]}`, "lambda",
 		},
 	} {
@@ -92,7 +93,7 @@ type seeing struct {
 }
 
 // Check drops nothing.
-func (s *seeing) Check(c *pipeline.Change) (pipeline.Verdict, error) {
+func (s *seeing) Check(c *record.Change) (pipeline.Verdict, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shards[c.Shard] = true

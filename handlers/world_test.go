@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 const streamARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
 
 // record is a record of an event, of the key and the sequence number; more are members of it.
-func record(key string, sequence int, more ...string) string {
+func recordJSON(key string, sequence int, more ...string) string {
 	return fmt.Sprintf(`{"eventID":"e%[2]d","eventName":"INSERT","eventSource":"aws:dynamodb","eventSourceARN":%[3]q,"awsRegion":"eu-central-1",`+
 		`"dynamodb":{"ApproximateCreationDateTime":1767323045,"SequenceNumber":"%[2]d","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":%[1]q}},"NewImage":{"PK":{"S":%[1]q},"Secret":{"S":"the secret"}}}%[4]s}`,
 		key, sequence, streamARN, strings.Join(append([]string{""}, more...), ","))
@@ -31,7 +31,7 @@ func event(records ...string) string { return `{"Records":[` + strings.Join(reco
 func records(keys ...string) string {
 	var rs []string
 	for i, k := range keys {
-		rs = append(rs, record(k, 101+i))
+		rs = append(rs, recordJSON(k, 101+i))
 	}
 	return event(rs...)
 }

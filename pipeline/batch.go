@@ -5,12 +5,15 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // batch is one Write, and the calls before and after it.
 type batch struct {
 	phase phase
-	items []*item
+	items []*queuedDelivery
 	lanes []*lane // of items, each once
 	n     int     // items[:n] are written, the rest is not; of a packed batch the deliveries of its chunks
 	bytes int64
@@ -23,10 +26,10 @@ type batch struct {
 
 	chunks    []chunk // packed; then there are no items
 	packs     []packWork
-	unpacked  [][]item
+	unpacked  [][]queuedDelivery
 	coalesced int64 // by WriteSorted
 
-	keys         []Key                                // of lanes
+	keys         []item.Key                           // of lanes
 	quarantined  []bool                               // whether each of keys is
 	err          error                                // of the last call
 	isolatedItem int                                  // its index
@@ -71,7 +74,7 @@ func (b *batch) reset() {
 	*b = batch{items: b.items[:0], lanes: b.lanes[:0], ds: b.ds[:0], errs: b.errs[:0], keys: b.keys[:0]}
 }
 
-func (b *batch) add(it *item, l *lane) {
+func (b *batch) add(it *queuedDelivery, l *lane) {
 	b.items = append(b.items, it)
 	it.lane = l
 	b.bytes += it.size
@@ -94,14 +97,14 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 	switch {
 	case b.chunks != nil:
 		b.phase = packing
-	case !slices.ContainsFunc(b.items, func(it *item) bool { return it.unplanned }):
+	case !slices.ContainsFunc(b.items, func(it *queuedDelivery) bool { return it.unplanned }):
 		s.planned(b)
 	}
 }
 
 // revokedHard reports whether some of a batch is of a partition that is revoked hard.
 func (b *batch) revokedHard() bool {
-	return slices.ContainsFunc(b.items, func(it *item) bool { return it.page.part.state == revokedHard }) ||
+	return slices.ContainsFunc(b.items, func(it *queuedDelivery) bool { return it.page.part.state == revokedHard }) ||
 		slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.part.state == revokedHard })
 }
 
@@ -271,7 +274,7 @@ func (s *scheduler) asked(b *batch) {
 // that were revoked meanwhile.
 func (b *batch) setAside() {
 	b.phase = sending
-	var out []*item
+	var out []*queuedDelivery
 	b.n = 0
 	for _, it := range b.items {
 		if it.lane.skipped || it.page.part.state.revoked() {
@@ -300,7 +303,7 @@ func (s *scheduler) written(b *batch) {
 	if b.err == nil {
 		return
 	}
-	_, panicked := errors.AsType[*PanicError](b.err)
+	_, panicked := errors.AsType[*redact.PanicError](b.err)
 	_, transient := Retryable(b.err)
 	if b.ctx.Err() != nil || !panicked && (transient || IsFatal(b.err) || b.n == 1) {
 		for i := range b.errs[:b.n] {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // fill makes the route's batches wait to be full.
@@ -149,7 +151,7 @@ func TestBatch_PressureClonesWhereThatFreesPages(t *testing.T) {
 		s := &recorder{keepsOrder: true}
 		p := newPipeline(t, s, fill(20), func(o *Options) {
 			o.MaxBytes = 40_000
-			o.Routes[0].Filters = []Filter{FilterFunc(func(c *Change) (Verdict, error) {
+			o.Routes[0].Filters = []Filter{FilterFunc(func(c *record.Change) (Verdict, error) {
 				return Verdict{Drop: c.Key != "a"}, nil
 			})}
 		})

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // bounds limits the memory in flight: the bytes and changes of pages that a delivery still
@@ -222,10 +224,10 @@ func (b *bounds) mostlyFilling(all amount, of map[string]amount) bool {
 func pinnedBytes(page *Page) int64 {
 	n := int64(page.Bytes)
 	if len(page.Changes) > 0 {
-		n += n + int64(len(page.Changes))*int64(unsafe.Sizeof(Change{}))
+		n += n + int64(len(page.Changes))*int64(unsafe.Sizeof(record.Change{}))
 	}
 	return n
 }
 
 // cloneBytes is the memory of an item that was cloned out of its page.
-func cloneBytes(it *item) int64 { return 2*it.size + int64(unsafe.Sizeof(Change{})) }
+func cloneBytes(it *queuedDelivery) int64 { return 2*it.size + int64(unsafe.Sizeof(record.Change{})) }

@@ -174,7 +174,7 @@ func TestBounds_WaitingChangePinsNoPage(t *testing.T) {
 		p := newPipeline(t, s)
 		done := make(chan error, 1)
 		page := pageOf(n, "p", 1, "bad", "a", "b", "c", "d")
-		one := cloneBytes(&item{size: int64(len(page.Changes[0].Raw))})
+		one := cloneBytes(&queuedDelivery{size: int64(len(page.Changes[0].Raw))})
 		go func() { done <- p.Run(t.Context(), endless(page), nil) }()
 		synctest.Wait()
 		if use := inFlight(p.run); use != (amount{one, 1}) {

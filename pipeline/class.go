@@ -1,4 +1,6 @@
 package pipeline
 
+import "github.com/tablewake/tablewake/pipeline/redact"
+
 // errs makes the errors of this package, which say of themselves what a log may.
-const errs = Class("pipeline")
+const errs = redact.Class("pipeline")

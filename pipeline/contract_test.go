@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // plan is one random run: what is read, how the sinks are set, which faults
@@ -124,8 +126,8 @@ func (p plan) run(t *testing.T) []string {
 		o.Quarantine = w
 	}
 	for i, sp := range p.sinks {
-		s := &witnessSink{witness: w, name: fmt.Sprint("s", i), plan: sp, letters: p.letters, marks: p.marks, busy: map[Key]bool{}, behind: map[Key]int{}, lettered: map[Key]int{}, held: map[Key]int{},
-			tried: map[Key]int{}, durable: map[string]int{}, gaveUp: map[string]bool{}}
+		s := &witnessSink{witness: w, name: fmt.Sprint("s", i), plan: sp, letters: p.letters, marks: p.marks, busy: map[item.Key]bool{}, behind: map[item.Key]int{}, lettered: map[item.Key]int{}, held: map[item.Key]int{},
+			tried: map[item.Key]int{}, durable: map[string]int{}, gaveUp: map[string]bool{}}
 		w.sinks = append(w.sinks, s)
 		o.Routes = append(o.Routes, Route{Name: s.name, Sink: s, Filters: []Filter{s}, Concurrency: sp.concurrency, Batch: sp.batch})
 	}

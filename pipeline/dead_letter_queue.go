@@ -4,16 +4,18 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // deadLetterQueue holds the failed changes of a sink whose dead letters are not durable yet. Later changes of
 // their keys wait for that. One goroutine writes them, while there are any.
 type deadLetterQueue struct {
-	items   []*item
-	putting []*item   // taken from items: the goroutine stores them now
-	since   time.Time // since when
-	busy    bool      // the goroutine runs
-	down    bool      // the last Put or Hold failed: waiting changes are cloned
+	items   []*queuedDelivery
+	putting []*queuedDelivery // taken from items: the goroutine stores them now
+	since   time.Time         // since when
+	busy    bool              // the goroutine runs
+	down    bool              // the last Put or Hold failed: waiting changes are cloned
 	told    deadLetterLog
 }
 
@@ -21,7 +23,7 @@ type deadLetterQueue struct {
 const maxLetters = 500
 
 // deadLetter queues an item that failed permanently.
-func (s *scheduler) deadLetter(it *item) {
+func (s *scheduler) deadLetter(it *queuedDelivery) {
 	l := it.lane
 	l.letters++
 	l.expiresAt = time.Time{}
@@ -39,7 +41,7 @@ func (s *scheduler) deadLetter(it *item) {
 
 // writeDeadLetters writes the queue until it is empty, or until a hard stop.
 func (s *scheduler) writeDeadLetters() {
-	var items []*item
+	var items []*queuedDelivery
 	kept := false
 	for {
 		s.run.on(func(now time.Time) {
@@ -56,7 +58,7 @@ func (s *scheduler) writeDeadLetters() {
 }
 
 // nextLetters takes the items whose letters are stored next. If there are none, the goroutine ends.
-func (s *scheduler) nextLetters(now time.Time) []*item {
+func (s *scheduler) nextLetters(now time.Time) []*queuedDelivery {
 	q := &s.deadLetters
 	n := min(len(q.items), maxLetters)
 	if n == 0 || s.run.hard.Err() != nil {
@@ -72,7 +74,7 @@ func (s *scheduler) nextLetters(now time.Time) []*item {
 }
 
 // lettersKept books items whose letters are durable, and moves their lanes on.
-func (s *scheduler) lettersKept(items []*item, now time.Time) {
+func (s *scheduler) lettersKept(items []*queuedDelivery, now time.Time) {
 	s.deadLetters.down = false
 	for _, it := range items {
 		outcome := DeadLettered
@@ -84,7 +86,7 @@ func (s *scheduler) lettersKept(items []*item, now time.Time) {
 }
 
 // letterDone ends the wait for one letter.
-func (s *scheduler) letterDone(it *item, o Outcome, now time.Time) {
+func (s *scheduler) letterDone(it *queuedDelivery, o Outcome, now time.Time) {
 	s.finishDelivery(it, o, "")
 	if it.lane.letters--; it.lane.letters == 0 {
 		s.moveOn(it.lane, now)
@@ -94,7 +96,7 @@ func (s *scheduler) letterDone(it *item, o Outcome, now time.Time) {
 // lettersDown clones what waits for letters out of its pages, as they cannot be stored now.
 func (s *scheduler) lettersDown() {
 	s.deadLetters.down = true
-	for _, items := range [][]*item{s.deadLetters.putting, s.deadLetters.items} {
+	for _, items := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.items} {
 		for i, it := range items {
 			items[i] = s.clone(it)
 			s.cloneQueue(it.lane)
@@ -103,9 +105,9 @@ func (s *scheduler) lettersDown() {
 }
 
 // keep stores the dead letters of items, then quarantines their keys. It returns false after a hard stop.
-func (s *scheduler) keep(items []*item) bool {
+func (s *scheduler) keep(items []*queuedDelivery) bool {
 	letters := s.letters(items)
-	var keys []Key
+	var keys []item.Key
 	for i, it := range items {
 		if s.run.quarantines(s.route, it.fail.class) {
 			keys = append(keys, letters[i].Key)
@@ -126,7 +128,7 @@ func (s *scheduler) keep(items []*item) bool {
 	return true
 }
 
-func (s *scheduler) letters(items []*item) []DeadLetter {
+func (s *scheduler) letters(items []*queuedDelivery) []DeadLetter {
 	now := time.Now().UTC()
 	letters := make([]DeadLetter, len(items))
 	for i, it := range items {
@@ -184,8 +186,8 @@ type deadLetterLog struct {
 }
 
 // tell writes a line for each kind of failure.
-func (l *deadLetterLog) tell(s *scheduler, items []*item) {
-	var failed, held []*item
+func (l *deadLetterLog) tell(s *scheduler, items []*queuedDelivery) {
+	var failed, held []*queuedDelivery
 	for _, it := range items {
 		s.route.tel.lettered(s.run.hard, it.fail.class)
 		switch it.fail.class {
@@ -219,7 +221,7 @@ func (l *deadLetterLog) tell(s *scheduler, items []*item) {
 	}
 }
 
-func (l *deadLetterLog) line(s *scheduler, level slog.Level, text string, of []*item, more ...slog.Attr) {
+func (l *deadLetterLog) line(s *scheduler, level slog.Level, text string, of []*queuedDelivery, more ...slog.Attr) {
 	first := of[0]
 	attrs := s.run.p.failed(Failure{Sink: s.route.Name, Letter: true}, first.fail.err,
 		slog.String("sink", s.route.Name), slog.Int("changes", len(of)), slog.String("class", first.fail.class),

@@ -3,14 +3,17 @@ package pipeline
 import (
 	"context"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // DeadLetter is a change that could not be delivered, whole: redriving it needs nothing else.
 type DeadLetter struct {
 	Pipeline  string
 	Sink      string // "" for a record that could not be decoded
-	Key       Key
-	Version   Version
+	Key       item.Key
+	Version   record.Version
 	Sequence  string
 	StreamARN string
 	Table     string

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 var errDown = errors.New("down")
@@ -315,7 +317,7 @@ func TestDelivery_FatalStopsAtOnce(t *testing.T) {
 
 func TestDelivery_OutcomesAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		outcomes := map[Key]Outcome{"b": Superseded, "c": NoEffect, "d": Coalesced, "e": Suppressed}
+		outcomes := map[item.Key]Outcome{"b": Superseded, "c": NoEffect, "d": Coalesced, "e": Suppressed}
 		p := newPipeline(t, SinkFunc(func(_ context.Context, ds []Delivery) error {
 			for i := range ds {
 				if ds[i].Outcome = outcomes[ds[i].Change.Key]; ds[i].Outcome == NoEffect {

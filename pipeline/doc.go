@@ -1,14 +1,10 @@
-// Package pipeline turns the records of a DynamoDB stream into typed changes
-// and carries each change, in order per item, to every sink that wants it.
+// Package pipeline carries the changes of a DynamoDB stream, in order per item, to every sink that wants them.
 //
-// A [Change] owns its bytes: its images are ranges of one immutable page, so
-// reading an attribute costs no allocation and a change may be kept for as long
-// as its page may be. Filters drop changes with a counted reason, detectors
-// raise events, and sinks write; [Pipeline] runs them all and keeps two ledgers
-// that always balance.
+// A [Source] reads pages of changes ([record.Change]). Filters drop changes with a counted reason, detectors raise
+// events, and sinks write. [Pipeline.Run] runs them all and keeps two ledgers that always balance.
 //
-// The package imports the standard library and the OpenTelemetry API, nothing
-// else: sources, stores and codecs live in the packages around it.
+// The package imports the standard library and the OpenTelemetry API, and nothing else. Sources, stores and codecs are
+// in the packages around it.
 //
 // Where to find what:
 //   - Interfaces: source.go, sink.go, filter.go, detector.go, control.go (what a source asks of its run), quarantine.go,
@@ -19,10 +15,8 @@
 //     and pack.go (packed batches), settle.go (results), retry.go, patience.go, dead_letter_queue.go.
 //   - What it reports: ledger.go, telemetry.go, health.go, sinkstate.go, heldback.go, heldback_log.go, retrylog.go, logtext.go.
 //   - A page's changes: prepare.go (filters, detectors, plans), plan_arena.go, explain.go, redeliver.go, requires.go, tracker.go.
-//   - Records: decode.go, document.go, record.go and record_*.go, lines.go, kinesis.go, answer.go; the JSON below: scan.go and
-//     scan_*.go, read.go, locate.go. What is like the record before: outline.go, scan_twin.go, scan_shape.go, took.go.
-//   - A change: change.go, key.go, version.go, image.go, value.go, decimal.go, attrs.go, clone.go, equal.go, diff.go. To Go
-//     values: unmarshal.go and unmarshal_*.go. Back to JSON: encode.go. Masks: mask.go and mask_*.go.
-//   - Filters and detectors: conditions.go, comparison.go, presence.go, changed.go, transition.go, threshold.go, membership.go,
-//     combine.go, keep.go, when.go, ttl.go, replication.go; their paths: path.go, pattern.go.
+//
+// The packages below it, from the bottom up: redact (texts of errors without data), decimal, internal/ddbjson (the
+// scanner), item (images, values, keys, paths), record (changes and their decoding), unmarshal (Go structs), rules
+// (filters and detectors), mask.
 package pipeline

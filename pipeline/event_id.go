@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // EventID is the id of the event that detector raised in c as its ordinal-th,
@@ -14,7 +16,7 @@ import (
 //
 // Kinesis may hold a change twice, with a sequence number for each: there the change's
 // creation time and its own eventID are hashed in place of its version.
-func EventID(c *Change, detector string, ordinal int) string {
+func EventID(c *record.Change, detector string, ordinal int) string {
 	var buf [256]byte
 	b := buf[:0]
 	for _, part := range []string{c.StreamARN, string(c.Key), detector} {
@@ -36,7 +38,7 @@ func EventID(c *Change, detector string, ordinal int) string {
 }
 
 // kinesisID is the eventID of a change that came by Kinesis: what its copies have in common. "" of others.
-func kinesisID(c *Change) string {
+func kinesisID(c *record.Change) string {
 	if !c.Version.Kinesis() {
 		return ""
 	}

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // eventless is a sink that looks at no events.
@@ -40,7 +42,7 @@ func TestEventIgnorer(t *testing.T) {
 			}
 			p, err := New(Options{
 				Name: "p", Routes: routes,
-				Detectors: []NamedDetector{{Name: "any", Detector: DetectorFunc(func(dst []Event, _ *Change) ([]Event, error) {
+				Detectors: []NamedDetector{{Name: "any", Detector: DetectorFunc(func(dst []Event, _ *record.Change) ([]Event, error) {
 					return append(dst, Event{Path: "Status"}), nil
 				})}},
 			})

@@ -8,6 +8,11 @@ import (
 	"log"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/rules"
+	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
 // saved are records of a stream, one a line, as DynamoDB sends them.
@@ -20,7 +25,7 @@ const saved = `
 // A pipeline in Go: a source of saved records, a filter, a detector, and a sink.
 func Example_pipeline() {
 	// The source hands over bytes; the pipeline's workers decode them.
-	decoder := pipeline.NewDecoder(pipeline.DecoderOptions{})
+	decoder := record.NewDecoder(record.DecoderOptions{})
 	read := false
 	source := pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
 		if read {
@@ -29,26 +34,26 @@ func Example_pipeline() {
 		read = true
 		b := bytes.Clone([]byte(saved))
 		return &pipeline.Page{
-			Partition: "saved", Position: "end", DecodedPage: pipeline.DecodedPage{Bytes: len(b)},
-			Decode: func() (*pipeline.DecodedPage, error) { return decoder.DecodeLines(b), nil },
+			Partition: "saved", Position: "end", Page: record.Page{Bytes: len(b)},
+			Decode: func() (*record.Page, error) { return decoder.DecodeLines(b), nil },
 		}, nil
 	})
 
-	status, err := pipeline.ParsePath("Status")
+	status, err := item.ParsePath("Status")
 	if err != nil {
 		log.Fatal(err)
 	}
 
 	// The sink is a function. One change of a key comes at a time, in order.
 	type Order struct {
-		ID     string           `dynamodbav:"PK"`
-		Status string           `dynamodbav:"Status"`
-		Total  pipeline.Decimal `dynamodbav:"Total"`
+		ID     string          `dynamodbav:"PK"`
+		Status string          `dynamodbav:"Status"`
+		Total  decimal.Decimal `dynamodbav:"Total"`
 	}
 	sink := pipeline.SinkFunc(func(_ context.Context, ds []pipeline.Delivery) error {
 		var failed pipeline.BatchError
 		for i, d := range ds {
-			o, err := pipeline.Decode[Order](d.Change.New)
+			o, err := unmarshal.Decode[Order](d.Change.New)
 			if err != nil {
 				failed.Add(i, err)
 				continue
@@ -64,8 +69,8 @@ func Example_pipeline() {
 
 	p, err := pipeline.New(pipeline.Options{
 		Name:      "orders",
-		Filters:   []pipeline.Filter{pipeline.Keep("orders", pipeline.Entity("Type", "Order"))},
-		Detectors: []pipeline.NamedDetector{{Name: "completed", Detector: pipeline.Transition(status, "*", "completed")}},
+		Filters:   []pipeline.Filter{rules.Keep("orders", rules.Entity("Type", "Order"))},
+		Detectors: []pipeline.NamedDetector{{Name: "completed", Detector: rules.Transition(status, "*", "completed")}},
 		Routes:    []pipeline.Route{{Name: "print", Sink: sink}},
 	})
 	if err != nil {

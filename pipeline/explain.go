@@ -1,10 +1,15 @@
 package pipeline
 
+import (
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
 // Explanation is what a pipeline would do with one change.
 type Explanation struct {
-	Change  *Change
+	Change  *record.Change
 	Filters []FilterTrace // up to the first that drops
-	Diff    []Difference
+	Diff    []item.Difference
 	Events  []Event
 	Routes  []RouteTrace // empty where a filter drops
 }
@@ -29,10 +34,10 @@ type RouteTrace struct {
 
 // Explain tells what the pipeline would do with one change, without doing it: it
 // runs the code that Run does, up to the plans of the sinks.
-func (p *Pipeline) Explain(c *Change) Explanation {
+func (p *Pipeline) Explain(c *record.Change) Explanation {
 	x := Explanation{Change: c}
 	if c.Old.Exists() && c.New.Exists() {
-		x.Diff = Diff(c.Old, c.New)
+		x.Diff = item.Diff(c.Old, c.New)
 	}
 	j := p.judge(c, nil, &x)
 	if j.verdict.Drop {

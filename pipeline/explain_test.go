@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // op is an Op that is its text.
@@ -26,12 +28,14 @@ func TestExplain_RunsTheCodeOfRun(t *testing.T) {
 	s := &planned{plan: plan}
 	p := newPipeline(t, s, func(o *Options) {
 		o.Filters = []Filter{
-			named{func(*Change) (Verdict, error) { return Verdict{}, nil }, "first"},
-			named{func(c *Change) (Verdict, error) { return Verdict{Drop: c.Key == "dropped", Reason: "unwanted"}, nil }, "second"},
+			named{func(*record.Change) (Verdict, error) { return Verdict{}, nil }, "first"},
+			named{func(c *record.Change) (Verdict, error) {
+				return Verdict{Drop: c.Key == "dropped", Reason: "unwanted"}, nil
+			}, "second"},
 		}
-		o.Detectors = []NamedDetector{{"all", DetectorFunc(func(dst []Event, c *Change) ([]Event, error) { return append(dst, Event{Path: "x"}), nil })}}
+		o.Detectors = []NamedDetector{{"all", DetectorFunc(func(dst []Event, c *record.Change) ([]Event, error) { return append(dst, Event{Path: "x"}), nil })}}
 		o.Routes = append(o.Routes,
-			Route{Name: "picky", Sink: s, Filters: []Filter{named{func(*Change) (Verdict, error) { return Verdict{Drop: true}, nil }, "never"}}},
+			Route{Name: "picky", Sink: s, Filters: []Filter{named{func(*record.Change) (Verdict, error) { return Verdict{Drop: true}, nil }, "never"}}},
 			Route{Name: "quiet", Sink: s, Suppress: "replay"})
 	})
 	show := func(key string) []string {

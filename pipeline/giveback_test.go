@@ -9,6 +9,9 @@ import (
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // tracked is a page that its source answers for record by record.
@@ -53,17 +56,17 @@ func TestGiveBack_WithoutDeadLetters(t *testing.T) {
 	}
 }
 
-type failsOn Key
+type failsOn item.Key
 
-func (f failsOn) Check(c *Change) (Verdict, error) {
-	if c.Key == Key(f) {
+func (f failsOn) Check(c *record.Change) (Verdict, error) {
+	if c.Key == item.Key(f) {
 		return Verdict{}, errBad
 	}
 	return Verdict{}, nil
 }
 
 // refuses fails the first change of a key for good; what stands behind it waits.
-func refuses(key Key) func(context.Context, []Delivery) error {
+func refuses(key item.Key) func(context.Context, []Delivery) error {
 	return func(_ context.Context, ds []Delivery) error {
 		var failed BatchError
 		behind := false
@@ -136,7 +139,7 @@ func TestAccept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{}
 		p := newPipeline(t, s, func(o *Options) {
-			o.Accept = func(c *Change) error {
+			o.Accept = func(c *record.Change) error {
 				if c.Key == "x" {
 					return errBad
 				}

@@ -227,7 +227,7 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	if !s.deadLetters.down && s.deadLetters.putting != nil {
 		letters.letters = s.deadLetters.since
 	}
-	for _, items := range [][]*item{s.deadLetters.putting, s.deadLetters.items} {
+	for _, items := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.items} {
 		for _, it := range items {
 			w.add(it, letters)
 		}
@@ -257,7 +257,7 @@ func (w *schedulerWaits) at(part *partition) *partitionWaits {
 }
 
 // add counts an item, and why it waits.
-func (w *schedulerWaits) add(it *item, why partitionWaits) {
+func (w *schedulerWaits) add(it *queuedDelivery, why partitionWaits) {
 	of := w.at(it.page.part)
 	of.n++
 	of.backoff = of.backoff || why.backoff

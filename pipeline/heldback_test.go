@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // countedShards is a live source of partitions: each has pages until they are used up, and stays open.
@@ -353,8 +355,8 @@ func TestHeldBack_DeadLetters(t *testing.T) {
 		page Page
 		want string
 	}{
-		"refused":     {Page{DecodedPage: DecodedPage{Changes: []Change{change("a", 1)}}}, "p s backoff"},
-		"undecodable": {Page{DecodedPage: DecodedPage{Errors: []*RecordError{{Index: 0, Err: errors.New("no record")}}}}, "p  backoff"},
+		"refused":     {Page{Page: record.Page{Changes: []record.Change{change("a", 1)}}}, "p s backoff"},
+		"undecodable": {Page{Page: record.Page{Errors: []*record.RecordError{{Index: 0, Err: errors.New("no record")}}}}, "p  backoff"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -428,8 +430,8 @@ func TestHeldBack_Writing(t *testing.T) {
 				defer stop()
 				var running sync.WaitGroup
 				pages := []*Page{
-					{Partition: "p", Position: "1", DecodedPage: DecodedPage{Bytes: 10, Changes: []Change{change("a", 1)}}},
-					{Partition: "q", Position: "1", DecodedPage: DecodedPage{Bytes: 10, Changes: []Change{change("b", 1)}}},
+					{Partition: "p", Position: "1", Page: record.Page{Bytes: 10, Changes: []record.Change{change("a", 1)}}},
+					{Partition: "q", Position: "1", Page: record.Page{Bytes: 10, Changes: []record.Change{change("b", 1)}}},
 				}
 				begin := time.Now()
 				running.Go(func() { _ = p.Run(ctx, endless(pages...), &commits{}) })

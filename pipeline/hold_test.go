@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // marks is a Quarantine in memory.
@@ -17,13 +19,13 @@ type marks struct {
 	fail func(call string) error // nil: works
 
 	mu    sync.Mutex
-	count map[string]map[Key]int
+	count map[string]map[item.Key]int
 	asked int
 }
 
 var _ Quarantine = (*marks)(nil)
 
-func (m *marks) Held(_ context.Context, sink string, keys []Key) ([]bool, error) {
+func (m *marks) Held(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
 	if m.fail != nil {
 		if err := m.fail("held"); err != nil {
 			return nil, err
@@ -39,7 +41,7 @@ func (m *marks) Held(_ context.Context, sink string, keys []Key) ([]bool, error)
 	return held, nil
 }
 
-func (m *marks) Hold(_ context.Context, sink string, keys []Key) error {
+func (m *marks) Hold(_ context.Context, sink string, keys []item.Key) error {
 	if m.fail != nil {
 		if err := m.fail("hold"); err != nil {
 			return err
@@ -48,10 +50,10 @@ func (m *marks) Hold(_ context.Context, sink string, keys []Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.count == nil {
-		m.count = map[string]map[Key]int{}
+		m.count = map[string]map[item.Key]int{}
 	}
 	if m.count[sink] == nil {
-		m.count[sink] = map[Key]int{}
+		m.count[sink] = map[item.Key]int{}
 	}
 	for _, k := range keys {
 		m.count[sink][k]++

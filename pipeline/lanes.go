@@ -4,12 +4,14 @@ import (
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // lane is the order of one key at one sink. It is there only while a change of the key is being written, has failed,
 // or waits behind one that is: a key at rest costs nothing.
 type lane struct {
-	key   Key
+	key   item.Key
 	hash  uint64
 	next  *lane // of the same hash
 	state laneState
@@ -64,9 +66,9 @@ const (
 )
 
 // itemList is a list of items, linked by next.
-type itemList struct{ first, last *item }
+type itemList struct{ first, last *queuedDelivery }
 
-func (q *itemList) push(it *item) {
+func (q *itemList) push(it *queuedDelivery) {
 	if q.first == nil {
 		q.first = it
 	} else {
@@ -76,7 +78,7 @@ func (q *itemList) push(it *item) {
 }
 
 // pop takes the first; nil if there is none.
-func (q *itemList) pop() *item {
+func (q *itemList) pop() *queuedDelivery {
 	it := q.first
 	if it != nil {
 		q.first, it.next = it.next, nil
@@ -85,8 +87,8 @@ func (q *itemList) pop() *item {
 }
 
 // all yields the items. The one that was yielded can leave the list.
-func (q *itemList) all() iter.Seq[*item] {
-	return func(yield func(*item) bool) {
+func (q *itemList) all() iter.Seq[*queuedDelivery] {
+	return func(yield func(*queuedDelivery) bool) {
 		for it := q.first; it != nil; {
 			next := it.next
 			if !yield(it) {
@@ -98,7 +100,7 @@ func (q *itemList) all() iter.Seq[*item] {
 }
 
 // each replaces every item by what f makes of it; nil: it leaves the list.
-func (q *itemList) each(f func(*item) *item) {
+func (q *itemList) each(f func(*queuedDelivery) *queuedDelivery) {
 	var kept itemList
 	for it := q.pop(); it != nil; it = q.pop() {
 		if it = f(it); it != nil {
@@ -146,19 +148,19 @@ type chunk struct {
 	page   *inflight
 	n      int
 	bytes  int64
-	items  []item
+	items  []queuedDelivery
 	packed *packed   // nil: it is not
 	at     time.Time // when it came
 }
 
-func (q *queue) push(items []item, at time.Time) {
+func (q *queue) push(items []queuedDelivery, at time.Time) {
 	c := chunkOf(items, at)
 	q.chunks = append(q.chunks, c)
 	q.n += c.n
 	q.bytes += c.bytes
 }
 
-func chunkOf(items []item, at time.Time) chunk {
+func chunkOf(items []queuedDelivery, at time.Time) chunk {
 	c := chunk{page: items[0].page, n: len(items), items: items, at: at}
 	for i := range items {
 		c.bytes += items[i].size
@@ -188,13 +190,13 @@ func (q *queue) putBack(chunks []chunk) {
 }
 
 // first is the oldest; the queue must not be empty, or begin with what is packed.
-func (q *queue) first() *item { return &q.chunks[0].items[0] }
+func (q *queue) first() *queuedDelivery { return &q.chunks[0].items[0] }
 
 // since is when the oldest came.
 func (q *queue) since() time.Time { return q.chunks[0].at }
 
 // pop takes the oldest.
-func (q *queue) pop() *item {
+func (q *queue) pop() *queuedDelivery {
 	c := &q.chunks[0]
 	it := &c.items[0]
 	c.items = c.items[1:]

@@ -1,6 +1,10 @@
 package pipeline
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+)
 
 // laneSet finds the lane of a key by the key's hash, which a change is given once for all
 // sinks. It is a table of chains, by the last bits of the hash: a lane comes and goes with
@@ -16,7 +20,7 @@ const (
 )
 
 // of is the lane of a key; nil where it has none.
-func (s *laneSet) of(hash uint64, key Key) *lane {
+func (s *laneSet) of(hash uint64, key item.Key) *lane {
 	if s.n == 0 {
 		return nil
 	}

@@ -7,16 +7,18 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // TestLaneSet holds a set of lanes, whose hashes collide more often than not, to a map.
 func TestLaneSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var set laneSet
-		want := map[Key]*lane{}
+		want := map[item.Key]*lane{}
 		for range rapid.IntRange(0, 400).Draw(t, "steps") {
 			n := rapid.IntRange(0, 150).Draw(t, "key")
-			key, hash := Key(strconv.Itoa(n)), uint64(n%40)
+			key, hash := item.Key(strconv.Itoa(n)), uint64(n%40)
 			l := set.of(hash, key)
 			if l != want[key] {
 				t.Fatalf("the lane of %s is %p, want %p", key, l, want[key])

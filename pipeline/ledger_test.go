@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 func TestLedger_CheckSaysWhichLineDoesNotBalance(t *testing.T) {
@@ -37,7 +39,7 @@ func TestLedger_CheckSaysWhichLineDoesNotBalance(t *testing.T) {
 
 func TestLedger_SnapshotStaysAsItWasTaken(t *testing.T) {
 	p := newPipeline(t, &recorder{}, func(o *Options) {
-		o.Filters = []Filter{FilterFunc(func(*Change) (Verdict, error) { return Verdict{Drop: true, Reason: "all"}, nil })}
+		o.Filters = []Filter{FilterFunc(func(*record.Change) (Verdict, error) { return Verdict{Drop: true, Reason: "all"}, nil })}
 	})
 	before := p.Ledger()
 	if err := p.Run(t.Context(), pages(nil, pageOf(map[string]int{}, "p", 1, "a")), nil); err != nil {

@@ -16,6 +16,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // What goes wrong between here and a server is named, and not by the type of the error.
@@ -59,7 +63,7 @@ func TestLogText_OfTheNetwork(t *testing.T) {
 		"dns: no address of search.example":                      get("http://search.example", none),
 	} {
 		for _, err := range []error{err, Transient(fmt.Errorf("opensearch: no answer: %w", err)), errs.Errorf("no answer: %w", err)} {
-			got := LogText(err)
+			got := redact.LogText(err)
 			class, text, _ := strings.Cut(want, ": ")
 			if !strings.HasPrefix(got, class+": ") || !strings.Contains(got, text) || strings.Contains(got, "secret") {
 				t.Errorf("%v reads %q, want %q", err, got, want)
@@ -85,16 +89,16 @@ func TestLogText(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "/archive/customer=secret", Err: syscall.ENOSPC}, "disk_full: write: no space left on device", ""},
 		{recovered("sink", "secret"), "panic: sink: a string", ""},
 		{recovered("sink", plainError{"secret"}), "panic: sink: a pipeline.plainError", ""},
-		{Class("key").New("no key"), "key: no key", ""},
-		{Class("key").Errorf("the attribute %s is %s of %d bytes", Field("Total"), "secret", 7), "key: the attribute Total is … of 7 bytes", "Total"},
-		{Class("key").Errorf("of %q and %v", "secret", []string{"secret"}), "key: of … and …", ""},
-		{Class("key").Errorf("element %d: %w", 3, Class("template").Errorf("%s", Field("Name"))), "template: element 3: Name", "Name"},
-		{Class("key").Errorf("it is: %w", plainError{"secret"}), "key: it is: pipeline.plainError", ""},
-		{Class("key").Errorf("it is: %v", plainError{"secret"}), "key: it is: pipeline.plainError", ""},
-		{&holdError{last: Class("key").New("no key")}, "key: no key", ""},
-		{&RecordError{Index: 3, Path: "dynamodb.NewImage.Map.M.secret", Err: errUTF8}, "undecodable: record 3 (byte 0), dynamodb.NewImage.Map: " + errUTF8.Error(), "dynamodb.NewImage.Map"},
+		{redact.Class("key").New("no key"), "key: no key", ""},
+		{redact.Class("key").Errorf("the attribute %s is %s of %d bytes", redact.Field("Total"), "secret", 7), "key: the attribute Total is … of 7 bytes", "Total"},
+		{redact.Class("key").Errorf("of %q and %v", "secret", []string{"secret"}), "key: of … and …", ""},
+		{redact.Class("key").Errorf("element %d: %w", 3, redact.Class("template").Errorf("%s", redact.Field("Name"))), "template: element 3: Name", "Name"},
+		{redact.Class("key").Errorf("it is: %w", plainError{"secret"}), "key: it is: pipeline.plainError", ""},
+		{redact.Class("key").Errorf("it is: %v", plainError{"secret"}), "key: it is: pipeline.plainError", ""},
+		{&holdError{last: redact.Class("key").New("no key")}, "key: no key", ""},
+		{&record.RecordError{Index: 3, Path: "dynamodb.NewImage.Map.M.secret", Err: ddbjson.ErrUTF8}, "undecodable: record 3 (byte 0), dynamodb.NewImage.Map: " + ddbjson.ErrUTF8.Error(), "dynamodb.NewImage.Map"},
 	} {
-		if got, field := LogText(test.err), ErrorField(test.err); got != test.want || field != test.field || strings.Contains(got, "secret") {
+		if got, field := redact.LogText(test.err), redact.ErrorField(test.err); got != test.want || field != test.field || strings.Contains(got, "secret") {
 			t.Errorf("%v reads %q of the field %q, want %q of %q", test.err, got, field, test.want, test.field)
 		}
 	}
@@ -109,7 +113,7 @@ func TestLog_OfAnOutage(t *testing.T) {
 		s := &recorder{fail: func(_ context.Context, ds []Delivery) error {
 			switch {
 			case ds[0].Change.Key == "bad":
-				return Class("mapping").Errorf("%s is no number", Field("Price"))
+				return redact.Class("mapping").Errorf("%s is no number", redact.Field("Price"))
 			case time.Since(start) < time.Minute:
 				return Transient(&net.DNSError{Name: "search.example"})
 			}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // downUntil is a sink's outage.
@@ -80,7 +82,7 @@ func TestMaxHold_CountsFromTheCreationWhereLive(t *testing.T) {
 		g := &graveyard{}
 		page := pageOf(map[string]int{}, "p", 1, "a", "b")
 		page.Changes[0].Time, page.Changes[1].Time = start.Add(-2*time.Hour), start.Add(-20*time.Minute)
-		tries := map[Key]int{}
+		tries := map[item.Key]int{}
 		s := &recorder{fail: func(_ context.Context, ds []Delivery) error {
 			for _, d := range ds {
 				tries[d.Change.Key]++
@@ -91,7 +93,7 @@ func TestMaxHold_CountsFromTheCreationWhereLive(t *testing.T) {
 		if err := p.Run(t.Context(), pages(nil, page), nil); err != nil {
 			t.Fatal(err)
 		}
-		at := map[Key]time.Duration{}
+		at := map[item.Key]time.Duration{}
 		for _, l := range g.letters {
 			at[l.Key] = l.Time.Sub(start)
 		}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // pack holds the changes of some pages that wait for a batch to fill. They are compressed, in
@@ -41,13 +43,13 @@ type packed struct {
 // packable is a page whose changes are to be packed.
 type packable struct {
 	page    *inflight
-	changes []*Change
+	changes []*record.Change
 	bytes   int64 // of their records
 }
 
 // packedRecord is a change and its place in the order of the source.
 type packedRecord struct {
-	c               *Change
+	c               *record.Change
 	pack, page, pos int
 }
 
@@ -74,7 +76,7 @@ func packPages(pages []packable) *pack {
 	var plain []byte
 	for i, r := range records {
 		plain = binary.AppendUvarint(binary.AppendUvarint(plain, uint64(r.page)), uint64(r.pos))
-		plain = appendPacked(plain, r.c)
+		plain = record.AppendPacked(plain, r.c)
 		if len(plain) >= frameSize || i == len(records)-1 {
 			p.add(plain)
 			plain = plain[:0]
@@ -102,7 +104,7 @@ type packReader struct {
 	frame int
 	rest  []byte
 	inf   io.ReadCloser
-	unpacker
+	record.Unpacker
 	packedRecord
 }
 
@@ -127,11 +129,11 @@ func (r *packReader) next() (bool, error) {
 	page, n := binary.Uvarint(r.rest)
 	pos, m := binary.Uvarint(r.rest[max(n, 0):])
 	if n <= 0 || m <= 0 {
-		return false, errPacked
+		return false, record.ErrPacked
 	}
 	r.page, r.pos = int(page), int(pos)
-	c := new(Change)
-	rest, err := r.unpack(r.rest[n+m:], c)
+	c := new(record.Change)
+	rest, err := r.Unpack(r.rest[n+m:], c)
 	r.c, r.rest = c, rest
 	return err == nil, err
 }
@@ -159,7 +161,7 @@ func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 		}
 		for _, r := range h {
 			if ok, err := r.next(); !ok { // a pack has one change at least
-				yield(packedRecord{}, cmp.Or(err, errPacked))
+				yield(packedRecord{}, cmp.Or(err, record.ErrPacked))
 				return
 			}
 		}

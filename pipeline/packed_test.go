@@ -10,12 +10,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/internal/pipelinetest"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // packing is a sink whose batches are packed: it keeps what it is given.
 type packing struct {
 	pipeline.Sink
-	got []*pipeline.Change
+	got []*record.Change
 }
 
 var _ pipeline.SortedWriter = (*packing)(nil)
@@ -37,11 +40,11 @@ func (s *packing) WriteSorted(_ context.Context, all iter.Seq2[*pipeline.Deliver
 // What was packed is, once it is unpacked, the change that was read, whatever came in it.
 func TestPacked_ChangesAreTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := dynamoJSON{t}
-		d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true, DynamoDBLocal: true})
-		record := g.event(1)
+		g := pipelinetest.DynamoJSON{T: t}
+		d := record.NewDecoder(record.DecoderOptions{EpochZero: true, DynamoDBLocal: true})
+		record := g.Event(1)
 		if rapid.Bool().Draw(t, "snapshot") {
-			record = ttlDelete
+			record = pipelinetest.TtlDelete
 		}
 		page, err := d.Decode([]byte(record))
 		if err != nil || len(page.Changes) != 1 {
@@ -62,7 +65,7 @@ func TestPacked_ChangesAreTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		left := []*pipeline.Page{{DecodedPage: *page, Partition: "p"}}
+		left := []*pipeline.Page{{Page: *page, Partition: "p"}}
 		err = p.Run(context.Background(), pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
 			if len(left) == 0 {
 				return nil, io.EOF
@@ -75,10 +78,10 @@ func TestPacked_ChangesAreTheSame(t *testing.T) {
 			t.Fatalf("%d changes are written, %v", len(s.got), err)
 		}
 		got := s.got[0]
-		if what := sameChange(got, want); what != "" || !bytes.Equal(got.Raw, want.Raw) || got.Index != want.Index {
+		if what := pipelinetest.SameChange(got, want); what != "" || !bytes.Equal(got.Raw, want.Raw) || got.Index != want.Index {
 			t.Fatalf("%s differs after packing: %s", what, want.Raw)
 		}
-		for _, images := range [][2]pipeline.Image{{got.Old, want.Old}, {got.New, want.New}, {got.Keys, want.Keys}} {
+		for _, images := range [][2]item.Image{{got.Old, want.Old}, {got.New, want.New}, {got.Keys, want.Keys}} {
 			if a, b := images[0].AppendDynamoDBJSON(nil), images[1].AppendDynamoDBJSON(nil); !bytes.Equal(a, b) {
 				t.Fatalf("an image became %s of %s", a, b)
 			}

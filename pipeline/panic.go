@@ -2,32 +2,16 @@ package pipeline
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
-
-// PanicError is a panic of user code (a filter, detector, sink, source or
-// committer), caught where the pipeline called it.
-type PanicError struct {
-	Stage string // what was called: `filter "large"`, `sink "orders"`
-	Value any    // what it panicked with
-	Stack []byte // its goroutine's trace
-}
-
-// Error names the stage and the value; the trace is in Stack.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic in %s: %v", e.Stage, e.Value) }
-
-// Unwrap is the value, where it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
 
 // recovered turns a recovered panic into an error; call it in a deferred function
 // with what recover returned there.
-func recovered(stage string, v any) *PanicError {
-	return &PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
+func recovered(stage string, v any) *redact.PanicError {
+	return &redact.PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
 }
 
 // guard calls code of the user. It makes a panic an error of that stage, and p decides about refusals (nil: nobody).
@@ -45,7 +29,7 @@ func guard(stage string, p *Patience, f func() error) (err error) {
 
 // errorText is the whole text of an error, with the trace of a panic.
 func errorText(err error) string {
-	if p, ok := errors.AsType[*PanicError](err); ok {
+	if p, ok := errors.AsType[*redact.PanicError](err); ok {
 		return err.Error() + "\n" + string(p.Stack)
 	}
 	return err.Error()
@@ -53,8 +37,24 @@ func errorText(err error) string {
 
 // stackOf is the trace of a panic for a log; empty for other errors.
 func stackOf(err error) slog.Attr {
-	if p, ok := errors.AsType[*PanicError](err); ok {
+	if p, ok := errors.AsType[*redact.PanicError](err); ok {
 		return slog.String("stack", string(p.Stack))
 	}
 	return slog.Attr{}
+}
+
+// failed adds to a line of the log what it has of a failure: what went wrong, the field, the
+// command that shows more, and of a panic its trace.
+func (p *Pipeline) failed(f Failure, err error, attrs ...slog.Attr) []slog.Attr {
+	attrs = append(attrs, slog.String("error", redact.LogText(err)))
+	if field := redact.ErrorField(err); field != "" {
+		attrs = append(attrs, slog.String("field", field))
+	}
+	if p.o.See != nil {
+		attrs = append(attrs, slog.String("see", p.o.See(f)))
+	}
+	if stack := stackOf(err); stack.Key != "" {
+		attrs = append(attrs, stack)
+	}
+	return attrs
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 const (
@@ -109,7 +111,7 @@ func rightOf(err error) string {
 	if m, ok := errors.AsType[*marked](err); ok {
 		err = m.error
 	}
-	return LogText(err)
+	return redact.LogText(err)
 }
 
 // deniedError is a refusal that lasted for DeniedFor.
@@ -123,5 +125,5 @@ func (e *deniedError) prefix() string {
 }
 
 func (e *deniedError) Error() string    { return e.prefix() + e.err.Error() }
-func (e *deniedError) Redacted() string { return e.prefix() + SafeText(e.err) }
+func (e *deniedError) Redacted() string { return e.prefix() + redact.SafeText(e.err) }
 func (e *deniedError) Unwrap() error    { return e.err }

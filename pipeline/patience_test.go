@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 var errRefused = Denied(errors.New("AccessDenied (allow dynamodb:PutItem)"))
@@ -113,7 +115,7 @@ func (f committerFunc) Commit(context.Context, string, Position) error { return 
 // A right that is missing ends the run after five minutes, also where calls of the same sink that need another one succeed
 // all the time; one that is given back does not.
 func TestDenied_AmongCallsThatSucceed(t *testing.T) {
-	missing := func(right string) error { return Denied(errs.Errorf("AccessDenied (allow %s)", Safe(right))) }
+	missing := func(right string) error { return Denied(errs.Errorf("AccessDenied (allow %s)", redact.Safe(right))) }
 	for name, test := range map[string]struct {
 		refuse func(since time.Duration, key string) error
 		b      int    // when b is written, in seconds

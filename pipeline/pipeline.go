@@ -15,6 +15,8 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Options describe a pipeline.
@@ -24,12 +26,12 @@ type Options struct {
 	Detectors []NamedDetector // in order. Default: none
 	Routes    []Route         // at least one
 
-	Decoder DecoderOptions // how the records of its tables become changes; see Pipeline.Decoder. Default: the zero options
+	Decoder record.DecoderOptions // how the records of its tables become changes; see Pipeline.Decoder. Default: the zero options
 
 	// Accept is asked of every change before anything else is. Its error ends the run as
 	// one marked with Fatal does: the source is another one than the pipeline is made for.
 	// Default: all are accepted
-	Accept func(c *Change) error
+	Accept func(c *record.Change) error
 
 	DeadLetters DeadLetters // Default: none; a permanent failure then blocks its key
 
@@ -277,7 +279,7 @@ func (p *Pipeline) Name() string { return p.o.Name }
 
 // Decoder is a decoder with Options.Decoder, for a source that is handed records and knows
 // nothing of the tables that they are of.
-func (p *Pipeline) Decoder() *Decoder { return NewDecoder(p.o.Decoder) }
+func (p *Pipeline) Decoder() *record.Decoder { return record.NewDecoder(p.o.Decoder) }
 
 // Ledger is a consistent snapshot of both ledgers; it may be called at any time.
 func (p *Pipeline) Ledger() Ledger {

@@ -9,7 +9,7 @@ import (
 // planArena is the memory of a sink's items and plans for one page. It is handed out in pieces, and goes
 // back to its pool once no delivery of the page needs it, so that most plans make no garbage.
 type planArena struct {
-	items  []item
+	items  []queuedDelivery
 	ops    []Op                 // one for each item
 	slab   interface{ empty() } // a *slab[T], for Alloc: most plans allocate one type
 	pieces [][]byte             // for Bytes
@@ -37,7 +37,7 @@ func (s *arenaPool) get(n int) *planArena {
 		r = new(planArena)
 	}
 	if cap(r.ops) < n {
-		r.ops, r.items = make([]Op, n), make([]item, n)
+		r.ops, r.items = make([]Op, n), make([]queuedDelivery, n)
 	}
 	r.ops, r.items = r.ops[:n], r.items[:n]
 	return r

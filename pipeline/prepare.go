@@ -5,19 +5,22 @@ import (
 	"fmt"
 	"hash/maphash"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// item is a delivery inside the pipeline. It stays where it was planned, in the arena of its page, until it is
+// queuedDelivery is a delivery inside the pipeline. It stays where it was planned, in the arena of its page, until it is
 // finished or cloned.
-type item struct {
+type queuedDelivery struct {
 	d      Delivery // as planned; a Write gets a copy
 	page   *inflight
-	lane   *lane    // of its key, once it has left the queue of its sink
-	next   *item    // in its lane
-	hash   uint64   // of the key
-	size   int64    // bytes of the record
-	fail   *failure // why it can never be written; it still takes its turn in its key's order
-	cloned bool     // out of its page, which it does not pin
+	lane   *lane           // of its key, once it has left the queue of its sink
+	next   *queuedDelivery // in its lane
+	hash   uint64          // of the key
+	size   int64           // bytes of the record
+	fail   *failure        // why it can never be written; it still takes its turn in its key's order
+	cloned bool            // out of its page, which it does not pin
 
 	unplanned bool // cloned since its plan, which was in the page's memory
 }
@@ -39,8 +42,8 @@ type prepared struct {
 }
 
 type preparedRoute struct {
-	items      []item     // in room
-	room       *planArena // nil: no change got as far
+	items      []queuedDelivery // in room
+	room       *planArena       // nil: no change got as far
 	routed     int64
 	dropped    tally
 	noEffect   tally
@@ -103,7 +106,7 @@ func (p *Pipeline) prepare(in *inflight) *prepared {
 }
 
 // accept is the error of a change that is not of this pipeline's source.
-func (p *Pipeline) accept(c *Change) error {
+func (p *Pipeline) accept(c *record.Change) error {
 	if p.o.Accept != nil {
 		if err := p.o.Accept(c); err != nil {
 			return Fatal(err)
@@ -114,7 +117,7 @@ func (p *Pipeline) accept(c *Change) error {
 
 // prepare takes the change, whose key has that hash, to one route. left is how many
 // changes may follow, for sizing.
-func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out *preparedRoute, left int) (taken bool, fatal error) {
+func (r *route) prepare(c *record.Change, hash uint64, j *judgement, in *inflight, out *preparedRoute, left int) (taken bool, fatal error) {
 	v, fail := r.sieve(c, j, nil)
 	if v.Drop {
 		out.dropped.add(v.Reason)
@@ -146,7 +149,7 @@ func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out 
 		} else {
 			out.suppressed++
 		}
-		*it = item{}
+		*it = queuedDelivery{}
 		out.items = out.items[:n]
 	}
 	return true, nil
@@ -171,7 +174,7 @@ type judgement struct {
 
 // judge runs the source's filters and detectors. Events are appended to arena's
 // spare room. t, where given, is told what each stage said.
-func (p *Pipeline) judge(c *Change, arena []Event, t *Explanation) (j judgement) {
+func (p *Pipeline) judge(c *record.Change, arena []Event, t *Explanation) (j judgement) {
 	var trace *[]FilterTrace
 	if t != nil {
 		trace = &t.Filters
@@ -180,7 +183,7 @@ func (p *Pipeline) judge(c *Change, arena []Event, t *Explanation) (j judgement)
 	if IsFatal(j.fail) {
 		j.fatal = j.fail
 	}
-	if j.fail != nil || j.verdict.Drop || c.Op == Snapshot {
+	if j.fail != nil || j.verdict.Drop || c.Op == record.Snapshot {
 		return j
 	}
 	j.events = arena[len(arena):]
@@ -208,7 +211,7 @@ func (p *Pipeline) judge(c *Change, arena []Event, t *Explanation) (j judgement)
 
 // sieve runs a route's filters, and tells whether a stage before the sink has
 // given the change up for it.
-func (r *route) sieve(c *Change, j *judgement, trace *[]FilterTrace) (Verdict, *failure) {
+func (r *route) sieve(c *record.Change, j *judgement, trace *[]FilterTrace) (Verdict, *failure) {
 	if j.fail != nil {
 		return Verdict{}, &failure{classFilter, j.fail}
 	}
@@ -249,15 +252,13 @@ func (r *route) callPlan(d *Delivery) (err error) {
 		return fmt.Errorf("%s: %w", r.stage, err)
 	}
 	if d.Outcome != Written && d.Outcome != NoEffect && d.Outcome != Suppressed {
-		return errs.Errorf("%s: Plan set the outcome %s, which only a Write can tell", r.stage, Safe(d.Outcome.String()))
+		return errs.Errorf("%s: Plan set the outcome %s, which only a Write can tell", r.stage, redact.Safe(d.Outcome.String()))
 	}
 	return nil
 }
 
 // The classes of dead letters.
 const (
-	// classUndecodable is the class of a [RecordError].
-	classUndecodable = "undecodable"
 	classFilter      = "filter"
 	classDetector    = "detector"
 	classPlan        = "plan"
@@ -269,7 +270,7 @@ const (
 
 // runFilters asks the filters in order, up to the first that drops or fails.
 // trace, where given, gets what each said.
-func runFilters(fs []filterStage, c *Change, trace *[]FilterTrace) (Verdict, error) {
+func runFilters(fs []filterStage, c *record.Change, trace *[]FilterTrace) (Verdict, error) {
 	for i := range fs {
 		v, err := fs[i].check(c)
 		if trace != nil {
@@ -289,7 +290,7 @@ type filterStage struct {
 	stage string // for errors: `filter "large"`
 }
 
-func (f *filterStage) check(c *Change) (v Verdict, err error) {
+func (f *filterStage) check(c *record.Change) (v Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = Verdict{}, recovered(f.stage, r)
@@ -313,7 +314,7 @@ type detectorStage struct {
 	stage string
 }
 
-func (d *detectorStage) detect(dst []Event, c *Change) (events []Event, err error) {
+func (d *detectorStage) detect(dst []Event, c *record.Change) (events []Event, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			events, err = nil, recovered(d.stage, r)

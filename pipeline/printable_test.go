@@ -3,6 +3,8 @@ package pipeline
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 func TestAppendPrintable(t *testing.T) {
@@ -14,7 +16,7 @@ func TestAppendPrintable(t *testing.T) {
 		"\U000e0041\u2028\ufeff":      `\udb40\udc41\u2028\ufeff`,
 		"\x9b31m":                     "\ufffd31m",
 	} {
-		if got := string(AppendPrintable(nil, []byte(text))); got != want {
+		if got := string(item.AppendPrintable(nil, []byte(text))); got != want {
 			t.Errorf("%q reads %s, want %s", text, got, want)
 		}
 	}
@@ -24,7 +26,7 @@ func TestAppendPrintable(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back string
-	if err := json.Unmarshal(AppendPrintable(nil, b), &back); err != nil || back != whole {
+	if err := json.Unmarshal(item.AppendPrintable(nil, b), &back); err != nil || back != whole {
 		t.Errorf("JSON reads back as %q, %v", back, err)
 	}
 }

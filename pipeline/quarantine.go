@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Quarantine records the quarantined keys of each sink, for all processes that run the pipeline. Such a key has changes
@@ -14,11 +17,11 @@ import (
 type Quarantine interface {
 	// Held reports for each key whether any process has held it for the sink before the call. The pipeline calls it
 	// before every Write, so it must be cheap if no key is held.
-	Held(ctx context.Context, sink string, keys []Key) ([]bool, error)
+	Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error)
 
 	// Hold records one more letter for each of keys, and blocks until that is durable. A key can occur several times
 	// in keys: each adds a letter. A key that was released meanwhile is held again.
-	Hold(ctx context.Context, sink string, keys []Key) error
+	Hold(ctx context.Context, sink string, keys []item.Key) error
 }
 
 // errQuarantined is the failure of a change whose key is in quarantine.
@@ -30,7 +33,7 @@ func (r *run) quarantines(rt *route, class string) bool {
 	return r.p.o.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
 }
 
-func (r *run) callQuarantine(ctx context.Context, sink string, keys []Key) (held []bool, err error) {
+func (r *run) callQuarantine(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
 	err = guard("quarantine", &r.p.patience.held, func() (err error) {
 		held, err = r.p.o.Quarantine.Held(ctx, sink, keys)
 		return err
@@ -39,7 +42,7 @@ func (r *run) callQuarantine(ctx context.Context, sink string, keys []Key) (held
 }
 
 // quarantine retries until keys are quarantined durably; it returns false if ctx ends first.
-func (r *run) quarantine(ctx context.Context, sink string, keys []Key, failed func()) bool {
+func (r *run) quarantine(ctx context.Context, sink string, keys []item.Key, failed func()) bool {
 	if len(keys) == 0 {
 		return true
 	}
@@ -60,10 +63,10 @@ func quarantineFailed(err error) error {
 // quarantineError is a failed call of a Quarantine. It is retried, even after a panic, as no delivery failed.
 type quarantineError struct{ err error }
 
-var _ Redacted = (*quarantineError)(nil)
+var _ redact.Redacted = (*quarantineError)(nil)
 
 func (e *quarantineError) Error() string    { return "quarantine: " + e.err.Error() }
-func (e *quarantineError) Redacted() string { return "quarantine: " + SafeText(e.err) }
+func (e *quarantineError) Redacted() string { return "quarantine: " + redact.SafeText(e.err) }
 
 // quarantineRest dead-letters the waiting changes of a lane: a letter of it quarantines the key.
 func (s *scheduler) quarantineRest(l *lane) {

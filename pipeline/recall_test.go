@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // slow takes a second for each Write, unless it is cancelled.
@@ -126,7 +128,7 @@ func TestRecall_NoWriteStartsAfterTheQuestionWhetherAKeyIsHeld(t *testing.T) {
 // slowMarks answers after three seconds that nothing is held.
 type slowMarks struct{ silentMarks }
 
-func (slowMarks) Held(ctx context.Context, _ string, keys []Key) ([]bool, error) {
+func (slowMarks) Held(ctx context.Context, _ string, keys []item.Key) ([]bool, error) {
 	if Sleep(ctx, 3*time.Second) != nil {
 		return nil, ctx.Err()
 	}
@@ -136,9 +138,9 @@ func (slowMarks) Held(ctx context.Context, _ string, keys []Key) ([]bool, error)
 // silentMarks does not answer.
 type silentMarks struct{}
 
-func (silentMarks) Hold(context.Context, string, []Key) error { return nil }
+func (silentMarks) Hold(context.Context, string, []item.Key) error { return nil }
 
-func (silentMarks) Held(ctx context.Context, _ string, _ []Key) ([]bool, error) {
+func (silentMarks) Held(ctx context.Context, _ string, _ []item.Key) ([]bool, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Redelivery is what became of a change that was carried to a sink once more.
@@ -50,10 +54,10 @@ func (p *Pipeline) Routes() []RouteInfo {
 //
 // It counts in no ledger and asks no Quarantine. It may run beside a Run: for keys
 // that are held, which a Run does not write, or for a sink that is [Guarded].
-func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*Change) ([]Redelivery, error) {
+func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*record.Change) ([]Redelivery, error) {
 	for _, r := range p.routes {
 		if r.Name == route {
-			d := redelivery{p: p, r: r, cs: cs, out: make([]Redelivery, len(cs)), failed: map[Key]bool{}}
+			d := redelivery{p: p, r: r, cs: cs, out: make([]Redelivery, len(cs)), failed: map[item.Key]bool{}}
 			d.run(ctx)
 			return d.out, nil
 		}
@@ -65,18 +69,18 @@ func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*Change) ([
 type redelivery struct {
 	p      *Pipeline
 	r      *route
-	cs     []*Change
+	cs     []*record.Change
 	out    []Redelivery
-	failed map[Key]bool
+	failed map[item.Key]bool
 
 	ds    []Delivery // the next Write
 	of    []int      // their places in cs
 	bytes int64
-	keys  map[Key]bool
+	keys  map[item.Key]bool
 }
 
 func (d *redelivery) run(ctx context.Context) {
-	d.keys = map[Key]bool{}
+	d.keys = map[item.Key]bool{}
 	for i, c := range d.cs {
 		size := int64(len(c.Raw))
 		if n := len(d.ds); n > 0 && (n >= d.r.Batch.Count || d.bytes+size > d.r.Batch.Bytes || d.keys[c.Key] && !d.r.keepsOrder) {
@@ -99,7 +103,7 @@ func (d *redelivery) run(ctx context.Context) {
 }
 
 // plan takes a change up to the Write.
-func (d *redelivery) plan(c *Change) (Delivery, error) {
+func (d *redelivery) plan(c *record.Change) (Delivery, error) {
 	if err := d.p.needs.check(c); err != nil {
 		return Delivery{}, err
 	}
@@ -137,7 +141,7 @@ func (d *redelivery) write(ctx context.Context) {
 	if whole == nil {
 		whole = d.r.call(ctx, d.ds, errs)
 	}
-	_, panicked := errors.AsType[*PanicError](whole)
+	_, panicked := errors.AsType[*redact.PanicError](whole)
 	_, again := Retryable(whole)
 	alone := whole != nil && n > 1 && ctx.Err() == nil && (panicked || !again && !IsFatal(whole))
 	for k, i := range d.of {

@@ -8,11 +8,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // of makes changes: each a key and a number.
-func of(names ...string) []*Change {
-	var cs []*Change
+func of(names ...string) []*record.Change {
+	var cs []*record.Change
 	for _, n := range names {
 		c := change(n[:1], int(n[1]-'0'))
 		cs = append(cs, &c)
@@ -82,8 +85,8 @@ func TestRedeliver(t *testing.T) {
 
 // Everything before the sink is the pipeline's own: filters, detectors, the plan.
 func TestRedeliver_Stages(t *testing.T) {
-	drop := func(key Key) FilterFunc {
-		return func(c *Change) (Verdict, error) {
+	drop := func(key item.Key) FilterFunc {
+		return func(c *record.Change) (Verdict, error) {
 			if c.Key == "f" {
 				return Verdict{}, errBad
 			}
@@ -104,7 +107,7 @@ func TestRedeliver_Stages(t *testing.T) {
 	p := newPipeline(t, s, func(o *Options) {
 		o.Filters = []Filter{drop("x")}
 		o.Routes[0].Filters = []Filter{drop("y")}
-		o.Detectors = []NamedDetector{{"all", DetectorFunc(func(dst []Event, c *Change) ([]Event, error) { return append(dst, Event{}), nil })}}
+		o.Detectors = []NamedDetector{{"all", DetectorFunc(func(dst []Event, c *record.Change) ([]Event, error) { return append(dst, Event{}), nil })}}
 		o.Routes = append(o.Routes, Route{Name: "other", Sink: other, Suppress: "replay"})
 	})
 	out, err := p.Redeliver(t.Context(), "s", of("x1", "y1", "f1", "p1", "p2", "p3", "n1", "a1"))

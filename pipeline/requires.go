@@ -1,26 +1,30 @@
 package pipeline
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+)
 
 // ViewTypeError is returned by [Pipeline.Run] when the stream's view type leaves
 // out an image that a stage cannot work without.
 type ViewTypeError struct {
 	Stage     string // `filter "no_change"`, `sink "orders"`
 	Needs     Needs
-	ViewType  ViewType
+	ViewType  record.ViewType
 	StreamARN string // "" where the record does not say
 }
 
 // Error names the stage, what it lacks, and what to change.
 func (e *ViewTypeError) Error() string {
-	images, want := "new images", NewImage
+	images, want := "new images", record.NewImage
 	switch {
 	case e.Needs.Old && e.Needs.New:
-		images, want = "old and new images", NewAndOldImages
+		images, want = "old and new images", record.NewAndOldImages
 	case e.Needs.Old:
-		images, want = "old images", NewAndOldImages
+		images, want = "old images", record.NewAndOldImages
 	case e.ViewType.HasOld():
-		want = NewAndOldImages
+		want = record.NewAndOldImages
 	}
 	stream := "the stream"
 	if e.StreamARN != "" {
@@ -41,7 +45,7 @@ func kindOf(stage string) string {
 
 // requirements are the stages that lack something, by view type. They are found
 // once, so that asking costs a record nothing.
-type requirements [NewAndOldImages + 1]*ViewTypeError
+type requirements [record.NewAndOldImages + 1]*ViewTypeError
 
 // add notes what a stage needs, where it says so. The first stage that lacks an
 // image is the one that is reported.
@@ -51,7 +55,7 @@ func (r *requirements) add(stage string, s any) {
 		return
 	}
 	n := q.Requires()
-	for t := KeysOnly; t <= NewAndOldImages; t++ {
+	for t := record.KeysOnly; t <= record.NewAndOldImages; t++ {
 		if r[t] == nil && (n.Old && !t.HasOld() || n.New && !t.HasNew()) {
 			r[t] = &ViewTypeError{Stage: stage, Needs: n, ViewType: t}
 		}
@@ -60,12 +64,12 @@ func (r *requirements) add(stage string, s any) {
 
 // CheckView is a *ViewTypeError when a stream of that view type leaves out an image
 // that a stage cannot work without: known before the first record comes.
-func (p *Pipeline) CheckView(t ViewType, streamARN string) error {
-	return p.needs.check(&Change{ViewType: t, StreamARN: streamARN})
+func (p *Pipeline) CheckView(t record.ViewType, streamARN string) error {
+	return p.needs.check(&record.Change{ViewType: t, StreamARN: streamARN})
 }
 
 // check is nil when c's stream shows all that is needed, or does not say what it shows.
-func (r *requirements) check(c *Change) error {
+func (r *requirements) check(c *record.Change) error {
 	if int(c.ViewType) >= len(r) || r[c.ViewType] == nil {
 		return nil
 	}

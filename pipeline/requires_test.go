@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // needy is a filter that keeps all and needs images.
@@ -23,21 +25,21 @@ func (n needy) Name() string    { return "needy" }
 // stage that needs an image which the view type lacks is a clear error when it
 // starts, not a nil later.
 func TestFact13_ViewTypeLacksAnImage(t *testing.T) {
-	keep := FilterFunc(func(*Change) (Verdict, error) { return Verdict{}, nil })
+	keep := FilterFunc(func(*record.Change) (Verdict, error) { return Verdict{}, nil })
 	for _, test := range []struct {
 		needs Needs
-		view  ViewType
+		view  record.ViewType
 		want  string // "" where it runs
 	}{
-		{Needs{Old: true}, NewImage, "NEW_AND_OLD_IMAGES"},
-		{Needs{Old: true}, KeysOnly, "NEW_AND_OLD_IMAGES"},
-		{Needs{New: true}, KeysOnly, "StreamViewType NEW_IMAGE"},
-		{Needs{New: true}, OldImage, "NEW_AND_OLD_IMAGES"},
-		{Needs{Old: true, New: true}, OldImage, "old and new images"},
-		{Needs{Old: true, New: true}, NewAndOldImages, ""},
-		{Needs{Old: true, New: true}, ViewUnknown, ""},
-		{Needs{New: true}, NewImage, ""},
-		{Needs{}, KeysOnly, ""},
+		{Needs{Old: true}, record.NewImage, "NEW_AND_OLD_IMAGES"},
+		{Needs{Old: true}, record.KeysOnly, "NEW_AND_OLD_IMAGES"},
+		{Needs{New: true}, record.KeysOnly, "StreamViewType NEW_IMAGE"},
+		{Needs{New: true}, record.OldImage, "NEW_AND_OLD_IMAGES"},
+		{Needs{Old: true, New: true}, record.OldImage, "old and new images"},
+		{Needs{Old: true, New: true}, record.NewAndOldImages, ""},
+		{Needs{Old: true, New: true}, record.ViewUnknown, ""},
+		{Needs{New: true}, record.NewImage, ""},
+		{Needs{}, record.KeysOnly, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &recorder{}
@@ -80,10 +82,10 @@ func TestFact13_ViewIsCheckedBeforeTheFirstRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.CheckView(NewAndOldImages, "arn"); err != nil {
+	if err := p.CheckView(record.NewAndOldImages, "arn"); err != nil {
 		t.Error(err)
 	}
-	if e, ok := errors.AsType[*ViewTypeError](p.CheckView(KeysOnly, "arn")); !ok || e.StreamARN != "arn" {
+	if e, ok := errors.AsType[*ViewTypeError](p.CheckView(record.KeysOnly, "arn")); !ok || e.StreamARN != "arn" {
 		t.Errorf("KEYS_ONLY gives %v", e)
 	}
 }

@@ -27,7 +27,7 @@ type retryLog struct {
 	saidThat bool
 }
 
-func (l *retryLog) add(s *scheduler, it *item, err error, now time.Time) {
+func (l *retryLog) add(s *scheduler, it *queuedDelivery, err error, now time.Time) {
 	s.route.tel.retried(s.run.hard)
 	l.n++
 	l.err, l.last = err, err

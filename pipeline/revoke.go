@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 var _ Control = (*run)(nil)
@@ -97,7 +99,7 @@ func (r *run) revoke(to partitionState, cause error, partitions []string, text s
 	r.log(slog.LevelInfo, text, func() []slog.Attr {
 		attrs := []slog.Attr{slog.Int("partitions", len(parts)), slog.String("first", parts[0].name), slog.Int64("deliveries", n)}
 		if cause != nil {
-			attrs = append(attrs, slog.String("cause", LogText(cause)))
+			attrs = append(attrs, slog.String("cause", redact.LogText(cause)))
 		}
 		return attrs
 	})
@@ -166,7 +168,7 @@ func (s *scheduler) revokeLanes() {
 		if l.queue.first.page.part.state.revoked() && l.state != writing {
 			l.attempt, l.retryAt, l.expiresAt, l.err = 0, time.Time{}, time.Time{}, nil
 		}
-		l.queue.each(func(it *item) *item {
+		l.queue.each(func(it *queuedDelivery) *queuedDelivery {
 			if !it.page.part.state.revoked() {
 				return it
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 var errTaken = errors.New("taken by another")
@@ -98,7 +100,7 @@ func alwaysDown(context.Context, []Delivery) error { return Transient(errDown) }
 
 type failingFilter struct{}
 
-func (failingFilter) Check(*Change) (Verdict, error) { return Verdict{}, errBad }
+func (failingFilter) Check(*record.Change) (Verdict, error) { return Verdict{}, errBad }
 
 func TestRevoke_CancelsWritesAndTriesTheOthersAgainAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

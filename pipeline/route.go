@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // route is a Route with its defaults, and what it has counted.
@@ -88,7 +90,7 @@ func (r *route) call(ctx context.Context, ds []Delivery, errs []error) (whole er
 
 // badOutcome is an outcome that no sink may set.
 func badOutcome(o Outcome) error {
-	return errs.Errorf("the sink set the outcome %s, which is the pipeline's to set", Safe(o.String()))
+	return errs.Errorf("the sink set the outcome %s, which is the pipeline's to set", redact.Safe(o.String()))
 }
 
 var errNoCause = errs.New("the sink gave no cause")
@@ -98,7 +100,7 @@ func (r *route) retried(err error) bool {
 	if !r.letters {
 		return true
 	}
-	if _, panicked := errors.AsType[*PanicError](err); panicked {
+	if _, panicked := errors.AsType[*redact.PanicError](err); panicked {
 		return false
 	}
 	_, ok := Retryable(err)
@@ -107,7 +109,7 @@ func (r *route) retried(err error) bool {
 
 // classOf is the dead-letter class of a Write's error.
 func classOf(err error) string {
-	if _, ok := errors.AsType[*PanicError](err); ok {
+	if _, ok := errors.AsType[*redact.PanicError](err); ok {
 		return classPanic
 	}
 	return classWrite

@@ -304,7 +304,7 @@ func decode(page *Page) (*Page, error) {
 	err := guard("decoder", nil, func() error {
 		p, err := page.Decode()
 		if p != nil {
-			out.DecodedPage = *p
+			out.Page = *p
 			out.Bytes = max(page.Bytes, p.Bytes)
 		}
 		return err

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // counting is a sink that counts.
@@ -101,11 +103,11 @@ func lines() []byte {
 
 // decoded takes n records through, which the workers decode.
 func decoded(tb testing.TB, n int) int64 {
-	d := NewDecoder(DecoderOptions{})
+	d := record.NewDecoder(record.DecoderOptions{})
 	input := lines()
 	return runRecords(tb, n, func(i int) *Page {
-		return &Page{Partition: "p", Position: Position(strconv.Itoa(i)), DecodedPage: DecodedPage{Bytes: len(input)},
-			Decode: func() (*DecodedPage, error) { return d.DecodeLines(input), nil }}
+		return &Page{Partition: "p", Position: Position(strconv.Itoa(i)), Page: record.Page{Bytes: len(input)},
+			Decode: func() (*record.Page, error) { return d.DecodeLines(input), nil }}
 	})
 }
 

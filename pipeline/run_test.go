@@ -10,6 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // newPipeline makes a pipeline of one sink called "s", changed by with.
@@ -88,13 +91,13 @@ func TestRun_PageThatDecodesLate(t *testing.T) {
 		n := map[string]int{}
 		lazy := func(pos int, err error, keys ...string) *Page {
 			whole := pageOf(n, "ignored", 99, keys...)
-			return &Page{Partition: "p", Position: Position(fmt.Sprint(pos)), DecodedPage: DecodedPage{Bytes: 10},
-				Decode: func() (*DecodedPage, error) { return &whole.DecodedPage, err }}
+			return &Page{Partition: "p", Position: Position(fmt.Sprint(pos)), Page: record.Page{Bytes: 10},
+				Decode: func() (*record.Page, error) { return &whole.Page, err }}
 		}
-		broken := &FramingError{Offset: 7, Err: errors.New("cut")}
+		broken := &record.FramingError{Offset: 7, Err: errors.New("cut")}
 		var c commits
 		err := p.Run(t.Context(), pages(nil, lazy(1, nil, "a"), lazy(2, broken, "a", "b"), lazy(3, nil, "a"), lazy(4, nil, "a")), &c)
-		if f, ok := errors.AsType[*FramingError](err); !ok || f != broken {
+		if f, ok := errors.AsType[*record.FramingError](err); !ok || f != broken {
 			t.Errorf("Run returned %v, want the framing error", err)
 		}
 		if got := s.all(); !slices.Equal(got, []string{"a1", "a2", "b1"}) {
@@ -113,7 +116,7 @@ func TestRun_PageBesideAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{}
 		p := newPipeline(t, s)
-		broken := &FramingError{Offset: 7, Err: errors.New("cut")}
+		broken := &record.FramingError{Offset: 7, Err: errors.New("cut")}
 		var c commits
 		err := p.Run(t.Context(), SourceFunc(func(context.Context) (*Page, error) {
 			return pageOf(map[string]int{}, "p", 1, "a"), broken
@@ -131,7 +134,7 @@ func TestRun_SourcePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipeline(t, &recorder{})
 		err := p.Run(t.Context(), SourceFunc(func(context.Context) (*Page, error) { panic("lost") }), nil)
-		pe, ok := errors.AsType[*PanicError](err)
+		pe, ok := errors.AsType[*redact.PanicError](err)
 		if !ok || pe.Stage != "source" || len(pe.Stack) == 0 {
 			t.Errorf("Run returned %v", err)
 		}

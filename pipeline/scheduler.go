@@ -137,7 +137,7 @@ func (s *scheduler) newBatch() *batch {
 	return &batch{}
 }
 
-func (s *scheduler) fits(b *batch, it *item) bool {
+func (s *scheduler) fits(b *batch, it *queuedDelivery) bool {
 	return len(b.items) == 0 || len(b.items) < s.route.Batch.Count && b.bytes+it.size <= s.route.Batch.Bytes
 }
 
@@ -200,12 +200,12 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 	}
 }
 
-func (s *scheduler) popReady() *item {
+func (s *scheduler) popReady() *queuedDelivery {
 	s.dueCount = max(s.dueCount-1, 0)
 	return s.ready.pop()
 }
 
-func (s *scheduler) newLane(it *item) *lane {
+func (s *scheduler) newLane(it *queuedDelivery) *lane {
 	var l *lane
 	if n := len(s.freeLanes); n > 0 {
 		l, s.freeLanes = s.freeLanes[n-1], s.freeLanes[:n-1]
@@ -236,7 +236,7 @@ func (s *scheduler) waitsLong(l *lane) bool {
 }
 
 // clone returns a copy of the item that does not pin its page.
-func (s *scheduler) clone(it *item) *item {
+func (s *scheduler) clone(it *queuedDelivery) *queuedDelivery {
 	if it.cloned {
 		return it
 	}
@@ -247,7 +247,7 @@ func (s *scheduler) clone(it *item) *item {
 
 // cloneChange clones the change of an item, which does not pin its page then. The sink plans it again, before its
 // Write, since the plan refers to the page, too.
-func (s *scheduler) cloneChange(it *item) {
+func (s *scheduler) cloneChange(it *queuedDelivery) {
 	c := it.d.Change.Clone()
 	d := Delivery{Change: c}
 	for _, e := range it.d.Events {
@@ -263,7 +263,7 @@ func (s *scheduler) cloneChange(it *item) {
 }
 
 // finishDelivery books the end of one delivery.
-func (s *scheduler) finishDelivery(it *item, o Outcome, reason string) {
+func (s *scheduler) finishDelivery(it *queuedDelivery, o Outcome, reason string) {
 	l := &s.route.ledger
 	l.Pending--
 	l.count(o, reason, 1)

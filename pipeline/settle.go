@@ -196,7 +196,7 @@ func (s *scheduler) cloneQueue(l *lane) { l.queue.each(s.clone) }
 
 // nacks reports whether a permanent failure returns to the source: there are no dead letters, and the source
 // acknowledges each record.
-func (s *scheduler) nacks(it *item) bool {
+func (s *scheduler) nacks(it *queuedDelivery) bool {
 	return s.run.p.o.DeadLetters == nil && it.page.tracker != nil
 }
 
@@ -210,7 +210,7 @@ func (s *scheduler) nackQueue(l *lane) {
 
 // blocks reports whether an item that failed with err blocks its key: it can never be written, and there
 // are neither dead letters nor a source that takes it back.
-func (s *scheduler) blocks(it *item, err error) bool {
+func (s *scheduler) blocks(it *queuedDelivery, err error) bool {
 	if s.run.p.o.DeadLetters != nil || s.nacks(it) {
 		return false
 	}

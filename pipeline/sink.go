@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Outcome is what became of a delivery. The zero Outcome is Written.
@@ -34,7 +36,7 @@ var outcomeNames = [...]string{"written", "superseded", "no_effect", "coalesced"
 
 // Delivery is one change on its way to one sink.
 type Delivery struct {
-	Change  *Change
+	Change  *record.Change
 	Events  []Event // what the detectors raised, in order; see EventIgnorer
 	Ops     []Op    // what the sink's Plan made of the change: there until Write returns
 	Outcome Outcome // set by Plan or Write

@@ -1,6 +1,10 @@
 package pipeline
 
-import "time"
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
 
 // SinkState is how a sink does now.
 type SinkState struct {
@@ -29,7 +33,7 @@ func (p *Pipeline) Sinks() []SinkState {
 func (s *scheduler) state() SinkState {
 	st := SinkState{Name: s.route.Name, Pending: s.route.ledger.Pending, Failing: s.retries.since}
 	if s.retries.last != nil {
-		st.Error = LogText(s.retries.last)
+		st.Error = redact.LogText(s.retries.last)
 	}
 	for _, l := range s.parked {
 		if at := l.queue.first.d.Change.Time; !at.IsZero() && (st.Oldest.IsZero() || at.Before(st.Oldest)) {

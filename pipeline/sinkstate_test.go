@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // A sink says since when it fails, with what, and how much waits; a change that can never be written and
@@ -19,9 +21,9 @@ func TestSinks(t *testing.T) {
 		blocked int
 		says    string
 	}{
-		"down":                  {Transient(Class("busy").New("too much to do")), nil, 0, "are tried again"},
-		"down, with letters":    {Transient(Class("busy").New("too much to do")), &graveyard{}, 0, "are tried again"},
-		"blocked":               {Class("mapping").New("no number"), nil, 1, "there are no dead letters: they block"},
+		"down":                  {Transient(redact.Class("busy").New("too much to do")), nil, 0, "are tried again"},
+		"down, with letters":    {Transient(redact.Class("busy").New("too much to do")), &graveyard{}, 0, "are tried again"},
+		"blocked":               {redact.Class("mapping").New("no number"), nil, 1, "there are no dead letters: they block"},
 		"refused, with letters": {errors.New("no number"), &graveyard{}, -1, "given up to dead letters"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +58,7 @@ func TestSinks(t *testing.T) {
 						t.Errorf("%+v", got)
 					}
 				} else if got.Pending != 2 || time.Since(got.Failing) != 5*time.Minute || !got.Oldest.Equal(time.Unix(1_700_000_001, 0)) ||
-					got.Error != LogText(test.err) || got.Blocked != test.blocked {
+					got.Error != redact.LogText(test.err) || got.Blocked != test.blocked {
 					t.Errorf("%+v", got)
 				}
 				first, _, _ := strings.Cut(log.String(), "\n")

@@ -8,6 +8,10 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // packWork is a pack to make for a scheduler.
@@ -48,7 +52,7 @@ func packables(chunks []chunk) [][]packable {
 		if !c.canPack() {
 			continue
 		}
-		p := packable{page: c.page, bytes: c.bytes, changes: make([]*Change, c.n)}
+		p := packable{page: c.page, bytes: c.bytes, changes: make([]*record.Change, c.n)}
 		for k := range c.items {
 			p.changes[k] = c.items[k].d.Change
 		}
@@ -183,7 +187,7 @@ func (s *scheduler) calledPacked(b *batch) {
 	b.phase = unpacking
 	n, cause := b.n, b.err
 	s.run.log(slog.LevelDebug, "a batch that was packed is unpacked and written", func() []slog.Attr {
-		return []slog.Attr{slog.String("sink", s.route.Name), slog.Int("deliveries", n), slog.String("cause", LogText(cause))}
+		return []slog.Attr{slog.String("sink", s.route.Name), slog.Int("deliveries", n), slog.String("cause", redact.LogText(cause))}
 	})
 }
 
@@ -228,14 +232,14 @@ func (s *scheduler) settlePacked(b *batch) {
 }
 
 // unpackItems makes the deliveries of packed chunks again, by chunk. They hold their own bytes.
-func (r *run) unpackItems(rt *route, chunks []chunk) ([][]item, error) {
-	out := make([][]item, len(chunks))
+func (r *run) unpackItems(rt *route, chunks []chunk) ([][]queuedDelivery, error) {
+	out := make([][]queuedDelivery, len(chunks))
 	for i, c := range chunks {
-		out[i] = make([]item, c.n)
+		out[i] = make([]queuedDelivery, c.n)
 	}
 	for u, err := range unpackSorted(chunks) {
 		if err != nil || u.pos >= len(out[u.page]) {
-			return nil, cmp.Or(err, errPacked)
+			return nil, cmp.Or(err, record.ErrPacked)
 		}
 		it := &out[u.page][u.pos]
 		it.page, it.hash = chunks[u.page].page, maphash.String(r.p.seed, string(u.c.Key))
@@ -270,7 +274,7 @@ func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err 
 				case Coalesced:
 					coalesced++
 				default:
-					unsound = errs.Errorf("the sink set the outcome %s of a sorted delivery", Safe(d.Outcome.String()))
+					unsound = errs.Errorf("the sink set the outcome %s of a sorted delivery", redact.Safe(d.Outcome.String()))
 				}
 			}
 		})
@@ -287,7 +291,7 @@ func (r *run) refuseQuarantined(rt *route, b *batch) error {
 	if r.p.o.Quarantine == nil {
 		return nil
 	}
-	var keys []Key
+	var keys []item.Key
 	ask := func() error {
 		held, err := r.callQuarantine(b.ctx, rt.Name, keys)
 		if err != nil || len(held) != len(keys) {

@@ -1,6 +1,10 @@
 package pipeline
 
-import "context"
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+)
 
 // Position is how far a source has been read within a partition: opaque to the
 // pipeline, resumable by the source that made it.
@@ -14,7 +18,7 @@ type Position string
 //	page := &Page{Partition: "0", Position: pos, Decode: func() (*DecodedPage, error) { return dec.Decode(b) }}
 //	page.Bytes = len(b)
 type Page struct {
-	DecodedPage
+	record.Page
 	Partition string
 	Position  Position // reading goes on behind it
 	End       bool     // the partition ends with this page
@@ -26,7 +30,7 @@ type Page struct {
 	// of the two counts. An error
 	// counts as if Read had returned it beside the page: what was decoded before
 	// it is delivered, and of this partition nothing behind it.
-	Decode func() (*DecodedPage, error)
+	Decode func() (*record.Page, error)
 }
 
 // Source brings pages. Read blocks until a page is there, ctx is done, or the

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // planned is a sink whose plan is a function.
@@ -35,8 +38,8 @@ var errBad = errors.New("bad value")
 
 func TestStages_DropsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		drop := func(key Key, reason string) FilterFunc {
-			return func(c *Change) (Verdict, error) { return Verdict{Drop: c.Key == key, Reason: reason}, nil }
+		drop := func(key item.Key, reason string) FilterFunc {
+			return func(c *record.Change) (Verdict, error) { return Verdict{Drop: c.Key == key, Reason: reason}, nil }
 		}
 		s := &recorder{}
 		p := newPipeline(t, s, func(o *Options) {
@@ -113,7 +116,7 @@ func TestStages_FailureOfASourceFilterIsEveryRoutes(t *testing.T) {
 			s := &recorder{keepsOrder: true}
 			p := newPipeline(t, s, func(o *Options) {
 				o.DeadLetters = g
-				o.Filters = []Filter{named{func(c *Change) (Verdict, error) {
+				o.Filters = []Filter{named{func(c *record.Change) (Verdict, error) {
 					if c.Key == "a" && nth(c) == 2 {
 						if panics {
 							panic(errBad)
@@ -155,7 +158,7 @@ func TestStages_FailureOfASourceFilterIsEveryRoutes(t *testing.T) {
 func TestStages_WithoutDeadLettersAFilterThatFailsBlocksItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipeline(t, &recorder{}, func(o *Options) {
-			o.Filters = []Filter{FilterFunc(func(c *Change) (Verdict, error) {
+			o.Filters = []Filter{FilterFunc(func(c *record.Change) (Verdict, error) {
 				if c.Key == "a" {
 					return Verdict{}, errBad
 				}
@@ -191,18 +194,18 @@ func TestStages_FailureOfADetectorIsOfRoutesThatNeedEvents(t *testing.T) {
 		p := newPipeline(t, &recorder{}, func(o *Options) {
 			o.DeadLetters = g
 			o.Detectors = []NamedDetector{
-				{"fails", DetectorFunc(func(dst []Event, c *Change) ([]Event, error) {
+				{"fails", DetectorFunc(func(dst []Event, c *record.Change) ([]Event, error) {
 					if c.Key == "a" {
 						panic("oops")
 					}
 					return dst, nil
 				})},
-				{"sees", DetectorFunc(func(dst []Event, c *Change) ([]Event, error) { return append(dst, Event{}), nil })},
+				{"sees", DetectorFunc(func(dst []Event, c *record.Change) ([]Event, error) { return append(dst, Event{}), nil })},
 			}
 			o.Routes = append(o.Routes, Route{Name: "t", Sink: hear, NeedsEvents: true})
 		})
 		page := pageOf(map[string]int{}, "p", 1, "a", "b", "c")
-		page.Changes[2].Op = Snapshot
+		page.Changes[2].Op = record.Snapshot
 		if err := p.Run(t.Context(), pages(nil, page), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +242,7 @@ func TestStages_EventsOfManyChangesStayApart(t *testing.T) {
 			return nil
 		}), func(o *Options) {
 			o.Routes[0].Concurrency = 1
-			o.Detectors = []NamedDetector{{"n", DetectorFunc(func(dst []Event, c *Change) ([]Event, error) {
+			o.Detectors = []NamedDetector{{"n", DetectorFunc(func(dst []Event, c *record.Change) ([]Event, error) {
 				for range nth(c) % 4 {
 					dst = append(dst, Event{})
 				}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // standing is a pipeline over streams that never end.
@@ -62,7 +64,7 @@ func (w standing) start(ctx context.Context, t *testing.T, trouble time.Duration
 			Name: fmt.Sprint("s", i), Sink: s, Filters: []Filter{s}, Batch: h.batch, Concurrency: h.concurrency, Rate: h.rate,
 		})
 	}
-	src.onRead = func(at time.Time, c *Change) {
+	src.onRead = func(at time.Time, c *record.Change) {
 		for _, s := range sinks {
 			if s.wants(c) {
 				s.mu.Lock()

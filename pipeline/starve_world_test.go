@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // shards is a source that never ends: partitions that are read apart, each with a pace of its
@@ -22,7 +25,7 @@ type shards struct {
 	wake   chan struct{}
 	called time.Time // when Read was last called; zero: it has returned since
 	asked  time.Time // when Read last returned
-	onRead func(at time.Time, c *Change)
+	onRead func(at time.Time, c *record.Change)
 }
 
 type shard struct {
@@ -115,7 +118,7 @@ func (s *shards) next() (*Page, time.Duration) {
 func (s *shards) page(part *shard, now time.Time) *Page {
 	part.pages++
 	page := &Page{Partition: part.name, Position: Position(strconv.Itoa(part.pages))}
-	page.Changes = make([]Change, part.pace.records)
+	page.Changes = make([]record.Change, part.pace.records)
 	for i := range page.Changes {
 		part.n++
 		c := &page.Changes[i]
@@ -231,16 +234,16 @@ func (s *habitual) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, err
 	return s.Write(ctx, ds)
 }
 
-func (s *habitual) wants(c *Change) bool {
+func (s *habitual) wants(c *record.Change) bool {
 	part, _, _ := strings.Cut(string(c.Key), "/")
 	return nth(c)%s.habit.takes == 0 && (s.habit.of == "" || slices.Contains(strings.Fields(s.habit.of), part))
 }
 
 // Check is the route's filter.
-func (s *habitual) Check(c *Change) (Verdict, error) { return Verdict{Drop: !s.wants(c)}, nil }
+func (s *habitual) Check(c *record.Change) (Verdict, error) { return Verdict{Drop: !s.wants(c)}, nil }
 
 // ill tells whether a key is one that fails.
-func (s *habitual) ill(key Key) bool {
+func (s *habitual) ill(key item.Key) bool {
 	part, n, _ := strings.Cut(string(key), "/")
 	i, _ := strconv.Atoi(n)
 	return s.habit.ill > 0 && part == s.part && i%s.habit.ill == 0

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // StopError is returned by [Pipeline.Run] after a hard stop: what was still
@@ -84,7 +86,7 @@ func (r *run) result(flushErr error) error {
 	}
 	cause := cmp.Or(fatal, context.Cause(r.hard))
 	r.p.log.LogAttrs(context.WithoutCancel(r.hard), slog.LevelWarn, "stopped hard: what is pending comes again with the next run",
-		slog.Int64("pending", pending), slog.Int("pages", open), slog.String("cause", LogText(cause)))
+		slog.Int64("pending", pending), slog.Int("pages", open), slog.String("cause", redact.LogText(cause)))
 	if fatal != nil {
 		return fatal
 	}

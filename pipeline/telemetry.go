@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tablewake/tablewake/pipeline/instrument"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // scope names the instrumentation. Every metric and span is called tablewake.*.
@@ -141,7 +142,7 @@ func (t *telemetry) prepared(ctx context.Context, d time.Duration) {
 
 // undecodable counts records that were put into dead letters for no sink.
 func (t *telemetry) undecodable(ctx context.Context, n int) {
-	t.letters.Add(ctx, int64(n), metric.WithAttributes(t.name, attribute.String("class", classUndecodable)))
+	t.letters.Add(ctx, int64(n), metric.WithAttributes(t.name, attribute.String("class", record.ClassUndecodable)))
 }
 
 // write starts the span of a Write, linked to those of the pages in it. done ends it.

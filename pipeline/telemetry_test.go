@@ -18,6 +18,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // numbers are the collected metrics: name and attributes to value; of a
@@ -64,8 +67,8 @@ func TestTelemetry_MetricsSayWhatTheLedgersSay(t *testing.T) {
 		s := &recorder{fail: failing("a", 1, Transient(errDown))}
 		p := newPipeline(t, s, func(o *Options) {
 			o.Meter = metric.NewMeterProvider(metric.WithReader(reader))
-			o.Filters = []Filter{FilterFunc(func(c *Change) (Verdict, error) { return Verdict{Drop: c.Key == "x", Reason: "is_x"}, nil })}
-			o.Detectors = []NamedDetector{{"all", DetectorFunc(func(dst []Event, c *Change) ([]Event, error) { return append(dst, Event{}), nil })}}
+			o.Filters = []Filter{FilterFunc(func(c *record.Change) (Verdict, error) { return Verdict{Drop: c.Key == "x", Reason: "is_x"}, nil })}
+			o.Detectors = []NamedDetector{{"all", DetectorFunc(func(dst []Event, c *record.Change) ([]Event, error) { return append(dst, Event{}), nil })}}
 		})
 		if err := p.Run(t.Context(), pages(nil, pageOf(map[string]int{}, "p", 1, "a", "b", "x")), nil); err != nil {
 			t.Fatal(err)
@@ -178,7 +181,7 @@ func TestTelemetry_LogsAndSpansShowNothingOfItems(t *testing.T) {
 		})
 		page := withBad(pageOf(n, "p", 1, secret, secret+"2"))
 		page.Errors[0].Err = errors.New("bad " + secret)
-		page.Errors[0].Key = Key(secret)
+		page.Errors[0].Key = item.Key(secret)
 		if err := p.Run(t.Context(), pages(nil, page), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ type Tracker struct {
 	pending []atomic.Int32 // deliveries not finished, by the record's index
 }
 
-// Finished tells whether the record of that index in its page, as [Change.Index] and
+// Finished tells whether the record of that index in its page, as [record.Change.Index] and
 // RecordError.Index have it, is finished: durable in each sink that it was routed to, or
 // in dead letters, or of none of them. What was given back by [Control] is not, and
 // nothing of a page is before it was handed to the sinks.

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // finished are the indexes of the first n records that t says are finished.
@@ -59,9 +62,11 @@ func TestTracker(t *testing.T) {
 }
 
 // dropKey drops the changes of a key.
-type dropKey Key
+type dropKey item.Key
 
-func (d dropKey) Check(c *Change) (Verdict, error) { return Verdict{Drop: c.Key == Key(d)}, nil }
+func (d dropKey) Check(c *record.Change) (Verdict, error) {
+	return Verdict{Drop: c.Key == item.Key(d)}, nil
+}
 
 // A page that waits for the letters of records that cannot be decoded is not
 // finished, nor is any record of it.

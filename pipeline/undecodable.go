@@ -5,6 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // placed is an error of a source that knows where a record comes from, as the file and the line.
@@ -17,19 +21,19 @@ type placed interface {
 // then hands the page over. Later pages of the partition wait meanwhile, so that no change overtakes such a record,
 // whatever its key is. Other partitions and earlier pages continue. Without dead letters, the page and the later
 // ones return to a source that tracks single records; else the partition is blocked.
-func (r *run) keepUndecodable(in *inflight, records []*RecordError) {
+func (r *run) keepUndecodable(in *inflight, records []*record.RecordError) {
 	letters := make([]DeadLetter, len(records))
 	now := time.Now().UTC()
 	for i, e := range records {
 		letters[i] = DeadLetter{
 			Pipeline: r.p.o.Name, Key: e.Key, Version: e.Version, Sequence: e.Sequence,
 			Partition: in.part.name, Index: e.Index,
-			Class: classUndecodable, Error: e.Error(), Raw: e.Raw, Time: now,
+			Class: record.ClassUndecodable, Error: e.Error(), Raw: e.Raw, Time: now,
 		}
 	}
 	first := records[0]
 	attrs := []slog.Attr{slog.String("partition", in.part.name), slog.Int("records", len(records)),
-		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", ErrorField(first))}
+		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", redact.ErrorField(first))}
 	if at, ok := errors.AsType[placed](first.Err); ok {
 		attrs = append(attrs, slog.String("place", at.Place()))
 	}
@@ -75,15 +79,15 @@ func (r *run) flushBefore(in *inflight) {
 // quarantineUndecodable quarantines the known keys of undecodable records. It does so for every sink that does not compare
 // versions, as it is unknown which sinks the record is for. Earlier changes of such a key that are in flight become
 // dead letters too; a redrive delivers them before it.
-func (r *run) quarantineUndecodable(ctx context.Context, records []*RecordError) bool {
-	var keys []Key
+func (r *run) quarantineUndecodable(ctx context.Context, records []*record.RecordError) bool {
+	var keys []item.Key
 	for _, e := range records {
 		if e.Key != "" {
 			keys = append(keys, e.Key)
 		}
 	}
 	for _, rt := range r.p.routes {
-		if r.quarantines(rt, classUndecodable) && !r.quarantine(ctx, rt.Name, keys, func() {}) {
+		if r.quarantines(rt, record.ClassUndecodable) && !r.quarantine(ctx, rt.Name, keys, func() {}) {
 			return false
 		}
 	}

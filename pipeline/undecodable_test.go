@@ -7,11 +7,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // withBad adds an undecodable record to a page.
 func withBad(p *Page) *Page {
-	p.Errors = append(p.Errors, &RecordError{
+	p.Errors = append(p.Errors, &record.RecordError{
 		Index: len(p.Changes), Offset: 40, Path: "dynamodb.NewImage.Total", Key: "a", Sequence: "7",
 		Raw: []byte(`{"bad":1}`), Err: errors.New("N holds no number"),
 	})
@@ -91,8 +93,8 @@ func TestUndecodable_OnlyBadRecords(t *testing.T) {
 		g := &graveyard{}
 		p := newPipeline(t, &recorder{}, func(o *Options) { o.DeadLetters = g })
 		var c commits
-		page := &Page{Partition: "p", Position: "1", DecodedPage: DecodedPage{Bytes: 9}, Decode: func() (*DecodedPage, error) {
-			return &withBad(withBad(&Page{DecodedPage: DecodedPage{Duplicates: 2}})).DecodedPage, nil
+		page := &Page{Partition: "p", Position: "1", Page: record.Page{Bytes: 9}, Decode: func() (*record.Page, error) {
+			return &withBad(withBad(&Page{Page: record.Page{Duplicates: 2}})).Page, nil
 		}}
 		if err := p.Run(t.Context(), pages(nil, page), &c); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // witness sees all that happens and notes what breaks the contract.
@@ -39,15 +42,15 @@ type witnessSink struct {
 	marks   bool
 	flying  int
 	sorted  int // batches that were packed
-	busy    map[Key]bool
-	tried   map[Key]int    // number of the newest that was first delivered
-	durable map[string]int // times written, or dead-lettered
+	busy    map[item.Key]bool
+	tried   map[item.Key]int // number of the newest that was first delivered
+	durable map[string]int   // times written, or dead-lettered
 	gaveUp  map[string]bool
 
-	behind      map[Key]int // number of the first change whose letter holds the key
-	lettered    map[Key]int // number of the last one of these
-	held        map[Key]int // how often it was held
-	quarantined int64       // letters of the class
+	behind      map[item.Key]int // number of the first change whose letter holds the key
+	lettered    map[item.Key]int // number of the last one of these
+	held        map[item.Key]int // how often it was held
+	quarantined int64            // letters of the class
 }
 
 var (
@@ -97,17 +100,17 @@ func (s *witnessSink) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, 
 }
 
 // wants tells whether the change is routed here.
-func (s *witnessSink) wants(c *Change) bool { return nth(c)%3 < s.plan.takes }
+func (s *witnessSink) wants(c *record.Change) bool { return nth(c)%3 < s.plan.takes }
 
 // Check is the route's filter. It fails at times, where dead letters take that.
-func (s *witnessSink) Check(c *Change) (Verdict, error) {
+func (s *witnessSink) Check(c *record.Change) (Verdict, error) {
 	if s.letters && s.wants(c) && s.plan.poison > 0 && nth(c)%7 == s.plan.poison {
 		return Verdict{}, errBad
 	}
 	return Verdict{Drop: !s.wants(c), Reason: "unwanted"}, nil
 }
 
-func name(c *Change) string { return string(c.Key) + c.Sequence }
+func name(c *record.Change) string { return string(c.Key) + c.Sequence }
 
 // intent is what Plan makes of a change, in the room of its page.
 type intent struct {
@@ -153,7 +156,7 @@ func (s *witnessSink) begin(ds []Delivery) {
 	if len(ds) > s.plan.batch.Count {
 		s.errorf("%s: a batch of %d", s.name, len(ds))
 	}
-	last := map[Key]int{}
+	last := map[item.Key]int{}
 	for i := range ds {
 		c := ds[i].Change
 		n := nth(c)
@@ -293,7 +296,7 @@ func (w *witness) Put(_ context.Context, letters []DeadLetter) error {
 }
 
 // Hold notes marks, and fails at times.
-func (w *witness) Hold(_ context.Context, sink string, keys []Key) error {
+func (w *witness) Hold(_ context.Context, sink string, keys []item.Key) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails > 0 && w.rand.IntN(3) == 0 {
@@ -315,7 +318,7 @@ func (w *witness) Hold(_ context.Context, sink string, keys []Key) error {
 }
 
 // Held answers by the marks, and fails at times.
-func (w *witness) Held(_ context.Context, sink string, keys []Key) ([]bool, error) {
+func (w *witness) Held(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails > 0 && w.rand.IntN(10) == 0 {
@@ -402,8 +405,8 @@ func (w *witness) source(p plan) Source {
 		}
 		w.pages[partition] = append(w.pages[partition], ids)
 		if p.lazy {
-			return &Page{Partition: page.Partition, Position: page.Position, DecodedPage: DecodedPage{Bytes: page.Bytes},
-				Decode: func() (*DecodedPage, error) { return &page.DecodedPage, nil }}, nil
+			return &Page{Partition: page.Partition, Position: page.Position, Page: record.Page{Bytes: page.Bytes},
+				Decode: func() (*record.Page, error) { return &page.Page, nil }}, nil
 		}
 		return page, nil
 	})

@@ -8,20 +8,23 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // change makes the n-th change of a key, by hand.
-func change(key string, n int) Change {
+func change(key string, n int) record.Change {
 	sequence := strconv.Itoa(n)
-	return Change{
-		Op: Modify, Key: Key(key), Sequence: sequence, Version: versionOf(sequence),
+	return record.Change{
+		Op: record.Modify, Key: item.Key(key), Sequence: sequence, Version: versionOf(sequence),
 		Time: time.Unix(1_700_000_000+int64(n), 0).UTC(),
 		Raw:  []byte(`{"key":` + strconv.Quote(key) + `,"n":` + sequence + `}`),
 	}
 }
 
 // nth is the number that change gave c.
-func nth(c *Change) int {
+func nth(c *record.Change) int {
 	n, _ := strconv.Atoi(c.Sequence)
 	return n
 }
@@ -166,9 +169,9 @@ func (c *commits) at(partition string) Position {
 }
 
 // versionOf is the version of a stream of no epoch with this sequence number.
-func versionOf(sequence string) Version {
+func versionOf(sequence string) record.Version {
 	const zeros = "00000000000000000000000000000000000000000000000000"
-	v, err := ParseVersion(zeros[len(sequence):] + sequence)
+	v, err := record.ParseVersion(zeros[len(sequence):] + sequence)
 	if err != nil {
 		panic(err)
 	}

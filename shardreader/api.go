@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // API is the part of the DynamoDB Streams API that reading needs. Every method
@@ -28,7 +28,7 @@ type API interface {
 	// GetRecords is the next page of a shard (at most 1,000 records or 1 MB). With
 	// an error the answer may hold the records that came whole before the answer
 	// broke; it is never Ended then, and the same iterator is to be used again.
-	GetRecords(ctx context.Context, q RecordsQuery) (pipeline.Answer, error)
+	GetRecords(ctx context.Context, q RecordsQuery) (record.GetRecordsPage, error)
 }
 
 // StreamPage is one page of ListStreams.
@@ -62,7 +62,7 @@ type DescribeQuery struct {
 type StreamDescription struct {
 	StreamRef
 	Status   StreamStatus
-	ViewType pipeline.ViewType
+	ViewType record.ViewType
 	Created  time.Time // UTC; zero where the service does not say
 	Shards   []Shard
 	After    string // "" on the last page

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // caller is an API that retries what is transient, and makes a bounded number of
@@ -33,8 +34,8 @@ func (c *caller) GetShardIterator(ctx context.Context, at ShardPosition) (string
 	return try(ctx, c, func() (string, error) { return c.api.GetShardIterator(ctx, at) })
 }
 
-func (c *caller) GetRecords(ctx context.Context, q RecordsQuery) (pipeline.Answer, error) {
-	return try(ctx, c, func() (pipeline.Answer, error) { return c.api.GetRecords(ctx, q) })
+func (c *caller) GetRecords(ctx context.Context, q RecordsQuery) (record.GetRecordsPage, error) {
+	return try(ctx, c, func() (record.GetRecordsPage, error) { return c.api.GetRecords(ctx, q) })
 }
 
 func try[T any](ctx context.Context, c *caller, call func() (T, error)) (T, error) {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // What an [Error] can be, beside transient. See the errors of GetRecords and
@@ -32,7 +32,7 @@ type Error struct {
 	Hint    string // what to do, where there is something to do
 }
 
-var _ pipeline.Redacted = (*Error)(nil)
+var _ redact.Redacted = (*Error)(nil)
 
 // Error reads "GetRecords shard x of stream y: cause (hint)".
 func (e *Error) Error() string {
@@ -48,7 +48,7 @@ func (e *Error) Redacted() string {
 	if e.Err == nil {
 		return e.text("")
 	}
-	return e.text(pipeline.SafeText(e.Err))
+	return e.text(redact.SafeText(e.Err))
 }
 
 // Describe is the class of its kind, and of the cause where it has none.
@@ -66,7 +66,7 @@ func (e *Error) Describe() (class, field string) {
 	if e.Err == nil {
 		return "stream", ""
 	}
-	return pipeline.ErrorClass(e.Err), ""
+	return redact.ErrorClass(e.Err), ""
 }
 
 func (e *Error) text(cause string) string {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -28,7 +29,7 @@ func TestError_RedactedHasNoTextOfTheServer(t *testing.T) {
 		if got := "GetRecords shard 1: access denied: " + want + " (check it)"; e.Redacted() != got {
 			t.Errorf("%q, want %q", e.Redacted(), got)
 		}
-		if got := pipeline.LogText(pipeline.Transient(fmt.Errorf("once more: %w", e))); got != "denied: "+e.Redacted() {
+		if got := redact.LogText(pipeline.Transient(fmt.Errorf("once more: %w", e))); got != "denied: "+e.Redacted() {
 			t.Errorf("wrapped, its text for logs is %q", got)
 		}
 		if !strings.Contains(e.Error(), "secret") {
@@ -41,7 +42,7 @@ func TestError_RedactedHasNoTextOfTheServer(t *testing.T) {
 }
 
 func TestLogText_OfOtherErrors(t *testing.T) {
-	if got := pipeline.LogText(&pipeline.PanicError{Stage: "GetRecords", Value: plainError{}}); got != "panic: GetRecords: a shardreader_test.plainError" {
+	if got := redact.LogText(&redact.PanicError{Stage: "GetRecords", Value: plainError{}}); got != "panic: GetRecords: a shardreader_test.plainError" {
 		t.Errorf("of a panic: %q", got)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // RecordOptions say what to record.
@@ -27,7 +29,7 @@ type RecordOptions struct {
 
 	// Mask masks what is hidden of the records. Those that cannot be decoded are left out
 	// then: of these nobody can tell what is hidden. Default: they are written as they came
-	Mask *pipeline.Mask
+	Mask *mask.Mask
 
 	Poll time.Duration // pause behind an empty page of an open shard. Default: 250ms
 
@@ -49,11 +51,11 @@ type RecordProgress struct {
 type Recording struct {
 	Stream StreamRef
 	RecordProgress
-	Undecodable int64          // of Records: written as they came
-	Masked      int64          // of Records: something in them is masked
-	LeftOut     int64          // beside Records: not decodable, where others are masked
-	EmptyMaps   int64          // {} taken as the empty map, as DynamoDB Local sends it
-	Gaps        []pipeline.Gap // what the stream no longer held
+	Undecodable int64        // of Records: written as they came
+	Masked      int64        // of Records: something in them is masked
+	LeftOut     int64        // beside Records: not decodable, where others are masked
+	EmptyMaps   int64        // {} taken as the empty map, as DynamoDB Local sends it
+	Gaps        []record.Gap // what the stream no longer held
 }
 
 // Record copies a stream to w, one record a line, as its JSON with the stream's

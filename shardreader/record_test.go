@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { testmain.Run(m) }
 
 // item is the n-th insert of an item.
-func item(n int) streamtest.Record {
+func itemRecord(n int) streamtest.Record {
 	key := fmt.Sprintf(`{"PK":{"S":"item-%d"}}`, n)
 	return streamtest.Record{Keys: key, New: key}
 }
@@ -30,14 +30,14 @@ func item(n int) streamtest.Record {
 func items(from, n int) []streamtest.Record {
 	var rs []streamtest.Record
 	for i := range n {
-		rs = append(rs, item(from+i))
+		rs = append(rs, itemRecord(from+i))
 	}
 	return rs
 }
 
 // record records into memory and returns the sequence numbers, having checked that each
 // line names the stream.
-func record(ctx context.Context, t *testing.T, o shardreader.RecordOptions) ([]string, shardreader.Recording, error) {
+func recordAll(ctx context.Context, t *testing.T, o shardreader.RecordOptions) ([]string, shardreader.Recording, error) {
 	t.Helper()
 	var out bytes.Buffer
 	r, err := shardreader.Record(ctx, &out, o)
@@ -65,7 +65,7 @@ func TestRecord_WholeStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := streamtest.New(streamtest.Options{PageRecords: 3, EmptyPages: 5})
 		old, st := server.AddStream("shop"), server.AddStream("shop")
-		old.Put(old.Shards()[0], item(99))
+		old.Put(old.Shards()[0], itemRecord(99))
 		root := st.Shards()[0]
 		inParent := st.Put(root, items(0, 10)...)
 		below := st.Split(root, 2)
@@ -74,7 +74,7 @@ func TestRecord_WholeStream(t *testing.T) {
 		inGrandchild := st.Put(grandchild, items(30, 2)...)
 
 		var seen []int64
-		got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Progress: func(p shardreader.RecordProgress) { seen = append(seen, p.Records) }})
+		got, r, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Progress: func(p shardreader.RecordProgress) { seen = append(seen, p.Records) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,10 +124,10 @@ func TestRecord_EndsOnABusyStream(t *testing.T) {
 		writer.Go(func() {
 			for n := 100; ctx.Err() == nil; n++ {
 				time.Sleep(10 * time.Millisecond)
-				st.Put(shard, item(n))
+				st.Put(shard, itemRecord(n))
 			}
 		})
-		got, _, err := record(t.Context(), t, shardreader.RecordOptions{API: slow{server, 100 * time.Millisecond}, Source: st.ARN()})
+		got, _, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: slow{server, 100 * time.Millisecond}, Source: st.ARN()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,19 +165,19 @@ func TestRecord_IdleFollowsTheStream(t *testing.T) {
 		server := streamtest.New(streamtest.Options{})
 		st := server.AddStream("shop")
 		root := st.Shards()[0]
-		want := st.Put(root, item(0))
+		want := st.Put(root, itemRecord(0))
 		var writer sync.WaitGroup
 		writer.Go(func() {
 			time.Sleep(9 * time.Second)
-			want = append(want, st.Put(root, item(1))...)
+			want = append(want, st.Put(root, itemRecord(1))...)
 			child := st.Split(root, 1)[0]
 			time.Sleep(9 * time.Second)
-			want = append(want, st.Put(child, item(2))...)
+			want = append(want, st.Put(child, itemRecord(2))...)
 			time.Sleep(11 * time.Second)
-			st.Put(child, item(3)) // too late
+			st.Put(child, itemRecord(3)) // too late
 		})
 		start := time.Now()
-		got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Idle: 10 * time.Second})
+		got, r, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Idle: 10 * time.Second})
 		took := time.Since(start)
 		writer.Wait()
 		if err != nil {
@@ -201,10 +201,10 @@ func TestFact7_ManyShards(t *testing.T) {
 		shard := st.Shards()[0]
 		var want []string
 		for n := range 683 {
-			want = append(want, st.Put(shard, item(n))...)
+			want = append(want, st.Put(shard, itemRecord(n))...)
 			shard = st.Split(shard, 1)[0]
 		}
-		got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop"})
+		got, r, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop"})
 		if err != nil {
 			t.Fatal(err)
 		}

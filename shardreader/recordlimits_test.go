@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
@@ -23,7 +23,7 @@ type readers struct {
 	most int
 }
 
-func (r *readers) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+func (r *readers) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	r.mu.Lock()
 	r.now[q.Shard]++
 	r.most = max(r.most, r.now[q.Shard])
@@ -50,7 +50,7 @@ func TestFact8_FullPagesAndOneReaderAShard(t *testing.T) {
 		for _, child := range st.Split(st.Shards()[0], 3) {
 			st.Put(child, items(9000, 5)...)
 		}
-		got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: api, Source: "shop"})
+		got, r, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: api, Source: "shop"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestFact8_IteratorsExpireMeanwhile(t *testing.T) {
 		server := streamtest.New(streamtest.Options{PageRecords: 3})
 		st := server.AddStream("shop")
 		want := st.Put(st.Shards()[0], items(0, 8)...)
-		got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Progress: func(p shardreader.RecordProgress) {
+		got, r, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Progress: func(p shardreader.RecordProgress) {
 			if p.Records > 0 {
 				time.Sleep(16 * time.Minute)
 			}
@@ -98,7 +98,7 @@ func TestFact10_DisabledStreams(t *testing.T) {
 
 			start := time.Now()
 			for _, name := range []string{"shop", old.ARN()} {
-				got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: name, Idle: idle})
+				got, r, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: name, Idle: idle})
 				if err != nil || r.Stream.ARN != old.ARN() {
 					t.Fatal(r.Stream, err)
 				}
@@ -113,7 +113,7 @@ func TestFact10_DisabledStreams(t *testing.T) {
 			again := server.AddStream("shop")
 			fresh := again.Put(again.Shards()[0], items(20, 2)...)
 			for name, want := range map[string][]string{"shop": fresh, old.ARN(): want} {
-				got, _, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: name})
+				got, _, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: name})
 				if err != nil {
 					t.Fatal(err)
 				}

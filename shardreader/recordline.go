@@ -9,7 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // recordLine is one record of a page.
@@ -17,11 +18,11 @@ type recordLine struct {
 	raw         []byte
 	sequence    string // "" where it does not decode
 	undecodable bool
-	change      *pipeline.Change // nil where it is undecodable
+	change      *record.Change // nil where it is undecodable
 }
 
 // mask masks the line; false where nobody can tell what is to be masked.
-func (l *recordLine) mask(m *pipeline.Mask) (masked, ok bool) {
+func (l *recordLine) mask(m *mask.Mask) (masked, ok bool) {
 	if m == nil || l.change == nil {
 		return false, m == nil
 	}
@@ -31,7 +32,7 @@ func (l *recordLine) mask(m *pipeline.Mask) (masked, ok bool) {
 }
 
 // records are a page's records in their order, decoded or not.
-func records(p *pipeline.DecodedPage) iter.Seq[recordLine] {
+func records(p *record.Page) iter.Seq[recordLine] {
 	return func(yield func(recordLine) bool) {
 		errs := p.Errors
 		for i := range p.Changes {
@@ -59,7 +60,7 @@ type recordWriter struct {
 	mu        sync.Mutex // guards all below
 	w         io.Writer
 	buf       bytes.Buffer
-	mask      *pipeline.Mask
+	mask      *mask.Mask
 	recording Recording
 	progress  func(RecordProgress)
 	last      time.Time // when a record came last, or the start
@@ -100,7 +101,7 @@ func (w *recordWriter) write(lines []recordLine, emptyMaps int) error {
 }
 
 // gap notes a gap.
-func (w *recordWriter) gap(g pipeline.Gap) {
+func (w *recordWriter) gap(g record.Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recording.Gaps = append(w.recording.Gaps, g)

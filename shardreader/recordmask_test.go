@@ -6,7 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
@@ -14,11 +16,11 @@ import (
 // A masked recording holds nothing of what is hidden, keys where they are open, and
 // replays; a record of which nobody can tell what is hidden is left out and counted.
 func TestRecord_Masked(t *testing.T) {
-	p, err := pipeline.ParsePattern("Email")
+	p, err := item.ParsePattern("Email")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := pipeline.NewMask([]pipeline.Pattern{p}, []byte("a secret of the test"))
+	m, err := mask.New([]item.Pattern{p}, []byte("a secret of the test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +31,7 @@ func TestRecord_Masked(t *testing.T) {
 			key := `{"PK":{"S":"item-` + string(rune('1'+i)) + `"}}`
 			st.Put(st.Shards()[0], streamtest.Record{Keys: key, New: image})
 		}
-		for _, mask := range []*pipeline.Mask{m, nil} {
+		for _, mask := range []*mask.Mask{m, nil} {
 			var out bytes.Buffer
 			r, err := shardreader.Record(t.Context(), &out, shardreader.RecordOptions{API: server, Source: "shop", EmptyPages: 1, Mask: mask})
 			if err != nil {
@@ -44,7 +46,7 @@ func TestRecord_Masked(t *testing.T) {
 			if r.Records != 2 || r.Undecodable != 0 || r.Masked != 1 || r.LeftOut != 1 || strings.Contains(out.String(), "canary") {
 				t.Errorf("masked: %+v\n%s", r, out.String())
 			}
-			page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines(out.Bytes())
+			page := record.NewDecoder(record.DecoderOptions{}).DecodeLines(out.Bytes())
 			if len(page.Changes) != 2 || page.Changes[0].Key != "item-1" || page.Changes[0].StreamARN != r.Stream.ARN {
 				t.Errorf("it replays as %d changes, %v", len(page.Changes), page.Errors)
 			}

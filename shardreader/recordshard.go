@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // shardReader reads one shard for a recording.
@@ -102,7 +103,7 @@ func (s *shardReader) lookBehind(ctx context.Context) error {
 }
 
 // read is the next page. gone tells that the stream has dropped the shard.
-func (s *shardReader) read(ctx context.Context) (answer pipeline.Answer, gone bool, err error) {
+func (s *shardReader) read(ctx context.Context) (answer record.GetRecordsPage, gone bool, err error) {
 	for {
 		if s.iterator == "" {
 			at := ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: TrimHorizon}
@@ -120,20 +121,20 @@ func (s *shardReader) read(ctx context.Context) (answer pipeline.Answer, gone bo
 		case errors.Is(err, ErrExpiredIterator):
 		case errors.Is(err, ErrTrimmed):
 			if s.last != "" || !s.young() {
-				s.out.gap(pipeline.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.last})
+				s.out.gap(record.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.last})
 				s.last, s.holes = "", true
 			}
 			if err := pipeline.Sleep(ctx, s.o.Poll); err != nil {
-				return pipeline.Answer{}, false, err
+				return record.GetRecordsPage{}, false, err
 			}
 		case errors.Is(err, ErrNotFound):
-			s.out.gap(pipeline.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.last, Whole: true})
-			return pipeline.Answer{}, true, nil
+			s.out.gap(record.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.last, Whole: true})
+			return record.GetRecordsPage{}, true, nil
 		default:
-			return pipeline.Answer{}, false, err
+			return record.GetRecordsPage{}, false, err
 		}
 		if err := ctx.Err(); err != nil {
-			return pipeline.Answer{}, false, context.Cause(ctx)
+			return record.GetRecordsPage{}, false, context.Cause(ctx)
 		}
 		s.iterator, err = "", nil
 	}
@@ -148,10 +149,10 @@ func (s *shardReader) young() bool {
 }
 
 // write writes what was there at the start, and tells whether it came to what was not.
-func (s *shardReader) write(p *pipeline.DecodedPage) (reached bool, err error) {
+func (s *shardReader) write(p *record.Page) (reached bool, err error) {
 	var lines []recordLine
 	for r := range records(p) {
-		if s.stop != "" && r.sequence != "" && pipeline.CompareSequence(r.sequence, s.stop) >= 0 {
+		if s.stop != "" && r.sequence != "" && record.CompareSequence(r.sequence, s.stop) >= 0 {
 			reached = true
 			break
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
@@ -49,7 +49,7 @@ func TestFact9_RecordSurvivesErrors(t *testing.T) {
 							server.Fail(op, streamtest.Fault{Code: fault.Code, Err: fault.Err})
 						}
 					}
-					got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop"})
+					got, r, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop"})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -71,10 +71,10 @@ func TestFact9_GapsAreReported(t *testing.T) {
 		root := st.Shards()[0]
 		put := st.Put(root, items(0, 8)...)
 		child := st.Split(root, 1)[0]
-		st.Put(child, item(10))
+		st.Put(child, itemRecord(10))
 		// While page 1 is written, records 3 to 6 and the whole child are dropped.
 		var once bool
-		got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Progress: func(p shardreader.RecordProgress) {
+		got, r, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Progress: func(p shardreader.RecordProgress) {
 			if p.Records == 2 && !once {
 				once = true
 				st.Trim(root, 6)
@@ -88,7 +88,7 @@ func TestFact9_GapsAreReported(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
-		gaps := []pipeline.Gap{{StreamARN: r.Stream.ARN, Shard: root, After: put[1]}, {StreamARN: r.Stream.ARN, Shard: child, Whole: true}}
+		gaps := []record.Gap{{StreamARN: r.Stream.ARN, Shard: root, After: put[1]}, {StreamARN: r.Stream.ARN, Shard: child, Whole: true}}
 		if diff := cmp.Diff(gaps, r.Gaps); diff != "" {
 			t.Errorf("gaps (-want +got):\n%s", diff)
 		}
@@ -110,10 +110,10 @@ func TestFact37_RecordsOfAYoungShard(t *testing.T) {
 				defer close(written)
 				for i := range 50 {
 					time.Sleep(200 * time.Millisecond)
-					put = append(put, st.Put(kids[i%2], item(i))...)
+					put = append(put, st.Put(kids[i%2], itemRecord(i))...)
 				}
 			}()
-			got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Idle: idle})
+			got, r, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Idle: idle})
 			<-written
 			if err != nil || len(r.Gaps) > 0 {
 				t.Fatalf("gaps %v, %v", r.Gaps, err)
@@ -134,13 +134,13 @@ func TestRecord_EndsWhereItsEndWasDropped(t *testing.T) {
 		root := st.Shards()[0]
 		put := st.Put(root, items(0, 4)...)
 		seen := map[int64]bool{}
-		got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Progress: func(p shardreader.RecordProgress) {
+		got, r, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Progress: func(p shardreader.RecordProgress) {
 			if seen[p.Records] {
 				return
 			}
 			switch seen[p.Records] = true; p.Records {
 			case 2:
-				st.Put(root, item(9)) // the first after the start
+				st.Put(root, itemRecord(9)) // the first after the start
 			case 4:
 				st.Trim(root, 5)
 			}
@@ -151,7 +151,7 @@ func TestRecord_EndsWhereItsEndWasDropped(t *testing.T) {
 		if diff := cmp.Diff(put, got); diff != "" {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]pipeline.Gap{{StreamARN: r.Stream.ARN, Shard: root, After: put[3]}}, r.Gaps); diff != "" {
+		if diff := cmp.Diff([]record.Gap{{StreamARN: r.Stream.ARN, Shard: root, After: put[3]}}, r.Gaps); diff != "" {
 			t.Errorf("gaps (-want +got):\n%s", diff)
 		}
 	})
@@ -163,7 +163,7 @@ func TestRecord_UndecodableRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := streamtest.New(streamtest.Options{})
 		st := server.AddStream("shop")
-		st.Put(st.Shards()[0], item(0), streamtest.Record{Raw: "{\n \"eventName\": \"INSERT\" }"}, item(1))
+		st.Put(st.Shards()[0], itemRecord(0), streamtest.Record{Raw: "{\n \"eventName\": \"INSERT\" }"}, itemRecord(1))
 		var out bytes.Buffer
 		r, err := shardreader.Record(t.Context(), &out, shardreader.RecordOptions{API: server, Source: "shop"})
 		if err != nil {
@@ -183,7 +183,7 @@ func TestRecord_KeepsTheRecordsOwnStream(t *testing.T) {
 		st := server.AddStream("shop")
 		named := `{"dynamodb":{"Keys":{"PK":{"S":"\"eventSourceARN\""}},"SequenceNumber":"1"},"eventSourceARN":"` + st.ARN() + `"}`
 		st.Put(st.Shards()[0], streamtest.Record{Raw: named}, streamtest.Record{Keys: `{"eventSourceARN":{"S":"x"}}`})
-		got, _, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop"})
+		got, _, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop"})
 		if err != nil || len(got) != 2 {
 			t.Errorf("records %v, %v", got, err)
 		}
@@ -238,7 +238,7 @@ func TestRecord_GivesUp(t *testing.T) {
 		server := streamtest.New(streamtest.Options{})
 		server.AddStream("shop")
 		server.Fail("DescribeStream", slices.Repeat([]streamtest.Fault{{Code: "ThrottlingException"}}, 100)...)
-		_, _, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Attempts: 5})
+		_, _, err := recordAll(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Attempts: 5})
 		if err == nil || server.Calls("DescribeStream") != 5 {
 			t.Errorf("%d tries and %v, want an error after 5", server.Calls("DescribeStream"), err)
 		}
@@ -256,7 +256,7 @@ func TestRecord_Cancelled(t *testing.T) {
 			time.Sleep(time.Minute)
 			cancel(stop)
 		}()
-		_, _, err := record(ctx, t, shardreader.RecordOptions{API: server, Source: "shop", Idle: time.Hour})
+		_, _, err := recordAll(ctx, t, shardreader.RecordOptions{API: server, Source: "shop", Idle: time.Hour})
 		if !errors.Is(err, stop) {
 			t.Errorf("error %v, want the cause of the cancellation", err)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // FindStream finds the stream that name means: a stream ARN as it is, else the
@@ -27,7 +27,7 @@ func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error)
 		case strings.Contains(name, "/stream/"):
 			return []StreamRef{ref}, nil
 		case ref.Table == "" || strings.Contains(ref.Table, "/"):
-			return nil, errs.Errorf("%s is neither the ARN of a table nor of a stream", pipeline.Safe(name))
+			return nil, errs.Errorf("%s is neither the ARN of a table nor of a stream", redact.Safe(name))
 		}
 		name = ref.Table
 	}
@@ -65,7 +65,7 @@ func ListShards(ctx context.Context, api API, streamARN string) (StreamDescripti
 		var page StreamDescription
 		page, err = api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN, After: after})
 		if err == nil && page.After == after {
-			err = errs.Errorf("DescribeStream %s: the page behind shard %s names that shard again", pipeline.Safe(streamARN), pipeline.Safe(after))
+			err = errs.Errorf("DescribeStream %s: the page behind shard %s names that shard again", redact.Safe(streamARN), redact.Safe(after))
 		}
 		all.Shards = append(all.Shards, page.Shards...)
 		after = page.After

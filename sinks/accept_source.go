@@ -7,20 +7,21 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // acceptSource returns a check that a change comes from the source in the file. A Lambda function,
 // for example, may receive other records by mistake. Versions of a Kinesis stream are times, and no
 // version of the table's own stream is above a time. Another table may have the same keys; its
 // changes are refused only if live, because a saved record may come from a table with another name.
-func acceptSource(cfg *config.Config, live bool) func(c *pipeline.Change) error {
+func acceptSource(cfg *config.Config, live bool) func(c *record.Change) error {
 	position := fmt.Sprintf("%s:%d", cfg.File, cfg.Source.Line)
 	kinesis := cfg.Source.Kinesis != ""
 	var tables []string
 	for _, t := range cfg.Source.Tables {
 		tables = append(tables, t.Name)
 	}
-	return func(c *pipeline.Change) error {
+	return func(c *record.Change) error {
 		switch {
 		case c.Version.Kinesis() && !kinesis:
 			return errs.Errorf("%s: source: a record came over a Kinesis stream: its version is a time, which the table's own stream could never pass: write source.kinesis, or bring the table's own records", position)
@@ -43,7 +44,7 @@ var (
 )
 
 // Check implements [pipeline.Filter].
-func (table otherTable) Check(c *pipeline.Change) (pipeline.Verdict, error) {
+func (table otherTable) Check(c *record.Change) (pipeline.Verdict, error) {
 	return pipeline.Verdict{Drop: c.Table != string(table)}, nil
 }
 
@@ -63,7 +64,7 @@ var (
 )
 
 // Check checks the new image, or the old image if the item was deleted.
-func (by ownWrites) Check(c *pipeline.Change) (pipeline.Verdict, error) {
+func (by ownWrites) Check(c *record.Change) (pipeline.Verdict, error) {
 	image := c.New
 	if c.Removed() {
 		image = c.Old

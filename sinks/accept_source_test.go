@@ -44,7 +44,7 @@ sinks:
 			return nil, io.EOF
 		}
 		read = true
-		return &pipeline.Page{DecodedPage: *page}, nil
+		return &pipeline.Page{Page: *page}, nil
 	})
 	if err := p.Run(t.Context(), src, nil); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestOfSource(t *testing.T) {
 					return nil, io.EOF
 				}
 				read = true
-				return &pipeline.Page{DecodedPage: *page}, nil
+				return &pipeline.Page{Page: *page}, nil
 			}), nil)
 			switch {
 			case tt.want == "" && (err != nil || len(stores.put) != 1):

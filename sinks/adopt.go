@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -221,7 +221,7 @@ func birthsText(born []string) string {
 
 func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {
 	if a.Refused != "" {
-		return errs.Errorf("%s", pipeline.Safe(a.Refused))
+		return errs.Errorf("%s", redact.Safe(a.Refused))
 	}
 	s := cfg.Sinks[slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == a.Sink })]
 	store, err := openStore(ctx, cfg, s, stores)

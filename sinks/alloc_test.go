@@ -76,7 +76,7 @@ func TestAllocs_WholePipeline(t *testing.T) {
 				return nil, io.EOF
 			}
 			read = true
-			return &pipeline.Page{DecodedPage: *page, Partition: "shard"}, nil
+			return &pipeline.Page{Page: *page, Partition: "shard"}, nil
 		}), nil)
 		if err != nil {
 			t.Fatal(err)

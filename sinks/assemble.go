@@ -10,11 +10,15 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/pipeline/rules"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // errs makes this package's errors. Their redacted text holds no data.
-const errs = pipeline.Class("sink")
+const errs = redact.Class("sink")
 
 // assembly is the state of one call of Assemble.
 type assembly struct {
@@ -26,7 +30,7 @@ type assembly struct {
 	finite     bool
 	rebuild    bool
 	maskAll    bool
-	sensitive  *pipeline.Mask    // masks the sensitive attributes of the file
+	sensitive  *mask.Mask        // masks the sensitive attributes of the file
 	readBefore string            // see [ReadBefore]
 	bornAs     map[string]string // see [BornAs]
 	kept       state.Store       // nil: the file names no state
@@ -77,8 +81,8 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 
 // Decoder returns the options that turn records of cfg's tables into changes. If cfg names the
 // stream of its table, records that name no stream belong to that stream.
-func Decoder(cfg *config.Config) pipeline.DecoderOptions {
-	d := pipeline.DecoderOptions{DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1}
+func Decoder(cfg *config.Config) record.DecoderOptions {
+	d := record.DecoderOptions{DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1}
 	if len(cfg.Source.Tables) == 1 {
 		d.Table, d.StreamARN = cfg.Source.Tables[0].Name, cfg.Source.Tables[0].StreamARN
 	}
@@ -105,7 +109,7 @@ func (a *assembly) detectors() error {
 			}
 			d = f
 			if spec.When != nil {
-				d = pipeline.When(spec.When, d)
+				d = rules.When(spec.When, d)
 			}
 		}
 		a.options.Detectors = append(a.options.Detectors, pipeline.NamedDetector{Name: spec.Name, Detector: d})

@@ -9,6 +9,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -31,7 +33,7 @@ const head = "version: 1\nname: shop\nsource: {table: shop}\n"
 // kept collects what a Go sink is given.
 type kept struct {
 	mu     sync.Mutex
-	keys   []pipeline.Key
+	keys   []item.Key
 	events []string
 }
 
@@ -188,7 +190,7 @@ sinks: {s: {custom: {name: keep}}}
 	var got kept
 	p, err := sinks.Assemble(t.Context(), cfg, discard{},
 		sinks.With("keep", func(context.Context, struct{}) (pipeline.Sink, error) { return &got, nil }),
-		sinks.WithFunc("isVIP", func(dst []pipeline.Event, c *pipeline.Change) ([]pipeline.Event, error) {
+		sinks.WithFunc("isVIP", func(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
 			return append(dst, pipeline.Event{}), nil
 		}))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/unmarshal"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -34,7 +35,7 @@ func newCRM(_ context.Context, s crmSettings) (pipeline.Sink, error) {
 func (s crm) Write(_ context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	for i := range ds {
-		o, err := pipeline.Decode[order](ds[i].Change.New)
+		o, err := unmarshal.Decode[order](ds[i].Change.New)
 		if err != nil {
 			failed.Add(i, err) // not marked as transient: to dead letters
 			continue

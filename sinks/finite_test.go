@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
@@ -75,7 +76,7 @@ sinks:
 
 // hourly brings n pages of a record each, an hour apart.
 func hourly(n int) pipeline.Source {
-	dec := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true})
+	dec := record.NewDecoder(record.DecoderOptions{EpochZero: true})
 	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
 		if n == 0 {
 			return nil, io.EOF
@@ -86,6 +87,6 @@ func hourly(n int) pipeline.Source {
 		if err != nil {
 			return nil, err
 		}
-		return &pipeline.Page{DecodedPage: *page, Partition: "p", Position: pipeline.Position(fmt.Sprint(n))}, nil
+		return &pipeline.Page{Page: *page, Partition: "p", Position: pipeline.Position(fmt.Sprint(n))}, nil
 	})
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
 // maskedSink gives a sink masked changes and events. A delivery without hidden attributes is passed
 // unchanged.
 type maskedSink struct {
 	forwarder
-	mask *pipeline.Mask
+	mask *mask.Mask
 }
 
 // Plan plans the masked change.
@@ -37,7 +38,7 @@ func (s maskedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 // keyRefuser refuses changes whose key has a hidden attribute.
 type keyRefuser struct {
 	forwarder
-	hidden *pipeline.Mask
+	hidden *mask.Mask
 	refuse func(attribute string) error
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -67,7 +68,7 @@ func (noRows) Apply(context.Context, view.Target, []view.Mutation) ([]view.Resul
 	return nil, errPlanOnly
 }
 
-func (noRows) Guards(context.Context, view.Target, []pipeline.Key) ([]state.Guard, error) {
+func (noRows) Guards(context.Context, view.Target, []item.Key) ([]state.Guard, error) {
 	return nil, errPlanOnly
 }
 
@@ -91,7 +92,7 @@ func (noMessages) Publish(context.Context, []notify.Message) error { return errP
 
 func (noLetters) Put(context.Context, []pipeline.DeadLetter) error { return errPlanOnly }
 
-func (noGroups) Contributions(context.Context, view.Target, []pipeline.Key) ([]state.Contribution, error) {
+func (noGroups) Contributions(context.Context, view.Target, []item.Key) ([]state.Contribution, error) {
 	return nil, errPlanOnly
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -58,7 +59,7 @@ sinks:
 
 // megabytes brings n pages of 250 records of 4 KB.
 func megabytes(n int) pipeline.Source {
-	dec := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true})
+	dec := record.NewDecoder(record.DecoderOptions{EpochZero: true})
 	filler := strings.Repeat("tablewake ", 390)
 	sequence := 0
 	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
@@ -72,6 +73,6 @@ func megabytes(n int) pipeline.Source {
 			lines = fmt.Appendf(lines, `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"%d"}},"NewImage":{"PK":{"S":"%[1]d"},"x":{"S":"%s"}},"SequenceNumber":"%[1]d"}}`+"\n", sequence, filler)
 		}
 		page := dec.DecodeLines(lines)
-		return &pipeline.Page{DecodedPage: *page, Partition: "p", Position: pipeline.Position(fmt.Sprint(n))}, nil
+		return &pipeline.Page{Page: *page, Partition: "p", Position: pipeline.Position(fmt.Sprint(n))}, nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/rules"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -24,7 +25,7 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 		Batch:       pipeline.Batch{Count: s.Batch.Count, Bytes: s.Batch.Bytes, Linger: s.Batch.Linger},
 	}
 	if s.WhenChange != nil { // drops changes for this sink alone
-		r.Filters = append(r.Filters, pipeline.Keep("when", s.WhenChange))
+		r.Filters = append(r.Filters, rules.Keep("when", s.WhenChange))
 	}
 	var err error
 	switch {

@@ -5,12 +5,13 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
 // Mask returns the mask of cfg's sensitive attributes, for everything that people see of a change.
 // It is nil if nothing is sensitive.
-func Mask(cfg *config.Config) (*pipeline.Mask, error) {
-	m, err := pipeline.NewMask(cfg.Sensitive, []byte(cfg.HMACKey))
+func Mask(cfg *config.Config) (*mask.Mask, error) {
+	m, err := mask.New(cfg.Sensitive, []byte(cfg.HMACKey))
 	if err != nil {
 		return nil, fmt.Errorf("%s: sensitive: hmac_key: %w", cfg.File, err)
 	}
@@ -36,7 +37,7 @@ func (a *assembly) makeMask() error {
 }
 
 // mask returns the mask that a sink plans and writes with.
-func (a *assembly) mask(s config.Sink) *pipeline.Mask {
+func (a *assembly) mask(s config.Sink) *mask.Mask {
 	if a.maskAll {
 		return a.sensitive
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -24,11 +25,11 @@ func sensitive(t *testing.T, text string, patterns string, allow map[string]stri
 	return cfg
 }
 
-func patternsOf(t *testing.T, texts string) []pipeline.Pattern {
+func patternsOf(t *testing.T, texts string) []item.Pattern {
 	t.Helper()
-	var ps []pipeline.Pattern
+	var ps []item.Pattern
 	for _, text := range strings.Fields(texts) {
-		p, err := pipeline.ParsePattern(text)
+		p, err := item.ParsePattern(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,7 @@ func TestGoSinkIsMasked(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := insert(t, "O1", `"Email":{"S":"canary"},"Total":{"N":"5"}`)
-		m := decode(t, record("MODIFY", "O1", `,"OldImage":{"PK":{"S":"O1"},"Email":{"S":"canary"}},"NewImage":{"PK":{"S":"O1"},"Email":{"S":"canary 2"}}`))
+		m := decode(t, recordJSON("MODIFY", "O1", `,"OldImage":{"PK":{"S":"O1"},"Email":{"S":"canary"}},"NewImage":{"PK":{"S":"O1"},"Email":{"S":"canary 2"}}`))
 		if err := p.Run(t.Context(), source(c, &m.Changes[0], insert(t, "O2", `"Skip":{"BOOL":true}`)), nil); err != nil {
 			t.Fatal(err)
 		}

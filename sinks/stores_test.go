@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -34,32 +35,32 @@ func (forget) Put(context.Context, []pipeline.DeadLetter) error { return nil }
 var sequence = 100_000_000_000_000_000
 
 // record is a record of the item PK=pk with a sequence number of its own.
-func record(op, pk, images string) string {
+func recordJSON(op, pk, images string) string {
 	sequence++
 	return fmt.Sprintf(`{"eventID":"%[1]d","eventName":%[2]q,"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000","dynamodb":{"ApproximateCreationDateTime":1767225600,"Keys":{"PK":{"S":%[3]q}},"SequenceNumber":"%[1]d000","SizeBytes":10,"StreamViewType":"NEW_AND_OLD_IMAGES"%[4]s}}`, sequence, op, pk, images)
 }
 
-func decode(t testing.TB, record string) *pipeline.DecodedPage {
+func decode(t testing.TB, rec string) *record.Page {
 	t.Helper()
-	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(record))
+	page, err := record.NewDecoder(record.DecoderOptions{}).Decode([]byte(rec))
 	if err != nil {
-		t.Fatalf("%v: %s", err, record)
+		t.Fatalf("%v: %s", err, rec)
 	}
 	return page
 }
 
-func insert(t testing.TB, pk, attributes string) *pipeline.Change {
+func insert(t testing.TB, pk, attributes string) *record.Change {
 	t.Helper()
-	p := decode(t, record("INSERT", pk, fmt.Sprintf(`,"NewImage":{"PK":{"S":%q},%s}`, pk, attributes)))
+	p := decode(t, recordJSON("INSERT", pk, fmt.Sprintf(`,"NewImage":{"PK":{"S":%q},%s}`, pk, attributes)))
 	if len(p.Changes) != 1 {
 		t.Fatalf("not a change: %v", p.Errors)
 	}
 	return &p.Changes[0]
 }
 
-func remove(t testing.TB, pk, attributes string) *pipeline.Change {
+func remove(t testing.TB, pk, attributes string) *record.Change {
 	t.Helper()
-	p := decode(t, record("REMOVE", pk, fmt.Sprintf(`,"OldImage":{"PK":{"S":%q},%s}`, pk, attributes)))
+	p := decode(t, recordJSON("REMOVE", pk, fmt.Sprintf(`,"OldImage":{"PK":{"S":%q},%s}`, pk, attributes)))
 	if len(p.Changes) != 1 {
 		t.Fatalf("not a change: %v", p.Errors)
 	}
@@ -67,9 +68,9 @@ func remove(t testing.TB, pk, attributes string) *pipeline.Change {
 }
 
 // broken is a record whose image is none.
-func broken(t testing.TB) *pipeline.RecordError {
+func broken(t testing.TB) *record.RecordError {
 	t.Helper()
-	p := decode(t, record("INSERT", "B", `,"NewImage":{"PK":{"S":"B"},"N":{"N":"ten"}}`))
+	p := decode(t, recordJSON("INSERT", "B", `,"NewImage":{"PK":{"S":"B"},"N":{"N":"ten"}}`))
 	if len(p.Errors) != 1 {
 		t.Fatalf("%d errors, want one", len(p.Errors))
 	}
@@ -81,12 +82,12 @@ func source(records ...any) pipeline.Source {
 	page := &pipeline.Page{Partition: "0", Position: "1", End: true}
 	for i, r := range records {
 		switch r := r.(type) {
-		case *pipeline.Change:
+		case *record.Change:
 			c := *r
 			c.Index = int32(i)
 			page.Changes = append(page.Changes, c)
 			page.Bytes += len(c.Raw)
-		case *pipeline.RecordError:
+		case *record.RecordError:
 			e := *r
 			e.Index = i
 			page.Errors = append(page.Errors, &e)
@@ -109,7 +110,7 @@ func (o *once) Read(context.Context) (*pipeline.Page, error) {
 
 // records is a source of records as a stream shows them, one a line.
 func records(lines ...string) pipeline.Source {
-	d := pipeline.NewDecoder(pipeline.DecoderOptions{Table: "shop", EpochZero: true})
+	d := record.NewDecoder(record.DecoderOptions{Table: "shop", EpochZero: true})
 	page := d.DecodeLines([]byte(strings.Join(lines, "\n")))
-	return &once{&pipeline.Page{DecodedPage: *page, Partition: "0", Position: "1", End: true}}
+	return &once{&pipeline.Page{Page: *page, Partition: "0", Position: "1", End: true}}
 }

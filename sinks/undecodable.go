@@ -4,13 +4,15 @@ import (
 	"context"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // stopOnUndecodable refuses dead letters of undecodable records. The pipeline stops at such a
 // record and reads it again in its next run.
 type stopOnUndecodable struct {
 	pipeline.DeadLetters
-	mask *pipeline.Mask
+	mask *mask.Mask
 }
 
 // Put returns a fatal error for an undecodable record.
@@ -28,7 +30,7 @@ func (s stopOnUndecodable) cause(l pipeline.DeadLetter) string {
 	if s.mask == nil {
 		return l.Error
 	}
-	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true}).Decode(l.Raw)
+	page, err := record.NewDecoder(record.DecoderOptions{EpochZero: true}).Decode(l.Raw)
 	if err != nil || len(page.Errors) != 1 {
 		return "sequence number " + l.Sequence
 	}

@@ -22,6 +22,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Kind is what a failure means.
@@ -43,7 +44,7 @@ type Error struct {
 	Err  error  // the cause; its text is not shown
 }
 
-var _ pipeline.Redacted = (*Error)(nil)
+var _ redact.Redacted = (*Error)(nil)
 
 // Error reads "SendMessageBatch to the queue orders: AccessDenied (allow ...)".
 func (e *Error) Error() string {
@@ -66,7 +67,7 @@ func (e *Error) Describe() (class, field string) {
 	kind, known := KindOfCode(e.Code)
 	if !known && e.Err != nil {
 		kind = KindOf(e.Err)
-		if class := pipeline.ErrorClass(e.Err); e.Code == "" && class != "unknown" && class != "service" {
+		if class := redact.ErrorClass(e.Err); e.Code == "" && class != "unknown" && class != "service" {
 			return class, ""
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 const secret = "canary@example.com"
@@ -75,7 +76,7 @@ func TestCall(t *testing.T) {
 		if !errors.Is(err, test.err) {
 			t.Errorf("%v does not hold its cause", err)
 		}
-		if r, ok := errors.AsType[pipeline.Redacted](err); !ok || strings.Contains(r.Redacted(), secret) {
+		if r, ok := errors.AsType[redact.Redacted](err); !ok || strings.Contains(r.Redacted(), secret) {
 			t.Errorf("%v is not fit for a log", test.err)
 		}
 	}

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // canonical is a scalar in the one way that stands for all the ways to write it.
@@ -17,13 +18,13 @@ func canonical(v *value) string {
 	switch d := v.Data.(type) {
 	case Table:
 		return d.Name
-	case pipeline.Path:
+	case item.Path:
 		return canonicalPath(v.Source)
-	case pipeline.Pattern:
+	case item.Pattern:
 		return canonicalPattern(d)
 	case *expr.Item, *expr.Change:
 		return canonicalExpr(v.Source)
-	case time.Duration, int64, bool, pipeline.Decimal:
+	case time.Duration, int64, bool, decimal.Decimal:
 		return fmt.Sprint(d)
 	}
 	return v.Source
@@ -32,7 +33,7 @@ func canonical(v *value) string {
 // canonicalPath is Name, Address.City, ["first-name"] and Lines[0].sku, however the
 // path quotes its names.
 func canonicalPath(path string) string {
-	p, err := pipeline.ParsePath(path)
+	p, err := item.ParsePath(path)
 	if err != nil {
 		return path
 	}
@@ -63,7 +64,7 @@ func texts[T any](of []T, text func(T) string) []string {
 }
 
 // canonicalPattern is without the ** at the end, which says nothing more.
-func canonicalPattern(p pipeline.Pattern) string {
+func canonicalPattern(p item.Pattern) string {
 	if text, cut := strings.CutSuffix(p.String(), ".**"); cut {
 		return canonicalPath(text)
 	}

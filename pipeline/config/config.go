@@ -7,30 +7,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Config is a file that was read, checked and compiled. Its keys stand in the order in which they are read: attributes
 // first, since expressions are checked by them.
 type Config struct {
-	File        string                   // name given to Parse
-	_           int                      `key:"version,required" max:"1" doc:"Version of the file's format."`
-	Name        string                   `key:"name,required" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
-	Source      Source                   `key:"source,required" doc:"The table whose changes are carried."`
-	Attributes  map[string]pipeline.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded. An N is a double in a search index that is made, unless its mapping says otherwise."` // nil where none are declared
-	Connections []Connection             `key:"connections" doc:"Servers that sinks write to; secrets by ${ENV} or by reference."`
-	Leases      *Leases                  `key:"leases" doc:"Where consumers agree on who reads which shard, and keep how far they came."`
-	State       *State                   `key:"state" doc:"What sinks remember of items."`
-	HMACKey     string                   `key:"hmac_key" is:"secret" doc:"Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."`
-	Sensitive   []pipeline.Pattern       `key:"sensitive" doc:"Paths that are masked and reach no sink unless it says so; ** for a subtree."` // none without HMACKey
-	Filters     []Filter                 `key:"filters" ref:"filters" doc:"What to drop before any sink, in order; each drop is counted by its name."`
-	Detectors   []Detector               `key:"detect" doc:"Events to raise, by name."`
-	Sinks       []Sink                   `key:"sinks,required" doc:"Where changes go, by name."` // at least one
-	DeadLetters *DeadLetters             `key:"dead_letters" doc:"Where what cannot be delivered goes."`
-	Metrics     Metrics                  `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
-	Warnings    Problems                 // what is allowed and may still surprise
-	LocalOnly   Problems                 // what keeps the file from running on real servers, and not in a folder of embedded stores
+	File        string               // name given to Parse
+	_           int                  `key:"version,required" max:"1" doc:"Version of the file's format."`
+	Name        string               `key:"name,required" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
+	Source      Source               `key:"source,required" doc:"The table whose changes are carried."`
+	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded. An N is a double in a search index that is made, unless its mapping says otherwise."` // nil where none are declared
+	Connections []Connection         `key:"connections" doc:"Servers that sinks write to; secrets by ${ENV} or by reference."`
+	Leases      *Leases              `key:"leases" doc:"Where consumers agree on who reads which shard, and keep how far they came."`
+	State       *State               `key:"state" doc:"What sinks remember of items."`
+	HMACKey     string               `key:"hmac_key" is:"secret" doc:"Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."`
+	Sensitive   []item.Pattern       `key:"sensitive" doc:"Paths that are masked and reach no sink unless it says so; ** for a subtree."` // none without HMACKey
+	Filters     []Filter             `key:"filters" ref:"filters" doc:"What to drop before any sink, in order; each drop is counted by its name."`
+	Detectors   []Detector           `key:"detect" doc:"Events to raise, by name."`
+	Sinks       []Sink               `key:"sinks,required" doc:"Where changes go, by name."` // at least one
+	DeadLetters *DeadLetters         `key:"dead_letters" doc:"Where what cannot be delivered goes."`
+	Metrics     Metrics              `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
+	Warnings    Problems             // what is allowed and may still surprise
+	LocalOnly   Problems             // what keeps the file from running on real servers, and not in a folder of embedded stores
 }
 
 // Made makes the filters.

@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
 // What the environment gives is text: in a template literal text, in an
 // expression a text, whatever stands in it.
 func TestEnvironmentIsText(t *testing.T) {
-	item, err := pipeline.ParseImage([]byte(`{"Status":{"S":"a\"b'c\\d"},"Brace":{"S":"{Status}"},"D":{"S":"x"}}`))
+	item, err := item.Parse([]byte(`{"Status":{"S":"a\"b'c\\d"},"Brace":{"S":"{Status}"},"D":{"S":"x"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

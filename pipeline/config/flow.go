@@ -5,7 +5,11 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
 // Filter is one entry of `filters`.
@@ -34,8 +38,8 @@ type condition struct {
 	_ []string            `key:"op" words:"INSERT,MODIFY,REMOVE,SNAPSHOT,UNKNOWN" doc:"The operation is one of these."`
 	_ map[string]string   `key:"key_prefix" doc:"A key attribute starts with the text."`
 	_ map[string][]string `key:"entity" doc:"An attribute of the new image, else the old, is one of these texts."`
-	_ []pipeline.Pattern  `key:"changed" doc:"Something at one of the paths differs between old and new image."`
-	_ []pipeline.Pattern  `key:"unchanged" doc:"Nothing at any of the paths differs between old and new image."`
+	_ []item.Pattern      `key:"changed" doc:"Something at one of the paths differs between old and new image."`
+	_ []item.Pattern      `key:"unchanged" doc:"Nothing at any of the paths differs between old and new image."`
 	_ *expr.Change        `key:"expr" doc:"CEL over old, new, op, keys, time and ttl."`
 	_ []condition         `key:"any" doc:"One of the conditions is met."`
 	_ []condition         `key:"all" doc:"Each of the conditions is met."`
@@ -68,8 +72,8 @@ func (c *checker) filters(v *value) []Filter {
 			}
 		}
 		names[f.Name]++
-		if f.Filter = pipeline.Keep(f.Name, cond); verb.Name == "drop" {
-			f.Filter = pipeline.Drop(f.Name, cond)
+		if f.Filter = rules.Keep(f.Name, cond); verb.Name == "drop" {
+			f.Filter = rules.Drop(f.Name, cond)
 		}
 		fs = append(fs, f)
 	}
@@ -107,38 +111,38 @@ func (c *checker) condition(v *value) pipeline.Condition {
 		return nil
 	case f == nil:
 		return map[string]pipeline.Condition{
-			"ttl_deletes": pipeline.TTLDeletes(), "probable_ttl": pipeline.ProbableTTL(ttl),
-			"replication_echoes": pipeline.ReplicationEchoes(), "no_change": pipeline.NoChange(),
+			"ttl_deletes": rules.TTLDeletes(), "probable_ttl": rules.ProbableTTL(ttl),
+			"replication_echoes": rules.ReplicationEchoes(), "no_change": rules.NoChange(),
 		}[word]
 	}
 	switch f.Name {
 	case "op":
-		var ops []pipeline.Operation
-		for op := pipeline.Unknown; op <= pipeline.Snapshot; op++ {
+		var ops []record.Operation
+		for op := record.Unknown; op <= record.Snapshot; op++ {
 			if f.Holds(op.String()) {
 				ops = append(ops, op)
 			}
 		}
-		return pipeline.Operations(ops...)
+		return rules.Operations(ops...)
 	case "key_prefix":
-		return both(f, func(e *value) pipeline.Condition { return pipeline.KeyPrefix(e.Name, e.Text()) })
+		return both(f, func(e *value) pipeline.Condition { return rules.KeyPrefix(e.Name, e.Text()) })
 	case "entity":
-		return both(f, func(e *value) pipeline.Condition { return pipeline.Entity(e.Name, e.Texts()...) })
+		return both(f, func(e *value) pipeline.Condition { return rules.Entity(e.Name, e.Texts()...) })
 	case "changed":
-		return pipeline.Changed(yamlbind.Valid[pipeline.Pattern](f)...)
+		return rules.Changed(yamlbind.Valid[item.Pattern](f)...)
 	case "unchanged":
-		return pipeline.Unchanged(yamlbind.Valid[pipeline.Pattern](f)...)
+		return rules.Unchanged(yamlbind.Valid[item.Pattern](f)...)
 	case "expr":
 		if x := yamlbind.As[*expr.Change](f); x != nil {
 			return x
 		}
 	case "any":
-		return pipeline.Any(c.conditions(f)...)
+		return rules.Any(c.conditions(f)...)
 	case "all":
-		return pipeline.All(c.conditions(f)...)
+		return rules.All(c.conditions(f)...)
 	case "not":
 		if part := c.condition(f); part != nil {
-			return pipeline.Not(part)
+			return rules.Not(part)
 		}
 	}
 	return nil
@@ -163,7 +167,7 @@ func both(v *value, one func(*value) pipeline.Condition) pipeline.Condition {
 	if len(cs) == 1 {
 		return cs[0]
 	}
-	return pipeline.All(cs...)
+	return rules.All(cs...)
 }
 
 // Detector is one entry of `detect`.
@@ -175,18 +179,18 @@ type Detector struct {
 	Detector pipeline.Detector  // nil where Func is set
 	When     pipeline.Condition // of a Func detector; nil: every change. Others have it within Detector
 
-	_    pipeline.Path      `key:"attribute" doc:"A value that moves: from, to, or across a threshold."`
-	_    string             `key:"from" is:"scalar" def:"'*'" doc:"Value before; '*' for any."`
-	_    string             `key:"to" is:"scalar" def:"'*'" doc:"Value after; '*' for any. Wanted beside from."`
-	_    pipeline.Decimal   `key:"below" doc:"The number crossed this downwards."`
-	_    pipeline.Decimal   `key:"above" doc:"The number crossed this upwards."`
-	_    []pipeline.Pattern `key:"changed" doc:"Something at one of the paths changed."`
-	_    pipeline.Path      `key:"appeared" doc:"The path exists now and did not before."`
-	_    pipeline.Path      `key:"disappeared" doc:"The path existed before and does not now."`
-	_    pipeline.Path      `key:"added" doc:"A set has a new member."`
-	_    pipeline.Path      `key:"removed" doc:"A set has lost a member."`
-	Func string             `key:"func" is:"name" doc:"A Go function given to Assemble."` // its name
-	_    *expr.Change       `key:"when" doc:"Only of changes that meet this: CEL over old, new, op, keys, time and ttl."`
+	_    item.Path       `key:"attribute" doc:"A value that moves: from, to, or across a threshold."`
+	_    string          `key:"from" is:"scalar" def:"'*'" doc:"Value before; '*' for any."`
+	_    string          `key:"to" is:"scalar" def:"'*'" doc:"Value after; '*' for any. Wanted beside from."`
+	_    decimal.Decimal `key:"below" doc:"The number crossed this downwards."`
+	_    decimal.Decimal `key:"above" doc:"The number crossed this upwards."`
+	_    []item.Pattern  `key:"changed" doc:"Something at one of the paths changed."`
+	_    item.Path       `key:"appeared" doc:"The path exists now and did not before."`
+	_    item.Path       `key:"disappeared" doc:"The path existed before and does not now."`
+	_    item.Path       `key:"added" doc:"A set has a new member."`
+	_    item.Path       `key:"removed" doc:"A set has lost a member."`
+	Func string          `key:"func" is:"name" doc:"A Go function given to Assemble."` // its name
+	_    *expr.Change    `key:"when" doc:"Only of changes that meet this: CEL over old, new, op, keys, time and ttl."`
 
 	paths []string // whose values its events hold; patterns
 }
@@ -207,7 +211,7 @@ func (d *Detector) Made(f *yamlbind.File, v *value) {
 	case d.Detector == nil:
 		d.When = when
 	default:
-		d.Detector = pipeline.When(when, d.Detector)
+		d.Detector = rules.When(when, d.Detector)
 	}
 }
 
@@ -217,18 +221,18 @@ func (c *checker) detector(v *value) pipeline.Detector {
 			c.Fail(e, "add attribute: PATH", "%q speaks of an attribute, and none is named", k)
 		}
 	}
-	at := func(k string) pipeline.Path { return yamlbind.As[pipeline.Path](v.Get(k)) }
+	at := func(k string) item.Path { return yamlbind.As[item.Path](v.Get(k)) }
 	switch {
 	case v.Get("changed") != nil:
-		return pipeline.PathChanged(yamlbind.Valid[pipeline.Pattern](v.Get("changed"))...)
+		return rules.PathChanged(yamlbind.Valid[item.Pattern](v.Get("changed"))...)
 	case v.Get("appeared") != nil:
-		return pipeline.Appeared(at("appeared"))
+		return rules.Appeared(at("appeared"))
 	case v.Get("disappeared") != nil:
-		return pipeline.Disappeared(at("disappeared"))
+		return rules.Disappeared(at("disappeared"))
 	case v.Get("added") != nil:
-		return pipeline.MemberAdded(at("added"))
+		return rules.MemberAdded(at("added"))
 	case v.Get("removed") != nil:
-		return pipeline.MemberRemoved(at("removed"))
+		return rules.MemberRemoved(at("removed"))
 	case v.Get("attribute") != nil:
 		return c.attributeDetector(v)
 	}
@@ -237,21 +241,21 @@ func (c *checker) detector(v *value) pipeline.Detector {
 
 // attributeDetector is a transition or a threshold.
 func (c *checker) attributeDetector(v *value) pipeline.Detector {
-	at := yamlbind.As[pipeline.Path](v.Get("attribute"))
+	at := yamlbind.As[item.Path](v.Get("attribute"))
 	from, to, below, above := v.Get("from"), v.Get("to"), v.Get("below"), v.Get("above")
 	switch {
 	case (from != nil || to != nil) && (below != nil || above != nil):
 		c.Fail(v, "make two detectors of it", "a transition (from, to) and a threshold (below, above) cannot stand together")
 	case below != nil:
-		return pipeline.CrossedBelow(at, yamlbind.As[pipeline.Decimal](below))
+		return rules.CrossedBelow(at, yamlbind.As[decimal.Decimal](below))
 	case above != nil:
-		return pipeline.CrossedAbove(at, yamlbind.As[pipeline.Decimal](above))
+		return rules.CrossedAbove(at, yamlbind.As[decimal.Decimal](above))
 	case from == nil && to == nil:
 		c.Fail(v, "for any change of it write changed: ["+yamlbind.Quoted(v.Get("attribute").Source)+"]", "attribute wants one of from, to, below or above")
 	case to == nil:
 		c.Fail(from, "add to: VALUE, or to: '*' for whatever it becomes", "a transition says what the value becomes")
 	default:
-		return pipeline.Transition(at, from.Text(), to.Text())
+		return rules.Transition(at, from.Text(), to.Text())
 	}
 	return nil
 }

@@ -5,23 +5,23 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // change decodes one record of an item PK=USER#1; old and new are DynamoDB JSON
 // without the key, "" for no image.
-func change(t *testing.T, op, old, new, extra string) *pipeline.Change {
+func change(t *testing.T, op, old, new, extra string) *record.Change {
 	t.Helper()
 	const key = `"PK":{"S":"USER#1"}`
-	record := fmt.Sprintf(`{"eventID":"1","eventName":%q,"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/t/stream/2026-01-01T00:00:00.000"%s,"dynamodb":{"ApproximateCreationDateTime":1767225600,"Keys":{%s},"SequenceNumber":"100000000000000000001","StreamViewType":"NEW_AND_OLD_IMAGES"`, op, extra, key)
+	rec := fmt.Sprintf(`{"eventID":"1","eventName":%q,"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/t/stream/2026-01-01T00:00:00.000"%s,"dynamodb":{"ApproximateCreationDateTime":1767225600,"Keys":{%s},"SequenceNumber":"100000000000000000001","StreamViewType":"NEW_AND_OLD_IMAGES"`, op, extra, key)
 	for _, image := range [][2]string{{"OldImage", old}, {"NewImage", new}} {
 		if image[1] != "" {
-			record += fmt.Sprintf(`,%q:{%s,%s}`, image[0], key, image[1])
+			rec += fmt.Sprintf(`,%q:{%s,%s}`, image[0], key, image[1])
 		}
 	}
-	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(record + "}}"))
+	page, err := record.NewDecoder(record.DecoderOptions{}).Decode([]byte(rec + "}}"))
 	if err != nil || len(page.Changes) != 1 {
-		t.Fatalf("%s}}: %v, %+v", record, err, page)
+		t.Fatalf("%s}}: %v, %+v", rec, err, page)
 	}
 	return &page.Changes[0]
 }
@@ -32,7 +32,7 @@ func TestFilters(t *testing.T) {
 	order := `"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"10.51"},"Lines":{"L":[{"M":{"qty":{"N":"1"}}}]},"expiresAt":{"N":"1767225000"}`
 	shipped := `"Type":{"S":"Order"},"Status":{"S":"shipped"},"Total":{"N":"10.50"},"Lines":{"L":[{"M":{"qty":{"N":"1"}}}]},"expiresAt":{"N":"1767225000"}`
 	echo := order + `,"aws:rep:updatetime":{"N":"1"}`
-	changes := map[string]*pipeline.Change{
+	changes := map[string]*record.Change{
 		"insert":  change(t, "INSERT", "", order, ""),
 		"modify":  change(t, "MODIFY", order, shipped, ""),
 		"same":    change(t, "MODIFY", order, order, ""),

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // sink is a file with one custom sink whose keys are body, in flow style.
@@ -130,7 +130,7 @@ func TestArchiveAndNotifySpecs(t *testing.T) {
 	if len(cfg.Detectors) != 2 || cfg.Detectors[0].Name != "order_completed" || cfg.Detectors[0].Detector == nil {
 		t.Errorf("detectors %+v", cfg.Detectors)
 	}
-	if cfg.Attributes["Tags"] != pipeline.KindSS || cfg.Attributes["Total"] != pipeline.KindN {
+	if cfg.Attributes["Tags"] != item.KindSS || cfg.Attributes["Total"] != item.KindN {
 		t.Errorf("attributes %v", cfg.Attributes)
 	}
 	if cfg.Source.TTLAttribute != "expiresAt" {

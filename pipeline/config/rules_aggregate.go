@@ -1,8 +1,6 @@
 package config
 
-import (
-	"github.com/tablewake/tablewake/pipeline"
-)
+import "github.com/tablewake/tablewake/pipeline/item"
 
 // aggregateRules checks what an aggregate counts, and by what.
 func (c *checker) aggregateRules(s *Sink) {
@@ -43,16 +41,16 @@ func (c *checker) noElements(a *Aggregate) {
 
 // valueKind refuses what cannot be made of an attribute by its declared type.
 func (c *checker) valueKind(of AggregateValue, v *value) {
-	p, err := pipeline.ParsePath(of.Path)
+	p, err := item.ParsePath(of.Path)
 	if of.Each || err != nil || p.Root() != of.Path && `["`+p.Root()+`"]` != of.Path {
 		return // an element, or inside an attribute: nothing is declared of it
 	}
 	kind, declared := c.cfg.Attributes[p.Root()]
 	switch {
 	case !declared:
-	case of.Of == "sum" && kind != pipeline.KindN:
+	case of.Of == "sum" && kind != item.KindN:
 		c.Fail(v, "sum an N, or count what there is", "a sum is of numbers, and %s is declared %s", of.Path, kind)
-	case kind != pipeline.KindN && kind != pipeline.KindS && kind != pipeline.KindB && kind != pipeline.KindBOOL:
+	case kind != item.KindN && kind != item.KindS && kind != item.KindB && kind != item.KindBOOL:
 		c.Fail(v, "name a scalar", "a %s is of S, N, B or BOOL, and %s is declared %s", of.Of, of.Path, kind)
 	}
 }
@@ -65,11 +63,11 @@ func (c *checker) shardKey(a *Aggregate) {
 		return
 	}
 	path := paths[0]
-	p, err := pipeline.ParsePath(path)
+	p, err := item.ParsePath(path)
 	if err != nil || p.Root() != path {
 		return
 	}
-	if kind, declared := c.cfg.Attributes[path]; declared && kind != pipeline.KindS {
+	if kind, declared := c.cfg.Attributes[path]; declared && kind != item.KindS {
 		c.Fail(c.Of(&a.Group).Entries[0], "put it into a text, as in '"+path+"#{"+path+"}', or write shards: 1", "shards put ~0, ~1, ... behind the partition key, and %s is declared %s", path, kind)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // rows is what views and aggregates have in common: a table of rows with a key.
@@ -152,7 +152,7 @@ func (c *checker) ownTable(r rows) {
 			return
 		}
 	}
-	none, err := pipeline.ParseImage([]byte("{}"))
+	none, err := item.Parse([]byte("{}"))
 	if err != nil {
 		return
 	}
@@ -187,13 +187,13 @@ func (c *checker) keyTypeRules(r rows) {
 }
 
 // anyKey is the type of a key attribute that only the items tell.
-const anyKey = pipeline.Kind(0)
+const anyKey = item.Kind(0)
 
 // keyTypes are the types of the key attributes of a sink's rows.
-func (c *checker) keyTypes(r rows) []pipeline.Kind {
-	types := make([]pipeline.Kind, len(*r.key))
+func (c *checker) keyTypes(r rows) []item.Kind {
+	types := make([]item.Kind, len(*r.key))
 	for i, col := range *r.key {
-		types[i] = pipeline.KindS
+		types[i] = item.KindS
 		path, whole := col.Template.Path()
 		if a := r.sink.Aggregate; !whole || i == 0 && a != nil && a.Shards > 1 {
 			continue
@@ -201,7 +201,7 @@ func (c *checker) keyTypes(r rows) []pipeline.Kind {
 		switch kind, declared := c.cfg.Attributes[path]; {
 		case !declared:
 			types[i] = anyKey
-		case kind == pipeline.KindN, kind == pipeline.KindB:
+		case kind == item.KindN, kind == item.KindB:
 			types[i] = kind
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -180,7 +180,7 @@ func placeIn(names []string) string { return strings.Join(names, "\x00") }
 
 // namesOf are the names that a path leads through; nil where there are others too.
 func namesOf(path string) []string {
-	p, err := pipeline.ParsePath(path)
+	p, err := item.ParsePath(path)
 	if err != nil {
 		return nil
 	}
@@ -191,7 +191,7 @@ func namesOf(path string) []string {
 // names are the names that a path leads through. A path to an element of a list is
 // refused: a document has all of them.
 func (c *checker) names(v *value, path string) []string {
-	p, err := pipeline.ParsePath(path)
+	p, err := item.ParsePath(path)
 	if err != nil {
 		return nil // said by the walk
 	}

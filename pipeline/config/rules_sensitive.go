@@ -3,8 +3,9 @@ package config
 import (
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -15,7 +16,7 @@ const minHMACKey = 16
 // does not say so, and that there is a secret where one is needed.
 func (c *checker) sensitiveRules() {
 	c.hmacKeyRules()
-	mask, err := pipeline.NewMask(c.cfg.Sensitive, []byte("any")) // of what it hides only places matter here
+	mask, err := mask.New(c.cfg.Sensitive, []byte("any")) // of what it hides only places matter here
 	if err != nil {
 		return
 	}
@@ -26,7 +27,7 @@ func (c *checker) sensitiveRules() {
 			case mask == nil:
 				c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
 			case !mask.Hides(e.Source):
-				c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(texts(mask.Patterns(), pipeline.Pattern.String), "and"), "%s is not sensitive", e.Source)
+				c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(texts(mask.Patterns(), item.Pattern.String), "and"), "%s is not sensitive", e.Source)
 			}
 		}
 		if a := s.Archive; a != nil { // it holds every attribute, and for long
@@ -75,8 +76,8 @@ func (c *checker) hmacKeyRules() {
 
 // sight is what a sink may not see.
 type sight struct {
-	left    *pipeline.Mask
-	allowed []pipeline.Pattern
+	left    *mask.Mask
+	allowed []item.Pattern
 }
 
 // hidesAll tells whether a path leads into what may not be seen, not merely to
@@ -86,8 +87,8 @@ func (s sight) hidesAll(path string) bool {
 }
 
 // covered tells whether all that fits path, itself a pattern, fits one of the patterns.
-func covered(path string, by []pipeline.Pattern) bool {
-	m, err := pipeline.NewMask(patternsOf([]string{path}), []byte("any"))
+func covered(path string, by []item.Pattern) bool {
+	m, err := mask.New(patternsOf([]string{path}), []byte("any"))
 	return err == nil && m != nil && m.Except(by) == nil
 }
 
@@ -180,10 +181,10 @@ func element(list, rest string) string {
 
 func templateOf(v *value) *template.Template { return yamlbind.As[*template.Template](v) }
 
-func patternsOf(paths []string) []pipeline.Pattern {
-	var ps []pipeline.Pattern
+func patternsOf(paths []string) []item.Pattern {
+	var ps []item.Pattern
 	for _, path := range paths {
-		if p, err := pipeline.ParsePattern(path); err == nil {
+		if p, err := item.ParsePattern(path); err == nil {
 			ps = append(ps, p)
 		}
 	}

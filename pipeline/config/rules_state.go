@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
 const stateHint = "say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
@@ -13,7 +13,7 @@ const stateHint = "say it in the `when` of each state sink, or put the filter un
 func (c *checker) stateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
 		switch {
-		case pipeline.ReadsKeysOnly(f.Filter):
+		case rules.ReadsKeysOnly(f.Filter):
 		case f.verb.Name == "drop" && f.verb.Text() == "ttl_deletes":
 			c.ttlFilter(f, where, sinks)
 		default:

@@ -12,8 +12,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
 // settings is what shapes the output of sink i, by the setting's path: of its own keys
@@ -119,7 +120,7 @@ func (m settings) detectors(s *Sink, detect *value) {
 // an aggregate read nothing that is hidden from them.
 func (m settings) sensitive(cfg *Config, s *Sink) {
 	secret := s.Search != nil && (s.Search.HashID || len(s.Search.Fields.Hash) > 0)
-	mask, err := pipeline.NewMask(cfg.Sensitive, []byte("any"))
+	mask, err := mask.New(cfg.Sensitive, []byte("any"))
 	if err == nil && s.View == nil && s.Aggregate == nil {
 		if text := hiddenText(mask.Except(s.AllowSensitive), s); text != "" {
 			m["sensitive"] = text
@@ -134,16 +135,16 @@ func (m settings) sensitive(cfg *Config, s *Sink) {
 
 // hiddenText is the patterns of what is hidden from the sink, and what of that is
 // allowed.
-func hiddenText(left *pipeline.Mask, s *Sink) string {
+func hiddenText(left *mask.Mask, s *Sink) string {
 	hidden := left.Patterns()
 	if s.Search != nil {
-		hidden = slices.DeleteFunc(hidden, func(p pipeline.Pattern) bool {
-			hides, err := pipeline.NewMask([]pipeline.Pattern{p}, []byte("any"))
+		hidden = slices.DeleteFunc(hidden, func(p item.Pattern) bool {
+			hides, err := mask.New([]item.Pattern{p}, []byte("any"))
 			taken := s.Search.Fields.Include == nil || slices.ContainsFunc(s.Search.Fields.Include, hides.Hides)
 			return err == nil && !taken || covered(p.String(), patternsOf(s.Search.Fields.Hash))
 		})
 	}
-	whole, err := pipeline.NewMask(hidden, []byte("any"))
+	whole, err := mask.New(hidden, []byte("any"))
 	if err != nil || whole == nil {
 		return ""
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -26,13 +26,13 @@ type Sink struct {
 	Notify    *Notify    `key:"notify" doc:"Detected events as CloudEvents."`
 	Custom    *Custom    `key:"custom" doc:"A Go sink given to sinks.Assemble."`
 
-	Filters        []Filter           `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
-	WhenItem       *expr.Item         `key:"when" below:"view,aggregate,search" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."` // nil: every item
-	WhenChange     *expr.Change       `key:"when" below:"archive,notify,custom" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."` // nil: every change
-	Rate           float64            `key:"rate,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Deliveries a second. Default: unlimited."`                                           // 0: unlimited
-	Concurrency    int                `key:"concurrency,apart,late" def:"4" below:"view,aggregate,search,archive,notify,custom" doc:"Writes in flight."`                                              // 0: the pipeline's default
-	Batch          Batch              `key:"batch,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Bounds of one write."`
-	AllowSensitive []pipeline.Pattern `key:"allow_sensitive,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Sensitive paths that this sink may hold."`
+	Filters        []Filter       `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
+	WhenItem       *expr.Item     `key:"when" below:"view,aggregate,search" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."` // nil: every item
+	WhenChange     *expr.Change   `key:"when" below:"archive,notify,custom" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."` // nil: every change
+	Rate           float64        `key:"rate,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Deliveries a second. Default: unlimited."`                                           // 0: unlimited
+	Concurrency    int            `key:"concurrency,apart,late" def:"4" below:"view,aggregate,search,archive,notify,custom" doc:"Writes in flight."`                                              // 0: the pipeline's default
+	Batch          Batch          `key:"batch,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Bounds of one write."`
+	AllowSensitive []item.Pattern `key:"allow_sensitive,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Sensitive paths that this sink may hold."`
 
 	Settings map[string]string // what shapes its output, by the setting's path: "view.key.PK"; also what does from outside: "source.tables", "filters", "sensitive". Without secrets
 }

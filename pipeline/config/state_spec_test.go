@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
 func TestAggregateSpecs(t *testing.T) {
@@ -88,7 +88,7 @@ func TestStateSpecs(t *testing.T) {
 	if !users.HashID || !reflect.DeepEqual(users.Fields.Hash, []string{"Email", "Phone"}) || !reflect.DeepEqual(users.Fields.Include, []string{"Name", "Email", "Phone"}) {
 		t.Errorf("what is hashed is included, once: %+v", users)
 	}
-	mask, err := pipeline.NewMask(cfg.Sensitive, []byte(cfg.HMACKey))
+	mask, err := mask.New(cfg.Sensitive, []byte(cfg.HMACKey))
 	if err != nil || !mask.Hides("Lines[2].serial") || mask.Hides("Name") {
 		t.Errorf("mask of %v: %v", cfg.Sensitive, err)
 	}

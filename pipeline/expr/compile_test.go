@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // place is where an error is, and what it says.
@@ -119,9 +119,9 @@ func TestChangeErrors(t *testing.T) {
 }
 
 func TestDeclaredAttributes(t *testing.T) {
-	env := Env{Attributes: map[string]pipeline.Kind{
-		"Type": pipeline.KindS, "Status": pipeline.KindS, "Total": pipeline.KindN, "Gift": pipeline.KindBOOL, "Blob": pipeline.KindB, "first-name": pipeline.KindS,
-		"Address": pipeline.KindM, "Lines": pipeline.KindL, "Tags": pipeline.KindSS, "Nums": pipeline.KindNS, "Bins": pipeline.KindBS, "Null": pipeline.KindNULL, "Missing": pipeline.KindS,
+	env := Env{Attributes: map[string]item.Kind{
+		"Type": item.KindS, "Status": item.KindS, "Total": item.KindN, "Gift": item.KindBOOL, "Blob": item.KindB, "first-name": item.KindS,
+		"Address": item.KindM, "Lines": item.KindL, "Tags": item.KindSS, "Nums": item.KindNS, "Bins": item.KindBS, "Null": item.KindNULL, "Missing": item.KindS,
 	}}
 	for _, tt := range []struct {
 		src  string
@@ -148,7 +148,7 @@ func TestDeclaredAttributes(t *testing.T) {
 		_, err := env.CompileItem(tt.src)
 		checkError(t, tt.src, err, tt.want)
 	}
-	item := parseImage(t, order)
+	it := parseImage(t, order)
 	for _, src := range []string{
 		`item.Status == "paid" && item.Total == 10.50 && item.Gift && item.Blob == b"abc" && item["first-name"] == "Ann"`,
 		`item.Address.City == "Bonn" && item.Lines[0].qty == 2 && "a" in item.Tags && 2.5 in item.Nums && b"abc" in item.Bins`,
@@ -162,11 +162,11 @@ func TestDeclaredAttributes(t *testing.T) {
 			t.Errorf("%s: %v", src, err)
 			continue
 		}
-		if ok, err := x.Match(item); !ok || err != nil {
+		if ok, err := x.Match(it); !ok || err != nil {
 			t.Errorf("%s = %v, %v", src, ok, err)
 		}
 	}
-	if _, err := (Env{Attributes: map[string]pipeline.Kind{}}).CompileItem(`item.X == 1`); err == nil {
+	if _, err := (Env{Attributes: map[string]item.Kind{}}).CompileItem(`item.X == 1`); err == nil {
 		t.Error("an empty declaration takes any attribute")
 	}
 	if x, err := env.CompileChange(`new.Total > old.Total && keys.Type == "x"`); err != nil || x == nil {
@@ -199,7 +199,7 @@ func FuzzCompileItem(f *testing.F) {
 	} {
 		f.Add(src)
 	}
-	item, err := pipeline.ParseImage([]byte(order))
+	item, err := item.Parse([]byte(order))
 	if err != nil {
 		f.Fatal(err)
 	}

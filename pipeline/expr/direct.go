@@ -4,7 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // direct evaluates an expression on the images, without CEL's values and calls. It covers the
@@ -82,9 +83,9 @@ func opposite(a answer) answer {
 // subject is the change or item of an evaluation. Forms are not types with methods, so that it
 // stays on the stack.
 type subject struct {
-	change *pipeline.Change // nil: an item
-	item   pipeline.Image
-	member pipeline.Value // the current member of a loop
+	change *record.Change // nil: an item
+	item   item.Image
+	member item.Value // the current member of a loop
 }
 
 func (d *direct) eval(s *subject) answer {
@@ -140,7 +141,7 @@ func (d *direct) evalParts(decides answer, s *subject) answer {
 }
 
 // askOf evaluates a form on one value.
-func (d *direct) evalValue(v pipeline.Value, s *subject) answer {
+func (d *direct) evalValue(v item.Value, s *subject) answer {
 	switch d.form {
 	case formTrue:
 		if flag, ok := v.Bool(); ok {
@@ -152,7 +153,7 @@ func (d *direct) evalValue(v pipeline.Value, s *subject) answer {
 	case formPresent:
 		return answerOf(v.Exists())
 	case formPresentIn:
-		if v.Kind() == pipeline.KindM || isNullValue(v) {
+		if v.Kind() == item.KindM || isNullValue(v) {
 			return d.member(v)
 		}
 		return unsure
@@ -182,12 +183,12 @@ func (d *direct) evalValue(v pipeline.Value, s *subject) answer {
 }
 
 // untilOf evaluates parts[0] on each member of a list or set until one decides.
-func (d *direct) evalMembers(decides answer, v pipeline.Value, s *subject) answer {
+func (d *direct) evalMembers(decides answer, v item.Value, s *subject) answer {
 	all := opposite(decides)
 	switch v.Kind() {
-	case pipeline.Absent, pipeline.KindNULL:
+	case item.Absent, item.KindNULL:
 		return all
-	case pipeline.KindL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
 	default: // a loop over a map has the names, which are not values
 		return unsure
 	}

@@ -8,7 +8,8 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // newDirect returns the direct form of an expression that was rewritten and checked; nil if it has
@@ -34,7 +35,7 @@ func (p directPlan) boolean(e ast.Expr) direct {
 	switch e.Kind() {
 	case ast.LiteralKind:
 		if flag, ok := e.AsLiteral().(types.Bool); ok {
-			return direct{form: formFlag, values: []scalar{{kind: pipeline.KindBOOL, flag: bool(flag)}}}
+			return direct{form: formFlag, values: []scalar{{kind: item.KindBOOL, flag: bool(flag)}}}
 		}
 	case ast.IdentKind:
 		if p.is(e, "ttl") {
@@ -191,7 +192,7 @@ func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
 	if !c.IsMemberFunction() {
 		of = c.Args()[0]
 	}
-	if r := p.pathOf(of); r != nil && values != nil && values[0].kind == pipeline.KindN {
+	if r := p.pathOf(of); r != nil && values != nil && values[0].kind == item.KindN {
 		return direct{form: formSize, operand: r, values: values, accepts: accepts}
 	}
 	return direct{}
@@ -229,9 +230,9 @@ func operationIn(texts []scalar) direct {
 		return direct{}
 	}
 	d := direct{form: formOperation}
-	for op := pipeline.Unknown; op <= pipeline.Snapshot; op++ {
+	for op := record.Unknown; op <= record.Snapshot; op++ {
 		for _, text := range texts {
-			if text.kind == pipeline.KindS && text.text == op.String() {
+			if text.kind == item.KindS && text.text == op.String() {
 				d.ops |= 1 << op
 			}
 		}

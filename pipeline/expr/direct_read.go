@@ -4,7 +4,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // reading is the path of an attribute, or of a value inside it.
@@ -33,7 +33,7 @@ type step struct {
 }
 
 // read returns the value at the path; false if CEL would fail.
-func (r *valuePath) read(s *subject) (v pipeline.Value, ok bool) {
+func (r *valuePath) read(s *subject) (v item.Value, ok bool) {
 	if r.from == fromLoop {
 		v = s.member
 	} else {
@@ -49,25 +49,25 @@ func (r *valuePath) read(s *subject) (v pipeline.Value, ok bool) {
 
 // in returns the value at the step. It is null inside null, after the end of a list, and for a
 // missing name.
-func (t *step) in(v pipeline.Value) (pipeline.Value, bool) {
+func (t *step) in(v item.Value) (item.Value, bool) {
 	switch v.Kind() {
-	case pipeline.Absent, pipeline.KindNULL:
-		return pipeline.Value{}, true
-	case pipeline.KindM:
+	case item.Absent, item.KindNULL:
+		return item.Value{}, true
+	case item.KindM:
 		if t.byIndex {
-			return pipeline.Value{}, true // names are not numbers
+			return item.Value{}, true // names are not numbers
 		}
 		w, _ := v.Get(t.name)
 		return w, true
-	case pipeline.KindL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
 		w, _ := v.Index(t.index)
 		return w, t.byIndex
 	default:
-		return pipeline.Value{}, false
+		return item.Value{}, false
 	}
 }
 
-func (s *subject) image(from source) *pipeline.Image {
+func (s *subject) image(from source) *item.Image {
 	switch from {
 	case fromNew:
 		return &s.change.New
@@ -133,15 +133,15 @@ func literal(e ast.Expr) []scalar {
 	}
 	v := e.AsLiteral()
 	if d, ok := decimalOf(v); ok {
-		return []scalar{{kind: pipeline.KindN, number: d}}
+		return []scalar{{kind: item.KindN, number: d}}
 	}
 	switch v := v.(type) {
 	case types.String:
-		return []scalar{{kind: pipeline.KindS, text: string(v)}}
+		return []scalar{{kind: item.KindS, text: string(v)}}
 	case types.Bool:
-		return []scalar{{kind: pipeline.KindBOOL, flag: bool(v)}}
+		return []scalar{{kind: item.KindBOOL, flag: bool(v)}}
 	case types.Null:
-		return []scalar{{kind: pipeline.KindNULL}}
+		return []scalar{{kind: item.KindNULL}}
 	}
 	return nil
 }

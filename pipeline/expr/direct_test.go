@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // What is asked directly is answered as CEL answers, and fails as CEL fails.
@@ -23,13 +25,13 @@ func directAnswersAreCELs(t *rapid.T) {
 	}
 	for range 6 {
 		old, now, keys := drawImage(t), drawImage(t), drawImage(t)
-		c := &pipeline.Change{
-			Op:  rapid.SampledFrom([]pipeline.Operation{pipeline.Unknown, pipeline.Insert, pipeline.Modify, pipeline.Remove, pipeline.Snapshot}).Draw(t, "op"),
+		c := &record.Change{
+			Op:  rapid.SampledFrom([]record.Operation{record.Unknown, record.Insert, record.Modify, record.Remove, record.Snapshot}).Draw(t, "op"),
 			Old: parseDrawn(t, old), New: parseDrawn(t, now), Keys: parseDrawn(t, keys),
 			Time: rapid.SampledFrom([]time.Time{{}, time.Unix(1767366245, 0).UTC(), time.Unix(1767366245, 1).UTC(), time.Unix(0, 0).UTC()}).Draw(t, "time"),
 		}
 		if rapid.Bool().Draw(t, "ttl") {
-			c.Identity = pipeline.Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}
+			c.Identity = record.Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}
 		}
 		v := newVars()
 		v.change, v.old.m, v.new.m, v.keys.m = c, c.Old, c.New, c.Keys
@@ -177,11 +179,11 @@ func drawValue(t *rapid.T, depth int) string {
 	}
 }
 
-func parseDrawn(t *rapid.T, json string) pipeline.Image {
+func parseDrawn(t *rapid.T, json string) item.Image {
 	if json == "" {
-		return pipeline.Image{}
+		return item.Image{}
 	}
-	m, err := pipeline.ParseImage([]byte(json))
+	m, err := item.Parse([]byte(json))
 	if err != nil {
 		t.Fatalf("%s: %v", json, err)
 	}
@@ -192,7 +194,7 @@ func parseDrawn(t *rapid.T, json string) pipeline.Image {
 func TestUsualFormsAreDirect(t *testing.T) {
 	item := parseImage(t, order)
 	before := parseImage(t, `{"PK": {"S": "USER#42"}, "Status": {"S": "open"}, "Int": {"N": "12"}}`)
-	c := &pipeline.Change{Op: pipeline.Modify, Keys: item, Old: before, New: item, Time: time.Unix(1767366245, 0)}
+	c := &record.Change{Op: record.Modify, Keys: item, Old: before, New: item, Time: time.Unix(1767366245, 0)}
 	for _, src := range []string{
 		`new.Status == "paid" && old.Status != new.Status`,
 		`new.Type == "Order" && new.Status in ["paid", "shipped", "completed"]`,

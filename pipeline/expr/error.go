@@ -12,12 +12,11 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
-
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // errs makes this package's errors. Their redacted text holds no data.
-const errs = pipeline.Class("expression")
+const errs = redact.Class("expression")
 
 // Error is a compile error with its position in the source.
 type Error struct {

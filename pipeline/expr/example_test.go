@@ -3,12 +3,12 @@ package expr_test
 import (
 	"fmt"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 func ExampleEnv_CompileItem() {
-	env := expr.Env{Attributes: map[string]pipeline.Kind{"Type": pipeline.KindS, "Total": pipeline.KindN}}
+	env := expr.Env{Attributes: map[string]item.Kind{"Type": item.KindS, "Total": item.KindN}}
 	large, err := env.CompileItem(`item.Type == "Order" && item.Total > 10.50`)
 	if err != nil {
 		fmt.Println(err)
@@ -19,7 +19,7 @@ func ExampleEnv_CompileItem() {
 		`{"Type": {"S": "Order"}, "Total": {"N": "10.5"}}`,
 		`{"Type": {"S": "Order"}}`,
 	} {
-		item, err := pipeline.ParseImage([]byte(json))
+		item, err := item.Parse([]byte(json))
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -40,13 +40,16 @@ import (
 	"cel.dev/cel-go/cel"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Env declares what expressions may read.
 type Env struct {
 	// Attributes are the declared types of top-level attributes. An expression that reads another
 	// attribute, or uses one against its type, does not compile. Default: any attribute of any type
-	Attributes map[string]pipeline.Kind
+	Attributes map[string]item.Kind
 }
 
 // Item is a compiled expression over `item`. It is safe for concurrent use.
@@ -93,7 +96,7 @@ func (e Env) CompileChange(src string) (*Change, error) {
 
 // Match evaluates the expression for an item. It is false for an image that does not exist. An
 // error is permanent.
-func (x *Item) Match(item pipeline.Image) (bool, error) {
+func (x *Item) Match(item item.Image) (bool, error) {
 	if !item.Exists() {
 		return false, nil
 	}
@@ -106,7 +109,7 @@ func (x *Item) Match(item pipeline.Image) (bool, error) {
 }
 
 // Match evaluates the expression for a change. An error is permanent.
-func (x *Change) Match(c *pipeline.Change) (bool, error) {
+func (x *Change) Match(c *record.Change) (bool, error) {
 	if answer := x.evalDirect(&subject{change: c}); answer != unsure {
 		return answer == yes, nil
 	}
@@ -163,7 +166,7 @@ func (c *compiled) eval(v *vars) (bool, error) {
 // vars are the variables of an evaluation. It points to images, so that reading one allocates
 // nothing.
 type vars struct {
-	change               *pipeline.Change
+	change               *record.Change
 	item, old, new, keys image
 }
 
@@ -217,5 +220,5 @@ func (r *reads) attribute(name string) {
 
 // runtimeError adds the expression to a run-time error.
 func runtimeError(src string, err error) error {
-	return errs.Errorf("expression %q: %w", pipeline.Safe(src), withoutValues(err))
+	return errs.Errorf("expression %q: %w", redact.Safe(src), withoutValues(err))
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // order is an item with every attribute type.
@@ -20,9 +22,9 @@ const order = `{
 	"At": {"N": "1767366245"}, "When": {"S": "2026-01-02T15:04:05Z"}, "Digits": {"S": "10.50"}
 }`
 
-func parseImage(t testing.TB, json string) pipeline.Image {
+func parseImage(t testing.TB, json string) item.Image {
 	t.Helper()
-	m, err := pipeline.ParseImage([]byte(json))
+	m, err := item.Parse([]byte(json))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +225,7 @@ func TestNoItemNeverMatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := x.Match(pipeline.Image{}); got || err != nil {
+		if got, err := x.Match(item.Image{}); got || err != nil {
 			t.Errorf("%s = %v, %v for an image that does not exist", src, got, err)
 		}
 	}
@@ -293,10 +295,10 @@ func TestRunTimeErrors(t *testing.T) {
 func TestChange(t *testing.T) {
 	keys, old, now := parseImage(t, `{"PK": {"S": "USER#42"}}`), parseImage(t, `{"PK": {"S": "USER#42"}, "Status": {"S": "paid"}}`), parseImage(t, `{"PK": {"S": "USER#42"}, "Status": {"S": "completed"}, "Total": {"N": "10.5"}}`)
 	at := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
-	ttl := pipeline.Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}
-	modify := &pipeline.Change{Op: pipeline.Modify, Keys: keys, Old: old, New: now, Time: at}
-	insert := &pipeline.Change{Op: pipeline.Insert, Keys: keys, New: now, Time: at}
-	remove := &pipeline.Change{Op: pipeline.Remove, Keys: keys, Old: now, Identity: ttl}
+	ttl := record.Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}
+	modify := &record.Change{Op: record.Modify, Keys: keys, Old: old, New: now, Time: at}
+	insert := &record.Change{Op: record.Insert, Keys: keys, New: now, Time: at}
+	remove := &record.Change{Op: record.Remove, Keys: keys, Old: now, Identity: ttl}
 	for _, tt := range []struct {
 		src                    string
 		modify, insert, remove bool
@@ -328,7 +330,7 @@ func TestChange(t *testing.T) {
 			t.Errorf("%s: %v", tt.src, err)
 			continue
 		}
-		for c, want := range map[*pipeline.Change]bool{modify: tt.modify, insert: tt.insert, remove: tt.remove} {
+		for c, want := range map[*record.Change]bool{modify: tt.modify, insert: tt.insert, remove: tt.remove} {
 			if got, err := x.Match(c); err != nil || got != want {
 				t.Errorf("%s of %v = %v, %v; want %v", tt.src, c.Op, got, err, want)
 			}

@@ -6,15 +6,15 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // imageType is the type of item, old, new and keys. It is a struct whose fields are the attributes,
-// so that CEL reads an attribute directly with [pipeline.Image.Get].
+// so that CEL reads an attribute directly with [item.Image.Get].
 var imageType = types.NewObjectType("image")
 
 // image is an image as a value of CEL.
-type image struct{ m pipeline.Image }
+type image struct{ m item.Image }
 
 var _ ref.Val = (*image)(nil)
 
@@ -44,7 +44,7 @@ func (i *image) ConvertToNative(reflect.Type) (any, error) {
 // ones.
 type provider struct {
 	types.Provider
-	attributes map[string]pipeline.Kind
+	attributes map[string]item.Kind
 }
 
 // FindStructType implements [types.Provider].
@@ -105,25 +105,25 @@ func (p *provider) FindStructFieldType(structType, name string) (*types.FieldTyp
 
 // declared returns the checker's type of an attribute. Types inside maps and lists are not
 // declared.
-func declared(k pipeline.Kind) *types.Type {
+func declared(k item.Kind) *types.Type {
 	switch k {
-	case pipeline.KindS:
+	case item.KindS:
 		return types.StringType
-	case pipeline.KindN:
+	case item.KindN:
 		return types.IntType
-	case pipeline.KindB:
+	case item.KindB:
 		return types.BytesType
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		return types.BoolType
-	case pipeline.KindM:
+	case item.KindM:
 		return types.NewMapType(types.StringType, types.DynType)
-	case pipeline.KindL:
+	case item.KindL:
 		return types.NewListType(types.DynType)
-	case pipeline.KindSS:
+	case item.KindSS:
 		return types.NewListType(types.StringType)
-	case pipeline.KindNS:
+	case item.KindNS:
 		return types.NewListType(types.IntType)
-	case pipeline.KindBS:
+	case item.KindBS:
 		return types.NewListType(types.BytesType)
 	default:
 		return types.DynType

@@ -4,17 +4,17 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-func transition(t testing.TB) (*Change, *pipeline.Change) {
+func transition(t testing.TB) (*Change, *record.Change) {
 	t.Helper()
 	x, err := Env{}.CompileChange(`new.Status == "completed" && old.Status != new.Status`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return x, &pipeline.Change{
-		Op:  pipeline.Modify,
+	return x, &record.Change{
+		Op:  record.Modify,
 		Old: parseImage(t, `{"PK": {"S": "USER#42"}, "Type": {"S": "Order"}, "Total": {"N": "10.5"}, "Status": {"S": "paid"}}`),
 		New: parseImage(t, `{"PK": {"S": "USER#42"}, "Type": {"S": "Order"}, "Total": {"N": "10.5"}, "Status": {"S": "completed"}}`),
 	}

@@ -6,17 +6,17 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
 // number is an exact decimal outside of int64; numbers inside are types.Int. The checker sees ints
 // only, so that either kind of literal fits. Equal numbers are equal by ==.
-type number struct{ d pipeline.Decimal }
+type number struct{ d decimal.Decimal }
 
 var _ ref.Val = number{}
 
 // numberOf returns d as an int if it fits, and as a decimal otherwise.
-func numberOf(d pipeline.Decimal) ref.Val {
+func numberOf(d decimal.Decimal) ref.Val {
 	if i, ok := d.Int64(); ok {
 		return types.Int(i)
 	}
@@ -24,14 +24,14 @@ func numberOf(d pipeline.Decimal) ref.Val {
 }
 
 // decimalOf returns the value of a number.
-func decimalOf(v ref.Val) (pipeline.Decimal, bool) {
+func decimalOf(v ref.Val) (decimal.Decimal, bool) {
 	switch n := v.(type) {
 	case types.Int:
-		return pipeline.DecimalOf(int64(n)), true
+		return decimal.Of(int64(n)), true
 	case number:
 		return n.d, true
 	default:
-		return pipeline.Decimal{}, false
+		return decimal.Decimal{}, false
 	}
 }
 
@@ -67,7 +67,7 @@ func (n number) ConvertToNative(reflect.Type) (any, error) {
 
 // parseNumber parses the text of a number.
 func parseNumber(text string) (ref.Val, error) {
-	d, err := pipeline.ParseDecimal(text)
+	d, err := decimal.Parse(text)
 	if err != nil {
 		return nil, err
 	}

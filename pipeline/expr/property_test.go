@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // The direct evaluator: expressions over numbers and null as a tree, whose meaning
@@ -206,7 +207,7 @@ func TestNumbersAgainstMathBig(t *testing.T) {
 			have[name] = value
 			json = append(json, fmt.Sprintf(`%q: {"N": %q}`, name, value.FloatString(8)))
 		}
-		item, err := pipeline.ParseImage([]byte("{" + strings.Join(json, ",") + "}"))
+		item, err := item.Parse([]byte("{" + strings.Join(json, ",") + "}"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // rewriter changes a parsed expression so that CEL's evaluation keeps this package's promises.
@@ -279,7 +279,7 @@ func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
 		literals = with.AsList().Elements()
 	}
 	var known []string
-	for o := pipeline.Unknown; o <= pipeline.Snapshot; o++ {
+	for o := record.Unknown; o <= record.Snapshot; o++ {
 		known = append(known, o.String())
 	}
 	for _, e := range literals {

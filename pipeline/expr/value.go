@@ -8,36 +8,37 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // adapt returns an attribute value as a value of CEL. Maps, lists and sets become adapters that
 // read members only when CEL does.
-func adapt(v pipeline.Value) ref.Val {
+func adapt(v item.Value) ref.Val {
 	switch v.Kind() {
-	case pipeline.KindS:
+	case item.KindS:
 		if text, ok := v.Text(); ok {
 			return types.String(text)
 		}
-	case pipeline.KindN:
+	case item.KindN:
 		if i, ok := v.Int64(); ok {
 			return types.Int(i)
 		}
 		if d, ok := v.Number(); ok {
 			return number{d}
 		}
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		b, ok := v.Bool()
 		if ok {
 			return boolean(b)
 		}
-	case pipeline.KindB:
+	case item.KindB:
 		if b, ok := v.Bytes(); ok {
 			return types.Bytes(b)
 		}
-	case pipeline.KindM:
+	case item.KindM:
 		return &mapping{native{v}}
-	case pipeline.KindL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
 		return &list{native{v}}
 	}
 	return types.NullValue
@@ -59,18 +60,18 @@ func instant(t time.Time) ref.Val {
 	return types.Timestamp{Time: t}
 }
 
-var operations = map[pipeline.Operation]ref.Val{
-	pipeline.Unknown:  types.String(pipeline.Unknown.String()),
-	pipeline.Insert:   types.String(pipeline.Insert.String()),
-	pipeline.Modify:   types.String(pipeline.Modify.String()),
-	pipeline.Remove:   types.String(pipeline.Remove.String()),
-	pipeline.Snapshot: types.String(pipeline.Snapshot.String()),
+var operations = map[record.Operation]ref.Val{
+	record.Unknown:  types.String(record.Unknown.String()),
+	record.Insert:   types.String(record.Insert.String()),
+	record.Modify:   types.String(record.Modify.String()),
+	record.Remove:   types.String(record.Remove.String()),
+	record.Snapshot: types.String(record.Snapshot.String()),
 }
 
-func operation(o pipeline.Operation) ref.Val { return operations[o] }
+func operation(o record.Operation) ref.Val { return operations[o] }
 
 // native is the common part of the adapters of maps, lists and sets.
-type native struct{ v pipeline.Value }
+type native struct{ v item.Value }
 
 // Value implements [ref.Val].
 func (n native) Value() any { return n.v }
@@ -207,7 +208,7 @@ func (l *list) Equal(other ref.Val) ref.Val {
 	}
 	for i, v := range l.v.Elements() {
 		same := types.Equal(adapt(v), o.Get(types.Int(i)))
-		if l.v.Kind() != pipeline.KindL {
+		if l.v.Kind() != item.KindL {
 			same = o.Contains(adapt(v))
 		}
 		if same != types.True {

@@ -12,54 +12,54 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Image returns the image of a table's item. A nil item is an image that does not exist. The error
 // names the path of a value that DynamoDB cannot store.
-func Image(item map[string]types.AttributeValue) (pipeline.Image, error) {
+func Image(item map[string]types.AttributeValue) (item.Image, error) {
 	return image(item)
 }
 
 // StreamImage returns the image of an item in a stream's record. A nil item is an image that does
 // not exist.
-func StreamImage(item map[string]streams.AttributeValue) (pipeline.Image, error) {
+func StreamImage(item map[string]streams.AttributeValue) (item.Image, error) {
 	return image(item)
 }
 
 // Value returns the value of a table's attribute.
-func Value(v types.AttributeValue) (pipeline.Value, error) {
+func Value(v types.AttributeValue) (item.Value, error) {
 	return value(v)
 }
 
 // StreamValue returns the value of an attribute in a stream's record.
-func StreamValue(v streams.AttributeValue) (pipeline.Value, error) {
+func StreamValue(v streams.AttributeValue) (item.Value, error) {
 	return value(v)
 }
 
-func image[T any](item map[string]T) (pipeline.Image, error) {
-	if item == nil {
-		return pipeline.Image{}, nil
+func image[T any](it map[string]T) (item.Image, error) {
+	if it == nil {
+		return item.Image{}, nil
 	}
-	doc, err := appendMembers(nil, item)
+	doc, err := appendMembers(nil, it)
 	if err != nil {
-		return pipeline.Image{}, fmt.Errorf("sdkvalue: item: %w", err)
+		return item.Image{}, fmt.Errorf("sdkvalue: item: %w", err)
 	}
-	m, err := pipeline.ParseImage(doc)
+	m, err := item.Parse(doc)
 	if err != nil {
-		return pipeline.Image{}, fmt.Errorf("sdkvalue: item: %w", err)
+		return item.Image{}, fmt.Errorf("sdkvalue: item: %w", err)
 	}
 	return m, nil
 }
 
-func value(av any) (pipeline.Value, error) {
+func value(av any) (item.Value, error) {
 	doc, err := appendValue(nil, av)
 	if err != nil {
-		return pipeline.Value{}, fmt.Errorf("sdkvalue: value: %w", err)
+		return item.Value{}, fmt.Errorf("sdkvalue: value: %w", err)
 	}
-	v, err := pipeline.ParseValue(doc)
+	v, err := item.ParseValue(doc)
 	if err != nil {
-		return pipeline.Value{}, fmt.Errorf("sdkvalue: value: %w", err)
+		return item.Value{}, fmt.Errorf("sdkvalue: value: %w", err)
 	}
 	return v, nil
 }

@@ -11,11 +11,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Item returns m as an item of the SDK, nil if the image does not exist.
-func Item(m pipeline.Image) map[string]types.AttributeValue {
+func Item(m item.Image) map[string]types.AttributeValue {
 	if !m.Exists() {
 		return nil
 	}
@@ -27,54 +27,54 @@ func Item(m pipeline.Image) map[string]types.AttributeValue {
 }
 
 // Of returns v as an attribute value of the SDK, nil if v is absent.
-func Of(v pipeline.Value) types.AttributeValue {
+func Of(v item.Value) types.AttributeValue {
 	switch v.Kind() {
-	case pipeline.KindS:
+	case item.KindS:
 		return &types.AttributeValueMemberS{Value: text(v)}
-	case pipeline.KindN:
+	case item.KindN:
 		return &types.AttributeValueMemberN{Value: number(v)}
-	case pipeline.KindB:
+	case item.KindB:
 		return &types.AttributeValueMemberB{Value: binary(v)}
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		b, _ := v.Bool()
 		return &types.AttributeValueMemberBOOL{Value: b}
-	case pipeline.KindNULL:
+	case item.KindNULL:
 		return &types.AttributeValueMemberNULL{Value: true}
-	case pipeline.KindM:
+	case item.KindM:
 		m := make(map[string]types.AttributeValue, v.Len())
 		for name, e := range v.Members() {
 			m[strings.Clone(name)] = Of(e)
 		}
 		return &types.AttributeValueMemberM{Value: m}
-	case pipeline.KindL:
+	case item.KindL:
 		return &types.AttributeValueMemberL{Value: each(v, Of)}
-	case pipeline.KindSS:
+	case item.KindSS:
 		return &types.AttributeValueMemberSS{Value: each(v, text)}
-	case pipeline.KindNS:
+	case item.KindNS:
 		return &types.AttributeValueMemberNS{Value: each(v, number)}
-	case pipeline.KindBS:
+	case item.KindBS:
 		return &types.AttributeValueMemberBS{Value: each(v, binary)}
 	default:
 		return nil
 	}
 }
 
-func text(v pipeline.Value) string {
+func text(v item.Value) string {
 	s, _ := v.Text()
 	return strings.Clone(s)
 }
 
-func number(v pipeline.Value) string {
+func number(v item.Value) string {
 	d, _ := v.Number()
 	return d.String()
 }
 
-func binary(v pipeline.Value) []byte {
+func binary(v item.Value) []byte {
 	b, _ := v.Bytes()
 	return append([]byte{}, b...)
 }
 
-func each[T any](v pipeline.Value, of func(pipeline.Value) T) []T {
+func each[T any](v item.Value, of func(item.Value) T) []T {
 	s := make([]T, 0, v.Len())
 	for _, e := range v.Elements() {
 		s = append(s, of(e))

@@ -10,7 +10,7 @@ import (
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 )
 
@@ -101,7 +101,7 @@ func TestItemsComeBackAsTheyWere(t *testing.T) {
 
 func TestWhatDoesNotExist(t *testing.T) {
 	m, err := sdkvalue.Image(nil)
-	if err != nil || m.Exists() || sdkvalue.Item(m) != nil || sdkvalue.Of(pipeline.Value{}) != nil {
+	if err != nil || m.Exists() || sdkvalue.Item(m) != nil || sdkvalue.Of(item.Value{}) != nil {
 		t.Errorf("a nil item became %v, %v", m, err)
 	}
 	if m, err := sdkvalue.Image(map[string]types.AttributeValue{}); err != nil || !m.Exists() || m.Len() != 0 {

@@ -1,6 +1,6 @@
 package template
 
-import "github.com/tablewake/tablewake/pipeline"
+import "github.com/tablewake/tablewake/pipeline/item"
 
 // alphabet is the set of bytes that the text of a placeholder can contain.
 type alphabet [4]uint64
@@ -95,7 +95,7 @@ func (h *placeholder) objectAlphabet() (alphabet, int) {
 	}
 	for i := range 256 {
 		if c := byte(i); a.has(c) {
-			b.add(string(pipeline.AppendEscaped(nil, []byte{c})))
+			b.add(string(item.AppendEscaped(nil, []byte{c})))
 		}
 	}
 	return b, 0

@@ -3,7 +3,7 @@ package template
 import (
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // cuttable reports whether a placeholder shows its whole source: an escaped {@key} or {path}, or a
@@ -67,7 +67,7 @@ func (t *Template) Cut(result string) (map[string]string, bool) {
 		text := texts[i]
 		if len(h.calls) > 0 {
 			var err error
-			if text, err = pipeline.Unescape(text); err != nil {
+			if text, err = item.Unescape(text); err != nil {
 				return nil, false
 			}
 		}

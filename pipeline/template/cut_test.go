@@ -4,8 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 func TestAmbiguousAndWhatCanBeCut(t *testing.T) {
@@ -156,13 +158,13 @@ func TestCutUndoesAppendText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tpl := drawTemplate(t)
 		texts := map[string]string{"A": text(t, "A"), "B": text(t, "B"), "C": text(t, "C")}
-		s := item(texts["A"], texts["B"], texts["C"])
-		key, err := pipeline.MakeKey("", item("k"+texts["A"], "l"+texts["B"]).Item)
+		s := scopeOf(texts["A"], texts["B"], texts["C"])
+		key, err := item.MakeKey("", scopeOf("k"+texts["A"], "l"+texts["B"]).Item)
 		if err != nil {
 			t.Fatal(err)
 		}
 		texts["@key"] = string(key)
-		s.Change = &pipeline.Change{Key: key, Op: pipeline.Modify}
+		s.Change = &record.Change{Key: key, Op: record.Modify}
 		result, missing, err := tpl.AppendText(nil, s)
 		if err != nil {
 			t.Fatal(err)
@@ -196,8 +198,8 @@ func TestUnambiguousTemplatesAreInjective(t *testing.T) {
 		if tpl.Ambiguous() {
 			return
 		}
-		one, two := item(text(t, "A"), text(t, "B"), text(t, "C")), item(text(t, "A2"), text(t, "B2"), text(t, "C2"))
-		one.Change, two.Change = &pipeline.Change{Key: "k"}, &pipeline.Change{Key: "l"}
+		one, two := scopeOf(text(t, "A"), text(t, "B"), text(t, "C")), scopeOf(text(t, "A2"), text(t, "B2"), text(t, "C2"))
+		one.Change, two.Change = &record.Change{Key: "k"}, &record.Change{Key: "l"}
 		first, missing1, err1 := tpl.AppendText(nil, one)
 		second, missing2, err2 := tpl.AppendText(nil, two)
 		if err1 != nil || err2 != nil {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // errs makes this package's errors. Their redacted text holds no data.
-const errs = pipeline.Class("template")
+const errs = redact.Class("template")
 
 // Error is a parse error with its position in the template.
 type Error struct {

@@ -3,12 +3,12 @@ package template_test
 import (
 	"fmt"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
 func ExampleTemplate_Value() {
-	item, err := pipeline.ParseImage([]byte(`{"Status": {"S": "Paid"}, "Total": {"N": "10.50"}, "CreatedAt": {"N": "1767366245"}}`))
+	item, err := item.Parse([]byte(`{"Status": {"S": "Paid"}, "Total": {"N": "10.50"}, "CreatedAt": {"N": "1767366245"}}`))
 	if err != nil {
 		fmt.Println(err)
 		return

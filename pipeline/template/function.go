@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 	"unicode/utf8"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // function is a function of a placeholder's text.
@@ -125,7 +125,7 @@ func hash(dst []byte, start int) []byte {
 // escape percent-encodes text as the canonical key does.
 func escape(dst []byte, start int) []byte {
 	end := len(dst)
-	dst = pipeline.AppendEscaped(dst, dst[start:end])
+	dst = item.AppendEscaped(dst, dst[start:end])
 	return dst[:start+copy(dst[start:], dst[end:])]
 }
 

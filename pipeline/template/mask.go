@@ -3,7 +3,7 @@ package template
 import (
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Functions read real values, and the mask changes only their results. A template therefore
@@ -44,7 +44,7 @@ func (h *placeholder) hidden(s *Scope) bool {
 }
 
 // masked returns v, the value at the placeholder's path, with the mask applied.
-func (h *placeholder) masked(s *Scope, v pipeline.Value) pipeline.Value {
+func (h *placeholder) masked(s *Scope, v item.Value) item.Value {
 	switch {
 	case s.Mask == nil:
 		return v

@@ -4,20 +4,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-func mask(t testing.TB, patterns ...string) *pipeline.Mask {
+func maskOf(t testing.TB, patterns ...string) *mask.Mask {
 	t.Helper()
-	var ps []pipeline.Pattern
+	var ps []item.Pattern
 	for _, text := range patterns {
-		p, err := pipeline.ParsePattern(text)
+		p, err := item.ParsePattern(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ps = append(ps, p)
 	}
-	m, err := pipeline.NewMask(ps, []byte("a secret of the test"))
+	m, err := mask.New(ps, []byte("a secret of the test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,9 +29,9 @@ func mask(t testing.TB, patterns ...string) *pipeline.Mask {
 // What a placeholder makes of what is hidden is masked, its function's result and
 // not what the function reads: nothing goes missing or fails for the mask.
 func TestTemplate_Masked(t *testing.T) {
-	m := mask(t, "Status", "Total", "CreatedAt", "Address.**", "Lines[*].sku", "PK")
+	m := maskOf(t, "Status", "Total", "CreatedAt", "Address.**", "Lines[*].sku", "PK")
 	item := image(t, order)
-	c := &pipeline.Change{Keys: image(t, `{"PK":{"S":"USER#42"}}`), Key: "USER%2342", Op: pipeline.Insert}
+	c := &record.Change{Keys: image(t, `{"PK":{"S":"USER#42"}}`), Key: "USER%2342", Op: record.Insert}
 	lines, _ := item.Get("Lines")
 	line, _ := lines.Index(0)
 	s := Scope{Change: c, Item: item, Each: line, EachOf: "Lines", Mask: m}
@@ -89,8 +91,8 @@ func TestTemplate_Masked(t *testing.T) {
 
 func TestTemplate_MaskOfNothingHiddenCostsNothing(t *testing.T) {
 	item := image(t, order)
-	c := &pipeline.Change{Keys: image(t, `{"PK":{"S":"USER#42"}}`), Key: "USER%2342"}
-	s := Scope{Change: c, Item: item, Mask: mask(t, "Email", "Address.Street")}
+	c := &record.Change{Keys: image(t, `{"PK":{"S":"USER#42"}}`), Key: "USER%2342"}
+	s := Scope{Change: c, Item: item, Mask: maskOf(t, "Email", "Address.Street")}
 	tpl := parse(t, "{Status}#{Address.City}#{@key}")
 	var buf [256]byte
 	if n := testing.AllocsPerRun(100, func() {

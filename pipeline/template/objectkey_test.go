@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 func TestObjectKey(t *testing.T) {
@@ -41,13 +42,13 @@ func text(t *rapid.T, label string) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "A", "0", "_none", "_", ".", "..", "%", "%5F", "/", "#", "-", "é", "\x00", "none", "41"}), 0, 4).Draw(t, label), "")
 }
 
-func item(texts ...string) Scope {
+func scopeOf(texts ...string) Scope {
 	var b []byte
 	for i, text := range texts {
 		b = append(b, ",\""+string(rune('A'+i))+"\":"...)
-		b = pipeline.StringValue(text).AppendDynamoDBJSON(b)
+		b = item.StringValue(text).AppendDynamoDBJSON(b)
 	}
-	m, err := pipeline.ParseImage([]byte("{" + strings.TrimPrefix(string(b), ",") + "}"))
+	m, err := item.Parse([]byte("{" + strings.TrimPrefix(string(b), ",") + "}"))
 	if err != nil {
 		panic(err)
 	}
@@ -70,8 +71,8 @@ func TestObjectKeysAreInjective(t *testing.T) {
 		for i := range one {
 			one[i], two[i] = text(t, "one"), text(t, "two")
 		}
-		first, err1 := tpl.AppendObjectKey(nil, item(one[:]...))
-		second, err2 := tpl.AppendObjectKey(nil, item(two[:]...))
+		first, err1 := tpl.AppendObjectKey(nil, scopeOf(one[:]...))
+		second, err2 := tpl.AppendObjectKey(nil, scopeOf(two[:]...))
 		if err1 != nil || err2 != nil {
 			t.Fatal(err1, err2)
 		}
@@ -102,7 +103,7 @@ func TestIndexName(t *testing.T) {
 		{"ü b", "0_c3_bc_20b"},
 		{"0_41cme", "00_5f41cme"}, // not Acme's
 	} {
-		got, _, err := parse(t, "docs-{A|index_name}").AppendText(nil, item(tt.text))
+		got, _, err := parse(t, "docs-{A|index_name}").AppendText(nil, scopeOf(tt.text))
 		if err != nil || string(got) != "docs-"+tt.want {
 			t.Errorf("index_name of %q = %q, %v; want %q", tt.text, got, err, tt.want)
 		}

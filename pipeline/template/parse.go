@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Options are the options of [Parse].
@@ -65,7 +65,7 @@ func (p *parser) template() (*Template, *Error) {
 	}
 	t.literals = append(t.literals, literal.String())
 	if len(t.placeholders) == 0 && t.literals[0] != "" {
-		t.constant = pipeline.StringValue(t.literals[0])
+		t.constant = item.StringValue(t.literals[0])
 	}
 	return t, nil
 }
@@ -181,7 +181,7 @@ func (p *parser) each(h *placeholder, from int, rest string) *Error {
 }
 
 func (p *parser) path(h *placeholder, from int, text string) *Error {
-	path, err := pipeline.ParsePath(text)
+	path, err := item.ParsePath(text)
 	if err != nil {
 		return p.fail(from, "", "%q is no path: %v", text, err)
 	}

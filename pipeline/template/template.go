@@ -26,7 +26,10 @@ package template
 import (
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Template is a parsed template. It is safe for concurrent use.
@@ -34,14 +37,14 @@ type Template struct {
 	src          string
 	literals     []string // the texts around the placeholders: one more than placeholders, some empty
 	placeholders []placeholder
-	constant     pipeline.Value // the value of a template without placeholders
+	constant     item.Value // the value of a template without placeholders
 }
 
 // placeholder is the part of a template between braces.
 type placeholder struct {
 	source   source
 	name     string // the path as written, or @key, ...
-	path     pipeline.Path
+	path     item.Path
 	indexes  []int // of {each[1][2].path}, before path
 	optional bool
 	calls    []call
@@ -63,16 +66,16 @@ const (
 
 // Scope has the values that a template reads.
 type Scope struct {
-	Change *pipeline.Change // for {@key} and the other @ names; nil makes them missing
-	Item   pipeline.Image   // for paths
-	Each   pipeline.Value   // for {each.path}
-	EachOf string           // the path of Each's list; required with a Mask
-	Mask   *pipeline.Mask   // masks the text that a placeholder makes of a hidden value; nil masks nothing
+	Change *record.Change // for {@key} and the other @ names; nil makes them missing
+	Item   item.Image     // for paths
+	Each   item.Value     // for {each.path}
+	EachOf string         // the path of Each's list; required with a Mask
+	Mask   *mask.Mask     // masks the text that a placeholder makes of a hidden value; nil masks nothing
 }
 
 // ScopeOf returns the scope of archive and notify sinks. A path reads the new image, or the old one
 // if there is no new one, or else the keys.
-func ScopeOf(c *pipeline.Change) Scope {
+func ScopeOf(c *record.Change) Scope {
 	switch {
 	case c.New.Exists():
 		return Scope{Change: c, Item: c.New}
@@ -90,7 +93,7 @@ func ScopeOf(c *pipeline.Change) Scope {
 // required path or @name without a value, or "" if only optional ones have none. Callers treat both
 // alike: a row without its key is not written, and an attribute is left out. An error is permanent
 // and names the path, but shows no value: the type has no text, or date cannot read the text.
-func (t *Template) Value(s Scope) (v pipeline.Value, missing string, err error) {
+func (t *Template) Value(s Scope) (v item.Value, missing string, err error) {
 	if len(t.placeholders) == 0 {
 		return t.constant, "", nil
 	}
@@ -99,16 +102,16 @@ func (t *Template) Value(s Scope) (v pipeline.Value, missing string, err error) 
 			return h.masked(&s, v), "", nil
 		}
 		if h.optional {
-			return pipeline.Value{}, "", nil
+			return item.Value{}, "", nil
 		}
-		return pipeline.Value{}, h.name, nil
+		return item.Value{}, h.name, nil
 	}
 	var buf [256]byte
 	text, missing, err := t.AppendText(buf[:0], s)
 	if err != nil || len(text) == 0 {
-		return pipeline.Value{}, missing, err
+		return item.Value{}, missing, err
 	}
-	return pipeline.StringValue(string(text)), "", nil
+	return item.StringValue(string(text)), "", nil
 }
 
 // AppendText appends the result of Value as text. If Value returns Absent or an error, AppendText
@@ -121,7 +124,7 @@ func (t *Template) AppendText(dst []byte, s Scope) (out []byte, missing string, 
 		var found bool
 		dst, found, err = h.append(dst, &s)
 		if err != nil {
-			return dst[:start], "", errs.Errorf("template %q: %w", pipeline.Safe(t.src), err)
+			return dst[:start], "", errs.Errorf("template %q: %w", redact.Safe(t.src), err)
 		}
 		if !found && !h.optional {
 			return dst[:start], h.name, nil
@@ -136,7 +139,7 @@ const missingText = "_none"
 // AppendObjectKey appends the template as an object key. Every placeholder is percent-encoded by
 // itself, except {@key} and those that end in |esc, which are encoded already. A missing value,
 // also an optional one, is _none. The text of a value is never _none, never consists of dots alone,
-// and never contains a slash: such text is encoded further, and [pipeline.Unescape] decodes it.
+// and never contains a slash: such text is encoded further, and [item.Unescape] decodes it.
 // Errors are those of Value.
 func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
 	origin := len(dst)
@@ -149,7 +152,7 @@ func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
 		dst, found, err = h.append(dst, &s)
 		switch {
 		case err != nil:
-			return dst[:origin], errs.Errorf("template %q: %w", pipeline.Safe(t.src), err)
+			return dst[:origin], errs.Errorf("template %q: %w", redact.Safe(t.src), err)
 		case !found:
 			dst = append(dst, missingText...)
 			continue
@@ -290,11 +293,11 @@ func (h *placeholder) escaped() bool {
 }
 
 // countsAsMissing reports whether v is NULL, absent, or an empty S or B.
-func countsAsMissing(v pipeline.Value) bool {
+func countsAsMissing(v item.Value) bool {
 	switch v.Kind() {
-	case pipeline.Absent, pipeline.KindNULL:
+	case item.Absent, item.KindNULL:
 		return true
-	case pipeline.KindS, pipeline.KindB:
+	case item.KindS, item.KindB:
 		return v.Len() == 0
 	default:
 		return false

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // order is an item with every attribute type.
@@ -20,9 +22,9 @@ const order = `{
 	"None": {"S": "_none"}, "Dots": {"S": ".."}, "Path": {"S": "a/../b"}, "Pipe": {"S": "a|b}c:d\\e"}
 }`
 
-func image(t testing.TB, json string) pipeline.Image {
+func image(t testing.TB, json string) item.Image {
 	t.Helper()
-	m, err := pipeline.ParseImage([]byte(json))
+	m, err := item.Parse([]byte(json))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,24 +43,24 @@ func parse(t testing.TB, src string) *Template {
 // scope is the order as a change inserts it, and its first line as element.
 func scope(t testing.TB) Scope {
 	t.Helper()
-	item := image(t, order)
+	it := image(t, order)
 	keys := image(t, `{"PK": {"S": "USER#42"}, "SK": {"S": "ORDER#2026#7"}}`)
-	key, err := pipeline.MakeKey("", keys)
+	key, err := item.MakeKey("", keys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	version, err := pipeline.ParseVersion("1767225600" + strings.Repeat("0", 19) + "111122223333444455556")
+	version, err := record.ParseVersion("1767225600" + strings.Repeat("0", 19) + "111122223333444455556")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, _ := item.Get("Lines")
+	lines, _ := it.Get("Lines")
 	each, _ := lines.Index(0)
 	return Scope{
-		Change: &pipeline.Change{
-			Op: pipeline.Insert, Key: key, Keys: keys, New: item, Version: version, Sequence: "111122223333444455556",
+		Change: &record.Change{
+			Op: record.Insert, Key: key, Keys: keys, New: it, Version: version, Sequence: "111122223333444455556",
 			Time: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), Table: "shop",
 		},
-		Item: item,
+		Item: it,
 		Each: each,
 	}
 }
@@ -152,7 +154,7 @@ func TestText(t *testing.T) {
 
 func TestEachElementItself(t *testing.T) {
 	s := scope(t)
-	nested, err := pipeline.ParseValue([]byte(`{"L": [{"S": "a"}, {"L": [{"S": "b"}, {"M": {"c": {"M": {"d": {"N": "1"}}}}}]}]}`))
+	nested, err := item.ParseValue([]byte(`{"L": [{"S": "a"}, {"L": [{"S": "b"}, {"M": {"c": {"M": {"d": {"N": "1"}}}}}]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,11 +191,11 @@ func TestExactlyOnePathKeepsItsType(t *testing.T) {
 			t.Errorf("{%s} = %v, missing %q, %v; want %v", name, got, missing, err, want)
 		}
 	}
-	if got, _, err := parse(t, "{Total?}").Value(s); err != nil || got.Kind() != pipeline.KindN {
+	if got, _, err := parse(t, "{Total?}").Value(s); err != nil || got.Kind() != item.KindN {
 		t.Errorf("{Total?} = %v, %v; want an N", got, err)
 	}
 	for _, src := range []string{"{Total}!", "!{Total}", "{Total|pad:1}", "{Total}{Gift}"} {
-		if got, _, err := parse(t, src).Value(s); err != nil || got.Kind() != pipeline.KindS {
+		if got, _, err := parse(t, src).Value(s); err != nil || got.Kind() != item.KindS {
 			t.Errorf("%s = %v, %v; want an S", src, got, err)
 		}
 	}
@@ -237,7 +239,7 @@ func TestMissing(t *testing.T) {
 	}
 	for _, src := range []string{"{@key}", "{@version}", "{@seq}", "{@time}", "{@time|date:2006}", "{@table}"} {
 		want, _, _ := strings.Cut(src[1:len(src)-1], "|")
-		for _, c := range []*pipeline.Change{nil, {}} {
+		for _, c := range []*record.Change{nil, {}} {
 			if v, missing, err := parse(t, src).Value(Scope{Change: c}); err != nil || v.Exists() || missing != want {
 				t.Errorf("%s = %v, missing %q, %v; want it missing", src, v, missing, err)
 			}
@@ -280,12 +282,12 @@ func TestTextErrors(t *testing.T) {
 func TestScopeOf(t *testing.T) {
 	keys, old, now := image(t, `{"A": {"S": "keys"}}`), image(t, `{"A": {"S": "old"}}`), image(t, `{"A": {"S": "new"}}`)
 	for _, tt := range []struct {
-		change *pipeline.Change
+		change *record.Change
 		want   string
 	}{
-		{&pipeline.Change{Keys: keys, Old: old, New: now}, "new"},
-		{&pipeline.Change{Keys: keys, Old: old}, "old"},
-		{&pipeline.Change{Keys: keys}, "keys"},
+		{&record.Change{Keys: keys, Old: old, New: now}, "new"},
+		{&record.Change{Keys: keys, Old: old}, "old"},
+		{&record.Change{Keys: keys}, "keys"},
 	} {
 		if got, _, err := parse(t, "{A}").AppendText(nil, ScopeOf(tt.change)); err != nil || string(got) != tt.want {
 			t.Errorf("{A} = %q, %v; want %q", got, err, tt.want)

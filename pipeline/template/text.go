@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // append appends the placeholder's text after its functions, masked if it was made of a hidden
@@ -30,7 +31,7 @@ func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, 
 	}
 	for i := range calls {
 		if dst, err = calls[i].apply(dst, start); err != nil {
-			return dst, false, errs.Errorf("%s: %w", pipeline.Field(h.name), err)
+			return dst, false, errs.Errorf("%s: %w", redact.Field(h.name), err)
 		}
 	}
 	return dst, len(dst) > start, nil
@@ -72,7 +73,7 @@ func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
 }
 
 // lookup returns the value at the placeholder's path.
-func (h *placeholder) lookup(s *Scope) (pipeline.Value, bool) {
+func (h *placeholder) lookup(s *Scope) (item.Value, bool) {
 	if h.source == fromItem {
 		return s.Item.At(h.path)
 	}
@@ -80,41 +81,41 @@ func (h *placeholder) lookup(s *Scope) (pipeline.Value, bool) {
 	for _, i := range h.indexes {
 		var ok bool
 		if v, ok = v.Index(i); !ok {
-			return pipeline.Value{}, false
+			return item.Value{}, false
 		}
 	}
 	if h.path.IsZero() {
 		return v, v.Exists()
 	}
-	m, ok := pipeline.ImageOf(v)
+	m, ok := item.Of(v)
 	if !ok {
-		return pipeline.Value{}, false
+		return item.Value{}, false
 	}
 	return m.At(h.path)
 }
 
 // appendValue appends v as text: S unchanged, N canonical, BOOL, B as base64url without padding,
 // and nothing for NULL.
-func appendValue(dst []byte, v pipeline.Value, name string) ([]byte, error) {
+func appendValue(dst []byte, v item.Value, name string) ([]byte, error) {
 	switch v.Kind() {
-	case pipeline.Absent, pipeline.KindNULL:
+	case item.Absent, item.KindNULL:
 		return dst, nil
-	case pipeline.KindS:
+	case item.KindS:
 		if text, ok := v.Text(); ok {
 			return append(dst, text...), nil
 		}
-	case pipeline.KindN:
+	case item.KindN:
 		if number, ok := v.Number(); ok {
 			return number.Append(dst), nil
 		}
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		if b, ok := v.Bool(); ok {
 			return strconv.AppendBool(dst, b), nil
 		}
-	case pipeline.KindB:
+	case item.KindB:
 		if b, ok := v.Bytes(); ok {
 			return base64.RawURLEncoding.AppendEncode(dst, b), nil
 		}
 	}
-	return dst, errs.Errorf("%s is of type %s, and text is made of S, N, BOOL and B only: name a path inside it", pipeline.Field(name), pipeline.Safe(v.Kind().String()))
+	return dst, errs.Errorf("%s is of type %s, and text is made of S, N, BOOL and B only: name a path inside it", redact.Field(name), redact.Safe(v.Kind().String()))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -18,7 +19,7 @@ func TestJudge_FailuresFarApartDoNotAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := New(Options{
 			API: streamtest.New(streamtest.Options{}), Table: leases.NewMemory(leases.Snapshot{}),
-			Gaps:   pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return nil }),
+			Gaps:   pipeline.GapFunc(func(context.Context, record.Gap) error { return nil }),
 			Worker: worker.Options{Worker: "a", Sources: []worker.Source{{Table: "shop"}}},
 		})
 		if err != nil {

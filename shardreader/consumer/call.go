@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -41,13 +43,13 @@ func (c *Consumer) call(a worker.Action) {
 			return worker.Positioned{Call: a.Call, Iterator: iterator, Err: err, At: time.Now()}
 		})
 	case worker.GetRecords:
-		ask(c, "GetRecords", a.Query.StreamARN, func(ctx context.Context) (pipeline.Answer, error) {
+		ask(c, "GetRecords", a.Query.StreamARN, func(ctx context.Context) (record.GetRecordsPage, error) {
 			answer, err := api.GetRecords(ctx, a.Query)
 			if err == nil {
 				c.tel.read(ctx, a.Query.StreamARN, answer.Page)
 			}
 			return answer, err
-		}, func(answer pipeline.Answer, err error) worker.Event {
+		}, func(answer record.GetRecordsPage, err error) worker.Event {
 			return worker.Read{Call: a.Call, Answer: answer, Err: err, At: time.Now()}
 		})
 	case worker.ReadTable:
@@ -136,7 +138,7 @@ func begin[T any](c *Consumer, what, of string, n need, timeout time.Duration, f
 func safely[T any](ctx context.Context, c *Consumer, what string, f func(context.Context) (T, error)) (got T, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			p := &pipeline.PanicError{Stage: what, Value: v, Stack: debug.Stack()}
+			p := &redact.PanicError{Stage: what, Value: v, Stack: debug.Stack()}
 			c.log.LogAttrs(ctx, slog.LevelError, "a call panicked and is tried again", slog.String("call", what), slog.String("panic", fmt.Sprintf("a %T", v)), slog.String("stack", string(p.Stack)))
 			var none T
 			got, err = none, pipeline.Transient(p)
@@ -151,7 +153,7 @@ type silenceError struct {
 	in   time.Duration
 }
 
-var _ pipeline.Redacted = (*silenceError)(nil)
+var _ redact.Redacted = (*silenceError)(nil)
 
 func (e *silenceError) Error() string                   { return fmt.Sprintf("%s: no answer within %v", e.what, e.in) }
 func (e *silenceError) Redacted() string                { return e.Error() }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -41,10 +42,10 @@ func (s *store) seenAre(n int) func() bool {
 // hooked is an API whose GetRecords is the test's.
 type hooked struct {
 	shardreader.API
-	records func(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error)
+	records func(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error)
 }
 
-func (h hooked) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+func (h hooked) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	return h.records(ctx, q)
 }
 
@@ -60,7 +61,7 @@ func TestConsumer_PanicsAndHangingCallsAreTriedAgain(t *testing.T) {
 		forever := make(chan struct{})
 		k := r.task("a", s, func(o *options) {
 			o.CallTimeout = 3 * time.Second
-			o.API = hooked{r.server, func(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+			o.API = hooked{r.server, func(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 				n := <-calls
 				calls <- n + 1
 				switch n {
@@ -68,7 +69,7 @@ func TestConsumer_PanicsAndHangingCallsAreTriedAgain(t *testing.T) {
 					panic("at first")
 				case 1:
 					<-ctx.Done()
-					return pipeline.Answer{}, context.Cause(ctx)
+					return record.GetRecordsPage{}, context.Cause(ctx)
 				case 2:
 					<-forever // deaf to its context
 				}
@@ -289,7 +290,7 @@ func TestConsumer_OutOfContactWritesAreCancelled(t *testing.T) {
 }
 
 func TestConsumer_OptionsThatAreMissing(t *testing.T) {
-	server, gaps := streamtest.New(streamtest.Options{}), pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return nil })
+	server, gaps := streamtest.New(streamtest.Options{}), pipeline.GapFunc(func(context.Context, record.Gap) error { return nil })
 	sources := worker.Options{Sources: []worker.Source{{Table: "shop"}}}
 	for want, o := range map[string]consumer.Options{
 		"API":         {Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Worker: sources},

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
@@ -59,7 +59,7 @@ func (c *Consumer) Health() Health {
 	c.mu.Unlock()
 	switch {
 	case fatal != nil:
-		unready("it cannot go on: %s", pipeline.LogText(fatal))
+		unready("it cannot go on: %s", redact.LogText(fatal))
 		return h
 	case leaving:
 		unready("it is leaving")

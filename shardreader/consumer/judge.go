@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -66,7 +67,7 @@ func (c *Consumer) judge(what, of string, n need, err error) {
 	case hope:
 	case n == spared:
 		if !again {
-			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a call is refused: what it would tidy up stays", slog.String("call", what), slog.String("error", pipeline.LogText(err)))
+			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a call is refused: what it would tidy up stays", slog.String("call", what), slog.String("error", redact.LogText(err)))
 		}
 	case n == needed && !worked, now-r.since >= hopeless:
 		c.fail(fmt.Errorf("%s: %w", what, err))

@@ -9,13 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // A page that was taken is nobody's any more, while its partition has others.
 func TestQueue_LetsGoOfTakenPages(t *testing.T) {
 	q := newQueue()
 	push := func() weak.Pointer[pipeline.Page] {
-		page := &pipeline.Page{Partition: "a", DecodedPage: pipeline.DecodedPage{Bytes: 1 << 20}}
+		page := &pipeline.Page{Partition: "a", Page: record.Page{Bytes: 1 << 20}}
 		q.push(page)
 		return weak.Make(page)
 	}
@@ -39,7 +40,7 @@ func TestQueue_IsASliceOfPages(t *testing.T) {
 			partition := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "partition")
 			switch rapid.IntRange(0, 4).Draw(t, "do") {
 			case 0, 1:
-				page := &pipeline.Page{Partition: partition, DecodedPage: pipeline.DecodedPage{Bytes: rapid.IntRange(0, 9).Draw(t, "bytes")}}
+				page := &pipeline.Page{Partition: partition, Page: record.Page{Bytes: rapid.IntRange(0, 9).Draw(t, "bytes")}}
 				q.push(page)
 				want = append(want, page)
 			case 2:

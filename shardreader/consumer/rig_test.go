@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -34,7 +35,7 @@ type rig struct {
 	tasks []*task
 
 	mu    sync.Mutex
-	gaps  []pipeline.Gap
+	gaps  []record.Gap
 	story strings.Builder
 	began time.Time
 }
@@ -50,7 +51,7 @@ func overTheSDK(rt http.RoundTripper) shardreader.API {
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 		HTTPClient:  &http.Client{Transport: rt},
 		Retryer:     aws.NopRetryer{},
-	}), pipeline.DecoderOptions{})
+	}), record.DecoderOptions{})
 }
 
 func (r *rig) note(format string, args ...any) {
@@ -60,7 +61,7 @@ func (r *rig) note(format string, args ...any) {
 }
 
 // AddGap keeps gaps.
-func (r *rig) AddGap(_ context.Context, g pipeline.Gap) error {
+func (r *rig) AddGap(_ context.Context, g record.Gap) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gaps = append(r.gaps, g)
@@ -199,14 +200,14 @@ func (k *task) balanced() {
 }
 
 // item is an item of a key whose number is n.
-func item(key string, n int) string {
+func itemJSON(key string, n int) string {
 	return fmt.Sprintf(`{"PK":{"S":%q},"SK":{"S":"-"},"n":{"N":"%d"}}`, key, n)
 }
 
 // put writes an item, and tells in which shard the record is.
 func (r *rig) put(key string, n int) (shard string) {
 	r.t.Helper()
-	w, err := r.server.Table("shop").Put(item(key, n))
+	w, err := r.server.Table("shop").Put(itemJSON(key, n))
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -113,7 +114,7 @@ func (f *fleet) check() {
 			f.t.Errorf("the lease of %s is left with %s", shard, l.Owner)
 		}
 	}
-	if slices.ContainsFunc(f.gaps, func(g pipeline.Gap) bool { return g.Shard != "" }) {
+	if slices.ContainsFunc(f.gaps, func(g record.Gap) bool { return g.Shard != "" }) {
 		f.t.Errorf("gaps of a stream that lost nothing: %+v", f.gaps)
 	}
 }
@@ -136,7 +137,7 @@ func (f *fleet) write() {
 		key := fmt.Sprint("k", f.rand.IntN(12))
 		f.counts[key]++
 		if f.rand.IntN(5) == 0 {
-			if _, err := table.Delete(item(key, 0)); err != nil {
+			if _, err := table.Delete(itemJSON(key, 0)); err != nil {
 				f.t.Fatal(err)
 			}
 			continue

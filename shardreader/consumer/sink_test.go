@@ -6,20 +6,22 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // store is what several tasks write to: the newest state of each item, and every
 // sequence number by the shard that it came from, in the order of the writes.
 type store struct {
 	mu       sync.Mutex
-	items    map[pipeline.Key]string // canonical image, "" for removed
-	versions map[pipeline.Key]pipeline.Version
+	items    map[item.Key]string // canonical image, "" for removed
+	versions map[item.Key]record.Version
 	seen     map[string]bool // sequence numbers
 	writes   int
 }
 
 func newStore() *store {
-	return &store{items: map[pipeline.Key]string{}, versions: map[pipeline.Key]pipeline.Version{}, seen: map[string]bool{}}
+	return &store{items: map[item.Key]string{}, versions: map[item.Key]record.Version{}, seen: map[string]bool{}}
 }
 
 // Write keeps changes, as a guarded sink does.

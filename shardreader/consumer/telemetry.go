@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/instrument"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
@@ -181,7 +182,7 @@ func outcome(err error) string {
 	return "error"
 }
 
-func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.DecodedPage) {
+func (t *telemetry) read(ctx context.Context, stream string, page *record.Page) {
 	if page == nil || len(page.Changes)+len(page.Errors) == 0 {
 		return
 	}
@@ -191,7 +192,7 @@ func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.Deco
 }
 
 // noted counts a gap when it becomes known, not when it is completed.
-func (t *telemetry) noted(ctx context.Context, g pipeline.Gap) {
+func (t *telemetry) noted(ctx context.Context, g record.Gap) {
 	if g.Before == "" {
 		t.gaps.Add(ctx, 1, t.of(labels{"table", shardreader.StreamOf(g.StreamARN).Table}))
 	}

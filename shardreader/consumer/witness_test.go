@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 )
 
@@ -63,7 +64,7 @@ func (w *witness) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 	for i := range page.Changes {
 		seq := page.Changes[i].Sequence
-		if last != "" && pipeline.CompareSequence(seq, last) <= 0 {
+		if last != "" && record.CompareSequence(seq, last) <= 0 {
 			w.errorf("%s: %s was read behind %s", page.Partition, seq, last)
 		}
 		last = seq
@@ -95,12 +96,12 @@ func (w *witness) Commit(ctx context.Context, partition string, p pipeline.Posit
 }
 
 // wrote checks the order of what a sink was given.
-func (w *witness) wrote(c *pipeline.Change) {
+func (w *witness) wrote(c *record.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	partition := w.of[c.Sequence]
 	at, id := partition+" "+string(c.Key), partition+" "+c.Sequence
-	if newest := w.newest[at]; newest == "" || pipeline.CompareSequence(c.Sequence, newest) >= 0 {
+	if newest := w.newest[at]; newest == "" || record.CompareSequence(c.Sequence, newest) >= 0 {
 		w.newest[at] = c.Sequence
 	} else if !w.written[id] {
 		w.errorf("%s: %s of %s came first behind %s", partition, c.Sequence, c.Key, newest)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -19,7 +19,7 @@ func TestErrorsInALog(t *testing.T) {
 		"leases: a checkpoint is a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END": checkpoint,
 		"conflict: the lease of shard s is owned by w":                                               &leases.Conflict{Now: leases.Lease{Shard: "s", Owner: "w"}},
 	} {
-		if got := pipeline.LogText(err); got != want {
+		if got := redact.LogText(err); got != want {
 			t.Errorf("%v is in the log as %q, want %q", err, got, want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // A broken line of JSON lines costs itself alone, wherever it stands, and is named by file and line.
@@ -247,12 +247,12 @@ func TestBrokenInputInALog(t *testing.T) {
 			t.Errorf("%s is read", content)
 			continue
 		}
-		if got := pipeline.LogText(err); got != want {
+		if got := redact.LogText(err); got != want {
 			t.Errorf("%s is in the log as %q, want %q", content, got, want)
 		}
 	}
 	mixed := &StreamError{Unnamed: "secret.json:1", Named: "secret.json:2"}
-	if got := pipeline.LogText(mixed); !strings.HasPrefix(got, "input: ") || strings.Contains(got, "secret") || !strings.Contains(got, "--stream-arn") {
+	if got := redact.LogText(mixed); !strings.HasPrefix(got, "input: ") || strings.Contains(got, "secret") || !strings.Contains(got, "--stream-arn") {
 		t.Errorf("records of which some name their stream are in the log as %q", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // decompressed looks at the first bytes of r, not at its name, and unpacks gzip
@@ -102,11 +102,11 @@ func (u unpacked) Read(p []byte) (int, error) {
 func unpackError(format string, err error) error {
 	switch {
 	case errors.Is(err, errRubbish):
-		return errs.Errorf("rubbish stands behind the end of the %s data; what is before it was read: take it off, or copy the file again, and replay it", pipeline.Safe(format))
+		return errs.Errorf("rubbish stands behind the end of the %s data; what is before it was read: take it off, or copy the file again, and replay it", redact.Safe(format))
 	case errors.Is(err, errGivenUp):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errs.Errorf("the %s data is cut short: copy the file again, and replay it", pipeline.Safe(format))
+		return errs.Errorf("the %s data is cut short: copy the file again, and replay it", redact.Safe(format))
 	}
-	return errs.Errorf("the %s data is damaged: %w: copy the file again, and replay it", pipeline.Safe(format), err)
+	return errs.Errorf("the %s data is damaged: %w: copy the file again, and replay it", redact.Safe(format), err)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Splitting a document and decoding its records brings what decoding it whole
@@ -26,8 +26,8 @@ func FuzzSplitAsDecodedWhole(f *testing.F) {
 		f.Add([]byte(s), 100)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, blockBytes int) {
-		options := pipeline.DecoderOptions{StreamARN: arn}
-		whole, framing := pipeline.NewDecoder(options).Decode(bytes.Clone(b))
+		options := record.DecoderOptions{StreamARN: arn}
+		whole, framing := record.NewDecoder(options).Decode(bytes.Clone(b))
 		g := readAll(t, open(t, Options{Paths: []string{"-"}, Stdin: bytes.NewReader(b), BlockBytes: 1 + blockBytes&0xfff, Decoder: options}))
 		if errors.Is(g.err, errForeign) || nestsEvents(b) {
 			return // replay refuses what holds no records, and reads events in arrays

@@ -7,7 +7,7 @@
 // Memory stays bounded at any size: a file is cut into blocks of whole records, which the
 // pipeline's workers decode.
 //
-// A record that cannot be decoded is a [pipeline.RecordError] that names file and
+// A record that cannot be decoded is a [record.RecordError] that names file and
 // line, and costs nothing but itself. So is text whose grammar is broken: reading goes on
 // at the next whole record. What costs no record, or was not read at all (a missing end,
 // a record over 64 MiB, a cut archive), is in the [*BrokenError] that the source

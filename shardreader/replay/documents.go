@@ -40,7 +40,7 @@ const (
 )
 
 // record is one record as it is in the file.
-type record struct {
+type savedRecord struct {
 	raw    []byte
 	offset int64
 	line   int64
@@ -72,11 +72,11 @@ var (
 )
 
 // next returns the next record, and io.EOF after the last.
-func (d *documents) next() (record, error) {
+func (d *documents) next() (savedRecord, error) {
 	for {
 		c, ok := d.peek()
 		if !ok {
-			return record{}, d.end()
+			return savedRecord{}, d.end()
 		}
 		r, found, err := d.step(c)
 		if err != nil {
@@ -89,7 +89,7 @@ func (d *documents) next() (record, error) {
 }
 
 // step reads one token: a bracket, a comma or a whole record. found reports whether it is a record.
-func (d *documents) step(c byte) (r record, found bool, err error) {
+func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	nested := d.within != inDocuments
 	switch {
 	case c == ',':
@@ -98,13 +98,13 @@ func (d *documents) step(c byte) (r record, found bool, err error) {
 		}
 		d.w.take(1)
 		d.expect = another
-		return record{}, false, nil
+		return savedRecord{}, false, nil
 	case c == ']' && nested:
 		if d.expect == another {
 			d.tell(errComma)
 		}
 		d.w.take(1)
-		return record{}, false, d.leave()
+		return savedRecord{}, false, d.leave()
 	case c == '[' && (!nested || d.expect == comma || !d.isOpen(0) && d.holds()):
 		if nested {
 			d.tell(errNoEnd)
@@ -112,7 +112,7 @@ func (d *documents) step(c byte) (r record, found bool, err error) {
 		}
 		d.w.take(1)
 		d.within, d.expect, d.number = inArray, first, 0
-		return record{}, false, nil
+		return savedRecord{}, false, nil
 	case c == '{':
 		if nested && d.expect == comma {
 			if d.adopt() {
@@ -121,18 +121,18 @@ func (d *documents) step(c byte) (r record, found bool, err error) {
 		}
 		return d.object()
 	case nested && d.expect == comma:
-		return record{}, false, d.bad(0)
+		return savedRecord{}, false, d.bad(0)
 	}
 	if d.isOpen(0) {
 		d.at = 0
-		return record{}, false, errOpen
+		return savedRecord{}, false, errOpen
 	}
 	end, err := d.value(0)
 	if err == nil {
 		err = d.swallows(end)
 	}
 	if err != nil {
-		return record{}, false, err
+		return savedRecord{}, false, err
 	}
 	return d.take(end), true, nil
 }
@@ -173,10 +173,10 @@ func (d *documents) end() error {
 }
 
 // object reads the next object. found is true for a record; an event is entered.
-func (d *documents) object() (r record, found bool, err error) {
+func (d *documents) object() (r savedRecord, found bool, err error) {
 	if d.isOpen(0) {
 		d.at = 0
-		return record{}, false, errOpen
+		return savedRecord{}, false, errOpen
 	}
 	end, event, err := d.outline(0)
 	if err == nil && !event {
@@ -184,7 +184,7 @@ func (d *documents) object() (r record, found bool, err error) {
 	}
 	switch {
 	case err != nil:
-		return record{}, false, err
+		return savedRecord{}, false, err
 	case event:
 		d.w.take(end)
 		d.expect = first
@@ -193,7 +193,7 @@ func (d *documents) object() (r record, found bool, err error) {
 		} else {
 			d.within, d.number = inEvent, 0
 		}
-		return record{}, false, nil
+		return savedRecord{}, false, nil
 	}
 	return d.take(end), true, nil
 }
@@ -244,15 +244,15 @@ func (d *documents) leave() error {
 }
 
 // take consumes a record that ends at end.
-func (d *documents) take(end int) record {
+func (d *documents) take(end int) savedRecord {
 	r := d.begin()
 	r.raw = d.w.take(end)
 	return r
 }
 
 // begin returns the record that begins here, without its text.
-func (d *documents) begin() record {
-	r := record{offset: d.w.offset, line: d.w.line}
+func (d *documents) begin() savedRecord {
+	r := savedRecord{offset: d.w.offset, line: d.w.line}
 	if d.within != inDocuments {
 		d.number++
 		r.number = d.number

@@ -21,10 +21,10 @@ type block struct {
 	file   string
 	lines  bool // bytes are lines as they are in the file; else they are an array made of its records
 	bytes  []byte
-	offset int64          // of the first byte in the file, where lines
-	line   int64          // of the first byte, where lines
-	starts []start        // of each record, where not lines
-	broken map[int]record // what is no record; the array has a 0 in its place
+	offset int64               // of the first byte in the file, where lines
+	line   int64               // of the first byte, where lines
+	starts []start             // of each record, where not lines
+	broken map[int]savedRecord // what is no record; the array has a 0 in its place
 	behind place
 }
 
@@ -37,7 +37,7 @@ type start struct {
 }
 
 // add adds a record to those of an array.
-func (b *block) add(r record) {
+func (b *block) add(r savedRecord) {
 	b.bytes = append(b.bytes, "[,"[min(len(b.starts), 1)])
 	b.starts = append(b.starts, start{len(b.bytes), r.offset, r.line, r.number})
 	if r.broken == nil {
@@ -45,7 +45,7 @@ func (b *block) add(r record) {
 		return
 	}
 	if b.broken == nil {
-		b.broken = make(map[int]record)
+		b.broken = make(map[int]savedRecord)
 	}
 	r.raw = bytes.Clone(r.raw)
 	b.broken[len(b.starts)-1] = r

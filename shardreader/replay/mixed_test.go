@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // pieces reads in random sizes.
@@ -81,7 +81,7 @@ func (m *mixed) check(t *rapid.T, text string, g got) {
 
 // told says whether an error shows the broken record, or says that it was not read.
 func told(g got, text string, b element) bool {
-	if slices.ContainsFunc(g.errs, func(e *pipeline.RecordError) bool {
+	if slices.ContainsFunc(g.errs, func(e *record.RecordError) bool {
 		place, ok := errors.AsType[*PlaceError](e.Err)
 		return bytes.Contains(e.Raw, []byte(strings.TrimRight(text[b.from:b.to], ", \r\n"))) ||
 			ok && b.name == unclosed && int64(b.document) <= place.Offset

@@ -5,19 +5,20 @@ import (
 	"errors"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // page is a block on its way to the pipeline, whose workers decode it.
 func (s *Source) page(b *block) *pipeline.Page {
 	decoder := s.decoder
 	return &pipeline.Page{
-		Partition:   Partition,
-		Position:    b.behind.position(),
-		DecodedPage: pipeline.DecodedPage{Bytes: len(b.bytes)},
-		Decode: func() (*pipeline.DecodedPage, error) {
+		Partition: Partition,
+		Position:  b.behind.position(),
+		Page:      record.Page{Bytes: len(b.bytes)},
+		Decode: func() (*record.Page, error) {
 			b, p := b.decode(decoder)
 			if err := s.streams.check(p, b.place); err != nil {
-				return &pipeline.DecodedPage{}, err
+				return &record.Page{}, err
 			}
 			return p, nil
 		},
@@ -25,7 +26,7 @@ func (s *Source) page(b *block) *pipeline.Page {
 }
 
 // decode decodes the block, or one that is made of the same records.
-func (b *block) decode(decoder *pipeline.Decoder) (*block, *pipeline.DecodedPage) {
+func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
 	if b.lines {
 		if p := b.decodeLines(decoder); p != nil {
 			return b, p
@@ -37,11 +38,11 @@ func (b *block) decode(decoder *pipeline.Decoder) (*block, *pipeline.DecodedPage
 
 // decodeLines decodes lines; nil where a line's grammar is broken. They are read once more then,
 // as documents: so one record is lost, and not what follows it on its line.
-func (b *block) decodeLines(decoder *pipeline.Decoder) *pipeline.DecodedPage {
+func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 	p := decoder.DecodeLines(b.bytes)
 	line, at := b.line, int64(0)
 	for _, e := range p.Errors {
-		if _, broken := errors.AsType[*pipeline.FramingError](e.Err); broken || e.Path == "Records" { // an event in an array
+		if _, broken := errors.AsType[*record.FramingError](e.Err); broken || e.Path == "Records" { // an event in an array
 			return nil
 		}
 		line += int64(bytes.Count(b.bytes[at:e.Offset], newline))
@@ -62,7 +63,7 @@ func (b *block) documents() *block {
 		told := len(d.faults)
 		r, err := d.next()
 		for _, f := range d.faults[told:] {
-			out.add(record{offset: f.offset, line: f.line, broken: f})
+			out.add(savedRecord{offset: f.offset, line: f.line, broken: f})
 		}
 		if err != nil {
 			out.bytes = append(out.bytes, ']')
@@ -76,23 +77,23 @@ var errLineCut = errs.New("the line ends in the middle of a document")
 
 // decodeRecords decodes the records of an array. Their ends are known, so what
 // the decoder takes for broken grammar costs one record, not the rest.
-func (b *block) decodeRecords(decoder *pipeline.Decoder) *pipeline.DecodedPage {
+func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 	p, err := decoder.Decode(b.bytes)
 	for from := 0; err != nil; {
-		framing, ok := errors.AsType[*pipeline.FramingError](err)
+		framing, ok := errors.AsType[*record.FramingError](err)
 		index := len(b.starts) - 1
 		if ok {
 			index = min(from+framing.Index, index)
 			err = framing.Err
 		}
-		p.Errors = append(p.Errors, &pipeline.RecordError{Index: index, Raw: b.raw(index), Err: err})
+		p.Errors = append(p.Errors, &record.RecordError{Index: index, Raw: b.raw(index), Err: err})
 		if from = index + 1; from == len(b.starts) {
 			break
 		}
 		// The rest as an array of its own: what stands before it becomes the bracket.
 		rest := bytes.Clone(b.bytes[b.starts[from].inBlock-1:])
 		rest[0] = '['
-		var q *pipeline.DecodedPage
+		var q *record.Page
 		q, err = decoder.Decode(rest)
 		appendPage(p, q, from)
 	}
@@ -118,7 +119,7 @@ func (b *block) raw(i int) []byte {
 }
 
 // appendPage adds to p what q holds, whose first record is record from of the block.
-func appendPage(p, q *pipeline.DecodedPage, from int) {
+func appendPage(p, q *record.Page, from int) {
 	for _, c := range q.Changes {
 		c.Index += int32(from)
 		p.Changes = append(p.Changes, c)

@@ -13,16 +13,16 @@ import (
 //
 // A string ends with its line, so a cut string hides no record. The text is returned as a record with the
 // reason. A text over the bound is a fault instead, and found is false.
-func (d *documents) broken(why error) (r record, found bool, err error) {
+func (d *documents) broken(why error) (r savedRecord, found bool, err error) {
 	if errors.Is(why, errGivenUp) {
-		return record{}, false, why
+		return savedRecord{}, false, why
 	}
 	indent, failed := d.w.indent, d.at
 	r = d.begin()
 	d.expect = either
 	end, whole := d.resume(indent)
 	if errors.Is(d.w.err, errGivenUp) {
-		return record{}, false, d.w.err
+		return savedRecord{}, false, d.w.err
 	}
 	if end == len(d.w.buf) { // the end of the file: report the last byte that is not white space
 		end = len(bytes.TrimRight(d.w.buf, " \t\r\n"))
@@ -37,13 +37,13 @@ func (d *documents) broken(why error) (r record, found bool, err error) {
 		d.open = nil
 	}
 	if d.w.err != nil && errors.Is(why, d.w.err) {
-		return record{}, false, nil // end reports it
+		return savedRecord{}, false, nil // end reports it
 	}
 	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}
 	if int64(len(text)) < r.broken.unread || len(text) > d.w.most/8 {
 		r.broken.err = fmt.Errorf("%w; up to line %d nothing is read: mend it, and replay the file again", why, d.w.line)
 		d.faults = append(d.faults, r.broken)
-		return record{}, false, nil
+		return savedRecord{}, false, nil
 	}
 	if r.raw = bytes.TrimRight(text, " \t\r\n"); d.within != inDocuments {
 		r.raw = bytes.TrimRight(bytes.TrimSuffix(r.raw, []byte(",")), " \t\r\n")

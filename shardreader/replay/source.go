@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Partition is the one partition that all files together are: their order is kept.
@@ -19,7 +20,7 @@ const Partition = "replay"
 type Options struct {
 	Paths      []string                     // files, folders (recursively, in the order of names) and "-", standard input; at least one
 	Stdin      io.Reader                    // what "-" reads. Default: os.Stdin
-	Decoder    pipeline.DecoderOptions      // how records become changes
+	Decoder    record.DecoderOptions        // how records become changes
 	From       pipeline.Position            // go on behind this position of an earlier replay of the same paths. Default: from the start
 	BlockBytes int                          // size of the blocks that files are cut into. Default: 1 MiB
 	Skipped    func(path string, why error) // told of a file, found in a folder, that holds no stream records. Default: not told
@@ -28,7 +29,7 @@ type Options struct {
 // Source reads saved records. Read is for one goroutine; Progress for any.
 type Source struct {
 	o       Options
-	decoder *pipeline.Decoder
+	decoder *record.Decoder
 	inputs  []input // not yet opened
 	from    place   // in the first of inputs
 	most    int     // bound of a record, in bytes
@@ -67,7 +68,7 @@ func Open(o Options) (*Source, error) {
 	}
 	s := &Source{
 		o:       o,
-		decoder: pipeline.NewDecoder(o.Decoder),
+		decoder: record.NewDecoder(o.Decoder),
 		inputs:  inputs,
 		from:    place{Line: 1},
 		most:    maxRecord,

@@ -22,6 +22,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
@@ -98,7 +99,7 @@ func write(t testing.TB, files map[string]string) string {
 // got is what a replay brought.
 type got struct {
 	sequences []string // of changes, "!" for a record that could not be decoded
-	errs      []*pipeline.RecordError
+	errs      []*record.RecordError
 	pages     []*pipeline.Page // as Read returned them
 	upTo      []int            // records up to the end of each page
 	err       error            // how it ended; nil for io.EOF

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // StreamError ends a replay of records of which only some name their stream: a version
@@ -35,7 +35,7 @@ type streams struct {
 }
 
 // check fails where only some of the records that were read name their stream.
-func (s *streams) check(p *pipeline.DecodedPage, place func(c *pipeline.Change) string) error {
+func (s *streams) check(p *record.Page, place func(c *record.Change) string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range p.Changes {
@@ -55,7 +55,7 @@ func (s *streams) check(p *pipeline.DecodedPage, place func(c *pipeline.Change) 
 }
 
 // place says where a change of the block is.
-func (b *block) place(c *pipeline.Change) string {
+func (b *block) place(c *record.Change) string {
 	at := PlaceError{File: b.file}
 	if b.lines {
 		offset := max(bytes.Index(b.bytes, c.Raw), 0)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // maxRecord bounds one record, line or envelope. The largest record of a stream
@@ -75,7 +75,7 @@ func (w *window) why() error {
 	case w.eof:
 		return cmp.Or(w.cut, errCut)
 	}
-	return errs.Errorf("more than %s without the end of a record", pipeline.Safe(size(w.most)))
+	return errs.Errorf("more than %s without the end of a record", redact.Safe(size(w.most)))
 }
 
 func size(n int) string {

@@ -15,7 +15,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -72,7 +72,7 @@ func TestFact32_OnlyAnswersOfGetRecordsAreReadHere(t *testing.T) {
 			Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 			HTTPClient:  &http.Client{Transport: rt},
 		}, func(o *dynamodbstreams.Options) { asked.ClientProtocol, o.Protocol = o.Protocol, asked })
-		api := New(client, pipeline.DecoderOptions{})
+		api := New(client, record.DecoderOptions{})
 
 		got, err := api.GetRecords(t.Context(), query())
 		if err != nil || sequences(got.Page) != "1" {

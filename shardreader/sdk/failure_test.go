@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
@@ -64,7 +65,7 @@ func TestFact32_BrokenAnswersAreAskedForAgain(t *testing.T) {
 				if got.Ended || got.NextIterator != "" {
 					t.Errorf("a broken answer gives %+v", got)
 				}
-				if said := pipeline.LogText(err); strings.HasPrefix(said, pipeline.UnknownClass) && !errors.Is(err, streamtest.ErrReset) || strings.Contains(said, "hello") {
+				if said := redact.LogText(err); strings.HasPrefix(said, redact.UnknownClass) && !errors.Is(err, streamtest.ErrReset) || strings.Contains(said, "hello") {
 					t.Errorf("the log has %q", said)
 				}
 				if len(rt.requests) != 3 {
@@ -186,7 +187,7 @@ func TestBrokenAnswersOfTheOtherOperations(t *testing.T) {
 			if _, again := pipeline.Retryable(err); !again {
 				t.Errorf("ListStreams of %q: %v, want a transient error", body, err)
 			}
-			if said := pipeline.LogText(err); body == "{}" && said != "stream: ListStreams of table shop: the answer holds no list of streams" {
+			if said := redact.LogText(err); body == "{}" && said != "stream: ListStreams of table shop: the answer holds no list of streams" {
 				t.Errorf("ListStreams of %q: the log has %q", body, said)
 			}
 			_, err = s.GetShardIterator(t.Context(), shardreader.ShardPosition{Shard: "s", Type: shardreader.Latest})

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // maxAnswer bounds the body of an answer. The service stops at 1 MB of data a
@@ -24,8 +24,8 @@ const maxAnswer = 64 << 20
 // calls it once an attempt, so answer is that of the last one.
 type recordsProtocol struct {
 	smithyhttp.ClientProtocol
-	decoder *pipeline.Decoder
-	answer  pipeline.Answer
+	decoder *record.Decoder
+	answer  record.GetRecordsPage
 }
 
 // wrap is an option of a single call.
@@ -35,7 +35,7 @@ func (p *recordsProtocol) wrap(o *dynamodbstreams.Options) {
 
 // DeserializeResponse decodes a page. It leaves out as it is: nobody reads it.
 func (p *recordsProtocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
-	p.answer = pipeline.Answer{}
+	p.answer = record.GetRecordsPage{}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
@@ -43,7 +43,7 @@ func (p *recordsProtocol) DeserializeResponse(ctx context.Context, schema *smith
 	if err != nil {
 		return &brokenAnswer{fmt.Errorf("reading the answer: %w", err)}
 	}
-	p.answer, err = p.decoder.DecodeAnswer(body)
+	p.answer, err = p.decoder.DecodeGetRecords(body)
 	if err != nil {
 		p.answer.NextIterator, p.answer.Ended = "", false
 		return &brokenAnswer{err}

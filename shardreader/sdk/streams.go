@@ -8,23 +8,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awshttp"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
 // Streams is the Streams API through the AWS SDK. It is safe for concurrent use.
 type Streams struct {
 	client  *dynamodbstreams.Client
-	decoder *pipeline.Decoder
+	decoder *record.Decoder
 }
 
 var _ shardreader.API = (*Streams)(nil)
 
 // New makes an API of the SDK's client. o shapes how records become changes; its
 // StreamARN and Shard are those of each query.
-func New(client *dynamodbstreams.Client, o pipeline.DecoderOptions) *Streams {
-	return &Streams{client: client, decoder: pipeline.NewDecoder(o)}
+func New(client *dynamodbstreams.Client, o record.DecoderOptions) *Streams {
+	return &Streams{client: client, decoder: record.NewDecoder(o)}
 }
 
 // ListStreams implements [shardreader.API].
@@ -110,7 +110,7 @@ func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 }
 
 // GetRecords implements [shardreader.API].
-func (s *Streams) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+func (s *Streams) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	in := &dynamodbstreams.GetRecordsInput{ShardIterator: aws.String(q.Iterator)}
 	if q.Limit > 0 {
 		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
@@ -132,18 +132,18 @@ func optional(s string) *string {
 	return &s
 }
 
-func viewType(t types.StreamViewType) pipeline.ViewType {
+func viewType(t types.StreamViewType) record.ViewType {
 	switch t {
 	case types.StreamViewTypeKeysOnly:
-		return pipeline.KeysOnly
+		return record.KeysOnly
 	case types.StreamViewTypeNewImage:
-		return pipeline.NewImage
+		return record.NewImage
 	case types.StreamViewTypeOldImage:
-		return pipeline.OldImage
+		return record.OldImage
 	case types.StreamViewTypeNewAndOldImages:
-		return pipeline.NewAndOldImages
+		return record.NewAndOldImages
 	}
-	return pipeline.ViewUnknown
+	return record.ViewUnknown
 }
 
 // keepRequestBody gives a call's HTTP client a request body that nobody can close.

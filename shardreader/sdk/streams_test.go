@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 	"github.com/tablewake/tablewake/test/testmain"
@@ -106,14 +106,14 @@ func streams(rt http.RoundTripper) *Streams {
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 		HTTPClient:  &http.Client{Transport: rt},
 	})
-	return New(client, pipeline.DecoderOptions{})
+	return New(client, record.DecoderOptions{})
 }
 
 func query() shardreader.RecordsQuery {
 	return shardreader.RecordsQuery{Iterator: "it-1", StreamARN: streamARN, Shard: "shard-1"}
 }
 
-func sequences(p *pipeline.DecodedPage) string {
+func sequences(p *record.Page) string {
 	var s []string
 	for _, c := range p.Changes {
 		s = append(s, c.Sequence[len(c.Sequence)-1:])
@@ -172,7 +172,7 @@ func TestGetRecords_ChangesKnowWhereTheyCameFrom(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	c := got.Page.Changes[0]
-	if c.StreamARN != streamARN || c.Shard != "shard-1" || c.Op != pipeline.Insert || string(c.Raw) != first {
+	if c.StreamARN != streamARN || c.Shard != "shard-1" || c.Op != record.Insert || string(c.Raw) != first {
 		t.Errorf("change %+v", c)
 	}
 	if want := `{"Limit":1000,"ShardIterator":"it-1"}`; rt.requests[0] != want {
@@ -222,7 +222,7 @@ func TestGetRecords_ZippedAnswer(t *testing.T) {
 		BaseEndpoint: aws.String(server.URL),
 		HTTPClient:   server.Client(),
 	})
-	got, err := New(client, pipeline.DecoderOptions{}).GetRecords(t.Context(), query())
+	got, err := New(client, record.DecoderOptions{}).GetRecords(t.Context(), query())
 	if err != nil || sequences(got.Page) != "1" || got.NextIterator != "it-2" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -273,7 +273,7 @@ func TestStreams_AgainstTheFake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(desc.Shards) != 3 || desc.Status != shardreader.Enabled || desc.ViewType != pipeline.NewAndOldImages || desc.Table != "shop" || desc.Created.IsZero() {
+	if len(desc.Shards) != 3 || desc.Status != shardreader.Enabled || desc.ViewType != record.NewAndOldImages || desc.Table != "shop" || desc.Created.IsZero() {
 		t.Errorf("description %+v", desc)
 	}
 	if server.Calls("DescribeStream") != 2 {

@@ -34,11 +34,11 @@ func TestFact3_Records(t *testing.T) {
 		}
 		var wanted, got []map[string]any
 		for _, text := range want {
-			wanted = append(wanted, record(t, []byte(text)))
+			wanted = append(wanted, recordFields(t, []byte(text)))
 		}
 		ids := map[any]bool{}
 		for _, c := range a.Page.Changes {
-			r := record(t, c.Raw)
+			r := recordFields(t, c.Raw)
 			if id := fmt.Sprint(r["eventID"]); ids[id] || len(strings.ReplaceAll(id, "-", "")) != 32 {
 				t.Errorf("the event id is %v", id)
 			}
@@ -107,7 +107,7 @@ func TestConformance_AsTheSDKSeesIt(t *testing.T) {
 	})
 }
 
-func record(t *testing.T, raw []byte) map[string]any {
+func recordFields(t *testing.T, raw []byte) map[string]any {
 	t.Helper()
 	var r map[string]any
 	if err := json.Unmarshal(raw, &r); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -49,7 +49,7 @@ func position(t *testing.T, s service, at shardreader.ShardPosition) string {
 	return it
 }
 
-func get(t *testing.T, s service, q shardreader.RecordsQuery) pipeline.Answer {
+func get(t *testing.T, s service, q shardreader.RecordsQuery) record.GetRecordsPage {
 	t.Helper()
 	a, err := api(s).GetRecords(t.Context(), q)
 	if err != nil {
@@ -59,7 +59,7 @@ func get(t *testing.T, s service, q shardreader.RecordsQuery) pipeline.Answer {
 }
 
 // next reads on until a page has records, or the shard ends.
-func next(t *testing.T, s service, q shardreader.RecordsQuery) pipeline.Answer {
+func next(t *testing.T, s service, q shardreader.RecordsQuery) record.GetRecordsPage {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
 		a := get(t, s, q)
@@ -70,7 +70,7 @@ func next(t *testing.T, s service, q shardreader.RecordsQuery) pipeline.Answer {
 	}
 }
 
-func keys(a pipeline.Answer) string {
+func keys(a record.GetRecordsPage) string {
 	var ks []string
 	for _, c := range a.Page.Changes {
 		ks = append(ks, string(c.Key))
@@ -100,7 +100,7 @@ func TestConformance_ListStreams(t *testing.T) {
 			}
 		}
 		s.disable(t)
-		s.enable(t, pipeline.KeysOnly)
+		s.enable(t, record.KeysOnly)
 		// Page by page, as Limit says.
 		var got []string
 		in := &dynamodbstreams.ListStreamsInput{TableName: aws.String(s.table()), Limit: aws.Int32(1)}
@@ -135,7 +135,7 @@ func TestFact10_DisabledAndEnabledAgain(t *testing.T) {
 		}
 		s.disable(t)
 		putAll(t, s, 10, 1) // into no stream
-		s.enable(t, pipeline.KeysOnly)
+		s.enable(t, record.KeysOnly)
 		putAll(t, s, 20, 1)
 		after, err := api(s).DescribeStream(t.Context(), shardreader.DescribeQuery{StreamARN: old})
 		if err != nil {
@@ -149,16 +149,16 @@ func TestFact10_DisabledAndEnabledAgain(t *testing.T) {
 		if keys(a) != "k0 k1 k2" {
 			t.Errorf("the disabled stream gives %s", keys(a))
 		}
-		if last := a.Page.Changes[2].Sequence; pipeline.CompareSequence(after.Shards[0].Last, last) < 0 {
+		if last := a.Page.Changes[2].Sequence; record.CompareSequence(after.Shards[0].Last, last) < 0 {
 			t.Errorf("the shard ended at %s, before its last record %s", after.Shards[0].Last, last)
 		}
 		fresh, shard := newest(t, s)
 		desc, err := api(s).DescribeStream(t.Context(), shardreader.DescribeQuery{StreamARN: fresh})
-		if err != nil || fresh == old || desc.Label <= after.Label || desc.ViewType != pipeline.KeysOnly || shard == after.Shards[0].ID || desc.Shards[0].Parent != "" {
+		if err != nil || fresh == old || desc.Label <= after.Label || desc.ViewType != record.KeysOnly || shard == after.Shards[0].ID || desc.Shards[0].Parent != "" {
 			t.Errorf("the new stream is %+v, %v", desc, err)
 		}
 		q = shardreader.RecordsQuery{StreamARN: fresh, Shard: shard, Iterator: position(t, s, shardreader.ShardPosition{StreamARN: fresh, Shard: shard, Type: shardreader.TrimHorizon})}
-		if a := next(t, s, q); keys(a) != "k20" || a.Page.Changes[0].New.Exists() || a.Page.Changes[0].ViewType != pipeline.KeysOnly {
+		if a := next(t, s, q); keys(a) != "k20" || a.Page.Changes[0].New.Exists() || a.Page.Changes[0].ViewType != record.KeysOnly {
 			t.Errorf("the new stream gives %+v", a.Page.Changes)
 		}
 	})
@@ -200,7 +200,7 @@ func TestFact7_DescribeStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		label, _ := time.Parse("2006-01-02T15:04:05.000", d.Label)
-		if d.ARN != arn || d.Table != s.table() || d.ViewType != pipeline.NewAndOldImages || d.After != "" || d.Created.Sub(label).Abs() > time.Second {
+		if d.ARN != arn || d.Table != s.table() || d.ViewType != record.NewAndOldImages || d.After != "" || d.Created.Sub(label).Abs() > time.Second {
 			t.Errorf("description %+v", d)
 		}
 		if sh := d.Shards[0]; sh.ID != shard || sh.Parent != "" || len(sh.First) < 21 || !strings.HasPrefix(sh.ID, "shardId-0000000") || len(sh.ID) != len("shardId-00000001414576573621-f55eea83") {
@@ -244,7 +244,7 @@ func TestFact8_PagesAndPositions(t *testing.T) {
 		if diff := cmp.Diff([]string{"k0 k1 k2", "k3 k4 k5", "k6"}, pages); diff != "" {
 			t.Fatalf("pages (-want +got):\n%s", diff)
 		}
-		if !slices.IsSortedFunc(sequences, pipeline.CompareSequence) || len(sequences[0]) < 21 {
+		if !slices.IsSortedFunc(sequences, record.CompareSequence) || len(sequences[0]) < 21 {
 			t.Errorf("sequence numbers %v", sequences)
 		}
 		if a := get(t, s, q); keys(a) != "" || a.Ended || a.NextIterator == "" {
@@ -294,7 +294,7 @@ func TestFact37_ShardsStartBelowTheirFirstRecord(t *testing.T) {
 		putAll(t, s, 0, 2)
 		s.disable(t)
 		s.elsewhere(t)
-		s.enable(t, pipeline.NewAndOldImages)
+		s.enable(t, record.NewAndOldImages)
 		arn, shard := newest(t, s)
 		d, err := shardreader.ListShards(t.Context(), api(s), arn)
 		if err != nil {
@@ -333,7 +333,7 @@ func TestFact37_ShardsStartBelowTheirFirstRecord(t *testing.T) {
 			}
 		}
 		a := next(t, s, shardreader.RecordsQuery{StreamARN: arn, Shard: shard, Iterator: late["TRIM_HORIZON"]})
-		if keys(a) != "k10 k11 k12" || pipeline.CompareSequence(a.Page.Changes[0].Sequence, d.Shards[0].First) <= 0 {
+		if keys(a) != "k10 k11 k12" || record.CompareSequence(a.Page.Changes[0].Sequence, d.Shards[0].First) <= 0 {
 			t.Fatalf("TRIM_HORIZON gives %s, of a shard that starts at %s", keys(a), d.Shards[0].First)
 		}
 		at := position(t, s, shardreader.ShardPosition{StreamARN: arn, Shard: shard, Type: shardreader.AtSequence, Sequence: a.Page.Changes[0].Sequence})

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
@@ -40,20 +41,20 @@ func TestFact9_Faults(t *testing.T) {
 		"http.RoundTripper": through(server, ""),
 		"http.Handler":      through(listening.Client().Transport, listening.URL),
 	} {
-		calls := map[string]func() (pipeline.Answer, error){
-			"ListStreams": func() (pipeline.Answer, error) {
+		calls := map[string]func() (record.GetRecordsPage, error){
+			"ListStreams": func() (record.GetRecordsPage, error) {
 				_, err := api.ListStreams(t.Context(), "shop", "")
-				return pipeline.Answer{}, err
+				return record.GetRecordsPage{}, err
 			},
-			"DescribeStream": func() (pipeline.Answer, error) {
+			"DescribeStream": func() (record.GetRecordsPage, error) {
 				_, err := api.DescribeStream(t.Context(), shardreader.DescribeQuery{StreamARN: st.ARN()})
-				return pipeline.Answer{}, err
+				return record.GetRecordsPage{}, err
 			},
-			"GetShardIterator": func() (pipeline.Answer, error) {
+			"GetShardIterator": func() (record.GetRecordsPage, error) {
 				_, err := api.GetShardIterator(t.Context(), shardreader.ShardPosition{StreamARN: st.ARN(), Shard: shard, Type: shardreader.Latest})
-				return pipeline.Answer{}, err
+				return record.GetRecordsPage{}, err
 			},
-			"GetRecords": func() (pipeline.Answer, error) {
+			"GetRecords": func() (record.GetRecordsPage, error) {
 				return api.GetRecords(t.Context(), shardreader.RecordsQuery{Iterator: it, StreamARN: st.ARN(), Shard: shard})
 			},
 		}

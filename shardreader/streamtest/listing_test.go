@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
@@ -200,7 +200,7 @@ func TestFact1_SequenceNumbers(t *testing.T) {
 			shard = st.Rollover(shard)
 		}
 		got := st.Put(shard, put("a"))[0]
-		if lengths[len(got)] = true; pipeline.CompareSequence(got, last) <= 0 {
+		if lengths[len(got)] = true; record.CompareSequence(got, last) <= 0 {
 			t.Fatalf("%s comes behind %s", got, last)
 		}
 		last = got
@@ -219,7 +219,7 @@ func TestStream_SplitBelow(t *testing.T) {
 	child := st.SplitBelow(root, 1)[0]
 	first := st.Put(child, put("a"))[0]
 	s := st.State(child)
-	if pipeline.CompareSequence(s.First, before[0]) >= 0 || pipeline.CompareSequence(first, s.First) <= 0 {
+	if record.CompareSequence(s.First, before[0]) >= 0 || record.CompareSequence(first, s.First) <= 0 {
 		t.Errorf("the child starts at %s with %s, the parent's are %v", s.First, first, before)
 	}
 	if changes, err := readShard(t.Context(), server, st.ARN(), child, true); err != nil || len(changes) != 1 {

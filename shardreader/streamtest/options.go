@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Options shape a server.
 type Options struct {
-	Decoder pipeline.DecoderOptions // of the pages that Server.GetRecords returns
+	Decoder record.DecoderOptions // of the pages that Server.GetRecords returns
 
 	PageRecords int  // records a page. Default: 1000
 	PageBytes   int  // bytes of JSON of a page's records; a page has one at least. Default: 1 MiB

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
@@ -127,7 +127,7 @@ func BenchmarkServer_RoundTrip(b *testing.B) {
 
 // BenchmarkServer_IdleShards polls one after the other of 10,000 shards that have nothing new.
 func BenchmarkServer_IdleShards(b *testing.B) {
-	server := streamtest.New(streamtest.Options{Decoder: pipeline.DecoderOptions{}})
+	server := streamtest.New(streamtest.Options{Decoder: record.DecoderOptions{}})
 	st := server.Enable("shop", streamtest.StreamOptions{Shards: 10_000})
 	var iterators []string
 	for _, id := range st.Shards() {

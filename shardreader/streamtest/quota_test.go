@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
@@ -104,7 +105,7 @@ func TestServer_ReadersByAccessKey(t *testing.T) {
 			Credentials:  credentials.NewStaticCredentialsProvider(key, "secret", ""),
 			HTTPClient:   &http.Client{Transport: rt},
 			BaseEndpoint: aws.String(listening.URL),
-		}), pipeline.DecoderOptions{})
+		}), record.DecoderOptions{})
 		if _, err := readShard(t.Context(), api, st.ARN(), st.Shards()[0], true); err != nil {
 			t.Error(err)
 		}

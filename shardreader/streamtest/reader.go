@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -54,7 +55,7 @@ func (r *Reader) GetShardIterator(ctx context.Context, at shardreader.ShardPosit
 }
 
 // GetRecords implements [shardreader.API].
-func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	s := r.server
 	it, wrong := parseIterator(q.Iterator)
 	c := called{Call{Op: "GetRecords", Reader: r.name, Stream: it.stream, Shard: it.shard}, "shard " + q.Shard}
@@ -69,12 +70,12 @@ func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pi
 		return s.getRecords(it, limit)
 	})
 	if err != nil {
-		return pipeline.Answer{}, err
+		return record.GetRecordsPage{}, err
 	}
 	if fault.Cut != nil {
-		return pipeline.Answer{}, c.failed(pipeline.Transient(fault.Cut))
+		return record.GetRecordsPage{}, c.failed(pipeline.Transient(fault.Cut))
 	}
-	answer, err := s.decoder.Of(q.StreamARN, q.Shard).DecodeAnswer(fault.change(b).bytes())
+	answer, err := s.decoder.Of(q.StreamARN, q.Shard).DecodeGetRecords(fault.change(b).bytes())
 	if err != nil {
 		answer.NextIterator, answer.Ended = "", false
 		return answer, c.failed(pipeline.Transient(err))

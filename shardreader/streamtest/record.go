@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strconv"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Record is a record to put. Images and keys are DynamoDB JSON. Images that the
@@ -18,7 +18,7 @@ type Record struct {
 }
 
 // append writes the record as GetRecords gives it.
-func (r Record) append(dst []byte, n sequence, second int64, view pipeline.ViewType) []byte {
+func (r Record) append(dst []byte, n sequence, second int64, view record.ViewType) []byte {
 	if r.Raw != "" {
 		return append(dst, r.Raw...)
 	}

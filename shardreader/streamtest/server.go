@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -15,7 +15,7 @@ import (
 type Server struct {
 	nobody  // whose calls are those of no reader
 	o       Options
-	decoder *pipeline.Decoder
+	decoder *record.Decoder
 
 	mu      sync.Mutex // guards all below, and the streams and tables
 	streams []*Stream  // oldest first
@@ -36,7 +36,7 @@ type nobody = Reader
 func New(o Options) *Server {
 	s := &Server{
 		o:       o.withDefaults(),
-		decoder: pipeline.NewDecoder(o.Decoder),
+		decoder: record.NewDecoder(o.Decoder),
 		byARN:   make(map[string]*Stream),
 		labels:  make(map[string]time.Time),
 		tables:  make(map[string]*Table),
@@ -49,8 +49,8 @@ func New(o Options) *Server {
 
 // StreamOptions shape a stream.
 type StreamOptions struct {
-	Shards int               // that it starts with. Default: 1
-	View   pipeline.ViewType // Default: NewAndOldImages
+	Shards int             // that it starts with. Default: 1
+	View   record.ViewType // Default: NewAndOldImages
 }
 
 // AddStream enables a stream, with one open shard and both images, on a table.
@@ -63,8 +63,8 @@ func (s *Server) Enable(table string, o StreamOptions) *Stream {
 	if table == "" || strings.Trim(table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" {
 		panic(fmt.Sprintf("streamtest: %q cannot be a table's name", table))
 	}
-	if o.View == pipeline.ViewUnknown {
-		o.View = pipeline.NewAndOldImages
+	if o.View == record.ViewUnknown {
+		o.View = record.NewAndOldImages
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
@@ -38,7 +39,7 @@ func through(rt http.RoundTripper, endpoint string) shardreader.API {
 	if endpoint != "" {
 		o.BaseEndpoint = aws.String(endpoint)
 	}
-	return sdk.New(dynamodbstreams.New(o), pipeline.DecoderOptions{})
+	return sdk.New(dynamodbstreams.New(o), record.DecoderOptions{})
 }
 
 // walk reads a stream whole: its shards, and of each the sequence numbers, page by page.

@@ -19,7 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
@@ -32,12 +32,12 @@ type service interface {
 	put(t *testing.T, item string)
 	elsewhere(t *testing.T) // a write to another table
 	remove(t *testing.T, key string)
-	enable(t *testing.T, view pipeline.ViewType)
+	enable(t *testing.T, view record.ViewType)
 	disable(t *testing.T)
 	aged(iterator string, d time.Duration) string // as if it had been made before
 }
 
-func api(s service) shardreader.API { return sdk.New(s.client(), pipeline.DecoderOptions{}) }
+func api(s service) shardreader.API { return sdk.New(s.client(), record.DecoderOptions{}) }
 
 // world is the access key of the process: DynamoDB Local keeps some 30 threads for each.
 var world = "streamtest" + rand.Text()[:10]
@@ -47,7 +47,7 @@ func onBoth(t *testing.T, run func(t *testing.T, s service)) {
 	t.Run("streamtest", func(t *testing.T) {
 		server := streamtest.New(streamtest.Options{ChildFilter: streamtest.FilterEmpty, RefuseBelow: true})
 		s := &inMemory{server: server, items: server.Table("shop", "PK")}
-		s.enable(t, pipeline.NewAndOldImages)
+		s.enable(t, record.NewAndOldImages)
 		run(t, s)
 	})
 	t.Run("DynamoDB Local", func(t *testing.T) {
@@ -93,7 +93,7 @@ func (s *inMemory) remove(t *testing.T, key string) {
 	}
 }
 
-func (s *inMemory) enable(_ *testing.T, view pipeline.ViewType) {
+func (s *inMemory) enable(_ *testing.T, view record.ViewType) {
 	s.server.Enable(s.table(), streamtest.StreamOptions{View: view})
 }
 
@@ -185,7 +185,7 @@ func (s *local) remove(t *testing.T, key string) {
 	}
 }
 
-func (s *local) enable(t *testing.T, view pipeline.ViewType) {
+func (s *local) enable(t *testing.T, view record.ViewType) {
 	s.update(t, &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewType(view.String())})
 }
 

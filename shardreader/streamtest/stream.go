@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -15,7 +15,7 @@ type Stream struct {
 	server  *Server // whose lock guards all below
 	ref     shardreader.StreamRef
 	status  shardreader.StreamStatus
-	view    pipeline.ViewType
+	view    record.ViewType
 	enabled time.Time
 
 	disabled time.Time           // zero while it is enabled

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
@@ -179,7 +179,7 @@ func TestTable_Writes(t *testing.T) {
 
 // A record holds the images of its stream's view type.
 func TestEnable_ViewTypes(t *testing.T) {
-	for _, view := range []pipeline.ViewType{pipeline.KeysOnly, pipeline.NewImage, pipeline.OldImage, pipeline.NewAndOldImages} {
+	for _, view := range []record.ViewType{record.KeysOnly, record.NewImage, record.OldImage, record.NewAndOldImages} {
 		server := streamtest.New(streamtest.Options{})
 		table, st := server.Table("shop"), server.Enable("shop", streamtest.StreamOptions{View: view})
 		for n := range 2 {
@@ -192,7 +192,7 @@ func TestEnable_ViewTypes(t *testing.T) {
 			t.Fatal(changes, err)
 		}
 		c := changes[1]
-		if c.ViewType != view || c.New.Exists() != view.HasNew() || c.Old.Exists() != view.HasOld() || c.Op != pipeline.Modify {
+		if c.ViewType != view || c.New.Exists() != view.HasNew() || c.Old.Exists() != view.HasOld() || c.Op != record.Modify {
 			t.Errorf("%v: %+v", view, c)
 		}
 	}

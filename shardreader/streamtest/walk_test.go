@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
 // readShard reads a shard from its oldest record on, up to its end or to an empty page of an open one.
-func readShard(ctx context.Context, api shardreader.API, arn, shard string, open bool) (changes []*pipeline.Change, err error) {
+func readShard(ctx context.Context, api shardreader.API, arn, shard string, open bool) (changes []*record.Change, err error) {
 	it, err := api.GetShardIterator(ctx, shardreader.ShardPosition{StreamARN: arn, Shard: shard, Type: shardreader.TrimHorizon})
 	for empty := 0; err == nil && it != ""; {
-		var a pipeline.Answer
+		var a record.GetRecordsPage
 		if a, err = api.GetRecords(ctx, shardreader.RecordsQuery{Iterator: it, StreamARN: arn, Shard: shard}); err != nil {
 			break
 		}
@@ -56,13 +56,13 @@ func replay(t testing.TB, api shardreader.API, arn string, items map[string]stri
 			if err != nil {
 				t.Fatal(err)
 			}
-			if pipeline.CompareSequence(sh.First, last[sh.Parent]) <= 0 {
+			if record.CompareSequence(sh.First, last[sh.Parent]) <= 0 {
 				t.Fatalf("shard %s starts at %s, not behind its parent's %s", sh.ID, sh.First, last[sh.Parent])
 			}
 			last[sh.ID] = sh.First
 			for _, c := range changes {
 				apply(t, c, items)
-				if pipeline.CompareSequence(c.Sequence, last[sh.ID]) <= 0 || pipeline.CompareSequence(c.Sequence, newest[string(c.Key)]) <= 0 {
+				if record.CompareSequence(c.Sequence, last[sh.ID]) <= 0 || record.CompareSequence(c.Sequence, newest[string(c.Key)]) <= 0 {
 					t.Fatalf("record %s of item %s is not behind %s of its shard and %s of its item", c.Sequence, c.Key, last[sh.ID], newest[string(c.Key)])
 				}
 				last[sh.ID], newest[string(c.Key)] = c.Sequence, c.Sequence
@@ -77,7 +77,7 @@ func replay(t testing.TB, api shardreader.API, arn string, items map[string]stri
 }
 
 // apply makes a record's new image the item, whose state before must be its old image.
-func apply(t testing.TB, c *pipeline.Change, items map[string]string) {
+func apply(t testing.TB, c *record.Change, items map[string]string) {
 	t.Helper()
 	var r struct {
 		EventName string

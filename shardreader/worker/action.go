@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
@@ -91,7 +92,7 @@ type (
 	// NoteGap makes a gap durable. The same stream, shard and After again replaces what is noted.
 	NoteGap struct {
 		Call
-		Gap   pipeline.Gap
+		Gap   record.Gap
 		Again bool // it was noted and logged before: its end may have changed
 	}
 )

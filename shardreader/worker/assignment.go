@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -81,8 +82,8 @@ type assignment struct {
 	name  string // of the partition
 	row   *row
 	phase phase
-	why   string        // why the shard is stopped; "": it is not
-	gap   *pipeline.Gap // in probing, afterGap and stoppedAtGap: the gap whose first record after it is unknown
+	why   string      // why the shard is stopped; "": it is not
+	gap   *record.Gap // in probing, afterGap and stoppedAtGap: the gap whose first record after it is unknown
 
 	// Requests.
 	poll     pollState

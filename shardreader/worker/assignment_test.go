@@ -3,7 +3,7 @@ package worker
 import (
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Pages are requested in four phases, draining is the last one, and a gap is kept as long as its end is sought.
@@ -13,7 +13,7 @@ func TestPhase_Enter(t *testing.T) {
 		if ph.requests() != requests[ph] {
 			t.Errorf("phase %d requests pages: %v", ph, ph.requests())
 		}
-		p := &assignment{gap: &pipeline.Gap{}}
+		p := &assignment{gap: &record.Gap{}}
 		p.enter(ph)
 		if over := ph == reading || ph == stopped || ph == ended; (p.gap == nil) != over {
 			t.Errorf("phase %d has a gap: %v", ph, p.gap != nil)

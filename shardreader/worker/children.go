@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
@@ -171,7 +171,7 @@ func (w *Worker) endSaved(r *row, p *assignment) {
 // below returns a child whose sequence numbers are not above those of the shard, or nil. Versions depend on that order.
 func (s *childSearch) below() *shardreader.Shard {
 	for i, c := range s.children {
-		if s.pos.Kind == leases.Sequence && c.First != "" && pipeline.CompareSequence(c.First, s.pos.Sequence) <= 0 {
+		if s.pos.Kind == leases.Sequence && c.First != "" && record.CompareSequence(c.First, s.pos.Sequence) <= 0 {
 			return &s.children[i]
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 const (
@@ -217,7 +217,7 @@ func (c *endCheck) listed(w *Worker, l *listing, err error) {
 func (c *endCheck) fail(w *Worker, err error) {
 	if w.end == c {
 		w.end, w.endAfter = nil, w.now+endRetry
-		w.unreadWhy = "a stream cannot be listed: " + pipeline.LogText(err)
+		w.unreadWhy = "a stream cannot be listed: " + redact.LogText(err)
 	}
 }
 

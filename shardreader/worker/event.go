@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
@@ -66,7 +67,7 @@ type (
 	// Read answers GetRecords. With an error the answer is ignored.
 	Read struct {
 		Call
-		Answer pipeline.Answer
+		Answer record.GetRecordsPage
 		Err    error
 		At     time.Time // when it came, by the clock that dates records; zero: unknown
 	}

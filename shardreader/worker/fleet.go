@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -267,4 +268,4 @@ func (w *Worker) forgetDead() {
 	}
 }
 
-func errAttr(err error) slog.Attr { return slog.String("error", pipeline.LogText(err)) }
+func errAttr(err error) slog.Attr { return slog.String("error", redact.LogText(err)) }

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
@@ -61,7 +61,7 @@ func (w *Worker) young(r *row, at time.Time) bool {
 }
 
 // seek reads from the oldest record that is left, to find the first one after a gap.
-func (w *Worker) seek(p *assignment, g pipeline.Gap, ph phase) {
+func (w *Worker) seek(p *assignment, g record.Gap, ph phase) {
 	p.enter(ph)
 	p.gap = &g
 	p.lag.behindFrom = max(1, w.now)
@@ -70,7 +70,7 @@ func (w *Worker) seek(p *assignment, g pipeline.Gap, ph phase) {
 }
 
 // seekEnd is seek for a gap that is durable.
-func (w *Worker) seekEnd(p *assignment, g pipeline.Gap) {
+func (w *Worker) seekEnd(p *assignment, g record.Gap) {
 	if p.why != "" {
 		w.seek(p, g, stoppedAtGap)
 		return
@@ -80,7 +80,7 @@ func (w *Worker) seekEnd(p *assignment, g pipeline.Gap) {
 
 // probed decides by the oldest record that is left whether the lost records were wanted. If none is left, they were.
 // It reports whether the page is to be read.
-func (w *Worker) probed(p *assignment, page *pipeline.DecodedPage) bool {
+func (w *Worker) probed(p *assignment, page *record.Page) bool {
 	if len(page.Changes) > 0 && page.Changes[0].Time.Before(p.row.From) {
 		p.enter(reading)
 		return true
@@ -114,10 +114,10 @@ func (w *Worker) resumeStop(p *assignment) {
 }
 
 // lost notes a gap and logs it at once: a record after it may never come. Then the search for that record begins.
-func (w *Worker) lost(p *assignment, g pipeline.Gap) { w.note(p, recordsLost, g) }
+func (w *Worker) lost(p *assignment, g record.Gap) { w.note(p, recordsLost, g) }
 
 // passedGap completes a gap with the first record after it, or with the shard's end.
-func (w *Worker) passedGap(p *assignment, page *pipeline.DecodedPage) {
+func (w *Worker) passedGap(p *assignment, page *record.Page) {
 	g := *p.gap
 	g.Before = firstSequence(page)
 	if len(page.Changes) > 0 {
@@ -177,8 +177,8 @@ func (w *Worker) goneGap(p *assignment) {
 }
 
 // gapOf is the gap that begins where a shard is read to.
-func (w *Worker) gapOf(p *assignment) pipeline.Gap {
-	return pipeline.Gap{
+func (w *Worker) gapOf(p *assignment) record.Gap {
+	return record.Gap{
 		StreamARN: p.row.Stream, Shard: p.row.Shard, After: p.pos.Sequence, From: p.time,
 		UnknownExtent: p.pos.Kind != leases.Sequence,
 	}
@@ -193,7 +193,7 @@ func (w *Worker) endsHere(p *assignment) {
 		p.enter(ended)
 		p.search.found(w, nil)
 	default:
-		w.deliverLast(p, &pipeline.DecodedPage{})
+		w.deliverLast(p, &record.Page{})
 	}
 }
 
@@ -213,7 +213,7 @@ const (
 // gapNote makes a gap durable, however long that takes.
 type gapNote struct {
 	why   noteReason
-	gap   pipeline.Gap
+	gap   record.Gap
 	by    noter
 	lease leases.Lease // of parentUnread: the missing lease
 	tries tries
@@ -226,7 +226,7 @@ type noter interface {
 }
 
 // note makes a gap durable. Nothing more of the shard is read until then.
-func (w *Worker) note(p *assignment, why noteReason, g pipeline.Gap) {
+func (w *Worker) note(p *assignment, why noteReason, g record.Gap) {
 	p.enter(confirming)
 	w.sendNote(&gapNote{why: why, gap: g, by: p})
 }
@@ -284,7 +284,7 @@ func (p *assignment) noted(w *Worker, op *gapNote) {
 	}
 }
 
-func gapAttrs(g pipeline.Gap) []slog.Attr {
+func gapAttrs(g record.Gap) []slog.Attr {
 	attrs := []slog.Attr{slog.String("stream", g.StreamARN), shardAttr(g.Shard), slog.String("after", g.After)}
 	if g.Before != "" {
 		attrs = append(attrs, slog.String("before", g.Before))

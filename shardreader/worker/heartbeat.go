@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // sendHeartbeat writes this consumer's row: proof that it lives.
@@ -76,7 +76,7 @@ var (
 // cause is an error whose text holds no data: logs show all of it.
 type cause string
 
-var _ pipeline.Redacted = cause("")
+var _ redact.Redacted = cause("")
 
 func (c cause) Error() string                   { return string(c) }
 func (c cause) Redacted() string                { return string(c) }

@@ -3,7 +3,7 @@ package worker
 import (
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -56,7 +56,7 @@ func (l *listing) markAncestors(shard string, above map[string]bool) {
 // shows them. Versions depend on that order.
 func (l *listing) aboveParent(s shardreader.Shard) bool {
 	last := l.shard(s.Parent).Last
-	return s.First == "" || last == "" || pipeline.CompareSequence(s.First, last) > 0
+	return s.First == "" || last == "" || record.CompareSequence(s.First, last) > 0
 }
 
 // lister requests listings of a stream.

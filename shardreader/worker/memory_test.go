@@ -8,7 +8,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
@@ -19,7 +19,7 @@ type watchedAPI struct {
 	pages []weak.Pointer[byte]
 }
 
-func (a *watchedAPI) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+func (a *watchedAPI) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	got, err := a.API.GetRecords(ctx, q)
 	if err == nil && len(got.Page.Changes) > 0 {
 		a.pages = append(a.pages, weak.Make(&got.Page.Changes[0].Raw[0]))

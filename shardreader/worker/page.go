@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
 // heldPage is an answer, and when its request was sent.
 type heldPage struct {
-	pipeline.Answer
+	record.GetRecordsPage
 	sent time.Duration
 }
 
@@ -22,7 +23,7 @@ func (h *heldPage) records() int { return len(h.Page.Changes) + len(h.Page.Error
 // arrived takes in a whole answer.
 func (w *Worker) arrived(p *assignment, a *heldPage) {
 	if a.Page == nil {
-		a.Page = &pipeline.DecodedPage{}
+		a.Page = &record.Page{}
 	}
 	p.iterator = a.NextIterator
 	p.expect = max(leastPage, int64(a.Page.Bytes))
@@ -95,13 +96,13 @@ func (w *Worker) resume(p *assignment, a *heldPage) {
 
 // inOrder removes the records of a page that were read before. A record below the shard's start stops the shard:
 // versions depend on the order of sequence numbers.
-func (w *Worker) inOrder(p *assignment, page *pipeline.DecodedPage) bool {
+func (w *Worker) inOrder(p *assignment, page *record.Page) bool {
 	first := firstSequence(page)
 	switch {
 	case first == "":
-	case p.pos.Kind == leases.Sequence && pipeline.CompareSequence(first, p.pos.Sequence) <= 0:
+	case p.pos.Kind == leases.Sequence && record.CompareSequence(first, p.pos.Sequence) <= 0:
 		dropKnown(page, p.pos.Sequence)
-	case p.row.First != "" && pipeline.CompareSequence(first, p.row.First) < 0:
+	case p.row.First != "" && record.CompareSequence(first, p.row.First) < 0:
 		w.halt(p, StoppedContrary, slog.String("sequence", first), slog.String("start", p.row.First))
 		return false
 	}
@@ -109,30 +110,30 @@ func (w *Worker) inOrder(p *assignment, page *pipeline.DecodedPage) bool {
 }
 
 // dropKnown leaves out the records up to a sequence number.
-func dropKnown(page *pipeline.DecodedPage, upTo string) {
-	known := func(seq string) bool { return seq != "" && pipeline.CompareSequence(seq, upTo) <= 0 }
+func dropKnown(page *record.Page, upTo string) {
+	known := func(seq string) bool { return seq != "" && record.CompareSequence(seq, upTo) <= 0 }
 	before := len(page.Changes) + len(page.Errors)
-	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return known(c.Sequence) })
-	page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return known(e.Sequence) })
+	page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return known(c.Sequence) })
+	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return known(e.Sequence) })
 	page.Duplicates += before - len(page.Changes) - len(page.Errors)
 }
 
 // passOver leaves out what was created before the time that reading starts at.
-func (p *assignment) passOver(page *pipeline.DecodedPage) {
+func (p *assignment) passOver(page *record.Page) {
 	from := p.row.From
 	if from.IsZero() || p.start.atLatest {
 		return
 	}
 	from = from.Truncate(time.Second) // as precise as records are
 	before := len(page.Changes)
-	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool {
+	page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool {
 		return !c.Time.IsZero() && c.Time.Before(from)
 	})
 	p.start.reached = p.start.reached || len(page.Changes) > 0 || before == 0
 }
 
 // advance moves the position after a page.
-func (p *assignment) advance(page *pipeline.DecodedPage) {
+func (p *assignment) advance(page *record.Page) {
 	if last := lastSequence(page); last != "" {
 		p.pos = leases.After(last)
 	}
@@ -142,7 +143,7 @@ func (p *assignment) advance(page *pipeline.DecodedPage) {
 }
 
 // lastTime is the creation time of the newest record of a page that has one.
-func lastTime(page *pipeline.DecodedPage) (last time.Time) {
+func lastTime(page *record.Page) (last time.Time) {
 	for _, c := range slices.Backward(page.Changes) {
 		if !c.Time.IsZero() {
 			return c.Time
@@ -152,7 +153,7 @@ func lastTime(page *pipeline.DecodedPage) (last time.Time) {
 }
 
 // deliverLast hands the last page of a shard to the pipeline, and looks for the shard's children.
-func (w *Worker) deliverLast(p *assignment, page *pipeline.DecodedPage) {
+func (w *Worker) deliverLast(p *assignment, page *record.Page) {
 	p.enter(ended)
 	w.deliver(p, page, true)
 	// Children wait for this shard: its records should not wait for a batch to fill.
@@ -162,9 +163,9 @@ func (w *Worker) deliverLast(p *assignment, page *pipeline.DecodedPage) {
 }
 
 // deliver hands a page to the pipeline.
-func (w *Worker) deliver(p *assignment, decoded *pipeline.DecodedPage, end bool) {
+func (w *Worker) deliver(p *assignment, decoded *record.Page, end bool) {
 	g := &p.pages
-	page := &pipeline.Page{DecodedPage: *decoded, Partition: p.name, End: end, Position: pipeline.Position(p.pos.String())}
+	page := &pipeline.Page{Page: *decoded, Partition: p.name, End: end, Position: pipeline.Position(p.pos.String())}
 	if p.pos == g.last { // of a page whose records have no sequence number
 		g.repeated++
 		page.Position += pipeline.Position("+" + strconv.Itoa(g.repeated))
@@ -192,16 +193,16 @@ func (w *Worker) deliver(p *assignment, decoded *pipeline.DecodedPage, end bool)
 
 // firstSequence and lastSequence are the lowest and highest sequence numbers of a page's records, decoded or not; "" if
 // none is known. They are copies: a text of a page keeps all of the page's bytes in memory.
-func firstSequence(page *pipeline.DecodedPage) string { return extreme(page, 0, -1) }
+func firstSequence(page *record.Page) string { return extreme(page, 0, -1) }
 
-func lastSequence(page *pipeline.DecodedPage) string { return extreme(page, len(page.Changes)-1, +1) }
+func lastSequence(page *record.Page) string { return extreme(page, len(page.Changes)-1, +1) }
 
 // extreme is the lowest (-1) or highest (+1) sequence number of a change of a page, and of the records that are not
 // decoded.
-func extreme(page *pipeline.DecodedPage, change, sign int) string {
+func extreme(page *record.Page, change, sign int) string {
 	seq := ""
 	see := func(s string) {
-		if s != "" && (seq == "" || pipeline.CompareSequence(s, seq)*sign > 0) {
+		if s != "" && (seq == "" || record.CompareSequence(s, seq)*sign > 0) {
 			seq = s
 		}
 	}

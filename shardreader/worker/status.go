@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -67,7 +67,7 @@ func (w *Worker) member() leases.Member {
 		m.Behind[p.row.Shard] = p.time
 	}
 	for _, p := range s.failing[:min(len(s.failing), mostTold)] {
-		m.Failing[p.row.Shard] = leases.ReadFailure{Since: p.failing.at.UTC(), Class: pipeline.ErrorClass(p.failing.err)}
+		m.Failing[p.row.Shard] = leases.ReadFailure{Since: p.failing.at.UTC(), Class: redact.ErrorClass(p.failing.err)}
 	}
 	m.Stopped, m.Behind, m.Failing = nilIfEmpty(m.Stopped), nilIfEmpty(m.Behind), nilIfEmpty(m.Failing)
 	return m
@@ -164,7 +164,7 @@ func (p *assignment) status() Partition {
 		s.Oldest = p.pages.inFlight[0].oldest
 	}
 	if p.failing.err != nil {
-		s.Error = pipeline.LogText(p.failing.err)
+		s.Error = redact.LogText(p.failing.err)
 	}
 	return s
 }

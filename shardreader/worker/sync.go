@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
@@ -308,14 +309,14 @@ func (s *leaseSync) apply(w *Worker) {
 // unbegun is why a shard is not begun: usually, records before it may be lost.
 type unbegun struct{ stream, why string }
 
-func unknownIn(stream, shard string) pipeline.Gap {
-	return pipeline.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
+func unknownIn(stream, shard string) record.Gap {
+	return record.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
 }
 
 // gapBetween is the gap before a stream that follows one that was read. Neither has the changes of the time between
 // them, when the table had no stream.
-func (w *Worker) gapBetween(st *stream) pipeline.Gap {
-	g := pipeline.Gap{StreamARN: st.arn, UnknownExtent: true}
+func (w *Worker) gapBetween(st *stream) record.Gap {
+	g := record.Gap{StreamARN: st.arn, UnknownExtent: true}
 	for _, r := range w.rows.all() {
 		if at := r.Time.Truncate(time.Second); shardreader.StreamOf(r.Stream).Table == shardreader.StreamOf(st.arn).Table && at.After(g.From) {
 			g.From = at
@@ -337,7 +338,7 @@ func (s *leaseSync) note(w *Worker, op *gapNote) {
 	w.sendNote(op)
 }
 
-func unknownTopic(g pipeline.Gap) string { return "unknown " + cmp.Or(g.Shard, g.StreamARN) }
+func unknownTopic(g record.Gap) string { return "unknown " + cmp.Or(g.Shard, g.StreamARN) }
 
 // unknownTexts are logged for the gaps that a leaseSync found.
 var unknownTexts = map[noteReason]string{

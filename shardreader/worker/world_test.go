@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
@@ -26,7 +27,7 @@ type world struct {
 	server  *streamtest.Server
 	table   *leasestest.Table
 	workers []*node
-	gaps    []pipeline.Gap
+	gaps    []record.Gap
 	broken  string               // shard whose row cannot be read
 	slow    time.Duration        // how long Reserve takes
 	lose    func(op string) bool // whether the answer of the table is lost. Default: never

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -87,7 +87,7 @@ func TestFact37_OldUnreadShardsAreAGapOfUnknownExtent(t *testing.T) {
 			} else {
 				wo.readAll(kids[0], want...)
 			}
-			if len(wo.gaps) != 2 || slices.ContainsFunc(wo.gaps, func(g pipeline.Gap) bool { return g.Shard != kids[0] || !g.UnknownExtent || g.Whole || g.After != "" }) || wo.gaps[1].Before != want[0] {
+			if len(wo.gaps) != 2 || slices.ContainsFunc(wo.gaps, func(g record.Gap) bool { return g.Shard != kids[0] || !g.UnknownExtent || g.Whole || g.After != "" }) || wo.gaps[1].Before != want[0] {
 				t.Errorf("gaps %+v", wo.gaps)
 			}
 		})
@@ -119,7 +119,7 @@ func (s timeless) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 	return s.server.GetShardIterator(ctx, at)
 }
 
-func (s timeless) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+func (s timeless) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	q.Shard = s.known(q.Shard)
 	return s.server.GetRecords(ctx, q)
 }

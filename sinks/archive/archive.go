@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -36,7 +37,7 @@ type Options struct {
 	// Mask hides attributes: what is archived, and the names of the objects, are of the
 	// masked change. A key attribute that is hidden makes [Read] know items by their
 	// masked keys. Default: nothing is hidden
-	Mask *pipeline.Mask
+	Mask *mask.Mask
 
 	Key       *template.Template // name of a PerItem object: required there, refused under Log
 	Partition *template.Template // folder of a Log object, behind Prefix; refused under PerItem: "dt={@time|date:2006-01-02}". Default: none
@@ -78,7 +79,7 @@ type Sink struct {
 	prefix    string
 	layout    Layout
 	images    Images
-	mask      *pipeline.Mask
+	mask      *mask.Mask
 	kinds     map[Kind]bool
 	key       *template.Template
 	partition *template.Template // nil: none

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
@@ -31,9 +32,9 @@ func line(op, pk string, n int, rest string) string {
 
 const ttl = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
 
-func change(t *testing.T, record string, o pipeline.DecoderOptions) *pipeline.Change {
+func change(t *testing.T, rec string, o record.DecoderOptions) *record.Change {
 	t.Helper()
-	page, err := pipeline.NewDecoder(o).Decode([]byte(record))
+	page, err := record.NewDecoder(o).Decode([]byte(rec))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +44,11 @@ func change(t *testing.T, record string, o pipeline.DecoderOptions) *pipeline.Ch
 	return &page.Changes[0]
 }
 
-func changes(t *testing.T, records ...string) []*pipeline.Change {
+func changes(t *testing.T, records ...string) []*record.Change {
 	t.Helper()
-	var cs []*pipeline.Change
+	var cs []*record.Change
 	for _, r := range records {
-		cs = append(cs, change(t, r, pipeline.DecoderOptions{}))
+		cs = append(cs, change(t, r, record.DecoderOptions{}))
 	}
 	return cs
 }
@@ -71,7 +72,7 @@ func newSink(t *testing.T, o archive.Options) *archive.Sink {
 }
 
 // write plans and writes changes in one batch, and returns their outcomes.
-func write(t *testing.T, s *archive.Sink, cs ...*pipeline.Change) (string, error) {
+func write(t *testing.T, s *archive.Sink, cs ...*record.Change) (string, error) {
 	t.Helper()
 	ds := make([]pipeline.Delivery, 0, len(cs))
 	var outcomes []string
@@ -93,7 +94,7 @@ func write(t *testing.T, s *archive.Sink, cs ...*pipeline.Change) (string, error
 	return strings.Join(outcomes, " "), err
 }
 
-func mustWrite(t *testing.T, s *archive.Sink, cs ...*pipeline.Change) string {
+func mustWrite(t *testing.T, s *archive.Sink, cs ...*record.Change) string {
 	t.Helper()
 	outcomes, err := write(t, s, cs...)
 	if err != nil {
@@ -153,7 +154,7 @@ func TestTheSameBatchMakesTheSameObjects(t *testing.T) {
 	mustWrite(t, newSink(t, archive.Options{Store: store}), batch...)
 	before := maps.Clone(store.objects)
 	for _, order := range [][]int{{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {0, 1, 0, 2, 1}} {
-		var again []*pipeline.Change
+		var again []*record.Change
 		for _, i := range order {
 			again = append(again, batch[i])
 		}
@@ -194,8 +195,8 @@ func TestKinds(t *testing.T) {
 func TestPerItem(t *testing.T) {
 	store := &memory{}
 	s := newSink(t, archive.Options{Store: store, Prefix: "old/", Layout: archive.PerItem, Key: parse(t, "{Type}/{PK}/{@version}.json")})
-	record := line("REMOVE", "a/b", 7, ttl)
-	d := pipeline.Delivery{Change: changes(t, record)[0]}
+	rec := line("REMOVE", "a/b", 7, ttl)
+	d := pipeline.Delivery{Change: changes(t, rec)[0]}
 	if err := s.Plan(&d); err != nil {
 		t.Fatal(err)
 	}
@@ -203,18 +204,18 @@ func TestPerItem(t *testing.T) {
 	if got, want := d.Ops[0].String(), "create object "+name+" (ttl_delete)"; got != want {
 		t.Errorf("op %q, want %q", got, want)
 	}
-	cs := changes(t, record, record)
+	cs := changes(t, rec, rec)
 	if got := mustWrite(t, s, cs...); got != "written written" {
 		t.Errorf("outcomes %s", got)
 	}
-	if got := store.text(t, name); got != record+"\n" {
+	if got := store.text(t, name); got != rec+"\n" {
 		t.Errorf("the object holds %s", got)
 	}
 
 	// The Streams API writes the same record in other bytes: it is there already.
-	again := strings.NewReplacer(`"type"`, `"Type"`, `"principalId"`, `"PrincipalId"`, `,"eventSourceARN":"`+arn+`"`, "").Replace(record)
-	mustWrite(t, s, change(t, again, pipeline.DecoderOptions{StreamARN: arn}))
-	if got := store.text(t, name); got != record+"\n" {
+	again := strings.NewReplacer(`"type"`, `"Type"`, `"principalId"`, `"PrincipalId"`, `,"eventSourceARN":"`+arn+`"`, "").Replace(rec)
+	mustWrite(t, s, change(t, again, record.DecoderOptions{StreamARN: arn}))
+	if got := store.text(t, name); got != rec+"\n" {
 		t.Errorf("after the same record from elsewhere the object holds %s", got)
 	}
 	if got, want := read(t, store, archive.ReadOptions{}), "a%2Fb@7"; got != want {
@@ -225,16 +226,16 @@ func TestPerItem(t *testing.T) {
 // Kinesis may hold a change twice, with a sequence number for each: it is one object, and another change
 // of that microsecond is another.
 func TestPerItem_KinesisCopies(t *testing.T) {
-	record := func(id, sequence string) *pipeline.Change {
+	rec := func(id, sequence string) *record.Change {
 		inner := `{"eventID":"` + id + `","eventName":"INSERT","tableName":"Music","dynamodb":{"ApproximateCreationDateTime":1795251660123456,` +
 			`"ApproximateCreationDateTimePrecision":"MICROSECOND","Keys":{"Artist":{"S":"Acme"}},"NewImage":{"Artist":{"S":"Acme"}},"SizeBytes":59}}`
 		return change(t, `{"eventID":"shardId-6:`+sequence+`","eventSourceARN":"arn:aws:kinesis:us-east-1:111122223333:stream/music","kinesis":{"sequenceNumber":"`+sequence+
-			`","data":"`+base64.StdEncoding.EncodeToString([]byte(inner))+`"}}`, pipeline.DecoderOptions{})
+			`","data":"`+base64.StdEncoding.EncodeToString([]byte(inner))+`"}}`, record.DecoderOptions{})
 	}
 	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
 		store := &memory{}
 		s := newSink(t, archive.Options{Store: store, Layout: archive.PerItem, Images: images, Key: parse(t, "{@key}/{@version}.json")})
-		for _, c := range []*pipeline.Change{record("a", "49"), record("a", "57"), record("b", "58"), record("a", "61")} {
+		for _, c := range []*record.Change{rec("a", "49"), rec("a", "57"), rec("b", "58"), rec("a", "61")} {
 			mustWrite(t, s, c)
 		}
 		if names := store.names(); len(names) != 2 {

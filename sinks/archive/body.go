@@ -8,7 +8,7 @@ import (
 	"hash"
 	"io"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // body is an object of a log as it grows: its lines are compressed as they come, so
@@ -25,10 +25,10 @@ type body struct {
 
 // span is from which version to which an object goes.
 type span struct {
-	first, latest pipeline.Version
+	first, latest record.Version
 }
 
-func (s *span) note(v pipeline.Version) {
+func (s *span) note(v record.Version) {
 	if s.first.IsZero() || v.Compare(s.first) < 0 {
 		s.first = v
 	}
@@ -61,7 +61,7 @@ func (b *body) free() { b.packers.put(b.packer) }
 var newline = []byte{'\n'}
 
 // add takes a line without its line feed.
-func (b *body) add(line []byte, v pipeline.Version) error {
+func (b *body) add(line []byte, v record.Version) error {
 	b.note(v)
 	_, err := b.lines.Write(line)
 	if err == nil {

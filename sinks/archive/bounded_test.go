@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -216,7 +216,7 @@ func TestReadPrefersRecords(t *testing.T) {
 		mustWrite(t, newSink(t, o), changes(t, line("INSERT", "a", 1, ""))...)
 	}
 	for e, err := range archive.Read(t.Context(), store, archive.ReadOptions{}) {
-		if err != nil || e.Change == nil || e.Change.Op != pipeline.Insert {
+		if err != nil || e.Change == nil || e.Change.Op != record.Insert {
 			t.Errorf("entry %+v (%v)", e, err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
@@ -51,11 +51,11 @@ func checkColumns(cs []Column) error {
 }
 
 // columnsOf are the values of the columns, as far as the mask shows them.
-func (s *Sink) columnsOf(scope template.Scope) ([]pipeline.Value, error) {
+func (s *Sink) columnsOf(scope template.Scope) ([]item.Value, error) {
 	if len(s.columns) == 0 {
 		return nil, nil
 	}
-	vs := make([]pipeline.Value, len(s.columns))
+	vs := make([]item.Value, len(s.columns))
 	for i, c := range s.columns {
 		v, _, err := c.Value.Value(scope)
 		if err != nil {
@@ -67,18 +67,18 @@ func (s *Sink) columnsOf(scope template.Scope) ([]pipeline.Value, error) {
 }
 
 // appendCell appends the text of a column's value.
-func appendCell(dst []byte, v pipeline.Value) []byte {
+func appendCell(dst []byte, v item.Value) []byte {
 	switch v.Kind() {
-	case pipeline.KindS:
+	case item.KindS:
 		text, _ := v.Text()
 		return append(dst, text...)
-	case pipeline.KindN:
+	case item.KindN:
 		number, _ := v.Number()
 		return number.Append(dst)
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		b, _ := v.Bool()
 		return strconv.AppendBool(dst, b)
-	case pipeline.KindB:
+	case item.KindB:
 		b, _ := v.Bytes()
 		return base64.RawURLEncoding.AppendEncode(dst, b)
 	}

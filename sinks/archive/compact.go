@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
@@ -245,7 +245,7 @@ func (c *compaction) roll(ctx context.Context, group *like) error {
 
 // growingLines is an object that is made of lines: of JSON, or of rows as bytes.
 type growingLines interface {
-	add(line []byte, v pipeline.Version) error
+	add(line []byte, v record.Version) error
 	finish(o *Object, folder string) error
 	sum() []byte
 	free()

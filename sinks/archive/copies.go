@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // identityOf is a change's version as the name of an object has it. Kinesis may hold the change twice, with a
 // sequence number for each: there the hash of its own eventID stands in the number's place.
-func identityOf(c *pipeline.Change) string {
+func identityOf(c *record.Change) string {
 	v := c.Version.String()
 	if !c.Version.Kinesis() || c.EventID == "" {
 		return v
@@ -25,7 +26,7 @@ const kinesisEpoch = 17
 // eventID and one creation time, so in the order of a reading they are near each other.
 type copies struct {
 	o     ReadOptions
-	key   pipeline.Key
+	key   item.Key
 	epoch uint64
 	seen  map[string]bool // eventIDs of the key's changes of that microsecond
 }
@@ -40,7 +41,7 @@ func (c *copies) has(e Entry) (bool, error) {
 		return false, err
 	}
 	if c.seen == nil || e.Key != c.key || e.Version.Epoch() != c.epoch {
-		c.key, c.epoch, c.seen = pipeline.Key(strings.Clone(string(e.Key))), e.Version.Epoch(), make(map[string]bool, 1)
+		c.key, c.epoch, c.seen = item.Key(strings.Clone(string(e.Key))), e.Version.Epoch(), make(map[string]bool, 1)
 	}
 	again := c.seen[id]
 	c.seen[strings.Clone(id)] = true

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
@@ -223,8 +224,8 @@ func (g *gathering) read(ctx context.Context, info Info) (entries []Entry, err e
 
 // bare is an entry without its change, whose texts keep a whole page alive.
 func bare(e Entry) (Entry, error) {
-	v, err := pipeline.ParseVersion(e.Version.String())
-	return Entry{Key: pipeline.Key(strings.Clone(string(e.Key))), Version: v, Line: slices.Clone(e.Line)}, err
+	v, err := record.ParseVersion(e.Version.String())
+	return Entry{Key: item.Key(strings.Clone(string(e.Key))), Version: v, Line: slices.Clone(e.Line)}, err
 }
 
 // entryBytes is about what an entry takes beside its texts.

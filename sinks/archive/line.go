@@ -10,16 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/jsoncursor"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // appendLine writes c as one line, without a newline.
-func appendLine(dst []byte, c *pipeline.Change, images Images) ([]byte, error) {
+func appendLine(dst []byte, c *record.Change, images Images) ([]byte, error) {
 	switch {
 	case images == PlainJSON:
 		return appendPlain(dst, c), nil
-	case c.Op == pipeline.Snapshot:
+	case c.Op == record.Snapshot:
 		return appendSnapshot(dst, c), nil
 	}
 	return appendRecord(dst, c)
@@ -28,7 +29,7 @@ func appendLine(dst []byte, c *pipeline.Change, images Images) ([]byte, error) {
 // appendRecord writes the record as it came, on one line. Where it does not name
 // its stream, as those of the Streams API, it is made to, or to name its table where
 // the stream is not known: so a decoder makes of it the change that it was.
-func appendRecord(dst []byte, c *pipeline.Change) ([]byte, error) {
+func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
 	raw := bytes.TrimSpace(c.Raw)
 	if len(raw) < 2 || raw[0] != '{' {
 		return nil, errs.Errorf("archive: the change of %s came without its record", c.Key)
@@ -55,7 +56,7 @@ func appendRecord(dst []byte, c *pipeline.Change) ([]byte, error) {
 
 // appendSnapshot writes a backfilled state as a record of its stream: what it came
 // in is none.
-func appendSnapshot(dst []byte, c *pipeline.Change) []byte {
+func appendSnapshot(dst []byte, c *record.Change) []byte {
 	dst = append(dst, `{"eventName":"SNAPSHOT"`...)
 	dst = appendMember(dst, "eventID", c.EventID)
 	dst = appendMember(dst, "awsRegion", c.Region)
@@ -107,7 +108,7 @@ func memberValue(object []byte, name string) (from, to int, ok bool) {
 const plainStart = `{"key":"`
 
 // appendPlain writes c with plain images. What the record does not show is left out.
-func appendPlain(dst []byte, c *pipeline.Change) []byte {
+func appendPlain(dst []byte, c *record.Change) []byte {
 	dst = append(dst, `{"key":`...)
 	dst = appendText(dst, string(c.Key))
 	dst = append(c.Version.Append(append(dst, `,"version":"`...)), '"')
@@ -120,7 +121,7 @@ func appendPlain(dst []byte, c *pipeline.Change) []byte {
 	dst = appendMember(dst, "event_id", c.EventID)
 	dst = appendMember(dst, "stream_arn", c.StreamARN)
 	dst = appendMember(dst, "table", c.Table)
-	if c.Identity != (pipeline.Identity{}) {
+	if c.Identity != (record.Identity{}) {
 		dst = appendText(append(dst, `,"identity":{"type":`...), c.Identity.Type)
 		dst = append(appendText(append(dst, `,"principal_id":`...), c.Identity.PrincipalID), '}')
 	}
@@ -130,7 +131,7 @@ func appendPlain(dst []byte, c *pipeline.Change) []byte {
 	return append(dst, '}')
 }
 
-func appendImage(dst []byte, name string, m pipeline.Image) []byte {
+func appendImage(dst []byte, name string, m item.Image) []byte {
 	if !m.Exists() {
 		return dst
 	}
@@ -145,15 +146,15 @@ func appendMember(dst []byte, name, text string) []byte {
 }
 
 func appendText(dst []byte, s string) []byte {
-	return pipeline.StringValue(s).AppendJSON(dst)
+	return item.StringValue(s).AppendJSON(dst)
 }
 
 // Entry is one change as an archive holds it.
 type Entry struct {
-	Key     pipeline.Key
-	Version pipeline.Version
-	Change  *pipeline.Change // nil where the line is plain JSON
-	Line    []byte           // one JSON object
+	Key     item.Key
+	Version record.Version
+	Change  *record.Change // nil where the line is plain JSON
+	Line    []byte         // one JSON object
 }
 
 // isPlain tells a projection from a record.
@@ -178,13 +179,13 @@ func parseLine(line []byte, tableInKey bool) (Entry, error) {
 		if err := json.Unmarshal(line, &plain); err != nil {
 			return Entry{}, fmt.Errorf("not an archived change: %w", err)
 		}
-		v, err := pipeline.ParseVersion(plain.Version)
+		v, err := record.ParseVersion(plain.Version)
 		if err != nil {
 			return Entry{}, fmt.Errorf("not an archived change: %w", err)
 		}
-		return Entry{Key: pipeline.Key(plain.Key), Version: v, Line: line}, nil
+		return Entry{Key: item.Key(plain.Key), Version: v, Line: line}, nil
 	}
-	d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true, TableInKey: tableInKey, DynamoDBLocal: true})
+	d := record.NewDecoder(record.DecoderOptions{EpochZero: true, TableInKey: tableInKey, DynamoDBLocal: true})
 	page, err := d.Decode(line)
 	switch {
 	case err != nil:
@@ -199,4 +200,4 @@ func parseLine(line []byte, tableInKey bool) (Entry, error) {
 }
 
 // hasTable tells whether a canonical key is prefixed by its table.
-func hasTable(k pipeline.Key) bool { return strings.Contains(string(k), "!") }
+func hasTable(k item.Key) bool { return strings.Contains(string(k), "!") }

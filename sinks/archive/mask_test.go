@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
@@ -24,7 +25,7 @@ func TestMasked(t *testing.T) {
 			store := &memory{}
 			o.Store, o.Mask = store, m
 			var records []string
-			want := make(map[pipeline.Key]int)
+			want := make(map[item.Key]int)
 			for i, pk := range []string{"canary-a", "b", "canary-a", "z"} {
 				images := strings.Replace(line("MODIFY", pk, i+1, ""), `"n":`, `"Email":{"S":"Canary@x.org"},"Address":{"M":{"City":{"S":"canary"}}},"n":`, 1)
 				records = append(records, images)
@@ -48,7 +49,7 @@ func TestMasked(t *testing.T) {
 					t.Errorf("%q: %s", hidden, text)
 				}
 			}
-			got := make(map[pipeline.Key]int)
+			got := make(map[item.Key]int)
 			for e, err := range archive.Read(t.Context(), store, archive.ReadOptions{}) {
 				if err != nil {
 					t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -58,11 +60,11 @@ func TestNamesAreSafeAndApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := func(label string) (name, of string) {
 			pk, sk := text.Draw(t, label+" PK"), text.Draw(t, label+" SK")
-			record := `{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"1","Keys":{"PK":` + string(pipeline.StringValue(pk).AppendDynamoDBJSON(nil)) +
-				`,"SK":` + string(pipeline.StringValue(sk).AppendDynamoDBJSON(nil)) + `}},"eventSourceARN":"` + arn + `"}`
-			page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(record))
+			rec := `{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"1","Keys":{"PK":` + string(item.StringValue(pk).AppendDynamoDBJSON(nil)) +
+				`,"SK":` + string(item.StringValue(sk).AppendDynamoDBJSON(nil)) + `}},"eventSourceARN":"` + arn + `"}`
+			page, err := record.NewDecoder(record.DecoderOptions{}).Decode([]byte(rec))
 			if err != nil || len(page.Changes) != 1 {
-				t.Fatalf("%s: %v", record, err)
+				t.Fatalf("%s: %v", rec, err)
 			}
 			d := pipeline.Delivery{Change: &page.Changes[0]}
 			if err := s.Plan(&d); err != nil {

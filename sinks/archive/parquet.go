@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
@@ -32,7 +33,7 @@ func newParquetBody(columns []Column, images Images) *parquetBody {
 
 func (b *parquetBody) free() {}
 
-func (b *parquetBody) add(c *pipeline.Change, columns []pipeline.Value) error {
+func (b *parquetBody) add(c *record.Change, columns []item.Value) error {
 	b.note(c.Version)
 	b.fill(c)
 	for i, v := range columns {
@@ -47,7 +48,7 @@ func (b *parquetBody) add(c *pipeline.Change, columns []pipeline.Value) error {
 }
 
 // fill makes the row of c, without the columns of the configuration.
-func (b *parquetBody) fill(c *pipeline.Change) {
+func (b *parquetBody) fill(c *record.Change) {
 	clear(b.row)
 	b.text = slices.Grow(b.text[:0], 256)
 	b.put(columnar.Key, string(c.Key))
@@ -63,7 +64,7 @@ func (b *parquetBody) fill(c *pipeline.Change) {
 	b.put(columnar.StreamARN, c.StreamARN)
 	b.put(columnar.Table, c.Table)
 	b.put(columnar.Region, c.Region)
-	if c.ViewType != pipeline.ViewUnknown {
+	if c.ViewType != record.ViewUnknown {
 		b.put(columnar.ViewType, c.ViewType.String())
 	}
 	b.put(columnar.IdentityType, c.Identity.Type)
@@ -82,7 +83,7 @@ func (b *parquetBody) put(f columnar.Field, text string) {
 	}
 }
 
-func (b *parquetBody) image(f columnar.Field, m pipeline.Image) {
+func (b *parquetBody) image(f columnar.Field, m item.Image) {
 	switch {
 	case !m.Exists():
 	case b.images == PlainJSON:

@@ -8,7 +8,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
@@ -47,8 +48,8 @@ func (r rowRun) next(ctx context.Context) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	v, err := pipeline.ParseVersion(string(row[columnar.Version].Text))
-	return r.follow(Entry{Key: pipeline.Key(row[columnar.Key].Text), Version: v, Line: row.Append(nil)}, err)
+	v, err := record.ParseVersion(string(row[columnar.Version].Text))
+	return r.follow(Entry{Key: item.Key(row[columnar.Key].Text), Version: v, Line: row.Append(nil)}, err)
 }
 
 // rowsBody is a Parquet object that is made of rows as bytes.
@@ -63,7 +64,7 @@ func newRowsBody(f form) *rowsBody {
 	return &rowsBody{b, len(f.columns)}
 }
 
-func (b *rowsBody) add(line []byte, v pipeline.Version) error {
+func (b *rowsBody) add(line []byte, v record.Version) error {
 	row, err := columnar.ParseRow(line, b.columns)
 	if err == nil {
 		err = b.writer.Write(row)

@@ -8,7 +8,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
@@ -80,24 +81,24 @@ func (r *parquetRun) close() error { return r.rows.Close() }
 // appendRowRecord writes a row as a record that decodes to the change that it was.
 func appendRowRecord(dst []byte, row columnar.Row) ([]byte, error) {
 	text := func(f columnar.Field) string { return string(row[f].Text) }
-	c := pipeline.Change{
+	c := record.Change{
 		EventName: text(columnar.EventName),
 		Sequence:  cmp.Or(text(columnar.Sequence), "0"), // a backfilled state has none
 		EventID:   text(columnar.EventID),
 		StreamARN: text(columnar.StreamARN),
 		Table:     text(columnar.Table),
 		Region:    text(columnar.Region),
-		Identity:  pipeline.Identity{Type: text(columnar.IdentityType), PrincipalID: text(columnar.IdentityPrincipal)},
+		Identity:  record.Identity{Type: text(columnar.IdentityType), PrincipalID: text(columnar.IdentityPrincipal)},
 		SizeBytes: row[columnar.Size].Int,
 	}
 	var err error
-	if c.Version, err = pipeline.ParseVersion(text(columnar.Version)); err != nil {
+	if c.Version, err = record.ParseVersion(text(columnar.Version)); err != nil {
 		return nil, fmt.Errorf("column version: %w", err)
 	}
 	if row[columnar.Time].Set {
 		c.Time = time.UnixMicro(row[columnar.Time].Int).UTC()
 	}
-	for v := pipeline.KeysOnly; v <= pipeline.NewAndOldImages; v++ {
+	for v := record.KeysOnly; v <= record.NewAndOldImages; v++ {
 		if v.String() == text(columnar.ViewType) {
 			c.ViewType = v
 		}
@@ -109,15 +110,15 @@ func appendRowRecord(dst []byte, row columnar.Row) ([]byte, error) {
 	); err != nil {
 		return nil, err
 	}
-	return pipeline.AppendRecord(dst, &c), nil
+	return record.AppendRecord(dst, &c), nil
 }
 
 // imageOf reads an image of a row; none where it has none.
-func imageOf(row columnar.Row, f columnar.Field, to *pipeline.Image) (err error) {
+func imageOf(row columnar.Row, f columnar.Field, to *item.Image) (err error) {
 	if !row[f].Set {
 		return nil
 	}
-	if *to, err = pipeline.ParseImage(row[f].Text); err != nil {
+	if *to, err = item.Parse(row[f].Text); err != nil {
 		return fmt.Errorf("column %s: %w", f.Name(), err)
 	}
 	return nil

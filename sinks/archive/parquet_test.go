@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
@@ -224,12 +225,12 @@ func TestParquetKeepsOddRecords(t *testing.T) {
 		`"Keys":{"Artist":{"S":"Acme"}},"NewImage":{"Artist":{"S":"Acme"},"e":{"M":{}},"s":{"S":""}},"SizeBytes":59}}`
 	for _, test := range []struct {
 		record string
-		o      pipeline.DecoderOptions
+		o      record.DecoderOptions
 	}{
-		{`{"eventID":"shardId-6:49","eventSourceARN":"arn:aws:kinesis:us-east-1:111122223333:stream/music","kinesis":{"sequenceNumber":"49","data":"` + base64.StdEncoding.EncodeToString([]byte(inner)) + `"}}`, pipeline.DecoderOptions{}},
-		{strings.Replace(line("INSERT", "a", 1, ""), "1767315600", "1767315600.25", 1), pipeline.DecoderOptions{}},
-		{strings.Replace(line("INSERT", "a", 1, ""), "1767315600", `"1970-01-01T00:00:00.000001Z"`, 1), pipeline.DecoderOptions{}},
-		{line("INSERT", "a,!", 1, ""), pipeline.DecoderOptions{TableInKey: true}},
+		{`{"eventID":"shardId-6:49","eventSourceARN":"arn:aws:kinesis:us-east-1:111122223333:stream/music","kinesis":{"sequenceNumber":"49","data":"` + base64.StdEncoding.EncodeToString([]byte(inner)) + `"}}`, record.DecoderOptions{}},
+		{strings.Replace(line("INSERT", "a", 1, ""), "1767315600", "1767315600.25", 1), record.DecoderOptions{}},
+		{strings.Replace(line("INSERT", "a", 1, ""), "1767315600", `"1970-01-01T00:00:00.000001Z"`, 1), record.DecoderOptions{}},
+		{line("INSERT", "a,!", 1, ""), record.DecoderOptions{TableInKey: true}},
 	} {
 		c := change(t, test.record, test.o)
 		store := &memory{}

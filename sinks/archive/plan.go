@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -20,7 +22,7 @@ const (
 )
 
 // KindOf is the class of c.
-func KindOf(c *pipeline.Change) Kind {
+func KindOf(c *record.Change) Kind {
 	switch {
 	case c.TTLDelete():
 		return TTLDelete
@@ -40,7 +42,7 @@ type Put struct {
 	Tags   []Tag  // under PerItem: its tags
 	Kind   Kind
 
-	Columns []pipeline.Value // of Options.Columns, as the mask shows them
+	Columns []item.Value // of Options.Columns, as the mask shows them
 	sink    *Sink
 }
 
@@ -64,7 +66,7 @@ func (p *Put) String() string {
 			b = append(b, " absent"...)
 			continue
 		}
-		b = pipeline.StringValue(string(appendCell(nil, v))).AppendJSON(append(b, '='))
+		b = item.StringValue(string(appendCell(nil, v))).AppendJSON(append(b, '='))
 	}
 	return string(b)
 }

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -19,12 +19,12 @@ func TestReadMerges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		store := &memory{}
 		n := rapid.IntRange(1, 30).Draw(rt, "changes")
-		all := make([]*pipeline.Change, n)
+		all := make([]*record.Change, n)
 		want := make([]string, 0, n)
 		for _, pk := range []string{"a", "b", "c"} {
 			for i := range all {
 				if string("abc"[i%3]) == pk {
-					all[i] = change(t, line("MODIFY", pk, i+1, ""), pipeline.DecoderOptions{})
+					all[i] = change(t, line("MODIFY", pk, i+1, ""), record.DecoderOptions{})
 					want = append(want, fmt.Sprintf("%s@%d", pk, i+1))
 				}
 			}
@@ -55,18 +55,18 @@ func TestLinesReplay(t *testing.T) {
 	escaped := strings.Replace(line("INSERT", "a", 1, ""), "eventSourceARN", `\u0065ventSourceARN`, 1)
 	for _, test := range []struct {
 		record string
-		o      pipeline.DecoderOptions
+		o      record.DecoderOptions
 	}{
-		{line("INSERT", "a", 1, ""), pipeline.DecoderOptions{}},
-		{escaped, pipeline.DecoderOptions{}},
-		{strings.Replace(pretty, "{", `{"eventSourceARN" : null ,`, 1), pipeline.DecoderOptions{StreamARN: arn}},
-		{strings.Replace(pretty, "{", `{"eventSourceARN":"",`, 1), pipeline.DecoderOptions{StreamARN: arn}},
-		{strings.Replace(pretty, "{", `{"note":null,`, 1), pipeline.DecoderOptions{StreamARN: arn}},
-		{strings.Replace(pretty, `" a  b "}`, `" a  b "},"empty":{"M":{"x":{}}}`, 1), pipeline.DecoderOptions{StreamARN: arn, DynamoDBLocal: true}},
-		{line("REMOVE", "a", 2, ttl), pipeline.DecoderOptions{}},
-		{line("EVOLVE", "a,!", 3, ""), pipeline.DecoderOptions{TableInKey: true}},
-		{pretty, pipeline.DecoderOptions{StreamARN: arn}},
-		{pretty, pipeline.DecoderOptions{EpochZero: true, Table: "shop"}},
+		{line("INSERT", "a", 1, ""), record.DecoderOptions{}},
+		{escaped, record.DecoderOptions{}},
+		{strings.Replace(pretty, "{", `{"eventSourceARN" : null ,`, 1), record.DecoderOptions{StreamARN: arn}},
+		{strings.Replace(pretty, "{", `{"eventSourceARN":"",`, 1), record.DecoderOptions{StreamARN: arn}},
+		{strings.Replace(pretty, "{", `{"note":null,`, 1), record.DecoderOptions{StreamARN: arn}},
+		{strings.Replace(pretty, `" a  b "}`, `" a  b "},"empty":{"M":{"x":{}}}`, 1), record.DecoderOptions{StreamARN: arn, DynamoDBLocal: true}},
+		{line("REMOVE", "a", 2, ttl), record.DecoderOptions{}},
+		{line("EVOLVE", "a,!", 3, ""), record.DecoderOptions{TableInKey: true}},
+		{pretty, record.DecoderOptions{StreamARN: arn}},
+		{pretty, record.DecoderOptions{EpochZero: true, Table: "shop"}},
 	} {
 		c := change(t, test.record, test.o)
 		for _, f := range []archive.Format{archive.JSONLZstd, archive.JSONLGzip, archive.Parquet} {
@@ -93,7 +93,7 @@ func TestLinesReplay(t *testing.T) {
 }
 
 // sameChange tells whether two records say the same.
-func sameChange(a, b *pipeline.Change) bool {
+func sameChange(a, b *record.Change) bool {
 	return a.Key == b.Key && a.Version == b.Version && a.Op == b.Op && a.EventName == b.EventName && a.EventID == b.EventID &&
 		a.StreamARN == b.StreamARN && a.Table == b.Table && a.Region == b.Region && a.Sequence == b.Sequence && a.ViewType == b.ViewType &&
 		a.Identity == b.Identity && a.SizeBytes == b.SizeBytes && a.Time.Equal(b.Time) &&

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -36,7 +36,7 @@ func ofTime(t *template.Template) bool {
 }
 
 // of is the place of c; nil where it is to be made.
-func (r *recent) of(kind Kind, c *pipeline.Change) *Put {
+func (r *recent) of(kind Kind, c *record.Change) *Put {
 	if !r.timely {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (r *recent) of(kind Kind, c *pipeline.Change) *Put {
 }
 
 // keep remembers the place of c.
-func (r *recent) keep(p *Put, c *pipeline.Change) {
+func (r *recent) keep(p *Put, c *record.Change) {
 	if r.timely {
 		r.last.Store(&placed{p, c.Time})
 	}

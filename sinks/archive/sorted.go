@@ -6,6 +6,8 @@ import (
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -26,8 +28,8 @@ var (
 type sortedObject struct {
 	growing
 	Object
-	key     pipeline.Key // of the change before
-	version pipeline.Version
+	key     item.Key // of the change before
+	version record.Version
 }
 
 // WriteSorted writes the objects that Write would write, of changes that come in their order.

@@ -12,15 +12,16 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
 // sorted are the deliveries of changes, planned, in the order of their keys and versions.
-func sorted(t *testing.T, s *archive.Sink, cs []*pipeline.Change, coalesced *int) iter.Seq2[*pipeline.Delivery, error] {
+func sorted(t *testing.T, s *archive.Sink, cs []*record.Change, coalesced *int) iter.Seq2[*pipeline.Delivery, error] {
 	cs = slices.Clone(cs)
-	slices.SortStableFunc(cs, func(a, b *pipeline.Change) int {
+	slices.SortStableFunc(cs, func(a, b *record.Change) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), a.Version.Compare(b.Version))
 	})
 	return func(yield func(*pipeline.Delivery, error) bool) {
@@ -43,7 +44,7 @@ func sorted(t *testing.T, s *archive.Sink, cs []*pipeline.Change, coalesced *int
 // folders, with tags and masks.
 func TestWriteSorted_SameObjects(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var cs []*pipeline.Change
+	var cs []*record.Change
 	for i := range 400 {
 		op := []string{"INSERT", "MODIFY", "REMOVE"}[r.IntN(3)]
 		cs = append(cs, changes(t, line(op, fmt.Sprintf("k%02d", r.IntN(30)), i+1, ""))...)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Partition is the one partition that an archive is as a source.
@@ -17,17 +18,17 @@ const Partition = "archive"
 
 // SourceOptions say what is replayed.
 type SourceOptions struct {
-	Store     Lister                  // required
-	Read      ReadOptions             // what of it
-	Decoder   pipeline.DecoderOptions // how records become changes; TableInKey as in Read
-	PageBytes int                     // size of the pages. Default: 1 MiB
+	Store     Lister                // required
+	Read      ReadOptions           // what of it
+	Decoder   record.DecoderOptions // how records become changes; TableInKey as in Read
+	PageBytes int                   // size of the pages. Default: 1 MiB
 }
 
 // Source replays an archive: each version of an item once, the versions of an
 // item in their order. Read is for one goroutine; Progress for any.
 type Source struct {
 	o       SourceOptions
-	decoder *pipeline.Decoder
+	decoder *record.Decoder
 	cancel  context.CancelCauseFunc
 	next    func() ([]Entry, error, bool)
 	stop    func()
@@ -52,7 +53,7 @@ func NewSource(o SourceOptions) (*Source, error) {
 		return nil, err
 	}
 	o.PageBytes = cmp.Or(o.PageBytes, 1<<20)
-	s := &Source{o: o, decoder: pipeline.NewDecoder(o.Decoder)}
+	s := &Source{o: o, decoder: record.NewDecoder(o.Decoder)}
 	told := o.Read.Progress
 	o.Read.Progress = func(p ReadProgress) {
 		s.mu.Lock()
@@ -101,10 +102,10 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 	s.pages++
 	return &pipeline.Page{
-		Partition:   Partition,
-		Position:    pipeline.Position(strconv.Itoa(s.pages)),
-		DecodedPage: pipeline.DecodedPage{Bytes: cap(lines)},
-		Decode:      func() (*pipeline.DecodedPage, error) { return s.decoder.DecodeLines(lines), nil },
+		Partition: Partition,
+		Position:  pipeline.Position(strconv.Itoa(s.pages)),
+		Page:      record.Page{Bytes: cap(lines)},
+		Decode:    func() (*record.Page, error) { return s.decoder.DecodeLines(lines), nil },
 	}, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -91,7 +91,7 @@ func TestSourceRefuses(t *testing.T) {
 	}
 	store := &memory{}
 	mustWrite(t, newSink(t, archive.Options{Store: store, Images: archive.PlainJSON}), changes(t, line("INSERT", "a", 1, ""))...)
-	s, err := archive.NewSource(archive.SourceOptions{Store: store, Decoder: pipeline.DecoderOptions{}})
+	s, err := archive.NewSource(archive.SourceOptions{Store: store, Decoder: record.DecoderOptions{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // spillFanIn is how many spills are merged at once: each takes about a megabyte.
@@ -180,11 +181,11 @@ func (r *spillRun) next(ctx context.Context) (Entry, error) {
 			return Entry{}, fmt.Errorf("archive: %s: %w", r.file.Name(), err)
 		}
 	}
-	v, err := pipeline.ParseVersion(string(fields[1]))
+	v, err := record.ParseVersion(string(fields[1]))
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.file.Name(), err)
 	}
-	return Entry{Key: pipeline.Key(fields[0]), Version: v, Line: fields[2]}, nil
+	return Entry{Key: item.Key(fields[0]), Version: v, Line: fields[2]}, nil
 }
 
 func (r *spillRun) close() error {

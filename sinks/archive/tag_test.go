@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -55,8 +57,8 @@ func TestTagValues(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		value := func(label string) (tag, of string) {
 			of = text.Draw(rt, label)
-			record := `{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"1","Keys":{"PK":` + string(pipeline.StringValue(of).AppendDynamoDBJSON(nil)) + `}},"eventSourceARN":"` + arn + `"}`
-			d := pipeline.Delivery{Change: change(t, record, pipeline.DecoderOptions{})}
+			rec := `{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"1","Keys":{"PK":` + string(item.StringValue(of).AppendDynamoDBJSON(nil)) + `}},"eventSourceARN":"` + arn + `"}`
+			d := pipeline.Delivery{Change: change(t, rec, record.DecoderOptions{})}
 			if err := s.Plan(&d); err != nil {
 				rt.Fatal(err)
 			}

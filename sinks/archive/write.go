@@ -11,6 +11,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/bounded"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
@@ -88,7 +90,7 @@ func (s *Sink) object(folder string, ds []pipeline.Delivery, of []int) (o Object
 		return Object{}, err
 	}
 	defer body.free()
-	var last *pipeline.Change
+	var last *record.Change
 	for _, i := range sorted {
 		c := ds[i].Change
 		if last != nil && last.Key == c.Key && last.Version == c.Version {
@@ -105,7 +107,7 @@ func (s *Sink) object(folder string, ds []pipeline.Delivery, of []int) (o Object
 
 // growing is an object of a log as it grows, change by change; free it.
 type growing interface {
-	add(c *pipeline.Change, columns []pipeline.Value) error
+	add(c *record.Change, columns []item.Value) error
 	finish(o *Object, folder string) error
 	free()
 }
@@ -128,7 +130,7 @@ type lines struct {
 	line   []byte
 }
 
-func (l *lines) add(c *pipeline.Change, _ []pipeline.Value) (err error) {
+func (l *lines) add(c *record.Change, _ []item.Value) (err error) {
 	if l.line, err = appendLine(l.line[:0], c, l.images); err != nil {
 		return err
 	}
@@ -165,7 +167,7 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 
 // checkSame is nil where the object is the change, though perhaps in other bytes:
 // one record is written differently by the Streams API and by Lambda.
-func (s *Sink) checkSame(ctx context.Context, name string, c *pipeline.Change) error {
+func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) error {
 	if store, ok := s.store.(Identifier); ok {
 		of, err := store.Of(ctx, name)
 		if err != nil || of == identity(c) {
@@ -193,7 +195,7 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *pipeline.Change) e
 		if err != nil {
 			return err
 		}
-		is = identityOf(&pipeline.Change{Version: there.Version, EventID: id})
+		is = identityOf(&record.Change{Version: there.Version, EventID: id})
 	}
 	if there.Key != c.Key || is != identityOf(c) {
 		return errs.Errorf("archive: the object %s holds version %s of %s already, and not version %s of %s: let its key name the item and {@version}",
@@ -203,4 +205,4 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *pipeline.Change) e
 }
 
 // identity tells an item's version from any other, and nothing else of it.
-func identity(c *pipeline.Change) string { return digest(string(c.Key) + "\x00" + identityOf(c)) }
+func identity(c *record.Change) string { return digest(string(c.Key) + "\x00" + identityOf(c)) }

@@ -13,8 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/aws"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -26,11 +27,11 @@ func write(t *testing.T, store view.Store, table, view1 string, scan *dynamodb.C
 	t.Helper()
 	at := view.Target{Table: view.Table{Name: table, PK: "PK"}, View: view1, Pipeline: "shop", InPlace: true}
 	for n, gone := range []bool{false, true} {
-		v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", n+1))
+		v, err := record.ParseVersion(fmt.Sprintf("1767323045%040d", n+1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		rs, err := store.Apply(t.Context(), at, []view.Mutation{{PK: pipeline.StringValue("a"), Version: v, Source: "a", Tombstone: gone}})
+		rs, err := store.Apply(t.Context(), at, []view.Mutation{{PK: item.StringValue("a"), Version: v, Source: "a", Tombstone: gone}})
 		if err != nil || rs[0] != (view.Result{}) {
 			t.Fatalf("%+v, %v", rs, err)
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -178,9 +178,9 @@ func keyType(cfg *config.Config, t *template.Template) types.ScalarAttributeType
 	switch {
 	case !declared:
 		return unknownType
-	case kind == pipeline.KindN:
+	case kind == item.KindN:
 		return types.ScalarAttributeTypeN
-	case kind == pipeline.KindB:
+	case kind == item.KindB:
 		return types.ScalarAttributeTypeB
 	default:
 		return types.ScalarAttributeTypeS

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // line is a letter as JSON. The record stands in Record where it is JSON, without
@@ -104,7 +106,7 @@ func Parse(b []byte) (pipeline.DeadLetter, string, error) {
 	}
 	l := pipeline.DeadLetter{
 		Pipeline: in.Pipeline, Sink: in.Sink, Class: in.Class, Error: in.Error,
-		Key: pipeline.Key(in.Key), Sequence: in.Sequence,
+		Key: item.Key(in.Key), Sequence: in.Sequence,
 		StreamARN: in.StreamARN, Table: in.Table, Partition: in.Partition, Index: in.Index, Time: in.Time,
 		Raw: in.Record,
 	}
@@ -112,7 +114,7 @@ func Parse(b []byte) (pipeline.DeadLetter, string, error) {
 		l.Raw = in.Base64
 	}
 	if in.Version != "" {
-		v, err := pipeline.ParseVersion(in.Version)
+		v, err := record.ParseVersion(in.Version)
 		if err != nil {
 			return pipeline.DeadLetter{}, "", fmt.Errorf("deadletter: letter %s: %w", in.ID, err)
 		}
@@ -122,7 +124,7 @@ func Parse(b []byte) (pipeline.DeadLetter, string, error) {
 }
 
 // version is v as text, "" where there is none.
-func version(v pipeline.Version) string {
+func version(v record.Version) string {
 	if v.IsZero() {
 		return ""
 	}

@@ -13,12 +13,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-func version(t testing.TB, n int) pipeline.Version {
+func version(t testing.TB, n int) record.Version {
 	t.Helper()
-	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
+	v, err := record.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,7 @@ func TestRoundTrip(t *testing.T) {
 	texts := rapid.StringMatching(`[ -~é\n]{0,8}`)
 	rapid.Check(t, func(rt *rapid.T) {
 		l := pipeline.DeadLetter{
-			Pipeline: texts.Draw(rt, "pipeline"), Sink: texts.Draw(rt, "sink"), Key: pipeline.Key(texts.Draw(rt, "key")), Sequence: texts.Draw(rt, "sequence"),
+			Pipeline: texts.Draw(rt, "pipeline"), Sink: texts.Draw(rt, "sink"), Key: item.Key(texts.Draw(rt, "key")), Sequence: texts.Draw(rt, "sequence"),
 			StreamARN: texts.Draw(rt, "arn"), Table: texts.Draw(rt, "table"), Partition: texts.Draw(rt, "partition"), Index: rapid.Int().Draw(rt, "index"),
 			Class: "write", Error: texts.Draw(rt, "error"), Time: time.Unix(rapid.Int64Range(0, 1<<33).Draw(rt, "time"), 5).UTC(),
 			Raw: rapid.OneOf(

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/local"
 )
@@ -139,7 +140,7 @@ func assembleWhole(t *testing.T, cfg *config.Config) error {
 	}
 	for _, d := range cfg.Detectors {
 		if d.Func != "" {
-			opts = append(opts, sinks.WithFunc(d.Func, func(dst []pipeline.Event, _ *pipeline.Change) ([]pipeline.Event, error) { return dst, nil }))
+			opts = append(opts, sinks.WithFunc(d.Func, func(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil }))
 		}
 	}
 	_, err = sinks.Assemble(t.Context(), cfg, stores, opts...)

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/local"
@@ -69,7 +69,7 @@ func Example() {
 	src, err := replay.Open(replay.Options{
 		Paths:   []string{"-"},
 		Stdin:   strings.NewReader(stream),
-		Decoder: pipeline.DecoderOptions{Table: "shop", EpochZero: true},
+		Decoder: record.DecoderOptions{Table: "shop", EpochZero: true},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tablewake/tablewake/handlers"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
@@ -89,7 +90,7 @@ func TestFact33_CopiesAreOneChange(t *testing.T) {
 }
 
 func replayed(t *testing.T, p *pipeline.Pipeline, records []string) {
-	src, err := replay.Open(replay.Options{Paths: []string{"-"}, Stdin: strings.NewReader(strings.Join(records, "\n")), Decoder: pipeline.DecoderOptions{Table: "shop"}})
+	src, err := replay.Open(replay.Options{Paths: []string{"-"}, Stdin: strings.NewReader(strings.Join(records, "\n")), Decoder: record.DecoderOptions{Table: "shop"}})
 	if err == nil {
 		err = errors.Join(p.Run(t.Context(), src, nil), src.Close())
 	}

@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks/local"
 	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
@@ -83,7 +84,7 @@ func run(t *testing.T, dir string) pipeline.Ledger {
 	}
 	src, err := replay.Open(replay.Options{
 		Paths: []string{"-"}, Stdin: strings.NewReader(lines()),
-		Decoder: pipeline.DecoderOptions{Table: "shop", EpochZero: true},
+		Decoder: record.DecoderOptions{Table: "shop", EpochZero: true},
 	})
 	if err != nil {
 		t.Fatal(err)

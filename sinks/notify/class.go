@@ -1,6 +1,6 @@
 package notify
 
-import "github.com/tablewake/tablewake/pipeline"
+import "github.com/tablewake/tablewake/pipeline/redact"
 
 // errs makes the errors of this package, which say of themselves what a log may.
-const errs = pipeline.Class("notify")
+const errs = redact.Class("notify")

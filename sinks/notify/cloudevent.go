@@ -4,13 +4,15 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // appendCloudEvent writes e as a CloudEvent 1.0 in structured JSON. The extension
 // attribute "sequence" is the change's version, whose text order is the order of
 // the changes of one subject. "old" and "new" in data are left out where the event
 // has no such value.
-func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *pipeline.Change) []byte {
+func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Change) []byte {
 	dst = append(dst, `{"specversion":"1.0"`...)
 	dst = appendMember(dst, "id", m.ID)
 	dst = appendMember(dst, "source", m.Source)
@@ -44,7 +46,7 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *pipeline.Cha
 
 // source is the URI reference of where the event happened: the stream's ARN, or
 // the table where the record has none.
-func source(c *pipeline.Change) string {
+func source(c *record.Change) string {
 	switch {
 	case c.StreamARN != "":
 		return c.StreamARN
@@ -60,5 +62,5 @@ func appendMember(dst []byte, name, text string) []byte {
 }
 
 func appendText(dst []byte, s string) []byte {
-	return pipeline.StringValue(s).AppendJSON(dst)
+	return item.StringValue(s).AppendJSON(dst)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestRefer(t *testing.T) {
 	const uri = `s3://shop-archive/changes/events/x.json`
 	c := change(t, "MODIFY", `a,\"data\":{`, "")
-	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{{Detector: `x,"data":`, Path: `,"data":`, New: pipeline.StringValue(`,"data":1}`), Change: c}}}
+	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{{Detector: `x,"data":`, Path: `,"data":`, New: item.StringValue(`,"data":1}`), Change: c}}}
 	if err := newSink(t, &publisher{}).Plan(&d); err != nil {
 		t.Fatal(err)
 	}

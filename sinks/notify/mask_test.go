@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
@@ -17,7 +18,7 @@ func TestMasked(t *testing.T) {
 	v, _ := c.New.Get("PK")
 	es := []pipeline.Event{
 		{Detector: "moved", Path: "PK", New: v, Change: c},
-		{Detector: "moved", Ordinal: 1, Path: "SK", Old: pipeline.StringValue("open"), Change: c},
+		{Detector: "moved", Ordinal: 1, Path: "SK", Old: item.StringValue("open"), Change: c},
 	}
 	for _, test := range []struct {
 		hidden []string

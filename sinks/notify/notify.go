@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
 // Options describe one notify sink.
@@ -26,7 +28,7 @@ type Options struct {
 	// Mask hides attributes: the event's values, the keys and the subject are of the
 	// masked change, and so is the id where a key attribute is hidden. Default: nothing
 	// is hidden
-	Mask *pipeline.Mask
+	Mask *mask.Mask
 }
 
 // The reasons of changes of which nothing is sent.
@@ -49,12 +51,12 @@ type Store interface {
 
 // Message is one event on its way.
 type Message struct {
-	ID     string       // the same for every delivery of the event
-	Type   string       // tablewake.<pipeline>.<detector>
-	Source string       // the stream's ARN, or the table where the record has none
-	Time   time.Time    // of the change; zero where the record has none
-	Key    pipeline.Key // of the item
-	Body   []byte       // the CloudEvent, one JSON object on one line
+	ID     string    // the same for every delivery of the event
+	Type   string    // tablewake.<pipeline>.<detector>
+	Source string    // the stream's ARN, or the table where the record has none
+	Time   time.Time // of the change; zero where the record has none
+	Key    item.Key  // of the item
+	Body   []byte    // the CloudEvent, one JSON object on one line
 
 	// TraceParent and TraceState are the trace context that it is sent in, as Body has them;
 	// empty where there is none. A store whose messages have attributes sends them there too.
@@ -71,7 +73,7 @@ type Sink struct {
 	pipeline string
 	store    Store
 	events   []string
-	mask     *pipeline.Mask
+	mask     *mask.Mask
 }
 
 var (
@@ -138,7 +140,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		return err
 	}
 	var failed pipeline.BatchError
-	behind := make(map[pipeline.Key]error)
+	behind := make(map[item.Key]error)
 	for i, m := range ms {
 		err := partial.Failed[i]
 		switch first := behind[m.Key]; {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
@@ -28,13 +30,13 @@ func (p *publisher) Publish(_ context.Context, ms []notify.Message) error {
 const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
 
 // change is a change of the item pk.
-func change(t *testing.T, op, pk string, identity string) *pipeline.Change {
+func change(t *testing.T, op, pk string, identity string) *record.Change {
 	t.Helper()
 	image := `,"NewImage":{"PK":{"S":"` + pk + `"},"SK":{"N":"1"}}`
 	if op == "REMOVE" {
 		image = ""
 	}
-	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(`{"eventID":"1","eventName":"` + op + `","eventSourceARN":"` + arn + `"` + identity +
+	page, err := record.NewDecoder(record.DecoderOptions{}).Decode([]byte(`{"eventID":"1","eventName":"` + op + `","eventSourceARN":"` + arn + `"` + identity +
 		`,"dynamodb":{"Keys":{"PK":{"S":"` + pk + `"},"SK":{"N":"1"}}` + image + `,"SequenceNumber":"100000000000000000001","ApproximateCreationDateTime":1767323045,"StreamViewType":"NEW_IMAGE"}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +48,7 @@ func change(t *testing.T, op, pk string, identity string) *pipeline.Change {
 }
 
 // plan plans a change with an event of each detector.
-func plan(t *testing.T, s *notify.Sink, c *pipeline.Change, events ...string) pipeline.Delivery {
+func plan(t *testing.T, s *notify.Sink, c *record.Change, events ...string) pipeline.Delivery {
 	t.Helper()
 	d := pipeline.Delivery{Change: c}
 	for _, detector := range events {
@@ -70,7 +72,7 @@ func newSink(t *testing.T, store notify.Store, events ...string) *notify.Sink {
 func TestCloudEvent(t *testing.T) {
 	c := change(t, "MODIFY", "ORDER#1", "")
 	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{
-		{Detector: "order_completed", Path: "Status", Old: pipeline.StringValue("paid"), New: pipeline.StringValue("completed"), Change: c},
+		{Detector: "order_completed", Path: "Status", Old: item.StringValue("paid"), New: item.StringValue("completed"), Change: c},
 		{Detector: "vip", Ordinal: 1, Change: c},
 	}}
 	if err := newSink(t, &publisher{}).Plan(&d); err != nil {
@@ -104,7 +106,7 @@ func TestPlan(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		listen   []string
-		c        *pipeline.Change
+		c        *record.Change
 		events   []string
 		messages int
 		reason   string

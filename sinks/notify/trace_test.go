@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
@@ -30,7 +31,7 @@ func sent(ctx context.Context, t *testing.T) notify.Message {
 	store := &messages{}
 	s := newSink(t, store)
 	c := change(t, "MODIFY", `a,\"data\":{`, "")
-	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{{Detector: `x,"data":`, New: pipeline.StringValue(`,"data":1}`), Change: c}}}
+	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{{Detector: `x,"data":`, New: item.StringValue(`,"data":1}`), Change: c}}}
 	if err := s.Plan(&d); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -269,7 +269,7 @@ func (w *writer) state() {
 
 // rows is the beginning of the partition keys of the pipeline's rows in the state table, up to the #.
 func (w *writer) rowPrefix() string {
-	return cmp.Or(w.o.Pipeline, string(pipeline.AppendEscaped(nil, w.cfg.Name)))
+	return cmp.Or(w.o.Pipeline, string(item.AppendEscaped(nil, w.cfg.Name)))
 }
 
 // consumes reports whether the policy is for consumers that share shards in a lease table.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // search adds the rights to write documents. A policy compares only the path of a request; most paths name the index.
@@ -30,7 +30,7 @@ func (w *writer) search(s config.Sink) {
 	if !one {
 		w.allow(sid("search", s.Name, "several"), "documents of several indexes: the request's body names them, which no policy sees", bulkActions, at("/_bulk"), at("/_mget"))
 	}
-	record := "/tablewake/_doc/" + w.rowPrefix() + "," + string(pipeline.AppendEscaped(nil, s.Name))
+	record := "/tablewake/_doc/" + w.rowPrefix() + "," + string(item.AppendEscaped(nil, s.Name))
 	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth", recordActions, at("/tablewake"), at(record))
 	if !s.Search.Fast {
 		w.allow(sid("search", s.Name, "script"), "the script that compares versions, which all sinks share", recordActions, at("/_scripts/tablewake-*"))

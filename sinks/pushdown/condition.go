@@ -7,6 +7,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
 // translator makes patterns of conditions. Every record for which the condition is true or fails
@@ -49,31 +50,31 @@ func (t *translator) both(c, d choice) choice {
 // condition returns the choice of the records for which c is true or fails; with opposite, for
 // which c is false or fails.
 func (t *translator) condition(c pipeline.Condition, opposite bool) choice {
-	k := pipeline.ClauseOf(c)
+	k := rules.ClauseOf(c)
 	switch k.Kind {
-	case pipeline.AllOf, pipeline.AnyOf:
-		return t.sequence(k.Parts, (k.Kind == pipeline.AllOf) != opposite, opposite)
-	case pipeline.NotOf:
+	case rules.AllOf, rules.AnyOf:
+		return t.sequence(k.Parts, (k.Kind == rules.AllOf) != opposite, opposite)
+	case rules.NotOf:
 		return t.condition(k.Parts[0], !opposite)
-	case pipeline.OperationIn:
+	case rules.OperationIn:
 		var names []string
 		for _, op := range k.Operations {
 			names = append(names, op.String())
 		}
 		return operations(names, opposite)
-	case pipeline.EntityIn:
+	case rules.EntityIn:
 		return t.entity(k.Attribute, k.Texts, opposite)
-	case pipeline.KeyStarts:
+	case rules.KeyStarts:
 		return t.key(k.Attribute, k.Texts[0], opposite)
-	case pipeline.Expired:
+	case rules.Expired:
 		return t.expired(opposite)
-	case pipeline.MayExpire:
+	case rules.MayExpire:
 		c := anything
 		if !opposite {
 			c = choice{{eventName: anyBut("INSERT", "MODIFY")}}
 		}
 		return t.inexact(c, "probable_ttl: Lambda cannot compare times")
-	case pipeline.Comparison:
+	case rules.Comparison:
 		return t.leave("changed, unchanged, no_change, replication_echoes: Lambda cannot compare the old image with the new")
 	}
 	if x, ok := c.(*expr.Change); ok {
@@ -105,11 +106,11 @@ func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) 
 
 // neverFails reports whether a condition cannot fail.
 func neverFails(c pipeline.Condition) bool {
-	k := pipeline.ClauseOf(c)
+	k := rules.ClauseOf(c)
 	switch k.Kind {
-	case pipeline.Comparison:
+	case rules.Comparison:
 		return false
-	case pipeline.OtherClause:
+	case rules.OtherClause:
 		x, ok := c.(*expr.Change)
 		return ok && clauseNeverFails(x.Clause())
 	}

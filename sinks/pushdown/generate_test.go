@@ -182,7 +182,7 @@ func image(t *rapid.T, keys sinktest.Item) sinktest.Item {
 }
 
 // record is a sound record, of any operation and view type.
-func record(t *rapid.T) sinktest.Record {
+func drawRecord(t *rapid.T) sinktest.Record {
 	keys := sinktest.Item{"PK": {"S": pick(t, "key", "Order", "USER#1", "USER#", "é", "\"q\\")}}
 	if rapid.Bool().Draw(t, "binary") {
 		keys["SK"] = sinktest.Attr{"B": rapid.SampledFrom([]string{"T3JkZXI=", "T3I=", "VVNFUiMx", "VVNFUiM=", "w6k=", "cGFpZAA="}).Draw(t, "key")}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
 // Limits of Lambda (Developer Guide, "Control which events Lambda sends to your function";
@@ -90,10 +92,10 @@ func named(f config.Filter) string { return fmt.Sprintf("filter %q", f.Name) }
 
 // keptBy returns the condition of the changes that a filter keeps.
 func keptBy(f config.Filter) pipeline.Condition {
-	if c, ok := pipeline.KeptBy(f.Filter); ok {
+	if c, ok := rules.KeptBy(f.Filter); ok {
 		return c
 	}
-	return pipeline.ConditionFunc(func(c *pipeline.Change) (bool, error) { // cannot be translated
+	return pipeline.ConditionFunc(func(c *record.Change) (bool, error) { // cannot be translated
 		v, err := f.Filter.Check(c)
 		return !v.Drop, err
 	})

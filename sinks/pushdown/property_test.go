@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/pushdown"
 	"github.com/tablewake/tablewake/test/eventruler"
@@ -74,9 +75,9 @@ func TestWhatIsFilteredAwayIsNeededByNobody(t *testing.T) {
 		if exact {
 			whole++
 		}
-		decoder := pipeline.NewDecoder(pipeline.DecoderOptions{})
+		decoder := record.NewDecoder(record.DecoderOptions{})
 		for range rapid.IntRange(1, 20).Draw(t, "records") {
-			r := record(t)
+			r := drawRecord(t)
 			line := r.JSON()
 			passes, err := ruler.Match(line)
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // outage has the classes of letters that an outage of a sink leaves. Letters of other classes fail again until
@@ -128,7 +129,7 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 		return err
 	case err != nil:
 		a.Logger.LogAttrs(ctx, slog.LevelError, "dead letters are not redriven; it comes again",
-			slog.String("sink", info.Name), slog.String("error", pipeline.LogText(err)))
+			slog.String("sink", info.Name), slog.String("error", redact.LogText(err)))
 	}
 	if s.refused {
 		s.next = now // the next read decides whether the refusal lasts

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/redrive"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -23,7 +24,7 @@ import (
 type outages struct {
 	*world
 	down    atomic.Bool
-	refuses atomic.Pointer[func(*pipeline.Change) bool]
+	refuses atomic.Pointer[func(*record.Change) bool]
 	tries   atomic.Int64
 	log     bytes.Buffer
 	stop    context.CancelFunc
@@ -34,7 +35,7 @@ type outages struct {
 func auto(t *testing.T, change ...func(*redrive.AutoOptions)) *outages {
 	w := &outages{err: make(chan error, 1)}
 	w.world = newWorld(t, func(o *pipeline.Options) { o.MaxHold, o.Backoff = time.Hour, pipeline.Backoff{Max: time.Minute} })
-	w.free.fail = func(c *pipeline.Change) error {
+	w.free.fail = func(c *record.Change) error {
 		w.tries.Add(1)
 		switch {
 		case w.down.Load():
@@ -58,9 +59,9 @@ func auto(t *testing.T, change ...func(*redrive.AutoOptions)) *outages {
 }
 
 // refuse has the sink refuse what f says, from now on.
-func (w *outages) refuse(f func(*pipeline.Change) bool) { w.refuses.Store(&f) }
+func (w *outages) refuse(f func(*record.Change) bool) { w.refuses.Store(&f) }
 
-func refused(refuses *atomic.Pointer[func(*pipeline.Change) bool], c *pipeline.Change) bool {
+func refused(refuses *atomic.Pointer[func(*record.Change) bool], c *record.Change) bool {
 	f := refuses.Load()
 	return f != nil && (*f)(c)
 }
@@ -81,7 +82,7 @@ func TestAuto(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := auto(t)
 				w.down.Store(true)
-				w.run(t, record("a", 1, text), record("b", 2, text), record("a", 3, text))
+				w.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text), recordJSON("a", 3, text))
 				if got := w.box.list(); got != "free:a1:held free:a3:quarantined free:b2:held" && got != "free:a1:held free:b2:held free:a3:quarantined" && got != "free:b2:held free:a1:held free:a3:quarantined" {
 					t.Fatalf("letters %s", got)
 				}
@@ -93,7 +94,7 @@ func TestAuto(t *testing.T) {
 				soon := 31 * time.Minute // Wait.Max, and what it takes to look
 				if traffic {
 					w.fails(t)
-					w.run(t, record("c", 4, text))
+					w.run(t, recordJSON("c", 4, text))
 					w.free.take()
 					soon = time.Minute
 				}
@@ -122,7 +123,7 @@ func (w *outages) fails(t *testing.T) {
 		time.Sleep(time.Second)
 		w.down.Store(false)
 	}()
-	w.run(t, record("d", 9, text))
+	w.run(t, recordJSON("d", 9, text))
 }
 
 // A sink that stays down is tried seldom: what lies there is no load on it.
@@ -130,7 +131,7 @@ func TestAuto_StaysDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t)
 		w.down.Store(true)
-		w.run(t, record("a", 1, text), record("b", 2, text))
+		w.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text))
 		time.Sleep(2 * time.Hour)
 		before := w.tries.Load()
 		time.Sleep(24 * time.Hour)
@@ -149,10 +150,10 @@ func TestAuto_StaysDown(t *testing.T) {
 func TestAuto_LeavesWhatWasRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t)
-		w.refuse(func(c *pipeline.Change) bool { return nth(c) == 2 })
-		w.run(t, record("b", 2, text), record("b", 3, text))
+		w.refuse(func(c *record.Change) bool { return nth(c) == 2 })
+		w.run(t, recordJSON("b", 2, text), recordJSON("b", 3, text))
 		w.down.Store(true)
-		w.run(t, record("a", 1, text))
+		w.run(t, recordJSON("a", 1, text))
 		w.down.Store(false)
 		w.refuses.Store(nil)
 		time.Sleep(2 * time.Hour)
@@ -176,8 +177,8 @@ func TestAuto_IsRefusedNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t)
 		w.down.Store(true)
-		w.run(t, record("a", 1, text))
-		w.refuse(func(*pipeline.Change) bool { return true })
+		w.run(t, recordJSON("a", 1, text))
+		w.refuse(func(*record.Change) bool { return true })
 		w.down.Store(false)
 		before := w.tries.Load()
 		time.Sleep(24 * time.Hour)
@@ -196,7 +197,7 @@ func TestAuto_WithoutQuarantine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t, func(o *redrive.AutoOptions) { o.Quarantine = nil })
 		w.down.Store(true)
-		w.run(t, record("a", 1, text))
+		w.run(t, recordJSON("a", 1, text))
 		w.down.Store(false)
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -234,7 +235,7 @@ func TestAuto_Errors(t *testing.T) {
 		letters := &unreadable{fail: errors.New("canary"), until: time.Now().Add(3 * time.Hour)}
 		w := auto(t, func(o *redrive.AutoOptions) { letters.box = o.Letters.(*box); o.Letters = letters })
 		w.down.Store(true)
-		w.run(t, record("a", 1, text))
+		w.run(t, recordJSON("a", 1, text))
 		w.down.Store(false)
 		time.Sleep(5 * time.Hour)
 		synctest.Wait()
@@ -255,7 +256,7 @@ func TestAuto_Errors(t *testing.T) {
 			o.Letters = &unreadable{box: o.Letters.(*box), fail: gone, until: time.Now().Add(time.Hour * 9)}
 		})
 		w.down.Store(true)
-		w.run(t, record("a", 1, text))
+		w.run(t, recordJSON("a", 1, text))
 		if err := <-w.err; !errors.Is(err, gone) || !strings.Contains(err.Error(), `sink "free"`) {
 			t.Errorf("Auto ended with %v", err)
 		}

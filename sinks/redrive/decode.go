@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
@@ -12,7 +14,7 @@ import (
 type source struct{ arn, table string }
 
 // decode decodes the record of a letter.
-func (r *run) decode(l *pipeline.DeadLetter) (*pipeline.Change, error) {
+func (r *run) decode(l *pipeline.DeadLetter) (*record.Change, error) {
 	from := source{l.StreamARN, l.Table}
 	d := r.decoders[from]
 	if d == nil {
@@ -23,7 +25,7 @@ func (r *run) decode(l *pipeline.DeadLetter) (*pipeline.Change, error) {
 		if from.table != "" {
 			o.Table = from.table
 		}
-		d = pipeline.NewDecoder(o)
+		d = record.NewDecoder(o)
 		r.decoders[from] = d
 	}
 	page, err := d.Decode(append([]byte(nil), l.Raw...))
@@ -64,7 +66,7 @@ func (r *run) decodeAgain(ctx context.Context) error {
 				r.report.Discarded++
 				continue
 			}
-			var c *pipeline.Change
+			var c *record.Change
 			if c, why = r.decode(&l); why == nil {
 				if err := r.spread(ctx, &l, id, c); err != nil {
 					return err
@@ -82,7 +84,7 @@ func (r *run) decodeAgain(ctx context.Context) error {
 }
 
 // spread replaces a letter by one for each sink.
-func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *pipeline.Change) error {
+func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *record.Change) error {
 	r.report.Decoded++
 	if r.DryRun {
 		return nil
@@ -107,7 +109,7 @@ func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *
 		return err
 	}
 	for _, sink := range hold {
-		if err := r.Quarantine.Hold(ctx, sink, []pipeline.Key{c.Key}); err != nil {
+		if err := r.Quarantine.Hold(ctx, sink, []item.Key{c.Key}); err != nil {
 			return err
 		}
 	}
@@ -121,14 +123,14 @@ func (r *run) wasFor(ctx context.Context, info pipeline.RouteInfo, l *pipeline.D
 	if !info.Suppressed || r.Quarantine == nil || info.Guarded || l.Key == "" {
 		return true, nil
 	}
-	held, err := r.Quarantine.Held(ctx, info.Name, []pipeline.Key{l.Key})
+	held, err := r.Quarantine.Held(ctx, info.Name, []item.Key{l.Key})
 	return err == nil && len(held) == 1 && held[0], err
 }
 
 // failure describes a letter that stays and has no change, with sensitive names masked.
 func (r *run) failure(l *pipeline.DeadLetter, id string, why error) Failure {
-	f := Failure{Sink: l.Sink, Key: pipeline.Key(r.Mask.Text(string(l.Key))), ID: id, Class: l.Class}
-	if e, ok := errors.AsType[*pipeline.RecordError](why); ok {
+	f := Failure{Sink: l.Sink, Key: item.Key(r.Mask.Text(string(l.Key))), ID: id, Class: l.Class}
+	if e, ok := errors.AsType[*record.RecordError](why); ok {
 		e = r.Mask.RecordError(e)
 		f.Key, why = e.Key, e
 	}

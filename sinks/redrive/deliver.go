@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
@@ -70,7 +72,7 @@ func (r *run) deliverSink(ctx context.Context, sink string, letters []*keyLetter
 // two. It returns the other keys: this pass leaves out the keys that it quarantines, and the next
 // one delivers them.
 func (r *run) quarantineFirst(ctx context.Context, sink string, letters []*keyLetters) (held []*keyLetters, repeat bool, err error) {
-	var keys []pipeline.Key
+	var keys []item.Key
 	for _, l := range letters {
 		if l.marked {
 			held = append(held, l)
@@ -140,7 +142,7 @@ func (r *run) load(ctx context.Context, info pipeline.RouteInfo, letters []*keyL
 // deliver delivers a window to the sink and removes the delivered letters. progress is false if no letter changed its
 // state, because all failed temporarily. wait is how long the server asked to wait.
 func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string, w *window) (progress bool, wait time.Duration, err error) {
-	var cs []*pipeline.Change
+	var cs []*record.Change
 	var at []int // index of each change in the window
 	var done []string
 	overtaken := 0

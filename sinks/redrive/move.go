@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
@@ -42,7 +43,7 @@ func (r *run) move(ctx context.Context) error {
 		letters, bytes = letters[:0], 0
 		return err
 	}
-	stay := map[pipeline.Key]bool{}
+	stay := map[item.Key]bool{}
 	for l, err := range r.Letters.Read(ctx) {
 		switch {
 		case err != nil:
@@ -50,7 +51,7 @@ func (r *run) move(ctx context.Context) error {
 		case l.Sink != r.Sink || !r.inScope(&l):
 			continue
 		case !r.isSelected(l.Class):
-			stay[pipeline.Key(strings.Clone(string(l.Key)))] = true
+			stay[item.Key(strings.Clone(string(l.Key)))] = true
 			continue
 		}
 		if letters, bytes = append(letters, l), bytes+int64(len(l.Raw)); len(letters) == batchSize || bytes >= r.Bytes {
@@ -89,7 +90,7 @@ func (r *run) rename(ctx context.Context, letters []pipeline.DeadLetter) error {
 	}
 	if r.Quarantine != nil && !r.routes[r.To].Guarded {
 		for i := range letters {
-			if err := r.Quarantine.Hold(ctx, r.To, []pipeline.Key{letters[i].Key}); err != nil {
+			if err := r.Quarantine.Hold(ctx, r.To, []item.Key{letters[i].Key}); err != nil {
 				return err
 			}
 		}

@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
 // A letter whose item has a newer version in the sink goes, also where no output can be made of it.
 func TestRun_Superseded(t *testing.T) {
 	w := newWorld(t)
-	w.safe.fail = func(*pipeline.Change) error { return errBad }
-	w.run(t, record("a", 1, text), record("b", 2, text), record("c", 3, text))
-	w.safe.overtaken = func(c *pipeline.Change) bool { return c.Key != "c" }
-	w.safe.fail = func(c *pipeline.Change) error {
+	w.safe.fail = func(*record.Change) error { return errBad }
+	w.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text), recordJSON("c", 3, text))
+	w.safe.overtaken = func(c *record.Change) bool { return c.Key != "c" }
+	w.safe.fail = func(c *record.Change) error {
 		switch c.Key {
 		case "a":
 			return errBad
@@ -40,10 +41,10 @@ func TestRun_SupersededBehindALetterThatStays(t *testing.T) {
 	for name, why := range map[string]error{"for good": errBad, "for now": pipeline.Transient(errBad)} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.safe.fail = func(*pipeline.Change) error { return errBad }
-			w.run(t, record("a", 1, text), record("a", 2, text), record("b", 3, text))
-			w.safe.overtaken = func(c *pipeline.Change) bool { return nth(c) > 1 }
-			w.safe.fail = func(c *pipeline.Change) error {
+			w.safe.fail = func(*record.Change) error { return errBad }
+			w.run(t, recordJSON("a", 1, text), recordJSON("a", 2, text), recordJSON("b", 3, text))
+			w.safe.overtaken = func(c *record.Change) bool { return nth(c) > 1 }
+			w.safe.fail = func(c *record.Change) error {
 				if nth(c) == 1 {
 					return why
 				}
@@ -81,7 +82,7 @@ func TestRun_MovesLettersOfASinkThatIsGone(t *testing.T) {
 		t.Run(to, func(t *testing.T) {
 			old := newWorld(t)
 			old.free.fail = refuse(1)
-			old.run(t, record("a", 1, text), record("b", 2, text), record("a", 3, text))
+			old.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text), recordJSON("a", 3, text))
 			w := renamed(t, old)
 			if s := w.redrive(t).Sinks["free"]; s.Failed != 2 || len(w.box.letters) != 2 {
 				t.Fatalf("of a sink that is gone: %+v", s)
@@ -107,14 +108,14 @@ func TestRun_MovesLettersOfASinkThatIsGone(t *testing.T) {
 func TestRun_MovedLettersThatFail(t *testing.T) {
 	old := newWorld(t)
 	old.free.fail = refuse(1)
-	old.run(t, record("a", 1, text), record("a", 2, text), record("b", 3, text))
+	old.run(t, recordJSON("a", 1, text), recordJSON("a", 2, text), recordJSON("b", 3, text))
 	w := renamed(t, old)
 	w.free.fail = refuse(1)
 	report := w.redrive(t, func(o *redrive.Options) { o.Sink, o.To = "free", "other" })
 	if got := w.box.list(); sorted(got) != sorted("other:a1:write other:a2:quarantined") || w.marks.list() != "other:a" || report.Left() != 2 {
 		t.Errorf("left %s, marks %s; report %+v", got, w.marks.list(), report)
 	}
-	w.run(t, record("a", 4, text))
+	w.run(t, recordJSON("a", 4, text))
 	w.free.fail = nil
 	w.redrive(t)
 	if got := w.free.take(); got != "a1 a2 a4" || w.marks.list() != "" {
@@ -126,7 +127,7 @@ func TestRun_MovedLettersThatFail(t *testing.T) {
 func TestRun_MovesAClass(t *testing.T) {
 	old := newWorld(t)
 	old.free.fail = refuse(1)
-	old.run(t, record("a", 1, text), record("a", 2, text))
+	old.run(t, recordJSON("a", 1, text), recordJSON("a", 2, text))
 	w := renamed(t, old)
 	w.redrive(t, func(o *redrive.Options) { o.Sink, o.To, o.Classes = "free", "guarded", []string{"write"} })
 	if w.box.list() != "free:a2:quarantined" || w.marks.list() != "free:a" {
@@ -155,7 +156,7 @@ func (b *dying) Remove(ctx context.Context, ids []string) error {
 func TestRun_MoveIsStartedAgain(t *testing.T) {
 	old := newWorld(t)
 	old.free.fail = refuse(1)
-	old.run(t, record("a", 1, text), record("a", 2, text))
+	old.run(t, recordJSON("a", 1, text), recordJSON("a", 2, text))
 	w := renamed(t, old)
 	o := redrive.Options{Pipeline: w, Letters: &dying{box: w.box}, Quarantine: w.marks, Name: "shop", Sink: "free", To: "other"}
 	if _, err := redrive.Run(t.Context(), o); err == nil || len(w.box.letters) != 4 {

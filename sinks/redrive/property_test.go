@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
@@ -24,7 +26,7 @@ type flaky struct {
 	off  bool
 }
 
-func (f *flaky) fail(*pipeline.Change) error {
+func (f *flaky) fail(*record.Change) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch n := f.rand.IntN(100); {
@@ -54,7 +56,7 @@ func TestRun_BesideARunningPipeline(t *testing.T) {
 		var records [][]byte
 		want := rapid.IntRange(1, 60).Draw(rt, "records")
 		for n := 1; n <= want; n++ {
-			records = append(records, record(string(rune('a'+n*7%keys)), n, text))
+			records = append(records, recordJSON(string(rune('a'+n*7%keys)), n, text))
 		}
 		ended := make(chan struct{})
 		var at sync.WaitGroup
@@ -147,7 +149,7 @@ func (m *mortal) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return m.step(func() error { return m.box.Put(ctx, letters) })
 }
 
-func (m *mortal) Hold(ctx context.Context, sink string, keys []pipeline.Key) error {
+func (m *mortal) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	return m.step(func() error { return m.marks.Hold(ctx, sink, keys) })
 }
 
@@ -158,17 +160,17 @@ func TestRun_DiesAtAnyStep(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d after=%v", steps, after), func(t *testing.T) {
 				w := newWorld(t)
-				w.free.fail = func(c *pipeline.Change) error {
+				w.free.fail = func(c *record.Change) error {
 					if nth(c) < 3 {
 						return errBad
 					}
 					return nil
 				}
-				w.run(t, record("a", 1, text), record("b", 2, text), record("a", 3, ""), record("a", 4, text), record("b", 5, text))
+				w.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text), recordJSON("a", 3, ""), recordJSON("a", 4, text), recordJSON("b", 5, text))
 				w.free.fail = nil
 				w.free.take()
 				m := &mortal{box: w.box, marks: w.marks, steps: steps, after: after}
-				o := redrive.Options{Pipeline: w, Letters: m, Quarantine: m, Decoder: pipeline.DecoderOptions{DynamoDBLocal: true}}
+				o := redrive.Options{Pipeline: w, Letters: m, Quarantine: m, Decoder: record.DecoderOptions{DynamoDBLocal: true}}
 				_, err := redrive.Run(t.Context(), o)
 				if err != nil && !errors.Is(err, errDies) {
 					t.Fatal(err)

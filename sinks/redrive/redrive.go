@@ -20,19 +20,23 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // errs makes this package's errors. Their redacted text holds no data.
-const errs = pipeline.Class("redrive")
+const errs = redact.Class("redrive")
 
 // Pipeline has the sinks. A *pipeline.Pipeline implements it, whether it runs or not.
 type Pipeline interface {
 	// Routes returns the routes to the sinks.
 	Routes() []pipeline.RouteInfo
 	// Redeliver delivers changes to one sink; see [pipeline.Pipeline.Redeliver].
-	Redeliver(ctx context.Context, route string, cs []*pipeline.Change) ([]pipeline.Redelivery, error)
+	Redeliver(ctx context.Context, route string, cs []*record.Change) ([]pipeline.Redelivery, error)
 }
 
 var _ Pipeline = (*pipeline.Pipeline)(nil)
@@ -45,12 +49,12 @@ type Options struct {
 
 	// Decoder has the options for decoding records. If a letter names its stream and table, these
 	// are used instead.
-	Decoder pipeline.DecoderOptions
+	Decoder record.DecoderOptions
 
-	Name    string       // only letters of this pipeline. Default: all
-	Sink    string       // only letters of this sink. Default: all
-	Key     pipeline.Key // only letters of this item. Default: all
-	Classes []string     // only letters of these classes. Default: all
+	Name    string   // only letters of this pipeline. Default: all
+	Sink    string   // only letters of this sink. Default: all
+	Key     item.Key // only letters of this item. Default: all
+	Classes []string // only letters of these classes. Default: all
 
 	DryRun  bool // count letters without delivering them
 	Discard bool // remove letters without delivering them: their changes are lost
@@ -60,7 +64,7 @@ type Options struct {
 	// sink.
 	To string
 
-	Mask *pipeline.Mask // masks sensitive attributes in Report.Failures. Default: nothing is masked
+	Mask *mask.Mask // masks sensitive attributes in Report.Failures. Default: nothing is masked
 
 	Attempts int              // tries of a letter that fails temporarily. Default: 5
 	Backoff  pipeline.Backoff // between the tries. Default: the default of Backoff
@@ -77,7 +81,7 @@ type run struct {
 	Options
 	report   Report
 	routes   map[string]pipeline.RouteInfo
-	decoders map[source]*pipeline.Decoder
+	decoders map[source]*record.Decoder
 	loaded   map[string]pipeline.DeadLetter // some of the letters to deliver next
 	failed   map[string]bool                // IDs of letters that failed permanently: not tried again
 }
@@ -101,7 +105,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	o.Bytes = cmp.Or(o.Bytes, 32<<20)
 	r := &run{
 		Options: o, routes: map[string]pipeline.RouteInfo{},
-		decoders: map[source]*pipeline.Decoder{}, failed: map[string]bool{},
+		decoders: map[source]*record.Decoder{}, failed: map[string]bool{},
 	}
 	for _, info := range o.Pipeline.Routes() {
 		r.routes[info.Name] = info
@@ -166,8 +170,8 @@ func (r *run) pass(ctx context.Context) (repeat bool, err error) {
 }
 
 // marks reads the marks of the selected sinks and keys.
-func (r *run) marks(ctx context.Context) (map[string]map[pipeline.Key]state.Mark, error) {
-	marks := map[string]map[pipeline.Key]state.Mark{}
+func (r *run) marks(ctx context.Context) (map[string]map[item.Key]state.Mark, error) {
+	marks := map[string]map[item.Key]state.Mark{}
 	if r.Quarantine == nil {
 		return marks, nil
 	}
@@ -179,7 +183,7 @@ func (r *run) marks(ctx context.Context) (map[string]map[pipeline.Key]state.Mark
 			continue
 		}
 		if marks[m.Sink] == nil {
-			marks[m.Sink] = map[pipeline.Key]state.Mark{}
+			marks[m.Sink] = map[item.Key]state.Mark{}
 		}
 		marks[m.Sink][m.Key] = m
 	}

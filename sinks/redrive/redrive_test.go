@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
@@ -31,8 +33,8 @@ func source(records [][]byte) pipeline.Source {
 }
 
 // refuse fails the n-th change for good.
-func refuse(n int) func(*pipeline.Change) error {
-	return func(c *pipeline.Change) error {
+func refuse(n int) func(*record.Change) error {
+	return func(c *record.Change) error {
 		if nth(c) == n {
 			return errBad
 		}
@@ -45,7 +47,7 @@ var text = `"S":"x"`
 func TestRun_DeliversInOrderToTheFailedSinkOnly(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail, w.safe.fail = refuse(2), refuse(3)
-	w.run(t, record("a", 1, text), record("a", 2, text), record("a", 3, text), record("b", 4, text), record("a", 5, text))
+	w.run(t, recordJSON("a", 1, text), recordJSON("a", 2, text), recordJSON("a", 3, text), recordJSON("b", 4, text), recordJSON("a", 5, text))
 	if got := w.free.take(); got != "a1 b4" {
 		t.Fatalf("the unguarded sink got %s", got)
 	}
@@ -74,7 +76,7 @@ func TestRun_DeliversInOrderToTheFailedSinkOnly(t *testing.T) {
 	if s := report.Sinks["free"]; s.Delivered != 3 || s.Released != 1 || s.Held != 0 || report.Left() != 0 || report.Delivered() != 4 {
 		t.Errorf("report %+v", report)
 	}
-	w.run(t, record("a", 6, text))
+	w.run(t, recordJSON("a", 6, text))
 	if got := w.free.take(); got != "a6" {
 		t.Errorf("the key is let go, and the sink got %q", got)
 	}
@@ -83,14 +85,14 @@ func TestRun_DeliversInOrderToTheFailedSinkOnly(t *testing.T) {
 // A letter that fails again stays, with its mark and all behind it; other keys go on.
 func TestRun_WhatFailsAgainStays(t *testing.T) {
 	w := newWorld(t)
-	bad := func(c *pipeline.Change) error {
+	bad := func(c *record.Change) error {
 		if n := nth(c); n == 2 || n == 3 || n == 5 {
 			return errBad
 		}
 		return nil
 	}
 	w.free.fail, w.safe.fail = bad, bad
-	w.run(t, record("a", 1, text), record("a", 2, text), record("b", 3, text), record("a", 4, text), record("a", 5, text), record("b", 6, text))
+	w.run(t, recordJSON("a", 1, text), recordJSON("a", 2, text), recordJSON("b", 3, text), recordJSON("a", 4, text), recordJSON("a", 5, text), recordJSON("b", 6, text))
 	w.free.take()
 	w.safe.take()
 	w.free.fail, w.safe.fail = refuse(2), refuse(2)
@@ -136,21 +138,21 @@ func sorted(words string) string {
 func TestRun_ASinkThatIsDown(t *testing.T) {
 	w := newWorld(t)
 	w.safe.fail, w.free.fail = refuse(1), refuse(1)
-	w.run(t, record("a", 1, text), record("b", 2, text))
-	if err := w.marks.Hold(t.Context(), "safe", []pipeline.Key{"a"}); err != nil { // as after max_hold
+	w.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text))
+	if err := w.marks.Hold(t.Context(), "safe", []item.Key{"a"}); err != nil { // as after max_hold
 		t.Fatal(err)
 	}
 	w.free.take()
 	w.safe.take()
 	tries := 0
-	down := func(*pipeline.Change) error { tries++; return pipeline.Transient(errBad) }
+	down := func(*record.Change) error { tries++; return pipeline.Transient(errBad) }
 	w.safe.fail, w.free.fail = down, down
 	report := w.redrive(t)
 	if tries != 4 || report.Left() != 2 || w.marks.list() != "free:a safe:a" || len(w.box.letters) != 2 {
 		t.Errorf("%d tries; report %+v; marks %s", tries, report, w.marks.list())
 	}
 	once := true
-	again := func(*pipeline.Change) error {
+	again := func(*record.Change) error {
 		if once {
 			once = false
 			return pipeline.Transient(errBad)
@@ -166,7 +168,7 @@ func TestRun_ASinkThatIsDown(t *testing.T) {
 func TestRun_Filters(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail, w.safe.fail = refuse(1), refuse(2)
-	w.run(t, record("a", 1, text), record("b", 2, text), record("a", 3, text))
+	w.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text), recordJSON("a", 3, text))
 	w.free.take()
 	w.safe.take()
 	w.free.fail, w.safe.fail = nil, nil
@@ -193,16 +195,16 @@ func TestRun_Filters(t *testing.T) {
 
 // A record that decodes at last goes to the sinks that are meant, in its place.
 func TestRun_Undecodable(t *testing.T) {
-	drop := pipeline.FilterFunc(func(c *pipeline.Change) (pipeline.Verdict, error) {
+	drop := pipeline.FilterFunc(func(c *record.Change) (pipeline.Verdict, error) {
 		return pipeline.Verdict{Drop: true, Reason: "not_here"}, nil
 	})
 	other := &sink{}
 	w := newWorld(t, func(o *pipeline.Options) {
 		o.Routes = append(o.Routes, pipeline.Route{Name: "other", Sink: other, Filters: []pipeline.Filter{drop}})
 	})
-	empty := record("a", 2, "") // {} is no value, but of DynamoDB local
-	w.run(t, record("a", 1, text))
-	w.run(t, empty, record("a", 3, text))
+	empty := recordJSON("a", 2, "") // {} is no value, but of DynamoDB local
+	w.run(t, recordJSON("a", 1, text))
+	w.run(t, empty, recordJSON("a", 3, text))
 	if got := w.free.take() + "/" + w.safe.take(); got != "a1/a1 a3" {
 		t.Fatalf("the sinks got %s", got)
 	}
@@ -224,16 +226,16 @@ func TestRun_Undecodable(t *testing.T) {
 func TestRun_ALetterWithoutAMark(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail = refuse(1)
-	w.run(t, record("a", 1, text), record("b", 2, text))
+	w.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text))
 	clear(w.marks.marks)
 	held := false
 	w.free.take()
-	w.free.fail = func(*pipeline.Change) error { held = w.marks.list() == "free:a"; return nil }
+	w.free.fail = func(*record.Change) error { held = w.marks.list() == "free:a"; return nil }
 	if w.redrive(t); !held || w.free.take() != "a1" || w.marks.list() != "" || len(w.box.letters) > 0 {
 		t.Errorf("held %v; left: letters %s, marks %s", held, w.box.list(), w.marks.list())
 	}
 	// And the other way round: a mark whose letters are delivered.
-	if err := w.marks.Hold(t.Context(), "free", []pipeline.Key{"c"}); err != nil {
+	if err := w.marks.Hold(t.Context(), "free", []item.Key{"c"}); err != nil {
 		t.Fatal(err)
 	}
 	if report := w.redrive(t); report.Sinks["free"].Released != 1 || w.marks.list() != "" {
@@ -244,7 +246,7 @@ func TestRun_ALetterWithoutAMark(t *testing.T) {
 func TestRun_LettersOfASinkThatIsGone(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail = refuse(1)
-	w.run(t, record("a", 1, text))
+	w.run(t, recordJSON("a", 1, text))
 	left := newWorld(t, func(o *pipeline.Options) { o.Routes = o.Routes[1:] })
 	left.box, left.marks = w.box, w.marks
 	if report := left.redrive(t); report.Sinks["free"].Failed != 1 || len(report.Failures) != 1 || !strings.Contains(report.Failures[0].Error, "no such sink") {
@@ -263,10 +265,10 @@ func TestRun_ManyLettersInAFolder(t *testing.T) {
 	}
 	defer store.Close()
 	w := newWorld(t, func(o *pipeline.Options) { o.DeadLetters = store })
-	w.free.fail = func(*pipeline.Change) error { return errBad }
+	w.free.fail = func(*record.Change) error { return errBad }
 	var records [][]byte
 	for n := 1; n <= 1200; n++ {
-		records = append(records, record(fmt.Sprintf("k%d-", n%300), n, text))
+		records = append(records, recordJSON(fmt.Sprintf("k%d-", n%300), n, text))
 	}
 	page := stream(records...)
 	if err := w.Run(t.Context(), pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
@@ -312,12 +314,12 @@ func (a *appending) Remove(ctx context.Context, ids []string) error {
 func TestRun_AppendedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail = refuse(1)
-	w.run(t, record("a", 1, text))
+	w.run(t, recordJSON("a", 1, text))
 	w.free.take()
 	w.free.fail = nil
 	var held string
 	letters := &appending{w.box, func() {
-		w.run(t, record("a", 2, text))
+		w.run(t, recordJSON("a", 2, text))
 		held = w.free.take()
 	}}
 	report := w.redrive(t, func(o *redrive.Options) { o.Letters = letters })

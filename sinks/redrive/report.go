@@ -3,7 +3,7 @@ package redrive
 import (
 	"maps"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Report is the result of a redrive.
@@ -31,11 +31,11 @@ type SinkReport struct {
 
 // Failure says why a letter stays.
 type Failure struct {
-	Sink  string       `json:"sink,omitempty"` // "" for an undecodable record
-	Key   pipeline.Key `json:"key,omitempty"`
-	ID    string       `json:"id"`
-	Class string       `json:"class"`
-	Error string       `json:"error"`
+	Sink  string   `json:"sink,omitempty"` // "" for an undecodable record
+	Key   item.Key `json:"key,omitempty"`
+	ID    string   `json:"id"`
+	Class string   `json:"class"`
+	Error string   `json:"error"`
 }
 
 // maxFailures is the largest length of Report.Failures.

@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // deliveryOrder orders the letters of a key: by version, and by arrival if a version is unknown or both are the same.
 type deliveryOrder struct {
-	version pipeline.Version
+	version record.Version
 	n       int // position in the order of arrival
 }
 
@@ -53,7 +54,7 @@ func (r *letterRef) blocksLater() bool { return r.state == failed || r.state == 
 
 // keyLetters has the letters of one key at one sink, in the order of delivery.
 type keyLetters struct {
-	key         pipeline.Key
+	key         item.Key
 	refs        []letterRef
 	mark        state.Mark
 	marked      bool           // there is a mark
@@ -89,11 +90,11 @@ func (l *keyLetters) anyBefore(one *letterRef, is func(*letterRef) bool) bool {
 }
 
 // sort reads all letters, without their records, and sorts them by sink and key.
-func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.Mark) (map[string][]*keyLetters, error) {
-	letters := map[string]map[pipeline.Key]*keyLetters{}
-	get := func(sink string, k pipeline.Key) *keyLetters {
+func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark) (map[string][]*keyLetters, error) {
+	letters := map[string]map[item.Key]*keyLetters{}
+	get := func(sink string, k item.Key) *keyLetters {
 		if letters[sink] == nil {
-			letters[sink] = map[pipeline.Key]*keyLetters{}
+			letters[sink] = map[item.Key]*keyLetters{}
 		}
 		l := letters[sink][k]
 		if l == nil {
@@ -103,7 +104,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 		}
 		return l
 	}
-	blocks := map[pipeline.Key]deliveryOrder{} // the first undecodable record of each key
+	blocks := map[item.Key]deliveryOrder{} // the first undecodable record of each key
 	seen := map[string]bool{}
 	n := 0
 	for l, err := range r.Letters.Read(ctx) {
@@ -117,11 +118,11 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 		if l.Sink == "" {
 			at := deliveryOrder{l.Version, n}
 			if first, ok := blocks[l.Key]; !ok || at.before(first) {
-				blocks[pipeline.Key(strings.Clone(string(l.Key)))] = at
+				blocks[item.Key(strings.Clone(string(l.Key)))] = at
 			}
 			continue
 		}
-		id, of := deadletter.ID(&l), get(l.Sink, pipeline.Key(strings.Clone(string(l.Key))))
+		id, of := deadletter.ID(&l), get(l.Sink, item.Key(strings.Clone(string(l.Key))))
 		if seen[id] {
 			continue // Read yielded it again
 		}

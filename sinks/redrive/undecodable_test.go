@@ -20,7 +20,7 @@ func TestRun_UndecodableLaidOut(t *testing.T) {
 	}
 	defer folder.Close()
 	w := newWorld(t)
-	raw := bytes.ReplaceAll(record("a", 1, `"S":"x"`), []byte(`:`), []byte(": "))
+	raw := bytes.ReplaceAll(recordJSON("a", 1, `"S":"x"`), []byte(`:`), []byte(": "))
 	raw = bytes.ReplaceAll(raw, []byte(`arn: aws: dynamodb: eu-central-1: 123456789012: table/shop/stream/2026-01-02T03: 04: 05.678`), []byte(arn))
 	l := pipeline.DeadLetter{Pipeline: "shop", Key: "a", Class: "undecodable", Error: "it was", Raw: raw}
 	if err := folder.Put(t.Context(), []pipeline.DeadLetter{l}); err != nil {
@@ -51,7 +51,7 @@ func TestRun_UndecodableLaidOut(t *testing.T) {
 // sink when it came. The letter stays until a redrive delivers it.
 func TestRun_UndecodableOfASinkThatIsHeldBack(t *testing.T) {
 	w := newWorld(t)
-	w.run(t, record("a", 1, ""), record("a", 2, text))
+	w.run(t, recordJSON("a", 1, ""), recordJSON("a", 2, text))
 	back := newWorld(t, func(o *pipeline.Options) { o.Routes[0].Suppress = "redrive" })
 	back.box, back.marks = w.box, w.marks
 	decodes := func(o *redrive.Options) { o.Decoder.DynamoDBLocal = true }
@@ -70,14 +70,14 @@ func TestRun_UndecodableOfASinkThatIsHeldBack(t *testing.T) {
 func TestRun_DiscardKeepsTheMarkOfWhatDoesNotDecode(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail = refuse(1)
-	w.run(t, record("a", 1, text))
-	w.run(t, record("a", 2, "")) // alone: else it may hold the key before the first one fails
+	w.run(t, recordJSON("a", 1, text))
+	w.run(t, recordJSON("a", 2, "")) // alone: else it may hold the key before the first one fails
 	w.free.fail = nil
 	w.redrive(t, func(o *redrive.Options) { o.Discard, o.Key, o.Classes = true, "a", []string{"write"} })
 	if w.marks.list() != "free:a" {
 		t.Errorf("marks %q, letters %s", w.marks.list(), w.box.list())
 	}
-	w.run(t, record("a", 3, text))
+	w.run(t, recordJSON("a", 3, text))
 	w.redrive(t, func(o *redrive.Options) { o.Decoder.DynamoDBLocal = true })
 	if got := w.free.take(); got != "a2 a3" {
 		t.Errorf("the sink got %s", got)

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/redrive"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -26,7 +28,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
 
 // record is the n-th record, of an item; text stands in its image.
-func record(key string, n int, text string) []byte {
+func recordJSON(key string, n int, text string) []byte {
 	return fmt.Appendf(nil, `{"eventID":"%[2]d","eventName":"INSERT","eventSourceARN":%[4]q,"dynamodb":{"ApproximateCreationDateTime":1767323045,`+
 		`"Keys":{"PK":{"S":%[1]q}},"NewImage":{"PK":{"S":%[1]q},"T":{%[3]s}},"SequenceNumber":"1%020[2]d","SizeBytes":40,"StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
 		key, n, text, arn)
@@ -34,8 +36,8 @@ func record(key string, n int, text string) []byte {
 
 // stream is a page of the records.
 func stream(records ...[]byte) *pipeline.Page {
-	p := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines(slices.Concat(lines(records)...))
-	return &pipeline.Page{DecodedPage: *p, Partition: "p", Position: "1"}
+	p := record.NewDecoder(record.DecoderOptions{}).DecodeLines(slices.Concat(lines(records)...))
+	return &pipeline.Page{Page: *p, Partition: "p", Position: "1"}
 }
 
 func lines(records [][]byte) [][]byte {
@@ -47,7 +49,7 @@ func lines(records [][]byte) [][]byte {
 }
 
 // nth is the number that record gave a change.
-func nth(c *pipeline.Change) int {
+func nth(c *record.Change) int {
 	n, _ := strconv.Atoi(strings.TrimPrefix(c.Sequence, "1"))
 	return n
 }
@@ -110,7 +112,7 @@ type marks struct {
 
 var _ state.Quarantine = (*marks)(nil)
 
-func (m *marks) Held(_ context.Context, sink string, keys []pipeline.Key) ([]bool, error) {
+func (m *marks) Held(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := make([]bool, len(keys))
@@ -120,7 +122,7 @@ func (m *marks) Held(_ context.Context, sink string, keys []pipeline.Key) ([]boo
 	return held, nil
 }
 
-func (m *marks) Hold(_ context.Context, sink string, keys []pipeline.Key) error {
+func (m *marks) Hold(_ context.Context, sink string, keys []item.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.marks == nil {
@@ -175,8 +177,8 @@ func (m *marks) list() string {
 type sink struct {
 	guarded    bool
 	keepsOrder bool
-	fail       func(c *pipeline.Change) error // nil: works
-	overtaken  func(c *pipeline.Change) bool  // by a newer version; nil: none is
+	fail       func(c *record.Change) error // nil: works
+	overtaken  func(c *record.Change) bool  // by a newer version; nil: none is
 
 	mu  sync.Mutex
 	got []string
@@ -195,7 +197,7 @@ func (s *sink) Write(_ context.Context, ds []pipeline.Delivery) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var failed pipeline.BatchError
-	bad := map[pipeline.Key]bool{}
+	bad := map[item.Key]bool{}
 	for i := range ds {
 		c := ds[i].Change
 		if bad[c.Key] && !s.guarded {

@@ -16,7 +16,7 @@ func TestPlanSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	for worker := range 4 {
 		filling := strings.Repeat(fmt.Sprint(worker), 2000)
-		c := record(t, "INSERT", "", `"Filling":{"S":"`+filling+`"}`)
+		c := changeOf(t, "INSERT", "", `"Filling":{"S":"`+filling+`"}`)
 		wg.Go(func() {
 			for range 2000 {
 				d := pipeline.Delivery{Change: c}

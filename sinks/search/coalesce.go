@@ -1,10 +1,13 @@
 package search
 
-import "github.com/tablewake/tablewake/pipeline"
+import (
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
 
 // Replaces reports whether m is written over what is stored of its document: an older version, or a void
 // tombstone of the same version if m is not void.
-func (m *Mutation) Replaces(stored pipeline.Version, void bool) bool {
+func (m *Mutation) Replaces(stored record.Version, void bool) bool {
 	order := m.Version.Compare(stored)
 	return order > 0 || order == 0 && void && !m.Void
 }

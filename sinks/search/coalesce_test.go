@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestCoalesce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) search.Mutation {
-			v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1, rapid.IntRange(1, 4).Draw(t, "version")))
+			v, err := record.ParseVersion(fmt.Sprintf("%010d%040d", 1, rapid.IntRange(1, 4).Draw(t, "version")))
 			if err != nil {
 				t.Fatal(err)
 			}

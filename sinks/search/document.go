@@ -4,13 +4,16 @@ import (
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // mostDraft bounds the room that is kept for documents to come, in bytes.
 const mostDraft = 64 << 10
 
 // document is what [Sink.appendDocument] writes, in memory of its own size.
-func (s *Sink) document(d *pipeline.Delivery, item pipeline.Image, v pipeline.Version) ([]byte, error) {
+func (s *Sink) document(d *pipeline.Delivery, item item.Image, v record.Version) ([]byte, error) {
 	draft, ok := s.drafts.Get().(*[]byte)
 	if !ok {
 		draft = new([]byte)
@@ -27,7 +30,7 @@ func (s *Sink) document(d *pipeline.Delivery, item pipeline.Image, v pipeline.Ve
 
 // appendDocument writes item, without what is hidden, as the plain JSON document of
 // a change at version v.
-func (s *Sink) appendDocument(dst []byte, item pipeline.Image, v pipeline.Version) ([]byte, error) {
+func (s *Sink) appendDocument(dst []byte, item item.Image, v record.Version) ([]byte, error) {
 	dst = s.appendHeader(dst, v, false)
 	item = s.mask.Without(item)
 	if _, own := item.Get(reserved); s.whole && !own {
@@ -39,7 +42,7 @@ func (s *Sink) appendDocument(dst []byte, item pipeline.Image, v pipeline.Versio
 
 // appendWhole appends an item, of which nothing is left out or changed, to the fields
 // of a document that is not yet closed.
-func appendWhole(dst []byte, item pipeline.Image) []byte {
+func appendWhole(dst []byte, item item.Image) []byte {
 	brace := len(dst)
 	dst = item.AppendJSONForDoubles(dst)
 	if dst[brace+1] == '}' {
@@ -50,7 +53,7 @@ func appendWhole(dst []byte, item pipeline.Image) []byte {
 }
 
 // appendTombstone writes what stands in the place of a deleted document.
-func (s *Sink) appendTombstone(dst []byte, v pipeline.Version, void bool) []byte {
+func (s *Sink) appendTombstone(dst []byte, v record.Version, void bool) []byte {
 	dst = s.appendHeader(dst, v, true)
 	if void {
 		dst = append(dst[:len(dst)-1], `,"void":true}`...)
@@ -59,7 +62,7 @@ func (s *Sink) appendTombstone(dst []byte, v pipeline.Version, void bool) []byte
 }
 
 // appendHeader opens a document with who wrote it, and at which version.
-func (s *Sink) appendHeader(dst []byte, v pipeline.Version, deleted bool) []byte {
+func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
 	dst = append(dst, `{"`+reserved+`":{"version":"`...)
 	dst = v.Append(dst)
 	dst = appendText(append(dst, `","by":`...), s.by)
@@ -81,7 +84,7 @@ type scope struct {
 
 // appendMembers writes what f takes of the members of a map, each behind a comma
 // where dst does not end in the map's brace.
-func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, pipeline.Value], f *field, around scope) ([]byte, error) {
+func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, item.Value], f *field, around scope) ([]byte, error) {
 	var there map[string]bool // new names that were given
 	for name, value := range members {
 		inside := around
@@ -92,7 +95,7 @@ func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, pipeline.Valu
 		if !inside.taken && (inner == nil || !inner.leads) || inner != nil && inner.exclude {
 			continue
 		}
-		if !inside.taken && value.Kind() != pipeline.KindM && value.Kind() != pipeline.KindL {
+		if !inside.taken && value.Kind() != item.KindM && value.Kind() != item.KindL {
 			continue // what is included is inside, and there is no inside
 		}
 		if inner != nil && inner.name != "" {
@@ -100,7 +103,7 @@ func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, pipeline.Valu
 		}
 		if from, contested := f.given(name); contested {
 			if there[name] {
-				return dst, errs.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it", pipeline.Field(from), pipeline.Field(name))
+				return dst, errs.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it", redact.Field(from), redact.Field(name))
 			}
 			if there == nil {
 				there = make(map[string]bool)
@@ -131,7 +134,7 @@ func (f *field) scope(around scope) scope {
 // appendValue writes v as plain JSON. f is what the options say of it and of what
 // is inside, nil where they say nothing. Only what can hold a number or a field is
 // walked.
-func (s *Sink) appendValue(dst []byte, v pipeline.Value, f *field, in scope) (out []byte, err error) {
+func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []byte, err error) {
 	if in.taken && !in.hash && (f == nil || len(f.inner) == 0) {
 		switch in.number {
 		case NumberExact:
@@ -142,13 +145,13 @@ func (s *Sink) appendValue(dst []byte, v pipeline.Value, f *field, in scope) (ou
 		}
 	}
 	switch kind := v.Kind(); {
-	case kind == pipeline.KindM:
+	case kind == item.KindM:
 		dst, err = s.appendMembers(append(dst, '{'), v.Members(), f, in)
 		return append(dst, '}'), err
-	case kind == pipeline.KindL, kind == pipeline.KindNS, in.hash && (kind == pipeline.KindSS || kind == pipeline.KindBS):
+	case kind == item.KindL, kind == item.KindNS, in.hash && (kind == item.KindSS || kind == item.KindBS):
 		dst = append(dst, '[')
 		for _, e := range v.Elements() {
-			if !in.taken && e.Kind() != pipeline.KindM && e.Kind() != pipeline.KindL {
+			if !in.taken && e.Kind() != item.KindM && e.Kind() != item.KindL {
 				continue
 			}
 			if dst[len(dst)-1] != '[' {
@@ -161,7 +164,7 @@ func (s *Sink) appendValue(dst []byte, v pipeline.Value, f *field, in scope) (ou
 		return append(dst, ']'), nil
 	case in.hash:
 		return s.hasher.append(dst, v), nil
-	case kind == pipeline.KindN:
+	case kind == item.KindN:
 		if d, ok := v.Number(); ok {
 			return appendNumber(dst, d, in.number), nil
 		}
@@ -170,5 +173,5 @@ func (s *Sink) appendValue(dst []byte, v pipeline.Value, f *field, in scope) (ou
 }
 
 func appendText(dst []byte, s string) []byte {
-	return pipeline.StringValue(s).AppendJSON(dst)
+	return item.StringValue(s).AppendJSON(dst)
 }

@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -16,7 +18,7 @@ import (
 // of itself.
 func document(t *testing.T, f search.Fields, item string) string {
 	t.Helper()
-	d := pipeline.Delivery{Change: record(t, "INSERT", "", item)}
+	d := pipeline.Delivery{Change: changeOf(t, "INSERT", "", item)}
 	if err := newSink(t, search.Options{Index: parse(t, "docs"), Fields: f}).Plan(&d); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func sameJSON(t *testing.T, a, b string) bool {
 func TestRenameMeetsAnAttribute(t *testing.T) {
 	s := newSink(t, search.Options{Index: parse(t, "docs"), Fields: search.Fields{Rename: map[string]string{"Name": "title"}}})
 	for _, item := range []string{`"Name":{"S":"a"},"title":{"S":"b"}`, `"title":{"S":"b"},"Name":{"S":"a"}`} {
-		d := pipeline.Delivery{Change: record(t, "INSERT", "", item)}
+		d := pipeline.Delivery{Change: changeOf(t, "INSERT", "", item)}
 		if err := s.Plan(&d); err == nil || !strings.Contains(err.Error(), `"Name" is renamed to "title"`) {
 			t.Errorf("error %v", err)
 		}
@@ -127,7 +129,7 @@ func TestFact25_NumbersKeepTheirDigits(t *testing.T) {
 func TestFact12_ADoubleKeepsWhatIsWrittenAsANumber(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.StringMatching(`-?[0-9]{1,20}\.[0-9]{1,17}`).Draw(rt, "n")
-		d, err := pipeline.ParseDecimal(n)
+		d, err := decimal.Parse(n)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -144,7 +146,7 @@ func TestFact12_ADoubleKeepsWhatIsWrittenAsANumber(t *testing.T) {
 			if _, integral := d.Int64(); integral || strings.IndexByte(d.String(), '.') < 0 {
 				return // an integer: all its digits are in the text
 			}
-			if back, err := pipeline.ParseDecimal(fmt.Sprint(v)); err != nil || back != d {
+			if back, err := decimal.Parse(fmt.Sprint(v)); err != nil || back != d {
 				rt.Fatalf("%s is read from the document as %v", n, v)
 			}
 		default:
@@ -157,19 +159,19 @@ func TestFact12_ADoubleKeepsWhatIsWrittenAsANumber(t *testing.T) {
 // an id is at most 512 bytes.
 func TestFact22_DocumentIDs(t *testing.T) {
 	value := rapid.OneOf(
-		rapid.Map(rapid.StringN(1, 20, -1), pipeline.StringValue),
-		rapid.Map(rapid.StringMatching(`(sha256:|a|,|%2C|\|){1,3}`), pipeline.StringValue),
-		rapid.Map(rapid.StringMatching(`[ab]{400,520}`), pipeline.StringValue),
-		rapid.Map(rapid.SliceOfN(rapid.Byte(), 1, 20), pipeline.BinaryValue),
-		rapid.Map(rapid.Int64(), func(i int64) pipeline.Value { return pipeline.NumberValue(pipeline.DecimalOf(i)) }),
+		rapid.Map(rapid.StringN(1, 20, -1), item.StringValue),
+		rapid.Map(rapid.StringMatching(`(sha256:|a|,|%2C|\|){1,3}`), item.StringValue),
+		rapid.Map(rapid.StringMatching(`[ab]{400,520}`), item.StringValue),
+		rapid.Map(rapid.SliceOfN(rapid.Byte(), 1, 20), item.BinaryValue),
+		rapid.Map(rapid.Int64(), func(i int64) item.Value { return item.NumberValue(decimal.Of(i)) }),
 	)
-	key := rapid.Custom(func(rt *rapid.T) pipeline.Key {
+	key := rapid.Custom(func(rt *rapid.T) item.Key {
 		image := append(value.Draw(rt, "PK").AppendDynamoDBJSON([]byte(`{"PK":`)), `,"SK":`...)
-		keys, err := pipeline.ParseImage(append(value.Draw(rt, "SK").AppendDynamoDBJSON(image), '}'))
+		keys, err := item.Parse(append(value.Draw(rt, "SK").AppendDynamoDBJSON(image), '}'))
 		if err != nil {
 			rt.Fatal(err)
 		}
-		k, err := pipeline.MakeKey("", keys)
+		k, err := item.MakeKey("", keys)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -177,7 +179,7 @@ func TestFact22_DocumentIDs(t *testing.T) {
 	})
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := key.Draw(rt, "a"), key.Draw(rt, "b")
-		for _, k := range []pipeline.Key{a, b} {
+		for _, k := range []item.Key{a, b} {
 			id := search.DocumentID(k)
 			if len(id) > 512 || id == "" {
 				rt.Fatalf("the id of %q has %d bytes", k, len(id))
@@ -185,7 +187,7 @@ func TestFact22_DocumentIDs(t *testing.T) {
 			if len(k) <= 512 && id != string(k) {
 				rt.Fatalf("the id of the short key %q is %q", k, id)
 			}
-			if len(k) > 512 && pipeline.Key(id) == k {
+			if len(k) > 512 && item.Key(id) == k {
 				rt.Fatalf("a long key is an id")
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Fields choose what of an item becomes the document. They name attributes by
@@ -178,7 +178,7 @@ func (f *field) given(name string) (from string, ok bool) {
 }
 
 func names(path string) ([]string, error) {
-	p, err := pipeline.ParsePath(path)
+	p, err := item.ParsePath(path)
 	if err != nil {
 		return nil, err
 	}

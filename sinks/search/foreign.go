@@ -3,7 +3,7 @@ package search
 import (
 	"fmt"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Owner is the sink that an index belongs to: the one that first wrote it.
@@ -17,7 +17,7 @@ type ForeignIndexError struct {
 	Owner Owner  // the sink that the index belongs to; the zero Owner of an index that no sink made under this name
 }
 
-var _ pipeline.Redacted = (*ForeignIndexError)(nil)
+var _ redact.Redacted = (*ForeignIndexError)(nil)
 
 // Error names the index and both sinks.
 func (e *ForeignIndexError) Error() string { return e.text("the index " + e.Index) }

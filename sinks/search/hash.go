@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
 // hasher makes hashes under one key. It is safe for concurrent use.
@@ -35,18 +36,18 @@ func (h *hasher) sum(text string) string {
 // append writes the hash of a scalar as a JSON string: of the text of an S, of the
 // canonical number of an N, of true or false, of the base64url of a B without padding.
 // NULL stays null: there is nothing to hide.
-func (h *hasher) append(dst []byte, v pipeline.Value) []byte {
+func (h *hasher) append(dst []byte, v item.Value) []byte {
 	var text string
 	switch v.Kind() {
-	case pipeline.KindS:
+	case item.KindS:
 		text, _ = v.Text()
-	case pipeline.KindN:
+	case item.KindN:
 		d, _ := v.Number()
 		text = d.String()
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		b, _ := v.Bool()
 		text = strconv.FormatBool(b)
-	case pipeline.KindB:
+	case item.KindB:
 		b, _ := v.Bytes()
 		text = base64.RawURLEncoding.EncodeToString(b)
 	default:
@@ -60,11 +61,11 @@ const maxHashDepth = 8
 
 // unhashed is mask but for what is hashed: a hash shows no value. Fields name what
 // stands in lists without an index, and a pattern has one at every list.
-func unhashed(mask *pipeline.Mask, paths []string) (*pipeline.Mask, error) {
+func unhashed(mask *mask.Mask, paths []string) (*mask.Mask, error) {
 	if mask == nil {
 		return nil, nil
 	}
-	var hashed []pipeline.Pattern
+	var hashed []item.Pattern
 	for _, path := range paths {
 		ns, err := names(path)
 		if err != nil {
@@ -84,7 +85,7 @@ func unhashed(mask *pipeline.Mask, paths []string) (*pipeline.Mask, error) {
 			}
 		}
 		for _, way := range ways {
-			p, err := pipeline.ParsePattern(way)
+			p, err := item.ParsePattern(way)
 			if err != nil {
 				return nil, err
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
@@ -21,7 +22,7 @@ func hashed(text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func planOf(t *testing.T, o search.Options, c *pipeline.Change) *search.Mutation {
+func planOf(t *testing.T, o search.Options, c *record.Change) *search.Mutation {
 	t.Helper()
 	o.Index = parse(t, "docs")
 	d := pipeline.Delivery{Change: c}
@@ -32,7 +33,7 @@ func planOf(t *testing.T, o search.Options, c *pipeline.Change) *search.Mutation
 }
 
 func TestHashedFields(t *testing.T) {
-	c := record(t, "INSERT", "", `"Email":{"S":"ada@example.com"},"Total":{"N":"1.50"},"Yes":{"BOOL":true},"Bin":{"B":"+/8="},"None":{"NULL":true},
+	c := changeOf(t, "INSERT", "", `"Email":{"S":"ada@example.com"},"Total":{"N":"1.50"},"Yes":{"BOOL":true},"Bin":{"B":"+/8="},"None":{"NULL":true},
 		"Tags":{"SS":["a","b"]},"Address":{"M":{"City":{"S":"K"},"Geo":{"L":[{"N":"1"}]}}},"Lines":{"L":[{"M":{"sku":{"S":"s1"},"qty":{"N":"2"}}}]}`)
 	o := search.Options{HMACKey: []byte(hmacKey), Fields: search.Fields{
 		Exclude: []string{"PK", "SK"},
@@ -50,7 +51,7 @@ func TestHashedFields(t *testing.T) {
 
 // What is hidden is left out, in lists too; what is hashed may stay, as its hash.
 func TestMaskedDocuments(t *testing.T) {
-	c := record(t, "INSERT", "", `"Email":{"S":"canary"},"Phone":{"S":"canary"},"Address":{"M":{"City":{"S":"K"},"Street":{"S":"canary"}}},
+	c := changeOf(t, "INSERT", "", `"Email":{"S":"canary"},"Phone":{"S":"canary"},"Address":{"M":{"City":{"S":"K"},"Street":{"S":"canary"}}},
 		"Lines":{"L":[{"M":{"sku":{"S":"s1"},"serial":{"S":"canary"},"note":{"S":"canary"}}}]},"Tags":{"SS":["canary"]}`)
 	o := search.Options{HMACKey: []byte(hmacKey), Mask: sinktest.Mask(t, "Email", "Phone", "Address.Street", "Lines[*].serial", "Lines[*].note", "Tags[*]"), Fields: search.Fields{
 		Exclude: []string{"PK", "SK"}, Hash: []string{"Phone", "Lines.serial"},
@@ -77,13 +78,13 @@ func TestMaskedDocuments(t *testing.T) {
 // An id by HMAC shows nothing of the key, and is one of the item's for ever.
 func TestHashedID(t *testing.T) {
 	o := search.Options{HMACKey: []byte(hmacKey), HashID: true}
-	put := planOf(t, o, record(t, "INSERT", "", `"A":{"S":"a"}`))
-	gone := planOf(t, o, record(t, "REMOVE", `"A":{"S":"a"}`, ""))
+	put := planOf(t, o, changeOf(t, "INSERT", "", `"A":{"S":"a"}`))
+	gone := planOf(t, o, changeOf(t, "REMOVE", `"A":{"S":"a"}`, ""))
 	if want := "hmac:" + hashed("id:p1,x"); put.ID != want || gone.ID != want || !gone.Tombstone {
 		t.Errorf("the ids are %s and %s, want %s", put.ID, gone.ID, want)
 	}
 	o = search.Options{Mask: sinktest.Mask(t, "PK")}
-	if m := planOf(t, o, record(t, "REMOVE", `"A":{"S":"a"}`, "")); !strings.HasPrefix(m.ID, "masked-") || !strings.HasSuffix(m.ID, ",x") {
+	if m := planOf(t, o, changeOf(t, "REMOVE", `"A":{"S":"a"}`, "")); !strings.HasPrefix(m.ID, "masked-") || !strings.HasSuffix(m.ID, ",x") {
 		t.Errorf("of a hidden key the id is %s", m.ID)
 	}
 	if id := search.DocumentID("p1,x"); id != "p1,x" {

@@ -5,7 +5,8 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // maxID is the length of a document id, in bytes, that OpenSearch accepts.
@@ -14,7 +15,7 @@ const maxID = 512
 // DocumentID is the id of an item's document: its canonical key, or, where that
 // is longer than 512 bytes, "sha256:" and its digest in hex. A canonical key holds
 // no colon, so no two items share an id. [Options.HashID] asks for other ids.
-func DocumentID(k pipeline.Key) string {
+func DocumentID(k item.Key) string {
 	if len(k) <= maxID {
 		return string(k)
 	}
@@ -24,7 +25,7 @@ func DocumentID(k pipeline.Key) string {
 
 // id is the id of the document of c's item in this index: of the masked key, where a
 // key attribute is hidden.
-func (s *Sink) id(c *pipeline.Change) string {
+func (s *Sink) id(c *record.Change) string {
 	if s.hashID {
 		return "hmac:" + s.hasher.sum("id:"+string(c.Key))
 	}

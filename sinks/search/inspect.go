@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Inspector shows what stands at the ids of documents, tombstones too.
@@ -18,7 +18,7 @@ type Inspector interface {
 // Standing is what stands at the id of a document.
 type Standing struct {
 	There     bool
-	Tombstone bool             // the document is gone, and older changes of it are refused
-	Version   pipeline.Version // of the change that it is of
-	Doc       json.RawMessage  // with _tw; nil of a tombstone where the store keeps no document
+	Tombstone bool            // the document is gone, and older changes of it are refused
+	Version   record.Version  // of the change that it is of
+	Doc       json.RawMessage // with _tw; nil of a tombstone where the store keeps no document
 }

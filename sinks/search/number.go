@@ -3,7 +3,7 @@ package search
 import (
 	"strconv"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
 // Number says how a number of an item is written into a document. DynamoDB's
@@ -37,7 +37,7 @@ func (n Number) known() bool {
 }
 
 // appendNumber writes d in the form n.
-func appendNumber(dst []byte, d pipeline.Decimal, n Number) []byte {
+func appendNumber(dst []byte, d decimal.Decimal, n Number) []byte {
 	var buffer [64]byte
 	text := d.Append(buffer[:0])
 	integral, digits := measure(text)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -39,7 +42,7 @@ type place struct {
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.New.Exists() && !c.Removed() {
-		return errs.Errorf("search: a %s without a new image: documents are made of it", pipeline.Safe(c.Op.String()))
+		return errs.Errorf("search: a %s without a new image: documents are made of it", redact.Safe(c.Op.String()))
 	}
 	from, before := s.former(c)
 	if before != nil && !c.Old.Exists() {
@@ -128,7 +131,7 @@ func (s *Sink) mutation(d *pipeline.Delivery, index, routing string, why Why) *M
 
 // place is where item has its document. With an error it has none, and the place is the
 // one that a document of it would have, as far as its index can be named.
-func (s *Sink) place(c *pipeline.Change, item pipeline.Image) (place, error) {
+func (s *Sink) place(c *record.Change, item item.Image) (place, error) {
 	if !item.Exists() {
 		return place{why: ReasonWhen}, nil
 	}
@@ -150,19 +153,19 @@ func (s *Sink) place(c *pipeline.Change, item pipeline.Image) (place, error) {
 }
 
 // former is where the item had its document before the change.
-func (s *Sink) former(c *pipeline.Change) (place, error) {
+func (s *Sink) former(c *record.Change) (place, error) {
 	switch {
 	case c.Old.Exists():
 		return s.place(c, c.Old)
-	case c.Op == pipeline.Insert || c.Op == pipeline.Snapshot || c.ViewType.HasOld():
+	case c.Op == record.Insert || c.Op == record.Snapshot || c.ViewType.HasOld():
 		return place{why: ReasonWhen}, nil // there was no item
 	case len(s.index.Paths()) > 0:
-		return place{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", pipeline.Safe(c.Op.String()), s.index)
+		return place{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", redact.Safe(c.Op.String()), s.index)
 	}
-	return s.indexOf(c, pipeline.Image{})
+	return s.indexOf(c, item.Image{})
 }
 
-func (s *Sink) indexOf(c *pipeline.Change, item pipeline.Image) (place, error) {
+func (s *Sink) indexOf(c *record.Change, item item.Image) (place, error) {
 	if s.fixed != "" {
 		return place{index: s.fixed}, nil
 	}

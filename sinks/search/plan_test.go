@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
 // record is a change of the item PK=p1, SK=x. old and new are the rest of its
 // images in DynamoDB JSON, "" for none.
-func record(t *testing.T, op, old, new string) *pipeline.Change {
+func changeOf(t *testing.T, op, old, new string) *record.Change {
 	t.Helper()
 	const keys = `"PK":{"S":"p1"},"SK":{"S":"x"}`
 	image := func(name, rest string) string {
@@ -26,18 +28,18 @@ func record(t *testing.T, op, old, new string) *pipeline.Change {
 		}
 		return `,"` + name + `":{` + keys + `,` + rest + `}`
 	}
-	view := pipeline.NewAndOldImages
+	view := record.NewAndOldImages
 	switch {
 	case op == "INSERT" && new == "":
-		view = pipeline.KeysOnly
+		view = record.KeysOnly
 	case op != "INSERT" && op != "EVOLVE" && old == "":
-		view = pipeline.NewImage
+		view = record.NewImage
 	}
 	raw := `{"eventID":"1","eventName":"` + op + `","eventSource":"aws:dynamodb","awsRegion":"eu-central-1",
 		"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678",
 		"dynamodb":{"Keys":{` + keys + `}` + image("OldImage", old) + image("NewImage", new) + `,
 		"SequenceNumber":"100000000000000000001","ApproximateCreationDateTime":1767323045,"SizeBytes":10,"StreamViewType":"` + view.String() + `"}}`
-	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(raw))
+	page, err := record.NewDecoder(record.DecoderOptions{}).Decode([]byte(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +62,9 @@ func parse(t *testing.T, src string) *template.Template {
 
 // ofType takes items of the Type.
 func ofType(kind string) pipeline.ItemConditionFunc {
-	return func(item pipeline.Image) (bool, error) {
-		v, _ := item.Get("Type")
-		if v.Kind() == pipeline.KindBOOL {
+	return func(image item.Image) (bool, error) {
+		v, _ := image.Get("Type")
+		if v.Kind() == item.KindBOOL {
 			return false, errors.New("a Type is no BOOL")
 		}
 		text, _ := v.Text()
@@ -120,7 +122,7 @@ func TestPlan(t *testing.T) {
 		{"unknown that removes", "EVOLVE", product, "", gone + " (removed, leaves a tombstone)"},
 	} {
 		s := newSink(t, search.Options{Index: parse(t, "products"), When: ofType("Product")})
-		d := pipeline.Delivery{Change: record(t, test.op, test.old, test.new)}
+		d := pipeline.Delivery{Change: changeOf(t, test.op, test.old, test.new)}
 		if err := s.Plan(&d); err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
@@ -160,7 +162,7 @@ func TestPlanOfMoves(t *testing.T) {
 		{"REMOVE", tenant("a"), "", "delete document docs-a/p1,x (removed, leaves a tombstone)"},
 		{"REMOVE", "{}", "", "sparse"},
 	} {
-		d := pipeline.Delivery{Change: record(t, test.op, test.old, test.new)}
+		d := pipeline.Delivery{Change: changeOf(t, test.op, test.old, test.new)}
 		if err := newSink(t, search.Options{Index: parse(t, "docs-{Tenant}")}).Plan(&d); err != nil {
 			t.Error(err)
 		} else if got := told(&d); got != test.want {
@@ -178,7 +180,7 @@ func TestPlanBehindWhatCouldNotBeJudged(t *testing.T) {
 		{"MODIFY", `"Type":{"S":"other"}`, "delete document docs/p1,x (leave, leaves a tombstone)"},
 		{"REMOVE", "", "delete document docs/p1,x (removed, leaves a tombstone)"},
 	} {
-		d := pipeline.Delivery{Change: record(t, test.op, bad, test.new)}
+		d := pipeline.Delivery{Change: changeOf(t, test.op, bad, test.new)}
 		if err := newSink(t, search.Options{Index: parse(t, "docs"), When: ofType("Product")}).Plan(&d); err != nil {
 			t.Error(err)
 		} else if got := told(&d); got != test.want {
@@ -198,7 +200,7 @@ func TestPlanErrors(t *testing.T) {
 		{"docs-{Tenant}", "INSERT", "", `"Type":{"S":"Product"},"Tenant":{"S":"Acme"}`, "index_name"},
 		{"docs-{Tenant}", "INSERT", "", `"Type":{"S":"Product"},"Tenant":{"L":[]}`, "docs-{Tenant}"},
 	} {
-		d := pipeline.Delivery{Change: record(t, test.op, test.old, test.new)}
+		d := pipeline.Delivery{Change: changeOf(t, test.op, test.old, test.new)}
 		err := newSink(t, search.Options{Index: parse(t, test.index), When: ofType("Product")}).Plan(&d)
 		if err == nil || !strings.Contains(err.Error(), test.want) || len(d.Ops) > 0 {
 			t.Errorf("%s into %s: error %v and ops %v, want an error of %q", test.op, test.index, err, d.Ops, test.want)
@@ -246,8 +248,8 @@ func TestFact23_OutcomesPerChange(t *testing.T) {
 	s := func(a answers) *search.Sink {
 		return newSink(t, search.Options{Index: parse(t, "docs-{Tenant}"), Store: a})
 	}
-	move := record(t, "MODIFY", `"Tenant":{"S":"a"}`, `"Tenant":{"S":"b"}`)
-	stay := record(t, "MODIFY", `"Tenant":{"S":"a"}`, `"Tenant":{"S":"a"}`)
+	move := changeOf(t, "MODIFY", `"Tenant":{"S":"a"}`, `"Tenant":{"S":"b"}`)
+	stay := changeOf(t, "MODIFY", `"Tenant":{"S":"a"}`, `"Tenant":{"S":"a"}`)
 	failure := errors.New("refused")
 	written, superseded, coalesced := search.Result{}, search.Result{Outcome: pipeline.Superseded}, search.Result{Outcome: pipeline.Coalesced}
 	for _, test := range []struct {

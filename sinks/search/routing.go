@@ -3,7 +3,8 @@ package search
 import (
 	"fmt"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -35,13 +36,13 @@ func keysOf(routing *template.Template) ([]string, error) {
 
 // route is the routing of the document of c's item: of its key alone, and so the same
 // for ever. "" is by id.
-func (s *Sink) route(c *pipeline.Change) (string, error) {
+func (s *Sink) route(c *record.Change) (string, error) {
 	if s.routing == nil {
 		return "", nil
 	}
 	for _, name := range s.routed {
 		if _, ok := c.Keys.Get(name); !ok {
-			return "", errs.Errorf("search: routing %q: {%s} is no key attribute of the table: what may change would leave a document in two places", s.routing, pipeline.Field(name))
+			return "", errs.Errorf("search: routing %q: {%s} is no key attribute of the table: what may change would leave a document in two places", s.routing, redact.Field(name))
 		}
 	}
 	text, missing, err := s.routing.AppendText(nil, template.Scope{Change: c, Item: c.Keys, Mask: s.keyMask})

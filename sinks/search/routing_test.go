@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -17,11 +19,11 @@ import (
 // Both halves of a move have the routing, and it is of the key alone: no image is read.
 func TestRouting(t *testing.T) {
 	secret := []byte("0123456789abcdef")
-	pattern, err := pipeline.ParsePattern("PK")
+	pattern, err := item.ParsePattern("PK")
 	if err != nil {
 		t.Fatal(err)
 	}
-	mask, err := pipeline.NewMask([]pipeline.Pattern{pattern}, secret)
+	mask, err := mask.New([]item.Pattern{pattern}, secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,7 @@ func TestRouting(t *testing.T) {
 	} {
 		o := test.with
 		o.Index, o.Routing = parse(t, "docs-{Tenant}"), parse(t, test.routing)
-		d := pipeline.Delivery{Change: record(t, "MODIFY", `"Tenant":{"S":"a"}`, `"Tenant":{"S":"b"}`)}
+		d := pipeline.Delivery{Change: changeOf(t, "MODIFY", `"Tenant":{"S":"a"}`, `"Tenant":{"S":"b"}`)}
 		if err := newSink(t, o).Plan(&d); err != nil {
 			t.Errorf("%s: %v", test.routing, err)
 			continue
@@ -79,7 +81,7 @@ func TestRouting_Refused(t *testing.T) {
 	}
 	// Which attributes are keys only a change tells.
 	for _, routing := range []string{"{Tenant}", "{PK}{Tenant?}"} {
-		d := pipeline.Delivery{Change: record(t, "INSERT", "", `"Tenant":{"S":"a"}`)}
+		d := pipeline.Delivery{Change: changeOf(t, "INSERT", "", `"Tenant":{"S":"a"}`)}
 		err := newSink(t, search.Options{Index: parse(t, "docs"), Routing: parse(t, routing)}).Plan(&d)
 		if err == nil || !strings.Contains(err.Error(), "{Tenant} is no key attribute") || len(d.Ops) > 0 {
 			t.Errorf("%s: planned %v, %v", routing, d.Ops, err)
@@ -89,9 +91,9 @@ func TestRouting_Refused(t *testing.T) {
 
 // A change from before what the store is sure to remember is refused, by itself.
 func TestRetention(t *testing.T) {
-	old := record(t, "INSERT", "", "{}")
+	old := changeOf(t, "INSERT", "", "{}")
 	old.Time = time.Now().Add(-31 * 24 * time.Hour)
-	fresh := record(t, "INSERT", "", "{}")
+	fresh := changeOf(t, "INSERT", "", "{}")
 	fresh.Time = time.Now()
 	for name, test := range map[string]struct {
 		of      state.Memory

@@ -23,6 +23,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -50,7 +51,7 @@ type Options struct {
 	Routing *template.Template
 	// Mask leaves hidden attributes out of documents, but for those that Fields.Hash
 	// names, and masks them in names of indexes, in routings and in ids. Default: nothing is hidden
-	Mask *pipeline.Mask
+	Mask *mask.Mask
 
 	Retention state.Retention // of what Store remembers: a change that is older is refused. Default: it forgets nothing
 }
@@ -66,12 +67,12 @@ type Sink struct {
 	recent  template.Recent        // name of an index
 	when    pipeline.ItemCondition // nil: every item
 	fields  *field
-	whole   bool           // fields take an item as it is
-	drafts  sync.Pool      // of *[]byte, where documents are written before they are as long as they are
-	hasher  *hasher        // nil where nothing is hashed
-	hashID  bool           // document ids are hashes
-	mask    *pipeline.Mask // of what is not hashed
-	keyMask *pipeline.Mask
+	whole   bool       // fields take an item as it is
+	drafts  sync.Pool  // of *[]byte, where documents are written before they are as long as they are
+	hasher  *hasher    // nil where nothing is hashed
+	hashID  bool       // document ids are hashes
+	mask    *mask.Mask // of what is not hashed
+	keyMask *mask.Mask
 
 	routing   *template.Template // nil: by id
 	routed    []string           // key attributes that it reads

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Store holds the documents of any number of indexes.
@@ -40,7 +41,7 @@ type Mutation struct {
 	Index     string // lower case, checked by CheckIndex
 	ID        string // at most 512 bytes; see DocumentID and Options.HashID
 	Routing   string // of the document, the same for ever: made of its item's key; "": by its id
-	Version   pipeline.Version
+	Version   record.Version
 	Time      time.Time // creation time of the change, to the second; zero where it has none
 	Tombstone bool      // the item has no document here any more; readers never see Doc
 	Void      bool      // of a tombstone: no document could be made of the change; the same version may replace it, unless it is void too

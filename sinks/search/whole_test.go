@@ -8,25 +8,26 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
 // model is what a document holds of v, made of what its getters say.
-func model(v pipeline.Value) any {
+func model(v item.Value) any {
 	switch v.Kind() {
-	case pipeline.KindM:
+	case item.KindM:
 		m := map[string]any{}
 		for name, e := range v.Members() {
 			m[name] = model(e)
 		}
 		return m
-	case pipeline.KindL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
 		l := []any{}
 		for _, e := range v.Elements() {
 			l = append(l, model(e))
 		}
 		return l
-	case pipeline.KindN:
+	case item.KindN:
 		d, _ := v.Number()
 		text := d.String()
 		digits, _ := d.Digits()
@@ -34,13 +35,13 @@ func model(v pipeline.Value) any {
 			return text
 		}
 		return json.Number(text)
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		b, _ := v.Bool()
 		return b
-	case pipeline.KindS:
+	case item.KindS:
 		s, _ := v.Text()
 		return s
-	case pipeline.KindB:
+	case item.KindB:
 		var s string
 		_ = json.Unmarshal(v.AppendJSON(nil), &s)
 		return s
@@ -59,14 +60,14 @@ func FuzzDocument(f *testing.F) {
 	} {
 		f.Add([]byte(item))
 	}
-	f.Fuzz(func(t *testing.T, item []byte) {
-		m, err := pipeline.ParseImage(item)
+	f.Fuzz(func(t *testing.T, image []byte) {
+		m, err := item.Parse(image)
 		if err != nil {
 			return
 		}
 		want := model(m.Value()).(map[string]any)
 		for _, fields := range []search.Fields{{}, {Exclude: []string{"nothing.of.that.name"}}} {
-			c := record(t, "INSERT", "", "")
+			c := changeOf(t, "INSERT", "", "")
 			c.New = m
 			d := pipeline.Delivery{Change: c}
 			if err := newSink(t, search.Options{Index: parse(t, "docs"), Fields: fields}).Plan(&d); err != nil {
@@ -84,7 +85,7 @@ func FuzzDocument(f *testing.F) {
 			delete(got, "_tw")
 			delete(want, "_tw")
 			if !reflect.DeepEqual(got, want) {
-				t.Fatalf("%s:\n%v, want\n%v", item, got, want)
+				t.Fatalf("%s:\n%v, want\n%v", image, got, want)
 			}
 		}
 	})

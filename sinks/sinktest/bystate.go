@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // midStream: the first part of the stream is never delivered. The items that change
@@ -87,7 +87,7 @@ func contested(t *testing.T, s Suite) {
 	for _, order := range interleavings("aabc") {
 		fixed(t, s, func(st *stage) {
 			next := maps.Clone(at)
-			changes := make([]*pipeline.Change, 0, len(records))
+			changes := make([]*record.Change, 0, len(records))
 			for _, item := range []byte(order) {
 				changes = append(changes, st.stream.Changes[next[item]])
 				next[item]++

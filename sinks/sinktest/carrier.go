@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // carrier is the sink of a pipeline that plans a worker's batches, each where it planned
@@ -39,8 +40,8 @@ func newCarrier(w *worker) (*carrier, error) {
 }
 
 // carry plans changes, and calls write with those that have an effect, all at once.
-func (c *carrier) carry(ctx context.Context, changes []*pipeline.Change, write func(ds []pipeline.Delivery) error) error {
-	page := &pipeline.Page{DecodedPage: pipeline.DecodedPage{Changes: make([]pipeline.Change, len(changes))}, Partition: "batch"}
+func (c *carrier) carry(ctx context.Context, changes []*record.Change, write func(ds []pipeline.Delivery) error) error {
+	page := &pipeline.Page{Page: record.Page{Changes: make([]record.Change, len(changes))}, Partition: "batch"}
 	for i := range changes {
 		page.Changes[i] = *changes[i]
 	}

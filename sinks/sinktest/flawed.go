@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Attributes that spoil an image for [Store.Flawed], each in its own way. Good images
@@ -155,7 +155,7 @@ func (w *worker) letters() []letter {
 	return slices.SortedFunc(maps.Values(once), func(a, b letter) int { return compareVersions(a.change, b.change) })
 }
 
-func compareVersions(a, b *pipeline.Change) int {
+func compareVersions(a, b *record.Change) int {
 	if c := a.Version.Compare(b.Version); c != 0 {
 		return c
 	}

@@ -3,20 +3,21 @@ package sinktest
 import (
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
 // Mask hides what the patterns say, under a key of the test.
-func Mask(t testing.TB, patterns ...string) *pipeline.Mask {
+func Mask(t testing.TB, patterns ...string) *mask.Mask {
 	t.Helper()
-	ps := make([]pipeline.Pattern, len(patterns))
+	ps := make([]item.Pattern, len(patterns))
 	for i, text := range patterns {
 		var err error
-		if ps[i], err = pipeline.ParsePattern(text); err != nil {
+		if ps[i], err = item.ParsePattern(text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m, err := pipeline.NewMask(ps, []byte("a secret of the test"))
+	m, err := mask.New(ps, []byte("a secret of the test"))
 	if err != nil {
 		t.Fatal(err)
 	}

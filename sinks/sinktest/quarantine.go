@@ -16,6 +16,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/redrive"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -189,7 +191,7 @@ func (h *holding) end() {
 	for i, c := range h.stream.Changes {
 		place[nameOf(c)] = i
 	}
-	seen, last := make(map[string]bool), make(map[pipeline.Key]int)
+	seen, last := make(map[string]bool), make(map[item.Key]int)
 	for _, c := range h.sink.got {
 		name := nameOf(c)
 		if seen[name] {
@@ -217,7 +219,7 @@ func (h *holding) end() {
 	h.close(m.Close)
 }
 
-func nameOf(c *pipeline.Change) string { return fmt.Sprintf("%s at %s", c.Key, c.Version) }
+func nameOf(c *record.Change) string { return fmt.Sprintf("%s at %s", c.Key, c.Version) }
 
 // refusing is a sink without versions that refuses each change so many times. It is
 // what is outside, and outlives every process.
@@ -228,7 +230,7 @@ type refusing struct {
 	d        *dying
 	refusals []int // by the change's place among those seen
 	number   map[string]int
-	got      []*pipeline.Change
+	got      []*record.Change
 }
 
 var _ pipeline.KeyOrderer = (*refusing)(nil)
@@ -241,7 +243,7 @@ func (s *refusing) Write(_ context.Context, ds []pipeline.Delivery) error {
 	defer s.mu.Unlock()
 	var failed pipeline.BatchError
 	err := s.d.do(func() error {
-		behind := make(map[pipeline.Key]bool)
+		behind := make(map[item.Key]bool)
 		for i := range ds {
 			c := ds[i].Change
 			switch {
@@ -262,7 +264,7 @@ func (s *refusing) Write(_ context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-func (s *refusing) refuses(c *pipeline.Change) bool {
+func (s *refusing) refuses(c *record.Change) bool {
 	if s.number == nil {
 		s.number = make(map[string]int)
 	}
@@ -317,11 +319,11 @@ func (d *dying) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 	return d.Letters.Read(ctx)
 }
 
-func (d *dying) Hold(ctx context.Context, sink string, keys []pipeline.Key) error {
+func (d *dying) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	return d.do(func() error { return d.Quarantine.Hold(ctx, sink, keys) })
 }
 
-func (d *dying) Held(ctx context.Context, sink string, keys []pipeline.Key) (held []bool, err error) {
+func (d *dying) Held(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
 	err = d.do(func() error {
 		held, err = d.Quarantine.Held(ctx, sink, slices.Clone(keys))
 		return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -76,7 +77,7 @@ func (m *memory) Remove(_ context.Context, ids []string) error {
 	return nil
 }
 
-func (m *memory) Held(_ context.Context, sink string, keys []pipeline.Key) ([]bool, error) {
+func (m *memory) Held(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := make([]bool, len(keys))
@@ -89,7 +90,7 @@ func (m *memory) Held(_ context.Context, sink string, keys []pipeline.Key) ([]bo
 	return held, nil
 }
 
-func (m *memory) Hold(_ context.Context, sink string, keys []pipeline.Key) error {
+func (m *memory) Hold(_ context.Context, sink string, keys []item.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, k := range keys {

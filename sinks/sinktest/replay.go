@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // onePass: a clean pass leaves what the model says, also for a process that opens
@@ -90,7 +90,7 @@ func concurrent(t *testing.T, s Suite) {
 }
 
 // all delivers changes in batches of n and ends the run.
-func (w *worker) all(st *stage, changes []*pipeline.Change, n int) error {
+func (w *worker) all(st *stage, changes []*record.Change, n int) error {
 	for len(changes) > 0 {
 		k := min(n, len(changes))
 		if err := w.deliver(st.ctx, changes[:k]); err != nil {

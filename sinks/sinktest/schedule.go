@@ -5,12 +5,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // cut draws how changes are cut into batches.
-func cut(t *rapid.T, changes []*pipeline.Change) [][]*pipeline.Change {
-	var batches [][]*pipeline.Change
+func cut(t *rapid.T, changes []*record.Change) [][]*record.Change {
+	var batches [][]*record.Change
 	for len(changes) > 0 {
 		n := rapid.IntRange(1, min(len(changes), 12)).Draw(t, "batch")
 		batches = append(batches, changes[:n])
@@ -20,21 +21,21 @@ func cut(t *rapid.T, changes []*pipeline.Change) [][]*pipeline.Change {
 }
 
 // suffix draws where a replay begins.
-func suffix(t *rapid.T, changes []*pipeline.Change) []*pipeline.Change {
+func suffix(t *rapid.T, changes []*record.Change) []*record.Change {
 	return changes[rapid.IntRange(0, len(changes)-1).Draw(t, "from"):]
 }
 
 // shuffle draws an order that differs across keys and is the same within each.
-func shuffle(t *rapid.T, changes []*pipeline.Change) []*pipeline.Change {
-	var order []pipeline.Key
-	lanes := make(map[pipeline.Key][]*pipeline.Change)
+func shuffle(t *rapid.T, changes []*record.Change) []*record.Change {
+	var order []item.Key
+	lanes := make(map[item.Key][]*record.Change)
 	for _, c := range changes {
 		if _, seen := lanes[c.Key]; !seen {
 			order = append(order, c.Key)
 		}
 		lanes[c.Key] = append(lanes[c.Key], c)
 	}
-	out := make([]*pipeline.Change, 0, len(changes))
+	out := make([]*record.Change, 0, len(changes))
 	for len(order) > 0 {
 		i := rapid.IntRange(0, len(order)-1).Draw(t, "lane")
 		k := order[i]
@@ -48,8 +49,8 @@ func shuffle(t *rapid.T, changes []*pipeline.Change) []*pipeline.Change {
 
 // stutter draws a delivery that jumps back now and then: first deliveries are in
 // order, redeliveries repeat what was before.
-func stutter(t *rapid.T, changes []*pipeline.Change) []*pipeline.Change {
-	var out []*pipeline.Change
+func stutter(t *rapid.T, changes []*record.Change) []*record.Change {
+	var out []*record.Change
 	jumps := 3
 	for at := 0; at < len(changes); {
 		out = append(out, changes[at])

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
@@ -25,12 +27,12 @@ var errTaken = pipeline.Permanent(errors.New("another order holds the status"))
 // hall is what survives a crash: who stands at which status, the owner first.
 type hall struct {
 	mu    sync.Mutex
-	known map[pipeline.Key]guest
-	seats map[string][]pipeline.Key
+	known map[item.Key]guest
+	seats map[string][]item.Key
 }
 
 type guest struct {
-	version pipeline.Version
+	version record.Version
 	status  string
 	item    string
 }
@@ -62,7 +64,7 @@ func (s *seatSink) Write(_ context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-func (s *seatSink) write(c *pipeline.Change) error {
+func (s *seatSink) write(c *record.Change) error {
 	s.hall.mu.Lock()
 	defer s.hall.mu.Unlock()
 	was, known := s.hall.known[c.Key]
@@ -71,13 +73,13 @@ func (s *seatSink) write(c *pipeline.Change) error {
 	switch {
 	case s.flaw != forgetsItems && known && was.version.Compare(now.version) > 0:
 		return nil
-	case s.flaw == ignoresStrangers && !known && c.Op == pipeline.Modify:
+	case s.flaw == ignoresStrangers && !known && c.Op == record.Modify:
 		return nil
 	case s.flaw == trustsOldImages:
 		was.status, _ = order(c.Old)
 	}
 	if was.status != now.status {
-		s.hall.seats[was.status] = slices.DeleteFunc(s.hall.seats[was.status], func(k pipeline.Key) bool { return k == c.Key })
+		s.hall.seats[was.status] = slices.DeleteFunc(s.hall.seats[was.status], func(k item.Key) bool { return k == c.Key })
 	}
 	s.hall.known[c.Key] = now
 	seat := s.hall.seats[now.status]
@@ -101,7 +103,7 @@ func (s *seatSink) write(c *pipeline.Change) error {
 }
 
 // order is the status of an image that is an Order, and the image as text.
-func order(image pipeline.Image) (status, text string) {
+func order(image item.Image) (status, text string) {
 	if !image.Exists() {
 		return "", ""
 	}
@@ -123,7 +125,7 @@ func seatSuite(f flaw) sinktest.Suite {
 		Refused: func(err error) bool { return errors.Is(err, errTaken) },
 		Stream:  sinktest.StreamOptions{Snapshots: true},
 		Model: func(s *sinktest.Stream) map[string]string {
-			last := make(map[pipeline.Key]*pipeline.Change)
+			last := make(map[item.Key]*record.Change)
 			for _, c := range s.Changes {
 				last[c.Key] = c
 			}
@@ -136,7 +138,7 @@ func seatSuite(f flaw) sinktest.Suite {
 			return orders
 		},
 		Open: func(dir string) (sinktest.Store, error) {
-			found, _ := halls.LoadOrStore(dir, &hall{known: make(map[pipeline.Key]guest), seats: make(map[string][]pipeline.Key)})
+			found, _ := halls.LoadOrStore(dir, &hall{known: make(map[item.Key]guest), seats: make(map[string][]item.Key)})
 			h := found.(*hall)
 			return sinktest.Store{
 				Sink: func(faults *sinktest.Faults) (pipeline.Sink, error) {

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
@@ -32,11 +34,11 @@ const (
 // disk is what survives a crash.
 type disk struct {
 	mu   sync.Mutex
-	docs map[pipeline.Key]doc
+	docs map[item.Key]doc
 }
 
 type doc struct {
-	version pipeline.Version
+	version record.Version
 	text    string // sequence number
 	second  int64
 	counter int
@@ -55,7 +57,7 @@ type mapSink struct {
 	disk    *disk
 	faults  *sinktest.Faults
 	counter int
-	pending []*pipeline.Change
+	pending []*record.Change
 	tried   map[string]bool // key and version
 }
 
@@ -79,7 +81,7 @@ func (s *mapSink) Plan(d *pipeline.Delivery) error {
 
 func (s *mapSink) Write(_ context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
-	seen := make(map[pipeline.Key]bool)
+	seen := make(map[item.Key]bool)
 	for i := range ds {
 		if c := ds[i].Change; s.flaw != firstOfBatch || !seen[c.Key] {
 			seen[c.Key] = true
@@ -101,9 +103,9 @@ func (s *mapSink) keep(d *pipeline.Delivery) {
 	}
 }
 
-func (s *mapSink) deliver(c *pipeline.Change) error {
+func (s *mapSink) deliver(c *record.Change) error {
 	switch {
-	case s.flaw == ignoresTTL && c.TTLDelete(), s.flaw == ignoresUnknown && c.Op == pipeline.Unknown:
+	case s.flaw == ignoresTTL && c.TTLDelete(), s.flaw == ignoresUnknown && c.Op == record.Unknown:
 		return nil
 	case s.flaw == writesAtFlush:
 		s.pending = append(s.pending, c)
@@ -130,7 +132,7 @@ func (s *mapSink) Flush(context.Context) error {
 	return nil
 }
 
-func (s *mapSink) write(c *pipeline.Change) {
+func (s *mapSink) write(c *record.Change) {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
 	s.counter++
@@ -179,10 +181,10 @@ func suite(f flaw) sinktest.Suite {
 			return orders
 		},
 		Open: func(dir string) (sinktest.Store, error) {
-			found, _ := disks.LoadOrStore(dir, &disk{docs: make(map[pipeline.Key]doc)})
+			found, _ := disks.LoadOrStore(dir, &disk{docs: make(map[item.Key]doc)})
 			d := found.(*disk)
 			if f == losesOldState {
-				d = &disk{docs: make(map[pipeline.Key]doc)}
+				d = &disk{docs: make(map[item.Key]doc)}
 			}
 			return sinktest.Store{
 				Sink: func(faults *sinktest.Faults) (pipeline.Sink, error) {

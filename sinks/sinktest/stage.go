@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // stage is one store with the workers that write to it, for one check of one property.
@@ -132,7 +132,7 @@ func (st *stage) must(err error) {
 }
 
 // run delivers batches and ends the run.
-func (st *stage) run(w *worker, batches [][]*pipeline.Change) {
+func (st *stage) run(w *worker, batches [][]*record.Change) {
 	st.tb.Helper()
 	for _, b := range batches {
 		st.must(w.deliver(st.ctx, b))

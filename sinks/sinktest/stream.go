@@ -8,14 +8,15 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Stream is a stream twice: as plain records, for models, and decoded, for sinks.
 // Records[i] is Changes[i].
 type Stream struct {
 	Records []Record
-	Changes []*pipeline.Change
+	Changes []*record.Change
 }
 
 // GoString keeps the log of a failed property short; what matters of the stream is
@@ -61,7 +62,7 @@ func Build(records ...Record) (*Stream, error) {
 		lines.Write(r.JSON())
 		lines.WriteByte('\n')
 	}
-	page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines(lines.Bytes())
+	page := record.NewDecoder(record.DecoderOptions{}).DecodeLines(lines.Bytes())
 	if len(page.Errors) > 0 {
 		return nil, fmt.Errorf("sinktest: a generated record does not decode: %w", page.Errors[0])
 	}
@@ -87,25 +88,25 @@ func Build(records ...Record) (*Stream, error) {
 const snapshot = "SNAPSHOT"
 
 // snapshotOf is a backfilled state: its version is below every write of its stream.
-func snapshotOf(r Record) (*pipeline.Change, error) {
-	keys, err := pipeline.ParseImage(mustJSON(r.Keys))
+func snapshotOf(r Record) (*record.Change, error) {
+	keys, err := item.Parse(mustJSON(r.Keys))
 	if err != nil {
 		return nil, err
 	}
-	item, err := pipeline.ParseImage(mustJSON(r.New))
+	image, err := item.Parse(mustJSON(r.New))
 	if err != nil {
 		return nil, err
 	}
-	key, err := pipeline.MakeKey("", keys)
+	key, err := item.MakeKey("", keys)
 	if err != nil {
 		return nil, err
 	}
-	version, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", epoch, 0))
+	version, err := record.ParseVersion(fmt.Sprintf("%010d%040d", epoch, 0))
 	if err != nil {
 		return nil, err
 	}
-	return &pipeline.Change{
-		Op: pipeline.Snapshot, EventName: snapshot, Key: key, Keys: keys, New: item, Version: version,
+	return &record.Change{
+		Op: record.Snapshot, EventName: snapshot, Key: key, Keys: keys, New: image, Version: version,
 		StreamARN: StreamARN, Table: Table, Region: "eu-central-1", Raw: mustJSON(map[string]any{"Item": r.New}),
 	}, nil
 }

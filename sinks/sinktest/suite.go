@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Suite is a sink under test.
@@ -36,7 +37,7 @@ type Suite struct {
 	LastWins bool
 
 	// Events are what detectors raise for a change. Default: none.
-	Events func(c *pipeline.Change) []pipeline.Event
+	Events func(c *record.Change) []pipeline.Event
 
 	// Stream shapes the random streams.
 	Stream StreamOptions

@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // worker delivers changes to a sink as a pipeline does.
 type worker struct {
 	sink    pipeline.Sink
-	events  func(c *pipeline.Change) []pipeline.Event
+	events  func(c *record.Change) []pipeline.Event
 	refused func(err error) bool // nil: no error is the sink's to give
 	dead    []letter             // what failed for good, in order
 	again   bool                 // it delivers letters
@@ -21,7 +23,7 @@ type worker struct {
 
 // letter is a change that failed for good.
 type letter struct {
-	change  *pipeline.Change
+	change  *record.Change
 	refused bool // by the sink, which may do so again
 }
 
@@ -31,7 +33,7 @@ const attempts = 100
 
 // deliver plans and writes one batch of changes and retries what may be retried.
 // Its error is the sink's fault, or [ErrCrash].
-func (w *worker) deliver(ctx context.Context, changes []*pipeline.Change) (err error) {
+func (w *worker) deliver(ctx context.Context, changes []*record.Change) (err error) {
 	if w.carrier == nil {
 		if w.carrier, err = newCarrier(w); err != nil {
 			return err
@@ -43,7 +45,7 @@ func (w *worker) deliver(ctx context.Context, changes []*pipeline.Change) (err e
 // writeAll writes what was planned of one batch, in one Write or in several where the sink
 // does not keep the order of keys.
 func (w *worker) writeAll(ctx context.Context, planned []pipeline.Delivery) error {
-	keys := make(map[pipeline.Key]bool)
+	keys := make(map[item.Key]bool)
 	from := 0
 	for i := range planned {
 		key := planned[i].Change.Key
@@ -147,7 +149,7 @@ func (w *worker) redrive(ctx context.Context) error {
 	w.dead, w.again = nil, true
 	defer func() { w.again = false }()
 	for _, l := range dead {
-		if err := w.deliver(ctx, []*pipeline.Change{l.change}); err != nil {
+		if err := w.deliver(ctx, []*record.Change{l.change}); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Birth records that the output of a sink began at a target. All that the sink writes there
@@ -130,7 +131,7 @@ type LostError struct {
 	Way  string // what to do about it; "": the commands that every such error names
 }
 
-var _ pipeline.Redacted = (*LostError)(nil)
+var _ redact.Redacted = (*LostError)(nil)
 
 // Error says what is lost and what to do.
 func (e *LostError) Error() string {

@@ -3,19 +3,20 @@ package state
 import (
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Column is one attribute of a row.
 type Column struct {
 	Name  string
-	Value pipeline.Value
+	Value item.Value
 }
 
 // Claim is what an item would have in a row.
 type Claim struct {
-	Source     pipeline.Key // of the item; "" in the zero Claim
-	Version    pipeline.Version
+	Source     item.Key // of the item; "" in the zero Claim
+	Version    record.Version
 	Time       time.Time // creation time of that change; 1970 if it has none
 	Attributes []Column  // of the row, without its key
 }
@@ -30,9 +31,9 @@ type RowClaims struct {
 
 // ItemWrite moves one item from the row it had to the row it requests.
 type ItemWrite struct {
-	Source  pipeline.Key
-	Was     pipeline.Version // of the guard that was read, or that an earlier write of the call leaves; zero if there was none
-	WasVoid bool             // of the same guard
+	Source  item.Key
+	Was     record.Version // of the guard that was read, or that an earlier write of the call leaves; zero if there was none
+	WasVoid bool           // of the same guard
 	Guard   Guard
 	Rows    []RowClaimsWrite // changes of claims, each row once: at most the one it leaves and the one it takes
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // contributionFormat is the first byte of a contribution's shares: other layouts
@@ -19,7 +19,7 @@ const (
 	sinceKinesis
 )
 
-// The texts of versions, as [pipeline.Version.String] writes them.
+// The texts of versions, as [record.Version.String] writes them.
 const (
 	epochDigits           = 10
 	sequenceDigits        = 40
@@ -47,7 +47,7 @@ func (c Contribution) AppendShares(dst []byte) []byte {
 
 // ParseContribution is the Contribution of a version whose shares are what
 // [Contribution.AppendShares] wrote. It does not keep b.
-func ParseContribution(version pipeline.Version, b []byte) (Contribution, error) {
+func ParseContribution(version record.Version, b []byte) (Contribution, error) {
 	c := Contribution{Version: version}
 	r := reader{rest: string(b)} // one copy, of which all texts are parts
 	if r.byte() != contributionFormat {
@@ -134,14 +134,14 @@ func (r *reader) count() int {
 
 func (r *reader) text() string { return r.take(r.count()) }
 
-func (r *reader) since(version pipeline.Version) pipeline.Version {
+func (r *reader) since(version record.Version) record.Version {
 	var b strings.Builder
 	digits := epochDigits + sequenceDigits
 	switch r.byte() {
 	case sinceVersion:
 		return version
 	case sinceZero:
-		return pipeline.Version{}
+		return record.Version{}
 	case sinceKinesis:
 		b.WriteByte('k')
 		digits = kinesisEpochDigits + kinesisSequenceDigits
@@ -154,7 +154,7 @@ func (r *reader) since(version pipeline.Version) pipeline.Version {
 		b.WriteByte('0' + packed[i]>>4)
 		b.WriteByte('0' + packed[i]&0xf)
 	}
-	v, err := pipeline.ParseVersion(b.String())
+	v, err := record.ParseVersion(b.String())
 	r.failed = r.failed || err != nil
 	return v
 }

@@ -9,20 +9,20 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // versions draws the zero version, and versions of streams and of Kinesis.
-func versions() *rapid.Generator[pipeline.Version] {
-	return rapid.Custom(func(t *rapid.T) pipeline.Version {
+func versions() *rapid.Generator[record.Version] {
+	return rapid.Custom(func(t *rapid.T) record.Version {
 		text := rapid.OneOf(
 			rapid.StringMatching(`[0-9]{50}`),
 			rapid.StringMatching(`1767323045[0-9]{40}`),
 			rapid.StringMatching(`k[0-9]{76}`),
 			rapid.Just(""),
 		).Draw(t, "version")
-		v, err := pipeline.ParseVersion(text)
+		v, err := record.ParseVersion(text)
 		if err != nil && text != "" {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestContribution_RoundTrip(t *testing.T) {
 
 // A usual contribution costs little more than its texts.
 func TestContribution_IsCompact(t *testing.T) {
-	v, err := pipeline.ParseVersion("1767323045" + fmt.Sprintf("%040d", 7))
+	v, err := record.ParseVersion("1767323045" + fmt.Sprintf("%040d", 7))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestContribution_IsCompact(t *testing.T) {
 }
 
 func FuzzParseContribution(f *testing.F) {
-	v, err := pipeline.ParseVersion("1767323045" + strings.Repeat("1", 40))
+	v, err := record.ParseVersion("1767323045" + strings.Repeat("1", 40))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func FuzzParseContribution(f *testing.F) {
 		{Version: v, Shares: []state.Share{{Group: "g,1", Values: []string{"1.5", ""}}, {Group: "g,2"}}},
 	} {
 		f.Add(c.AppendShares(nil))
-		c.Version, c.Since = pipeline.Version{}, v
+		c.Version, c.Since = record.Version{}, v
 		f.Add(c.AppendShares(nil))
 	}
 	f.Add([]byte{1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})

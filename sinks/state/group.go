@@ -1,6 +1,9 @@
 package state
 
-import "github.com/tablewake/tablewake/pipeline"
+import (
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
 
 // GroupWrite is what some items count for now, and what that changes in the rows of
 // their groups.
@@ -11,9 +14,9 @@ type GroupWrite struct {
 
 // ContributionWrite replaces what one item counts for.
 type ContributionWrite struct {
-	Source  pipeline.Key
-	Was     pipeline.Version // that was read; zero where the item was not known
-	WasVoid bool             // likewise
+	Source  item.Key
+	Was     record.Version // that was read; zero where the item was not known
+	WasVoid bool           // likewise
 	Now     Contribution
 }
 
@@ -22,12 +25,12 @@ type ContributionWrite struct {
 // changes named in Counts and Sums, also where they are 0, and of those that are made
 // of members the ones that have any: a min, max or distinct without one is left out.
 type GroupChange struct {
-	Row     Row              // with its shard
-	Shares  int64            // that come, or leave where it is negative
-	Counts  []Add            // count
-	Sums    []Add            // sum
-	Members []Member         // min, max and distinct
-	Version pipeline.Version // highest of the changes that it is of
+	Row     Row            // with its shard
+	Shares  int64          // that come, or leave where it is negative
+	Counts  []Add          // count
+	Sums    []Add          // sum
+	Members []Member       // min, max and distinct
+	Version record.Version // highest of the changes that it is of
 }
 
 // Add adds to a number of a row.

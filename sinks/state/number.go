@@ -5,13 +5,14 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Number is an exact decimal of any length: sums of numbers of 38 digits may have
 // more. The zero Number is 0. It is immutable.
 type Number struct {
-	small pipeline.Decimal
+	small decimal.Decimal
 	large *scaled // where it is not nil, the number
 }
 
@@ -22,11 +23,11 @@ type scaled struct {
 }
 
 // NumberOf is a Number of a decimal.
-func NumberOf(d pipeline.Decimal) Number { return Number{small: d} }
+func NumberOf(d decimal.Decimal) Number { return Number{small: d} }
 
 // ParseNumber reads what [Number.String] writes.
 func ParseNumber(s string) (Number, error) {
-	if d, err := pipeline.ParseDecimal(s); err == nil {
+	if d, err := decimal.Parse(s); err == nil {
 		return Number{small: d}, nil
 	}
 	l, ok := parseScaled(s)
@@ -81,11 +82,11 @@ func (n Number) String() string {
 
 // Value is the number as an N where DynamoDB can hold it, and else, beyond 38
 // digits, its text as an S.
-func (n Number) Value() pipeline.Value {
+func (n Number) Value() item.Value {
 	if n.large == nil {
-		return pipeline.NumberValue(n.small)
+		return item.NumberValue(n.small)
 	}
-	return pipeline.StringValue(n.large.String())
+	return item.StringValue(n.large.String())
 }
 
 func (n Number) scaled() *scaled {
@@ -98,7 +99,7 @@ func (n Number) scaled() *scaled {
 
 // number is s in its smallest form, so that equal numbers are written alike.
 func (s *scaled) number() Number {
-	if d, err := pipeline.ParseDecimal(s.String()); err == nil {
+	if d, err := decimal.Parse(s.String()); err == nil {
 		return Number{small: d}
 	}
 	return Number{large: s}

@@ -8,18 +8,19 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // decimals draws any number that DynamoDB holds.
-func decimals() *rapid.Generator[pipeline.Decimal] {
-	return rapid.Custom(func(t *rapid.T) pipeline.Decimal {
+func decimals() *rapid.Generator[decimal.Decimal] {
+	return rapid.Custom(func(t *rapid.T) decimal.Decimal {
 		text := rapid.StringMatching(`-?[0-9]{1,38}`).Draw(t, "digits")
 		exp := rapid.IntRange(-130, 87).Draw(t, "exponent")
-		d, err := pipeline.ParseDecimal(text + "e" + strconv.Itoa(exp))
+		d, err := decimal.Parse(text + "e" + strconv.Itoa(exp))
 		if err != nil { // below the range
-			d = pipeline.DecimalOf(int64(exp))
+			d = decimal.Of(int64(exp))
 		}
 		return d
 	})
@@ -62,16 +63,16 @@ func TestNumber_IsExact(t *testing.T) {
 
 // A number beyond 38 digits is no N: it stands as text, exactly.
 func TestNumber_Value(t *testing.T) {
-	one, err := pipeline.ParseDecimal("1e100")
+	one, err := decimal.Parse("1e100")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := state.NumberOf(one).Add(state.NumberOf(pipeline.DecimalOf(1)))
+	n := state.NumberOf(one).Add(state.NumberOf(decimal.Of(1)))
 	text, ok := n.Value().Text()
-	if want := "1" + strings.Repeat("0", 99) + "1"; !ok || text != want || n.Value().Kind() != pipeline.KindS {
+	if want := "1" + strings.Repeat("0", 99) + "1"; !ok || text != want || n.Value().Kind() != item.KindS {
 		t.Errorf("the value is %s %q, want the text %s", n.Value().Kind(), text, want)
 	}
-	if v := state.NumberOf(one).Value(); v.Kind() != pipeline.KindN {
+	if v := state.NumberOf(one).Value(); v.Kind() != item.KindN {
 		t.Errorf("a number of DynamoDB is %s", v.Kind())
 	}
 }

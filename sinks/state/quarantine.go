@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Mark says that a key of a sink is quarantined: changes of it lie in dead
 // letters, and those that come are put behind them.
 type Mark struct {
 	Sink    string
-	Key     pipeline.Key
+	Key     item.Key
 	Letters int64     // how often a letter was put behind the key: changes with each one
 	Since   time.Time // when the first one was
 }

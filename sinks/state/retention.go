@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // DefaultRetention is how long an empty guard lives, unless the configuration says otherwise.
@@ -71,7 +72,7 @@ func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	now := time.Now()
 	for i := range ds {
 		c := ds[i].Change
-		if c.Op == pipeline.Snapshot || c.Time.IsZero() {
+		if c.Op == record.Snapshot || c.Time.IsZero() {
 			continue
 		}
 		if err := r.Check(c.Time, now); err != nil {

@@ -3,23 +3,23 @@ package state
 import (
 	"fmt"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // MakeRow is the row at a partition key and a sort key: S, N or B, and not empty.
 // sk is absent where the table has none.
-func MakeRow(pk, sk pipeline.Value) (Row, error) {
+func MakeRow(pk, sk item.Value) (Row, error) {
 	var buf [128]byte
-	b, err := pipeline.AppendKeyValue(buf[:0], pk)
+	b, err := item.AppendKeyValue(buf[:0], pk)
 	if err == nil && sk.Exists() {
-		b, err = pipeline.AppendKeyValue(append(b, ','), sk)
+		b, err = item.AppendKeyValue(append(b, ','), sk)
 	}
 	return Row(b), err
 }
 
 // Decode takes the row's key apart. sk is absent where the table has none.
-func (r Row) Decode() (pk, sk pipeline.Value, err error) {
-	_, values, err := pipeline.Key(r).Decode()
+func (r Row) Decode() (pk, sk item.Value, err error) {
+	_, values, err := item.Key(r).Decode()
 	if err != nil {
 		return pk, sk, fmt.Errorf("row: %w", err)
 	}

@@ -5,19 +5,19 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // A row's text tells rows apart and comes back as their key.
 func TestRow_RoundTrip(t *testing.T) {
 	values := rapid.OneOf(
-		rapid.Map(rapid.StringMatching(`[ -~é]{1,6}`), pipeline.StringValue),
-		rapid.Map(decimals(), pipeline.NumberValue),
-		rapid.Map(rapid.SliceOfN(rapid.Byte(), 1, 6), pipeline.BinaryValue),
+		rapid.Map(rapid.StringMatching(`[ -~é]{1,6}`), item.StringValue),
+		rapid.Map(decimals(), item.NumberValue),
+		rapid.Map(rapid.SliceOfN(rapid.Byte(), 1, 6), item.BinaryValue),
 	)
 	rapid.Check(t, func(t *rapid.T) {
-		pk, sk := values.Draw(t, "pk"), pipeline.Value{}
+		pk, sk := values.Draw(t, "pk"), item.Value{}
 		if rapid.Bool().Draw(t, "has a sort key") {
 			sk = values.Draw(t, "sk")
 		}
@@ -33,8 +33,8 @@ func TestRow_RoundTrip(t *testing.T) {
 }
 
 func TestMakeRow_Refuses(t *testing.T) {
-	for _, v := range []pipeline.Value{{}, pipeline.StringValue(""), pipeline.BoolValue(true), pipeline.NullValue()} {
-		if r, err := state.MakeRow(v, pipeline.Value{}); err == nil {
+	for _, v := range []item.Value{{}, item.StringValue(""), item.BoolValue(true), item.NullValue()} {
+		if r, err := state.MakeRow(v, item.Value{}); err == nil {
 			t.Errorf("%s makes the row %q", v.Kind(), r)
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // The first letter of a Sortable tells the kind.
@@ -26,18 +27,18 @@ const (
 // Sortable is a value as text: equal for equal values, different for different
 // ones, and sorted by its bytes as the values are: S before N before B before BOOL, S and B
 // by their bytes, N by number. False for a value of another kind. [Unsorted] takes it back.
-func Sortable(v pipeline.Value) (string, bool) {
+func Sortable(v item.Value) (string, bool) {
 	switch v.Kind() {
-	case pipeline.KindS:
+	case item.KindS:
 		text, _ := v.Text()
 		return sortsText + text, true
-	case pipeline.KindN:
+	case item.KindN:
 		d, ok := v.Number()
 		return sortsNumber + sortableNumber(d), ok
-	case pipeline.KindB:
+	case item.KindB:
 		b, ok := v.Bytes()
 		return sortsBinary + hex.EncodeToString(b), ok
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		if yes, _ := v.Bool(); yes {
 			return sortsBool + "1", true
 		}
@@ -49,7 +50,7 @@ func Sortable(v pipeline.Value) (string, bool) {
 // sortableNumber is sign, exponent of the first digit, digits. Of a negative one
 // exponent and digits are inverted, and closed by a letter above any digit, so
 // that -1.5 comes before -1. Behind it stands the number as it is read back.
-func sortableNumber(d pipeline.Decimal) string {
+func sortableNumber(d decimal.Decimal) string {
 	if d.Sign() == 0 {
 		return sortsZero
 	}
@@ -69,31 +70,31 @@ func sortableNumber(d pipeline.Decimal) string {
 var errNotSortable = errs.New("not the text of a sortable value")
 
 // Unsorted is the value that a text of [Sortable] is of.
-func Unsorted(text string) (pipeline.Value, error) {
+func Unsorted(text string) (item.Value, error) {
 	if text == "" {
-		return pipeline.Value{}, errNotSortable
+		return item.Value{}, errNotSortable
 	}
 	kind, rest := text[:1], text[1:]
 	switch kind {
 	case sortsText:
-		return pipeline.StringValue(rest), nil
+		return item.StringValue(rest), nil
 	case sortsNumber:
 		return unsortedNumber(rest)
 	case sortsBinary:
 		b, err := hex.DecodeString(rest)
-		return pipeline.BinaryValue(b), err
+		return item.BinaryValue(b), err
 	case sortsBool:
-		return pipeline.BoolValue(rest == "1"), nil
+		return item.BoolValue(rest == "1"), nil
 	}
-	return pipeline.Value{}, errNotSortable
+	return item.Value{}, errNotSortable
 }
 
-func unsortedNumber(text string) (pipeline.Value, error) {
+func unsortedNumber(text string) (item.Value, error) {
 	if text == sortsZero {
-		return pipeline.NumberValue(pipeline.DecimalOf(0)), nil
+		return item.NumberValue(decimal.Of(0)), nil
 	}
 	if len(text) < 2+exponentDigits {
-		return pipeline.Value{}, errNotSortable
+		return item.Value{}, errNotSortable
 	}
 	b, sign := []byte(text[1:]), ""
 	if text[:1] == sortsNegative {
@@ -112,6 +113,6 @@ func unsortedNumber(text string) (pipeline.Value, error) {
 	default:
 		digits = digits[:exp] + "." + digits[exp:]
 	}
-	d, err := pipeline.ParseDecimal(sign + digits)
-	return pipeline.NumberValue(d), err
+	d, err := decimal.Parse(sign + digits)
+	return item.NumberValue(d), err
 }

@@ -6,7 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -14,8 +15,8 @@ import (
 func TestSortable_Numbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := decimals().Draw(t, "a"), decimals().Draw(t, "b")
-		x, _ := state.Sortable(pipeline.NumberValue(a))
-		y, _ := state.Sortable(pipeline.NumberValue(b))
+		x, _ := state.Sortable(item.NumberValue(a))
+		y, _ := state.Sortable(item.NumberValue(b))
 		if strings.Compare(x, y) != a.Cmp(b) {
 			t.Fatalf("%s and %s sort as %q and %q", a, b, x, y)
 		}
@@ -28,11 +29,11 @@ func TestSortable_Numbers(t *testing.T) {
 }
 
 func TestSortable_Kinds(t *testing.T) {
-	values := []pipeline.Value{
-		pipeline.StringValue(""), pipeline.StringValue("a"), pipeline.StringValue("b"),
-		pipeline.NumberValue(pipeline.DecimalOf(-2)), pipeline.NumberValue(pipeline.DecimalOf(0)), pipeline.NumberValue(pipeline.DecimalOf(1)),
-		pipeline.BinaryValue(nil), pipeline.BinaryValue([]byte{0}), pipeline.BinaryValue([]byte{0, 1}), pipeline.BinaryValue([]byte{255}),
-		pipeline.BoolValue(false), pipeline.BoolValue(true),
+	values := []item.Value{
+		item.StringValue(""), item.StringValue("a"), item.StringValue("b"),
+		item.NumberValue(decimal.Of(-2)), item.NumberValue(decimal.Of(0)), item.NumberValue(decimal.Of(1)),
+		item.BinaryValue(nil), item.BinaryValue([]byte{0}), item.BinaryValue([]byte{0, 1}), item.BinaryValue([]byte{255}),
+		item.BoolValue(false), item.BoolValue(true),
 	}
 	last := ""
 	for i, v := range values {
@@ -46,7 +47,7 @@ func TestSortable_Kinds(t *testing.T) {
 		}
 		last = text
 	}
-	if text, ok := state.Sortable(pipeline.NullValue()); ok {
+	if text, ok := state.Sortable(item.NullValue()); ok {
 		t.Errorf("NULL sorts as %q", text)
 	}
 	for _, text := range []string{"", "x", "b", "b2", "b20", "b2xyzq", "b0", "cx"} {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -28,8 +30,8 @@ type AggregateOptions struct {
 	Shards    int  // rows that a group is spread over, by item; see [Groups]. Default: 1
 	KeepOnTTL bool // what TTL deletes stays counted for ever. Default: it is taken out, as for any delete
 
-	Mask  *pipeline.Mask // hides attributes in what ops show of groups; what is written is not masked. Default: nothing is hidden
-	Store GroupStore     // where rows are written. Default: none; the sink then plans, and refuses to write
+	Mask  *mask.Mask // hides attributes in what ops show of groups; what is written is not masked. Default: nothing is hidden
+	Store GroupStore // where rows are written. Default: none; the sink then plans, and refuses to write
 
 	Retention state.Retention // of what Store remembers: a change that is older is refused. Default: it forgets nothing
 }
@@ -47,7 +49,7 @@ type Value struct {
 // its own: every worker may have one.
 type Aggregate struct {
 	base
-	forEach pipeline.Path // zero: the item counts
+	forEach item.Path // zero: the item counts
 	values  []value
 	shards  int
 	keep    bool
@@ -58,9 +60,9 @@ type Aggregate struct {
 type value struct {
 	Value
 	of     of
-	at     int           // its place in a share, by name: that in the file may change
-	path   pipeline.Path // in the item; zero where Each is set, or there is none
-	hidden bool          // the mask hides what it is of
+	at     int       // its place in a share, by name: that in the file may change
+	path   item.Path // in the item; zero where Each is set, or there is none
+	hidden bool      // the mask hides what it is of
 }
 
 // of is what is made of the shares of a group.
@@ -113,7 +115,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 	}
 	err := o.validate()
 	if err == nil && o.ForEach != "" {
-		if a.forEach, err = pipeline.ParsePath(o.ForEach); err != nil {
+		if a.forEach, err = item.ParsePath(o.ForEach); err != nil {
 			err = fmt.Errorf("ForEach: %w", err)
 		}
 	}
@@ -180,12 +182,12 @@ func (v Value) ready() (value, error) {
 	}
 	if v.Each && v.Path[0] == '[' {
 		// A path of an item begins with a name; one of an element that is a list itself need not.
-		if _, err := pipeline.ParsePath("each" + v.Path); err != nil {
+		if _, err := item.ParsePath("each" + v.Path); err != nil {
 			return r, fmt.Errorf("value %q: %w", v.Name, err)
 		}
 		return r, nil
 	}
-	p, err := pipeline.ParsePath(v.Path)
+	p, err := item.ParsePath(v.Path)
 	if err != nil {
 		return r, fmt.Errorf("value %q: %w", v.Name, err)
 	}

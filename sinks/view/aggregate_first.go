@@ -2,6 +2,7 @@ package view
 
 import (
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -9,7 +10,7 @@ import (
 // the change's old image says, and for nothing where that says nothing: what it costs, for
 // one, can be told from it. before is what the item counted for. False where it writes nothing
 // then, or where ops are no aggregate's.
-func PlannedWrite(c *pipeline.Change, ops []pipeline.Op) (w state.GroupWrite, before state.Contribution, ok bool) {
+func PlannedWrite(c *record.Change, ops []pipeline.Op) (w state.GroupWrite, before state.Contribution, ok bool) {
 	if len(ops) == 0 {
 		return w, before, false
 	}

@@ -2,13 +2,14 @@ package view
 
 import (
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // itemChanges are the changes of one item in a Write, in order. They are applied in memory, one after the other, and
 // their result is one write.
 type itemChanges struct {
-	key   pipeline.Key
+	key   item.Key
 	ds    []int // deliveries that are not settled
 	alone bool  // each change has a write of its own, because a write with others failed
 

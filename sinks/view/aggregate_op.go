@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -93,10 +95,10 @@ func (o *GroupOp) String() string {
 }
 
 // shared is the value whose text a share has.
-func (v *value) shared(text string) pipeline.Value {
+func (v *value) shared(text string) item.Value {
 	if v.of == sum {
-		d, _ := pipeline.ParseDecimal(text) // Plan made it
-		return pipeline.NumberValue(d)
+		d, _ := decimal.Parse(text) // Plan made it
+		return item.NumberValue(d)
 	}
 	member, _ := state.Unsorted(text) // Plan made it
 	return member

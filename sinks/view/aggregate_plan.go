@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -45,12 +48,12 @@ func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 }
 
 // voidOp says that the item can't be counted.
-func (a *Aggregate) voidOp(c *pipeline.Change, flaw error) *GroupOp {
+func (a *Aggregate) voidOp(c *record.Change, flaw error) *GroupOp {
 	return &GroupOp{Reason: void, aggregate: a, earlier: a.countedBefore(c), flaw: flaw}
 }
 
 // after is what the item counts for now, and the reason where that is nothing.
-func (a *Aggregate) after(c *pipeline.Change) ([]share, string, error) {
+func (a *Aggregate) after(c *record.Change) ([]share, string, error) {
 	switch {
 	case c.Removed() && a.keep && c.TTLDelete():
 		return nil, ReasonExpired, nil
@@ -68,9 +71,9 @@ func (a *Aggregate) after(c *pipeline.Change) ([]share, string, error) {
 // before the change. It decides no value: an item that counts for nothing, and is
 // not known to have counted, is written down only if an earlier change of it may
 // be still to come, from dead letters, and must then find itself superseded.
-func (a *Aggregate) countedBefore(c *pipeline.Change) bool {
+func (a *Aggregate) countedBefore(c *record.Change) bool {
 	switch {
-	case c.Op == pipeline.Insert, c.Op == pipeline.Snapshot:
+	case c.Op == record.Insert, c.Op == record.Snapshot:
 		return false
 	case !c.Old.Exists():
 		return true
@@ -81,14 +84,14 @@ func (a *Aggregate) countedBefore(c *pipeline.Change) bool {
 
 // shares is what an item counts for: one share for each element, or one for the
 // item, and none where its group's key misses a part.
-func (a *Aggregate) shares(c *pipeline.Change, item pipeline.Image) ([]share, string, error) {
+func (a *Aggregate) shares(c *record.Change, image item.Image) ([]share, string, error) {
 	if a.when != nil {
-		in, err := a.when.Match(item)
+		in, err := a.when.Match(image)
 		if err != nil || !in {
 			return nil, ReasonWhen, err
 		}
 	}
-	scope := template.Scope{Change: c, Item: item, EachOf: a.forEach.String()}
+	scope := template.Scope{Change: c, Item: image, EachOf: a.forEach.String()}
 	if a.forEach.IsZero() {
 		s, ok, err := a.share(scope)
 		if err != nil || !ok {
@@ -96,19 +99,19 @@ func (a *Aggregate) shares(c *pipeline.Change, item pipeline.Image) ([]share, st
 		}
 		return []share{s}, "", nil
 	}
-	list, ok := item.At(a.forEach)
+	list, ok := image.At(a.forEach)
 	switch {
 	case !ok || list.IsNull():
 		return nil, ReasonSparse, nil
-	case list.Kind() != pipeline.KindL:
-		return nil, "", errs.Errorf("for_each: the attribute %s is of the type %s, and not a list", pipeline.Field(a.forEach.String()), pipeline.Safe(list.Kind().String()))
+	case list.Kind() != item.KindL:
+		return nil, "", errs.Errorf("for_each: the attribute %s is of the type %s, and not a list", redact.Field(a.forEach.String()), redact.Safe(list.Kind().String()))
 	}
 	shares := make([]share, 0, list.Len())
 	for i, element := range list.Elements() {
 		scope.Each = element
 		s, ok, err := a.share(scope)
 		if err != nil {
-			return nil, "", errs.Errorf("element %d of %s: %w", i, pipeline.Field(a.forEach.String()), err)
+			return nil, "", errs.Errorf("element %d of %s: %w", i, redact.Field(a.forEach.String()), err)
 		}
 		if ok {
 			shares = append(shares, s)
@@ -136,7 +139,7 @@ func (a *Aggregate) share(scope template.Scope) (share, bool, error) {
 			continue
 		}
 		if s.Values[v.at], err = v.text(scope); err != nil {
-			return share{}, false, errs.Errorf("value %s: %w", pipeline.Field(v.Name), err)
+			return share{}, false, errs.Errorf("value %s: %w", redact.Field(v.Name), err)
 		}
 	}
 	return s, true, nil
@@ -155,7 +158,7 @@ func (a *Aggregate) group(scope template.Scope) (state.Row, error) {
 	}
 	whole := string(text)
 	pk := first.valueIn(whole)
-	if a.shards > 1 && pk.Kind() != pipeline.KindS {
+	if a.shards > 1 && pk.Kind() != item.KindS {
 		pk = shardable(pk)
 		if key, _ := pk.Text(); len(key) > limit {
 			return "", tooLong(a.pk.Name, len(key), limit)
@@ -166,7 +169,7 @@ func (a *Aggregate) group(scope template.Scope) (state.Row, error) {
 
 // text is the value as a share holds it; "" where it is missing or NULL.
 func (v *value) text(scope template.Scope) (string, error) {
-	var found pipeline.Value
+	var found item.Value
 	var ok bool
 	switch {
 	case !v.Each:
@@ -182,13 +185,13 @@ func (v *value) text(scope template.Scope) (string, error) {
 	if v.of == sum {
 		d, ok := found.Number()
 		if !ok {
-			return "", errs.Errorf("%s is of the type %s, and a sum is of numbers", pipeline.Field(v.where()), pipeline.Safe(found.Kind().String()))
+			return "", errs.Errorf("%s is of the type %s, and a sum is of numbers", redact.Field(v.where()), redact.Safe(found.Kind().String()))
 		}
 		return d.String(), nil
 	}
 	text, ok := state.Sortable(found)
 	if !ok {
-		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", pipeline.Field(v.where()), pipeline.Safe(found.Kind().String()), pipeline.Safe(v.Of))
+		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", redact.Field(v.where()), redact.Safe(found.Kind().String()), redact.Safe(v.Of))
 	}
 	return text, nil
 }
@@ -209,12 +212,12 @@ func (v *value) where() string {
 const shardMark = "~"
 
 // shardable is a partition key as text: that of a sharded row is an S.
-func shardable(pk pipeline.Value) pipeline.Value {
+func shardable(pk item.Value) item.Value {
 	if d, ok := pk.Number(); ok {
-		return pipeline.StringValue(d.String())
+		return item.StringValue(d.String())
 	}
 	b, _ := pk.Bytes()
-	return pipeline.StringValue(base64.RawURLEncoding.EncodeToString(b))
+	return item.StringValue(base64.RawURLEncoding.EncodeToString(b))
 }
 
 // shardOf is the shard that text belongs to, for ever.

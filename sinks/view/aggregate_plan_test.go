@@ -92,7 +92,7 @@ const replaces = " (replaces what the item counted for)"
 func TestAggregatePlan(t *testing.T) {
 	var (
 		paid = order("Status=paid", "Total=#10.50", "CreatedAt=2026", "Note=x")
-		user = item("Type=User", "Status=paid")
+		user = itemOf("Type=User", "Status=paid")
 	)
 	const (
 		countPaid = `count in group PK="REVENUE#paid" SK="ALL": `
@@ -214,9 +214,9 @@ func TestAggregatePlan_Errors(t *testing.T) {
 		{"a distinct of a list", revenue, sinktest.Record{EventName: "INSERT", New: withList("Note")}, []string{"notes", "Note", "type L"}},
 		{"a sum of an element's text", sold, sinktest.Record{EventName: "INSERT", New: inLine}, []string{"units", "each.qty", "element 0 of Lines"}},
 		{"no list", sold, sinktest.Record{EventName: "INSERT", New: order("Lines=" + secret)}, []string{"for_each", "Lines", "type S"}},
-		{"condition", revenue, sinktest.Record{EventName: "INSERT", New: item("Type=broken")}, []string{"the condition fails"}},
+		{"condition", revenue, sinktest.Record{EventName: "INSERT", New: itemOf("Type=broken")}, []string{"the condition fails"}},
 		{"a list in the key", revenue, sinktest.Record{EventName: "INSERT", New: withList("Status")}, []string{"Status"}},
-		{"no new image", revenue, sinktest.Record{EventName: "MODIFY", Keys: item(), ViewType: "KEYS_ONLY"}, []string{"NEW_IMAGE"}},
+		{"no new image", revenue, sinktest.Record{EventName: "MODIFY", Keys: itemOf(), ViewType: "KEYS_ONLY"}, []string{"NEW_IMAGE"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := pipeline.Delivery{Change: changes(t, c.record)[0]}
@@ -249,7 +249,7 @@ func TestAggregateRequires(t *testing.T) {
 	if got := a.Requires(); got != (pipeline.Needs{}) {
 		t.Errorf("got %+v, want no image", got)
 	}
-	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "MODIFY", Keys: item(), ViewType: "KEYS_ONLY"})[0]}
+	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "MODIFY", Keys: itemOf(), ViewType: "KEYS_ONLY"})[0]}
 	if err := a.Plan(&d); err != nil || planned(&d) != `count in group PK="ALL": n +1`+replaces {
 		t.Errorf("a count of everything: got %s (%v)", planned(&d), err)
 	}

@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // poster posts to a tally what becomes of one item's shares.
 type poster struct {
 	*tally
-	key     pipeline.Key
+	key     item.Key
 	shard   int
-	version pipeline.Version
+	version record.Version
 	from    []mention
 	to      []mention
 }
@@ -132,7 +133,7 @@ func (p *poster) members(s contributionChange) {
 	}
 }
 
-func (p *poster) member(e mention, since pipeline.Version, remove bool) {
+func (p *poster) member(e mention, since record.Version, remove bool) {
 	val := &p.of.values[e.value]
 	kind, _ := val.of.member()
 	shard := p.shard
@@ -151,7 +152,7 @@ func (p *poster) member(e mention, since pipeline.Version, remove bool) {
 
 // id tells an item's members from those of other items, and, where it may leave
 // some behind when it expires, from those: by the version at which it began to count.
-func (p *poster) id(since pipeline.Version) string {
+func (p *poster) id(since record.Version) string {
 	if !p.of.keep {
 		return string(p.key)
 	}

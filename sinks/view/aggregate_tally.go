@@ -3,7 +3,8 @@ package view
 import (
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -22,7 +23,7 @@ type rowTally struct {
 	entries int64 // shares of items of the row: what a count counts
 	sums    []state.Number
 	members []state.Member
-	version pipeline.Version
+	version record.Version
 }
 
 func (a *Aggregate) tally() *tally {
@@ -88,7 +89,7 @@ func (t *tally) changes() []state.GroupChange {
 		for v, val := range t.of.values {
 			switch val.of {
 			case count:
-				c.Counts = append(c.Counts, state.Add{Name: val.Name, Amount: state.NumberOf(pipeline.DecimalOf(r.entries))})
+				c.Counts = append(c.Counts, state.Add{Name: val.Name, Amount: state.NumberOf(decimal.Of(r.entries))})
 			case sum:
 				c.Sums = append(c.Sums, state.Add{Name: val.Name, Amount: r.sums[v]})
 			}

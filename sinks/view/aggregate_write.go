@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -16,7 +18,7 @@ const maxActions = 99
 // TooManyGroupsError is a change of one item that changes more rows of groups, and
 // members of them, than one transaction can.
 type TooManyGroupsError struct {
-	Item    pipeline.Key
+	Item    item.Key
 	Actions int // rows and members that the change touches
 }
 
@@ -42,7 +44,7 @@ func (e *TooManyGroupsError) rest() string {
 // the item counts for nothing and did before.
 func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if a.store == nil {
-		return pipeline.Fatal(errs.Errorf("aggregate %s has no store: it was made to plan only", pipeline.Safe(a.target.View)))
+		return pipeline.Fatal(errs.Errorf("aggregate %s has no store: it was made to plan only", redact.Safe(a.target.View)))
 	}
 	w := writing{Aggregate: a, ds: ds, most: len(ds), scratch: poster{tally: a.tally()}}
 	a.retention.Refuse(ds, &w.failed)
@@ -68,14 +70,14 @@ type writing struct {
 
 // gather sorts the deliveries by item.
 func (w *writing) gather() error {
-	index := make(map[pipeline.Key]*itemChanges, len(w.ds))
+	index := make(map[item.Key]*itemChanges, len(w.ds))
 	for i := range w.ds {
 		d := &w.ds[i]
 		if w.failed.Failed[i] != nil {
 			continue
 		}
 		if len(d.Ops) == 0 {
-			return pipeline.Fatal(errs.Errorf("aggregate %s: a delivery was not planned by it", pipeline.Safe(w.target.View)))
+			return pipeline.Fatal(errs.Errorf("aggregate %s: a delivery was not planned by it", redact.Safe(w.target.View)))
 		}
 		c := index[d.Change.Key]
 		if c == nil {
@@ -105,7 +107,7 @@ func (w *writing) raced(lost []*itemChanges, times int) {
 	if times <= maxLost {
 		return
 	}
-	err := pipeline.Transient(errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", pipeline.Safe(w.target.View), times))
+	err := pipeline.Transient(errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", redact.Safe(w.target.View), times))
 	for _, c := range lost {
 		c.fail(&w.failed, err)
 	}
@@ -114,7 +116,7 @@ func (w *writing) raced(lost []*itemChanges, times int) {
 // round reads, advances and writes each item once. It returns the items that other workers changed meanwhile. Other
 // items may still be open after it.
 func (w *writing) round(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
-	keys := make([]pipeline.Key, len(open))
+	keys := make([]item.Key, len(open))
 	for i, c := range open {
 		keys[i] = c.key
 	}

@@ -11,13 +11,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // plan plans changes for an aggregate: each of them means a write.
-func plan(t testing.TB, a *view.Aggregate, cs ...*pipeline.Change) []pipeline.Delivery {
+func plan(t testing.TB, a *view.Aggregate, cs ...*record.Change) []pipeline.Delivery {
 	t.Helper()
 	ds := make([]pipeline.Delivery, len(cs))
 	for i, c := range cs {
@@ -30,7 +31,7 @@ func plan(t testing.TB, a *view.Aggregate, cs ...*pipeline.Change) []pipeline.De
 }
 
 // contribute writes changes as one batch, and returns what became of each.
-func contribute(t testing.TB, a *view.Aggregate, cs ...*pipeline.Change) ([]pipeline.Delivery, *pipeline.BatchError) {
+func contribute(t testing.TB, a *view.Aggregate, cs ...*record.Change) ([]pipeline.Delivery, *pipeline.BatchError) {
 	t.Helper()
 	ds := plan(t, a, cs...)
 	err := a.Write(t.Context(), ds)
@@ -81,7 +82,7 @@ func totals(o view.AggregateOptions) view.AggregateOptions {
 }
 
 func TestAggregateOutcomes(t *testing.T) {
-	paid, more, user := order("Status=paid", "Total=#10"), order("Status=paid", "Total=#12"), item("Type=User")
+	paid, more, user := order("Status=paid", "Total=#10"), order("Status=paid", "Total=#12"), itemOf("Type=User")
 	cs := changes(t,
 		sinktest.Record{EventName: "INSERT", New: paid},
 		sinktest.Record{EventName: "MODIFY", Old: paid, New: more},
@@ -92,17 +93,17 @@ func TestAggregateOutcomes(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name   string
-		first  []*pipeline.Change // written before
-		batch  []*pipeline.Change
+		first  []*record.Change // written before
+		batch  []*record.Change
 		want   string
 		writes int
 	}{
 		{"one", nil, cs[:1], "written", 1},
 		{"what later changes replace", nil, cs[:2], "coalesced, written", 1},
 		{"the same again", cs[:2], cs[1:2], "written", 0},
-		{"the same twice", nil, []*pipeline.Change{cs[0], cs[0]}, "written, written", 1},
+		{"the same twice", nil, []*record.Change{cs[0], cs[0]}, "written, written", 1},
 		{"an older one", cs[:2], cs[:1], "superseded", 0},
-		{"an older one behind a newer one", nil, []*pipeline.Change{cs[1], cs[0]}, "written, superseded", 1},
+		{"an older one behind a newer one", nil, []*record.Change{cs[1], cs[0]}, "written, superseded", 1},
 		{"nothing, and nothing before", nil, cs[3:5], "no_effect when, no_effect removed", 0},
 		{"nothing, and something before", nil, cs[2:3], "written", 1},
 		{"nothing, in the midst of a batch", nil, cs[2:6], "coalesced, no_effect when, no_effect removed, written", 1},
@@ -170,7 +171,7 @@ func TestAggregateBatchesAreSequentialWriting(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		stream := streams.Draw(rt, "stream")
 		keep := rapid.Bool().Draw(rt, "keep")
-		bad := make(map[pipeline.Version]bool)
+		bad := make(map[record.Version]bool)
 		for _, c := range stream.Changes {
 			bad[c.Version] = !keep && rapid.IntRange(0, 5).Draw(rt, "bad") == 0 // what fails is not kept
 		}
@@ -329,9 +330,9 @@ func TestAggregateLostRaces(t *testing.T) {
 }
 
 // versionOf is a version of the suite's stream, below all that Build makes.
-func versionOf(t testing.TB, sequence string) pipeline.Version {
+func versionOf(t testing.TB, sequence string) record.Version {
 	t.Helper()
-	v, err := pipeline.ParseVersion("1767323045" + sequence)
+	v, err := record.ParseVersion("1767323045" + sequence)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +352,7 @@ func TestAggregateWriteRefuses(t *testing.T) {
 	}
 	contribute(t, a, c)
 	other := newAggregate(t, totals(revenue(t, store)))
-	next := changes(t, sinktest.Record{EventName: "MODIFY", Old: item(), New: order("Status=paid", "Total=#1"), Sequence: "200000000000000000001"})[0]
+	next := changes(t, sinktest.Record{EventName: "MODIFY", Old: itemOf(), New: order("Status=paid", "Total=#1"), Sequence: "200000000000000000001"})[0]
 	if err := other.Write(t.Context(), plan(t, other, next)); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "other settings") {
 		t.Errorf("with other values than the contribution: got %v, want a fatal error", err)
 	}

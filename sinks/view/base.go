@@ -2,6 +2,10 @@ package view
 
 import (
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -11,7 +15,7 @@ type base struct {
 	target    Target
 	pk, sk    Attribute
 	when      pipeline.ItemCondition // nil: every item
-	mask      *pipeline.Mask
+	mask      *mask.Mask
 	masksKey  bool // in what is shown
 	retention state.Retention
 	readsItem bool // a template, a value or the condition reads attributes
@@ -49,7 +53,7 @@ func (b *base) shown(scope template.Scope) string {
 	}
 	scope.Mask = b.mask
 	pk, _, _ := b.pk.Template.Value(scope) // it has come to a key before
-	var sk pipeline.Value
+	var sk item.Value
 	if b.sk.Template != nil {
 		sk, _, _ = b.sk.Template.Value(scope)
 	}
@@ -57,21 +61,21 @@ func (b *base) shown(scope template.Scope) string {
 }
 
 // after is the item that a row is made of after a change that did not remove it. why says what an error is about.
-func (b *base) after(c *pipeline.Change, why string) (pipeline.Image, error) {
+func (b *base) after(c *record.Change, why string) (item.Image, error) {
 	if b.readsItem && !c.New.Exists() {
-		return pipeline.Image{}, lacks(c, "a new", why, pipeline.NewImage.String()+" or "+pipeline.NewAndOldImages.String())
+		return item.Image{}, lacks(c, "a new", why, record.NewImage.String()+" or "+record.NewAndOldImages.String())
 	}
 	return itemOf(c), nil
 }
 
 // itemOf is the new image; the key alone if there is none.
-func itemOf(c *pipeline.Change) pipeline.Image {
+func itemOf(c *record.Change) item.Image {
 	if c.New.Exists() {
 		return c.New
 	}
 	return c.Keys
 }
 
-func lacks(c *pipeline.Change, image, why, viewType string) error {
-	return errs.Errorf("%s without %s image, and %s: the stream's view type must be %s", pipeline.Safe(c.Op.String()), pipeline.Safe(image), pipeline.Safe(why), viewType)
+func lacks(c *record.Change, image, why, viewType string) error {
+	return errs.Errorf("%s without %s image, and %s: the stream's view type must be %s", redact.Safe(c.Op.String()), redact.Safe(image), redact.Safe(why), viewType)
 }

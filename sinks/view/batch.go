@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -13,7 +14,7 @@ import (
 type queued interface {
 	*Op | *ClaimOp
 	line() string
-	version() pipeline.Version
+	version() record.Version
 	quiet() bool    // it asks for nothing, and nothing was there before
 	reason() string // why it asks for nothing
 	refused() error // what its change fails with once it is durable; nil: nothing

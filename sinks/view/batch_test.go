@@ -9,11 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-func write(t testing.TB, s *view.Sink, cs ...*pipeline.Change) ([]pipeline.Outcome, *pipeline.BatchError) {
+func write(t testing.TB, s *view.Sink, cs ...*record.Change) ([]pipeline.Outcome, *pipeline.BatchError) {
 	t.Helper()
 	ds := deliveries(t, s, cs...)
 	err := s.Write(t.Context(), ds)
@@ -28,10 +29,10 @@ func write(t testing.TB, s *view.Sink, cs ...*pipeline.Change) ([]pipeline.Outco
 	return outcomes, failed
 }
 
-func order(pairs ...string) sinktest.Item { return item(append(pairs, "Type=Order")...) }
+func order(pairs ...string) sinktest.Item { return itemOf(append(pairs, "Type=Order")...) }
 
 // life is an order that moves, moves back, goes and comes again.
-func life(t testing.TB) []*pipeline.Change {
+func life(t testing.TB) []*record.Change {
 	paid, shipped := order("Status=paid"), order("Status=shipped")
 	return changes(t,
 		sinktest.Record{EventName: "INSERT", New: paid},
@@ -51,8 +52,8 @@ func TestOutcomes(t *testing.T) {
 	cs := life(t)
 	for _, c := range []struct {
 		name  string
-		first []*pipeline.Change // written before
-		batch []*pipeline.Change
+		first []*record.Change // written before
+		batch []*record.Change
 		want  []pipeline.Outcome
 	}{
 		{"one by one", nil, cs[:1], []pipeline.Outcome{written}},
@@ -61,8 +62,8 @@ func TestOutcomes(t *testing.T) {
 		{"delete then insert", cs[:1], cs[3:], []pipeline.Outcome{coalesced, written}},
 		{"the same again", cs[:1], cs[:1], []pipeline.Outcome{written}},
 		{"older ones", cs, cs[:2], []pipeline.Outcome{superseded, superseded}},
-		{"older ones behind newer ones", nil, []*pipeline.Change{cs[4], cs[0], cs[3]}, []pipeline.Outcome{written, superseded, superseded}},
-		{"twice in a batch", nil, []*pipeline.Change{cs[0], cs[0]}, []pipeline.Outcome{written, written}},
+		{"older ones behind newer ones", nil, []*record.Change{cs[4], cs[0], cs[3]}, []pipeline.Outcome{written, superseded, superseded}},
+		{"twice in a batch", nil, []*record.Change{cs[0], cs[0]}, []pipeline.Outcome{written, written}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := &memory{}
@@ -140,7 +141,7 @@ func TestCoalescingIsSequentialWriting(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Items: 2})
 	rapid.Check(t, func(rt *rapid.T) {
 		stream := streams.Draw(rt, "stream")
-		bad := make(map[pipeline.Version]bool)
+		bad := make(map[record.Version]bool)
 		for _, c := range stream.Changes {
 			if rapid.IntRange(0, 4).Draw(rt, "bad") == 0 {
 				bad[c.Version] = true

@@ -2,13 +2,15 @@ package view
 
 import (
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Before is the row that stands at the op's key before the change, as the change's old image says;
 // false where it says that none does, or nothing. What it costs to replace can be told from it.
-func (o *Op) Before(c *pipeline.Change) (Mutation, bool) {
+func (o *Op) Before(c *record.Change) (Mutation, bool) {
 	if o.sink == nil || o.Step == Enter || o.Step == MoveTo {
 		return Mutation{}, false
 	}
@@ -23,7 +25,7 @@ func (o *Op) Before(c *pipeline.Change) (Mutation, bool) {
 
 // Before is the row that the item asked for before the change, as its old image says, and
 // what it claimed there; false where that says that it asked for none, or nothing.
-func (o *ClaimOp) Before(c *pipeline.Change) (state.Row, state.Claim, bool) {
+func (o *ClaimOp) Before(c *record.Change) (state.Row, state.Claim, bool) {
 	if o.sink == nil {
 		return "", state.Claim{}, false
 	}
@@ -38,7 +40,7 @@ func (o *ClaimOp) Before(c *pipeline.Change) (state.Row, state.Claim, bool) {
 }
 
 // rowBefore is the key of the row of the old image, also as an op has it, and what is in it.
-func (s *Sink) rowBefore(c *pipeline.Change) (pk, sk pipeline.Value, row string, attributes []state.Column, ok bool) {
+func (s *Sink) rowBefore(c *record.Change) (pk, sk item.Value, row string, attributes []state.Column, ok bool) {
 	var room keyRoom
 	was, err := s.place(c, c.Old, &room)
 	if err != nil || was.reason != "" || !c.Old.Exists() {

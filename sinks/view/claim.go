@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -12,17 +14,17 @@ import (
 // the item asks for from now on, or none. What it had is the guard's to know.
 type ClaimOp struct {
 	Target *Target
-	Row    state.Row      // "": the item asks for no row
-	PK, SK pipeline.Value // of the row; SK is absent where the table has none
+	Row    state.Row  // "": the item asks for no row
+	PK, SK item.Value // of the row; SK is absent where the table has none
 	Claim  state.Claim
 	Guard  Guard
 
-	sink   *Sink        // that planned it; nil: none did
-	shown  string       // the row's key as people are shown it, where a mask decides
-	source pipeline.Key // the item's key as they are shown it
-	none   string       // why the item asks for no row: ReasonWhen, ReasonSparse, ReasonRemoved or void
-	idle   bool         // nor did it before this change
-	flaw   error        // no row can be made of the new image: once the claim on none is durable the change fails with it; nil: none
+	sink   *Sink    // that planned it; nil: none did
+	shown  string   // the row's key as people are shown it, where a mask decides
+	source item.Key // the item's key as they are shown it
+	none   string   // why the item asks for no row: ReasonWhen, ReasonSparse, ReasonRemoved or void
+	idle   bool     // nor did it before this change
+	flaw   error    // no row can be made of the new image: once the claim on none is durable the change fails with it; nil: none
 }
 
 // void is why an item asks for no row whose new image no row can be made of.
@@ -76,11 +78,11 @@ func (o *ClaimOp) why() string {
 	}
 }
 
-func (o *ClaimOp) line() string              { return string(o.Claim.Source) }
-func (o *ClaimOp) version() pipeline.Version { return o.Claim.Version }
-func (o *ClaimOp) quiet() bool               { return o.idle }
-func (o *ClaimOp) refused() error            { return o.flaw }
-func (o *ClaimOp) reason() string            { return o.none }
+func (o *ClaimOp) line() string            { return string(o.Claim.Source) }
+func (o *ClaimOp) version() record.Version { return o.Claim.Version }
+func (o *ClaimOp) quiet() bool             { return o.idle }
+func (o *ClaimOp) refused() error          { return o.flaw }
+func (o *ClaimOp) reason() string          { return o.none }
 
 // vacated is the claim on no row in place of one that the store refused for good.
 func (o *ClaimOp) vacated(flaw error) *ClaimOp {
@@ -130,7 +132,7 @@ func (s *Sink) claim(d *pipeline.Delivery, op *ClaimOp) error {
 
 // timeOf is the creation time of a change, and 1970 of one that has none, as a
 // backfilled state: every store holds that time as it is.
-func timeOf(c *pipeline.Change) time.Time {
+func timeOf(c *record.Change) time.Time {
 	if c.Time.IsZero() {
 		return time.Unix(0, 0).UTC()
 	}
@@ -142,11 +144,11 @@ func timeOf(c *pipeline.Change) time.Time {
 // earlier change that may still come, from dead letters or from a worker that
 // lags, would claim a row behind it. Most items of a table are no view's, and cost
 // nothing for it.
-func (s *Sink) idle(c *pipeline.Change) bool {
+func (s *Sink) idle(c *record.Change) bool {
 	if c.Old.Exists() {
 		var room keyRoom
 		was, err := s.place(c, c.Old, &room)
 		return err == nil && was.reason != ""
 	}
-	return c.Op != pipeline.Modify && c.Op != pipeline.Remove
+	return c.Op != record.Modify && c.Op != record.Remove
 }

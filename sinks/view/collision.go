@@ -3,11 +3,12 @@ package view
 import (
 	"fmt"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Collision says which of the items that claim a row has it, and the result of a change whose
-// item has not. The item with the smallest key has it (the bytes of [pipeline.Key]), in whatever
+// item has not. The item with the smallest key has it (the bytes of [item.Key]), in whatever
 // order they came: an item with a smaller key takes the row over, and the other one's claim
 // waits. Every claim is kept, and gets the row when those before it have left.
 //
@@ -29,12 +30,12 @@ const ReasonCollision = "collision"
 // CollisionError says that two items claim one row. It is permanent.
 type CollisionError struct {
 	View   string
-	Row    string       // its key as explain shows it: PK="EMAIL#a@b" SK="USER"
-	Owner  pipeline.Key // of the item that has the row
-	Source pipeline.Key // of the item that waits for it
+	Row    string   // its key as explain shows it: PK="EMAIL#a@b" SK="USER"
+	Owner  item.Key // of the item that has the row
+	Source item.Key // of the item that waits for it
 }
 
-var _ pipeline.Redacted = (*CollisionError)(nil)
+var _ redact.Redacted = (*CollisionError)(nil)
 
 // Error names the row and both items.
 func (e *CollisionError) Error() string {

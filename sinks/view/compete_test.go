@@ -12,20 +12,22 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // wants are the addresses of a history's final items: who asks for each, the one first that
 // has it by the rule.
-func wants(history []*pipeline.Change, rule view.Collision) map[string][]*pipeline.Change {
-	final := make(map[pipeline.Key]*pipeline.Change)
+func wants(history []*record.Change, rule view.Collision) map[string][]*record.Change {
+	final := make(map[item.Key]*record.Change)
 	for _, c := range history {
 		if was := final[c.Key]; was == nil || was.Version.Compare(c.Version) < 0 {
 			final[c.Key] = c
 		}
 	}
-	byAddress := make(map[string][]*pipeline.Change)
+	byAddress := make(map[string][]*record.Change)
 	for _, c := range final {
 		if email, ok := c.New.Get("Email"); ok {
 			text, _ := email.Text()
@@ -33,7 +35,7 @@ func wants(history []*pipeline.Change, rule view.Collision) map[string][]*pipeli
 		}
 	}
 	for _, cs := range byAddress {
-		slices.SortFunc(cs, func(a, b *pipeline.Change) int {
+		slices.SortFunc(cs, func(a, b *record.Change) int {
 			byKey := strings.Compare(string(a.Key), string(b.Key))
 			if rule != view.Last {
 				return byKey
@@ -45,8 +47,8 @@ func wants(history []*pipeline.Change, rule view.Collision) map[string][]*pipeli
 }
 
 // rowOfChange is a row as holders shows it.
-func rowOfChange(c *pipeline.Change) string {
-	text := func(image pipeline.Image, name string) string {
+func rowOfChange(c *record.Change) string {
+	text := func(image item.Image, name string) string {
 		v, _ := image.Get(name)
 		s, _ := v.Text()
 		return s
@@ -56,7 +58,7 @@ func rowOfChange(c *pipeline.Change) string {
 
 // agrees compares rows with what the final items ask for: an address is there with the
 // content of the item that has it by the rule, and there is nothing else.
-func agrees(rows string, history []*pipeline.Change, rule view.Collision) error {
+func agrees(rows string, history []*record.Change, rule view.Collision) error {
 	have := make(map[string]bool)
 	for _, r := range strings.Split(rows, ", ") {
 		if r != "" {
@@ -77,7 +79,7 @@ func agrees(rows string, history []*pipeline.Change, rule view.Collision) error 
 
 // drawHistory is many items that compete for few addresses: each change of an item
 // moves it to another, keeps it, or takes it away.
-func drawHistory(t *rapid.T) []*pipeline.Change {
+func drawHistory(t *rapid.T) []*record.Change {
 	items := rapid.IntRange(2, 6).Draw(t, "items")
 	now := make([]string, items)
 	var records []sinktest.Record
@@ -102,8 +104,8 @@ func drawHistory(t *rapid.T) []*pipeline.Change {
 }
 
 // batches cuts changes.
-func batches(t *rapid.T, cs []*pipeline.Change) [][]*pipeline.Change {
-	var bs [][]*pipeline.Change
+func batches(t *rapid.T, cs []*record.Change) [][]*record.Change {
+	var bs [][]*record.Change
 	for len(cs) > 0 {
 		n := rapid.IntRange(1, min(len(cs), 8)).Draw(t, "batch")
 		bs = append(bs, cs[:n])
@@ -141,7 +143,7 @@ func TestEveryCollisionIsTold(t *testing.T) {
 		history := drawHistory(rt)
 		store := newShelf()
 		s := newSink(t, byEmail(t, store, view.DeadLetterCollision))
-		told := make(map[pipeline.Version]bool)
+		told := make(map[record.Version]bool)
 		for _, b := range batches(rt, history) {
 			for i, text := range strings.Fields(outcomesOf(t, s, b...)) {
 				told[b[i].Version] = strings.HasPrefix(text, "collides")
@@ -193,7 +195,7 @@ func TestWorkersAtOnce(t *testing.T) {
 }
 
 // persist writes until nothing is worth another try, and returns what failed for good.
-func persist(t *testing.T, s *view.Sink, cs []*pipeline.Change) error {
+func persist(t *testing.T, s *view.Sink, cs []*record.Change) error {
 	for {
 		ds := make([]pipeline.Delivery, len(cs))
 		for i, c := range cs {

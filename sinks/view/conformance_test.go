@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
@@ -96,16 +96,16 @@ func selects(q view.Query, m view.Mutation) bool {
 	return (!q.PK.Exists() || q.PK.Equal(m.PK)) && strings.HasPrefix(pk, q.PKPrefix) && strings.HasPrefix(sk, q.SKPrefix)
 }
 
-func compare(a, b pipeline.Value) int {
+func compare(a, b item.Value) int {
 	if a.Kind() != b.Kind() {
 		return int(a.Kind()) - int(b.Kind())
 	}
 	switch a.Kind() {
-	case pipeline.KindN:
+	case item.KindN:
 		x, _ := a.Number()
 		y, _ := b.Number()
 		return x.Cmp(y)
-	case pipeline.KindB:
+	case item.KindB:
 		x, _ := a.Bytes()
 		y, _ := b.Bytes()
 		return strings.Compare(string(x), string(y))
@@ -119,14 +119,14 @@ func compare(a, b pipeline.Value) int {
 func rowOf(t view.Table, owner string, m view.Mutation) view.Row {
 	r := view.Row{PK: m.PK, SK: m.SK, Version: m.Version, Source: m.Source, View: owner}
 	var b strings.Builder
-	fmt.Fprintf(&b, "{%s:%s", pipeline.StringValue(t.PK).AppendJSON(nil), m.PK)
+	fmt.Fprintf(&b, "{%s:%s", item.StringValue(t.PK).AppendJSON(nil), m.PK)
 	if t.SK != "" {
-		fmt.Fprintf(&b, ",%s:%s", pipeline.StringValue(t.SK).AppendJSON(nil), m.SK)
+		fmt.Fprintf(&b, ",%s:%s", item.StringValue(t.SK).AppendJSON(nil), m.SK)
 	}
 	for _, c := range m.Attributes {
-		fmt.Fprintf(&b, ",%s:%s", pipeline.StringValue(c.Name).AppendJSON(nil), c.Value)
+		fmt.Fprintf(&b, ",%s:%s", item.StringValue(c.Name).AppendJSON(nil), c.Value)
 	}
-	item, err := pipeline.ParseImage([]byte(b.String() + "}"))
+	item, err := item.Parse([]byte(b.String() + "}"))
 	if err != nil {
 		panic(err) // it was made of values
 	}

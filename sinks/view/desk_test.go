@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -13,14 +13,14 @@ import (
 // desk is what a view guarded by item has in memory: the contract of an ItemStore
 // in its shortest form.
 type desk struct {
-	guards map[pipeline.Key]state.Guard
+	guards map[item.Key]state.Guard
 	rcs    map[state.Row]rc
 }
 
 type rc struct {
 	revision string
-	holder   pipeline.Key
-	claims   map[pipeline.Key]state.Claim
+	holder   item.Key
+	claims   map[item.Key]state.Claim
 }
 
 var _ view.ItemStore = (*shelf)(nil)
@@ -30,13 +30,13 @@ func (s *shelf) desk(t view.Target) *desk {
 	name := t.Name + " " + t.View + " " + t.Pipeline
 	d := s.desks[name]
 	if d == nil {
-		d = &desk{guards: make(map[pipeline.Key]state.Guard), rcs: make(map[state.Row]rc)}
+		d = &desk{guards: make(map[item.Key]state.Guard), rcs: make(map[state.Row]rc)}
 		s.desks[name] = d
 	}
 	return d
 }
 
-func (s *shelf) Guards(_ context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
+func (s *shelf) Guards(_ context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
@@ -94,10 +94,10 @@ func (s *shelf) lost(t view.Target, w state.ItemWrite) bool {
 	return g.Version != w.Was || g.Void != w.WasVoid || slices.ContainsFunc(w.Rows, func(sw state.RowClaimsWrite) bool { return d.rcs[sw.Row].revision != sw.Was })
 }
 
-func (d *desk) change(source pipeline.Key, w state.RowClaimsWrite) {
+func (d *desk) change(source item.Key, w state.RowClaimsWrite) {
 	have := d.rcs[w.Row]
 	if have.claims == nil {
-		have.claims = make(map[pipeline.Key]state.Claim)
+		have.claims = make(map[item.Key]state.Claim)
 	}
 	delete(have.claims, source)
 	if w.Claim.Source != "" {

@@ -16,7 +16,7 @@ func TestPlanByItem(t *testing.T) {
 		many = " (guarded by item: several items may have this key)"
 		none = "; guarded by item: several items may have this key)"
 	)
-	user := item("Type=User", "Email=e")
+	user := itemOf("Type=User", "Email=e")
 	for _, c := range []struct {
 		name   string
 		record sinktest.Record

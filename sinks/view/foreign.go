@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -19,7 +20,7 @@ type ForeignRowError struct {
 	shown string // the row's key as people are shown it: a sink's to fill in, which knows what is hidden
 }
 
-var _ pipeline.Redacted = (*ForeignRowError)(nil)
+var _ redact.Redacted = (*ForeignRowError)(nil)
 
 // Error names the row and both sinks.
 func (e *ForeignRowError) Error() string {
@@ -61,7 +62,7 @@ func (o *GroupOp) at() state.Row { return o.Row() }
 
 // showForeign gives a ForeignRowError the key of its row as people are shown it: as the op
 // shows it that the row is of, and else, of a row that a change leaves, under the mask.
-func showForeign[O rowOp](err error, mask *pipeline.Mask, ops ...O) error {
+func showForeign[O rowOp](err error, mask *mask.Mask, ops ...O) error {
 	e, ok := errors.AsType[*ForeignRowError](err)
 	if !ok {
 		return err

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -33,7 +35,7 @@ type groupRow struct {
 	shares  int64
 	numbers map[string]state.Number
 	members map[string]map[string]state.Member // by name, then value and ID
-	version pipeline.Version
+	version record.Version
 }
 
 func newGroupMemory() *groupMemory {
@@ -48,7 +50,7 @@ var (
 func (s *groupMemory) Close() error    { return nil }
 func (s *groupMemory) MaxActions() int { return s.max }
 
-func (s *groupMemory) Contributions(_ context.Context, t view.Target, items []pipeline.Key) ([]state.Contribution, error) {
+func (s *groupMemory) Contributions(_ context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
@@ -97,7 +99,7 @@ func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []state.Gr
 
 // check holds a call to the contract.
 func (s *groupMemory) check(ws []state.GroupWrite) error {
-	items := make(map[pipeline.Key]bool)
+	items := make(map[item.Key]bool)
 	for _, w := range ws {
 		rows := make(map[state.Row]bool)
 		actions := len(w.Items) + len(w.Groups)
@@ -209,7 +211,7 @@ func (r *groupRow) columns() []state.Column {
 		if len(sorted) == 0 {
 			continue
 		}
-		v, err := pipeline.NumberValue(pipeline.DecimalOf(int64(len(sorted)))), error(nil)
+		v, err := item.NumberValue(decimal.Of(int64(len(sorted)))), error(nil)
 		switch kind {
 		case state.Min:
 			v, err = state.Unsorted(sorted[0])

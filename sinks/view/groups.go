@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Groups reads the groups of an aggregate back as one row each, also where each of
@@ -18,7 +18,7 @@ import (
 //		Values:    []view.Value{{Name: "revenue", Of: "sum"}, {Name: "orders", Of: "count"}},
 //		Shards:    4,
 //	}
-//	row, ok, err := revenue.Get(ctx, reader, pipeline.StringValue("REVENUE#EUR"), pipeline.StringValue("2026-01-02"))
+//	row, ok, err := revenue.Get(ctx, reader, item.StringValue("REVENUE#EUR"), item.StringValue("2026-01-02"))
 type Groups struct {
 	Table     Table
 	Aggregate string  // name of the sink
@@ -38,7 +38,7 @@ func (a *Aggregate) Groups() Groups {
 // Get is the row of one group; false where there is none. With more than one
 // shard the partition key is an S: a number's or a binary's text, as in a
 // template. sk is absent where the table has none. Errors are the reader's.
-func (g Groups) Get(ctx context.Context, r Reader, pk, sk pipeline.Value) (Row, bool, error) {
+func (g Groups) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool, error) {
 	prefix, _ := sk.Text()
 	for row, err := range g.All(ctx, r, Query{PK: pk, SKPrefix: prefix}) {
 		if err != nil {

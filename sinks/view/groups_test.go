@@ -11,7 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -60,9 +61,9 @@ func TestGroups_ShardsMakeNoDifference(t *testing.T) {
 		for _, q := range []view.Query{
 			{},
 			{Limit: 2},
-			{PK: pipeline.StringValue("A")},
-			{PK: pipeline.StringValue("A~0")},
-			{PK: pipeline.StringValue("A~0~0")},
+			{PK: item.StringValue("A")},
+			{PK: item.StringValue("A~0")},
+			{PK: item.StringValue("A~0~0")},
 			{PKPrefix: "A~"},
 			{PKPrefix: "B"},
 			{PKPrefix: "B~"},
@@ -90,15 +91,15 @@ func sameItem(t testing.TB) func(a, b string) bool {
 func TestGroups_Get(t *testing.T) {
 	for _, shards := range []int{1, 4} {
 		store, a := spread(t, shards)
-		one := pipeline.NumberValue(pipeline.DecimalOf(1))
-		row, ok, err := a.Groups().Get(t.Context(), store, pipeline.StringValue("B"), one)
+		one := item.NumberValue(decimal.Of(1))
+		row, ok, err := a.Groups().Get(t.Context(), store, item.StringValue("B"), one)
 		if err != nil || !ok {
 			t.Fatalf("%d shards: %t, %v", shards, ok, err)
 		}
-		if orders, _ := row.Item.Get("orders"); !orders.Equal(pipeline.NumberValue(pipeline.DecimalOf(10))) || row.View != "revenue" || row.Version.IsZero() || !row.SK.Equal(one) {
+		if orders, _ := row.Item.Get("orders"); !orders.Equal(item.NumberValue(decimal.Of(10))) || row.View != "revenue" || row.Version.IsZero() || !row.SK.Equal(one) {
 			t.Errorf("%d shards: got %+v", shards, row)
 		}
-		if row, ok, err := a.Groups().Get(t.Context(), store, pipeline.StringValue("C"), one); ok || err != nil {
+		if row, ok, err := a.Groups().Get(t.Context(), store, item.StringValue("C"), one); ok || err != nil {
 			t.Errorf("%d shards: a group that is not there: %+v, %v", shards, row, err)
 		}
 	}
@@ -121,7 +122,7 @@ func TestMerged(t *testing.T) {
 	if !slices.Equal(keys, want) {
 		t.Errorf("got %q, want %q", keys, want)
 	}
-	if rows := collect(t, a.Groups(), store, view.Query{PK: pipeline.StringValue("B~1")}); len(rows) != 0 {
+	if rows := collect(t, a.Groups(), store, view.Query{PK: item.StringValue("B~1")}); len(rows) != 0 {
 		t.Errorf("a row of another aggregate is among the groups: %v", rows)
 	}
 }
@@ -183,7 +184,7 @@ func TestGroups_ShardsAreReadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, a := spread(t, 4)
 		g := &gate{Reader: store, wanted: 4, open: make(chan struct{})}
-		if rows := collect(t, a.Groups(), g, view.Query{PK: pipeline.StringValue("B")}); len(rows) != 2 {
+		if rows := collect(t, a.Groups(), g, view.Query{PK: item.StringValue("B")}); len(rows) != 2 {
 			t.Errorf("got %v, want 2 groups", rows)
 		}
 		slices.Sort(g.pks)
@@ -191,7 +192,7 @@ func TestGroups_ShardsAreReadAtOnce(t *testing.T) {
 			t.Errorf("the keys %s were read, want %s", g.pks, want)
 		}
 		broken := &gate{Reader: store, wanted: 4, open: make(chan struct{}), fails: errors.New("broken")}
-		if _, _, err := a.Groups().Get(t.Context(), broken, pipeline.StringValue("B"), pipeline.StringValue("x")); !errors.Is(err, broken.fails) {
+		if _, _, err := a.Groups().Get(t.Context(), broken, item.StringValue("B"), item.StringValue("x")); !errors.Is(err, broken.fails) {
 			t.Errorf("got the error %v, want the reader's", err)
 		}
 	})

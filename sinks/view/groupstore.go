@@ -3,7 +3,7 @@ package view
 import (
 	"context"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -16,7 +16,7 @@ import (
 type GroupStore interface {
 	// Contributions reads what items count for, in the order of items, consistently.
 	// The zero Contribution stands for an item that is not known.
-	Contributions(ctx context.Context, t Target, items []pipeline.Key) ([]state.Contribution, error)
+	Contributions(ctx context.Context, t Target, items []item.Key) ([]state.Contribution, error)
 
 	// Contribute applies ws, each of them whole or not at all, and returns one
 	// Result for each. A write is Lost when a contribution, by its version and by

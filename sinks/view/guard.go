@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Guard is what keeps a late change of an item from undoing a newer one, and an item
@@ -55,7 +56,7 @@ func (o Options) guard() (g Guard, escaped []string, decided bool) {
 
 // Guard is how the row of the change's item is guarded. It is the same for all
 // items of a table.
-func (s *Sink) Guard(c *pipeline.Change) Guard {
+func (s *Sink) Guard(c *record.Change) Guard {
 	if s.decided {
 		return s.guard
 	}
@@ -73,7 +74,7 @@ func (s *Sink) Guard(c *pipeline.Change) Guard {
 // keyAttribute is the name of a top-level attribute that a path is, without
 // brackets and quotes; "" where the path leads deeper.
 func keyAttribute(path string) string {
-	p, err := pipeline.ParsePath(path)
+	p, err := item.ParsePath(path)
 	if err != nil || path != p.Root() && path != `["`+p.Root()+`"]` {
 		return ""
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -59,10 +61,10 @@ func TestGuard(t *testing.T) {
 		if c.sk != "" {
 			o.SK = attribute(t, "SK="+c.sk)
 		}
-		it := item("Type=Order", "Status=paid", "Email=e", "CreatedAt=c")
-		it["Address"] = sinktest.Attr{"M": item()}
-		page := pipeline.NewDecoder(pipeline.DecoderOptions{TableInKey: c.tables}).DecodeLines(
-			sinktest.Record{EventName: "INSERT", Keys: item(), New: it, Sequence: "123456789012345678901"}.JSON())
+		it := itemOf("Type=Order", "Status=paid", "Email=e", "CreatedAt=c")
+		it["Address"] = sinktest.Attr{"M": itemOf()}
+		page := record.NewDecoder(record.DecoderOptions{TableInKey: c.tables}).DecodeLines(
+			sinktest.Record{EventName: "INSERT", Keys: itemOf(), New: it, Sequence: "123456789012345678901"}.JSON())
 		d := pipeline.Delivery{Change: &page.Changes[0]}
 		s := newSink(t, o)
 		if err := s.Plan(&d); err != nil {
@@ -112,7 +114,7 @@ func TestCollisionErrorSaysWhatAndWhere(t *testing.T) {
 	if err.Error() != want {
 		t.Errorf("got  %s\nwant %s", err, want)
 	}
-	redacted, _ := errors.AsType[pipeline.Redacted](err)
+	redacted, _ := errors.AsType[redact.Redacted](err)
 	if got, want := redacted.Redacted(), `view "user_by_email": two items claim one row; the dead letter names them`; got != want {
 		t.Errorf("for logs: got %s, want %s", got, want)
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -20,11 +21,11 @@ type Inspector interface {
 // Standing is what stands at the key of a row.
 type Standing struct {
 	There     bool
-	Tombstone bool             // the row is gone, and older changes of it are refused
-	Version   pipeline.Version // of the change that it is of
-	Source    pipeline.Key     // of the item that it is of; "" of a group's
-	View      string           // sink that it belongs to
-	Pipeline  string           // that wrote it
-	Item      pipeline.Image   // whole, with its key, without _tw
-	Expires   time.Time        // when a tombstone may go; zero where it is kept
+	Tombstone bool           // the row is gone, and older changes of it are refused
+	Version   record.Version // of the change that it is of
+	Source    item.Key       // of the item that it is of; "" of a group's
+	View      string         // sink that it belongs to
+	Pipeline  string         // that wrote it
+	Item      item.Image     // whole, with its key, without _tw
+	Expires   time.Time      // when a tombstone may go; zero where it is kept
 }

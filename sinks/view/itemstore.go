@@ -3,7 +3,7 @@ package view
 import (
 	"context"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -16,7 +16,7 @@ import (
 type ItemStore interface {
 	// Guards reads what is remembered of items, in the order of items, consistently.
 	// The zero Guard means an unknown item.
-	Guards(ctx context.Context, t Target, items []pipeline.Key) ([]state.Guard, error)
+	Guards(ctx context.Context, t Target, items []item.Key) ([]state.Guard, error)
 
 	// RowClaims reads rows with all their claims, in the order of rows, consistently.
 	RowClaims(ctx context.Context, t Target, rows []state.Row) ([]RowClaims, error)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -17,9 +18,9 @@ var masked = regexp.MustCompile(`masked-[0-9a-f]{12}`)
 // moves and what is missing are judged by what is there.
 func TestMaskedPlan(t *testing.T) {
 	customer := func(mail string, rest ...string) sinktest.Item {
-		return item(append(rest, "Type=Order", "Email="+mail, "Total=#12.5", "Status=paid")...)
+		return itemOf(append(rest, "Type=Order", "Email="+mail, "Total=#12.5", "Status=paid")...)
 	}
-	a, upper, b, none := customer("canary@x.org"), customer("Canary@X.org"), customer("canary@y.org"), item("Type=Order", "Total=#12.5")
+	a, upper, b, none := customer("canary@x.org"), customer("Canary@X.org"), customer("canary@y.org"), itemOf("Type=Order", "Total=#12.5")
 	records := []sinktest.Record{
 		{EventName: "INSERT", New: a},
 		{EventName: "MODIFY", Old: a, New: upper}, // the same row: the key is in lower case
@@ -27,24 +28,24 @@ func TestMaskedPlan(t *testing.T) {
 		{EventName: "MODIFY", Old: b, New: none},
 		{EventName: "REMOVE", Old: b},
 	}
-	byMail := func(m *pipeline.Mask) pipeline.Planner {
+	byMail := func(m *mask.Mask) pipeline.Planner {
 		o := byStatus(t, nil)
 		o.PK, o.Mask = attribute(t, "PK=EMAIL#{Email|lower}"), m
 		o.Attributes = append(o.Attributes, attribute(t, "mail={Email?}"))
 		return newSink(t, o)
 	}
-	byItem := func(m *pipeline.Mask) pipeline.Planner {
+	byItem := func(m *mask.Mask) pipeline.Planner {
 		o := byStatus(t, nil)
 		o.PK, o.SK, o.Mask = attribute(t, "PK=EMAIL#{Email|lower}"), attribute(t, "SK=USER"), m
 		return newSink(t, o)
 	}
-	summed := func(m *pipeline.Mask) pipeline.Planner {
+	summed := func(m *mask.Mask) pipeline.Planner {
 		o := revenue(t, nil)
 		o.PK, o.SK, o.Mask = group(t, "PK=EMAIL#{Email}"), group(t, "SK={Status}"), m
 		o.Values = []view.Value{{Name: "total", Of: "sum", Path: "Total"}, {Name: "orders", Of: "count"}, {Name: "mails", Of: "distinct", Path: "Email"}}
 		return newAggregate(t, o)
 	}
-	for name, plan := range map[string]func(*pipeline.Mask) pipeline.Planner{"row": byMail, "claim": byItem, "aggregate": summed} {
+	for name, plan := range map[string]func(*mask.Mask) pipeline.Planner{"row": byMail, "claim": byItem, "aggregate": summed} {
 		open, hidden := plan(nil), plan(sinktest.Mask(t, "Email"))
 		for i, c := range changes(t, records...) {
 			d, m := pipeline.Delivery{Change: c}, pipeline.Delivery{Change: c}
@@ -80,7 +81,7 @@ func TestMaskedPlan(t *testing.T) {
 func TestMaskedElements(t *testing.T) {
 	o := sold(t, nil)
 	o.SK, o.Mask = group(t, "SK={each.qty}"), sinktest.Mask(t, "Lines[*].sku", "PK", "Lines[*].qty")
-	it := item("Type=Order")
+	it := itemOf("Type=Order")
 	it["Lines"] = sinktest.Attr{"L": []any{map[string]any{"M": map[string]any{"sku": map[string]any{"S": "canary"}, "qty": map[string]any{"N": "4711"}}}}}
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: it})[0]}
 	if err := newAggregate(t, o).Plan(&d); err != nil {
@@ -96,7 +97,7 @@ func TestMaskedElements(t *testing.T) {
 func TestMaskedKeyFails(t *testing.T) {
 	o := byStatus(t, nil)
 	o.PK, o.Mask = attribute(t, "PK={Note}"), sinktest.Mask(t, "Note")
-	it := item("Type=Order")
+	it := itemOf("Type=Order")
 	it["Note"] = sinktest.Attr{"BOOL": true}
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: it})[0]}
 	if err := newSink(t, o).Plan(&d); err == nil || !strings.Contains(err.Error(), "BOOL") {

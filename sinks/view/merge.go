@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -25,8 +25,8 @@ type merger struct {
 // group is what the shards of one group come to so far.
 type group struct {
 	of     *Groups
-	row    Row              // without an item
-	values []pipeline.Value // in the order of Groups.Values; absent where no shard has one
+	row    Row          // without an item
+	values []item.Value // in the order of Groups.Values; absent where no shard has one
 }
 
 // rows are the groups and the rows of others, in the order of their keys.
@@ -74,7 +74,7 @@ func compareKeys(a, b Row) int {
 	return cmp.Or(strings.Compare(sortText(a.PK), sortText(b.PK)), strings.Compare(sortText(a.SK), sortText(b.SK)))
 }
 
-func sortText(v pipeline.Value) string {
+func sortText(v item.Value) string {
 	text, _ := state.Sortable(v)
 	return text
 }
@@ -94,7 +94,7 @@ func (m *merger) groups(ctx context.Context) ([]Row, error) {
 		key := row.View + "\x00" + row.PK.String() + "\x00" + row.SK.String()
 		if found[key] == nil {
 			of := m.sharded[row.View]
-			found[key] = &group{of: of, row: row, values: make([]pipeline.Value, len(of.Values))}
+			found[key] = &group{of: of, row: row, values: make([]item.Value, len(of.Values))}
 		}
 		found[key].add(row)
 	}
@@ -158,7 +158,7 @@ func (m *merger) ofShards() []Query {
 	queries := make([]Query, most)
 	for shard := range queries {
 		queries[shard] = m.query
-		queries[shard].PK = pipeline.StringValue(text + shardMark + strconv.Itoa(shard))
+		queries[shard].PK = item.StringValue(text + shardMark + strconv.Itoa(shard))
 	}
 	return queries
 }
@@ -167,7 +167,7 @@ func (m *merger) ofShards() []Query {
 func (m *merger) whole(row *Row) bool {
 	text, _ := row.PK.Text()
 	base := text[:max(0, strings.LastIndex(text, shardMark))]
-	row.PK = pipeline.StringValue(base)
+	row.PK = item.StringValue(base)
 	return strings.HasPrefix(base, m.query.PKPrefix) && (!m.query.PK.Exists() || row.PK.Equal(m.query.PK))
 }
 
@@ -184,7 +184,7 @@ func (g *group) add(row Row) {
 }
 
 // combine is one value of two shards. a may be absent.
-func combine(of string, a, b pipeline.Value) pipeline.Value {
+func combine(of string, a, b item.Value) item.Value {
 	switch {
 	case !a.Exists():
 		return b
@@ -199,7 +199,7 @@ func combine(of string, a, b pipeline.Value) pipeline.Value {
 }
 
 // numberOf reads what [state.Number.Value] makes.
-func numberOf(v pipeline.Value) state.Number {
+func numberOf(v item.Value) state.Number {
 	if d, ok := v.Number(); ok {
 		return state.NumberOf(d)
 	}
@@ -210,11 +210,11 @@ func numberOf(v pipeline.Value) state.Number {
 
 // whole is the group's row.
 func (g *group) whole(t Table) (Row, error) {
-	b := append(pipeline.StringValue(t.PK).AppendJSON([]byte{'{'}), ':')
+	b := append(item.StringValue(t.PK).AppendJSON([]byte{'{'}), ':')
 	b = g.row.PK.AppendDynamoDBJSON(b)
-	add := func(name string, v pipeline.Value) {
+	add := func(name string, v item.Value) {
 		if v.Exists() {
-			b = append(pipeline.StringValue(name).AppendJSON(append(b, ',')), ':')
+			b = append(item.StringValue(name).AppendJSON(append(b, ',')), ':')
 			b = v.AppendDynamoDBJSON(b)
 		}
 	}
@@ -224,6 +224,6 @@ func (g *group) whole(t Table) (Row, error) {
 	}
 	row := g.row
 	var err error
-	row.Item, err = pipeline.ParseImage(append(b, '}'))
+	row.Item, err = item.Parse(append(b, '}'))
 	return row, err
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -80,11 +82,11 @@ func (o *Op) KeyText() string {
 	return string(o.Target.appendKey(nil, o.Mutation.PK, o.Mutation.SK))
 }
 
-func (o *Op) line() string              { return o.row }
-func (o *Op) version() pipeline.Version { return o.Mutation.Version }
-func (o *Op) quiet() bool               { return false }
-func (o *Op) reason() string            { return "" }
-func (o *Op) refused() error            { return o.flaw }
+func (o *Op) line() string            { return o.row }
+func (o *Op) version() record.Version { return o.Mutation.Version }
+func (o *Op) quiet() bool             { return false }
+func (o *Op) reason() string          { return "" }
+func (o *Op) refused() error          { return o.flaw }
 
 // vacated is the void tombstone in place of a row that the store refused for good, and whose
 // place may have an older row of the item; nil of an op that is of another kind.
@@ -99,7 +101,7 @@ func (o *Op) vacated(flaw error) *Op {
 }
 
 // appendKey appends a row's key as explain shows it: PK="STATUS#paid" SK="2026-01-02#...".
-func (t Target) appendKey(b []byte, pk, sk pipeline.Value) []byte {
+func (t Target) appendKey(b []byte, pk, sk item.Value) []byte {
 	b = append(append(b, t.PK...), '=')
 	b = pk.AppendJSON(b)
 	if t.SK != "" {

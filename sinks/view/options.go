@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -26,8 +27,8 @@ type Options struct {
 	Collision Collision // what becomes of an item whose row another holds. Default: DeadLetterCollision
 	InPlace   bool      // tombstones of rows that guard themselves are at the rows' keys. Default: in the store's state, apart from the rows
 
-	Mask  *pipeline.Mask // hides attributes in what ops and errors show of rows; what is written is not masked. Default: nothing is hidden
-	Store Store          // where rows are written; an [ItemStore] where rows are guarded by item. Default: none; the sink then plans, and refuses to write
+	Mask  *mask.Mask // hides attributes in what ops and errors show of rows; what is written is not masked. Default: nothing is hidden
+	Store Store      // where rows are written; an [ItemStore] where rows are guarded by item. Default: none; the sink then plans, and refuses to write
 
 	Retention state.Retention // of what Store remembers: a change that is older is refused. Default: it forgets nothing
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -92,7 +94,7 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 // stays tells whether an item that has a row keeps it, as what its key is made of is
 // as it was: so it is with most changes, and the key need not be made again. False
 // where that is not certain.
-func (s *Sink) stays(c *pipeline.Change, was *place) bool {
+func (s *Sink) stays(c *record.Change, was *place) bool {
 	if s.when != nil || was.reason != "" || c.Removed() || !c.Old.Exists() || !c.New.Exists() {
 		return false
 	}
@@ -119,23 +121,23 @@ func (s *Sink) Requires() pipeline.Needs {
 }
 
 // before is where the item's row was.
-func (s *Sink) before(c *pipeline.Change, room *keyRoom) (place, error) {
+func (s *Sink) before(c *record.Change, room *keyRoom) (place, error) {
 	switch {
 	case c.Old.Exists():
 		return s.place(c, c.Old, room)
-	case c.Op == pipeline.Insert, c.Op == pipeline.Snapshot, c.Op == pipeline.Unknown:
+	case c.Op == record.Insert, c.Op == record.Snapshot, c.Op == record.Unknown:
 		return place{reason: gone}, nil
 	case s.fixedKey:
 		// Whether it was in the view is unknown, where it would be is not.
 		k, err := s.key(&template.Scope{Change: c, Item: c.Keys}, room)
 		return place{key: k}, err
 	default:
-		return place{}, lacks(c, "an old", "its row may be at another key", pipeline.NewAndOldImages.String())
+		return place{}, lacks(c, "an old", "its row may be at another key", record.NewAndOldImages.String())
 	}
 }
 
 // after is where the item's row is now.
-func (s *Sink) after(c *pipeline.Change, room *keyRoom) (place, error) {
+func (s *Sink) after(c *record.Change, room *keyRoom) (place, error) {
 	if c.Removed() {
 		return place{reason: gone}, nil
 	}
@@ -148,7 +150,7 @@ func (s *Sink) after(c *pipeline.Change, room *keyRoom) (place, error) {
 
 // place is where the row of an image is. With an error there is none, and the place is the
 // one that a row of it would have, as far as its key can be made.
-func (s *Sink) place(c *pipeline.Change, item pipeline.Image, room *keyRoom) (place, error) {
+func (s *Sink) place(c *record.Change, item item.Image, room *keyRoom) (place, error) {
 	var flaw error
 	if s.when != nil {
 		in, err := s.when.Match(item)

@@ -12,13 +12,13 @@ import (
 // TestPlan is the table of what a change means for a row, one line a case.
 func TestPlan(t *testing.T) {
 	var (
-		paid    = item("Type=Order", "Status=paid", "Total=#10.50")
-		noted   = item("Type=Order", "Status=paid", "Note=x")
-		shipped = item("Type=Order", "Status=shipped")
-		user    = item("Type=User", "Status=paid")
-		sparse  = item("Type=Order")
-		empty   = item("Type=Order", "Status=")
-		null    = item("Type=Order")
+		paid    = itemOf("Type=Order", "Status=paid", "Total=#10.50")
+		noted   = itemOf("Type=Order", "Status=paid", "Note=x")
+		shipped = itemOf("Type=Order", "Status=shipped")
+		user    = itemOf("Type=User", "Status=paid")
+		sparse  = itemOf("Type=Order")
+		empty   = itemOf("Type=Order", "Status=")
+		null    = itemOf("Type=Order")
 	)
 	null["Status"] = sinktest.Attr{"NULL": true}
 	const (
@@ -85,7 +85,7 @@ func TestAttributesKeepTheirTypes(t *testing.T) {
 		attribute(t, "total={Total}"), attribute(t, "text={Total} EUR"), attribute(t, "missing={Nope}"), attribute(t, "part=a{Nope}"),
 		attribute(t, "tags={Tags?}"), attribute(t, "empty={Empty}"), attribute(t, "op={@op}"), attribute(t, "kind=order"),
 	}
-	it := item("Type=Order", "Status=paid", "Total=#12345678901234567890.5", "Empty=")
+	it := itemOf("Type=Order", "Status=paid", "Total=#12345678901234567890.5", "Empty=")
 	it["Tags"] = sinktest.Attr{"SS": []string{"a", "b"}}
 	ds := deliveries(t, newSink(t, o), changes(t, sinktest.Record{EventName: "INSERT", New: it})...)
 	var got []string
@@ -115,9 +115,9 @@ func TestFixedKeyNeedsNoOldImage(t *testing.T) {
 		record sinktest.Record
 		want   string
 	}{
-		{sinktest.Record{EventName: "MODIFY", New: item("Type=Order"), ViewType: "NEW_IMAGE"}, `put row id="ORDER#u,o" (stays)`},
-		{sinktest.Record{EventName: "MODIFY", New: item("Type=User"), ViewType: "NEW_IMAGE"}, `tombstone row id="ORDER#u,o" (leaves)`},
-		{sinktest.Record{EventName: "REMOVE", Keys: item(), ViewType: "NEW_IMAGE"}, `tombstone row id="ORDER#u,o" (item removed)`},
+		{sinktest.Record{EventName: "MODIFY", New: itemOf("Type=Order"), ViewType: "NEW_IMAGE"}, `put row id="ORDER#u,o" (stays)`},
+		{sinktest.Record{EventName: "MODIFY", New: itemOf("Type=User"), ViewType: "NEW_IMAGE"}, `tombstone row id="ORDER#u,o" (leaves)`},
+		{sinktest.Record{EventName: "REMOVE", Keys: itemOf(), ViewType: "NEW_IMAGE"}, `tombstone row id="ORDER#u,o" (item removed)`},
 	} {
 		d := pipeline.Delivery{Change: changes(t, c.record)[0]}
 		if err := s.Plan(&d); err != nil {
@@ -134,7 +134,7 @@ func TestNothingButTheKeyNeedsNoImage(t *testing.T) {
 	if got := s.Requires(); got != (pipeline.Needs{}) {
 		t.Errorf("Requires: got %+v, want no image", got)
 	}
-	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "MODIFY", Keys: item(), ViewType: "KEYS_ONLY"})[0]}
+	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "MODIFY", Keys: itemOf(), ViewType: "KEYS_ONLY"})[0]}
 	if err := s.Plan(&d); err != nil {
 		t.Fatal(err)
 	}
@@ -151,11 +151,11 @@ func TestFact13_MissingImages(t *testing.T) {
 		t.Errorf("Requires: got %+v, want both images: rows may move", got)
 	}
 	for _, r := range []sinktest.Record{
-		{EventName: "MODIFY", New: item("Type=Order", "Status=paid"), ViewType: "NEW_IMAGE"},
-		{EventName: "MODIFY", Old: item("Type=Order", "Status=paid"), ViewType: "OLD_IMAGE"},
-		{EventName: "REMOVE", Keys: item(), ViewType: "NEW_IMAGE"},
-		{EventName: "INSERT", Keys: item(), ViewType: "KEYS_ONLY"},
-		{EventName: "EVOLVE", Keys: item(), ViewType: "KEYS_ONLY"},
+		{EventName: "MODIFY", New: itemOf("Type=Order", "Status=paid"), ViewType: "NEW_IMAGE"},
+		{EventName: "MODIFY", Old: itemOf("Type=Order", "Status=paid"), ViewType: "OLD_IMAGE"},
+		{EventName: "REMOVE", Keys: itemOf(), ViewType: "NEW_IMAGE"},
+		{EventName: "INSERT", Keys: itemOf(), ViewType: "KEYS_ONLY"},
+		{EventName: "EVOLVE", Keys: itemOf(), ViewType: "KEYS_ONLY"},
 	} {
 		d := pipeline.Delivery{Change: changes(t, r)[0]}
 		err := s.Plan(&d)
@@ -166,7 +166,7 @@ func TestFact13_MissingImages(t *testing.T) {
 }
 
 func TestPlanErrors(t *testing.T) {
-	list := item("Type=Order", "Status=paid")
+	list := itemOf("Type=Order", "Status=paid")
 	list["Status"] = sinktest.Attr{"L": []sinktest.Attr{}}
 	for _, c := range []struct {
 		name   string
@@ -174,12 +174,12 @@ func TestPlanErrors(t *testing.T) {
 		record sinktest.Record
 		want   string
 	}{
-		{"condition", "{Status}", sinktest.Record{EventName: "INSERT", New: item("Type=broken")}, "the condition fails"},
-		{"condition on both images", "{Status}", sinktest.Record{EventName: "MODIFY", Old: item("Type=broken"), New: item("Type=broken")}, "the condition fails"},
-		{"a key that is not there before", "{Status}", sinktest.Record{EventName: "MODIFY", Old: item("Type=Order"), New: list}, "key attribute PK comes to the type L"},
+		{"condition", "{Status}", sinktest.Record{EventName: "INSERT", New: itemOf("Type=broken")}, "the condition fails"},
+		{"condition on both images", "{Status}", sinktest.Record{EventName: "MODIFY", Old: itemOf("Type=broken"), New: itemOf("Type=broken")}, "the condition fails"},
+		{"a key that is not there before", "{Status}", sinktest.Record{EventName: "MODIFY", Old: itemOf("Type=Order"), New: list}, "key attribute PK comes to the type L"},
 		{"a key that is a list", "{Status}", sinktest.Record{EventName: "INSERT", New: list}, "key attribute PK comes to the type L"},
 		{"text of a list", "S#{Status}", sinktest.Record{EventName: "INSERT", New: list}, "Status"},
-		{"a long key", "{Status}", sinktest.Record{EventName: "INSERT", New: item("Type=Order", "Status="+strings.Repeat("x", 2049))}, "2049 bytes"},
+		{"a long key", "{Status}", sinktest.Record{EventName: "INSERT", New: itemOf("Type=Order", "Status="+strings.Repeat("x", 2049))}, "2049 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := byStatus(t, nil)

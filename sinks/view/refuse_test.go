@@ -18,7 +18,7 @@ import (
 func TestRefusedChangeLeavesNoRowBehind(t *testing.T) {
 	spoilt := order()
 	spoilt["Status"] = sinktest.Attr{"L": []sinktest.Attr{}}
-	broken := item("Type=broken", "Status=paid")
+	broken := itemOf("Type=broken", "Status=paid")
 	for name, bad := range map[string]sinktest.Item{"no key": spoilt, "no condition": broken} {
 		cs := changes(t,
 			sinktest.Record{EventName: "INSERT", New: order("Status=paid")},

@@ -1,6 +1,9 @@
 package view
 
-import "github.com/tablewake/tablewake/pipeline"
+import (
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
 
 // maxLost is how often a Write reads again because other workers were faster. Each
 // time one of them got ahead, so that only many at once can exceed it.
@@ -49,5 +52,5 @@ func complete(got, want int, what string) error {
 	if got == want {
 		return nil
 	}
-	return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, pipeline.Safe(what)))
+	return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, redact.Safe(what)))
 }

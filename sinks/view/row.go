@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -28,8 +31,8 @@ type rowKey struct {
 
 // piece is one attribute of a row key. The zero piece is missing.
 type piece struct {
-	value    pipeline.Value // absent where the attribute is a text: that stands in the key's text alone
-	from, to int            // the range of the text
+	value    item.Value // absent where the attribute is a text: that stands in the key's text alone
+	from, to int        // the range of the text
 }
 
 // keyRoom is room for the text of most row keys, until they have been compared.
@@ -70,7 +73,7 @@ func (k *rowKey) exists() bool { return k.text != nil }
 func (k *rowKey) is(other *rowKey) bool { return bytes.Equal(k.text, other.text) }
 
 // values are the attributes of the key, and its text: to be kept, and in one piece.
-func (k *rowKey) values(d *pipeline.Delivery) (pk, sk pipeline.Value, text string) {
+func (k *rowKey) values(d *pipeline.Delivery) (pk, sk item.Value, text string) {
 	text = d.Text(k.text)
 	return k.pk.valueIn(text), k.sk.valueIn(text), text
 }
@@ -78,11 +81,11 @@ func (k *rowKey) values(d *pipeline.Delivery) (pk, sk pipeline.Value, text strin
 func (p *piece) missing() bool { return p.to == 0 }
 
 // valueIn is the attribute, whose text stands in text.
-func (p *piece) valueIn(text string) pipeline.Value {
+func (p *piece) valueIn(text string) item.Value {
 	if p.missing() || p.value.Exists() {
 		return p.value
 	}
-	return pipeline.StringValue(text[p.from:p.to])
+	return item.StringValue(text[p.from:p.to])
 }
 
 // keyPart evaluates one part of the row key and appends it to text: kind, then
@@ -92,12 +95,12 @@ func keyPart(text []byte, a Attribute, scope *template.Scope, limit int) (piece,
 		return keyValue(text, a, scope, limit)
 	}
 	start := len(text) + 1
-	with, _, err := a.Template.AppendText(append(text, byte(pipeline.KindS)), *scope)
+	with, _, err := a.Template.AppendText(append(text, byte(item.KindS)), *scope)
 	if err != nil || len(with) == start {
 		return piece{}, text, err
 	}
 	if !utf8.Valid(with[start:]) {
-		t, _ := pipeline.StringValue(string(with[start:])).Text() // as the row will have it
+		t, _ := item.StringValue(string(with[start:])).Text() // as the row will have it
 		with = append(with[:start], t...)
 	}
 	if n := len(with) - start; n > limit {
@@ -115,18 +118,18 @@ func keyValue(text []byte, a Attribute, scope *template.Scope, limit int) (piece
 	text = append(text, byte(v.Kind()))
 	start := len(text)
 	switch v.Kind() {
-	case pipeline.KindS:
+	case item.KindS:
 		t, _ := v.Text()
 		text = append(text, t...)
-	case pipeline.KindB:
+	case item.KindB:
 		b, _ := v.Bytes()
 		text = append(text, b...)
-	case pipeline.KindN:
+	case item.KindN:
 		d, _ := v.Number()
 		text = d.Append(text)
 		return piece{v, start, len(text)}, text, nil
 	default:
-		return piece{}, text, errs.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", pipeline.Field(a.Name), pipeline.Safe(v.Kind().String()))
+		return piece{}, text, errs.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", redact.Field(a.Name), redact.Safe(v.Kind().String()))
 	}
 	if n := len(text) - start; n > limit {
 		return piece{}, text, tooLong(a.Name, n, limit)
@@ -135,12 +138,12 @@ func keyValue(text []byte, a Attribute, scope *template.Scope, limit int) (piece
 }
 
 func tooLong(attribute string, n, limit int) error {
-	return errs.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", pipeline.Field(attribute), n, limit)
+	return errs.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", redact.Field(attribute), n, limit)
 }
 
 // masksKey tells whether a row's key may be made of attributes that are hidden. Of the
 // item's key only the change tells.
-func masksKey(m *pipeline.Mask, forEach string, key ...Attribute) bool {
+func masksKey(m *mask.Mask, forEach string, key ...Attribute) bool {
 	for _, k := range key {
 		if m == nil || k.Template == nil {
 			continue

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -36,7 +36,7 @@ func (s *RowClaims) put(c state.Claim, rule Collision) {
 }
 
 // drop removes the item's claim. If it held the row, the first waiting claim gets it.
-func (s *RowClaims) drop(source pipeline.Key, rule Collision) {
+func (s *RowClaims) drop(source item.Key, rule Collision) {
 	if s.Owner.Source != source {
 		s.forget(source)
 		return
@@ -60,13 +60,13 @@ func (s *RowClaims) next(rule Collision) int {
 }
 
 // waits reports whether the item's claim waits.
-func (s *RowClaims) waits(source pipeline.Key) bool { return s.index(source) >= 0 }
+func (s *RowClaims) waits(source item.Key) bool { return s.index(source) >= 0 }
 
-func (s *RowClaims) index(source pipeline.Key) int {
+func (s *RowClaims) index(source item.Key) int {
 	return slices.IndexFunc(s.Waiting, func(c state.Claim) bool { return c.Source == source })
 }
 
-func (s *RowClaims) forget(source pipeline.Key) {
+func (s *RowClaims) forget(source item.Key) {
 	if i := s.index(source); i >= 0 {
 		s.remove(i)
 	}

@@ -5,13 +5,15 @@ import (
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // lostError is what a change comes to that lost maxLost times.
 type lostError struct{}
 
-var _ pipeline.Redacted = lostError{}
+var _ redact.Redacted = lostError{}
 
 func (lostError) Error() string {
 	return fmt.Sprintf("other workers changed its item or its rows %d times meanwhile", maxLost+1)
@@ -33,7 +35,7 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	}
 	store, ok := s.store.(ItemStore)
 	if !ok {
-		return pipeline.Fatal(errs.Errorf("its store is no ItemStore: its rows are guarded by item, because %s", pipeline.Safe(b.ops[0].op.Guard.Why)))
+		return pipeline.Fatal(errs.Errorf("its store is no ItemStore: its rows are guarded by item, because %s", redact.Safe(b.ops[0].op.Guard.Why)))
 	}
 	w := &claims{sink: s, store: store, batch: b, rows: make(map[state.Row]*RowClaims)}
 	s.claiming.RLock()
@@ -177,7 +179,7 @@ func (w *claims) conclude(ctx context.Context) error {
 }
 
 func (w *claims) guards(ctx context.Context, turns []turn[*ClaimOp]) ([]state.Guard, error) {
-	items := make([]pipeline.Key, len(turns))
+	items := make([]item.Key, len(turns))
 	for i, t := range turns {
 		items[i] = t.op.Claim.Source
 	}
@@ -214,14 +216,14 @@ func (w *claims) read(ctx context.Context, rows []state.Row) error {
 }
 
 // collides is the error of a claim that waits while another item has its row.
-func (s *Sink) collides(st standing, owner pipeline.Key) error {
+func (s *Sink) collides(st standing, owner item.Key) error {
 	op := st.turn.op
 	e := &CollisionError{View: s.target.View, Row: op.KeyText(), Owner: owner, Source: op.source}
 	if st.row != op.Row { // the guard's, of the same version
 		e.Row = s.mask.Text(string(s.target.appendRow(nil, st.row)))
 	}
 	if op.source != op.Claim.Source { // the other's key is as sensitive
-		e.Owner = pipeline.Key(s.mask.Text(string(owner)))
+		e.Owner = item.Key(s.mask.Text(string(owner)))
 	}
 	return e
 }

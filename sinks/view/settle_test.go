@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -69,7 +71,7 @@ func holders(t testing.TB, s *shelf) string {
 }
 
 // outcomesOf writes a batch and shows what became of each change.
-func outcomesOf(t testing.TB, s *view.Sink, cs ...*pipeline.Change) string {
+func outcomesOf(t testing.TB, s *view.Sink, cs ...*record.Change) string {
 	t.Helper()
 	ds := deliveries(t, s, cs...)
 	err := s.Write(t.Context(), ds)
@@ -111,11 +113,11 @@ func TestOutcomesByItem(t *testing.T) {
 		sinktest.Record{EventName: "INSERT", New: user},
 		sinktest.Record{EventName: "MODIFY", Old: user, New: user},
 		sinktest.Record{EventName: "REMOVE", Old: user},
-		sinktest.Record{EventName: "INSERT", New: item("Type=Order")},
+		sinktest.Record{EventName: "INSERT", New: itemOf("Type=Order")},
 	)
 	for _, c := range []struct {
 		name    string
-		batches [][]*pipeline.Change
+		batches [][]*record.Change
 		first   string // outcomes under dead_letter, batch by batch
 		keep    string // under keep_first
 		last    string
@@ -123,68 +125,68 @@ func TestOutcomesByItem(t *testing.T) {
 		newest  string // and under last
 	}{
 		{
-			"one comes", [][]*pipeline.Change{cs[:1]},
+			"one comes", [][]*record.Change{cs[:1]},
 			"written", "written", "written", "x=a 1", "x=a 1",
 		},
 		{
-			"the same again", [][]*pipeline.Change{cs[:1], cs[:1]},
+			"the same again", [][]*record.Change{cs[:1], cs[:1]},
 			"written; written", "written; written", "written; written", "x=a 1", "x=a 1",
 		},
 		{
-			"another comes", [][]*pipeline.Change{cs[:1], cs[1:2]},
+			"another comes", [][]*record.Change{cs[:1], cs[1:2]},
 			"written; collides(a)", "written; collision", "written; written", "x=a 1", "x=b 2",
 		},
 		{
-			"both in one batch", [][]*pipeline.Change{cs[:2]},
+			"both in one batch", [][]*record.Change{cs[:2]},
 			"written collides(a)", "written collision", "collision written", "x=a 1", "x=b 2",
 		},
 		{
-			"who waits comes again", [][]*pipeline.Change{cs[:1], cs[1:2], cs[1:2], cs[:1]},
+			"who waits comes again", [][]*record.Change{cs[:1], cs[1:2], cs[1:2], cs[:1]},
 			"written; collides(a); collides(a); written", "written; collision; collision; written", "written; written; written; collision", "x=a 1", "x=b 2",
 		},
 		{
-			"one of a smaller key takes the row over", [][]*pipeline.Change{cs[1:2], cs[:1], cs[1:2]},
+			"one of a smaller key takes the row over", [][]*record.Change{cs[1:2], cs[:1], cs[1:2]},
 			"written; written; collides(a)", "written; written; collision", "written; collision; written", "x=a 1", "x=b 2",
 		},
 		{
-			"one of a smaller key takes the row over in one batch", [][]*pipeline.Change{{cs[1], cs[0]}},
+			"one of a smaller key takes the row over in one batch", [][]*record.Change{{cs[1], cs[0]}},
 			"collides(a) written", "collision written", "written collision", "x=a 1", "x=b 2",
 		},
 		{
-			"the first leaves", [][]*pipeline.Change{cs[:1], cs[1:2], cs[2:3], cs[1:2]},
+			"the first leaves", [][]*record.Change{cs[:1], cs[1:2], cs[2:3], cs[1:2]},
 			"written; collides(a); written; written", "written; collision; written; written", "written; written; written; written", "x=b 2, y=a 3", "x=b 2, y=a 3",
 		},
 		{
-			"the first leaves behind the second in one batch", [][]*pipeline.Change{cs[:1], {cs[1], cs[2]}},
+			"the first leaves behind the second in one batch", [][]*record.Change{cs[:1], {cs[1], cs[2]}},
 			"written; written written", "written; written written", "written; written written", "x=b 2, y=a 3", "x=b 2, y=a 3",
 		},
 		{
-			"the whole in one batch", [][]*pipeline.Change{cs[:6]},
+			"the whole in one batch", [][]*record.Change{cs[:6]},
 			"coalesced coalesced coalesced written written written", "coalesced coalesced coalesced written written written",
 			"coalesced coalesced coalesced written written written", "x=c 5, y=b 4", "x=c 5, y=b 4",
 		},
 		{
-			"an older one", [][]*pipeline.Change{cs[2:3], cs[:1]},
+			"an older one", [][]*record.Change{cs[2:3], cs[:1]},
 			"written; superseded", "written; superseded", "written; superseded", "y=a 3", "y=a 3",
 		},
 		{
-			"an older one behind it in one batch", [][]*pipeline.Change{{cs[2], cs[0]}},
+			"an older one behind it in one batch", [][]*record.Change{{cs[2], cs[0]}},
 			"written superseded", "written superseded", "written superseded", "y=a 3", "y=a 3",
 		},
 		{
-			"twice in a batch", [][]*pipeline.Change{{cs[0], cs[0]}},
+			"twice in a batch", [][]*record.Change{{cs[0], cs[0]}},
 			"written written", "written written", "written written", "x=a 1", "x=a 1",
 		},
 		{
-			"items that never ask for a row", [][]*pipeline.Change{users[:2], users[2:3], users[3:]},
+			"items that never ask for a row", [][]*record.Change{users[:2], users[2:3], users[3:]},
 			"when when; removed; sparse", "when when; removed; sparse", "when when; removed; sparse", "", "",
 		},
 		{
-			"the removal of an item that is not known", [][]*pipeline.Change{cs[4:5], cs[:1]},
+			"the removal of an item that is not known", [][]*record.Change{cs[4:5], cs[:1]},
 			"written; superseded", "written; superseded", "written; superseded", "", "",
 		},
 		{
-			"the condition takes it out, whatever was lost before", [][]*pipeline.Change{cs[:1], cs[6:], cs[6:]},
+			"the condition takes it out, whatever was lost before", [][]*record.Change{cs[:1], cs[6:], cs[6:]},
 			"written; written; written", "written; written; written", "written; written; written", "", "",
 		},
 	} {
@@ -211,7 +213,7 @@ func TestOutcomesByItem(t *testing.T) {
 func TestStrangersAreNotWrittenDown(t *testing.T) {
 	store := newShelf()
 	s := newSink(t, byEmail(t, store, ""))
-	user := item("Type=User", "Email=x")
+	user := itemOf("Type=User", "Email=x")
 	outcomesOf(t, s, changes(t, sinktest.Record{EventName: "INSERT", New: user}, sinktest.Record{EventName: "MODIFY", Old: user, New: user})...)
 	if n := len(store.desk(s.Target()).guards); n != 0 || store.calls != 1 {
 		t.Errorf("%d guards after %d calls of the store, want none after one", n, store.calls)
@@ -250,7 +252,7 @@ func TestRowOfAnotherView(t *testing.T) {
 	if failed == nil || len(failed.Failed) != 1 || !strings.Contains(failed.Failed[1].Error(), `the row PK="EMAIL#y" of table `) {
 		t.Fatalf("got %v, want that the second change fails", failed)
 	}
-	if e, ok := errors.AsType[pipeline.Redacted](failed.Failed[1]); !ok || strings.Contains(e.Redacted(), "EMAIL") {
+	if e, ok := errors.AsType[redact.Redacted](failed.Failed[1]); !ok || strings.Contains(e.Redacted(), "EMAIL") {
 		t.Errorf("for logs: %v", e)
 	}
 	if got := holders(t, store); got != "" {
@@ -329,7 +331,7 @@ func TestCoalescingByItemIsSequentialWriting(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Items: 3})
 	rapid.Check(t, func(rt *rapid.T) {
 		stream := streams.Draw(rt, "stream")
-		bad := make(map[pipeline.Version]bool)
+		bad := make(map[record.Version]bool)
 		for _, c := range stream.Changes {
 			if rapid.IntRange(0, 4).Draw(rt, "bad") == 0 {
 				bad[c.Version] = true
@@ -394,7 +396,7 @@ func TestEarlierClaimsFindThemselvesSuperseded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cs := changes(t, append([]sinktest.Record{moved("a", "", "x", "1")}, c.then...)...)
 			var got []string
-			for _, batch := range [][]*pipeline.Change{cs[1:], cs} {
+			for _, batch := range [][]*record.Change{cs[1:], cs} {
 				store := newShelf()
 				s := newSink(t, byEmail(t, store, ""))
 				got = append(got, outcomesOf(t, s, batch...), outcomesOf(t, s, cs[0]))

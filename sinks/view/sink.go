@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Sink plans and writes one view. It is safe for concurrent use and holds no
@@ -22,7 +24,7 @@ type Sink struct {
 	decided  bool     // guard holds whatever the key attributes of items are
 	escaped  []string // else: it holds where their names are among these
 	fixedKey bool     // the row key reads no attribute: it never changes for an item
-	keyPaths []pipeline.Path
+	keyPaths []item.Path
 
 	rooms    keyRooms
 	batches  batches[*Op]
@@ -61,7 +63,7 @@ func New(o Options) (*Sink, error) {
 	for _, a := range o.key() {
 		for _, path := range a.Template.Paths() {
 			s.fixedKey, s.readsItem = false, true
-			p, err := pipeline.ParsePath(path)
+			p, err := item.ParsePath(path)
 			if err != nil {
 				return nil, fmt.Errorf("view %q: %w", o.Name, err)
 			}
@@ -81,7 +83,7 @@ func New(o Options) (*Sink, error) {
 // row; the latter fails with a [CollisionError] as the view's [Collision] says.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if s.store == nil {
-		return pipeline.Fatal(errs.Errorf("view %s has no store: it was made to plan only", pipeline.Safe(s.target.View)))
+		return pipeline.Fatal(errs.Errorf("view %s has no store: it was made to plan only", redact.Safe(s.target.View)))
 	}
 	var failed pipeline.BatchError
 	s.retention.Refuse(ds, &failed)

@@ -7,6 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -22,7 +24,7 @@ func TestStays(t *testing.T) {
 	}
 	keys := []Attribute{parse("{a}"), parse("x#{a}#{b.c}"), parse("{a|lower}/{@key}"), parse("{b.c|pad:3}#{@key}"), parse("{a?}#{@key}"), parse("fixed#{@key}")}
 	values := []string{`{"S":"x"}`, `{"S":"\u0078"}`, `{"S":"X"}`, `{"S":""}`, `{"N":"1"}`, `{"N":"1.0"}`, `{"N":"10e-1"}`, `{"N":"2"}`, `{"B":"eA=="}`, `{"NULL":true}`, `{"BOOL":true}`, ``}
-	item := func(t *rapid.T) pipeline.Image {
+	item := func(t *rapid.T) item.Image {
 		a, c := rapid.SampledFrom(values).Draw(t, "a"), rapid.SampledFrom(values).Draw(t, "c")
 		text := `{"PK":{"S":"k"}`
 		if a != "" {
@@ -31,7 +33,7 @@ func TestStays(t *testing.T) {
 		if c != "" {
 			text += `,"b":{"M":{"c":` + c + `}}`
 		}
-		m, err := pipeline.ParseImage([]byte(text + "}"))
+		m, err := item.Parse([]byte(text + "}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +45,7 @@ func TestStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &pipeline.Change{Op: pipeline.Modify, Key: "k", Old: item(t), New: item(t)}
+		c := &record.Change{Op: record.Modify, Key: "k", Old: item(t), New: item(t)}
 		var rooms [2]keyRoom
 		was, err := s.before(c, &rooms[0])
 		if err != nil || !s.stays(c, &was) {

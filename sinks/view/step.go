@@ -4,7 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -66,7 +67,7 @@ func (o *ClaimOp) move(g state.Guard, rows map[state.Row]*RowClaims, rule Collis
 }
 
 // write changes the claims, and returns that change for the store.
-func (s *RowClaims) write(source pipeline.Key, version pipeline.Version, change func(*RowClaims)) state.RowClaimsWrite {
+func (s *RowClaims) write(source item.Key, version record.Version, change func(*RowClaims)) state.RowClaimsWrite {
 	w := state.RowClaimsWrite{Row: s.Row, Was: s.Revision}
 	change(s)
 	s.Revision = ""
@@ -80,7 +81,7 @@ func (s *RowClaims) write(source pipeline.Key, version pipeline.Version, change 
 // revision names a state of the claims on a row: a hash of the former revision and of the item and version
 // that changed it. Item and version alone do not identify it: another consumer may have written the same change
 // over claims that this one never read, and later writes that build on it must be lost, too.
-func revision(was string, source pipeline.Key, version pipeline.Version) string {
+func revision(was string, source item.Key, version record.Version) string {
 	sum := sha256.Sum256([]byte(was + " " + string(source) + "@" + version.String()))
 	return hex.EncodeToString(sum[:16])
 }

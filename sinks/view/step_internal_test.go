@@ -7,16 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-func versionOf(t testing.TB, n int) pipeline.Version {
+func versionOf(t testing.TB, n int) record.Version {
 	t.Helper()
 	if n == 0 {
-		return pipeline.Version{}
+		return record.Version{}
 	}
-	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
+	v, err := record.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestJudge(t *testing.T) {
 		}
 	}
 	// A backfilled state of a stream that nobody named is version 0, and yet one.
-	zero, err := pipeline.ParseVersion(strings.Repeat("0", 50))
+	zero, err := record.ParseVersion(strings.Repeat("0", 50))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,11 +83,11 @@ func claimOf(t testing.TB, s string) state.Claim {
 		return state.Claim{}
 	}
 	var n int
-	item, digits, _ := strings.Cut(s, "@")
+	image, digits, _ := strings.Cut(s, "@")
 	if _, err := fmt.Sscan(digits, &n); err != nil {
 		t.Fatal(err)
 	}
-	return state.Claim{Source: pipeline.Key(item), Version: versionOf(t, n), Time: time.Unix(int64(n/10), 0)}
+	return state.Claim{Source: item.Key(image), Version: versionOf(t, n), Time: time.Unix(int64(n/10), 0)}
 }
 
 // rowClaimsOf is "owner waiting waiting".
@@ -153,7 +154,7 @@ func TestRowClaims(t *testing.T) {
 			if c.put != "" {
 				s.put(claimOf(t, c.put), rule)
 			} else {
-				s.drop(pipeline.Key(c.drop), rule)
+				s.drop(item.Key(c.drop), rule)
 			}
 			if got := showRowClaims(s); got != want {
 				t.Errorf("%s: {%s}, put %q, drop %q: got {%s}, want {%s}", rule, c.rc, c.put, c.drop, got, want)

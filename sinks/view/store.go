@@ -4,7 +4,8 @@ import (
 	"context"
 	"iter"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -36,9 +37,9 @@ func (t Target) State() state.Target {
 // no version of the row, and no tombstone of it, at or above Version. A void of the same
 // version is below one that is not void: what is there of that version is then whole.
 type Mutation struct {
-	PK, SK     pipeline.Value // S, N or B; SK is absent where the table has none
-	Version    pipeline.Version
-	Source     pipeline.Key // of the item that the row is of
+	PK, SK     item.Value // S, N or B; SK is absent where the table has none
+	Version    record.Version
+	Source     item.Key // of the item that the row is of
 	Tombstone  bool
 	Void       bool           // of a tombstone: no row could be made of the change; the same version may replace it, unless it is void too
 	Attributes []state.Column // without the key; empty for a tombstone
@@ -80,18 +81,18 @@ type Store interface {
 
 // Query selects rows of a table.
 type Query struct {
-	PK       pipeline.Value // rows of this partition key alone. Default: all
-	PKPrefix string         // rows whose partition key is an S that begins so. Default: all
-	SKPrefix string         // rows whose sort key is an S that begins so. Default: all
-	Limit    int            // at most so many. Default: no limit
+	PK       item.Value // rows of this partition key alone. Default: all
+	PKPrefix string     // rows whose partition key is an S that begins so. Default: all
+	SKPrefix string     // rows whose sort key is an S that begins so. Default: all
+	Limit    int        // at most so many. Default: no limit
 }
 
 // Row is one row as a reader sees it.
 type Row struct {
-	PK, SK  pipeline.Value // SK is absent where the table has none
-	Item    pipeline.Image // the whole row with its key
-	Version pipeline.Version
-	Source  pipeline.Key
+	PK, SK  item.Value // SK is absent where the table has none
+	Item    item.Image // the whole row with its key
+	Version record.Version
+	Source  item.Key
 	View    string
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -44,7 +46,7 @@ func byStatus(t testing.TB, store view.Store) view.Options {
 	}
 }
 
-func isOrder(item pipeline.Image) (bool, error) {
+func isOrder(item item.Image) (bool, error) {
 	v, _ := item.Get("Type")
 	text, _ := v.Text()
 	if text == "broken" {
@@ -63,7 +65,7 @@ func newSink(t testing.TB, o view.Options) *view.Sink {
 }
 
 // item is an item PK=u, SK=o with pairs of NAME=text; NAME=#n is a number.
-func item(pairs ...string) sinktest.Item {
+func itemOf(pairs ...string) sinktest.Item {
 	it := sinktest.Item{"PK": {"S": "u"}, "SK": {"S": "o"}}
 	for _, p := range pairs {
 		name, text, _ := strings.Cut(p, "=")
@@ -76,7 +78,7 @@ func item(pairs ...string) sinktest.Item {
 	return it
 }
 
-func changes(t testing.TB, records ...sinktest.Record) []*pipeline.Change {
+func changes(t testing.TB, records ...sinktest.Record) []*record.Change {
 	t.Helper()
 	s, err := sinktest.Build(records...)
 	if err != nil {
@@ -86,7 +88,7 @@ func changes(t testing.TB, records ...sinktest.Record) []*pipeline.Change {
 }
 
 // deliveries plans changes; a change without effect is left out.
-func deliveries(t testing.TB, s *view.Sink, cs ...*pipeline.Change) []pipeline.Delivery {
+func deliveries(t testing.TB, s *view.Sink, cs ...*record.Change) []pipeline.Delivery {
 	t.Helper()
 	var ds []pipeline.Delivery
 	for _, c := range cs {
@@ -162,7 +164,7 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 }
 
 func rowText(m view.Mutation) string {
-	key := func(v pipeline.Value) string {
+	key := func(v item.Value) string {
 		if d, ok := v.Number(); ok {
 			return "N " + d.String()
 		}

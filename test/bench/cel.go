@@ -8,40 +8,43 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
 // celFilter is an expression, and what it says in Go.
 type celFilter struct {
 	variant, src string
-	holds        func(*pipeline.Change) bool
+	holds        func(*record.Change) bool
 }
 
 // celFilters are expressions as configurations have them. The first has the budget.
 func celFilters() []celFilter {
-	text := func(m pipeline.Image, name string) string {
+	text := func(m item.Image, name string) string {
 		v, _ := m.Get(name)
 		s, _ := v.Text()
 		return s
 	}
-	number := func(v pipeline.Value, _ bool) float64 {
+	number := func(v item.Value, _ bool) float64 {
 		n, _ := v.Float64()
 		return n
 	}
 	return []celFilter{
-		{"", `new.Status == "completed" && old.Status != new.Status`, func(c *pipeline.Change) bool {
+		{"", `new.Status == "completed" && old.Status != new.Status`, func(c *record.Change) bool {
 			now, _ := c.New.Get("Status")
 			old, _ := c.Old.Get("Status")
 			return text(c.New, "Status") == "completed" && !old.Equal(now)
 		}},
-		{"a text", `new.Type == "Order"`, func(c *pipeline.Change) bool { return text(c.New, "Type") == "Order" }},
-		{"numbers", `new.Total > 100.50 && new.CreatedAt >= old.CreatedAt`, func(c *pipeline.Change) bool {
+		{"a text", `new.Type == "Order"`, func(c *record.Change) bool { return text(c.New, "Type") == "Order" }},
+		{"numbers", `new.Total > 100.50 && new.CreatedAt >= old.CreatedAt`, func(c *record.Change) bool {
 			return number(c.New.Get("Total")) > 100.5 && number(c.New.Get("CreatedAt")) >= number(c.Old.Get("CreatedAt"))
 		}},
-		{"has, in, startsWith", `has(new.Coupon) && new.Currency in ["CHF", "EUR"] && keys.PK.startsWith("USER#")`, func(c *pipeline.Change) bool {
+		{"has, in, startsWith", `has(new.Coupon) && new.Currency in ["CHF", "EUR"] && keys.PK.startsWith("USER#")`, func(c *record.Change) bool {
 			_, has := c.New.Get("Coupon")
 			return has && slices.Contains([]string{"CHF", "EUR"}, text(c.New, "Currency")) && strings.HasPrefix(text(c.Keys, "PK"), "USER#")
 		}},
-		{"a loop", `new.Lines.exists(l, l.qty > 1.5)`, func(c *pipeline.Change) bool {
+		{"a loop", `new.Lines.exists(l, l.qty > 1.5)`, func(c *record.Change) bool {
 			lines, _ := c.New.Get("Lines")
 			for _, l := range lines.Elements() {
 				if number(l.Get("qty")) > 1.5 {
@@ -81,13 +84,13 @@ func openCEL(ctx context.Context, b *bench, s *shape, f celFilter) (*contest, er
 	if err != nil {
 		return nil, err
 	}
-	keep := pipeline.Keep("filter", condition)
-	status, err := pipeline.ParsePath("Status")
+	keep := rules.Keep("filter", condition)
+	status, err := item.ParsePath("Status")
 	if err != nil {
 		return nil, err
 	}
-	transition := pipeline.Transition(status, "*", "completed")
-	decoder := pipeline.NewDecoder(pipeline.DecoderOptions{})
+	transition := rules.Transition(status, "*", "completed")
+	decoder := record.NewDecoder(record.DecoderOptions{})
 	payloads, records := s.events(10)
 	var found []pipeline.Event
 	kept, want := 0, 0

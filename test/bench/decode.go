@@ -9,7 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodbstreams/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/unmarshal"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
 
@@ -41,7 +43,7 @@ func decodeRows() []row {
 func openDecode[T any](ctx context.Context, b *bench, s *shape) (*contest, error) {
 	bodies, records := s.pages(4)
 	client := streamsClient(answer(bodies))
-	reader := sdk.New(client, pipeline.DecoderOptions{})
+	reader := sdk.New(client, record.DecoderOptions{})
 	if err := sameValues[T](ctx, bodies); err != nil {
 		return nil, err
 	}
@@ -52,9 +54,9 @@ func openDecode[T any](ctx context.Context, b *bench, s *shape) (*contest, error
 				return n, err
 			}
 			for i := range page.Changes {
-				for _, image := range [...]pipeline.Image{page.Changes[i].Old, page.Changes[i].New} {
+				for _, image := range [...]item.Image{page.Changes[i].Old, page.Changes[i].New} {
 					if image.Exists() {
-						if _, err := pipeline.Decode[T](image); err != nil {
+						if _, err := unmarshal.Decode[T](image); err != nil {
 							return n, err
 						}
 						n++
@@ -89,7 +91,7 @@ func openDecode[T any](ctx context.Context, b *bench, s *shape) (*contest, error
 
 // sameValues fails where ours and the SDK's make different values of an image.
 func sameValues[T any](ctx context.Context, bodies [][]byte) error {
-	reader := sdk.New(streamsClient(answer(bodies)), pipeline.DecoderOptions{})
+	reader := sdk.New(streamsClient(answer(bodies)), record.DecoderOptions{})
 	client := streamsClient(answer(bodies))
 	for range bodies {
 		ours, err := ourPage(ctx, reader)
@@ -114,14 +116,14 @@ func sameValues[T any](ctx context.Context, bodies [][]byte) error {
 	return nil
 }
 
-func sameValue[T any](image pipeline.Image, values map[string]types.AttributeValue) error {
+func sameValue[T any](image item.Image, values map[string]types.AttributeValue) error {
 	if image.Exists() != (values != nil) {
 		return fmt.Errorf("an image is there on one side only")
 	}
 	if values == nil {
 		return nil
 	}
-	got, err := pipeline.Decode[T](image)
+	got, err := unmarshal.Decode[T](image)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,8 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
 
@@ -41,7 +42,7 @@ func (t *diffTally) add(name string) {
 
 func openDiff(ctx context.Context, b *bench, s *shape) (*contest, error) {
 	bodies, _ := s.pages(1)
-	page, err := ourPage(ctx, sdk.New(streamsClient(answer(bodies)), pipeline.DecoderOptions{}))
+	page, err := ourPage(ctx, sdk.New(streamsClient(answer(bodies)), record.DecoderOptions{}))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func openDiff(ctx context.Context, b *bench, s *shape) (*contest, error) {
 	ours := func(context.Context) (t diffTally, err error) {
 		for i := range page.Changes {
 			c := &page.Changes[i]
-			for name := range pipeline.Differences(c.Old, c.New) {
+			for name := range item.Differences(c.Old, c.New) {
 				t.add(name)
 			}
 		}

@@ -7,6 +7,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
 // eventRows decode Lambda events of 100 records, drop TTL deletes, and look for one transition.
@@ -46,7 +49,7 @@ type eventContest struct {
 	payloads [][]byte
 	records  int
 
-	decoder    *pipeline.Decoder
+	decoder    *record.Decoder
 	filter     pipeline.Filter
 	transition pipeline.Detector
 	found      []pipeline.Event
@@ -59,14 +62,14 @@ func openEvent(ctx context.Context, b *bench, s *shape) (*contest, error) {
 	if b.input != s {
 		s = s.expiring()
 	}
-	status, err := pipeline.ParsePath("Status")
+	status, err := item.ParsePath("Status")
 	if err != nil {
 		return nil, err
 	}
 	c := &eventContest{
-		decoder:    pipeline.NewDecoder(pipeline.DecoderOptions{}),
-		filter:     pipeline.Drop("ttl_delete", pipeline.TTLDeletes()),
-		transition: pipeline.Transition(status, "*", "completed"),
+		decoder:    record.NewDecoder(record.DecoderOptions{}),
+		filter:     rules.Drop("ttl_delete", rules.TTLDeletes()),
+		transition: rules.Transition(status, "*", "completed"),
 	}
 	c.payloads, c.records = s.events(10)
 	return agree(ctx, b, c.records, c.ours, c.theirs)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -33,7 +33,7 @@ type sheets struct {
 	pages   [][]byte
 	numbers [][]int // where the digits of the sequence numbers of a page begin
 	records int     // of a page
-	decoder *pipeline.Decoder
+	decoder *record.Decoder
 }
 
 // newSheets makes pages of so many records of a shape, or fewer where a page holds no more.
@@ -41,7 +41,7 @@ func newSheets(s *shape, records int) *sheets {
 	const different = 8_000 // records
 	_, fit := s.pageOf(0, records)
 	records = min(records, fit)
-	out := &sheets{records: records, decoder: pipeline.NewDecoder(pipeline.DecoderOptions{Table: "bench", StreamARN: streamARN})}
+	out := &sheets{records: records, decoder: record.NewDecoder(record.DecoderOptions{Table: "bench", StreamARN: streamARN})}
 	for at := 0; at < different; at += records {
 		text, numbers := []byte(`{"Records":[`), make([]int, records)
 		for i := range records {
@@ -86,7 +86,7 @@ func (s *fastStream) ListStreams(context.Context, string, string) (shardreader.S
 
 // DescribeStream implements [shardreader.API].
 func (s *fastStream) DescribeStream(_ context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
-	d := shardreader.StreamDescription{StreamRef: shardreader.StreamRef{ARN: q.StreamARN}, Status: shardreader.Enabled, ViewType: pipeline.NewAndOldImages}
+	d := shardreader.StreamDescription{StreamRef: shardreader.StreamRef{ARN: q.StreamARN}, Status: shardreader.Enabled, ViewType: record.NewAndOldImages}
 	if q.ChildrenOf != "" {
 		return d, nil
 	}
@@ -129,18 +129,18 @@ func (s *fastStream) GetShardIterator(_ context.Context, at shardreader.ShardPos
 }
 
 // GetRecords implements [shardreader.API].
-func (s *fastStream) GetRecords(_ context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+func (s *fastStream) GetRecords(_ context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	cut := strings.LastIndexByte(q.Iterator, '|')
 	page, err := strconv.Atoi(q.Iterator[cut+1:])
 	if err != nil {
-		return pipeline.Answer{}, err
+		return record.GetRecordsPage{}, err
 	}
 	if page >= s.pages {
-		return s.sheets.decoder.DecodeAnswer([]byte(`{"Records":[],"NextShardIterator":"` + q.Iterator + `"}`))
+		return s.sheets.decoder.DecodeGetRecords([]byte(`{"Records":[],"NextShardIterator":"` + q.Iterator + `"}`))
 	}
 	shard, err := strconv.Atoi(q.Shard[len(shardPrefix):])
 	if err != nil {
-		return pipeline.Answer{}, err
+		return record.GetRecordsPage{}, err
 	}
 	sheet := (shard + page) % len(s.sheets.pages)
 	text := s.sheets.pages[sheet]
@@ -149,5 +149,5 @@ func (s *fastStream) GetRecords(_ context.Context, q shardreader.RecordsQuery) (
 		putDigits(b[at:], page*s.sheets.records+i)
 	}
 	b = strconv.AppendInt(append(b, q.Iterator[:cut+1]...), int64(page+1), 10)
-	return s.sheets.decoder.DecodeAnswer(append(b, `"}`...))
+	return s.sheets.decoder.DecodeGetRecords(append(b, `"}`...))
 }

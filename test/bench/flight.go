@@ -27,7 +27,7 @@ func flightRows() []row {
 
 // heavy is an item of 400 KB, whose text is parted into attributes of some KB each.
 func heavy() *shape {
-	return &shape{name: "heavy", of: func(i int) record {
+	return &shape{name: "heavy", of: func(i int) savedRecord {
 		key := fmt.Sprintf(`"PK":{"S":"DOCUMENT#%06d"}`, i)
 		image := func(status string) string {
 			var b strings.Builder
@@ -37,7 +37,7 @@ func heavy() *shape {
 			}
 			return b.String() + "}"
 		}
-		return record{Event: "MODIFY", Keys: "{" + key + "}", Old: image("draft"), New: image("completed")}
+		return savedRecord{Event: "MODIFY", Keys: "{" + key + "}", Old: image("draft"), New: image("completed")}
 	}}
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // attributesInAll are the attributes of a record, in maps of few or of many.
@@ -38,17 +38,17 @@ func growthAttributesRows() []row {
 
 // byteCount decodes an answer, and counts its bytes.
 type byteCount struct {
-	decoder *pipeline.Decoder
+	decoder *record.Decoder
 	body    []byte
 	records int
 }
 
 func newByteCount(each int) (*byteCount, error) {
-	s := &shape{of: func(i int) record {
+	s := &shape{of: func(i int) savedRecord {
 		key := fmt.Sprintf(`"PK":{"S":"ROW#%06d"}`, i)
-		return record{Event: "MODIFY", Keys: "{" + key + "}", Old: inMaps(key, i, each), New: inMaps(key, i+1, each)}
+		return savedRecord{Event: "MODIFY", Keys: "{" + key + "}", Old: inMaps(key, i, each), New: inMaps(key, i+1, each)}
 	}}
-	c := &byteCount{decoder: pipeline.NewDecoder(pipeline.DecoderOptions{Table: "bench", StreamARN: streamARN})}
+	c := &byteCount{decoder: record.NewDecoder(record.DecoderOptions{Table: "bench", StreamARN: streamARN})}
 	c.body, c.records = s.page(0)
 	_, err := c.decode(context.Background())
 	return c, err
@@ -81,7 +81,7 @@ func inMaps(key string, seed, each int) string {
 }
 
 func (c *byteCount) decode(context.Context) (int, error) {
-	answer, err := c.decoder.DecodeAnswer(c.body)
+	answer, err := c.decoder.DecodeGetRecords(c.body)
 	switch {
 	case err != nil:
 		return 0, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -74,7 +75,7 @@ func readStream(ctx context.Context, s *fastStream) (int, error) {
 	table := leases.NewMemory(leases.Snapshot{})
 	c, err := consumer.New(consumer.Options{
 		API: s, Table: table,
-		Gaps: pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return errors.New("nothing is lost") }),
+		Gaps: pipeline.GapFunc(func(context.Context, record.Gap) error { return errors.New("nothing is lost") }),
 		// This stream has no quota that a listing would have to wait for; and on a machine that has
 		// much else to do a worker must not be taken for gone, and read again.
 		Worker: worker.Options{Name: "bench", Sources: []worker.Source{{Stream: streamARN}}, DescribeRate: 1e6, Lease: time.Minute},

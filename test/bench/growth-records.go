@@ -61,7 +61,7 @@ func newStream(ctx context.Context, s *shape, records, shards int) (*whole, erro
 
 // pageOf is a page of so many records at the most.
 func (s *shape) pageOf(i, most int) ([]byte, int) {
-	return s.fill(`{"NextShardIterator":"`+streamARN+`|1|next","Records":[`, `]}`, i, most, pageBytes, record.appendStreams)
+	return s.fill(`{"NextShardIterator":"`+streamARN+`|1|next","Records":[`, `]}`, i, most, pageBytes, savedRecord.appendStreams)
 }
 
 // growth is a contest of two streams, in what a record costs.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/tablewake/tablewake/handlers"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
 // handlerRows hand Lambda events to two functions that do the same.
@@ -77,15 +79,15 @@ func newHandlerContest(b *bench, s *shape) (*handlerContest, error) {
 	if b.input != s {
 		s = s.expiring()
 	}
-	status, err := pipeline.ParsePath("Status")
+	status, err := item.ParsePath("Status")
 	if err != nil {
 		return nil, err
 	}
 	c := &handlerContest{}
 	c.pipeline, err = pipeline.New(pipeline.Options{
 		Name:      "bench",
-		Filters:   []pipeline.Filter{pipeline.Drop("ttl_delete", pipeline.TTLDeletes())},
-		Detectors: []pipeline.NamedDetector{{Name: "completed", Detector: pipeline.Transition(status, "*", "completed")}},
+		Filters:   []pipeline.Filter{rules.Drop("ttl_delete", rules.TTLDeletes())},
+		Detectors: []pipeline.NamedDetector{{Name: "completed", Detector: rules.Transition(status, "*", "completed")}},
 		Routes:    []pipeline.Route{{Name: "reading", Sink: pipeline.SinkFunc(c.read)}},
 	})
 	if err != nil {
@@ -155,7 +157,7 @@ func (c *handlerContest) plainly(_ context.Context, e events.DynamoDBEvent) (eve
 			continue
 		}
 		var old, now plainOrder
-		if err := errors.Join(unmarshal(r.Change.OldImage, &old), unmarshal(r.Change.NewImage, &now)); err != nil {
+		if err := errors.Join(unmarshalEvent(r.Change.OldImage, &old), unmarshalEvent(r.Change.NewImage, &now)); err != nil {
 			response.BatchItemFailures = append(response.BatchItemFailures, events.DynamoDBBatchItemFailure{ItemIdentifier: r.Change.SequenceNumber})
 			return response, nil
 		}
@@ -172,7 +174,7 @@ func (c *handlerContest) plainly(_ context.Context, e events.DynamoDBEvent) (eve
 }
 
 // unmarshal brings an image to the SDK's values, and those into to.
-func unmarshal(image map[string]events.DynamoDBAttributeValue, to any) error {
+func unmarshalEvent(image map[string]events.DynamoDBAttributeValue, to any) error {
 	return attributevalue.UnmarshalMap(convertMap(image), to)
 }
 

@@ -33,7 +33,7 @@ func readInput(file string) (*shape, error) {
 }
 
 func parseInput(file string, b []byte) (*shape, error) {
-	var records []record
+	var records []savedRecord
 	in := json.NewDecoder(bytes.NewReader(b))
 	for {
 		var next json.RawMessage
@@ -53,12 +53,12 @@ func parseInput(file string, b []byte) (*shape, error) {
 	}
 	return &shape{
 		name: "input", note: fmt.Sprintf("the %s records of %s, over and over", figure(float64(len(records))), filepath.Base(file)),
-		of: func(i int) record { return records[i] }, n: len(records),
+		of: func(i int) savedRecord { return records[i] }, n: len(records),
 	}, nil
 }
 
 // appendInput takes one JSON value of a file: a record, an array of them, or an object that has one.
-func appendInput(dst []record, b []byte) ([]record, error) {
+func appendInput(dst []savedRecord, b []byte) ([]savedRecord, error) {
 	var some []inputRecord
 	if b[0] == '[' {
 		if err := json.Unmarshal(b, &some); err != nil {
@@ -89,8 +89,8 @@ func appendInput(dst []record, b []byte) ([]record, error) {
 }
 
 // record is the record, with its JSON as compact as the services write it.
-func (in inputRecord) record() (record, error) {
-	r := record{Event: in.EventName, ID: in.EventID, Sequence: in.Dynamodb.SequenceNumber}
+func (in inputRecord) record() (savedRecord, error) {
+	r := savedRecord{Event: in.EventName, ID: in.EventID, Sequence: in.Dynamodb.SequenceNumber}
 	for _, part := range []struct {
 		from json.RawMessage
 		to   *string

@@ -8,7 +8,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // TestInputForms: the four forms of a file bring the same records.
@@ -85,7 +86,7 @@ func TestShapes(t *testing.T) {
 			t.Errorf("%s: an event of %d bytes has %d records, want %d: %v", s.name, len(event), len(e.Records), n, err)
 		}
 		body, records := s.page(0)
-		answer, err := pipeline.NewDecoder(pipeline.DecoderOptions{StreamARN: streamARN}).DecodeAnswer(body)
+		answer, err := record.NewDecoder(record.DecoderOptions{StreamARN: streamARN}).DecodeGetRecords(body)
 		if err != nil || len(answer.Page.Errors) > 0 || len(answer.Page.Changes) != records {
 			t.Errorf("%s: a page has %d changes and %d errors, want %d: %v", s.name, len(answer.Page.Changes), len(answer.Page.Errors), records, err)
 			continue
@@ -98,7 +99,7 @@ func TestShapes(t *testing.T) {
 		}
 		c := &answer.Page.Changes[0]
 		changed := map[string]int{"usual": 1, "large": 2, "400 attributes": 1, "four changed": 4}
-		if got := len(pipeline.Diff(c.Old, c.New)); changed[s.name] > 0 && got != changed[s.name] {
+		if got := len(item.Diff(c.Old, c.New)); changed[s.name] > 0 && got != changed[s.name] {
 			t.Errorf("%s: %d values changed", s.name, got)
 		}
 		attributes := map[string]int{"usual": 13, "four changed": 13, "400 attributes": 400, "small": 2}
@@ -129,11 +130,11 @@ func TestUsualItemsDiffer(t *testing.T) {
 	}
 }
 
-func changeOf(t *testing.T, r record) *pipeline.Change {
+func changeOf(t *testing.T, r savedRecord) *record.Change {
 	t.Helper()
 	var b strings.Builder
 	r.appendLambda(&b, 0)
-	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte("[" + b.String() + "]"))
+	page, err := record.NewDecoder(record.DecoderOptions{}).Decode([]byte("[" + b.String() + "]"))
 	if err != nil || len(page.Changes) != 1 {
 		t.Fatal(err, page.Errors)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -34,7 +35,7 @@ func jsonRows() []row {
 }
 
 // documents makes the JSON of a change's item. It is the caller's, for good.
-type documents func(c *pipeline.Change) ([]byte, error)
+type documents func(c *record.Change) ([]byte, error)
 
 func openJSON(make func() (documents, error)) func(context.Context, *bench, *shape) (*contest, error) {
 	return func(ctx context.Context, b *bench, s *shape) (*contest, error) {
@@ -43,7 +44,7 @@ func openJSON(make func() (documents, error)) func(context.Context, *bench, *sha
 			return nil, err
 		}
 		bodies, _ := s.pages(1)
-		page, err := ourPage(ctx, sdk.New(streamsClient(answer(bodies)), pipeline.DecoderOptions{}))
+		page, err := ourPage(ctx, sdk.New(streamsClient(answer(bodies)), record.DecoderOptions{}))
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +84,7 @@ func openJSON(make func() (documents, error)) func(context.Context, *bench, *sha
 // plainJSON is the item as it is.
 func plainJSON() (documents, error) {
 	last := 0
-	return func(c *pipeline.Change) ([]byte, error) {
+	return func(c *record.Change) ([]byte, error) {
 		item := c.New
 		if !item.Exists() {
 			item = c.Old
@@ -104,7 +105,7 @@ func searchDocument() (documents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(c *pipeline.Change) ([]byte, error) {
+	return func(c *record.Change) ([]byte, error) {
 		d := pipeline.Delivery{Change: c}
 		if err := sink.Plan(&d); err != nil {
 			return nil, err

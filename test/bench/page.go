@@ -6,7 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
@@ -35,13 +36,13 @@ func pageRows() []row {
 type pageTally struct{ records, images, attributes int }
 
 // pages gives each of the pages that bodies hold to do.
-type pages func(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.DecodedPage)) error
+type pages func(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*record.Page)) error
 
 // decodeBodies has the answers' bytes.
-func decodeBodies(_ context.Context, _ *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.DecodedPage)) error {
-	decoder := pipeline.NewDecoder(pipeline.DecoderOptions{StreamARN: streamARN, Shard: "1"})
+func decodeBodies(_ context.Context, _ *dynamodbstreams.Client, bodies [][]byte, do func(*record.Page)) error {
+	decoder := record.NewDecoder(record.DecoderOptions{StreamARN: streamARN, Shard: "1"})
 	for _, body := range bodies {
-		answer, err := decoder.DecodeAnswer(body)
+		answer, err := decoder.DecodeGetRecords(body)
 		if err != nil {
 			return err
 		}
@@ -54,8 +55,8 @@ func decodeBodies(_ context.Context, _ *dynamodbstreams.Client, bodies [][]byte,
 }
 
 // callForBodies asks the client for them.
-func callForBodies(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.DecodedPage)) error {
-	reader := sdk.New(client, pipeline.DecoderOptions{})
+func callForBodies(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*record.Page)) error {
+	reader := sdk.New(client, record.DecoderOptions{})
 	for range bodies {
 		page, err := ourPage(ctx, reader)
 		if err != nil {
@@ -76,10 +77,10 @@ func openPage(read pages) func(context.Context, *bench, *shape) (*contest, error
 
 func ourPages(read pages, client *dynamodbstreams.Client, bodies [][]byte) func(context.Context) (pageTally, error) {
 	return func(ctx context.Context) (t pageTally, err error) {
-		err = read(ctx, client, bodies, func(page *pipeline.DecodedPage) {
+		err = read(ctx, client, bodies, func(page *record.Page) {
 			for i := range page.Changes {
 				t.records++
-				for _, image := range []pipeline.Image{page.Changes[i].Old, page.Changes[i].New} {
+				for _, image := range []item.Image{page.Changes[i].Old, page.Changes[i].New} {
 					if image.Exists() {
 						t.images++
 						t.attributes += image.Len()
@@ -113,7 +114,7 @@ func theirPages(client *dynamodbstreams.Client, bodies [][]byte) func(context.Co
 }
 
 // ourPage is a page of ours, without errors.
-func ourPage(ctx context.Context, reader *sdk.Streams) (*pipeline.DecodedPage, error) {
+func ourPage(ctx context.Context, reader *sdk.Streams) (*record.Page, error) {
 	answer, err := reader.GetRecords(ctx, shardreader.RecordsQuery{StreamARN: streamARN, Shard: "1", Iterator: streamARN + "|1|this"})
 	if err != nil {
 		return nil, err

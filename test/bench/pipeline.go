@@ -12,6 +12,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -64,7 +66,7 @@ func collectAsCommands() (undo func() error) {
 // whole is a pipeline of one filter, one transition and three sinks, over answers that are
 // in memory.
 type whole struct {
-	decoder  *pipeline.Decoder
+	decoder  *record.Decoder
 	bodies   [][]byte
 	pipeline *pipeline.Pipeline
 	counts   *counts
@@ -108,7 +110,7 @@ sinks:
 		return nil, err
 	}
 	w := &whole{
-		decoder: pipeline.NewDecoder(pipeline.DecoderOptions{Table: "bench", StreamARN: streamARN}),
+		decoder: record.NewDecoder(record.DecoderOptions{Table: "bench", StreamARN: streamARN}),
 		bodies:  bodies, counts: &counts{}, usual: s.name == "usual",
 		shards: []string{"shard"},
 	}
@@ -117,19 +119,19 @@ sinks:
 }
 
 // scalars are paths of up to three attributes that are no keys, and hold one value each.
-func scalars(r record) ([]string, error) {
-	item, err := pipeline.ParseImage([]byte(r.image()))
+func scalars(r savedRecord) ([]string, error) {
+	it, err := item.Parse([]byte(r.image()))
 	if err != nil {
 		return nil, err
 	}
-	keys, err := pipeline.ParseImage([]byte(r.Keys))
+	keys, err := item.Parse([]byte(r.Keys))
 	if err != nil {
 		return nil, err
 	}
 	var paths []string
-	for name, v := range item.All() {
+	for name, v := range it.All() {
 		_, isKey := keys.Get(name)
-		if k := v.Kind(); !isKey && len(paths) < 3 && (k == pipeline.KindS || k == pipeline.KindN) && v.Len() < 200 {
+		if k := v.Kind(); !isKey && len(paths) < 3 && (k == item.KindS || k == item.KindN) && v.Len() < 200 {
 			paths = append(paths, fmt.Sprintf("[%q]", name))
 		}
 	}
@@ -140,15 +142,15 @@ func scalars(r record) ([]string, error) {
 }
 
 // image is the item as the record leaves it, or as it was where that is not shown.
-func (r record) image() string {
+func (r savedRecord) image() string {
 	if r.New != "" {
 		return r.New
 	}
 	return r.Old
 }
 
-func (w *whole) decode(body []byte) (*pipeline.DecodedPage, error) {
-	answer, err := w.decoder.DecodeAnswer(body)
+func (w *whole) decode(body []byte) (*record.Page, error) {
+	answer, err := w.decoder.DecodeGetRecords(body)
 	if err == nil && len(answer.Page.Errors) > 0 {
 		err = answer.Page.Errors[0]
 	}
@@ -169,8 +171,8 @@ func (w *whole) run(ctx context.Context) (int, error) {
 			body = bytes.Clone(body)
 		}
 		return &pipeline.Page{
-			Partition: shard, Position: pipeline.Position(strconv.Itoa(next)), DecodedPage: pipeline.DecodedPage{Bytes: len(body)},
-			Decode: func() (*pipeline.DecodedPage, error) { return w.decode(body) },
+			Partition: shard, Position: pipeline.Position(strconv.Itoa(next)), Page: record.Page{Bytes: len(body)},
+			Decode: func() (*record.Page, error) { return w.decode(body) },
 		}, nil
 	}), pipeline.CommitterFunc(func(context.Context, string, pipeline.Position) error { return nil }))
 	if err != nil {

@@ -12,7 +12,7 @@ const (
 )
 
 // record is one change. Keys and images are DynamoDB JSON; an image that is "" is not there.
-type record struct {
+type savedRecord struct {
 	Event          string // INSERT, MODIFY or REMOVE
 	Keys, Old, New string
 	TTL            bool   // it is a TTL delete
@@ -21,13 +21,13 @@ type record struct {
 }
 
 // ttlDelete is the expiry of the item.
-func (r record) ttlDelete() record {
+func (r savedRecord) ttlDelete() savedRecord {
 	r.Event, r.Old, r.New, r.TTL = "REMOVE", cmp.Or(r.Old, r.New), "", true
 	return r
 }
 
 // appendLambda writes the record as a Lambda event has it, at place i of a stream.
-func (r record) appendLambda(b *strings.Builder, i int) {
+func (r savedRecord) appendLambda(b *strings.Builder, i int) {
 	fmt.Fprintf(b, `{"eventID":%q,"eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":%q,`, r.id(i), r.Event, region)
 	if r.TTL {
 		b.WriteString(`"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"},`)
@@ -37,7 +37,7 @@ func (r record) appendLambda(b *strings.Builder, i int) {
 }
 
 // appendStreams writes the record as GetRecords answers it, at place i of a stream.
-func (r record) appendStreams(b *strings.Builder, i int) {
+func (r savedRecord) appendStreams(b *strings.Builder, i int) {
 	fmt.Fprintf(b, `{"awsRegion":%q,`, region)
 	r.appendChange(b, i)
 	fmt.Fprintf(b, `,"eventID":%q,"eventName":%q,"eventSource":"aws:dynamodb","eventVersion":"1.1"`, r.id(i), r.Event)
@@ -47,7 +47,7 @@ func (r record) appendStreams(b *strings.Builder, i int) {
 	b.WriteByte('}')
 }
 
-func (r record) appendChange(b *strings.Builder, i int) {
+func (r savedRecord) appendChange(b *strings.Builder, i int) {
 	created := r.Created
 	if created == "" {
 		created = fmt.Sprint(1795251600 + i/1000)
@@ -66,7 +66,7 @@ func (r record) appendChange(b *strings.Builder, i int) {
 	fmt.Fprintf(b, `,"SequenceNumber":%q,"SizeBytes":%d,"StreamViewType":"NEW_AND_OLD_IMAGES"}`, sequence, (len(r.Old)+len(r.New))/2)
 }
 
-func (r record) id(i int) string {
+func (r savedRecord) id(i int) string {
 	if r.ID != "" {
 		return r.ID
 	}

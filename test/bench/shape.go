@@ -19,8 +19,8 @@ const (
 type shape struct {
 	name string
 	note string
-	of   func(i int) record // the record at a place of the stream, which has no end
-	n    int                // so many are different. 0: all
+	of   func(i int) savedRecord // the record at a place of the stream, which has no end
+	n    int                     // so many are different. 0: all
 }
 
 // shapes are all kinds, in the order of the table. The usual one carries the budgets.
@@ -34,15 +34,15 @@ func shapes() ([]*shape, error) {
 
 // small is a new item of two attributes: what DynamoDB writes around it is most of the record.
 func small() *shape {
-	return &shape{name: "small", note: "a new item of two attributes", of: func(i int) record {
+	return &shape{name: "small", note: "a new item of two attributes", of: func(i int) savedRecord {
 		key := fmt.Sprintf(`"PK":{"S":"%d"}`, i%1000)
-		return record{Event: "INSERT", Keys: "{" + key + "}", ID: fmt.Sprintf("%06x", i), New: `{` + key + `,"Status":{"S":"completed"}}`}
+		return savedRecord{Event: "INSERT", Keys: "{" + key + "}", ID: fmt.Sprintf("%06x", i), New: `{` + key + `,"Status":{"S":"completed"}}`}
 	}}
 }
 
 // large is a nested item: 100 KB with both images.
 func large() *shape {
-	return &shape{name: "large", note: "nested eight levels deep, both images, two values changed", n: 16, of: func(i int) record {
+	return &shape{name: "large", note: "nested eight levels deep, both images, two values changed", n: 16, of: func(i int) savedRecord {
 		key := fmt.Sprintf(`"PK":{"S":"CART#%06d"}`, i)
 		image := func(status string, quantity int) string {
 			rng := rand.New(rand.NewPCG(2, uint64(i)))
@@ -60,13 +60,13 @@ func large() *shape {
 			b.WriteString(`]}}`)
 			return b.String()
 		}
-		return record{Event: "MODIFY", Keys: "{" + key + "}", Old: image("paid", 1), New: image("completed", 2)}
+		return savedRecord{Event: "MODIFY", Keys: "{" + key + "}", Old: image("paid", 1), New: image("completed", 2)}
 	}}
 }
 
 // wide is an item of 400 attributes.
 func wide() *shape {
-	return &shape{name: "400 attributes", note: "flat, both images, one attribute changed", of: func(i int) record {
+	return &shape{name: "400 attributes", note: "flat, both images, one attribute changed", of: func(i int) savedRecord {
 		key := fmt.Sprintf(`"PK":{"S":"ROW#%06d"}`, i)
 		image := func(status string) string {
 			var b strings.Builder
@@ -84,7 +84,7 @@ func wide() *shape {
 			b.WriteByte('}')
 			return b.String()
 		}
-		return record{Event: "MODIFY", Keys: "{" + key + "}", Old: image("paid"), New: image("completed")}
+		return savedRecord{Event: "MODIFY", Keys: "{" + key + "}", Old: image("paid"), New: image("completed")}
 	}, n: 64}
 }
 
@@ -104,7 +104,7 @@ func shopShape() (*shape, error) {
 }
 
 // at is the record at a place. Shapes that are dear to write repeat.
-func (s *shape) at(i int) record {
+func (s *shape) at(i int) savedRecord {
 	if s.n > 0 {
 		i %= s.n
 	}
@@ -114,7 +114,7 @@ func (s *shape) at(i int) record {
 // expiring is the shape with every tenth record a TTL delete, so that a filter of those has work.
 func (s *shape) expiring() *shape {
 	out := *s
-	out.of = func(i int) record {
+	out.of = func(i int) savedRecord {
 		r := s.at(i)
 		if i%10 == 9 {
 			r = r.ttlDelete()
@@ -127,15 +127,15 @@ func (s *shape) expiring() *shape {
 
 // event is the next Lambda event from place i on, and how many records it has.
 func (s *shape) event(i int) ([]byte, int) {
-	return s.fill(`{"Records":[`, `]}`, i, eventRecords, eventBytes, record.appendLambda)
+	return s.fill(`{"Records":[`, `]}`, i, eventRecords, eventBytes, savedRecord.appendLambda)
 }
 
 // page is the next GetRecords answer from place i on, and how many records it has.
 func (s *shape) page(i int) ([]byte, int) {
-	return s.fill(`{"NextShardIterator":"`+streamARN+`|1|next","Records":[`, `]}`, i, pageRecords, pageBytes, record.appendStreams)
+	return s.fill(`{"NextShardIterator":"`+streamARN+`|1|next","Records":[`, `]}`, i, pageRecords, pageBytes, savedRecord.appendStreams)
 }
 
-func (s *shape) fill(head, tail string, i, most, bytes int, write func(record, *strings.Builder, int)) ([]byte, int) {
+func (s *shape) fill(head, tail string, i, most, bytes int, write func(savedRecord, *strings.Builder, int)) ([]byte, int) {
 	var b strings.Builder
 	b.WriteString(head)
 	n := 0

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 const (
@@ -58,11 +59,11 @@ func writeRecord(b *strings.Builder, rng *rand.Rand, i int) {
 // source gives the pages once.
 type source struct {
 	pages   [][]byte
-	decoder *pipeline.Decoder
+	decoder *record.Decoder
 }
 
 func (in *sinkInput) source() *source {
-	return &source{in.pages, pipeline.NewDecoder(pipeline.DecoderOptions{Table: "bench"})}
+	return &source{in.pages, record.NewDecoder(record.DecoderOptions{Table: "bench"})}
 }
 
 // Read is the next page, which the pipeline decodes.
@@ -72,7 +73,7 @@ func (s *source) Read(context.Context) (*pipeline.Page, error) {
 	}
 	b := s.pages[0]
 	s.pages = s.pages[1:]
-	return &pipeline.Page{Partition: "bench", DecodedPage: pipeline.DecodedPage{Bytes: len(b)}, Decode: func() (*pipeline.DecodedPage, error) {
+	return &pipeline.Page{Partition: "bench", Page: record.Page{Bytes: len(b)}, Decode: func() (*record.Page, error) {
 		return s.decoder.Decode(b)
 	}}, nil
 }

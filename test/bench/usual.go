@@ -17,7 +17,7 @@ var (
 
 // usual is an order of 13 attributes with both images, one of which has changed: 1.5 KB.
 func usual() *shape {
-	return &shape{name: "usual", note: "an order of 13 attributes, both images, one attribute changed", of: func(i int) record {
+	return &shape{name: "usual", note: "an order of 13 attributes, both images, one attribute changed", of: func(i int) savedRecord {
 		o := orderOf(i)
 		return o.record(o)
 	}}
@@ -25,7 +25,7 @@ func usual() *shape {
 
 // four is the usual record with four of its attributes changed.
 func four() *shape {
-	return &shape{name: "four changed", note: "the usual record, four of its attributes changed", of: func(i int) record {
+	return &shape{name: "four changed", note: "the usual record, four of its attributes changed", of: func(i int) savedRecord {
 		before := orderOf(i)
 		now := before
 		now.cents++
@@ -60,8 +60,8 @@ func orderOf(i int) orderItem {
 }
 
 // record is the order's completion, by which it becomes now.
-func (o orderItem) record(now orderItem) record {
-	return record{Event: "MODIFY", Keys: "{" + o.keys() + "}", Old: o.image("shipped"), New: now.image("completed")}
+func (o orderItem) record(now orderItem) savedRecord {
+	return savedRecord{Event: "MODIFY", Keys: "{" + o.keys() + "}", Old: o.image("shipped"), New: now.image("completed")}
 }
 
 func (o orderItem) keys() string {

@@ -10,7 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 	"golang.org/x/sys/cpu"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // validRows hold the decoder against those that only say whether bytes are JSON: the practical limit.
@@ -64,7 +64,7 @@ func sonicCode() string {
 func openValid(valid func([]byte) bool) func(context.Context, *bench, *shape) (*contest, error) {
 	return func(ctx context.Context, b *bench, s *shape) (*contest, error) {
 		payloads, records := s.events(10)
-		decoder := pipeline.NewDecoder(pipeline.DecoderOptions{})
+		decoder := record.NewDecoder(record.DecoderOptions{})
 		if valid(payloads[0][:len(payloads[0])-1]) {
 			return nil, errors.New("the peer takes broken JSON for valid")
 		}

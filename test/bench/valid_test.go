@@ -5,7 +5,7 @@ import (
 
 	"github.com/bytedance/sonic"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // The yardstick is machine code, not the encoding/json that sonic falls back to, and it lets
@@ -21,7 +21,7 @@ func TestSonicIsNative(t *testing.T) {
 		"duplicate name": `{"M":{"a":{"S":""},"a":{"S":""}}}`,
 	} {
 		event := []byte(`{"Records":[{"eventName":"INSERT","eventSourceARN":"` + streamARN + `","dynamodb":{"Keys":{"PK":{"S":"a"}},"SequenceNumber":"1","NewImage":{"PK":{"S":"a"},"Value":` + value + `}}}]}`)
-		page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode(event)
+		page, err := record.NewDecoder(record.DecoderOptions{}).Decode(event)
 		if err == nil && len(page.Errors) == 0 {
 			t.Errorf("%s: ours takes it", name)
 		}

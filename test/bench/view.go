@@ -11,9 +11,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
-	"github.com/tablewake/tablewake/sinks/view"
-
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
 	viewdynamo "github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
@@ -168,7 +169,7 @@ func TestNothingOfAnItemIsShown(t *testing.T) {
 		sinks.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 		sinks.WithTelemetry(trace.NewTracerProvider(trace.WithSyncer(spans)), metric.NewMeterProvider(metric.WithReader(reader))),
 		sinks.With("own", func(context.Context, struct{}) (pipeline.Sink, error) { return &own{}, nil }),
-		sinks.WithFunc("vip", func(dst []pipeline.Event, c *pipeline.Change) ([]pipeline.Event, error) {
+		sinks.WithFunc("vip", func(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
 			switch name, _ := c.New.Get("Name"); c.Index % 5 {
 			case 0:
 				panic(name.String())

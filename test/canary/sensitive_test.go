@@ -22,6 +22,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
@@ -181,7 +182,7 @@ func TestSensitiveIsKept(t *testing.T) {
 		sinks.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 		sinks.WithTelemetry(trace.NewTracerProvider(trace.WithSyncer(spans)), metric.NewMeterProvider(metric.WithReader(reader))),
 		sinks.With("own", given(own)), sinks.With("crm", given(crm)),
-		sinks.WithFunc("vip", func(dst []pipeline.Event, c *pipeline.Change) ([]pipeline.Event, error) {
+		sinks.WithFunc("vip", func(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
 			v, _ := c.New.Get("Notes")
 			return append(dst, pipeline.Event{New: v}), nil
 		}),
@@ -292,7 +293,7 @@ func explained(t *testing.T, cfg *config.Config, options []sinks.Option) string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines([]byte(protectedStream()))
+	page := record.NewDecoder(record.DecoderOptions{}).DecodeLines([]byte(protectedStream()))
 	var b strings.Builder
 	for i := range page.Changes {
 		x := mask.Explanation(p.Explain(&page.Changes[i]))

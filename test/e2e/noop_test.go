@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
@@ -36,7 +36,7 @@ func TestFact3_NoOpWritesMakeNoRecord(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	r, err := shardreader.Record(t.Context(), &out, shardreader.RecordOptions{API: sdk.New(w.streams, pipeline.DecoderOptions{DynamoDBLocal: true}), Source: "shop", EmptyPages: 2})
+	r, err := shardreader.Record(t.Context(), &out, shardreader.RecordOptions{API: sdk.New(w.streams, record.DecoderOptions{DynamoDBLocal: true}), Source: "shop", EmptyPages: 2})
 	if err != nil || r.Records != 2 {
 		t.Errorf("%d records, want an INSERT and a REMOVE, %v:\n%s", r.Records, err, out.Bytes())
 	}

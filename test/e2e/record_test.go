@@ -13,7 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -58,17 +59,17 @@ func TestRecordThenReplay(t *testing.T) {
 
 	type step struct {
 		Op, Key  string
-		Old, New pipeline.Image
+		Old, New item.Image
 	}
 	var want []step
-	image := func(item map[string]types.AttributeValue) pipeline.Image {
+	image := func(item map[string]types.AttributeValue) item.Image {
 		m, err := sdkvalue.Image(item)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	var none pipeline.Image
+	var none item.Image
 	const items = 30
 	for n := range items {
 		item := everyType(n)
@@ -88,7 +89,7 @@ func TestRecordThenReplay(t *testing.T) {
 		}
 	}
 
-	local := pipeline.DecoderOptions{DynamoDBLocal: true}
+	local := record.DecoderOptions{DynamoDBLocal: true}
 	path := filepath.Join(t.TempDir(), "stream.jsonl")
 	r, err := shardreader.RecordFile(t.Context(), path, shardreader.RecordOptions{API: sdk.New(w.streams, local), Source: "shop", EmptyPages: 2})
 	if err != nil {
@@ -104,7 +105,7 @@ func TestRecordThenReplay(t *testing.T) {
 	}
 	defer source.Close()
 	var got []step
-	var last pipeline.Version
+	var last record.Version
 	for {
 		read, err := source.Read(t.Context())
 		if errors.Is(err, io.EOF) {
@@ -130,7 +131,7 @@ func TestRecordThenReplay(t *testing.T) {
 	}
 }
 
-func sameImage(a, b pipeline.Image) bool { return a.Exists() == b.Exists() && a.Equal(b) }
+func sameImage(a, b item.Image) bool { return a.Exists() == b.Exists() && a.Equal(b) }
 
 // Recording again brings the same bytes.
 func TestRecordTwice(t *testing.T) {
@@ -141,7 +142,7 @@ func TestRecordTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := shardreader.RecordOptions{API: sdk.New(w.streams, pipeline.DecoderOptions{DynamoDBLocal: true}), Source: "shop", EmptyPages: 2}
+	o := shardreader.RecordOptions{API: sdk.New(w.streams, record.DecoderOptions{DynamoDBLocal: true}), Source: "shop", EmptyPages: 2}
 	var first, second bytes.Buffer
 	if _, err := shardreader.Record(t.Context(), &first, o); err != nil {
 		t.Fatal(err)
@@ -157,7 +158,7 @@ func TestRecordTwice(t *testing.T) {
 // The real service's errors are told apart.
 func TestRecordFails(t *testing.T) {
 	w := newWorld(t)
-	api := sdk.New(w.streams, pipeline.DecoderOptions{})
+	api := sdk.New(w.streams, record.DecoderOptions{})
 	if _, err := shardreader.Record(t.Context(), io.Discard, shardreader.RecordOptions{API: api, Source: "nothing"}); !errors.Is(err, shardreader.ErrNotFound) {
 		t.Errorf("a table that is not there: %v", err)
 	}

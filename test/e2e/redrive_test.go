@@ -13,6 +13,7 @@ import (
 
 	"github.com/tablewake/tablewake/handlers"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
@@ -30,7 +31,7 @@ func TestRedriveFetchesFromTheStream(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	api := sdk.New(w.streams, pipeline.DecoderOptions{DynamoDBLocal: true})
+	api := sdk.New(w.streams, record.DecoderOptions{DynamoDBLocal: true})
 	stream, shard, sequences := sequencesOf(t, api, "shop", 6)
 
 	var delivered []string
@@ -43,8 +44,8 @@ func TestRedriveFetchesFromTheStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var gaps []pipeline.Gap
-	h := handlers.OnFailure(p, handlers.WithStreams(api), handlers.WithGaps(pipeline.GapFunc(func(_ context.Context, g pipeline.Gap) error {
+	var gaps []record.Gap
+	h := handlers.OnFailure(p, handlers.WithStreams(api), handlers.WithGaps(pipeline.GapFunc(func(_ context.Context, g record.Gap) error {
 		gaps = append(gaps, g)
 		return nil
 	})))

@@ -34,8 +34,8 @@ func TestGuides_NameWhatThereIs(t *testing.T) {
 func TestGuides_AWrongNameIsFound(t *testing.T) {
 	tree := newTree(t)
 	for _, right := range []string{
-		"`pipeline`", "`sinks/view/`", "`pipeline/path.go`", "`pipeline.New`", "`pipeline.Pipeline.Run`", "`pipeline.Options.Routes`", "`pipeline.Sink.Write`",
-		"`pipeline/scan*.go`", "`test/house.guides`", "`sinks/NAME/DRIVER`", "`go test ./nowhere/...`", "`leases.Nothing`", "[x](README.md)", "[x](README.md#speed)",
+		"`pipeline`", "`sinks/view/`", "`pipeline/item/path.go`", "`pipeline.New`", "`pipeline.Pipeline.Run`", "`pipeline.Options.Routes`", "`pipeline.Sink.Write`",
+		"`pipeline/internal/ddbjson/scan*.go`", "`test/house.guides`", "`sinks/NAME/DRIVER`", "`go test ./nowhere/...`", "`leases.Nothing`", "[x](README.md)", "[x](README.md#speed)",
 		"[x](https://example.com/nothing)", "[x](pipeline/config/README.md#reading-a-view)", "```\n`pipeline/nothing.go`\n```",
 	} {
 		if wrong := tree.check(right); len(wrong) > 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/sdk"
@@ -89,11 +90,11 @@ func runIdle(endpoint string) error {
 		BaseEndpoint:     aws.String(endpoint),
 		HTTPClient:       &http.Client{Transport: transport},
 		RetryMaxAttempts: 1,
-	}), pipeline.DecoderOptions{})
+	}), record.DecoderOptions{})
 	c, err := consumer.New(consumer.Options{
 		API:    api,
 		Table:  leases.NewMemory(leases.Snapshot{}),
-		Gaps:   pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return errors.New("a gap in a stream without records") }),
+		Gaps:   pipeline.GapFunc(func(context.Context, record.Gap) error { return errors.New("a gap in a stream without records") }),
 		Worker: worker.Options{Name: "idle", Sources: []worker.Source{{Table: "idle"}}, CallsPerMonth: callsPerMonth, MaxCalls: idleCalls},
 	})
 	if err != nil {

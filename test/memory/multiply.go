@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // multiplied is a source of n records: the fixture again and again, each time under
@@ -17,7 +18,7 @@ type multiplied struct {
 	left   int
 	copies int // behind us
 	next   int // of lines
-	dec    *pipeline.Decoder
+	dec    *record.Decoder
 	page   int
 }
 
@@ -27,7 +28,7 @@ func newMultiplied(file string, n int) (*multiplied, error) {
 		return nil, err
 	}
 	lines := bytes.Split(bytes.TrimSpace(b), []byte("\n"))
-	return &multiplied{lines: lines, left: n, dec: pipeline.NewDecoder(pipeline.DecoderOptions{})}, nil
+	return &multiplied{lines: lines, left: n, dec: record.NewDecoder(record.DecoderOptions{})}, nil
 }
 
 // Read brings a page of about a mebibyte, to be decoded by the pipeline's workers.
@@ -41,10 +42,10 @@ func (m *multiplied) Read(context.Context) (*pipeline.Page, error) {
 	}
 	m.page++
 	return &pipeline.Page{
-		Partition:   "fixture",
-		Position:    pipeline.Position(fmt.Sprint(m.page)),
-		DecodedPage: pipeline.DecodedPage{Bytes: len(b)},
-		Decode:      func() (*pipeline.DecodedPage, error) { return m.dec.DecodeLines(b), nil },
+		Partition: "fixture",
+		Position:  pipeline.Position(fmt.Sprint(m.page)),
+		Page:      record.Page{Bytes: len(b)},
+		Decode:    func() (*record.Page, error) { return m.dec.DecodeLines(b), nil },
 	}, nil
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
@@ -98,7 +99,7 @@ func pages(records []sinktest.Record, size, partitions int) pipeline.Source {
 		last := &lanes[i][len(lanes[i])-1]
 		*last = append(append(*last, r.JSON()...), '\n')
 	}
-	decoder := pipeline.NewDecoder(pipeline.DecoderOptions{})
+	decoder := record.NewDecoder(record.DecoderOptions{})
 	read := make([]int, partitions)
 	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
 		if len(turns) == 0 {
@@ -110,8 +111,8 @@ func pages(records []sinktest.Record, size, partitions int) pipeline.Source {
 		read[i]++
 		return &pipeline.Page{
 			Partition: fmt.Sprint(i), Position: pipeline.Position(fmt.Sprint(read[i])), End: read[i] == len(lanes[i]),
-			DecodedPage: pipeline.DecodedPage{Bytes: len(lines)},
-			Decode: func() (*pipeline.DecodedPage, error) { return decoder.DecodeLines(lines), nil },
+			Page:   record.Page{Bytes: len(lines)},
+			Decode: func() (*record.Page, error) { return decoder.DecodeLines(lines), nil },
 		}, nil
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
 // order is what the customer system wants to know of an item.
@@ -37,7 +38,7 @@ var errNoTotal = errors.New("the order has no total")
 func (s crm) Write(_ context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	for i := range ds {
-		o, err := pipeline.Decode[order](ds[i].Change.New)
+		o, err := unmarshal.Decode[order](ds[i].Change.New)
 		switch {
 		case err != nil:
 			failed.Add(i, err)

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // recordsOf are the records of a page, in its order.
-func (w *world) recordsOf(page *pipeline.Page) []*record {
-	recs := make([]*record, 0, len(page.Changes)+len(page.Errors))
+func (w *world) recordsOf(page *pipeline.Page) []*streamRecord {
+	recs := make([]*streamRecord, 0, len(page.Changes)+len(page.Errors))
 	errs := page.Errors
 	for i := range page.Changes {
 		for len(errs) > 0 && errs[0].Index < int(page.Changes[i].Index) {
@@ -79,7 +80,7 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 }
 
 // count notes what is delivered.
-func (w *world) count(r *record) {
+func (w *world) count(r *streamRecord) {
 	w.tally.Delivered++
 	if s := r.shard; s.parent != nil {
 		w.tally.Children++
@@ -97,7 +98,7 @@ func (w *world) count(r *record) {
 
 // checkNext: a partition's records come in order, once, and none is left out that anybody
 // still needs.
-func (w *world) checkNext(p *process, part *partition, r *record) {
+func (w *world) checkNext(p *process, part *partition, r *streamRecord) {
 	from := part.next
 	if from < 0 {
 		from = 0
@@ -146,12 +147,12 @@ func (w *world) checkStream(p *process, s *shard) {
 }
 
 // checkStopped: where a gap is to stop a shard, nothing behind it is delivered.
-func (w *world) checkStopped(p *process, last *record) {
+func (w *world) checkStopped(p *process, last *streamRecord) {
 	if w.plan.Shape.OnGap != worker.Stop {
 		return
 	}
 	for s := last.shard; s != nil; s = s.parent {
-		if s.stopped && (s != last.shard || pipeline.CompareSequence(last.seq, s.stopAfter) > 0) {
+		if s.stopped && (s != last.shard || record.CompareSequence(last.seq, s.stopAfter) > 0) {
 			w.broken("a gap stops its shard", "%s delivers %v #%d behind the gap of %v", p.id, last.shard, last.index, s)
 		}
 	}
@@ -175,7 +176,7 @@ func (w *world) whole(s *shard) bool {
 }
 
 // state says why a record is needed still.
-func (r *record) state() string {
+func (r *streamRecord) state() string {
 	text := "kept by the stream"
 	if r.trimmed {
 		text = "trimmed"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -91,7 +91,7 @@ func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) 
 // checkSwapped holds a change of a lease against the rules.
 func (w *world) checkSwapped(p *process, s *shard, was row, old, next leases.Lease) {
 	if pos := progress(next.Checkpoint); pos < progress(was.checkpoint) ||
-		was.checkpoint.Kind == leases.Sequence && next.Checkpoint.Kind == leases.Sequence && pipeline.CompareSequence(next.Checkpoint.Sequence, was.checkpoint.Sequence) < 0 {
+		was.checkpoint.Kind == leases.Sequence && next.Checkpoint.Kind == leases.Sequence && record.CompareSequence(next.Checkpoint.Sequence, was.checkpoint.Sequence) < 0 {
 		w.broken("checkpoints never fall", "%s moves %v from %v to %v", p.id, s, was.checkpoint, next.Checkpoint)
 		return
 	}
@@ -170,7 +170,7 @@ func (w *world) checkDeleted(p *process, s *shard) {
 }
 
 // noteGap makes a gap durable.
-func (w *world) noteGap(p *process, g pipeline.Gap, again bool) {
+func (w *world) noteGap(p *process, g record.Gap, again bool) {
 	if g.Shard == "" {
 		w.noteBetween(p, g)
 		return
@@ -194,7 +194,7 @@ func (w *world) noteGap(p *process, g pipeline.Gap, again bool) {
 	refused := g.UnknownExtent && !g.Whole && s.row.there && progress(s.row.checkpoint) == 0 // where the shard starts
 	s.openGap = g.Before == "" && (!g.UnknownExtent || refused)
 	for _, r := range s.records {
-		if r.trimmed && (g.After == "" || pipeline.CompareSequence(r.seq, g.After) > 0) && (g.Before == "" || pipeline.CompareSequence(r.seq, g.Before) < 0) {
+		if r.trimmed && (g.After == "" || record.CompareSequence(r.seq, g.After) > 0) && (g.Before == "" || record.CompareSequence(r.seq, g.Before) < 0) {
 			r.noted = true
 			lost = lost || r.lost
 		}
@@ -220,7 +220,7 @@ func (w *world) noteGap(p *process, g pipeline.Gap, again bool) {
 		w.broken("a gap is where something was lost", "%s notes a gap of %v after %q before %q (whole: %v), and nothing in it was lost", p.id, s, g.After, g.Before, g.Whole)
 	}
 	if w.plan.Shape.OnGap == worker.Stop {
-		if !s.stopped || g.After == "" || s.stopAfter != "" && pipeline.CompareSequence(g.After, s.stopAfter) < 0 {
+		if !s.stopped || g.After == "" || s.stopAfter != "" && record.CompareSequence(g.After, s.stopAfter) < 0 {
 			s.stopAfter = g.After
 		}
 		s.stopped = true
@@ -228,7 +228,7 @@ func (w *world) noteGap(p *process, g pipeline.Gap, again bool) {
 }
 
 // noteBetween: between two streams lies what was written while the table had none.
-func (w *world) noteBetween(p *process, g pipeline.Gap) {
+func (w *world) noteBetween(p *process, g record.Gap) {
 	w.tell("state", "%s notes a gap before %s", p.id, g.StreamARN)
 	w.tally.Between++
 	for _, t := range w.tables {
@@ -277,7 +277,7 @@ func goneBelow(s *shard) {
 
 // trimmedAt tells whether a record is one of those that are trimmed.
 func (s *shard) trimmedAt(seq string) bool {
-	return slices.ContainsFunc(s.records[:s.trimmed], func(r *record) bool { return r.seq == seq })
+	return slices.ContainsFunc(s.records[:s.trimmed], func(r *streamRecord) bool { return r.seq == seq })
 }
 
 // reader notes that a call reads a shard now. Two may at a time.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -178,7 +179,7 @@ var mutants = []struct {
 	{"takes an error for the end of a shard", Default, learning(func(_ *mutant, e worker.Event) worker.Event {
 		if r, ok := e.(worker.Read); ok && r.Err != nil {
 			if _, again := pipeline.Retryable(r.Err); again {
-				return worker.Read{Call: r.Call, Answer: pipeline.Answer{Page: &pipeline.DecodedPage{}, Ended: true}}
+				return worker.Read{Call: r.Call, Answer: record.GetRecordsPage{Page: &record.Page{}, Ended: true}}
 			}
 		}
 		return e

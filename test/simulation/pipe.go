@@ -37,9 +37,9 @@ type partition struct {
 	told      bool // the worker knows that it is paused
 	revoked   bool
 	draining  bool
-	ended     bool      // its last page was delivered
-	next      int       // index of the first record of the shard that may be delivered now
-	delivered []*record // not taken back
+	ended     bool            // its last page was delivered
+	next      int             // index of the first record of the shard that may be delivered now
+	delivered []*streamRecord // not taken back
 	acked     pipeline.Position
 	telling   bool // that is on its way
 }
@@ -58,7 +58,7 @@ type laneQueue struct {
 
 // write is one change on its way to one sink.
 type write struct {
-	rec   *record
+	rec   *streamRecord
 	part  *partition
 	page  uint64
 	tries int

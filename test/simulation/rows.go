@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
@@ -23,12 +24,12 @@ type row struct {
 }
 
 // covers tells whether a record is at or before the checkpoint.
-func (r row) covers(rec *record) bool {
+func (r row) covers(rec *streamRecord) bool {
 	switch r.checkpoint.Kind {
 	case leases.ShardEnd:
 		return true
 	case leases.Sequence:
-		return pipeline.CompareSequence(rec.seq, r.checkpoint.Sequence) <= 0
+		return record.CompareSequence(rec.seq, r.checkpoint.Sequence) <= 0
 	}
 	return false
 }

@@ -157,7 +157,7 @@ func (w *world) lag() *Breach {
 
 // skipped tells whether a closed shard lies before where the fleet began.
 func (w *world) skipped(s *shard) bool {
-	return s.closed && slices.IndexFunc(s.records, func(r *record) bool { return !r.exempt }) < 0
+	return s.closed && slices.IndexFunc(s.records, func(r *streamRecord) bool { return !r.exempt }) < 0
 }
 
 func (w *world) anyGiven() bool { return slices.ContainsFunc(w.shards, w.given) }

@@ -20,13 +20,13 @@ const (
 type sinkStore struct {
 	n       int
 	guarded bool
-	held    map[string]*record // of a guarded one: by key, the newest
-	arrived int                // deliveries
-	again   int                // of records that it has already
+	held    map[string]*streamRecord // of a guarded one: by key, the newest
+	arrived int                      // deliveries
+	again   int                      // of records that it has already
 }
 
 // land is a write of p that reaches the store, whatever became of p meanwhile.
-func (w *world) land(p *process, s *sinkStore, r *record) {
+func (w *world) land(p *process, s *sinkStore, r *streamRecord) {
 	if p.dead || p.paused || r.shard.row.there && r.shard.row.owner != p.id {
 		w.tally.ZombieWrites++
 	}
@@ -53,7 +53,7 @@ var errSink = pipeline.Transient(errors.New("the sink does not answer"))
 
 // deliver is one write on its way from a process to a store. answer runs in the
 // process, if it still lives.
-func (p *process) deliver(s *sinkStore, r *record, answer func(error)) {
+func (p *process) deliver(s *sinkStore, r *streamRecord, answer func(error)) {
 	w := p.w
 	out, back := w.latency(SinkSlow, s.n), w.latency(SinkSlow, s.n)
 	switch {

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
 // table is a source table with what is in it, and its streams, oldest first.
 type table struct {
 	name    string
-	items   map[string]*record // the last write of each key
-	keys    []string           // of items
+	items   map[string]*streamRecord // the last write of each key
+	keys    []string                 // of items
 	streams []*stream
 	leased  bool // a lease was made of one of its streams
 }
@@ -41,7 +41,7 @@ type shard struct {
 	made     time.Duration
 	closed   bool
 	ended    time.Duration // when it was closed
-	records  []*record
+	records  []*streamRecord
 	trimmed  int  // records gone from its start
 	dropped  bool // it is listed no more
 
@@ -61,12 +61,12 @@ type shard struct {
 }
 
 // record is one record of a stream.
-type record struct {
+type streamRecord struct {
 	shard   *shard
 	index   int // in its shard
 	seq     string
 	key     string // canonical, with its table
-	version pipeline.Version
+	version record.Version
 	gone    bool // the item was deleted
 	at      time.Duration
 	broken  bool   // its shape is wrong
@@ -80,7 +80,7 @@ type record struct {
 }
 
 // fine tells whether nobody has to care for a record any more.
-func (r *record) fine() bool {
+func (r *streamRecord) fine() bool {
 	return r.durable == r.routes || r.exempt || r.noted
 }
 
@@ -92,7 +92,7 @@ const (
 )
 
 func (w *world) addTable(name string, shards int) {
-	t := &table{name: name, items: map[string]*record{}}
+	t := &table{name: name, items: map[string]*streamRecord{}}
 	for i := range w.plan.Shape.Keys {
 		t.keys = append(t.keys, fmt.Sprintf("k%d", i))
 	}
@@ -166,7 +166,7 @@ func (w *world) write(t *table) {
 		}
 	}
 	last := t.items[key]
-	r := &record{shard: in, index: len(in.records), at: w.now, gone: last != nil && !last.gone && w.chance(0.2)}
+	r := &streamRecord{shard: in, index: len(in.records), at: w.now, gone: last != nil && !last.gone && w.chance(0.2)}
 	r.routes = w.routes()
 	r.exempt = w.plan.Shape.Start == FromTime && w.now.Truncate(time.Second) < startTime.Sub(began)
 	n := len(in.records)
@@ -213,13 +213,13 @@ func hashOf(key string) uint32 {
 
 // versionOf is the version of a record, by the design's own words: the epoch of the
 // stream's label and the sequence number.
-func versionOf(st *stream, seq string) pipeline.Version {
+func versionOf(st *stream, seq string) record.Version {
 	arn := st.st.ARN()
 	at, err := time.Parse("2006-01-02T15:04:05.000", arn[len(arn)-len("2006-01-02T15:04:05.000"):])
 	if err != nil {
 		panic(err) // the server's own form
 	}
-	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040s", at.Unix(), seq))
+	v, err := record.ParseVersion(fmt.Sprintf("%010d%040s", at.Unix(), seq))
 	if err != nil {
 		panic(err) // of digits
 	}

@@ -33,7 +33,7 @@ type world struct {
 	tables []*table
 	shards []*shard // of all streams, oldest first
 	byID   map[string]*shard
-	bySeq  map[string]*record
+	bySeq  map[string]*streamRecord
 
 	rows    *leases.Memory
 	sinks   []*sinkStore
@@ -96,7 +96,7 @@ func newWorld(p Plan, make Maker) *world {
 		make:  make,
 		rand:  rand.New(rand.NewPCG(p.Seed, 0x77a4e)),
 		byID:  map[string]*shard{},
-		bySeq: map[string]*record{},
+		bySeq: map[string]*streamRecord{},
 		rows:  leases.NewMemory(leases.Snapshot{}),
 		story: &story{},
 	}
@@ -116,7 +116,7 @@ func newWorld(p Plan, make Maker) *world {
 		Now:          w.wall,
 	})
 	for i := range sinks {
-		w.sinks = append(w.sinks, &sinkStore{n: i, guarded: i < plain, held: map[string]*record{}})
+		w.sinks = append(w.sinks, &sinkStore{n: i, guarded: i < plain, held: map[string]*streamRecord{}})
 	}
 	return w
 }

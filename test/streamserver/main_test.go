@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/test/testmain"
@@ -95,7 +95,7 @@ func (p *process) api() shardreader.API {
 		Credentials:  credentials.NewStaticCredentialsProvider("reader-1", "secret", ""),
 		HTTPClient:   p.client,
 		BaseEndpoint: aws.String(p.endpoint),
-	}), pipeline.DecoderOptions{})
+	}), record.DecoderOptions{})
 }
 
 // follow is what the records of a stream, shard after shard as they are listed, make of its table.
@@ -108,7 +108,7 @@ func follow(t *testing.T, api shardreader.API, stream string, items map[string]s
 	for _, sh := range desc.Shards {
 		it, err := api.GetShardIterator(t.Context(), shardreader.ShardPosition{StreamARN: stream, Shard: sh.ID, Type: shardreader.TrimHorizon})
 		for err == nil && it != "" {
-			var a pipeline.Answer
+			var a record.GetRecordsPage
 			if a, err = api.GetRecords(t.Context(), shardreader.RecordsQuery{Iterator: it, StreamARN: stream, Shard: sh.ID}); err != nil {
 				break
 			}

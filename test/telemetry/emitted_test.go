@@ -22,6 +22,7 @@ import (
 
 	"github.com/tablewake/tablewake/handlers"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -106,10 +107,10 @@ func (w *world) pipeline() *pipeline.Pipeline {
 	w.t.Helper()
 	p, err := pipeline.New(pipeline.Options{
 		Name: "shop", DeadLetters: nowhere{}, Tracer: w.tracer, Meter: w.meter,
-		Filters: []pipeline.Filter{pipeline.FilterFunc(func(c *pipeline.Change) (pipeline.Verdict, error) {
+		Filters: []pipeline.Filter{pipeline.FilterFunc(func(c *record.Change) (pipeline.Verdict, error) {
 			return pipeline.Verdict{Drop: strings.Contains(string(c.Key), "drop"), Reason: "dropped_by_name"}, nil
 		})},
-		Detectors: []pipeline.NamedDetector{{Name: "all", Detector: pipeline.DetectorFunc(func(dst []pipeline.Event, c *pipeline.Change) ([]pipeline.Event, error) {
+		Detectors: []pipeline.NamedDetector{{Name: "all", Detector: pipeline.DetectorFunc(func(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
 			return append(dst, pipeline.Event{}), nil
 		})}},
 		Routes: []pipeline.Route{{Name: "rows", Sink: pipeline.SinkFunc(w.write), Concurrency: 1}},
@@ -136,7 +137,7 @@ func (w *world) consume() {
 		p := w.pipeline()
 		c, err := consumer.New(consumer.Options{
 			API: w.server, Table: table, Meter: w.meter, Pipeline: "shop",
-			Gaps:   pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return nil }),
+			Gaps:   pipeline.GapFunc(func(context.Context, record.Gap) error { return nil }),
 			Worker: worker.Options{Name: "a", Sources: []worker.Source{{Table: "shop"}}, OnGap: worker.Continue},
 		})
 		if err != nil {
@@ -161,7 +162,7 @@ func (w *world) consume() {
 // handle runs a function on events of streams and of messages.
 func (w *world) handle() {
 	h := handlers.All(w.pipeline(), handlers.WithMeter(w.meter), handlers.WithStreams(w.server),
-		handlers.WithGaps(pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return nil })))
+		handlers.WithGaps(pipeline.GapFunc(func(context.Context, record.Gap) error { return nil })))
 	record := func(name string, sequence int) string {
 		return fmt.Sprintf(`{"eventID":"%d","eventName":"INSERT","eventSource":"aws:dynamodb","eventSourceARN":%q,"awsRegion":"us-east-1","dynamodb":{"ApproximateCreationDateTime":946684800,`+
 			`"Keys":{"PK":{"S":%q}},"NewImage":{"PK":{"S":%q}},"SequenceNumber":"%d","StreamViewType":"NEW_AND_OLD_IMAGES"}}`, sequence, w.stream.ARN(), name, name, sequence)
@@ -205,8 +206,8 @@ func (w *world) holdBack() {
 	}
 	ctx, stop := context.WithCancel(w.t.Context())
 	pages := []*pipeline.Page{
-		{Partition: "a", Position: "1", DecodedPage: pipeline.DecodedPage{Bytes: 1, Changes: []pipeline.Change{{Key: "a"}}}},
-		{Partition: "b", Position: "1", DecodedPage: pipeline.DecodedPage{Bytes: 1, Errors: []*pipeline.RecordError{{Err: errors.New("no record")}}}},
+		{Partition: "a", Position: "1", Page: record.Page{Bytes: 1, Changes: []record.Change{{Key: "a"}}}},
+		{Partition: "b", Position: "1", Page: record.Page{Bytes: 1, Errors: []*record.RecordError{{Err: errors.New("no record")}}}},
 	}
 	done := make(chan error, 1)
 	go func() {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // logFlags define how every command writes to standard error, and how much it logs.
@@ -100,7 +100,7 @@ func (l *logWriter) failed(err error, code int) {
 		return
 	}
 	l.end()
-	if class := pipeline.ErrorClass(err); class != pipeline.UnknownClass && !strings.HasPrefix(text, class+":") {
+	if class := redact.ErrorClass(err); class != redact.UnknownClass && !strings.HasPrefix(text, class+":") {
 		text = class + ": " + text
 	}
 	slog.New(slog.NewJSONHandler(l.w, nil)).Error("the command failed", slog.String("error", text), slog.Int("exit_code", code))

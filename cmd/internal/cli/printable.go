@@ -6,7 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // printable is the output of every command. It escapes control sequences for terminals: items can have any text.
@@ -35,7 +35,7 @@ func (p *printable) Write(b []byte) (int, error) {
 			break
 		}
 	}
-	p.room = pipeline.AppendPrintable(p.room[:0], text[:whole])
+	p.room = item.AppendPrintable(p.room[:0], text[:whole])
 	p.cut = append([]byte(nil), text[whole:]...)
 	if _, p.err = p.w.Write(p.room); p.err != nil {
 		return 0, p.err
@@ -48,7 +48,7 @@ func (p *printable) end() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.cut) > 0 && p.err == nil {
-		_, p.err = p.w.Write(pipeline.AppendPrintable(nil, p.cut))
+		_, p.err = p.w.Write(item.AppendPrintable(nil, p.cut))
 		p.cut = nil
 	}
 	return p.err

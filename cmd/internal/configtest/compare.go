@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Difference is one entry of `expect` that is not what came.
@@ -20,7 +20,7 @@ func (s section) ordered() bool { return s == events || s == objects }
 // compare describes how got differs from what is expected; nil if it does not.
 // identity returns the key of an element of a list; nil: elements have no key.
 func compare(x expectation, got value, identity func(value) value) []string {
-	if x.want.kind == pipeline.KindM {
+	if x.want.kind == item.KindM {
 		return compareNamed(x.want, got)
 	}
 	return compareLists(x.want.elems, got.elems, identity, x.section.ordered())
@@ -32,14 +32,14 @@ func compareNamed(want, got value) []string {
 	for i, name := range want.names {
 		g := got.get(name)
 		switch w := want.elems[i]; {
-		case g.kind == pipeline.Absent:
+		case g.kind == item.Absent:
 			lines = append(lines, "- "+scalarText(name)+": "+w.String())
 		case !w.equal(g):
 			lines = append(append(lines, "  "+scalarText(name)+":"), compareAttributes(nil, "", w, g)...)
 		}
 	}
 	for i, name := range got.names {
-		if want.get(name).kind == pipeline.Absent {
+		if want.get(name).kind == item.Absent {
 			lines = append(lines, "+ "+scalarText(name)+": "+got.elems[i].String())
 		}
 	}
@@ -96,7 +96,7 @@ func compareLists(want, got []value, identity func(value) value, ordered bool) [
 
 // compareAttributes appends the differences of two values, attribute by attribute.
 func compareAttributes(lines []string, path string, want, got value) []string {
-	if want.kind != pipeline.KindM || got.kind != pipeline.KindM {
+	if want.kind != item.KindM || got.kind != item.KindM {
 		if !want.equal(got) {
 			lines = append(lines, "    "+path+": want "+want.String()+", got "+got.String())
 		}
@@ -106,7 +106,7 @@ func compareAttributes(lines []string, path string, want, got value) []string {
 		lines = compareAttributes(lines, strings.TrimPrefix(path+"."+scalarText(name), "."), want.elems[i], got.get(name))
 	}
 	for i, name := range got.names {
-		if want.get(name).kind == pipeline.Absent {
+		if want.get(name).kind == item.Absent {
 			lines = compareAttributes(lines, strings.TrimPrefix(path+"."+scalarText(name), "."), value{}, got.elems[i])
 		}
 	}

@@ -6,9 +6,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // section is a part of what is expected.
@@ -152,7 +152,7 @@ func (s section) read(f *yamlbind.File, name string, v *place, flow bool) expect
 		return x
 	}
 	k := x.want.kind
-	if k != pipeline.KindL && (k != pipeline.KindM || s != documents && s != objects) || k == pipeline.KindL && s == documents {
+	if k != item.KindL && (k != item.KindM || s != documents && s != objects) || k == item.KindL && s == documents {
 		f.Fail(v, "none at all is written [] or {}", "wants %s, not %s", s.shape(), f.Found(v.Node))
 		return x
 	}
@@ -181,13 +181,13 @@ var fields = map[section][]string{
 // element checks one element, and completes it.
 func (s section) element(f *yamlbind.File, v value, at *place) value {
 	f.Enter(at)
-	if v.kind == pipeline.KindL && s == objects { // an object of several changes
+	if v.kind == item.KindL && s == objects { // an object of several changes
 		for i, e := range f.Elements(at) {
 			v.elems[i] = s.element(f, v.elems[i], e)
 		}
 		return v
 	}
-	if v.kind != pipeline.KindM {
+	if v.kind != item.KindM {
 		f.Fail(at, "", "wants a mapping, not %s", f.Found(at.Node))
 		return v
 	}
@@ -195,8 +195,8 @@ func (s section) element(f *yamlbind.File, v value, at *place) value {
 		known(f, at, fields[s])
 	}
 	key := map[section]string{drops: "reason", letters: "class"}[s]
-	f.FailIf(key != "" && v.get(key).kind == pipeline.Absent, at, "", "the key %q is missing", key)
-	if s == drops && v.get("count").kind == pipeline.Absent {
+	f.FailIf(key != "" && v.get(key).kind == item.Absent, at, "", "the key %q is missing", key)
+	if s == drops && v.get("count").kind == item.Absent {
 		v = v.with("count", count(1))
 	}
 	return v

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -18,7 +18,7 @@ import (
 func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	sink, bySink := o.sink(x.name)
 	bySink = bySink && sink.Archive != nil
-	log := bySink && !sink.Archive.PerItem && x.want.kind != pipeline.KindM
+	log := bySink && !sink.Archive.PerItem && x.want.kind != item.KindM
 	out, changes := object(), []archive.Entry(nil)
 	found, err := o.archives(ctx, func(k config.Sink) bool { return bySink && k.Name == x.name || !bySink && bucketOf(k) == x.name })
 	if err != nil {
@@ -122,7 +122,7 @@ func (o *outcome) archived(es []archive.Entry) (value, error) {
 		if len(o.cfg.Source.Tables) < 2 {
 			v = v.without("table")
 		}
-		if v.get("old").kind != pipeline.Absent || v.get("new").kind != pipeline.Absent {
+		if v.get("old").kind != item.Absent || v.get("new").kind != item.Absent {
 			v = v.without("keys") // they stand in the images
 		}
 		out.elems = append(out.elems, v)
@@ -133,7 +133,7 @@ func (o *outcome) archived(es []archive.Entry) (value, error) {
 // named gives objects the names that an expectation has for them: a * in one
 // stands for anything, where the name matches one object alone.
 func named(got, want value) value {
-	if got.kind != pipeline.KindM || want.kind != pipeline.KindM {
+	if got.kind != item.KindM || want.kind != item.KindM {
 		return got
 	}
 	got.names = slices.Clone(got.names)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -42,7 +43,7 @@ func (o *outcome) see(es []pipeline.Event) {
 }
 
 // jsonOf is a value as plain JSON has it.
-func jsonOf(v pipeline.Value) value {
+func jsonOf(v item.Value) value {
 	if !v.Exists() {
 		return value{}
 	}
@@ -219,7 +220,7 @@ func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 			if err != nil {
 				return value{}, fmt.Errorf("document %s: %w", d.ID, err)
 			}
-			if out.get(d.ID).kind == pipeline.Absent {
+			if out.get(d.ID).kind == item.Absent {
 				out = out.with(d.ID, doc.without(mark))
 			}
 		}

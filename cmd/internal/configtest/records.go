@@ -12,6 +12,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 )
@@ -28,7 +30,7 @@ type recorder struct {
 }
 
 // decoding is how records become changes, as in a replay.
-func decoding(cfg *config.Config) pipeline.DecoderOptions {
+func decoding(cfg *config.Config) record.DecoderOptions {
 	d := sinks.Decoder(cfg)
 	if len(cfg.Source.Tables) == 1 {
 		d.StreamARN = streamOf(cfg, d.Table)
@@ -56,10 +58,10 @@ func (r *recorder) source(s step) (pipeline.Source, func(), error) {
 		if b == nil {
 			return nil, io.EOF
 		}
-		decoded, err := pipeline.NewDecoder(decoding(r.cfg)).Decode(b)
+		decoded, err := record.NewDecoder(decoding(r.cfg)).Decode(b)
 		b = nil
 		position := pipeline.Position(strconv.Itoa(r.sequence))
-		return &pipeline.Page{DecodedPage: *decoded, Partition: replay.Partition, Position: position}, err
+		return &pipeline.Page{Page: *decoded, Partition: replay.Partition, Position: position}, err
 	}), func() {}, nil
 }
 
@@ -68,7 +70,7 @@ func (r *recorder) source(s step) (pipeline.Source, func(), error) {
 func (r *recorder) record(c step) []byte {
 	r.sequence++
 	sequence := fmt.Sprintf("1%020d", r.sequence)
-	if c.op == pipeline.Snapshot {
+	if c.op == record.Snapshot {
 		sequence = "0"
 	}
 	switch {
@@ -91,10 +93,10 @@ func (r *recorder) record(c step) []byte {
 		b = appendText(b, at.Format(time.RFC3339Nano))
 	}
 	b = c.keys.appendMembers(append(b, `,"Keys":`...))
-	if c.Old.kind != pipeline.Absent {
+	if c.Old.kind != item.Absent {
 		b = c.Old.appendMembers(append(b, `,"OldImage":`...))
 	}
-	if c.New.kind != pipeline.Absent {
+	if c.New.kind != item.Absent {
 		b = c.New.appendMembers(append(b, `,"NewImage":`...))
 	}
 	return fmt.Appendf(b, `,"SequenceNumber":%q,"StreamViewType":"NEW_AND_OLD_IMAGES"}}`, sequence)

@@ -145,7 +145,7 @@ func (o *outcome) give(ctx context.Context, p *pipeline.Pipeline, rec *recorder,
 		page, err := src.Read(ctx)
 		if page != nil && page.Decode != nil {
 			decoded, decodeErr := page.Decode()
-			page, err = &pipeline.Page{DecodedPage: *decoded, Partition: page.Partition, Position: page.Position, End: page.End}, errors.Join(err, decodeErr)
+			page, err = &pipeline.Page{Page: *decoded, Partition: page.Partition, Position: page.Position, End: page.End}, errors.Join(err, decodeErr)
 		}
 		if page != nil {
 			for i := range page.Changes {

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // step is one change that a case gives, or records out of a file.
@@ -23,7 +24,7 @@ type step struct {
 	Lines   string    `key:"lines" is:"scalar"`
 
 	first, last int // lines of the fixture, 1-based; 0, 0: all of it
-	op          pipeline.Operation
+	op          record.Operation
 	keys        value
 }
 
@@ -102,10 +103,10 @@ func (v *value) Bind(f *yamlbind.File, at *place) {
 	if len(f.Problems) > before {
 		return
 	}
-	switch _, err := pipeline.ParseImage(read.appendMembers(nil)); {
-	case read.kind == pipeline.KindNULL:
+	switch _, err := item.Parse(read.appendMembers(nil)); {
+	case read.kind == item.KindNULL:
 		at.Data = value{}
-	case read.kind != pipeline.KindM:
+	case read.kind != item.KindM:
 		f.Fail(at, "", "an image is a mapping of attributes, not %s", f.Found(at.Node))
 	case err != nil:
 		f.Fail(at, "", "is no item: %v", err)
@@ -117,15 +118,15 @@ func (v *value) Bind(f *yamlbind.File, at *place) {
 // operation derives what happened from the images, or checks what the step says of it. Where an
 // image is not sound, that is told already.
 func (s *step) operation(f *yamlbind.File, v *place) {
-	old, new := s.Old.kind != pipeline.Absent, s.New.kind != pipeline.Absent
+	old, new := s.Old.kind != item.Absent, s.New.kind != item.Absent
 	unsound := func(image any) bool { return f.Has(image) && !f.Sound(image) }
 	switch {
 	case old && new:
-		s.op = pipeline.Modify
+		s.op = record.Modify
 	case old:
-		s.op = pipeline.Remove
+		s.op = record.Remove
 	case new:
-		s.op = pipeline.Insert
+		s.op = record.Insert
 	case !unsound(&s.Old) && !unsound(&s.New):
 		f.Fail(v, "`new` alone is an insert, `old` alone a removal, both a change", "wants an image: old, new or both; or a fixture")
 	}
@@ -137,7 +138,7 @@ func (s *step) operation(f *yamlbind.File, v *place) {
 	case !possible:
 		f.Fail(&s.Op, "leave it away: it follows from the images", "%s does not have these images", s.Op)
 	case s.Op == "SNAPSHOT":
-		s.op = pipeline.Snapshot
+		s.op = record.Snapshot
 	}
 	f.FailIf(s.TTL && (!old || new), &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
 }
@@ -148,20 +149,20 @@ func (s *step) itemKeys(f *yamlbind.File, v *place) {
 	s.keys = object()
 	f.FailIf(len(keys) == 0 && len(f.Problems) == 0, v, "add it there: `"+s.Table+": [PK, SK]`", "`keys` does not say which attributes are the key of the table %s", s.Table)
 	for _, image := range []*value{&s.Old, &s.New} {
-		if image.kind == pipeline.Absent {
+		if image.kind == item.Absent {
 			continue
 		}
 		for _, k := range keys {
 			key, at := image.get(k), *f.Of(image)
-			if key.kind == pipeline.Absent {
+			if key.kind == item.Absent {
 				f.Fail(&at, "", "the key attribute %s is missing", k)
 				continue
 			}
 			at.Field = yamlbind.Join(at.Field, k)
 			switch seen := s.keys.get(k); {
-			case key.kind != pipeline.KindS && key.kind != pipeline.KindN && key.kind != pipeline.KindB || key.text == "":
+			case key.kind != item.KindS && key.kind != item.KindN && key.kind != item.KindB || key.text == "":
 				f.Fail(&at, "", "a key attribute is a text, a number or a $B, and not empty")
-			case seen.kind == pipeline.Absent:
+			case seen.kind == item.Absent:
 				s.keys = s.keys.with(k, key)
 			case !seen.equal(key):
 				f.Fail(&at, "an item that moves to another key is removed and inserted: two steps", "old and new are of two items")

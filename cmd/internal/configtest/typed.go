@@ -8,8 +8,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // oddNumber is what YAML takes for a number and people often do not: a leading zero, octal, hexadecimal.
@@ -20,9 +21,9 @@ var boolWord = regexp.MustCompile(`^(?:true|True|TRUE|false|False|FALSE)$`)
 
 // marks are the types that a mapping with one key names: {$SS: [a]} is what
 // {"SS": ["a"]} is in DynamoDB JSON.
-var marks = func() map[string]pipeline.Kind {
-	m := make(map[string]pipeline.Kind)
-	for k := pipeline.KindS; k <= pipeline.KindBS; k++ {
+var marks = func() map[string]item.Kind {
+	m := make(map[string]item.Kind)
+	for k := item.KindS; k <= item.KindBS; k++ {
 		m["$"+k.String()] = k
 	}
 	return m
@@ -38,20 +39,20 @@ func plain(f *yamlbind.File, at *place, typed bool) value {
 	each := func(e *place) value { return plain(f, e, typed) }
 	switch n := at.Node; n.Kind {
 	case yaml.MappingNode:
-		if m, k := onlyMember(at, ""); k != pipeline.Absent && typed {
+		if m, k := onlyMember(at, ""); k != item.Absent && typed {
 			return marked(f, m, k)
 		}
 		return members(f, at, each)
 	case yaml.SequenceNode:
-		return value{kind: pipeline.KindL, elems: elements(f, at, each)}
+		return value{kind: item.KindL, elems: elements(f, at, each)}
 	}
 	switch is := yamlbind.Resolve(at.Node); is {
 	case yamlbind.IsText:
 		return text(at.Node.Value)
 	case yamlbind.IsNull:
-		return value{kind: pipeline.KindNULL}
+		return value{kind: item.KindNULL}
 	case yamlbind.IsBoolean:
-		return value{kind: pipeline.KindBOOL, text: strings.ToLower(at.Node.Value)}
+		return value{kind: item.KindBOOL, text: strings.ToLower(at.Node.Value)}
 	default:
 		return digits(f, at, typed)
 	}
@@ -76,10 +77,10 @@ func elements(f *yamlbind.File, at *place, each func(*place) value) []value {
 
 // onlyMember is the member of a mapping that has one, and the type that its name says behind a mark: Absent where it
 // says none.
-func onlyMember(at *place, mark string) (*place, pipeline.Kind) {
+func onlyMember(at *place, mark string) (*place, item.Kind) {
 	n := at.Node
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode {
-		return nil, pipeline.Absent
+		return nil, item.Absent
 	}
 	return at.Member(n.Content[0], n.Content[1]), marks[mark+n.Content[0].Value]
 }
@@ -91,26 +92,26 @@ func digits(f *yamlbind.File, at *place, typed bool) value {
 	hint := "quote it where text is meant: " + yamlbind.Quoted(n.Value)
 	if oddNumber.MatchString(n.Value) && text != "0" {
 		f.Fail(at, hint, "%s is no decimal number as DynamoDB writes them", n.Value)
-	} else if _, err := pipeline.ParseDecimal(text); err != nil && typed {
+	} else if _, err := decimal.Parse(text); err != nil && typed {
 		f.Fail(at, hint, "%s is no number of DynamoDB's: %v", n.Value, err)
 	}
-	return value{kind: pipeline.KindN, text: text}
+	return value{kind: item.KindN, text: text}
 }
 
 // setOf is the type of the members of a set.
-var setOf = map[pipeline.Kind]pipeline.Kind{pipeline.KindSS: pipeline.KindS, pipeline.KindNS: pipeline.KindN, pipeline.KindBS: pipeline.KindB}
+var setOf = map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN, item.KindBS: item.KindB}
 
 // marked reads what stands under a mark: DynamoDB JSON of that type.
-func marked(f *yamlbind.File, at *place, k pipeline.Kind) value {
+func marked(f *yamlbind.File, at *place, k item.Kind) value {
 	if !f.Enter(at) {
 		return value{}
 	}
 	v := value{kind: k}
 	each := func(e *place) value { return typed(f, e) }
 	switch of, isSet := setOf[k]; {
-	case k == pipeline.KindM:
+	case k == item.KindM:
 		return members(f, at, each)
-	case k == pipeline.KindL:
+	case k == item.KindL:
 		v.elems = elements(f, at, each)
 	case isSet:
 		for _, e := range f.Elements(at) {
@@ -130,7 +131,7 @@ func typed(f *yamlbind.File, at *place) value {
 	if !f.Enter(at) {
 		return value{}
 	}
-	if m, k := onlyMember(at, "$"); k != pipeline.Absent {
+	if m, k := onlyMember(at, "$"); k != item.Absent {
 		return marked(f, m, k)
 	}
 	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it away", "wants a value in DynamoDB JSON, not %s", f.Found(at.Node))
@@ -138,7 +139,7 @@ func typed(f *yamlbind.File, at *place) value {
 }
 
 // scalar reads a value of a type that is known: quoted, or as YAML has it.
-func scalar(f *yamlbind.File, at *place, k pipeline.Kind) value {
+func scalar(f *yamlbind.File, at *place, k item.Kind) value {
 	if !f.Enter(at) {
 		return value{}
 	}
@@ -146,15 +147,15 @@ func scalar(f *yamlbind.File, at *place, k pipeline.Kind) value {
 	var err error
 	good := at.Node.Kind == yaml.ScalarNode
 	switch k {
-	case pipeline.KindN:
+	case item.KindN:
 		v.text = strings.TrimPrefix(v.text, "+")
-		_, err = pipeline.ParseDecimal(v.text)
-	case pipeline.KindB:
+		_, err = decimal.Parse(v.text)
+	case item.KindB:
 		_, err = base64.StdEncoding.Strict().DecodeString(v.text)
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		v.text = strings.ToLower(v.text)
 		good = good && boolWord.MatchString(at.Node.Value)
-	case pipeline.KindNULL:
+	case item.KindNULL:
 		v.text = ""
 		good = good && strings.EqualFold(at.Node.Value, "true")
 	}
@@ -163,7 +164,7 @@ func scalar(f *yamlbind.File, at *place, k pipeline.Kind) value {
 }
 
 // wanted says what stands under a mark.
-var wanted = map[pipeline.Kind]string{
-	pipeline.KindS: "text", pipeline.KindN: "a number of DynamoDB's", pipeline.KindB: "base64",
-	pipeline.KindBOOL: "true or false", pipeline.KindNULL: "true",
+var wanted = map[item.Kind]string{
+	item.KindS: "text", item.KindN: "a number of DynamoDB's", item.KindB: "base64",
+	item.KindBOOL: "true or false", item.KindNULL: "true",
 }

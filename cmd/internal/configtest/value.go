@@ -8,27 +8,28 @@ import (
 	"io"
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // value is what stands in a file of tests, and what is compared with it: a value
 // of DynamoDB, or of plain JSON, which has no B and no sets. The zero value is absent.
 type value struct {
-	kind  pipeline.Kind
+	kind  item.Kind
 	text  string   // of S; of N, as written; of B, base64; of BOOL, true or false
 	names []string // of M, in order; each stands once
 	elems []value  // of M, beside names; of L, SS, NS and BS
 }
 
-func text(s string) value    { return value{kind: pipeline.KindS, text: s} }
-func count(n int64) value    { return value{kind: pipeline.KindN, text: fmt.Sprint(n)} }
-func yes() value             { return value{kind: pipeline.KindBOOL, text: "true"} }
-func list(vs ...value) value { return value{kind: pipeline.KindL, elems: vs} }
-func object() value          { return value{kind: pipeline.KindM} }
+func text(s string) value    { return value{kind: item.KindS, text: s} }
+func count(n int64) value    { return value{kind: item.KindN, text: fmt.Sprint(n)} }
+func yes() value             { return value{kind: item.KindBOOL, text: "true"} }
+func list(vs ...value) value { return value{kind: item.KindL, elems: vs} }
+func object() value          { return value{kind: item.KindM} }
 
 // with is the object v with one member more; an absent one is left out.
 func (v value) with(name string, m value) value {
-	if m.kind == pipeline.Absent {
+	if m.kind == item.Absent {
 		return v
 	}
 	v.names = append(slices.Clip(v.names), name)
@@ -61,16 +62,16 @@ func (v value) equal(w value) bool {
 		return false
 	}
 	switch v.kind {
-	case pipeline.KindN:
+	case item.KindN:
 		return sameNumber(v.text, w.text)
-	case pipeline.KindM:
+	case item.KindM:
 		for i, name := range v.names {
 			if !v.elems[i].equal(w.get(name)) {
 				return false
 			}
 		}
 		return true
-	case pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+	case item.KindSS, item.KindNS, item.KindBS:
 		return !slices.ContainsFunc(v.elems, func(e value) bool { return !slices.ContainsFunc(w.elems, e.equal) })
 	default:
 		return v.text == w.text && slices.EqualFunc(v.elems, w.elems, value.equal)
@@ -80,8 +81,8 @@ func (v value) equal(w value) bool {
 // sameNumber compares two numbers as far as DynamoDB has such; what plain JSON has
 // beyond that by its text.
 func sameNumber(a, b string) bool {
-	x, errX := pipeline.ParseDecimal(a)
-	y, errY := pipeline.ParseDecimal(b)
+	x, errX := decimal.Parse(a)
+	y, errY := decimal.Parse(b)
 	if errX != nil || errY != nil {
 		return a == b
 	}
@@ -89,25 +90,25 @@ func sameNumber(a, b string) bool {
 }
 
 // valueOf is a value of DynamoDB.
-func valueOf(v pipeline.Value) value {
+func valueOf(v item.Value) value {
 	out := value{kind: v.Kind()}
 	switch v.Kind() {
-	case pipeline.KindS:
+	case item.KindS:
 		s, _ := v.Text()
 		out.text = s
-	case pipeline.KindN:
+	case item.KindN:
 		d, _ := v.Number()
 		out.text = d.String()
-	case pipeline.KindB:
+	case item.KindB:
 		out.text = base64Of(v)
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		b, _ := v.Bool()
 		out.text = fmt.Sprint(b)
-	case pipeline.KindM:
+	case item.KindM:
 		for name, m := range v.Members() {
 			out = out.with(name, valueOf(m))
 		}
-	case pipeline.KindL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
 		for _, e := range v.Elements() {
 			out.elems = append(out.elems, valueOf(e))
 		}
@@ -116,28 +117,28 @@ func valueOf(v pipeline.Value) value {
 }
 
 // base64Of is a B as DynamoDB JSON writes it.
-func base64Of(v pipeline.Value) string {
+func base64Of(v item.Value) string {
 	var s string
 	_ = json.Unmarshal(v.AppendJSON(nil), &s) // a JSON string, always
 	return s
 }
 
 // imageOf is an image as an object, or absent.
-func imageOf(m pipeline.Image) value { return valueOf(m.Value()) }
+func imageOf(m item.Image) value { return valueOf(m.Value()) }
 
 // appendDynamoDBJSON appends v as DynamoDB JSON: {"N":"10.50"}, with numbers as written.
 func (v value) appendDynamoDBJSON(dst []byte) []byte {
 	dst = append(append(append(dst, '{', '"'), v.kind.String()...), '"', ':')
 	switch v.kind {
-	case pipeline.KindBOOL:
+	case item.KindBOOL:
 		dst = append(dst, v.text...)
-	case pipeline.KindNULL:
+	case item.KindNULL:
 		dst = append(dst, "true"...)
-	case pipeline.KindM:
+	case item.KindM:
 		dst = v.appendMembers(dst)
-	case pipeline.KindL:
+	case item.KindL:
 		dst = appendList(dst, v.elems, value.appendDynamoDBJSON)
-	case pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+	case item.KindSS, item.KindNS, item.KindBS:
 		dst = appendList(dst, v.elems, func(e value, dst []byte) []byte { return appendText(dst, e.text) })
 	default:
 		dst = appendText(dst, v.text)
@@ -168,7 +169,7 @@ func appendList(dst []byte, vs []value, each func(value, []byte) []byte) []byte 
 	return append(dst, ']')
 }
 
-func appendText(dst []byte, s string) []byte { return pipeline.StringValue(s).AppendJSON(dst) }
+func appendText(dst []byte, s string) []byte { return item.StringValue(s).AppendJSON(dst) }
 
 var errJSON = errors.New("it is no JSON object")
 
@@ -196,11 +197,11 @@ func nextJSON(dec *json.Decoder) (value, error) {
 	case string:
 		return text(t), nil
 	case json.Number:
-		return value{kind: pipeline.KindN, text: t.String()}, nil
+		return value{kind: item.KindN, text: t.String()}, nil
 	case bool:
-		return value{kind: pipeline.KindBOOL, text: fmt.Sprint(t)}, nil
+		return value{kind: item.KindBOOL, text: fmt.Sprint(t)}, nil
 	default:
-		return value{kind: pipeline.KindNULL}, nil
+		return value{kind: item.KindNULL}, nil
 	}
 }
 

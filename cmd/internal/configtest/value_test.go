@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // names and texts are chosen to look like what YAML and the marks read otherwise.
@@ -38,12 +38,12 @@ func binary() *rapid.Generator[string] {
 // anyValue is a value of DynamoDB of any type, nested up to a depth.
 func anyValue(depth int) *rapid.Generator[value] {
 	return rapid.Custom(func(t *rapid.T) value {
-		kinds := []pipeline.Kind{pipeline.KindS, pipeline.KindN, pipeline.KindB, pipeline.KindBOOL, pipeline.KindNULL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS}
+		kinds := []item.Kind{item.KindS, item.KindN, item.KindB, item.KindBOOL, item.KindNULL, item.KindSS, item.KindNS, item.KindBS}
 		if depth > 0 {
-			kinds = append(kinds, pipeline.KindM, pipeline.KindL)
+			kinds = append(kinds, item.KindM, item.KindL)
 		}
 		v := value{kind: rapid.SampledFrom(kinds).Draw(t, "kind")}
-		set := func(of pipeline.Kind, g *rapid.Generator[string]) {
+		set := func(of item.Kind, g *rapid.Generator[string]) {
 			for _, s := range rapid.SliceOfN(g, 1, 3).Draw(t, "members") {
 				if m := (value{kind: of, text: s}); !slices.ContainsFunc(v.elems, m.equal) {
 					v.elems = append(v.elems, m)
@@ -51,23 +51,23 @@ func anyValue(depth int) *rapid.Generator[value] {
 			}
 		}
 		switch v.kind {
-		case pipeline.KindS:
+		case item.KindS:
 			v.text = someText().Draw(t, "text")
-		case pipeline.KindN:
+		case item.KindN:
 			v.text = number().Draw(t, "number")
-		case pipeline.KindB:
+		case item.KindB:
 			v.text = binary().Draw(t, "binary")
-		case pipeline.KindBOOL:
+		case item.KindBOOL:
 			v.text = fmt.Sprint(rapid.Bool().Draw(t, "bool"))
-		case pipeline.KindSS:
-			set(pipeline.KindS, someText())
-		case pipeline.KindNS:
-			set(pipeline.KindN, number())
-		case pipeline.KindBS:
-			set(pipeline.KindB, binary())
-		case pipeline.KindL:
+		case item.KindSS:
+			set(item.KindS, someText())
+		case item.KindNS:
+			set(item.KindN, number())
+		case item.KindBS:
+			set(item.KindB, binary())
+		case item.KindL:
 			v.elems = rapid.SliceOfN(anyValue(depth-1), 0, 3).Draw(t, "elements")
-		case pipeline.KindM:
+		case item.KindM:
 			for _, name := range rapid.SliceOfNDistinct(someText(), 0, 3, rapid.ID).Draw(t, "names") {
 				v = v.with(name, anyValue(depth-1).Draw(t, "member"))
 			}
@@ -134,13 +134,13 @@ func TestAliasOfItself(t *testing.T) {
 // Plain to DynamoDB and back: the same value, and numbers with the digits they have.
 func TestDynamoDBAndBack(t *testing.T) {
 	property(t, func(t *rapid.T, v value) {
-		item := object().with("a", v)
-		image, err := pipeline.ParseImage(item.appendMembers(nil))
+		it := object().with("a", v)
+		image, err := item.Parse(it.appendMembers(nil))
 		if err != nil {
-			t.Fatalf("%s: %v", item.appendMembers(nil), err)
+			t.Fatalf("%s: %v", it.appendMembers(nil), err)
 		}
-		if got := imageOf(image); !got.equal(item) || !item.equal(got) {
-			t.Fatalf("%v became %v", item, got)
+		if got := imageOf(image); !got.equal(it) || !it.equal(got) {
+			t.Fatalf("%v became %v", it, got)
 		}
 	})
 }

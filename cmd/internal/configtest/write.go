@@ -6,13 +6,13 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // String is v on one line as a file of tests writes it; "nothing" where v is absent.
 func (v value) String() string {
-	if v.kind == pipeline.Absent {
+	if v.kind == item.Absent {
 		return "nothing"
 	}
 	return string(v.appendFlow(nil))
@@ -21,13 +21,13 @@ func (v value) String() string {
 // appendFlow appends v as YAML on one line, with marks where a type needs one.
 func (v value) appendFlow(dst []byte) []byte {
 	switch v.kind {
-	case pipeline.KindS:
+	case item.KindS:
 		return append(dst, scalarText(v.text)...)
-	case pipeline.KindN, pipeline.KindBOOL:
+	case item.KindN, item.KindBOOL:
 		return append(dst, v.text...)
-	case pipeline.KindNULL:
+	case item.KindNULL:
 		return append(dst, "null"...)
-	case pipeline.KindM:
+	case item.KindM:
 		if _, isMark := marks[strings.Join(v.names, "\n")]; isMark {
 			return v.appendMarked(dst)
 		}
@@ -39,7 +39,7 @@ func (v value) appendFlow(dst []byte) []byte {
 			dst = v.elems[i].appendFlow(append(append(dst, scalarText(name)...), ": "...))
 		}
 		return append(dst, '}')
-	case pipeline.KindL:
+	case item.KindL:
 		return appendFlowList(dst, v.elems, value.appendFlow)
 	}
 	return v.appendMarked(dst)
@@ -49,11 +49,11 @@ func (v value) appendFlow(dst []byte) []byte {
 func (v value) appendMarked(dst []byte) []byte {
 	dst = append(append(append(dst, "{$"...), v.kind.String()...), ": "...)
 	switch v.kind {
-	case pipeline.KindM:
+	case item.KindM:
 		dst = append(dst, v.appendMembers(nil)...) // JSON is YAML
-	case pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+	case item.KindSS, item.KindNS, item.KindBS:
 		dst = appendFlowList(dst, v.elems, func(e value, dst []byte) []byte {
-			if e.kind == pipeline.KindN {
+			if e.kind == item.KindN {
 				return append(dst, e.text...)
 			}
 			return append(dst, scalarText(e.text)...)
@@ -99,7 +99,7 @@ const wide = 120
 // block is what stands behind a key of a block mapping, which is indented by so
 // much: " []", or lines that begin with a line feed.
 func (v value) block(indent int) string {
-	if v.kind != pipeline.KindL && v.kind != pipeline.KindM || len(v.elems) == 0 {
+	if v.kind != item.KindL && v.kind != item.KindM || len(v.elems) == 0 {
 		return " " + v.String()
 	}
 	if _, isMark := marks[strings.Join(v.names, "\n")]; isMark {
@@ -109,16 +109,16 @@ func (v value) block(indent int) string {
 	margin := "\n" + strings.Repeat(" ", indent+2)
 	for i, e := range v.elems {
 		start := margin
-		if v.kind == pipeline.KindM {
+		if v.kind == item.KindM {
 			start += scalarText(v.names[i]) + ":"
 		} else {
 			start += "-"
 		}
 		line := e.String()
 		switch {
-		case len(start)+len(line) <= wide || e.kind != pipeline.KindM && e.kind != pipeline.KindL:
+		case len(start)+len(line) <= wide || e.kind != item.KindM && e.kind != item.KindL:
 			b.WriteString(start + " " + line)
-		case v.kind == pipeline.KindM:
+		case v.kind == item.KindM:
 			b.WriteString(start + e.block(indent+2))
 		default: // "- " and the first line of the element on one line
 			b.WriteString(start + " " + strings.TrimLeft(e.block(indent+2), "\n "))

@@ -9,8 +9,8 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/health"
 	"github.com/tablewake/tablewake/cmd/internal/patience"
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // starting is a consumer that is about to be: what it waits for, until it is there. The zero starting logs nothing.
@@ -34,7 +34,7 @@ func waiting[T any](ctx context.Context, s *starting, step string, do func() (T,
 func (s *starting) fails(step string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waits = step + " fails, and is tried again: " + pipeline.LogText(err)
+	s.waits = step + " fails, and is tried again: " + redact.LogText(err)
 }
 
 func (s *starting) done(c *consuming) {

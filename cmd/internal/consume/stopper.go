@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // stopper is the two ways in which a long-lived command stops: softly, at the first
@@ -24,8 +24,8 @@ type stopper struct {
 
 // The log has these as the cause of a hard stop.
 var (
-	errSecondSignal = pipeline.Class("stopped").New("a second signal came")
-	errStopTimeout  = pipeline.Class("stopped").New("--stop-timeout passed")
+	errSecondSignal = redact.Class("stopped").New("a second signal came")
+	errStopTimeout  = redact.Class("stopped").New("--stop-timeout passed")
 )
 
 // newStopper stops softly when ctx is done, and hard timeout after that.

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
@@ -37,7 +37,7 @@ func TestVerdict_StoppedShards(t *testing.T) {
 // The log has what stopped a consumer hard, and not the type of an error.
 func TestStopper_CausesAreLogged(t *testing.T) {
 	for _, cause := range []error{errSecondSignal, errStopTimeout} {
-		if text := pipeline.LogText(cause); text != "stopped: "+cause.Error() {
+		if text := redact.LogText(cause); text != "stopped: "+cause.Error() {
 			t.Errorf("the log has %q of %v", text, cause)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 )
@@ -91,15 +94,15 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 // explainer says of a change what the pipeline would do with it, masked.
 type explainer struct {
 	*pipeline.Pipeline
-	mask *pipeline.Mask
+	mask *mask.Mask
 }
 
-func (e explainer) explain(c *pipeline.Change) pipeline.Explanation {
+func (e explainer) explain(c *record.Change) pipeline.Explanation {
 	return e.mask.Explanation(e.Explain(c))
 }
 
 // explain prints what is asked for, and answers how many explanations that were.
-func (o *options) explain(pages iter.Seq2[*pipeline.DecodedPage, error], p explainer, out io.Writer) (printed int64, err error) {
+func (o *options) explain(pages iter.Seq2[*record.Page, error], p explainer, out io.Writer) (printed int64, err error) {
 	var behind, undecodable int64
 	for page, err := range pages {
 		for x := range o.explanations(p, page, behind) {
@@ -128,7 +131,7 @@ func (o *options) explain(pages iter.Seq2[*pipeline.DecodedPage, error], p expla
 }
 
 // explanations yields what is asked for of a page, in the order of its records.
-func (o *options) explanations(p explainer, page *pipeline.DecodedPage, before int64) func(func(explanation) bool) {
+func (o *options) explanations(p explainer, page *record.Page, before int64) func(func(explanation) bool) {
 	return func(yield func(explanation) bool) {
 		errs := page.Errors
 		for i := 0; i < len(page.Changes) || len(errs) > 0; {
@@ -154,9 +157,9 @@ func (o *options) explanations(p explainer, page *pipeline.DecodedPage, before i
 	}
 }
 
-func (o *options) wants(key pipeline.Key, sequence string) bool {
-	return (o.key == "" || pipeline.Key(o.key) == key) &&
-		(o.sequence == "" || pipeline.CompareSequence(o.sequence, sequence) == 0)
+func (o *options) wants(key item.Key, sequence string) bool {
+	return (o.key == "" || item.Key(o.key) == key) &&
+		(o.sequence == "" || record.CompareSequence(o.sequence, sequence) == 0)
 }
 
 func (o *options) print(w io.Writer, x explanation) error {

@@ -10,13 +10,14 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // explanation is what `explain` says of one change, as JSON has it.
 type explanation struct {
 	Record   int64         `json:"record"` // 1-based, in the order of the input
 	Op       string        `json:"op"`
-	Key      pipeline.Key  `json:"key"`
+	Key      item.Key      `json:"key"`
 	Sequence string        `json:"sequence"`
 	Version  string        `json:"version"`
 	Time     *time.Time    `json:"time,omitempty"`
@@ -40,7 +41,7 @@ type difference struct {
 	Old  json.RawMessage `json:"old,omitempty"` // DynamoDB JSON; absent where the path is
 	New  json.RawMessage `json:"new,omitempty"`
 
-	old, new pipeline.Value
+	old, new item.Value
 }
 
 type eventSeen struct {
@@ -50,7 +51,7 @@ type eventSeen struct {
 	Old      json.RawMessage `json:"old,omitempty"`
 	New      json.RawMessage `json:"new,omitempty"`
 
-	old, new pipeline.Value
+	old, new item.Value
 }
 
 type sinkWould struct {
@@ -118,7 +119,7 @@ func filtersOf(ts []pipeline.FilterTrace) []filterSaid {
 	return said
 }
 
-func rawOf(v pipeline.Value) json.RawMessage {
+func rawOf(v item.Value) json.RawMessage {
 	if !v.Exists() {
 		return nil
 	}
@@ -215,7 +216,7 @@ func (s sinkWould) lines() []string {
 const shown = 80 // characters of a value that a line shows
 
 // short is a value as plain JSON, cut where it is long.
-func short(v pipeline.Value) string {
+func short(v item.Value) string {
 	if !v.Exists() {
 		return "absent"
 	}

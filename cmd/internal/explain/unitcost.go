@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
@@ -16,7 +17,7 @@ type unitCost struct {
 }
 
 // costOf is what the ops of a change cost on DynamoDB; nil where they write nothing there.
-func costOf(c *pipeline.Change, ops []pipeline.Op) *unitCost {
+func costOf(c *record.Change, ops []pipeline.Op) *unitCost {
 	cost, ok := dynamo.CostOf(c, ops)
 	if !ok {
 		return nil

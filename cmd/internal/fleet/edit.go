@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
@@ -14,9 +14,9 @@ import (
 // Edit is a change of a lease by hand, with its effects.
 type Edit struct {
 	Old, Next leases.Lease
-	Makes     bool          // there is no lease yet: Old is the lease of [Begin]
-	Effects   []string      // for the operator
-	Skips     *pipeline.Gap // unread records that are skipped; nil: none. Note it before the lease is written
+	Makes     bool        // there is no lease yet: Old is the lease of [Begin]
+	Effects   []string    // for the operator
+	Skips     *record.Gap // unread records that are skipped; nil: none. Note it before the lease is written
 }
 
 // Changes reports whether the lease must be written.
@@ -136,17 +136,17 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 		again = "all that the stream still has of it is read again"
 	case to.End:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
-		e.Skips = &pipeline.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time, Found: now.UTC(), Whole: true, UnknownExtent: true}
+		e.Skips = &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time, Found: now.UTC(), Whole: true, UnknownExtent: true}
 		e.Effects = append(e.Effects, "what is left of it is given up, and its children are read; it is noted as a gap")
 	case to.Latest:
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.Latest}, now.UTC().Truncate(time.Second)
 		e.skips(e.Next.From, "", now)
 	case to.Sequence != "":
-		if l.First != "" && pipeline.CompareSequence(to.Sequence, l.First) < 0 {
+		if l.First != "" && record.CompareSequence(to.Sequence, l.First) < 0 {
 			return Edit{}, fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
 		}
 		e.Next.Checkpoint = leases.After(to.Sequence)
-		if l.Checkpoint.Kind == leases.Sequence && pipeline.CompareSequence(to.Sequence, l.Checkpoint.Sequence) <= 0 {
+		if l.Checkpoint.Kind == leases.Sequence && record.CompareSequence(to.Sequence, l.Checkpoint.Sequence) <= 0 {
 			again = "what lies between " + to.Sequence + " and " + l.Checkpoint.Sequence + " is read again"
 		} else {
 			e.skips(time.Time{}, to.Sequence, now)
@@ -207,7 +207,7 @@ func (e *SkipError) Error() string {
 // effects.
 func (e *Edit) skips(until time.Time, before string, now time.Time) {
 	l := e.Old
-	g := &pipeline.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time, To: until, Found: now.UTC()}
+	g := &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time, To: until, Found: now.UTC()}
 	e.Skips = g
 	text := "what was not read of it is passed over"
 	switch {

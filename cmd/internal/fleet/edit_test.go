@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -69,17 +69,17 @@ func TestReset_NeverSkipsUnasked(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lease leases.Lease
 		to    fleet.Position
-		gap   pipeline.Gap
+		gap   record.Gap
 		says  string
 	}{
-		"to the newest":           {held(), fleet.Position{Latest: true}, pipeline.Gap{After: "700", From: ago(time.Hour), To: now}, "1h0m of writes are passed over"},
-		"to a later record":       {held(), fleet.Position{Sequence: "701"}, pipeline.Gap{After: "700", Before: "701", From: ago(time.Hour)}, "what was written since 2026-03-04T11:00:00Z is passed over, up to 701"},
-		"to a later time":         {held(), fleet.Position{Time: ago(30 * time.Minute)}, pipeline.Gap{After: "700", From: ago(time.Hour), To: ago(30 * time.Minute)}, "30m0s of writes"},
-		"of a shard never read":   {nothingRead, fleet.Position{Time: ago(time.Hour)}, pipeline.Gap{To: ago(time.Hour)}, "before 2026-03-04T11:00:00Z and not read"},
-		"of one, to a record":     {nothingRead, fleet.Position{Sequence: "650"}, pipeline.Gap{Before: "650"}, "what was not read of it"},
-		"of one, to the newest":   {nothingRead, fleet.Position{Latest: true}, pipeline.Gap{To: now}, "before 2026-03-04T12:00:00Z"},
-		"numbers, and not texts":  {held(), fleet.Position{Sequence: "1000"}, pipeline.Gap{After: "700", Before: "1000", From: ago(time.Hour)}, "up to 1000"},
-		"a time that is the same": {held(), fleet.Position{Time: ago(time.Hour - time.Second)}, pipeline.Gap{After: "700", From: ago(time.Hour), To: ago(time.Hour - time.Second)}, "1s of writes"},
+		"to the newest":           {held(), fleet.Position{Latest: true}, record.Gap{After: "700", From: ago(time.Hour), To: now}, "1h0m of writes are passed over"},
+		"to a later record":       {held(), fleet.Position{Sequence: "701"}, record.Gap{After: "700", Before: "701", From: ago(time.Hour)}, "what was written since 2026-03-04T11:00:00Z is passed over, up to 701"},
+		"to a later time":         {held(), fleet.Position{Time: ago(30 * time.Minute)}, record.Gap{After: "700", From: ago(time.Hour), To: ago(30 * time.Minute)}, "30m0s of writes"},
+		"of a shard never read":   {nothingRead, fleet.Position{Time: ago(time.Hour)}, record.Gap{To: ago(time.Hour)}, "before 2026-03-04T11:00:00Z and not read"},
+		"of one, to a record":     {nothingRead, fleet.Position{Sequence: "650"}, record.Gap{Before: "650"}, "what was not read of it"},
+		"of one, to the newest":   {nothingRead, fleet.Position{Latest: true}, record.Gap{To: now}, "before 2026-03-04T12:00:00Z"},
+		"numbers, and not texts":  {held(), fleet.Position{Sequence: "1000"}, record.Gap{After: "700", Before: "1000", From: ago(time.Hour)}, "up to 1000"},
+		"a time that is the same": {held(), fleet.Position{Time: ago(time.Hour - time.Second)}, record.Gap{After: "700", From: ago(time.Hour), To: ago(time.Hour - time.Second)}, "1s of writes"},
 	} {
 		_, err := fleet.Reset(tt.lease, tt.to, false, now)
 		if skip, ok := errors.AsType[*fleet.SkipError](err); !ok || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "--skip") || skip.Shard != "s" {

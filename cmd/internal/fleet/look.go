@@ -3,7 +3,7 @@ package fleet
 import (
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -17,7 +17,7 @@ type Look struct {
 	Leases   leases.Snapshot
 	Silent   map[string]time.Duration // by consumer id: how long it was watched without a new heartbeat, for a whole lease or more
 	Streams  []Stream
-	Gaps     []pipeline.Gap
+	Gaps     []record.Gap
 	HeldBack []state.HeldBack // what consumers noted; notes of silent ones are ignored
 	Letters  *Letters         // nil: they were not counted
 	Lost     []Lost           // sinks whose output does not belong to the state

@@ -12,8 +12,8 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
@@ -29,8 +29,8 @@ type opened struct {
 	read    func(context.Context) (leases.Snapshot, error)
 	table   leases.Table                    // nil if leases are only read
 	streams func() (shardreader.API, error) // nil if the command does not read the stream
-	gaps    func(context.Context) ([]pipeline.Gap, error)
-	note    func(context.Context, pipeline.Gap) error // nil if gaps are only read
+	gaps    func(context.Context) ([]record.Gap, error)
+	note    func(context.Context, record.Gap) error // nil if gaps are only read
 
 	heldBack func(context.Context) ([]state.HeldBack, error) // nil if no consumer notes it
 	stores   sinks.Stores                                    // existing stores of sinks; nil if leases are in a file, or if the command does not read them
@@ -87,7 +87,7 @@ func (f *opened) openFile(cfg *config.Config, path string, change bool) error {
 		seen, _, err := leasesfile.Look(path)
 		return seen, err
 	}
-	f.gaps = func(context.Context) ([]pipeline.Gap, error) {
+	f.gaps = func(context.Context) ([]record.Gap, error) {
 		_, noted, err := leasesfile.Look(path)
 		return noted, err
 	}
@@ -149,7 +149,7 @@ func (f *opened) openState(ctx context.Context, t *target.Flags, sdk awssdk.Conf
 	if t.LookOnly {
 		f.stores = opened
 	}
-	f.gaps = func(ctx context.Context) ([]pipeline.Gap, error) { return stream.AllGaps(ctx, kept) }
+	f.gaps = func(ctx context.Context) ([]record.Gap, error) { return stream.AllGaps(ctx, kept) }
 	return nil
 }
 

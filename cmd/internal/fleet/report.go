@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -240,7 +240,7 @@ func (l *Look) state(t tree, n *node) (State, string) {
 	if p := t.waitsFor(n); p != nil {
 		return Waiting, "for the end of " + p.id
 	}
-	if n.lease == nil && slices.ContainsFunc(l.Gaps, func(g pipeline.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
+	if n.lease == nil && slices.ContainsFunc(l.Gaps, func(g record.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
 		return Stopped, worker.StoppedUnbegun
 	}
 	if n.lease == nil && t.below(n) {
@@ -270,7 +270,7 @@ func (l *Look) state(t tree, n *node) (State, string) {
 
 // between reports whether a stream is unbegun because of the gap between it and the stream before it.
 func (l *Look) between(stream string) bool {
-	return slices.ContainsFunc(l.Gaps, func(g pipeline.Gap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
+	return slices.ContainsFunc(l.Gaps, func(g record.Gap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
 		!slices.ContainsFunc(l.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
 }
 
@@ -317,7 +317,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // gapOf returns a gap with the time span of the lost writes.
-func gapOf(g pipeline.Gap, retention time.Duration) Gap {
+func gapOf(g record.Gap, retention time.Duration) Gap {
 	out := Gap{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
 		From: cli.Known(g.From.UTC()), To: cli.Known(g.To.UTC()), Found: cli.Known(g.Found.UTC()),

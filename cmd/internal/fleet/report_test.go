@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -72,7 +72,7 @@ func ill() fleet.Look {
 	}
 	l.Leases.Members[1].Stopped = map[string]string{"shard-c": "records behind 900 were lost"}
 	l.Streams[0].Shards = append(l.Streams[0].Shards, shardreader.Shard{ID: "shard-e", First: "850"})
-	l.Gaps = []pipeline.Gap{
+	l.Gaps = []record.Gap{
 		{StreamARN: arn, Shard: "shard-c", After: "900", Before: "950", From: ago(30 * time.Hour), To: ago(24 * time.Hour), Found: ago(5 * time.Minute)},
 		{StreamARN: arn, Shard: "shard-9", After: "90", From: ago(30 * time.Hour), Found: ago(5 * time.Minute), Whole: true},
 		{StreamARN: arn, Shard: "shard-8", Found: ago(4 * time.Minute), UnknownExtent: true},

@@ -22,7 +22,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -85,7 +85,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	if out, _ := program.Run(t, cli.ExitOK, "status", "-c", function, "--live"); !strings.Contains(out, "no consumer is configured") || !strings.Contains(out, "gaps noted: 0") {
 		t.Errorf("before anything is lost it says\n%s", out)
 	}
-	lost := pipeline.Gap{StreamARN: "arn:shop", Shard: "shardId-7", After: "100", Before: "200", Found: time.Now()}
+	lost := record.Gap{StreamARN: "arn:shop", Shard: "shardId-7", After: "100", Before: "200", Found: time.Now()}
 	if err := db.State(name).AddGap(t.Context(), lost); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
@@ -182,12 +182,12 @@ func (t tree) breach(n *node) *node {
 func (t tree) below(n *node) bool {
 	return n.listed != nil && n.listed.First != "" && slices.ContainsFunc(n.parents, func(p string) bool {
 		up := t[p].listed
-		return up != nil && up.Last != "" && pipeline.CompareSequence(n.listed.First, up.Last) <= 0
+		return up != nil && up.Last != "" && record.CompareSequence(n.listed.First, up.Last) <= 0
 	})
 }
 
 // readWhole reports whether the checkpoint is at the last record of a closed shard.
 func (n *node) readWhole() bool {
 	return n.lease != nil && n.listed != nil && n.listed.Last != "" && n.lease.Checkpoint.Kind == leases.Sequence &&
-		pipeline.CompareSequence(n.lease.Checkpoint.Sequence, n.listed.Last) >= 0
+		record.CompareSequence(n.lease.Checkpoint.Sequence, n.listed.Last) >= 0
 }

@@ -5,19 +5,21 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
 // An error that names an object by what is sensitive is shown without it.
 func TestMaskLetter(t *testing.T) {
-	var ps []pipeline.Pattern
+	var ps []item.Pattern
 	for _, text := range []string{"Email", "Address.**"} {
-		p, err := pipeline.ParsePattern(text)
+		p, err := item.ParsePattern(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ps = append(ps, p)
 	}
-	m, err := pipeline.NewMask(ps, []byte("a secret of the test"))
+	m, err := mask.New(ps, []byte("a secret of the test"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,16 +11,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
 // Mask is a dead letter as it may be shown: its record masked, or left out where
 // it does not decode, so that nobody can tell what of it is hidden.
-func Mask(m *pipeline.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
+func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	if m == nil {
 		return l
 	}
-	d := pipeline.NewDecoder(pipeline.DecoderOptions{
+	d := record.NewDecoder(record.DecoderOptions{
 		StreamARN: l.StreamARN, Table: l.Table, EpochZero: true, DynamoDBLocal: true, TableInKey: strings.Contains(string(l.Key), "!"),
 	})
 	page, err := d.Decode(l.Raw)
@@ -29,7 +32,7 @@ func Mask(m *pipeline.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 		c := &page.Changes[0]
 		masked := m.Change(c)
 		l.Key, l.Raw = masked.Key, masked.Raw
-		for _, d := range slices.Concat(pipeline.Diff(c.Old, masked.Old), pipeline.Diff(c.New, masked.New)) {
+		for _, d := range slices.Concat(item.Diff(c.Old, masked.Old), item.Diff(c.New, masked.New)) {
 			l.Error = maskText(m, l.Error, d.Old)
 		}
 	case err == nil && len(page.Errors) == 1 && len(page.Changes) == 0:
@@ -41,7 +44,7 @@ func Mask(m *pipeline.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	default:
 		l.Raw = nil
 		if l.Key != "" {
-			l.Key = pipeline.Key(m.Text(string(l.Key)))
+			l.Key = item.Key(m.Text(string(l.Key)))
 		}
 	}
 	return l
@@ -50,7 +53,7 @@ func Mask(m *pipeline.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 // maskText is the text of an error without the texts that v holds, as they are and as
 // names of objects have them. What a letter's error says is masked where it is made;
 // the name of an object that a sink may make of a sensitive attribute is not.
-func maskText(m *pipeline.Mask, text string, v pipeline.Value) string {
+func maskText(m *mask.Mask, text string, v item.Value) string {
 	for _, inner := range v.Members() {
 		text = maskText(m, text, inner)
 	}
@@ -64,7 +67,7 @@ func maskText(m *pipeline.Mask, text string, v pipeline.Value) string {
 	if len(held) < 3 { // it would be found everywhere
 		return text
 	}
-	for _, form := range []string{held, string(pipeline.AppendEscaped(nil, held))} {
+	for _, form := range []string{held, string(item.AppendEscaped(nil, held))} {
 		pattern, err := regexp.Compile("(?i)" + regexp.QuoteMeta(form))
 		if err == nil {
 			text = pattern.ReplaceAllLiteralString(text, m.Text(held))
@@ -79,7 +82,7 @@ type Shown struct {
 	Sink     string          `json:"sink,omitempty"`
 	Class    string          `json:"class"`
 	Error    string          `json:"error"`
-	Key      pipeline.Key    `json:"key,omitempty"`
+	Key      item.Key        `json:"key,omitempty"`
 	Sequence string          `json:"sequence,omitempty"`
 	Time     time.Time       `json:"time"`
 	Record   json.RawMessage `json:"record,omitempty"`
@@ -106,7 +109,7 @@ func (l Shown) Line() string {
 func EverySink(name string) string { return cmp.Or(name, "(every sink)") }
 
 // Masked is the letter with its own ID, as the mask shows it.
-func Masked(m *pipeline.Mask, l pipeline.DeadLetter) Shown {
+func Masked(m *mask.Mask, l pipeline.DeadLetter) Shown {
 	shown := ShownOf(Mask(m, l))
 	shown.ID = deadletter.ID(&l) // the masked letter's own is another
 	return shown

@@ -11,9 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	smithyhttp "github.com/aws/smithy-go/transport/http"
-
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/tablewake/tablewake/cmd/internal/patience"
 	"github.com/tablewake/tablewake/pipeline"

@@ -15,6 +15,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/local"
@@ -76,7 +79,7 @@ type deadOptions struct {
 type letterBox struct {
 	letters func(ctx context.Context, do func(pipeline.DeadLetter) error) error
 	marks   func(ctx context.Context, pipelines []string, do func(state.Mark) error) error
-	mask    *pipeline.Mask
+	mask    *mask.Mask
 }
 
 // folderBox is that of a --local folder. Lines that are no letters are logged.
@@ -154,14 +157,14 @@ func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results)
 
 // heldKey is a quarantined key as `query dead --quarantined -o json` prints it.
 type heldKey struct {
-	Sink    string       `json:"sink"`
-	Key     pipeline.Key `json:"key"`
-	Since   time.Time    `json:"since"`
-	Letters int          `json:"letters"`         // of it
-	Class   string       `json:"class,omitempty"` // of the first
-	Error   string       `json:"error,omitempty"`
+	Sink    string    `json:"sink"`
+	Key     item.Key  `json:"key"`
+	Since   time.Time `json:"since"`
+	Letters int       `json:"letters"`         // of it
+	Class   string    `json:"class,omitempty"` // of the first
+	Error   string    `json:"error,omitempty"`
 
-	version pipeline.Version
+	version record.Version
 }
 
 func (k heldKey) text() string {
@@ -190,7 +193,7 @@ func quarantined(ctx context.Context, box letterBox, out *cli.Results) error {
 func heldKeys(ctx context.Context, box letterBox) ([]heldKey, error) {
 	type of struct {
 		sink string // "": every sink
-		key  pipeline.Key
+		key  item.Key
 	}
 	known := map[of]heldKey{}
 	pipelines := map[string]bool{}
@@ -215,7 +218,7 @@ func heldKeys(ctx context.Context, box letterBox) ([]heldKey, error) {
 			k.Key, k.Class, k.Error = every.Key, every.Class, every.Error
 		}
 		if k.Letters += every.Letters; k.Letters == 0 {
-			k.Key = pipeline.Key(box.mask.Text(string(m.Key)))
+			k.Key = item.Key(box.mask.Text(string(m.Key)))
 		}
 		k.Sink, k.Since = m.Sink, m.Since
 		keys = append(keys, k)

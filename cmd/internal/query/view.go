@@ -11,7 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -31,7 +31,7 @@ func (o *options) view(s cli.Streams) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			q := view.Query{PKPrefix: pkPrefix, SKPrefix: skPrefix}
 			if pk != "" {
-				q.PK = pipeline.StringValue(pk)
+				q.PK = item.StringValue(pk)
 			}
 			return o.in(s, func(dir local.Dir, out *cli.Results) error {
 				return target.WithViews(c.Context(), dir, func(db *sqlite.Store) error {
@@ -81,7 +81,7 @@ func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Tab
 	return tables[slices.Index(have, name)], nil
 }
 
-func itemJSON(item pipeline.Image, typed bool) json.RawMessage {
+func itemJSON(item item.Image, typed bool) json.RawMessage {
 	if typed {
 		return item.AppendDynamoDBJSON(nil)
 	}
@@ -104,7 +104,7 @@ func rowText(t view.Table, row view.Row) string {
 }
 
 // plain is a value as text without quotes, where it is a string.
-func plain(v pipeline.Value) string {
+func plain(v item.Value) string {
 	if s, ok := v.Text(); ok {
 		return s
 	}

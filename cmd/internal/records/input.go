@@ -16,6 +16,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 )
@@ -35,7 +37,7 @@ func (in *Input) Add(c *cobra.Command) {
 // Load reads the configuration, and checks the flags.
 func (in *Input) Load() (*config.Config, error) {
 	if in.streamARN != "" {
-		if err := pipeline.CheckStreamARN(in.streamARN); err != nil {
+		if err := record.CheckStreamARN(in.streamARN); err != nil {
 			return nil, cli.Usagef("--stream-arn %q: %w", in.streamARN, err)
 		}
 	}
@@ -52,7 +54,7 @@ func (in *Input) Source(cfg *config.Config, s cli.Streams, paths []string) repla
 }
 
 // Decoder says how records are decoded.
-func (in *Input) Decoder(cfg *config.Config) pipeline.DecoderOptions {
+func (in *Input) Decoder(cfg *config.Config) record.DecoderOptions {
 	d := sinks.Decoder(cfg)
 	d.StreamARN = cmp.Or(in.streamARN, d.StreamARN)
 	d.EpochZero = d.StreamARN == ""
@@ -61,17 +63,17 @@ func (in *Input) Decoder(cfg *config.Config) pipeline.DecoderOptions {
 
 // Pages yields the decoded pages of saved records, for who runs no pipeline over them. A pulled error ends the
 // sequence; there may be changes beside it.
-func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, paths []string) iter.Seq2[*pipeline.DecodedPage, error] {
-	return func(yield func(*pipeline.DecodedPage, error) bool) {
+func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, paths []string) iter.Seq2[*record.Page, error] {
+	return func(yield func(*record.Page, error) bool) {
 		src, err := replay.Open(in.Source(cfg, s, paths))
 		if err != nil {
-			yield(&pipeline.DecodedPage{}, err)
+			yield(&record.Page{}, err)
 			return
 		}
 		defer src.Close()
 		for err == nil {
 			var read *pipeline.Page
-			page := &pipeline.DecodedPage{}
+			page := &record.Page{}
 			if read, err = src.Read(ctx); read != nil && read.Decode != nil {
 				decoded, failed := read.Decode()
 				if decoded != nil {
@@ -81,7 +83,7 @@ func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, p
 					err = failed
 				}
 			} else if read != nil {
-				page = &read.DecodedPage
+				page = &read.Page
 			}
 			if errors.Is(err, io.EOF) {
 				yield(page, nil)
@@ -100,7 +102,7 @@ type Reporting struct {
 	Source
 	W      io.Writer
 	Tables []config.Table
-	Mask   *pipeline.Mask
+	Mask   *mask.Mask
 
 	mu        sync.Mutex // pages are decoded by several goroutines
 	Ended     bool       // the input was read to its end
@@ -122,19 +124,19 @@ func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 	case p == nil:
 	case p.Decode != nil:
 		decode, q := p.Decode, *p
-		q.Decode = func() (*pipeline.DecodedPage, error) {
+		q.Decode = func() (*record.Page, error) {
 			page, err := decode()
 			if page != nil {
 				r.report(page)
 			}
 			if err == nil && r.mixed() {
-				page, err = &pipeline.DecodedPage{}, &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
+				page, err = &record.Page{}, &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
 			}
 			return page, err
 		}
 		p = &q
 	default:
-		r.report(&p.DecodedPage)
+		r.report(&p.Page)
 	}
 	return p, err
 }
@@ -156,7 +158,7 @@ func (r *Reporting) Warn(w io.Writer) {
 	}
 }
 
-func (r *Reporting) report(p *pipeline.DecodedPage) {
+func (r *Reporting) report(p *record.Page) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range p.Changes {
@@ -173,7 +175,7 @@ func (r *Reporting) report(p *pipeline.DecodedPage) {
 }
 
 // Placed is what is wrong with a record, by its place in the input.
-func Placed(e *pipeline.RecordError) string {
+func Placed(e *record.RecordError) string {
 	at, ok := errors.AsType[*replay.PlaceError](e.Err)
 	if !ok {
 		return e.Error()

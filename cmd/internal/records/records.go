@@ -12,6 +12,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
@@ -107,7 +108,7 @@ func (r archiveRecords) Progress() replay.Progress {
 }
 
 // openArchive opens an archive in S3 as a source.
-func openArchive(ctx context.Context, url string, d pipeline.DecoderOptions, from, to time.Time) (Source, error) {
+func openArchive(ctx context.Context, url string, d record.DecoderOptions, from, to time.Time) (Source, error) {
 	store, prefix, err := target.OpenS3(ctx, url, target.S3Options{})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
@@ -46,8 +48,8 @@ func TestAutoRedrive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	version := func(sequence string) pipeline.Version {
-		page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(clitest.Order("a", sequence)))
+	version := func(sequence string) record.Version {
+		page, err := record.NewDecoder(record.DecoderOptions{}).Decode([]byte(clitest.Order("a", sequence)))
 		if err != nil || len(page.Changes) != 1 {
 			t.Fatal(err)
 		}
@@ -55,7 +57,7 @@ func TestAutoRedrive(t *testing.T) {
 	}
 	letter := func(key, sequence, class string) pipeline.DeadLetter {
 		return pipeline.DeadLetter{
-			Pipeline: "shop", Sink: "orders", Key: pipeline.Key(key), Version: version(sequence), Sequence: sequence, Table: "shop",
+			Pipeline: "shop", Sink: "orders", Key: item.Key(key), Version: version(sequence), Sequence: sequence, Table: "shop",
 			Class: class, Error: "the server was away", Raw: []byte(strings.TrimSpace(clitest.Order(key, sequence))), Time: time.Unix(1767323045, 0),
 		}
 	}

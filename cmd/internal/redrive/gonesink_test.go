@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/test/server"
 )
 
@@ -136,7 +136,7 @@ func TestRedrive_Live(t *testing.T) {
 }
 
 // hold quarantines a key.
-func hold(t *testing.T, file, sink string, key pipeline.Key) {
+func hold(t *testing.T, file, sink string, key item.Key) {
 	t.Helper()
 	cfg, err := config.Load(file)
 	if err != nil {
@@ -154,7 +154,7 @@ func hold(t *testing.T, file, sink string, key pipeline.Key) {
 	}()
 	kept, err := opened.State(t.Context(), cfg)
 	if err == nil {
-		err = kept.Hold(t.Context(), sink, []pipeline.Key{key})
+		err = kept.Hold(t.Context(), sink, []item.Key{key})
 	}
 	if err != nil {
 		t.Fatal(err)

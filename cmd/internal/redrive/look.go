@@ -10,6 +10,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
@@ -19,7 +20,7 @@ func (o *options) look(ctx context.Context, cfg *config.Config, kept deadletter.
 	if l, ok := kept.(deadletter.Releaser); ok {
 		defer func() { err = errors.Join(err, l.Release(context.WithoutCancel(ctx))) }()
 	}
-	var mask *pipeline.Mask
+	var mask *mask.Mask
 	if !o.bare {
 		if mask, err = sinks.Mask(cfg); err != nil {
 			return err

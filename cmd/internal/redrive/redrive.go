@@ -14,6 +14,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/redrive"
@@ -191,7 +192,7 @@ func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.
 	if err != nil {
 		return err
 	}
-	ro.Sink, ro.To, ro.Key, ro.Classes, ro.DryRun, ro.Discard = o.sink, o.to, pipeline.Key(o.key), o.classes, o.dryRun, o.discard
+	ro.Sink, ro.To, ro.Key, ro.Classes, ro.DryRun, ro.Discard = o.sink, o.to, item.Key(o.key), o.classes, o.dryRun, o.discard
 	if o.sink != "" && !hasSink(cfg, o.sink) {
 		if err := o.sayGone(ctx, cfg, ro, s); err != nil {
 			return err

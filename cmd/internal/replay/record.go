@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/sinks"
@@ -93,7 +94,7 @@ func (o recordFlags) run(ctx context.Context, s cli.Streams) error {
 			c.BaseEndpoint = &o.endpoint
 		}
 	})
-	api := sdk.New(client, pipeline.DecoderOptions{DynamoDBLocal: local})
+	api := sdk.New(client, record.DecoderOptions{DynamoDBLocal: local})
 	bar := cli.NewProgress(s.Err, "recording "+table, 0)
 	ro := shardreader.RecordOptions{
 		API: api, Source: table, Idle: o.idle, Mask: mask,
@@ -119,7 +120,7 @@ func (o recordFlags) run(ctx context.Context, s cli.Streams) error {
 }
 
 // source is the table to record, whether it is on DynamoDB Local, and what is masked.
-func (o recordFlags) source() (table string, local bool, mask *pipeline.Mask, err error) {
+func (o recordFlags) source() (table string, local bool, mask *mask.Mask, err error) {
 	switch {
 	case o.config == "" && o.table == "":
 		return "", false, nil, cli.Usagef("name a table with --table, or a configuration with -c")
@@ -146,7 +147,7 @@ func (o recordFlags) source() (table string, local bool, mask *pipeline.Mask, er
 }
 
 // report says what was recorded; a gap is a loss, so it is named.
-func (o recordFlags) report(s cli.Streams, r shardreader.Recording, mask *pipeline.Mask) error {
+func (o recordFlags) report(s cli.Streams, r shardreader.Recording, mask *mask.Mask) error {
 	hidden := make([]string, 0, len(mask.Patterns()))
 	for _, p := range mask.Patterns() {
 		hidden = append(hidden, p.String())
@@ -196,7 +197,7 @@ func (o recordFlags) report(s cli.Streams, r shardreader.Recording, mask *pipeli
 	return nil
 }
 
-func writeGaps(w io.Writer, gaps []pipeline.Gap) {
+func writeGaps(w io.Writer, gaps []record.Gap) {
 	for _, g := range gaps {
 		from, to := "from its start", "to the oldest record left"
 		if g.After != "" {

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
 func TestRecord_JSONNamesGaps(t *testing.T) {
 	var out strings.Builder
-	r := shardreader.Recording{Gaps: []pipeline.Gap{{StreamARN: "arn", Shard: "shardId-1", After: "7", Whole: true}, {StreamARN: "arn", Shard: "shardId-2"}}}
+	r := shardreader.Recording{Gaps: []record.Gap{{StreamARN: "arn", Shard: "shardId-1", After: "7", Whole: true}, {StreamARN: "arn", Shard: "shardId-2"}}}
 	if err := (recordFlags{format: cli.FormatJSON, out: "shop.jsonl"}).report(cli.Streams{Out: &out}, r, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
@@ -50,14 +51,14 @@ func sensitiveIn(dir string) ([]string, error) {
 // FolderMask hides what a folder remembers as sensitive, under a key that nobody
 // keeps: no secret is needed to look into a folder, and the texts are equal for equal
 // values within one output only.
-func FolderMask(dir string) (*pipeline.Mask, error) {
+func FolderMask(dir string) (*mask.Mask, error) {
 	texts, err := sensitiveIn(dir)
 	if err != nil {
 		return nil, err
 	}
-	var ps []pipeline.Pattern
+	var ps []item.Pattern
 	for _, text := range texts {
-		p, err := pipeline.ParsePattern(text)
+		p, err := item.ParsePattern(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, sensitiveFile), err)
 		}
@@ -65,5 +66,5 @@ func FolderMask(dir string) (*pipeline.Mask, error) {
 	}
 	key := make([]byte, 32)
 	rand.Read(key)
-	return pipeline.NewMask(ps, key)
+	return mask.New(ps, key)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -31,7 +31,7 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 	if target.View == "" {
 		return nil // plans has said why
 	}
-	cs, err := store.Contributions(ctx, target, []pipeline.Key{l.Item.Key})
+	cs, err := store.Contributions(ctx, target, []item.Key{l.Item.Key})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -15,7 +15,7 @@ func (l *look) claim(ctx context.Context, store view.Store, in view.Inspector, o
 	if !ok {
 		return fmt.Errorf("its store keeps no guards")
 	}
-	guards, err := items.Guards(ctx, *o.Target, []pipeline.Key{l.Item.Key})
+	guards, err := items.Guards(ctx, *o.Target, []item.Key{l.Item.Key})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -149,7 +149,7 @@ func at(version string) string {
 }
 
 // versionText is "" where there is no version.
-func versionText(v pipeline.Version) string {
+func versionText(v record.Version) string {
 	if v.IsZero() {
 		return ""
 	}

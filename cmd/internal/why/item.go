@@ -12,8 +12,9 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 )
 
@@ -27,7 +28,7 @@ type finder struct {
 
 // found is the item, and where it was read.
 type found struct {
-	change pipeline.Change
+	change record.Change
 	from   string
 	known  bool // false: only its key is
 }
@@ -63,13 +64,13 @@ func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (found
 	case f.o.Live:
 		return f.stored(ctx)
 	}
-	c, err := f.change("REMOVE", pipeline.KeysOnly, pipeline.Image{})
+	c, err := f.change("REMOVE", record.KeysOnly, item.Image{})
 	return found{c, "no records were named", false}, err
 }
 
 // recorded is the last state of the item in saved records.
 func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (found, error) {
-	var last *pipeline.Change
+	var last *record.Change
 	for page, err := range f.o.Pages(ctx, f.cfg, s, paths) {
 		for i := range page.Changes {
 			c := &page.Changes[i]
@@ -85,7 +86,7 @@ func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (f
 		return found{}, fmt.Errorf("no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.canonical)
 	}
 	if !last.Removed() {
-		last.Op, last.EventName, last.Old = pipeline.Snapshot, "SNAPSHOT", pipeline.Image{}
+		last.Op, last.EventName, last.Old = record.Snapshot, "SNAPSHOT", item.Image{}
 	}
 	return found{*last, "its last record", true}, nil
 }
@@ -99,20 +100,20 @@ func (f *finder) stored(ctx context.Context) (found, error) {
 	f.key.attributes = keys
 	at := found{from: "table " + f.table, known: true}
 	if item.Exists() {
-		at.change, err = f.change("SNAPSHOT", pipeline.NewAndOldImages, item)
+		at.change, err = f.change("SNAPSHOT", record.NewAndOldImages, item)
 	} else {
-		at.change, err = f.change("REMOVE", pipeline.KeysOnly, item)
+		at.change, err = f.change("REMOVE", record.KeysOnly, item)
 	}
 	return at, err
 }
 
 // change is the item as a record that no stream has sent.
-func (f *finder) change(event string, v pipeline.ViewType, item pipeline.Image) (pipeline.Change, error) {
+func (f *finder) change(event string, v record.ViewType, item item.Image) (record.Change, error) {
 	keys := f.key.attributes
 	if !keys.Exists() {
 		var err error
 		if keys, err = namelessKeys(f.key.canonical); err != nil {
-			return pipeline.Change{}, err
+			return record.Change{}, err
 		}
 	}
 	b := fmt.Appendf(nil, `{"eventName":%q,"dynamodb":{"SequenceNumber":"0","StreamViewType":%q,"Keys":`, event, v)
@@ -122,24 +123,24 @@ func (f *finder) change(event string, v pipeline.ViewType, item pipeline.Image) 
 	}
 	d := f.o.Decoder(f.cfg)
 	d.Table, d.StreamARN, d.EpochZero = f.table, "", true
-	page, err := pipeline.NewDecoder(d).Decode(append(b, "}}"...))
+	page, err := record.NewDecoder(d).Decode(append(b, "}}"...))
 	switch {
 	case err != nil:
-		return pipeline.Change{}, err
+		return record.Change{}, err
 	case len(page.Errors) > 0:
-		return pipeline.Change{}, page.Errors[0]
+		return record.Change{}, page.Errors[0]
 	case len(page.Changes) != 1:
-		return pipeline.Change{}, fmt.Errorf("the item %s makes %d records", f.key.canonical, len(page.Changes))
+		return record.Change{}, fmt.Errorf("the item %s makes %d records", f.key.canonical, len(page.Changes))
 	}
 	return page.Changes[0], nil
 }
 
 // namelessKeys are the values of a canonical key under names that keep their order:
 // which they have, only records and the table tell.
-func namelessKeys(k pipeline.Key) (pipeline.Image, error) {
+func namelessKeys(k item.Key) (item.Image, error) {
 	_, values, err := k.Decode()
 	if err != nil {
-		return pipeline.Image{}, err
+		return item.Image{}, err
 	}
 	b := []byte("{")
 	for i, v := range values {
@@ -149,12 +150,12 @@ func namelessKeys(k pipeline.Key) (pipeline.Image, error) {
 		b = fmt.Appendf(b, `"key%d":`, i+1)
 		b = v.AppendDynamoDBJSON(b)
 	}
-	return pipeline.ParseImage(append(b, '}'))
+	return item.Parse(append(b, '}'))
 }
 
 // readItem reads an item of a table, consistently, and its key with its names. item
 // does not exist where the table has none.
-func readItem(ctx context.Context, table string, key itemKey) (keys, item pipeline.Image, err error) {
+func readItem(ctx context.Context, table string, key itemKey) (keys, item item.Image, err error) {
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return keys, item, err

@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 const keyUsage = `--key takes the item's key attributes, as in PK=USER#001,SK=PROFILE (a comma inside a value is written \,; PK:N=12 is a number, PK:B=AQI= a binary), or its canonical key, as explain prints it`
 
 // itemKey is the key of an item as --key names it.
 type itemKey struct {
-	attributes pipeline.Image // nothing where the canonical key was given, which has no names
-	canonical  pipeline.Key
+	attributes item.Image // nothing where the canonical key was given, which has no names
+	canonical  item.Key
 }
 
 // parseItemKey reads --key. Attributes whose type is neither written nor declared in
@@ -23,7 +24,7 @@ type itemKey struct {
 func parseItemKey(text string, cfg *config.Config, table string) (itemKey, error) {
 	first, _, _ := strings.Cut(text, ",")
 	if strings.Index(first, "=") < 1 { // in a canonical key, = begins a binary
-		k := pipeline.Key(text)
+		k := item.Key(text)
 		if _, _, err := k.Decode(); err != nil {
 			return itemKey{}, cli.Usagef("--key %q: %w; %s", text, err, keyUsage)
 		}
@@ -50,16 +51,16 @@ func parseItemKey(text string, cfg *config.Config, table string) (itemKey, error
 		if i > 0 {
 			json.WriteByte(',')
 		}
-		json.Write(pipeline.StringValue(name).AppendJSON(nil))
+		json.Write(item.StringValue(name).AppendJSON(nil))
 		json.WriteByte(':')
 		json.Write(v.AppendDynamoDBJSON(nil))
 	}
 	json.WriteByte('}')
-	attributes, err := pipeline.ParseImage([]byte(json.String()))
+	attributes, err := item.Parse([]byte(json.String()))
 	if err != nil {
 		return itemKey{}, cli.Usagef("--key: %w; %s", err, keyUsage)
 	}
-	key, err := pipeline.MakeKey(table, attributes)
+	key, err := item.MakeKey(table, attributes)
 	if err != nil {
 		return itemKey{}, cli.Usagef("--key: %w; %s", err, keyUsage)
 	}
@@ -85,16 +86,16 @@ func splitEscaped(text string) []string {
 	return append(parts, part.String())
 }
 
-func keyValue(kind, text string) (pipeline.Value, error) {
+func keyValue(kind, text string) (item.Value, error) {
 	switch kind {
 	case "S":
-		return pipeline.StringValue(text), nil
+		return item.StringValue(text), nil
 	case "N":
-		d, err := pipeline.ParseDecimal(text)
-		return pipeline.NumberValue(d), err
+		d, err := decimal.Parse(text)
+		return item.NumberValue(d), err
 	case "B":
 		b, err := base64.StdEncoding.DecodeString(text)
-		return pipeline.BinaryValue(b), err
+		return item.BinaryValue(b), err
 	}
-	return pipeline.Value{}, fmt.Errorf("a key attribute is an S, an N or a B, not %q", kind)
+	return item.Value{}, fmt.Errorf("a key attribute is an S, an N or a B, not %q", kind)
 }

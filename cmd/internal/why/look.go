@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -144,8 +145,8 @@ func (l *look) row(ctx context.Context, in view.Inspector, t view.Target, row st
 }
 
 // differing names the attributes of a row, beside its key, that are not as wanted.
-func differing(row pipeline.Image, t view.Table, want []state.Column) []string {
-	wanted := make(map[string]pipeline.Value, len(want))
+func differing(row item.Image, t view.Table, want []state.Column) []string {
+	wanted := make(map[string]item.Value, len(want))
 	var names []string
 	for _, c := range want {
 		wanted[c.Name] = c.Value
@@ -170,7 +171,7 @@ func sameUnless(differs []string) Verdict {
 }
 
 // other is the key of another item as people may see it.
-func (l *look) other(key pipeline.Key) string {
+func (l *look) other(key item.Key) string {
 	if _, hidden := l.Mask.HiddenKey(&l.Item); hidden {
 		return l.Mask.Text(string(key))
 	}

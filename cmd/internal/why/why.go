@@ -14,6 +14,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -22,15 +25,15 @@ type Question struct {
 	Config *config.Config
 	Stores sinks.Stores // that are looked into; nothing is written
 
-	Mask  *pipeline.Mask  // hides what is sensitive in the answer
-	Item  pipeline.Change // the item as it is, as a SNAPSHOT; or its REMOVE, with the image it had where that is known
-	From  string          // where it was read
-	Known bool            // false: only its key is
+	Mask  *mask.Mask    // hides what is sensitive in the answer
+	Item  record.Change // the item as it is, as a SNAPSHOT; or its REMOVE, with the image it had where that is known
+	From  string        // where it was read
+	Known bool          // false: only its key is
 }
 
 // Answer is what the sinks hold of the item; it is what `why -o json` prints.
 type Answer struct {
-	Key       pipeline.Key    `json:"key"`
+	Key       item.Key        `json:"key"`
 	From      string          `json:"from"`     // where the item was read
 	Compared  bool            `json:"compared"` // false: nothing is known of what the item should come to
 	There     bool            `json:"there"`
@@ -155,8 +158,8 @@ func (q Question) births(ctx context.Context) (map[string]string, error) {
 
 // unseen is the removal of the item by a stream that shows no images: what a sink
 // does then is where it would look for what is left of an item.
-func (q Question) unseen() *pipeline.Change {
+func (q Question) unseen() *record.Change {
 	c := q.Item
-	c.Op, c.ViewType, c.Old, c.New = pipeline.Remove, pipeline.KeysOnly, pipeline.Image{}, pipeline.Image{}
+	c.Op, c.ViewType, c.Old, c.New = record.Remove, record.KeysOnly, item.Image{}, item.Image{}
 	return &c
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Read reads {"settings": ..., "mappings": ...}, or what mappings alone holds. It answers empty maps
@@ -151,7 +151,7 @@ func Written(path string, rename map[string]string) ([]string, error) {
 
 // Names are the names of a path: of members of maps, and of no element of a list.
 func Names(path string) ([]string, error) {
-	p, err := pipeline.ParsePath(path)
+	p, err := item.ParsePath(path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // shop has a key of each form.
@@ -32,7 +32,7 @@ type shop struct {
 	Rest    time.Duration     `key:"rest,late" def:"1d" doc:"The shop decides."`
 	Storage int64             `key:"storage" is:"size" doc:"How much it holds."`
 	Code    string            `key:"code" is:"secret" doc:"Of the alarm."`
-	Label   pipeline.Path     `key:"label" doc:"Where the label is."`
+	Label   item.Path         `key:"label" doc:"Where the label is."`
 	Tags    []string          `key:"tags" doc:"Words."`
 	Prices  map[string]string `key:"prices,empty" words:"high,low" doc:"By thing."`
 	Shelves []shelf           `key:"shelves" doc:"By name."`
@@ -148,8 +148,8 @@ func TestBind(t *testing.T) {
 	}
 }
 
-func path(text string) pipeline.Path {
-	p, err := pipeline.ParsePath(text)
+func path(text string) item.Path {
+	p, err := item.ParsePath(text)
 	if err != nil {
 		panic(err)
 	}

@@ -7,7 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Kind is how a scalar is written.
@@ -51,7 +52,7 @@ var isNumeric = []Resolved{IsInteger, IsFloat}
 
 // basic are the kinds of every file.
 var basic = func() Kinds {
-	text, path := Textual("text", ReadText), Textual("a path", Parsed(pipeline.ParsePath))
+	text, path := Textual("text", ReadText), Textual("a path", Parsed(item.ParsePath))
 	path.AsWritten = true
 	secret := *text
 	secret.secret = true
@@ -72,15 +73,15 @@ var basic = func() Kinds {
 			"scalar": {Wants: "text", Schema: map[string]any{"type": []string{"string", "number", "boolean"}}, Read: readScalar},
 		},
 		Types: map[reflect.Type]*Kind{
-			reflect.TypeFor[string]():           text,
-			reflect.TypeFor[bool]():             number("true or false", map[string]any{"type": "boolean"}, []Resolved{IsBoolean}, coreBoolean, readBoolean),
-			reflect.TypeFor[int]():              integer,
-			reflect.TypeFor[int64]():            integer,
-			reflect.TypeFor[float64]():          number("a number", float, isNumeric, coreFloat, readRate),
-			reflect.TypeFor[pipeline.Decimal](): number("a number", float, isNumeric, coreFloat, readNumber),
-			reflect.TypeFor[time.Duration]():    duration,
-			reflect.TypeFor[pipeline.Path]():    path,
-			reflect.TypeFor[pipeline.Pattern](): Textual("a path", Parsed(pipeline.ParsePattern)),
+			reflect.TypeFor[string]():          text,
+			reflect.TypeFor[bool]():            number("true or false", map[string]any{"type": "boolean"}, []Resolved{IsBoolean}, coreBoolean, readBoolean),
+			reflect.TypeFor[int]():             integer,
+			reflect.TypeFor[int64]():           integer,
+			reflect.TypeFor[float64]():         number("a number", float, isNumeric, coreFloat, readRate),
+			reflect.TypeFor[decimal.Decimal](): number("a number", float, isNumeric, coreFloat, readNumber),
+			reflect.TypeFor[time.Duration]():   duration,
+			reflect.TypeFor[item.Path]():       path,
+			reflect.TypeFor[item.Pattern]():    Textual("a path", Parsed(item.ParsePattern)),
 		},
 	}
 }()
@@ -117,9 +118,9 @@ func Parsed[T any](parse func(string) (T, error)) Reader {
 		byBytes := func(message string, column int) {
 			f.FailWithin(v, 1, utf8.RuneCountInString(v.Source[:min(max(column-1, 0), len(v.Source))])+1, message, "")
 		}
-		if e, ok := errors.AsType[*pipeline.PathError](err); ok {
+		if e, ok := errors.AsType[*item.PathError](err); ok {
 			byBytes(e.Message, e.Column)
-		} else if e, ok := errors.AsType[*pipeline.PatternError](err); ok {
+		} else if e, ok := errors.AsType[*item.PatternError](err); ok {
 			byBytes(e.Message, e.Column)
 		} else {
 			f.Fail(v, "", "%v", err)

@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
 // scalar reads a scalar.
@@ -136,7 +136,7 @@ func base(s string) int {
 }
 
 func readNumber(f *File, v *Value, _ []Part) any {
-	d, err := pipeline.ParseDecimal(strings.TrimPrefix(v.Source, "+"))
+	d, err := decimal.Parse(strings.TrimPrefix(v.Source, "+"))
 	if err != nil {
 		f.Fail(v, "", "%s is no number of DynamoDB's range: %v", v.Source, err)
 		return nil
@@ -145,7 +145,7 @@ func readNumber(f *File, v *Value, _ []Part) any {
 }
 
 func readRate(f *File, v *Value, parts []Part) any {
-	d, ok := readNumber(f, v, parts).(pipeline.Decimal)
+	d, ok := readNumber(f, v, parts).(decimal.Decimal)
 	if ok && d.Sign() <= 0 {
 		f.Fail(v, "remove the key for no limit", "a rate is above 0")
 	}
@@ -164,7 +164,7 @@ func readScalar(f *File, v *Value, _ []Part) any {
 		text = strings.ToLower(text)
 	case is == IsInteger || is == IsFloat:
 		text = strings.TrimPrefix(text, "+")
-		if _, err := pipeline.ParseDecimal(text); err != nil {
+		if _, err := decimal.Parse(text); err != nil {
 			f.Fail(v, "write it in decimal digits, or quote a text: "+Quoted(v.Node.Value), "%s is no number of DynamoDB's: %v", v.Node.Value, err)
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Error is a call that failed, marked as transient or fatal. Its text shows what the server's
@@ -21,7 +22,7 @@ type Error struct {
 	Err    error  // the cause; nil where there is none
 }
 
-var _ pipeline.Redacted = (*Error)(nil)
+var _ redact.Redacted = (*Error)(nil)
 
 // Error reads "leases: UpdateItem on T: AccessDeniedException: what to do".
 func (e *Error) Error() string {
@@ -49,7 +50,7 @@ func (e *Error) Describe() (class, field string) {
 	case kind == awserr.Missing:
 		return "missing", ""
 	case e.Code == "":
-		return pipeline.ErrorClass(e.Err), ""
+		return redact.ErrorClass(e.Err), ""
 	case kind == awserr.Transient:
 		return "unavailable", ""
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
@@ -69,7 +70,7 @@ func TestFaults(t *testing.T) {
 			if !strings.Contains(err.Error(), test.fatal) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("the error reads %q", err)
 			}
-			if r, ok := errors.AsType[pipeline.Redacted](err); !ok || strings.Contains(r.Redacted(), "secret") {
+			if r, ok := errors.AsType[redact.Redacted](err); !ok || strings.Contains(r.Redacted(), "secret") {
 				t.Errorf("%v is not fit for logs", err)
 			}
 			err = w.Swap(t.Context(), l, next)

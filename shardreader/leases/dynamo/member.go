@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -73,7 +74,7 @@ func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 		for _, row := range out.Items {
 			r := reader{row: row}
 			if name, ok := strings.CutPrefix(r.text(attrSK), begunPrefix); ok {
-				stream, err := pipeline.Unescape(name)
+				stream, err := item.Unescape(name)
 				if err != nil {
 					s.Broken = append(s.Broken, leases.Broken{
 						Shard: begunPrefix + name, Why: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v", t.o.State, err),
@@ -175,7 +176,7 @@ func (t *Table) member(worker string) (Item, error) {
 	return Item{attrPK: text(t.fleet()), attrSK: text(sk)}, nil
 }
 
-func escaped(name string) string { return string(pipeline.AppendEscaped(nil, name)) }
+func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
 
 func encodeMember(m leases.Member) Item {
 	row := Item{
@@ -222,7 +223,7 @@ func cut(s string, n int) string {
 // than the beat.
 func decodeMember(row Item) leases.Member {
 	r := reader{row: row}
-	worker, err := pipeline.Unescape(r.text(attrSK))
+	worker, err := item.Unescape(r.text(attrSK))
 	if err != nil {
 		worker = r.text(attrSK)
 	}

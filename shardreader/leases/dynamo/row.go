@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -174,7 +174,7 @@ func (r *reader) wrong(name, must string) {
 		if key != nil {
 			what = "the row " + key.Value
 		}
-		r.err = errs.Errorf("%s: %s is not %s", pipeline.Safe(what), pipeline.Safe(name), pipeline.Safe(must))
+		r.err = errs.Errorf("%s: %s is not %s", redact.Safe(what), redact.Safe(name), redact.Safe(must))
 	}
 }
 

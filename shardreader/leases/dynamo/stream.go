@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // identifier is how KCL's multi-stream mode names a stream of a table: of
@@ -18,7 +19,7 @@ func identifier(arn string) (string, error) {
 			return account + ":" + region + "$" + account + "$" + table + "$" + strings.ReplaceAll(label, ":", "_") + ":1", nil
 		}
 	}
-	return "", pipeline.Permanent(errs.Errorf("leases: the leases of this table name their streams, and %s is no ARN of a table's stream", pipeline.Safe(arn)))
+	return "", pipeline.Permanent(errs.Errorf("leases: the leases of this table name their streams, and %s is no ARN of a table's stream", redact.Safe(arn)))
 }
 
 // arnOf undoes identifier; "" where id is none.

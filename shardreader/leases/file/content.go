@@ -11,7 +11,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -89,7 +90,7 @@ func (b *writer) line(i int) {
 type contents struct {
 	pipeline string
 	snapshot leases.Snapshot
-	gaps     []pipeline.Gap
+	gaps     []record.Gap
 }
 
 // load reads a file; one that is not there is empty.
@@ -103,7 +104,7 @@ func load(path string) (contents, error) {
 	}
 	c, err := parse(b)
 	if err != nil {
-		return contents{}, errs.Errorf("%s is no file of leases: %w: restore it from a copy, or move it away to begin anew at source.start", pipeline.Safe(path), err)
+		return contents{}, errs.Errorf("%s is no file of leases: %w: restore it from a copy, or move it away to begin anew at source.start", redact.Safe(path), err)
 	}
 	return c, nil
 }
@@ -129,7 +130,7 @@ func parse(b []byte) (contents, error) {
 			return contents{}, err
 		}
 		if shards[l.Shard] {
-			return contents{}, errs.Errorf("the shard %q has two leases", pipeline.Safe(l.Shard))
+			return contents{}, errs.Errorf("the shard %q has two leases", redact.Safe(l.Shard))
 		}
 		shards[l.Shard] = true
 		c.snapshot.Leases = append(c.snapshot.Leases, l)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/leases/file"
 )
@@ -32,7 +34,7 @@ func TestReopened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gaps := []pipeline.Gap{
+	gaps := []record.Gap{
 		{StreamARN: "a", Shard: "s", After: "1", Before: "5", From: time.Unix(10, 0).UTC(), To: time.Unix(20, 0).UTC(), Found: time.Unix(30, 0).UTC()},
 		{StreamARN: "a", Shard: "s", After: "7", Whole: true, Found: time.Unix(31, 0).UTC()},
 		{StreamARN: "b", Shard: "s", UnknownExtent: true, Found: time.Unix(32, 0).UTC()},
@@ -41,7 +43,7 @@ func TestReopened(t *testing.T) {
 		first.Create(t.Context(), full()),
 		first.Create(t.Context(), leases.Lease{Shard: "shard-2", Counter: 3}),
 		first.Beat(t.Context(), leases.Member{Worker: "w1", Beat: 1, Behind: map[string]time.Time{"shard-1": {}}}),
-		first.AddGap(t.Context(), gaps[2]), first.AddGap(t.Context(), pipeline.Gap{StreamARN: "a", Shard: "s", After: "1", Before: "3"}),
+		first.AddGap(t.Context(), gaps[2]), first.AddGap(t.Context(), record.Gap{StreamARN: "a", Shard: "s", After: "1", Before: "3"}),
 		first.AddGap(t.Context(), gaps[1]), first.AddGap(t.Context(), gaps[0]),
 	} {
 		if err != nil {
@@ -267,14 +269,14 @@ func TestGaps_Found(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := open(t, filepath.Join(t.TempDir(), "leases.json"))
 		found := time.Now().UTC()
-		if err := table.AddGap(t.Context(), pipeline.Gap{StreamARN: "a", Shard: "s"}); err != nil {
+		if err := table.AddGap(t.Context(), record.Gap{StreamARN: "a", Shard: "s"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		if err := table.AddGap(t.Context(), pipeline.Gap{StreamARN: "a", Shard: "s", Before: "9"}); err != nil {
+		if err := table.AddGap(t.Context(), record.Gap{StreamARN: "a", Shard: "s", Before: "9"}); err != nil {
 			t.Fatal(err)
 		}
-		want := []pipeline.Gap{{StreamARN: "a", Shard: "s", Before: "9", Found: found}}
+		want := []record.Gap{{StreamARN: "a", Shard: "s", Before: "9", Found: found}}
 		if gaps, err := table.Gaps(t.Context()); err != nil || !reflect.DeepEqual(gaps, want) {
 			t.Errorf("%+v (%v), want %+v", gaps, err, want)
 		}
@@ -293,7 +295,7 @@ func TestDamaged_InALog(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err := file.Look(path)
-		if got := pipeline.LogText(err); !strings.HasPrefix(got, "leases: "+path+" is no file of leases: "+want) {
+		if got := redact.LogText(err); !strings.HasPrefix(got, "leases: "+path+" is no file of leases: "+want) {
 			t.Errorf("%s is in the log as %q, want %q", content, got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/filelock"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // patience is how long the file may be in use before it counts as such: commands that change
@@ -19,7 +20,7 @@ const patience = 2 * time.Second
 func lock(path string) (*filelock.Lock, error) {
 	l, err := filelock.Take(context.Background(), lockOf(path), filelock.Exclusive, patience)
 	if errors.Is(err, filelock.ErrInUse) {
-		err = errs.Errorf("%s is in use by another process: leases in a file are for one; stop that one, or keep leases in a table (leases.table)", pipeline.Safe(path))
+		err = errs.Errorf("%s is in use by another process: leases in a file are for one; stop that one, or keep leases in a table (leases.table)", redact.Safe(path))
 	}
 	return l, err
 }

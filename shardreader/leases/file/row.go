@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -53,15 +53,15 @@ func (r leaseRow) lease() (l leases.Lease, err error) {
 	return l, nil
 }
 
-func gapRowOf(g pipeline.Gap) gapRow {
+func gapRowOf(g record.Gap) gapRow {
 	return gapRow{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
 		From: seconds(g.From), To: seconds(g.To), Found: seconds(g.Found),
 	}
 }
 
-func (r gapRow) gap() pipeline.Gap {
-	return pipeline.Gap{
+func (r gapRow) gap() record.Gap {
+	return record.Gap{
 		StreamARN: r.Stream, Shard: r.Shard, After: r.After, Before: r.Before, Whole: r.Whole, UnknownExtent: r.UnknownExtent,
 		From: timeOf(r.From), To: timeOf(r.To), Found: timeOf(r.Found),
 	}

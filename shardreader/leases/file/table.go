@@ -11,6 +11,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/filelock"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -26,7 +28,7 @@ type Table struct {
 	rows     *leases.Memory // locks itself; is changed under mu
 
 	mu      sync.Mutex
-	gaps    []pipeline.Gap // by stream, shard and After
+	gaps    []record.Gap // by stream, shard and After
 	lines   lines
 	size    int   // of the file, as it was written last
 	changed int64 // changes that are to be on disk
@@ -73,7 +75,7 @@ func open(path, name string) (*Table, error) {
 		return nil, err
 	}
 	if c.pipeline != "" && c.pipeline != name {
-		return nil, errs.Errorf("%s holds the leases of the pipeline %s, not of %s: give leases.file another name", pipeline.Safe(path), pipeline.Safe(c.pipeline), pipeline.Safe(name))
+		return nil, errs.Errorf("%s holds the leases of the pipeline %s, not of %s: give leases.file another name", redact.Safe(path), redact.Safe(c.pipeline), redact.Safe(name))
 	}
 	for i := range c.snapshot.Leases {
 		if l := &c.snapshot.Leases[i]; l.Owner != "" {
@@ -91,7 +93,7 @@ func open(path, name string) (*Table, error) {
 
 // Look reads the file of a pipeline as it is, without a lock: also while a process works with it. One that does not exist
 // is empty.
-func Look(path string) (leases.Snapshot, []pipeline.Gap, error) {
+func Look(path string) (leases.Snapshot, []record.Gap, error) {
 	c, err := load(path)
 	return c.snapshot, c.gaps, err
 }
@@ -170,7 +172,7 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 
 // AddGap notes a gap. Of the same stream, shard and After, it replaces the one that is noted;
 // it was found when that was, unless it says itself when.
-func (t *Table) AddGap(ctx context.Context, g pipeline.Gap) error {
+func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 	return t.do(ctx, true, func() error {
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
 		switch {
@@ -190,8 +192,8 @@ func (t *Table) AddGap(ctx context.Context, g pipeline.Gap) error {
 }
 
 // Gaps are the gaps that are noted, by stream, shard and After.
-func (t *Table) Gaps(ctx context.Context) ([]pipeline.Gap, error) {
-	var gaps []pipeline.Gap
+func (t *Table) Gaps(ctx context.Context) ([]record.Gap, error) {
+	var gaps []record.Gap
 	err := t.do(ctx, false, func() error {
 		gaps = slices.Clone(t.gaps)
 		return nil
@@ -199,7 +201,7 @@ func (t *Table) Gaps(ctx context.Context) ([]pipeline.Gap, error) {
 	return gaps, err
 }
 
-func compareGaps(a, b pipeline.Gap) int {
+func compareGaps(a, b record.Gap) int {
 	if c := strings.Compare(a.StreamARN, b.StreamARN); c != 0 {
 		return c
 	}
@@ -254,5 +256,5 @@ func (t *Table) apply(ctx context.Context, change bool, f func() error) (changes
 }
 
 func (t *Table) isClosed() error {
-	return pipeline.Fatal(errs.Errorf("%s is closed", pipeline.Safe(t.path)))
+	return pipeline.Fatal(errs.Errorf("%s is closed", redact.Safe(t.path)))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/private"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // The pace of writing: after a write that took d the next one begins idle * d later, at most maxIdle.
@@ -125,7 +126,7 @@ type Error struct {
 	Hint string // what to do; "" where another try may do
 }
 
-var _ pipeline.Redacted = (*Error)(nil)
+var _ redact.Redacted = (*Error)(nil)
 
 // Error reads "writing PATH: cause: hint".
 func (e *Error) Error() string {
@@ -140,7 +141,7 @@ func (e *Error) Error() string {
 func (e *Error) Redacted() string { return e.Error() }
 
 // Describe is the class of the system's error.
-func (e *Error) Describe() (class, field string) { return pipeline.ErrorClass(e.Err), "" }
+func (e *Error) Describe() (class, field string) { return redact.ErrorClass(e.Err), "" }
 
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/sinktest"
@@ -113,7 +115,7 @@ func suite(of Store, o archive.Options, kept func(sinktest.Record) bool) sinktes
 	}
 }
 
-func place(k pipeline.Key, v pipeline.Version) string { return fmt.Sprintf("%s at %s", k, v) }
+func place(k item.Key, v record.Version) string { return fmt.Sprintf("%s at %s", k, v) }
 
 // shown is what the archive is to tell of a record.
 func shown(r sinktest.Record, images archive.Images) string {
@@ -154,7 +156,7 @@ func told(e archive.Entry, images archive.Images) (string, error) {
 	}
 	c := e.Change
 	var err error
-	image := func(m pipeline.Image) string {
+	image := func(m item.Image) string {
 		if !m.Exists() {
 			return sinktest.Canonical(sinktest.Item(nil))
 		}

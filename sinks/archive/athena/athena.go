@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
@@ -33,7 +33,7 @@ type Archive struct {
 	Partition *template.Template // nil: none
 	Key       *template.Template // of PerItem objects
 	Columns   []archive.Column   // of Parquet objects
-	Mask      *pipeline.Mask     // of the sink. Default: nothing is hidden
+	Mask      *mask.Mask         // of the sink. Default: nothing is hidden
 
 	Tables  []string  // names of the source's tables
 	Partial bool      // filters keep changes from the archive

@@ -12,7 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/athena"
@@ -39,7 +40,7 @@ func statements(t testing.TB, a athena.Archive) []athena.Statement {
 }
 
 func TestStatements(t *testing.T) {
-	mask, err := pipeline.NewMask([]pipeline.Pattern{mustPattern(t, "Email"), mustPattern(t, "Born")}, []byte("0123456789abcdef"))
+	mask, err := mask.New([]item.Pattern{mustPattern(t, "Email"), mustPattern(t, "Born")}, []byte("0123456789abcdef"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,9 +64,9 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-func mustPattern(t *testing.T, src string) pipeline.Pattern {
+func mustPattern(t *testing.T, src string) item.Pattern {
 	t.Helper()
-	p, err := pipeline.ParsePattern(src)
+	p, err := item.ParsePattern(src)
 	if err != nil {
 		t.Fatal(err)
 	}

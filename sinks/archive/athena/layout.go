@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // unit is an element of a layout of dates.
@@ -40,7 +40,7 @@ func parseLayout(src string) (layout, bool) {
 	var l layout
 	literal := ""
 	cut := func() {
-		l.literals = append(l.literals, string(pipeline.AppendEscaped(nil, literal)))
+		l.literals = append(l.literals, string(item.AppendEscaped(nil, literal)))
 		literal = ""
 	}
 	for i := 0; i < len(src); {
@@ -80,7 +80,7 @@ func (l layout) is(src string) bool {
 			b.WriteString(l.literals[i] + at.Format(u.layout))
 		}
 		b.WriteString(l.literals[len(l.units)])
-		if b.String() != string(pipeline.AppendEscaped(nil, at.Format(src))) {
+		if b.String() != string(item.AppendEscaped(nil, at.Format(src))) {
 			return false
 		}
 	}

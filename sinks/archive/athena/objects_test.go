@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/athena"
 	"github.com/tablewake/tablewake/sinks/sinktest"
@@ -54,7 +55,7 @@ func (m memory) List(_ context.Context, prefix string) iter.Seq2[archive.Info, e
 }
 
 // batches cuts changes into batches that repeat some.
-func batches(t *rapid.T, changes []*pipeline.Change) (bs [][]*pipeline.Change) {
+func batches(t *rapid.T, changes []*record.Change) (bs [][]*record.Change) {
 	for i := 0; i < len(changes); {
 		n := min(len(changes), i+rapid.IntRange(1, 10).Draw(t, "batch"))
 		bs = append(bs, changes[max(0, i-rapid.IntRange(0, 4).Draw(t, "again")):n])
@@ -64,7 +65,7 @@ func batches(t *rapid.T, changes []*pipeline.Change) (bs [][]*pipeline.Change) {
 }
 
 // written is a store with batches of changes.
-func written(t testing.TB, o archive.Options, bs ...[]*pipeline.Change) memory {
+func written(t testing.TB, o archive.Options, bs ...[]*record.Change) memory {
 	store := memory{}
 	o.Store = store
 	s, err := archive.New(o)

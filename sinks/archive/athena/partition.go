@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
@@ -107,14 +108,14 @@ func (t *table) hole(h template.Placeholder, name string) {
 		t.dated(l, h, name)
 	case h.Name == "@op" && !h.Changed:
 		ops := make([]string, 0, 5)
-		for op := pipeline.Unknown; op <= pipeline.Snapshot; op++ {
+		for op := record.Unknown; op <= record.Snapshot; op++ {
 			ops = append(ops, op.String())
 		}
 		t.add(partition{name, "enum", []property{{"values", strings.Join(ops, ",")}}})
 	case h.Name == "@table" && !h.Changed && len(t.Tables) > 0 && !slices.Contains(t.Tables, ""):
 		names := make([]string, len(t.Tables))
 		for i, table := range t.Tables {
-			names[i] = string(pipeline.AppendEscaped(nil, table))
+			names[i] = string(item.AppendEscaped(nil, table))
 		}
 		t.add(partition{name, "enum", []property{{"values", strings.Join(names, ",")}}})
 	default:

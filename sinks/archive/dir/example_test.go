@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/dir"
 )
@@ -34,12 +35,12 @@ func archiveTwice(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	records := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true}).DecodeLines([]byte(
+	records := record.NewDecoder(record.DecoderOptions{EpochZero: true}).DecodeLines([]byte(
 		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"PK":{"S":"o1"}},"NewImage":{"PK":{"S":"o1"},"Status":{"S":"paid"}}}}
 {"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","Keys":{"PK":{"S":"o1"}},"NewImage":{"PK":{"S":"o1"},"Status":{"S":"shipped"}}}}
 `))
 	// A pipeline does this: first in one batch, then, redelivered, one by one.
-	for _, batch := range [][]pipeline.Change{records.Changes, records.Changes[:1], records.Changes[1:]} {
+	for _, batch := range [][]record.Change{records.Changes, records.Changes[:1], records.Changes[1:]} {
 		ds := make([]pipeline.Delivery, len(batch))
 		for i := range batch {
 			ds[i].Change = &batch[i]

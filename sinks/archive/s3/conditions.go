@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // probe is the object that is written on condition that it is not there.
@@ -63,5 +64,5 @@ func (s *Store) writeProbe(ctx context.Context) error {
 }
 
 func (s *Store) unconditional() error {
-	return pipeline.Fatal(errs.Errorf("archive: the server of the bucket %s does not take conditional writes (If-None-Match: *): it would overwrite objects of an archive; use S3, or a server that does", pipeline.Safe(s.o.Bucket)))
+	return pipeline.Fatal(errs.Errorf("archive: the server of the bucket %s does not take conditional writes (If-None-Match: *): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket)))
 }

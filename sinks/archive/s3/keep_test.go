@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
@@ -99,7 +100,7 @@ func TestGlacierMeetsARedelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	write := func(pk string) error {
-		d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true}).DecodeLines([]byte(
+		d := record.NewDecoder(record.DecoderOptions{EpochZero: true}).DecodeLines([]byte(
 			`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"1","Keys":{"PK":{"S":"` + pk + `"}}}}`))
 		ds := []pipeline.Delivery{{Change: &d.Changes[0]}}
 		if err := sink.Plan(&ds[0]); err != nil {

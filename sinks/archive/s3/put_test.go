@@ -17,6 +17,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
 	"github.com/tablewake/tablewake/test/server"
@@ -330,7 +331,7 @@ func TestErrors(t *testing.T) {
 		if err == nil || got != test.want || !strings.Contains(err.Error(), test.hint) || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: %s: %v, want %s with %q", test.code, got, err, test.want, test.hint)
 		}
-		redacted, ok := errors.AsType[pipeline.Redacted](err)
+		redacted, ok := errors.AsType[redact.Redacted](err)
 		if !ok || strings.Contains(redacted.Redacted(), "someone") {
 			t.Errorf("%s: %v is not fit for a log", test.code, err)
 		}

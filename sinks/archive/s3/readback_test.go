@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
@@ -35,7 +36,7 @@ func archived(t *testing.T, store archive.Store, n int, tags ...archive.TagTempl
 		free <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-free }()
-			page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines([]byte(records))
+			page := record.NewDecoder(record.DecoderOptions{}).DecodeLines([]byte(records))
 			ds := make([]pipeline.Delivery, len(page.Changes))
 			for i := range ds {
 				ds[i].Change = &page.Changes[i]

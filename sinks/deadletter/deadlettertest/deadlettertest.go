@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
@@ -48,7 +50,7 @@ func Run(t *testing.T, s Suite) {
 	})
 }
 
-func place(k pipeline.Key, v pipeline.Version) string { return fmt.Sprintf("%s at %s", k, v) }
+func place(k item.Key, v record.Version) string { return fmt.Sprintf("%s at %s", k, v) }
 
 // givesUp is a sink that makes a letter of every change.
 func givesUp(store deadletter.Store, f *sinktest.Faults) pipeline.Sink {

@@ -1,6 +1,6 @@
 package dir
 
-import "github.com/tablewake/tablewake/pipeline"
+import "github.com/tablewake/tablewake/pipeline/redact"
 
 // errs makes the errors of this package, which say of themselves what a log may.
-const errs = pipeline.Class("dead_letters")
+const errs = redact.Class("dead_letters")

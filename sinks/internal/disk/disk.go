@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // IsFull is what errors say of a full disk.
@@ -25,7 +26,7 @@ func Failed(err error) error {
 	default:
 		return pipeline.Transient(err)
 	}
-	return pipeline.Fatal(errs.Errorf("%w: %s", err, pipeline.Safe(hint)))
+	return pipeline.Fatal(errs.Errorf("%w: %s", err, redact.Safe(hint)))
 }
 
 // full reports whether err says that there is no room: on the disk, for its user, or in one file.

@@ -21,8 +21,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Overflow keeps what is too large for a message.
@@ -37,7 +37,7 @@ type Overflow interface {
 
 // group is the message group of an item: keys may be longer than the 128 characters
 // of a group's name, and hold what it may not.
-func group(k pipeline.Key) string {
+func group(k item.Key) string {
 	sum := sha256.Sum256([]byte(k))
 	return hex.EncodeToString(sum[:])
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
@@ -23,10 +25,10 @@ func TestConformance(t *testing.T) {
 				Open:   opener(t, of),
 				Checks: 2,
 				Stream: sinktest.StreamOptions{Records: 12},
-				Events: func(c *pipeline.Change) []pipeline.Event {
+				Events: func(c *record.Change) []pipeline.Event {
 					var events []pipeline.Event
 					for i, detector := range []string{"first", "other", "second"} {
-						events = append(events, pipeline.Event{Detector: detector, Path: fmt.Sprint("p", i), New: pipeline.StringValue("\uffff\u0000<"), Change: c})
+						events = append(events, pipeline.Event{Detector: detector, Path: fmt.Sprint("p", i), New: item.StringValue("\uffff\u0000<"), Change: c})
 					}
 					return events
 				},

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 	"github.com/tablewake/tablewake/sinks/notify"
 )
@@ -51,7 +53,7 @@ var (
 // Publish sends ms; see [notify.Store]. A call that fails for now ends it: what was
 // not sent yet fails for now as well, so that the pipeline waits.
 func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
-	s := sending{publisher: p, held: map[pipeline.Key]bool{}}
+	s := sending{publisher: p, held: map[item.Key]bool{}}
 	rest := make([]outgoing, len(ms))
 	for i := range ms {
 		rest[i] = outgoing{Message: &ms[i], at: i}
@@ -77,7 +79,7 @@ func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
 type sending struct {
 	*publisher
 	failed pipeline.BatchError
-	held   map[pipeline.Key]bool // one of its messages failed
+	held   map[item.Key]bool // one of its messages failed
 }
 
 func (s *sending) fail(m outgoing, err error) {
@@ -91,7 +93,7 @@ func (s *sending) fail(m outgoing, err error) {
 // after it in their order.
 func (s *sending) take(ctx context.Context, rest []outgoing) (batch, later []outgoing) {
 	size := 0
-	passed := map[pipeline.Key]bool{} // in the batch, or one of theirs comes later
+	passed := map[item.Key]bool{} // in the batch, or one of theirs comes later
 	for _, m := range rest {
 		if s.held[m.Key] {
 			s.fail(m, errBehind)
@@ -162,9 +164,9 @@ func (s *sending) measure(m outgoing, body []byte) (outgoing, error) {
 	m.bytes = n
 	switch {
 	case refuses != "":
-		return m, errs.Errorf("notify: the %s does not take an event with %s", pipeline.Safe(s.name), refuses)
+		return m, errs.Errorf("notify: the %s does not take an event with %s", redact.Safe(s.name), refuses)
 	case n > s.maxBytes:
-		return m, errs.Errorf("notify: the %s takes %d bytes, and an event has %d", pipeline.Safe(s.name), s.maxBytes, n)
+		return m, errs.Errorf("notify: the %s takes %d bytes, and an event has %d", redact.Safe(s.name), s.maxBytes, n)
 	}
 	return m, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/internal/awstest"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/notify/aws"
@@ -131,7 +132,7 @@ func messages(list string) []notify.Message {
 	var ms []notify.Message
 	for _, id := range strings.Fields(list) {
 		ms = append(ms, notify.Message{
-			ID: id, Type: "tablewake.test.x", Source: "table/test", Key: pipeline.Key(id[:1]),
+			ID: id, Type: "tablewake.test.x", Source: "table/test", Key: item.Key(id[:1]),
 			Body: fmt.Appendf(nil, `{"specversion":"1.0","id":%q,"source":"table/test","type":"tablewake.test.x","data":{"n":1}}`, id),
 		})
 	}

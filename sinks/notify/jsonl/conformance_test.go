@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 	"github.com/tablewake/tablewake/sinks/sinktest"
@@ -32,7 +33,7 @@ func TestConformance(t *testing.T) {
 				Close: store.Close,
 			}, nil
 		},
-		Events: func(c *pipeline.Change) []pipeline.Event {
+		Events: func(c *record.Change) []pipeline.Event {
 			var events []pipeline.Event
 			for i, detector := range []string{"first", "other", "second"} {
 				events = append(events, pipeline.Event{Detector: detector, Path: fmt.Sprint("p", i), Change: c})

@@ -161,7 +161,7 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []in
 	switch class := f.class(); {
 	case class == tooLarge || class == refused && a.status == http.StatusBadRequest:
 		if len(at) == 1 {
-			b.judge(at[0], &item{failure: f}, len(r.body))
+			b.judge(at[0], &bulkItem{failure: f}, len(r.body))
 			return nil, false
 		}
 		if class == tooLarge {
@@ -189,7 +189,7 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []in
 // that may be sent again at once.
 func (b *bulk) items(ctx context.Context, at []int, body []byte) (again []int) {
 	var kept []int
-	ok := parseItems(body, len(at), func(n int, it *item) {
+	ok := parseItems(body, len(at), func(n int, it *bulkItem) {
 		switch i := at[n]; b.judge(i, it, 0) {
 		case settled:
 		case storedKept:
@@ -220,7 +220,7 @@ const (
 
 // judge sets the result of a mutation by the server's answer about it. size is the length of its
 // request if the server refused that as a whole; 0: it did not.
-func (b *bulk) judge(i int, it *item, size int) verdict {
+func (b *bulk) judge(i int, it *bulkItem, size int) verdict {
 	m, r := &b.ms[i], &b.rs[i]
 	*r = search.Result{}
 	switch {

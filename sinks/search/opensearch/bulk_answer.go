@@ -3,7 +3,7 @@ package opensearch
 import "github.com/tablewake/tablewake/pipeline/jsoncursor"
 
 // item is the result of one document of a bulk request; it is valid during a call.
-type item struct {
+type bulkItem struct {
 	failure
 	noop bool // the script did not change the document
 }
@@ -11,8 +11,8 @@ type item struct {
 // parseItems reads the answer to a bulk request of n documents in one pass, and calls visit with
 // every item in order. It returns false if the answer does not belong to such a request; it may
 // have called visit before.
-func parseItems(body []byte, n int, visit func(i int, it *item)) bool {
-	var it item
+func parseItems(body []byte, n int, visit func(i int, it *bulkItem)) bool {
+	var it bulkItem
 	return parseList(body, "items", n, func(c *jsoncursor.Cursor) { it = readItem(c) }, func(i int) { visit(i, &it) })
 }
 
@@ -37,7 +37,7 @@ func parseList(body []byte, member string, n int, read func(c *jsoncursor.Cursor
 }
 
 // readItem reads {"index":{"status":200,...}}.
-func readItem(c *jsoncursor.Cursor) (it item) {
+func readItem(c *jsoncursor.Cursor) (it bulkItem) {
 	c.Want('{')
 	c.Name()
 	for name := range c.Members() {

@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -23,7 +24,7 @@ func (s *Store) checkMutation(m *search.Mutation) error {
 	case len(m.Doc) == 0 || m.Doc[0] != '{':
 		return errs.New("opensearch: a document is no JSON object")
 	case s.mode == Fast && second(m) < 0:
-		return errs.Errorf("opensearch: a change was made before 1970, which mode: %s can't put in order: use mode: %s", pipeline.Safe(Fast), pipeline.Safe(Exact))
+		return errs.Errorf("opensearch: a change was made before 1970, which mode: %s can't put in order: use mode: %s", redact.Safe(Fast), redact.Safe(Exact))
 	}
 	return nil
 }
@@ -117,7 +118,7 @@ func appendAddress(dst []byte, index string, m *search.Mutation) []byte {
 func appendText(dst []byte, s string) []byte {
 	for i := range len(s) {
 		if b := s[i]; b < ' ' || b == '"' || b == '\\' || b >= utf8.RuneSelf {
-			return pipeline.StringValue(s).AppendJSON(dst)
+			return item.StringValue(s).AppendJSON(dst)
 		}
 	}
 	return append(append(append(dst, '"'), s...), '"')

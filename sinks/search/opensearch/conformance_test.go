@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 	"github.com/tablewake/tablewake/sinks/search/searchtest"
@@ -119,7 +120,7 @@ func (s share) Apply(ctx context.Context, ms []search.Mutation) (rs []search.Res
 
 // secondOf is a second that no other change of an item has, of what the suite's streams
 // hold: later for a later version. A backfilled state has no time.
-func secondOf(v pipeline.Version) time.Time {
+func secondOf(v record.Version) time.Time {
 	sequence := strings.TrimLeft(v.String()[10:], "0")
 	if sequence == "" {
 		return time.Time{}

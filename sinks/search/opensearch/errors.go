@@ -11,6 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // Error is what a server did not do. It holds nothing of the server's text but the
@@ -59,7 +60,7 @@ func (e *Error) text(where string) string {
 	return b.String()
 }
 
-var _ pipeline.Redacted = (*Error)(nil)
+var _ redact.Redacted = (*Error)(nil)
 
 // failure is the error of an answer that is not ok to what op asked, marked as the
 // pipeline is to take it.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
@@ -90,11 +91,11 @@ func TestFact22_EachItemHasItsDocument(t *testing.T) {
 		`{"PK":{"B":"AP8="},"SK":{"S":"c"}}`, `{"PK":{"S":"AP8="},"SK":{"S":"c"}}`, `{"PK":{"S":"\u0000\""},"SK":{"N":"1"}}`,
 		`{"PK":{"S":"` + long + `a"},"SK":{"S":"c"}}`, `{"PK":{"S":"` + long + `b"},"SK":{"S":"c"}}`,
 	} {
-		image, err := pipeline.ParseImage([]byte(keys))
+		image, err := item.Parse([]byte(keys))
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, err := pipeline.MakeKey("", image)
+		key, err := item.MakeKey("", image)
 		if err != nil {
 			t.Fatal(err)
 		}

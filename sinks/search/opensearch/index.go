@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -37,7 +38,7 @@ type Indexes struct {
 	Fields search.Fields
 	// Attributes are the declared types of attributes. A number that Mapping does not map is a
 	// double from the start, also where its first value is written as text. Default: none
-	Attributes map[string]pipeline.Kind
+	Attributes map[string]item.Kind
 
 	// Begun says that the pipeline's state knows what the sink wrote: a record of the sink that is
 	// missing on the server is lost, and nothing is made. Default: it begins now
@@ -129,7 +130,7 @@ const (
 )
 
 // phase is that of the index of a name; there is nil if the server has none.
-func (r *record) phase(name string, there *indexState) phase {
+func (r *indexRecord) phase(name string, there *indexState) phase {
 	was, noted := r.Made[name]
 	switch is := there.uuid(); {
 	case there == nil && noted:
@@ -145,7 +146,7 @@ func (r *record) phase(name string, there *indexState) phase {
 }
 
 // lost is the error of an index that is deleted or exchanged.
-func (s *Store) lost(r *record, name string, there *indexState) error {
+func (s *Store) lost(r *indexRecord, name string, there *indexState) error {
 	switch r.phase(name, there) {
 	case deleted:
 		return state.Lost(s.sink(), fmt.Sprintf("index %s is missing, and it was made before: it was deleted", name))
@@ -156,7 +157,7 @@ func (s *Store) lost(r *record, name string, there *indexState) error {
 }
 
 // note notes an index that is there, as the one that it is; false if the record names it already.
-func (r *record) note(name string, there *indexState) bool {
+func (r *indexRecord) note(name string, there *indexState) bool {
 	if r.phase(name, there) != unnoted {
 		return false
 	}
@@ -274,7 +275,7 @@ func (s *Store) advance(ctx context.Context, name string) error {
 
 // note notes that an index was made, as the one that it is.
 func (s *Store) note(ctx context.Context, name string, there *indexState) error {
-	return s.amend(ctx, s.indexes.sink(), func(r *record, _ bool) (bool, error) {
+	return s.amend(ctx, s.indexes.sink(), func(r *indexRecord, _ bool) (bool, error) {
 		return r.note(name, there), s.lost(r, name, there)
 	})
 }

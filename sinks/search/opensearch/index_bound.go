@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // pendingFor is how long an index may be in the making before its place is free again:
@@ -18,7 +18,7 @@ const pendingFor = 10 * time.Minute
 const fullFor = 10 * time.Second
 
 // pending tells whether an index is in the making.
-func (r *record) pending(now time.Time) bool {
+func (r *indexRecord) pending(now time.Time) bool {
 	for _, since := range r.Pending {
 		if now.Sub(since) <= pendingFor {
 			return true
@@ -46,7 +46,7 @@ func (s *Store) reserve(ctx context.Context, name string) error {
 	if refused {
 		return x.errFull(name)
 	}
-	err := s.amend(ctx, x.sink(), func(r *record, _ bool) (bool, error) {
+	err := s.amend(ctx, x.sink(), func(r *indexRecord, _ bool) (bool, error) {
 		names, err := s.names(ctx)
 		if err != nil {
 			return false, err
@@ -101,4 +101,4 @@ func (e *FullError) Redacted() string {
 // Describe is its class.
 func (e *FullError) Describe() (class, field string) { return "max_indexes", "" }
 
-var _ pipeline.Redacted = (*FullError)(nil)
+var _ redact.Redacted = (*FullError)(nil)

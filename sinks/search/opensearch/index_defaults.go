@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/indexmap"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -20,7 +20,7 @@ type defaults struct {
 // newDefaults has every number as a double: declared ones by name, so that one whose first
 // value is written as text is a number too, and others by a rule. A mapping that takes
 // no new fields gets none, and where it has rules of its own, they decide of declared numbers.
-func newDefaults(mappings map[string]any, fields search.Fields, declared map[string]pipeline.Kind) (d defaults, err error) {
+func newDefaults(mappings map[string]any, fields search.Fields, declared map[string]item.Kind) (d defaults, err error) {
 	if closed(mappings["dynamic"]) {
 		return d, nil
 	}
@@ -38,7 +38,7 @@ func newDefaults(mappings map[string]any, fields search.Fields, declared map[str
 	d.properties = make(map[string]any)
 	for attribute, kind := range declared {
 		name, form, ok := fields.Scalar(attribute)
-		if kind != pipeline.KindN || !ok || form == search.NumberString || form == search.NumberScaledFloat {
+		if kind != item.KindN || !ok || form == search.NumberString || form == search.NumberScaledFloat {
 			continue
 		}
 		if !strings.Contains(name, ".") && !taken(properties, name) { // a dot leads into an object

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/indexmap"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -32,7 +32,7 @@ type definition struct {
 
 // newDefinition reads what the file of a mapping says: {"settings": ..., "mappings": ...},
 // or what stands in mappings alone.
-func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[string]pipeline.Kind) (*definition, error) {
+func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[string]item.Kind) (*definition, error) {
 	settings, mappings, err := indexmap.Read(mapping)
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func (s *Store) open(ctx context.Context) error {
 func (s *Store) begin(ctx context.Context) error {
 	x := s.indexes
 	var there map[string]*indexState
-	err := s.amend(ctx, x.sink(), func(r *record, found bool) (changed bool, err error) {
+	err := s.amend(ctx, x.sink(), func(r *indexRecord, found bool) (changed bool, err error) {
 		if there, err = s.mine(ctx); err != nil {
 			return false, err
 		}
@@ -88,7 +88,7 @@ func (s *Store) begin(ctx context.Context) error {
 		}
 		switch asked := x.definition.settingsByPath; {
 		case !found || len(there) == 0 && !r.pending(s.clock()):
-			*r = record{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked, Fingerprint: r.Fingerprint}
+			*r = indexRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked, Fingerprint: r.Fingerprint}
 			for _, index := range there {
 				r.Born = index.createdBefore(r.Born)
 			}
@@ -117,7 +117,7 @@ func (s *Store) begin(ctx context.Context) error {
 }
 
 // anyLost is the error of a record, or of an index, that was made and is not there, or is another one.
-func (s *Store) anyLost(r *record, found bool, there map[string]*indexState) error {
+func (s *Store) anyLost(r *indexRecord, found bool, there map[string]*indexState) error {
 	x := s.indexes
 	if !found && x.Begun {
 		return state.Lost(x.Sink, fmt.Sprintf("index %s holds no record of the sink, and the pipeline's state knows what it wrote: the server's indexes were deleted or exchanged", stateIndex))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/indexmap"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -24,7 +25,7 @@ const (
 )
 
 // record is what the server remembers of a sink.
-type record struct {
+type indexRecord struct {
 	Pipeline    string               `json:"pipeline"`
 	Sink        string               `json:"sink"`
 	Born        time.Time            `json:"born"`                  // since when nothing of it was forgotten
@@ -35,8 +36,8 @@ type record struct {
 }
 
 // MarshalJSON puts what is not searched as text: its names are no fields of the index.
-func (r record) MarshalJSON() ([]byte, error) {
-	type plain record
+func (r indexRecord) MarshalJSON() ([]byte, error) {
+	type plain indexRecord
 	inner, err := json.Marshal(plain(r))
 	if err != nil {
 		return nil, err
@@ -45,14 +46,14 @@ func (r record) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON makes.
-func (r *record) UnmarshalJSON(b []byte) error {
+func (r *indexRecord) UnmarshalJSON(b []byte) error {
 	var outer struct {
 		Record string `json:"record"`
 	}
 	if err := json.Unmarshal(b, &outer); err != nil {
 		return err
 	}
-	type plain record
+	type plain indexRecord
 	return json.Unmarshal([]byte(outer.Record), (*plain)(r))
 }
 
@@ -61,22 +62,22 @@ func recordPath(of search.Owner) string {
 	return "/" + stateIndex + "/_doc/" + inPath([]string{escaped(of.Pipeline), escaped(of.Sink)})
 }
 
-func escaped(name string) string { return string(pipeline.AppendEscaped(nil, name)) }
+func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
 
 // maxAmends is how often a record is read again because another process changed it.
 const maxAmends = 20
 
 // record reads the record of a sink; false where there is none. at is the condition that
 // it is unchanged, as a query.
-func (s *Store) record(ctx context.Context, of search.Owner) (r record, at string, found bool, err error) {
+func (s *Store) record(ctx context.Context, of search.Owner) (r indexRecord, at string, found bool, err error) {
 	body, found, err := s.client.ask(ctx, call{op: "read the record of the sink", index: stateIndex, method: http.MethodGet, path: recordPath(of)})
 	if err != nil || !found {
 		return r, "op_type=create", false, err
 	}
 	var doc struct {
-		Seq    int64  `json:"_seq_no"`
-		Term   int64  `json:"_primary_term"`
-		Source record `json:"_source"`
+		Seq    int64       `json:"_seq_no"`
+		Term   int64       `json:"_primary_term"`
+		Source indexRecord `json:"_source"`
 	}
 	if err := json.Unmarshal(body, &doc); err != nil {
 		return r, "", false, fmt.Errorf("opensearch: the record of sink %s in index %s cannot be read: %w", of.Sink, stateIndex, err)
@@ -86,7 +87,7 @@ func (s *Store) record(ctx context.Context, of search.Owner) (r record, at strin
 
 // amend changes the record of a sink in one step, whoever else does; one that is not there is born. change
 // is called again when another one was faster; where it says that nothing is to be changed, nothing is.
-func (s *Store) amend(ctx context.Context, of search.Owner, change func(r *record, found bool) (bool, error)) error {
+func (s *Store) amend(ctx context.Context, of search.Owner, change func(r *indexRecord, found bool) (bool, error)) error {
 	for range maxAmends {
 		r, at, found, err := s.record(ctx, of)
 		if err != nil {
@@ -174,15 +175,15 @@ func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (sta
 
 // SetFingerprint puts them beside the documents, in index tablewake.
 func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
-	return s.rewrite(ctx, search.Owner{Pipeline: f.Pipeline, Sink: f.Sink}, func(r *record) { r.Fingerprint = &f })
+	return s.rewrite(ctx, search.Owner{Pipeline: f.Pipeline, Sink: f.Sink}, func(r *indexRecord) { r.Fingerprint = &f })
 }
 
 // rewrite changes the record of a sink, in an index that is made if it is missing.
-func (s *Store) rewrite(ctx context.Context, of search.Owner, change func(r *record)) error {
+func (s *Store) rewrite(ctx context.Context, of search.Owner, change func(r *indexRecord)) error {
 	if err := s.ensureState(ctx); err != nil {
 		return err
 	}
-	return s.amend(ctx, of, func(r *record, _ bool) (bool, error) {
+	return s.amend(ctx, of, func(r *indexRecord, _ bool) (bool, error) {
 		change(r)
 		return true, nil
 	})

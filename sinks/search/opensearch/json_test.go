@@ -23,7 +23,7 @@ func TestParseItems(t *testing.T) {
 	const want = `200  noop=false ""|200  noop=true ""|404  noop=false ""|400 mapper_parsing_exception<z noop=false "a\"b"|`
 	for _, body := range [][]byte{[]byte(bulkAnswer), compact.Bytes()} {
 		var got string
-		if !parseItems(body, 4, func(_ int, it *item) {
+		if !parseItems(body, 4, func(_ int, it *bulkItem) {
 			cause := ""
 			if it.causeKind != nil {
 				cause = "<" + string(it.causeKind)
@@ -40,7 +40,7 @@ func TestParseItems(t *testing.T) {
 
 // What is cut, or about another number of documents, is no answer.
 func TestParseItemsOfAnotherRequest(t *testing.T) {
-	ignore := func(int, *item) {}
+	ignore := func(int, *bulkItem) {}
 	for n := range len(bulkAnswer) {
 		if parseItems([]byte(bulkAnswer[:n]), 4, ignore) {
 			t.Errorf("%d bytes of %d are taken for an answer", n, len(bulkAnswer))
@@ -64,7 +64,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		parseItems(b, 1<<30, func(int, *item) {})
+		parseItems(b, 1<<30, func(int, *bulkItem) {})
 		parseVersions(b, 1<<30, func(int, []byte, []byte) {})
 		answer{body: b}.parse()
 	})
@@ -83,7 +83,7 @@ func BenchmarkParseItems(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if !parseItems(body, n, func(int, *item) {}) {
+		if !parseItems(body, n, func(int, *bulkItem) {}) {
 			b.Fatal("not an answer")
 		}
 	}

@@ -78,7 +78,7 @@ func (output) Emptied(context.Context, string) (bool, error) { return false, nil
 
 // Forget drops what is known of the indexes that were made, and of their settings.
 func (o output) Forget(ctx context.Context) error {
-	return o.rewrite(ctx, o.indexes.sink(), func(r *record) { r.Made, r.Fingerprint = nil, nil })
+	return o.rewrite(ctx, o.indexes.sink(), func(r *indexRecord) { r.Made, r.Fingerprint = nil, nil })
 }
 
 // Empty tells that the sink has neither a document nor a tombstone on the server.

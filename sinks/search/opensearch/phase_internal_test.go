@@ -4,15 +4,15 @@ import "testing"
 
 // The phase of an index is what its record and the server show of it.
 func TestPhase(t *testing.T) {
-	noted := func(uuid string) *record { return &record{Made: map[string]string{"docs": uuid}} }
+	noted := func(uuid string) *indexRecord { return &indexRecord{Made: map[string]string{"docs": uuid}} }
 	there := func(uuid string) *indexState { return &indexState{Settings: map[string]any{"index.uuid": uuid}} }
 	for name, c := range map[string]struct {
-		record *record
+		record *indexRecord
 		there  *indexState
 		want   phase
 	}{
-		"never made":                       {&record{}, nil, absent},
-		"just made":                        {&record{}, there("a"), unnoted},
+		"never made":                       {&indexRecord{}, nil, absent},
+		"just made":                        {&indexRecord{}, there("a"), unnoted},
 		"as it was noted":                  {noted("a"), there("a"), ready},
 		"noted without a UUID":             {noted(""), there("a"), ready},
 		"the server does not say its UUID": {noted("a"), there(""), ready},

@@ -93,7 +93,7 @@ func (s *Store) forget(ctx context.Context, name string, hits []hit) (purged int
 	if !a.ok() {
 		return 0, a.failure("purge tombstones", name)
 	}
-	ok := parseItems(a.body, len(hits), func(_ int, it *item) {
+	ok := parseItems(a.body, len(hits), func(_ int, it *bulkItem) {
 		switch {
 		case it.status == http.StatusOK:
 			purged++

@@ -11,6 +11,7 @@ import (
 	"net/url"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -198,7 +199,7 @@ func (s *Store) Stands(ctx context.Context, index, id, routing string) (there se
 	if body.Own.Version == "" {
 		return there, nil // somebody else's
 	}
-	if there.Version, err = pipeline.ParseVersion(body.Own.Version); err != nil {
+	if there.Version, err = record.ParseVersion(body.Own.Version); err != nil {
 		return search.Standing{}, errs.Errorf("opensearch: the version of the document in %s cannot be read", index)
 	}
 	return there, nil

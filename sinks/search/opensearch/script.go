@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // script is what an exact write does on the server, in one step with the write:
@@ -61,9 +62,9 @@ func (s *Store) ensureScript(ctx context.Context) error {
 	case err != nil:
 		return err
 	case there == nil:
-		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there", pipeline.Safe(s.script)))
+		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there", redact.Safe(s.script)))
 	case there.Lang != painless || there.Source != script:
-		return pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", pipeline.Safe(s.script)))
+		return pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(s.script)))
 	}
 	s.installed.done = true
 	return nil

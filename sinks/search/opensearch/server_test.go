@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
@@ -112,7 +113,7 @@ const base = 1767323045 // a creation second
 
 // mutation writes {"n":version,...more} at a version.
 func mutation(index, id string, version int, more ...string) search.Mutation {
-	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", base, version))
+	v, err := record.ParseVersion(fmt.Sprintf("%010d%040d", base, version))
 	if err != nil {
 		panic(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
@@ -67,7 +68,7 @@ func TestFact38_OneMapping(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	o := w.options("", small)
-	o.Indexes.Attributes = map[string]pipeline.Kind{"Declared": pipeline.KindN, "Name": pipeline.KindS}
+	o.Indexes.Attributes = map[string]item.Kind{"Declared": item.KindN, "Name": item.KindS}
 	s := w.begin(o)
 	apply(t, s, mutation(w.pipeline, "long", 1, `"Declared":"1.2345678901234567890"`))
 	o.Indexes.OnDemand = true // each writer opens it
@@ -96,7 +97,7 @@ func TestDefaultsAreNotCompared(t *testing.T) {
 	w := newWorld(t)
 	w.begin(w.options("", small))
 	o := w.options("", small)
-	o.Indexes.Attributes = map[string]pipeline.Kind{"Price": pipeline.KindN}
+	o.Indexes.Attributes = map[string]item.Kind{"Price": item.KindN}
 	w.begin(o)
 	o.Indexes.Attributes = nil
 	w.begin(o)
@@ -105,7 +106,7 @@ func TestDefaultsAreNotCompared(t *testing.T) {
 // The mapping of the file decides over defaults.
 func TestDefaultsLeaveTheMappingAlone(t *testing.T) {
 	t.Parallel()
-	declared := map[string]pipeline.Kind{"N": pipeline.KindN, "A": pipeline.KindN, "X": pipeline.KindN, "T": pipeline.KindN, "H": pipeline.KindN, "a.b": pipeline.KindN}
+	declared := map[string]item.Kind{"N": item.KindN, "A": item.KindN, "X": item.KindN, "T": item.KindN, "H": item.KindN, "a.b": item.KindN}
 	fields := search.Fields{Exclude: []string{"X"}, Hash: []string{"H"}, Rename: map[string]string{"A": "B"}, Numbers: map[string]search.Number{"T": search.NumberString}}
 	for mapping, want := range map[string]string{
 		`{}`: `B:double N:double`,

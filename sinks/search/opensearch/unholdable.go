@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/indexmap"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // explain adds to the error of a document that the index can't hold which attribute
@@ -61,7 +61,7 @@ func (s *Store) attribute(names []string) string {
 			}
 		}
 	}
-	return pipeline.PathText(names)
+	return item.PathText(names)
 }
 
 // says reports whether a text is part of the reason or of the cause's reason.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/sinktest"
@@ -28,7 +29,7 @@ func Flawed(index, kind string) (search.Options, error) {
 	return search.Options{
 		Index:  named,
 		Fields: search.Fields{Rename: map[string]string{sinktest.FlawField: "Type"}},
-		When: pipeline.ItemConditionFunc(func(item pipeline.Image) (bool, error) {
+		When: pipeline.ItemConditionFunc(func(item item.Image) (bool, error) {
 			for _, name := range spoils {
 				if _, spoilt := item.Get(name); spoilt {
 					return false, errors.New("the condition can't be evaluated")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
 )
@@ -101,7 +102,7 @@ func owned(t *testing.T, suite OwnerSuite, named *template.Template, index strin
 
 // document is a document at its n-th version and of a birth, or its tombstone.
 func document(index, id string, n int, birth string, gone bool) search.Mutation {
-	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
+	v, err := record.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
 	if err != nil {
 		panic(err)
 	}

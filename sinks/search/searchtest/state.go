@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -51,7 +52,7 @@ func OfType(kind string) pipeline.ItemCondition {
 	if kind == "" {
 		return nil
 	}
-	return pipeline.ItemConditionFunc(func(item pipeline.Image) (bool, error) {
+	return pipeline.ItemConditionFunc(func(item item.Image) (bool, error) {
 		v, _ := item.Get("Type")
 		text, _ := v.Text()
 		return text == kind, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
@@ -53,7 +54,7 @@ type tx struct {
 // stored is what the file has of a document.
 type stored struct {
 	doc     int64 // 0: nothing
-	version pipeline.Version
+	version record.Version
 	void    bool
 	birth   string
 	entries []byte
@@ -120,7 +121,7 @@ func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]store
 		if err != nil {
 			return t.store.db.Failed("read", err)
 		}
-		if d.version, err = pipeline.ParseVersion(version); err != nil {
+		if d.version, err = record.ParseVersion(version); err != nil {
 			return t.store.db.Damaged("the document "+ids[n], err)
 		}
 		there[ids[n]] = d

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -54,7 +54,7 @@ func mutations(round int) []search.Mutation {
 
 // mutation writes doc at a version.
 func mutation(id string, version int, doc string) search.Mutation {
-	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, version))
+	v, err := record.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, version))
 	if err != nil {
 		panic(err)
 	}

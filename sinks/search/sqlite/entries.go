@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
 // own is the attribute of a document that is not searched.
@@ -60,7 +60,7 @@ func (fs fields) add(path string, v any) {
 	case bool:
 		fs.at(path).text(strconv.FormatBool(v))
 	case json.Number:
-		if d, err := pipeline.ParseDecimal(v.String()); err == nil {
+		if d, err := decimal.Parse(v.String()); err == nil {
 			f := fs.at(path)
 			f.values = append(f.values, number(d))
 		}

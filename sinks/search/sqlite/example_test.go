@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/sqlite"
@@ -59,11 +60,11 @@ func indexProducts(ctx context.Context, dir string) error {
 		return err
 	}
 
-	records := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true}).DecodeLines([]byte(
+	records := record.NewDecoder(record.DecoderOptions{EpochZero: true}).DecodeLines([]byte(
 		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"PK":{"S":"p1"}},"NewImage":{"PK":{"S":"p1"},"Type":{"S":"Product"},"Name":{"S":"Red shoe"},"Price":{"N":"49.90"}}}}
 {"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"PK":{"S":"o1"}},"NewImage":{"PK":{"S":"o1"},"Type":{"S":"Order"},"Name":{"S":"One red shoe"}}}}
 `))
-	pages := []*pipeline.Page{{DecodedPage: *records}}
+	pages := []*pipeline.Page{{Page: *records}}
 	source := pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
 		if len(pages) == 0 {
 			return nil, io.EOF

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
@@ -29,7 +29,7 @@ func (s *Store) Stands(ctx context.Context, index, id, _ string) (there search.S
 		return there, err
 	}
 	there.There, there.Tombstone, there.Doc = true, d.source == nil, d.source
-	if there.Version, err = pipeline.ParseVersion(string(d.version)); err != nil {
+	if there.Version, err = record.ParseVersion(string(d.version)); err != nil {
 		err = s.db.Damaged("the document "+id, err)
 	}
 	return there, err

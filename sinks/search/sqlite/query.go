@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
 // clause is one part of a query: what a document is asked for.
@@ -220,7 +220,7 @@ func (p *parser) bound(c *clause) error {
 		return err
 	}
 	var v, least, most any
-	if d, err := pipeline.ParseDecimal(t.String()); err == nil {
+	if d, err := decimal.Parse(t.String()); err == nil {
 		v, least, most = number(d), leastNumber, mostNumber
 	} else if i, ok := instant(t.String()); ok {
 		v, least, most = i, leastTime, mostTime
@@ -254,7 +254,7 @@ func (p *parser) term(c *clause, from int, t text) error {
 	if c.words == "" {
 		return p.fail(from, "%s has no letters and no digits: there are no words to find", strconv.Quote(text))
 	}
-	if d, err := pipeline.ParseDecimal(text); err == nil && !c.begin {
+	if d, err := decimal.Parse(text); err == nil && !c.begin {
 		c.low, c.high = number(d), number(d)
 	}
 	if t, ok := instant(text); ok && !c.begin {
@@ -317,7 +317,7 @@ func (p *parser) refuse(from int, plain string) error {
 }
 
 func isNumber(text string) bool {
-	_, err := pipeline.ParseDecimal(text)
+	_, err := decimal.Parse(text)
 	return err == nil
 }
 

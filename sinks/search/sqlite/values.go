@@ -4,7 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -17,8 +18,8 @@ var (
 )
 
 // number is a decimal as its column holds it: bytes that sort as numbers do.
-func number(d pipeline.Decimal) []byte {
-	text, _ := state.Sortable(pipeline.NumberValue(d))
+func number(d decimal.Decimal) []byte {
+	text, _ := state.Sortable(item.NumberValue(d))
 	return []byte(text)
 }
 
@@ -44,11 +45,11 @@ func instant(text string) (string, bool) {
 
 // longDecimal is the number that a text is: documents hold as text what a double does not keep
 // (search.NumberExact).
-func longDecimal(text string) (d pipeline.Decimal, ok bool) {
+func longDecimal(text string) (d decimal.Decimal, ok bool) {
 	const digits = 15 // that a double keeps
 	if len(text) <= digits+1 || len(text) > 200 || !strings.Contains(text, ".") {
 		return d, false
 	}
-	d, err := pipeline.ParseDecimal(text)
+	d, err := decimal.Parse(text)
 	return d, err == nil && d.String() == text
 }

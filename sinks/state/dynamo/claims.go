@@ -11,6 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -60,7 +63,7 @@ func (db *DB) claims(ctx context.Context, t state.Target, row state.Row, ref Ref
 			return claims, err
 		}
 	}
-	return state.RowClaims{}, pipeline.Transient(viewErrs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", pipeline.Safe(t.View)))
+	return state.RowClaims{}, pipeline.Transient(viewErrs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", redact.Safe(t.View)))
 }
 
 // queryClaims reads the claims on a row, and the stored seat after them. steady is false if the stored seat is no
@@ -83,7 +86,7 @@ func (db *DB) queryClaims(ctx context.Context, t state.Target, row state.Row, re
 		}
 		claims.Waiting = append(claims.Waiting, c)
 	}
-	owner := pipeline.Key(Text(seat, attrHolder))
+	owner := item.Key(Text(seat, attrHolder))
 	if owner == "" {
 		return claims, steady, nil
 	}
@@ -110,22 +113,22 @@ func claimItem(key Item, c *state.Claim) Item {
 	return it
 }
 
-func claimOf(item Item) (state.Claim, error) {
-	c := state.Claim{Source: pipeline.Key(Text(item, attrItem))}
-	ns, err := strconv.ParseInt(Digits(item, attrTime), 10, 64)
+func claimOf(image Item) (state.Claim, error) {
+	c := state.Claim{Source: item.Key(Text(image, attrItem))}
+	ns, err := strconv.ParseInt(Digits(image, attrTime), 10, 64)
 	if err != nil {
 		return c, viewErrs.New("it has no time")
 	}
 	c.Time = time.Unix(0, ns).UTC()
-	if c.Version, err = pipeline.ParseVersion(Text(item, attrVersion)); err != nil {
+	if c.Version, err = record.ParseVersion(Text(image, attrVersion)); err != nil {
 		return c, err
 	}
-	names, ok := item[attrNames].(*types.AttributeValueMemberL)
+	names, ok := image[attrNames].(*types.AttributeValueMemberL)
 	if !ok {
 		return c, viewErrs.New("it has no attributes")
 	}
 	for i, name := range names.Value {
-		av, ok := item[attrValue+strconv.Itoa(i)]
+		av, ok := image[attrValue+strconv.Itoa(i)]
 		if !ok {
 			return c, viewErrs.New("an attribute has no value")
 		}

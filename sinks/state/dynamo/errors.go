@@ -15,6 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/awshttp"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // What an [Error] can be. See the errors of each call in the DynamoDB API reference.
@@ -66,7 +67,7 @@ type Error struct {
 	Err    error  // the cause, whose text may hold values; nil where there is none
 }
 
-var _ pipeline.Redacted = (*Error)(nil)
+var _ redact.Redacted = (*Error)(nil)
 
 // Error reads "dynamodb: PutItem into T: throttled (ThrottlingException): hint".
 func (e *Error) Error() string {

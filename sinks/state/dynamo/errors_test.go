@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
@@ -29,7 +30,7 @@ func withoutValues(t *testing.T, err error) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	r, ok := errors.AsType[pipeline.Redacted](err)
+	r, ok := errors.AsType[redact.Redacted](err)
 	if !ok || strings.Contains(err.Error(), "SECRET") || strings.Contains(r.Redacted(), "SECRET") {
 		t.Errorf("not fit for logs: %v", err)
 	}

@@ -12,11 +12,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // AddGap notes a gap, and replaces what was noted of it before.
-func (s *State) AddGap(ctx context.Context, g pipeline.Gap) error {
+func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	if g.Found.IsZero() {
 		g.Found = time.Now()
 	}
@@ -37,18 +37,18 @@ func (s *State) AddGap(ctx context.Context, g pipeline.Gap) error {
 }
 
 // Gaps reads all gaps, and sorts them: a pipeline has few.
-func (s *State) Gaps(ctx context.Context) iter.Seq2[pipeline.Gap, error] {
-	return func(yield func(pipeline.Gap, error) bool) {
-		var gaps []pipeline.Gap
+func (s *State) Gaps(ctx context.Context) iter.Seq2[record.Gap, error] {
+	return func(yield func(record.Gap, error) bool) {
+		var gaps []record.Gap
 		for g, err := range notes(ctx, s, "gaps", s.gap) {
 			if err != nil {
-				yield(pipeline.Gap{}, err)
+				yield(record.Gap{}, err)
 				return
 			}
 			gaps = append(gaps, g)
 		}
-		slices.SortFunc(gaps, func(a, b pipeline.Gap) int {
-			return cmp.Or(a.Found.Compare(b.Found), strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard), pipeline.CompareSequence(a.After, b.After))
+		slices.SortFunc(gaps, func(a, b record.Gap) int {
+			return cmp.Or(a.Found.Compare(b.Found), strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard), record.CompareSequence(a.After, b.After))
 		})
 		for _, g := range gaps {
 			if !yield(g, nil) {
@@ -58,8 +58,8 @@ func (s *State) Gaps(ctx context.Context) iter.Seq2[pipeline.Gap, error] {
 	}
 }
 
-func (s *State) gap(item Item) (g pipeline.Gap, err error) {
-	g = pipeline.Gap{StreamARN: Text(item, "stream"), Shard: Text(item, "shard"), After: Text(item, "after"), Before: Text(item, "before")}
+func (s *State) gap(item Item) (g record.Gap, err error) {
+	g = record.Gap{StreamARN: Text(item, "stream"), Shard: Text(item, "shard"), After: Text(item, "after"), Before: Text(item, "before")}
 	g.Whole, g.UnknownExtent = holds(item, "whole"), holds(item, "unknown")
 	if g.From, err = timeAt(item, "from"); err == nil {
 		g.To, err = timeAt(item, "to")

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
 // maxKeys is how many keys a BatchGetItem may have. (DynamoDB API reference)
@@ -136,7 +137,7 @@ func keyText(table string, item, key Item) string {
 			b = append(b, v.Value...)
 		case *types.AttributeValueMemberN: // 1.0 comes back as 1
 			b = append(b, 'N')
-			if d, err := pipeline.ParseDecimal(v.Value); err == nil {
+			if d, err := decimal.Parse(v.Value); err == nil {
 				b = d.Append(b)
 			} else {
 				b = append(b, v.Value...)

@@ -7,7 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -20,18 +21,18 @@ const (
 )
 
 // Guards reads the guards of items, 100 in a request.
-func (db *DB) Guards(ctx context.Context, t state.Target, items []pipeline.Key) ([]state.Guard, error) {
+func (db *DB) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
 	return recall(ctx, db, t, items, db.GuardRef, "a guard of the view "+t.View, func(item Item) (g state.Guard, err error) {
 		g.Row, g.Void = state.Row(Text(item, attrRow)), isVoid(item)
-		g.Version, err = pipeline.ParseVersion(Text(item, attrVersion))
+		g.Version, err = record.ParseVersion(Text(item, attrVersion))
 		return g, err
 	})
 }
 
 // Contributions reads what items count for, 100 in a request.
-func (db *DB) Contributions(ctx context.Context, t state.Target, items []pipeline.Key) ([]state.Contribution, error) {
+func (db *DB) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
 	return recall(ctx, db, t, items, db.ContributionRef, "a contribution", func(item Item) (state.Contribution, error) {
-		version, err := pipeline.ParseVersion(Text(item, attrVersion))
+		version, err := record.ParseVersion(Text(item, attrVersion))
 		if err != nil {
 			return state.Contribution{}, err
 		}
@@ -48,7 +49,7 @@ func (db *DB) Contributions(ctx context.Context, t state.Target, items []pipelin
 // recall reads what the state remembers of items; the zero T of those that it does not know. One that it does not
 // know is a new one only in a state that is still the one that the process began with.
 func recall[T any](
-	ctx context.Context, db *DB, t state.Target, items []pipeline.Key, ref func(state.Target, pipeline.Key) Ref, what string, parse func(Item) (T, error),
+	ctx context.Context, db *DB, t state.Target, items []item.Key, ref func(state.Target, item.Key) Ref, what string, parse func(Item) (T, error),
 ) ([]T, error) {
 	refs := make([]Ref, len(items))
 	for i, item := range items {
@@ -88,7 +89,7 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 }
 
 // setGuard puts a guard, on condition of the version that was read. One without a row may be forgotten one day.
-func (db *DB) setGuard(t state.Target, source pipeline.Key, was pipeline.Version, wasVoid bool, now state.Guard) Action {
+func (db *DB) setGuard(t state.Target, source item.Key, was record.Version, wasVoid bool, now state.Guard) Action {
 	item := with(db.GuardRef(t, source).Key, Item{attrRow: S(string(now.Row))})
 	if now.Row == "" {
 		db.stamp(item)
@@ -97,7 +98,7 @@ func (db *DB) setGuard(t state.Target, source pipeline.Key, was pipeline.Version
 	return Put(db.table, item, over(was, wasVoid))
 }
 
-func setVersion(item Item, v pipeline.Version, void bool) {
+func setVersion(item Item, v record.Version, void bool) {
 	item[attrVersion] = S(v.String())
 	if void {
 		item[attrVoid] = Bool(true)
@@ -110,7 +111,7 @@ func isVoid(item Item) bool {
 }
 
 // over is the condition that what is remembered of an item is of a version, and void or not.
-func over(was pipeline.Version, void bool) Condition {
+func over(was record.Version, void bool) Condition {
 	if was.IsZero() {
 		return Condition{Text: "attribute_not_exists(pk)"}
 	}
@@ -128,8 +129,8 @@ func over(was pipeline.Version, void bool) Condition {
 // Tombstone is the tombstone of a row, apart from the table of rows.
 type Tombstone struct {
 	Version string
-	Source  pipeline.Key // of the item that had the row
-	Void    bool         // no row could be made of the change
+	Source  item.Key // of the item that had the row
+	Void    bool     // no row could be made of the change
 	Expires time.Time
 }
 
@@ -156,8 +157,8 @@ func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) 
 	return all, nil
 }
 
-func tombstoneOf(item Item) *Tombstone {
-	return &Tombstone{Version: Text(item, attrVersion), Source: pipeline.Key(Text(item, attrItem)), Void: isVoid(item)}
+func tombstoneOf(image Item) *Tombstone {
+	return &Tombstone{Version: Text(image, attrVersion), Source: item.Key(Text(image, attrItem)), Void: isVoid(image)}
 }
 
 // SetTombstone puts a tombstone of a row over an older one, or over a void of its version unless it is void itself.

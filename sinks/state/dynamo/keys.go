@@ -6,7 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -22,7 +23,7 @@ const (
 // of appends how the partition keys of a kind of item of a pipeline begin. A role is limited to the
 // rows of its pipeline by that: # ends the name, which holds none.
 func of(dst []byte, pipe, kind string) []byte {
-	return append(append(pipeline.AppendEscaped(dst, pipe), '#'), kind...)
+	return append(append(item.AppendEscaped(dst, pipe), '#'), kind...)
 }
 
 // partition is the partition key of a pipeline's notes of a kind.
@@ -33,16 +34,16 @@ func (db *DB) noteRef(pipe, kind string, parts ...string) Ref {
 	var sk []byte
 	last := len(parts) - 1
 	for _, part := range parts[:last] {
-		sk = append(pipeline.AppendEscaped(sk, part), '#')
+		sk = append(item.AppendEscaped(sk, part), '#')
 	}
-	return db.ref(partition(pipe, kind), fit(sk, string(pipeline.AppendEscaped(nil, parts[last])), MaxSortKey))
+	return db.ref(partition(pipe, kind), fit(sk, string(item.AppendEscaped(nil, parts[last])), MaxSortKey))
 }
 
 // prefix is how the partition keys of a kind of item of t begin.
 func prefix(t state.Target, kind string) []byte {
 	b := of(make([]byte, 0, 192), t.Pipeline, kind)
 	for _, part := range []string{t.View, t.Table, t.Birth} {
-		b = pipeline.AppendEscaped(append(b, '#'), part)
+		b = item.AppendEscaped(append(b, '#'), part)
 	}
 	return append(b, '#')
 }
@@ -65,7 +66,7 @@ func (db *DB) ref(pk, sk string) Ref {
 }
 
 // GuardRef is the guard of an item.
-func (db *DB) GuardRef(t state.Target, item pipeline.Key) Ref {
+func (db *DB) GuardRef(t state.Target, item item.Key) Ref {
 	return db.ref(fit(prefix(t, "guard"), string(item), MaxPartitionKey), single)
 }
 
@@ -75,7 +76,7 @@ func (db *DB) TombstoneRef(t state.Target, row state.Row) Ref {
 }
 
 // ContributionRef is what an item counts for.
-func (db *DB) ContributionRef(t state.Target, item pipeline.Key) Ref {
+func (db *DB) ContributionRef(t state.Target, item item.Key) Ref {
 	return db.ref(fit(prefix(t, "contribution"), string(item), MaxPartitionKey), single)
 }
 
@@ -85,14 +86,14 @@ func (db *DB) SeatRef(t state.Target, row state.Row) Ref {
 }
 
 // ClaimRef is the claim of an item on a row: in the partition of the row's seat.
-func (db *DB) ClaimRef(t state.Target, row state.Row, item pipeline.Key) Ref {
+func (db *DB) ClaimRef(t state.Target, row state.Row, item item.Key) Ref {
 	return db.ref(fit(prefix(t, "seat"), string(row), MaxPartitionKey), fit([]byte(claimPrefix), string(item), MaxSortKey))
 }
 
 // MemberPartition is the partition key under which the members of one value of a
 // group's row are, in the order of their sort keys.
 func (db *DB) MemberPartition(t state.Target, row state.Row, value string) string {
-	name := pipeline.AppendEscaped([]byte{'#'}, value)
+	name := item.AppendEscaped([]byte{'#'}, value)
 	b := fit(prefix(t, "member"), string(row), MaxPartitionKey-len(name)) // # is in no row either
 	return b + string(name)
 }
@@ -105,7 +106,7 @@ func N(digits string) types.AttributeValue { return &types.AttributeValueMemberN
 
 // Whole is an N that is an integer, however it is spelled.
 func Whole(digits string) (int64, error) {
-	d, err := pipeline.ParseDecimal(digits)
+	d, err := decimal.Parse(digits)
 	if err != nil {
 		return 0, err
 	}

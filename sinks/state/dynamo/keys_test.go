@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
@@ -19,8 +19,8 @@ func TestKeys_Injective(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"", "a", "b", "a#b", "#", "a%23b", "é"})
 		key := rapid.Custom(func(t *rapid.T) string {
-			v := pipeline.StringValue(rapid.StringMatching(`[a-b#,]{1,3}`).Draw(t, "value"))
-			b, err := pipeline.AppendKeyValue(nil, v)
+			v := item.StringValue(rapid.StringMatching(`[a-b#,]{1,3}`).Draw(t, "value"))
+			b, err := item.AppendKeyValue(nil, v)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,15 +47,15 @@ func TestKeys_Injective(t *testing.T) {
 			var ref dynamo.Ref
 			switch th.kind {
 			case "guard":
-				ref = db.GuardRef(th.target, pipeline.Key(th.row))
+				ref = db.GuardRef(th.target, item.Key(th.row))
 			case "tombstone":
 				ref = db.TombstoneRef(th.target, state.Row(th.row))
 			case "contribution":
-				ref = db.ContributionRef(th.target, pipeline.Key(th.row))
+				ref = db.ContributionRef(th.target, item.Key(th.row))
 			case "seat":
 				ref = db.SeatRef(th.target, state.Row(th.row))
 			case "claim":
-				ref = db.ClaimRef(th.target, state.Row(th.row), pipeline.Key(th.item))
+				ref = db.ClaimRef(th.target, state.Row(th.row), item.Key(th.item))
 			default:
 				return db.MemberPartition(th.target, state.Row(th.row), th.item[max(0, len(th.item)-250):]), "-"
 			}
@@ -64,7 +64,7 @@ func TestKeys_Injective(t *testing.T) {
 		a, b := drawn.Draw(t, "a"), drawn.Draw(t, "b")
 		pa, sa := where(a)
 		pb, sb := where(b)
-		if prefix := string(pipeline.AppendEscaped(nil, a.target.Pipeline)) + "#"; !strings.HasPrefix(pa, prefix) {
+		if prefix := string(item.AppendEscaped(nil, a.target.Pipeline)) + "#"; !strings.HasPrefix(pa, prefix) {
 			t.Fatalf("%s does not begin with %s", pa, prefix)
 		}
 		if len(pa) > 2048 || len(sa) > 1024 {

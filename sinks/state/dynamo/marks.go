@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -25,9 +25,9 @@ const (
 const marks = "marks"
 
 // markSink is how the sort keys of a sink's marks begin.
-func markSink(sink string) []byte { return append(pipeline.AppendEscaped(nil, sink), '#') }
+func markSink(sink string) []byte { return append(item.AppendEscaped(nil, sink), '#') }
 
-func (s *State) markRef(sink string, key pipeline.Key) Ref {
+func (s *State) markRef(sink string, key item.Key) Ref {
 	return s.db.ref(partition(s.pipeline, marks), fit(markSink(sink), string(key), MaxSortKey))
 }
 
@@ -44,7 +44,7 @@ func (s *State) query(sink string) *dynamodb.QueryInput {
 
 // Held is one read of one item at most where the sink has no mark, and one for each
 // 100 keys more where it has any.
-func (s *State) Held(ctx context.Context, sink string, keys []pipeline.Key) ([]bool, error) {
+func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
 	if len(keys) == 0 {
 		return held, nil
@@ -70,9 +70,9 @@ func (s *State) Held(ctx context.Context, sink string, keys []pipeline.Key) ([]b
 
 // Hold adds a letter to the mark of each key. Where an answer is lost, a letter may be
 // counted twice: the number changes with each one, and tells no more.
-func (s *State) Hold(ctx context.Context, sink string, keys []pipeline.Key) error {
-	letters := make(map[pipeline.Key]int, len(keys))
-	var once []pipeline.Key
+func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
+	letters := make(map[item.Key]int, len(keys))
+	var once []item.Key
 	for _, k := range keys {
 		if letters[k] == 0 {
 			once = append(once, k)
@@ -103,12 +103,12 @@ func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, er
 	return parsed(s.db.Query(ctx, s.query(sink)), s.mark)
 }
 
-func (s *State) mark(item Item) (state.Mark, error) {
-	m := state.Mark{Sink: Text(item, attrSink), Key: pipeline.Key(Text(item, attrItem))}
+func (s *State) mark(image Item) (state.Mark, error) {
+	m := state.Mark{Sink: Text(image, attrSink), Key: item.Key(Text(image, attrItem))}
 	var err error
-	m.Letters, err = strconv.ParseInt(Digits(item, attrLetters), 10, 64)
+	m.Letters, err = strconv.ParseInt(Digits(image, attrLetters), 10, 64)
 	if err == nil {
-		m.Since, err = timeAt(item, attrSince)
+		m.Since, err = timeAt(image, attrSince)
 	}
 	if err != nil {
 		return m, s.db.Damaged("a mark of the sink "+m.Sink, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -73,7 +73,7 @@ func memberPrefix(epoch string, m *state.Member) (string, error) {
 	if len(value) > longestValue {
 		if m.Kind != state.Distinct {
 			return "", viewErrs.Errorf("dynamodb: %s is of a value of %d bytes, and DynamoDB sorts by %d at most: leave such items out in `when`, or make it of another attribute",
-				pipeline.Field(m.Name), len(m.Value), longestValue)
+				redact.Field(m.Name), len(m.Value), longestValue)
 		}
 		sum := sha256.Sum256([]byte(m.Value))
 		value = "~" + hex.EncodeToString(sum[:]) // a letter is what a Sortable begins with

@@ -3,7 +3,8 @@ package dynamo
 import (
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -20,8 +21,8 @@ type Merge struct {
 
 // guardChange is the guard of an item from one version to another.
 type guardChange struct {
-	source pipeline.Key
-	was    pipeline.Version
+	source item.Key
+	was    record.Version
 	void   bool // as it was
 	now    state.Guard
 }
@@ -37,7 +38,7 @@ type RowChange struct {
 
 // claimChange is what an item claims from now on; the zero Claim: nothing.
 type claimChange struct {
-	source pipeline.Key
+	source item.Key
 	now    state.Claim
 }
 
@@ -96,7 +97,7 @@ func (m *Merge) row(row state.Row) *RowChange {
 	return find(m.rows, func(r *RowChange) bool { return r.Row == row })
 }
 
-func (r *RowChange) claim(source pipeline.Key) *claimChange {
+func (r *RowChange) claim(source item.Key) *claimChange {
 	return find(r.claims, func(c *claimChange) bool { return c.source == source })
 }
 

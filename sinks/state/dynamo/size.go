@@ -5,7 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // What DynamoDB takes, in bytes (Developer Guide, Constraints).
@@ -61,7 +61,7 @@ func SizeOf(av types.AttributeValue) int {
 	return n
 }
 
-// sizeOfNumber is that of a number as pipeline.Decimal writes it: in full, without an exponent.
+// sizeOfNumber is that of a number as decimal.Decimal writes it: in full, without an exponent.
 func sizeOfNumber(text string) int {
 	text, negative := strings.CutPrefix(text, "-")
 	whole, fraction, _ := strings.Cut(text, ".")
@@ -82,5 +82,5 @@ func sizeOfNumber(text string) int {
 
 // TooLarge is the error of what no item can hold.
 func TooLarge(what string, size int) error {
-	return viewErrs.Errorf("dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep less in it", pipeline.Safe(what), size, MaxItem)
+	return viewErrs.Errorf("dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep less in it", redact.Safe(what), size, MaxItem)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -24,7 +24,7 @@ const maxWitnesses = 10
 // Touch notes that a target is about to be written to, and some of the items that come to have
 // rows there, once for the life of db; see [DB.Untouched] and [DB.Witnesses]. Items of a target are
 // spread over so many partitions that whether there are any could not be asked of them.
-func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[pipeline.Key]) error {
+func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item.Key]) error {
 	had, done := db.touched.Load(t)
 	if done && had == true {
 		return nil
@@ -50,15 +50,15 @@ func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[pipe
 }
 
 // Witnesses are some of the items that came to have rows at a target.
-func (db *DB) Witnesses(ctx context.Context, t state.Target) (keys []pipeline.Key, err error) {
-	item, err := db.one(ctx, db.targetRef(t))
-	list, ok := item[attrWitnesses].(*types.AttributeValueMemberL)
+func (db *DB) Witnesses(ctx context.Context, t state.Target) (keys []item.Key, err error) {
+	image, err := db.one(ctx, db.targetRef(t))
+	list, ok := image[attrWitnesses].(*types.AttributeValueMemberL)
 	if err != nil || !ok {
 		return nil, err
 	}
 	for _, v := range list.Value {
 		if s, ok := v.(*types.AttributeValueMemberS); ok {
-			keys = append(keys, pipeline.Key(s.Value))
+			keys = append(keys, item.Key(s.Value))
 		}
 	}
 	return keys, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // MaxActions is how many actions a transaction may have.
@@ -36,7 +37,7 @@ type Unmet struct {
 	Item   Item // as it stands; nil where there is none, or where the action did not ask for it
 }
 
-var _ pipeline.Redacted = (*ConditionError)(nil)
+var _ redact.Redacted = (*ConditionError)(nil)
 
 // Error names the actions.
 func (e *ConditionError) Error() string {

@@ -5,7 +5,8 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -41,7 +42,7 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 		}
 		c.Time = time.Unix(0, ns).UTC()
 		var err error
-		if c.Version, err = pipeline.ParseVersion(version); err == nil {
+		if c.Version, err = record.ParseVersion(version); err == nil {
 			c.Attributes, err = parseColumns(attributes)
 		}
 		if err != nil {
@@ -73,7 +74,7 @@ func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrit
 }
 
 // setClaim changes one claim on a row; false if the claims are not as they were read.
-func (w *Writer) setClaim(ctx context.Context, target int64, source pipeline.Key, rw *state.RowClaimsWrite) (bool, error) {
+func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw *state.RowClaimsWrite) (bool, error) {
 	row := string(rw.Row)
 	var revision string
 	if _, err := w.Row(ctx, readRevision, []any{target, row}, &revision); err != nil || revision != rw.Was {
@@ -102,13 +103,13 @@ func columnsJSON(columns []state.Column) string {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = c.Value.AppendDynamoDBJSON(append(pipeline.StringValue(c.Name).AppendJSON(b), ':'))
+		b = c.Value.AppendDynamoDBJSON(append(item.StringValue(c.Name).AppendJSON(b), ':'))
 	}
 	return string(append(b, '}'))
 }
 
 func parseColumns(text string) (columns []state.Column, err error) {
-	image, err := pipeline.ParseImage([]byte(text))
+	image, err := item.Parse([]byte(text))
 	for name, v := range image.All() {
 		columns = append(columns, state.Column{Name: name, Value: v})
 	}

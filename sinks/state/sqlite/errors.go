@@ -10,6 +10,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 )
 
@@ -23,10 +24,10 @@ func (db *DB) Failed(op string, err error) error {
 		return nil
 	}
 	wrap := func(hint string) error {
-		return errs.Errorf("sqlite: %s %s: %w: %s", pipeline.Safe(op), pipeline.Safe(db.path), coded(err), pipeline.Safe(hint))
+		return errs.Errorf("sqlite: %s %s: %w: %s", redact.Safe(op), redact.Safe(db.path), coded(err), redact.Safe(hint))
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return pipeline.Transient(errs.Errorf("sqlite: %s %s: %w", pipeline.Safe(op), pipeline.Safe(db.path), coded(err)))
+		return pipeline.Transient(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), coded(err)))
 	}
 	is := code(err)
 	if (is == lib.SQLITE_IOERR || is == lib.SQLITE_CANTOPEN) && disk.Full(filepath.Dir(db.path)) {
@@ -48,12 +49,12 @@ func (db *DB) Failed(op string, err error) error {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return pipeline.Fatal(wrap("it is damaged or no SQLite file: move it away and replay"))
 	}
-	return pipeline.Fatal(errs.Errorf("sqlite: %s %s: %w", pipeline.Safe(op), pipeline.Safe(db.path), coded(err)))
+	return pipeline.Fatal(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), coded(err)))
 }
 
 // Damaged is the error of a part of the file that can't be read.
 func (db *DB) Damaged(what string, err error) error {
-	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", pipeline.Safe(db.path), pipeline.Safe(what), err))
+	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", redact.Safe(db.path), redact.Safe(what), err))
 }
 
 // Stopped is the error of a call whose context is done before anything was written.

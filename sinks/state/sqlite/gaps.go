@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 )
 
 // AddGap notes a gap, and replaces what was noted of it before.
-func (s *State) AddGap(ctx context.Context, g pipeline.Gap) error {
+func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	if g.Found.IsZero() {
 		g.Found = time.Now()
 	}
@@ -26,8 +26,8 @@ func (s *State) AddGap(ctx context.Context, g pipeline.Gap) error {
 }
 
 // Gaps reads the gaps as they are when the reading begins.
-func (s *State) Gaps(ctx context.Context) iter.Seq2[pipeline.Gap, error] {
-	return Read(ctx, s.db, allGaps, []any{s.pipeline}, func(rows *sql.Rows) (g pipeline.Gap, err error) {
+func (s *State) Gaps(ctx context.Context) iter.Seq2[record.Gap, error] {
+	return Read(ctx, s.db, allGaps, []any{s.pipeline}, func(rows *sql.Rows) (g record.Gap, err error) {
 		var from, to, found sql.NullInt64
 		err = rows.Scan(&g.StreamARN, &g.Shard, &g.After, &g.Before, &from, &to, &found, &g.Whole, &g.UnknownExtent)
 		g.From, g.To, g.Found = timeOf(from), timeOf(to), timeOf(found)

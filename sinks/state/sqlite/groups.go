@@ -3,7 +3,7 @@ package sqlite
 import (
 	"context"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -52,7 +52,7 @@ func (g *Group) damaged(err error) error {
 
 // Change changes the group, and returns its version and the attributes of its row. exists is false if nothing counts
 // in it any more: then it is gone.
-func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version pipeline.Version, columns []state.Column, exists bool, err error) {
+func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version record.Version, columns []state.Column, exists bool, err error) {
 	if err := g.add(ctx, c); err != nil {
 		return version, nil, false, err
 	}
@@ -70,7 +70,7 @@ func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version pipel
 		err = g.writer.Exec(ctx, writeGroup, g.shares, g.version, text, g.id)
 	}
 	if err == nil {
-		version, err = pipeline.ParseVersion(g.version)
+		version, err = record.ParseVersion(g.version)
 	}
 	if err != nil {
 		return version, nil, true, err

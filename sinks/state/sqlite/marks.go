@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -26,7 +26,7 @@ ON CONFLICT DO UPDATE SET letters = m.letters + 1`
 
 // Held asks one question down an index where the sink has no mark, and one more
 // where it has any. It does not wait for who writes, and sees what any process committed.
-func (s *State) Held(ctx context.Context, sink string, keys []pipeline.Key) ([]bool, error) {
+func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
 	if found, _, err := First(ctx, s.db, anyMark, []any{s.pipeline, sink}, One[bool]); err != nil || !found {
 		return held, err
@@ -41,7 +41,7 @@ func (s *State) Held(ctx context.Context, sink string, keys []pipeline.Key) ([]b
 }
 
 // Hold adds a letter to the mark of each key.
-func (s *State) Hold(ctx context.Context, sink string, keys []pipeline.Key) error {
+func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	return s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
 		now := time.Now().UnixNano()
 		for _, k := range keys {

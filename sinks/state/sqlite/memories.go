@@ -5,7 +5,8 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -28,7 +29,7 @@ var (
 
 // recall reads what is remembered of items, in their order; the zero T of those that are not known.
 func recall[T any](
-	ctx context.Context, w *Writer, of memories, target int64, items []pipeline.Key, parse func(v pipeline.Version, void bool, value []byte) (T, error),
+	ctx context.Context, w *Writer, of memories, target int64, items []item.Key, parse func(v record.Version, void bool, value []byte) (T, error),
 ) ([]T, error) {
 	all := make([]T, len(items))
 	err := w.Rows(ctx, of.read, []any{List(items), target}, func(rows *sql.Rows) error {
@@ -39,7 +40,7 @@ func recall[T any](
 		if err := rows.Scan(&i, &version, &void, &value); err != nil {
 			return w.db.Failed("read", err)
 		}
-		v, err := pipeline.ParseVersion(version)
+		v, err := record.ParseVersion(version)
 		if err == nil {
 			all[i], err = parse(v, void, value)
 		}
@@ -53,7 +54,7 @@ func recall[T any](
 
 // memory is what is remembered of an item from now on.
 type memory struct {
-	version pipeline.Version
+	version record.Version
 	void    bool
 	value   any
 	empty   bool // it may be forgotten one day
@@ -61,7 +62,7 @@ type memory struct {
 
 // remember replaces what is remembered of an item, within a transaction; false where it is not as it was read, and
 // nothing is changed.
-func (w *Writer) remember(ctx context.Context, in memories, target int64, item pipeline.Key, was pipeline.Version, wasVoid bool, now memory) (bool, error) {
+func (w *Writer) remember(ctx context.Context, in memories, target int64, item item.Key, was record.Version, wasVoid bool, now memory) (bool, error) {
 	var written any // NULL
 	if now.empty {
 		written = time.Now().UnixNano()
@@ -77,8 +78,8 @@ func (w *Writer) remember(ctx context.Context, in memories, target int64, item p
 }
 
 // Guards reads the guards of items, in their order.
-func (w *Writer) Guards(ctx context.Context, target int64, items []pipeline.Key) ([]state.Guard, error) {
-	return recall(ctx, w, guards, target, items, func(v pipeline.Version, void bool, row []byte) (state.Guard, error) {
+func (w *Writer) Guards(ctx context.Context, target int64, items []item.Key) ([]state.Guard, error) {
+	return recall(ctx, w, guards, target, items, func(v record.Version, void bool, row []byte) (state.Guard, error) {
 		return state.Guard{Version: v, Void: void, Row: state.Row(row)}, nil
 	})
 }
@@ -90,8 +91,8 @@ func (w *Writer) setGuard(ctx context.Context, target int64, iw *state.ItemWrite
 }
 
 // Contributions reads what items count for, in their order.
-func (w *Writer) Contributions(ctx context.Context, target int64, items []pipeline.Key) ([]state.Contribution, error) {
-	return recall(ctx, w, contributions, target, items, func(v pipeline.Version, void bool, shares []byte) (state.Contribution, error) {
+func (w *Writer) Contributions(ctx context.Context, target int64, items []item.Key) ([]state.Contribution, error) {
+	return recall(ctx, w, contributions, target, items, func(v record.Version, void bool, shares []byte) (state.Contribution, error) {
 		c, err := state.ParseContribution(v, shares)
 		c.Void = void
 		return c, err
@@ -114,7 +115,7 @@ func List[T ~string](texts []T) string {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = pipeline.StringValue(string(t)).AppendJSON(b)
+		b = item.StringValue(string(t)).AppendJSON(b)
 	}
 	return string(append(b, ']'))
 }

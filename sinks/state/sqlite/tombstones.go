@@ -5,7 +5,8 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -19,7 +20,7 @@ WHERE excluded.version > old.version OR excluded.version = old.version AND old.v
 
 // StoredTombstone is the version of a row's tombstone and the item that had the row; false where there is none. The
 // columns are those of the row's key.
-func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (version pipeline.Version, item pipeline.Key, found bool, err error) {
+func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (version record.Version, item item.Key, found bool, err error) {
 	const q = `SELECT s.version, s.item FROM "_tws_targets" t JOIN "_tws_tombstones" s ON s.target = t.id
 WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND s.pk = ? AND s.sk = ?`
 	text, found, err := First(ctx, db, q, []any{t.Pipeline, t.Table, t.View, pk, sk}, func(rows *sql.Rows) (text string, err error) {
@@ -27,7 +28,7 @@ WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND s.pk = ? AND s.sk = ?`
 		return text, err
 	})
 	if found {
-		if version, err = pipeline.ParseVersion(text); err != nil {
+		if version, err = record.ParseVersion(text); err != nil {
 			err = db.Damaged("the tombstone of a row of item "+string(item), err)
 		}
 	}
@@ -44,7 +45,7 @@ func (w *Writer) Tombstone(ctx context.Context, target int64, pk, sk any) (versi
 // SetTombstone writes the tombstone of a row over a lower one, or over a void of its
 // version unless it is void itself, within a transaction. It returns the version of one
 // that stays; "" where it wrote.
-func (w *Writer) SetTombstone(ctx context.Context, target int64, pk, sk any, item pipeline.Key, version string, void bool) (before string, err error) {
+func (w *Writer) SetTombstone(ctx context.Context, target int64, pk, sk any, item item.Key, version string, void bool) (before string, err error) {
 	n, err := w.Changes(ctx, writeTombstone, target, pk, sk, version, void, string(item), time.Now().UnixNano())
 	if err != nil || n > 0 {
 		return "", err

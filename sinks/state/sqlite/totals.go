@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -83,7 +83,7 @@ func (ts totals) columns() ([]state.Column, error) {
 	return cs, nil
 }
 
-func (t *total) value() (pipeline.Value, error) {
+func (t *total) value() (item.Value, error) {
 	if t.Kind == state.Min || t.Kind == state.Max {
 		return state.Unsorted(t.Text)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 func heldInEveryProcess(t *testing.T, w *world) {
@@ -28,9 +30,9 @@ func heldInEveryProcess(t *testing.T, w *world) {
 }
 
 func manyKeys(t *testing.T, w *world) {
-	var keys, odd []pipeline.Key
+	var keys, odd []item.Key
 	for i := range 3000 {
-		keys = append(keys, pipeline.Key(fmt.Sprintf("key%%20%d,é\"\\", i)))
+		keys = append(keys, item.Key(fmt.Sprintf("key%%20%d,é\"\\", i)))
 		if i%2 == 1 {
 			odd = append(odd, keys[i])
 		}
@@ -98,7 +100,7 @@ func pipelinesAreApart(t *testing.T, w *world) {
 	other := w.suite.State(w.Store, "other")
 	w.hold(w.state, "crm", "a")
 	w.held(other, "crm", "")
-	need(t, other.AddGap(t.Context(), pipeline.Gap{StreamARN: "arn", Shard: "1"}))
+	need(t, other.AddGap(t.Context(), record.Gap{StreamARN: "arn", Shard: "1"}))
 	if ms := w.marks(other, ""); len(ms) != 0 {
 		t.Errorf("another pipeline has the marks %v", ms)
 	}
@@ -129,10 +131,10 @@ func readingMayWrite(t *testing.T, w *world) {
 
 func closedStoreSaysSo(t *testing.T, w *world) {
 	need(t, w.Close())
-	if err := w.state.Hold(t.Context(), "crm", []pipeline.Key{"a"}); err == nil {
+	if err := w.state.Hold(t.Context(), "crm", []item.Key{"a"}); err == nil {
 		t.Error("a key is held in a closed store")
 	}
-	if held, err := w.state.Held(t.Context(), "crm", []pipeline.Key{"a"}); err == nil {
+	if held, err := w.state.Held(t.Context(), "crm", []item.Key{"a"}); err == nil {
 		t.Errorf("a closed store says %v", held)
 	}
 	if err := w.Close(); err != nil {
@@ -145,8 +147,8 @@ func cancelledCallSaysSo(t *testing.T, w *world) {
 	w.hold(w.state, "crm", "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := w.state.Held(ctx, "crm", []pipeline.Key{"a"})
-	for what, err := range map[string]error{"Held": err, "Hold": w.state.Hold(ctx, "crm", []pipeline.Key{"a"})} {
+	_, err := w.state.Held(ctx, "crm", []item.Key{"a"})
+	for what, err := range map[string]error{"Held": err, "Hold": w.state.Hold(ctx, "crm", []item.Key{"a"})} {
 		if _, again := pipeline.Retryable(err); err != nil && !again {
 			t.Errorf("%s: %v, want a transient error or none", what, err)
 		}
@@ -163,7 +165,7 @@ func redriveAgainstHolding(t *testing.T, w *world) {
 	put.Go(func() {
 		defer close(stopped)
 		for range letters {
-			if err := other.Hold(t.Context(), "crm", []pipeline.Key{"a"}); err != nil {
+			if err := other.Hold(t.Context(), "crm", []item.Key{"a"}); err != nil {
 				t.Error(err)
 			}
 		}

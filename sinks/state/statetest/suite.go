@@ -5,7 +5,7 @@ import (
 	"iter"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -77,7 +77,7 @@ func (w *world) open() Store {
 	return s
 }
 
-func (w *world) hold(s state.Store, sink string, keys ...pipeline.Key) {
+func (w *world) hold(s state.Store, sink string, keys ...item.Key) {
 	w.t.Helper()
 	need(w.t, s.Hold(w.t.Context(), sink, keys))
 }
@@ -85,7 +85,7 @@ func (w *world) hold(s state.Store, sink string, keys ...pipeline.Key) {
 // held expects which of the keys a, b and c are held.
 func (w *world) held(s state.Store, sink, want string) {
 	w.t.Helper()
-	keys := []pipeline.Key{"a", "b", "c"}
+	keys := []item.Key{"a", "b", "c"}
 	held, err := s.Held(w.t.Context(), sink, keys)
 	if err != nil || len(held) != len(keys) {
 		w.t.Fatalf("%d answers for %d keys, %v", len(held), len(keys), err)

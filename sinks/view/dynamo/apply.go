@@ -129,7 +129,7 @@ func (w *writer) write(ctx context.Context, ms []view.Mutation, rs []view.Result
 // put puts a row, or its tombstone in place, over what is older. The error is of a row that no
 // item can hold.
 func (w *writer) put(m *view.Mutation) (dynamo.Action, error) {
-	row := item(w.target, m, m.Version.String(), w.Expiry().Unix())
+	row := tableItem(w.target, m, m.Version.String(), w.Expiry().Unix())
 	if err := checkKey(w.target.Table, row); err != nil {
 		return dynamo.Action{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
@@ -74,13 +75,13 @@ func TestWhatNoItemCanHold(t *testing.T) {
 	s, _ := withViews(t, faults)
 	apply(t, s, orders, put("1", 1))
 	before := faults.Calls("PutItem")
-	large := put("1", 2, state.Column{Name: "text", Value: pipeline.StringValue(strings.Repeat("x", 400<<10))})
+	large := put("1", 2, state.Column{Name: "text", Value: item.StringValue(strings.Repeat("x", 400<<10))})
 	refused(t, s, orders, large, "400 KB")
 	long, empty := put(strings.Repeat("x", 1025), 1), put("", 1)
 	refused(t, s, orders, long, "sort key SK is 1025 bytes", "1024")
 	refused(t, s, orders, empty, "sort key SK is empty")
 	wide := put("1", 1)
-	wide.PK = pipeline.StringValue(strings.Repeat("x", 2049))
+	wide.PK = item.StringValue(strings.Repeat("x", 2049))
 	refused(t, s, orders, wide, "partition key PK is 2049 bytes", "2048")
 	if n := faults.Calls("PutItem") - before; n != 0 {
 		t.Errorf("%d of them were sent", n)
@@ -94,7 +95,7 @@ func TestWhatNoItemCanHold(t *testing.T) {
 		old.Tombstone, old.Joined = true, true
 		bad.Version, bad.Fresh = old.Version, true
 		if bad.SK.Equal(old.SK) {
-			bad.SK = pipeline.StringValue("2")
+			bad.SK = item.StringValue("2")
 		}
 		rs, err := s.Apply(t.Context(), orders, []view.Mutation{bad, old})
 		if _, again := pipeline.Retryable(rs[0].Err); err != nil || rs[0].Err == nil || again || rs[1] != (view.Result{}) {
@@ -181,7 +182,7 @@ func TestOutageEndsTheCall(t *testing.T) {
 	ms := make([]view.Mutation, 1000)
 	for i := range ms {
 		ms[i] = put("x", 2)
-		ms[i].PK = pipeline.StringValue(strings.Repeat("p", i+1))
+		ms[i].PK = item.StringValue(strings.Repeat("p", i+1))
 	}
 	rs, err := s.Apply(t.Context(), orders, ms)
 	if err != nil {
@@ -239,7 +240,7 @@ func TestReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for row, err := range r.Rows(context.WithoutCancel(t.Context()), orders.Table, view.Query{PK: pipeline.StringValue("p")}) {
+	for row, err := range r.Rows(context.WithoutCancel(t.Context()), orders.Table, view.Query{PK: item.StringValue("p")}) {
 		if n++; err != nil || string(row.Item.AppendJSON(nil)) != `{"PK":"p","SK":"1","total":1.5}` {
 			t.Errorf("got %s, %v", row.Item.AppendJSON(nil), err)
 		}
@@ -247,7 +248,7 @@ func TestReader(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d rows, want 1", n)
 	}
-	for _, q := range []view.Query{{}, {PK: pipeline.StringValue("p")}} {
+	for _, q := range []view.Query{{}, {PK: item.StringValue("p")}} {
 		for _, err := range r.Rows(t.Context(), view.Table{Name: "others", PK: "PK"}, q) {
 			if !errors.Is(err, view.ErrNoTable) {
 				t.Errorf("a table that is not there: %v, want ErrNoTable", err)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -25,7 +26,7 @@ type Cost struct {
 // says, and nothing where it has none. Of groups nobody knows what stands in their rows: they
 // count as with this item alone, and less where a batch has several items of a group, whose
 // row is written once. CostOf calls nothing.
-func CostOf(c *pipeline.Change, ops []pipeline.Op) (Cost, bool) {
+func CostOf(c *record.Change, ops []pipeline.Op) (Cost, bool) {
 	if len(ops) == 0 {
 		return Cost{}, false
 	}
@@ -42,7 +43,7 @@ func CostOf(c *pipeline.Change, ops []pipeline.Op) (Cost, bool) {
 
 // costOfRows is that of rows that guard themselves, with what the other kind of tombstones
 // would take.
-func costOfRows(c *pipeline.Change, ops []pipeline.Op) Cost {
+func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
 	inPlace, bytes := 0.0, 0
 	var rows, before []rowWrite
 	var t view.Target
@@ -52,9 +53,9 @@ func costOfRows(c *pipeline.Change, ops []pipeline.Op) Cost {
 			continue
 		}
 		t = born(*op.Target)
-		n, had := dynamo.SizeOfItem(item(t, &op.Mutation, op.Mutation.Version.String(), someTime)), 0
+		n, had := dynamo.SizeOfItem(tableItem(t, &op.Mutation, op.Mutation.Version.String(), someTime)), 0
 		if was, ok := op.Before(c); ok {
-			had = dynamo.SizeOfItem(item(t, &was, was.Version.String(), someTime))
+			had = dynamo.SizeOfItem(tableItem(t, &was, was.Version.String(), someTime))
 			before = append(before, rowWrite{m: &was})
 		}
 		inPlace += writeUnits(max(n, had))
@@ -120,7 +121,7 @@ const someRevision = "revisionrevisionrevisionrevision"
 const someTime = 1_767_323_045
 
 // costOfClaim is that of a row that is guarded by item, and that no other item claims.
-func costOfClaim(c *pipeline.Change, op *view.ClaimOp) Cost {
+func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 	if op.Idle() {
 		return Cost{ReadUnits: 1, Why: "the guard is read; nothing is written unless the item had a row"}
 	}
@@ -175,7 +176,7 @@ func actionsOf(t view.Target, w *state.ItemWrite) ([]dynamo.Action, error) {
 }
 
 // costOfGroups is that of an item that counts in groups.
-func costOfGroups(t view.Target, c *pipeline.Change, ops []pipeline.Op) Cost {
+func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 	w, before, ok := view.PlannedWrite(c, ops)
 	if !ok {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item counted before"}

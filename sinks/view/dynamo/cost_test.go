@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -24,7 +26,7 @@ func attribute(t testing.TB, name, text string) view.Attribute {
 }
 
 // inserted are the first changes of items, whose key is id.
-func inserted(t testing.TB, items ...sinktest.Item) []*pipeline.Change {
+func inserted(t testing.TB, items ...sinktest.Item) []*record.Change {
 	t.Helper()
 	var rs []sinktest.Record
 	for i, it := range items {
@@ -231,7 +233,7 @@ func TestCostOf_RandomStreams(t *testing.T) {
 }
 
 // randomStream are the changes of an item in groups of its own, or in two in which others stay.
-func randomStream(t testing.TB, r *rand.Rand, shared bool) []*pipeline.Change {
+func randomStream(t testing.TB, r *rand.Rand, shared bool) []*record.Change {
 	t.Helper()
 	var rs []sinktest.Record
 	add := func(id string, before, after sinktest.Item) {
@@ -285,14 +287,14 @@ func TestSizes(t *testing.T) {
 		`{"N":"12345678901234567890123456789012345678"}`, `{"N":"-0.00000012345"}`, `{"N":"1000000000000000000000000000000000000"}`,
 	} {
 		m1 := put(fmt.Sprint(i), 1, column(t, "v", v), column(t, "fill", `{"S":""}`))
-		d := pipeline.Delivery{Change: &pipeline.Change{}, Ops: []pipeline.Op{&view.Op{Target: &table, Mutation: m1}}}
+		d := pipeline.Delivery{Change: &record.Change{}, Ops: []pipeline.Op{&view.Op{Target: &table, Mutation: m1}}}
 		empty, _ := dynamo.CostOf(d.Change, d.Ops)
 		var bytes int
 		if _, err := fmt.Sscanf(empty.Why, "1 conditional put, %d bytes", &bytes); err != nil {
 			t.Fatal(empty.Why)
 		}
 		for _, over := range []int{0, 1} {
-			m1.Attributes[1].Value = pipeline.StringValue(strings.Repeat("x", 1024-bytes+over))
+			m1.Attributes[1].Value = item.StringValue(strings.Repeat("x", 1024-bytes+over))
 			m1.Version = version(t, 2+over)
 			m.reset()
 			apply(t, s, table, m1)

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
@@ -33,7 +34,7 @@ func TestApply_ExchangedTable(t *testing.T) {
 	n := 0
 	put := func() error {
 		n++
-		_, err := s.Apply(t.Context(), target, []view.Mutation{{PK: pipeline.StringValue("a"), Source: "a", Version: version(t, n)}})
+		_, err := s.Apply(t.Context(), target, []view.Mutation{{PK: item.StringValue("a"), Source: "a", Version: version(t, n)}})
 		return err
 	}
 	for range 2 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -108,7 +108,7 @@ func numberOf(av types.AttributeValue) (state.Number, error) {
 	case nil:
 		return state.Number{}, nil
 	case *types.AttributeValueMemberN:
-		d, err := pipeline.ParseDecimal(v.Value)
+		d, err := decimal.Parse(v.Value)
 		return state.NumberOf(d), err
 	case *types.AttributeValueMemberS:
 		return state.ParseNumber(v.Value)

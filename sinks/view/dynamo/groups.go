@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -95,7 +97,7 @@ func (c *counting) run(ctx context.Context) (lost bool, err error) {
 			return lost, err
 		}
 		if tries == maxRead {
-			return false, pipeline.Transient(errs.Errorf("dynamodb: other workers changed a group's row in table %s %d times meanwhile", pipeline.Safe(c.target.Name), tries))
+			return false, pipeline.Transient(errs.Errorf("dynamodb: other workers changed a group's row in table %s %d times meanwhile", redact.Safe(c.target.Name), tries))
 		}
 	}
 }
@@ -136,7 +138,7 @@ func (c *counting) try(ctx context.Context, items []dynamo.Action) (lost, again 
 }
 
 // Contributions reads what items count for.
-func (s *Store) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Contribution, error) {
+func (s *Store) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
 	return s.DB.Contributions(ctx, t.State(), items)
 }
 
@@ -147,7 +149,7 @@ func (c *counting) verdict(ctx context.Context, of error) (lost, again bool, err
 	if _, passing := pipeline.Retryable(of); passing || len(c.write.Items) == 0 {
 		return false, false, of
 	}
-	keys := make([]pipeline.Key, len(c.write.Items))
+	keys := make([]item.Key, len(c.write.Items))
 	for i := range keys {
 		keys[i] = c.write.Items[i].Source
 	}

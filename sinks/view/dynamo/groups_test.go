@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
@@ -22,7 +24,7 @@ var sums = view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, Vie
 // change adds an amount to the group at sk.
 func change(t testing.TB, sk string, shares int64, amount string) state.GroupChange {
 	t.Helper()
-	row, err := state.MakeRow(pipeline.StringValue("g"), pipeline.StringValue(sk))
+	row, err := state.MakeRow(item.StringValue("g"), item.StringValue(sk))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,7 @@ func change(t testing.TB, sk string, shares int64, amount string) state.GroupCha
 	}
 	return state.GroupChange{
 		Row: row, Shares: shares, Version: version(t, 1),
-		Counts: []state.Add{{Name: "n", Amount: state.NumberOf(pipeline.DecimalOf(shares))}},
+		Counts: []state.Add{{Name: "n", Amount: state.NumberOf(decimal.Of(shares))}},
 		Sums:   []state.Add{{Name: "sum", Amount: n}},
 	}
 }
@@ -49,7 +51,7 @@ func contribute(t testing.TB, s *dynamo.Store, w state.GroupWrite) {
 func rowsOf(t testing.TB, s *dynamo.Store) []string {
 	t.Helper()
 	var all []string
-	for row, err := range s.Rows(t.Context(), sums.Table, view.Query{PK: pipeline.StringValue("g")}) {
+	for row, err := range s.Rows(t.Context(), sums.Table, view.Query{PK: item.StringValue("g")}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +86,7 @@ func TestFact12_SumsAreExact(t *testing.T) {
 		sk := fmt.Sprint(group)
 		sum, shares := new(big.Rat), int64(0)
 		for _, text := range rapid.SliceOfN(amounts, 1, 8).Draw(rt, "amounts") {
-			if d, err := pipeline.ParseDecimal(text); err != nil || d.Sign() == 0 {
+			if d, err := decimal.Parse(text); err != nil || d.Sign() == 0 {
 				continue // no number of DynamoDB
 			}
 			sign := rapid.SampledFrom([]string{"", "-"}).Draw(rt, "sign")
@@ -93,7 +95,7 @@ func TestFact12_SumsAreExact(t *testing.T) {
 			shares++
 			contribute(t, s, state.GroupWrite{Groups: []state.GroupChange{change(t, sk, 1, sign+text)}})
 		}
-		for row, err := range s.Rows(t.Context(), sums.Table, view.Query{PK: pipeline.StringValue("g"), SKPrefix: sk}) {
+		for row, err := range s.Rows(t.Context(), sums.Table, view.Query{PK: item.StringValue("g"), SKPrefix: sk}) {
 			if text, _ := row.SK.Text(); text != sk {
 				continue
 			}
@@ -102,7 +104,7 @@ func TestFact12_SumsAreExact(t *testing.T) {
 			if d, ok := got.Number(); ok {
 				text = d.String()
 			}
-			_, fits := pipeline.ParseDecimal(text)
+			_, fits := decimal.Parse(text)
 			exact, ok := new(big.Rat).SetString(text)
 			if err != nil || !ok || exact.Cmp(sum) != 0 || isText == (fits == nil) {
 				rt.Fatalf("the sum is %s, want %s (%v)", got, sum.FloatString(140), err)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
@@ -28,7 +30,7 @@ func hot(t testing.TB, s *dynamo.Store, shards int, values ...view.Value) *view.
 }
 
 // deliver writes changes until all are written, as a pipeline does.
-func deliver(t testing.TB, a *view.Aggregate, cs []*pipeline.Change) error {
+func deliver(t testing.TB, a *view.Aggregate, cs []*record.Change) error {
 	ds := make([]pipeline.Delivery, len(cs))
 	for i, c := range cs {
 		ds[i].Change = c
@@ -118,7 +120,7 @@ func TestHotGroup(t *testing.T) {
 				if err := errors.Join(errs...); err != nil {
 					t.Fatal(err)
 				}
-				row, ok, err := hot(t, first, shards, values...).Groups().Get(t.Context(), first, pipeline.StringValue("ALL"), pipeline.StringValue("ALL"))
+				row, ok, err := hot(t, first, shards, values...).Groups().Get(t.Context(), first, item.StringValue("ALL"), item.StringValue("ALL"))
 				if err != nil || !ok {
 					t.Fatalf("%t, %v", ok, err)
 				}

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -77,7 +79,7 @@ func (s *Store) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]
 		ss[i] = view.Standing{
 			There: true, Tombstone: true, Source: tombstone.Source, View: t.View, Pipeline: t.Pipeline, Expires: tombstone.Expires,
 		}
-		if ss[i].Version, err = pipeline.ParseVersion(tombstone.Version); err != nil {
+		if ss[i].Version, err = record.ParseVersion(tombstone.Version); err != nil {
 			return nil, s.Damaged("a tombstone of the view "+t.View, err)
 		}
 	}
@@ -100,7 +102,7 @@ func refOf(t view.Table, row state.Row) (dynamo.Ref, error) {
 	return dynamo.Ref{Table: t.Name, Key: key}, nil
 }
 
-func keyOf(t view.Table, pk, sk pipeline.Value) dynamo.Item {
+func keyOf(t view.Table, pk, sk item.Value) dynamo.Item {
 	key := dynamo.Item{t.PK: sdkvalue.Of(pk)}
 	if t.SK != "" {
 		key[t.SK] = sdkvalue.Of(sk)
@@ -109,25 +111,25 @@ func keyOf(t view.Table, pk, sk pipeline.Value) dynamo.Item {
 }
 
 // standing is what an item says of itself.
-func standing(item dynamo.Item) (view.Standing, error) {
+func standing(image dynamo.Item) (view.Standing, error) {
 	s := view.Standing{There: true}
-	if m, ok := markOf(item); ok {
+	if m, ok := markOf(image); ok {
 		var err error
-		if s.Version, err = pipeline.ParseVersion(m.version); err != nil {
+		if s.Version, err = record.ParseVersion(m.version); err != nil {
 			return s, errs.New("its _tw holds no version")
 		}
-		s.Source, s.View, s.Pipeline = pipeline.Key(m.source), m.view, m.pipeline
+		s.Source, s.View, s.Pipeline = item.Key(m.source), m.view, m.pipeline
 	}
-	if expires := dynamo.Digits(item, expiresAttribute); expires != "" {
+	if expires := dynamo.Digits(image, expiresAttribute); expires != "" {
 		seconds, err := dynamo.Whole(expires)
 		if err != nil {
-			return s, errs.Errorf("its %s is no time", pipeline.Safe(expiresAttribute))
+			return s, errs.Errorf("its %s is no time", redact.Safe(expiresAttribute))
 		}
 		s.Tombstone, s.Expires = true, time.Unix(seconds, 0).UTC()
 		return s, nil
 	}
 	var err error
-	s.Item, err = sdkvalue.Image(unmarked(item))
+	s.Item, err = sdkvalue.Image(unmarked(image))
 	return s, err
 }
 

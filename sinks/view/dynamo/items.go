@@ -3,7 +3,7 @@ package dynamo
 import (
 	"context"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -12,7 +12,7 @@ import (
 var _ view.ItemStore = (*Store)(nil)
 
 // Guards reads what is remembered of items.
-func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
+func (s *Store) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
 	return s.DB.Guards(ctx, t.State(), items)
 }
 
@@ -91,5 +91,5 @@ func rowAction(t view.Target, r *dynamo.RowChange) (dynamo.Action, error) {
 	}
 	pk, sk, _ := r.Row.Decode() // refOf has read it
 	m := view.Mutation{PK: pk, SK: sk, Source: r.Owner.Source, Attributes: r.Owner.Attributes}
-	return dynamo.Put(t.Name, item(t, &m, r.Owner.Version.String(), 0), ours), nil
+	return dynamo.Put(t.Name, tableItem(t, &m, r.Owner.Version.String(), 0), ours), nil
 }

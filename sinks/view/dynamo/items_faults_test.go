@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
@@ -63,10 +65,10 @@ func openEmails(t *testing.T, faults *dynamotest.Faults) *emails {
 	return &emails{s, t, server.Client("", nil), view.Target{Table: table, View: "emails", Pipeline: "shop"}}
 }
 
-func (e *emails) version(n int) pipeline.Version { return version(e.t, n) }
+func (e *emails) version(n int) record.Version { return version(e.t, n) }
 
 func (e *emails) row(name string) state.Row {
-	r, err := state.MakeRow(pipeline.StringValue(name), pipeline.Value{})
+	r, err := state.MakeRow(item.StringValue(name), item.Value{})
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -74,12 +76,12 @@ func (e *emails) row(name string) state.Row {
 }
 
 // claim is what an item claims as of its first version.
-func (e *emails) claim(item pipeline.Key, says string) state.Claim {
-	return state.Claim{Source: item, Version: e.version(1), Time: time.Unix(1, 0), Attributes: []state.Column{{Name: "says", Value: pipeline.StringValue(says)}}}
+func (e *emails) claim(image item.Key, says string) state.Claim {
+	return state.Claim{Source: image, Version: e.version(1), Time: time.Unix(1, 0), Attributes: []state.Column{{Name: "says", Value: item.StringValue(says)}}}
 }
 
 // comes is an item that was not known and comes to a row, from one revision to another.
-func (e *emails) comes(item pipeline.Key, row, was, revision string, claim, holder state.Claim) state.ItemWrite {
+func (e *emails) comes(item item.Key, row, was, revision string, claim, holder state.Claim) state.ItemWrite {
 	return state.ItemWrite{
 		Source: item, Guard: state.Guard{Version: e.version(1), Row: e.row(row)},
 		Rows: []state.RowClaimsWrite{{Row: e.row(row), Was: was, Revision: revision, Claim: claim, Owner: holder}},
@@ -87,7 +89,7 @@ func (e *emails) comes(item pipeline.Key, row, was, revision string, claim, hold
 }
 
 // leaves is an item that held a row and is gone.
-func (e *emails) leaves(item pipeline.Key, row, was string) state.ItemWrite {
+func (e *emails) leaves(item item.Key, row, was string) state.ItemWrite {
 	return state.ItemWrite{
 		Source: item, Was: e.version(1), Guard: state.Guard{Version: e.version(2)},
 		Rows: []state.RowClaimsWrite{{Row: e.row(row), Was: was}},
@@ -121,7 +123,7 @@ func TestSettle_Merged(t *testing.T) {
 		first := e.claim("item0", "0")
 		was := ""
 		for i := range n {
-			item := pipeline.Key(fmt.Sprint("item", i))
+			item := item.Key(fmt.Sprint("item", i))
 			now := fmt.Sprint("r", i)
 			ws = append(ws, e.comes(item, row, was, now, e.claim(item, fmt.Sprint(i)), first))
 			was = now
@@ -174,7 +176,7 @@ func TestSettle_WaitingRowTooLarge(t *testing.T) {
 	e := openEmails(t, nil)
 	e.target.Birth = state.NewBirth("emails", "table views", time.Now()).ID
 	for size := 400<<10 - 600; size < 400<<10; size += 8 {
-		x, first, second := fmt.Sprint("x", size), pipeline.Key(fmt.Sprint("a", size)), pipeline.Key(fmt.Sprint("b", size))
+		x, first, second := fmt.Sprint("x", size), item.Key(fmt.Sprint("a", size)), item.Key(fmt.Sprint("b", size))
 		a, b := e.claim(first, "A"), e.claim(second, strings.Repeat("b", size))
 		e.settle(e.comes(first, x, "", "r1", a, a))
 		r := e.settle(e.comes(second, x, "r1", "r2", b, a))[0]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -41,7 +42,7 @@ func (s *Store) settle(ctx context.Context, t view.Target, ws []state.ItemWrite,
 		case r.Err != nil:
 			n = len(group)
 		case n == 0:
-			n, r.Err = 1, errs.Errorf("dynamodb: an item of the view %s has more to write than the %d actions of a transaction", pipeline.Safe(t.View), dynamo.MaxActions)
+			n, r.Err = 1, errs.Errorf("dynamodb: an item of the view %s has more to write than the %d actions of a transaction", redact.Safe(t.View), dynamo.MaxActions)
 		default:
 			r = s.commit(ctx, t, m)
 			outage.note(r.Err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
@@ -14,7 +14,7 @@ func TestItems(t *testing.T) {
 	viewtest.RunItems(t, opener[viewtest.StateStore](t))
 }
 
-func (a *anyTable) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
+func (a *anyTable) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
 	t.Table = named(t.Table)
 	return a.Store.Guards(ctx, t, items)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
@@ -93,7 +93,7 @@ func named(t view.Table) view.Table {
 }
 
 // table makes the table of a target where it is missing, with key attributes of the types of a key.
-func (a *anyTable) table(ctx context.Context, t view.Target, pk, sk pipeline.Value) (view.Target, error) {
+func (a *anyTable) table(ctx context.Context, t view.Target, pk, sk item.Value) (view.Target, error) {
 	t.Table = named(t.Table)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,13 +134,13 @@ func (a *anyTable) Stands(ctx context.Context, t view.Target, rows []state.Row) 
 	return a.Store.Stands(ctx, t, rows)
 }
 
-func (a *anyTable) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Contribution, error) {
+func (a *anyTable) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
 	t.Table = named(t.Table)
 	return a.Store.Contributions(ctx, t, items)
 }
 
 func (a *anyTable) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
-	pk, sk := pipeline.StringValue("-"), pipeline.StringValue("-")
+	pk, sk := item.StringValue("-"), item.StringValue("-")
 	for _, w := range ws {
 		for _, g := range w.Groups {
 			var err error

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -107,11 +107,11 @@ func (o output) remembered(ctx context.Context, birth string) (bool, error) {
 }
 
 // noWitness is of rows that the state remembers nothing of.
-func noWitness(func(pipeline.Key) bool) {}
+func noWitness(func(item.Key) bool) {}
 
 // entering are the items that come to have a row.
-func entering(ws []state.ItemWrite) iter.Seq[pipeline.Key] {
-	return func(yield func(pipeline.Key) bool) {
+func entering(ws []state.ItemWrite) iter.Seq[item.Key] {
+	return func(yield func(item.Key) bool) {
 		for i := range ws {
 			if ws[i].Guard.Row != "" && !yield(ws[i].Source) {
 				return
@@ -121,8 +121,8 @@ func entering(ws []state.ItemWrite) iter.Seq[pipeline.Key] {
 }
 
 // counted are the items that come to count in a group.
-func counted(ws []state.GroupWrite) iter.Seq[pipeline.Key] {
-	return func(yield func(pipeline.Key) bool) {
+func counted(ws []state.GroupWrite) iter.Seq[item.Key] {
+	return func(yield func(item.Key) bool) {
 		for i := range ws {
 			for j := range ws[i].Items {
 				if c := &ws[i].Items[j]; len(c.Now.Shares) > 0 && !yield(c.Source) {

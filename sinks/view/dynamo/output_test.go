@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
@@ -29,7 +29,7 @@ func TestOutput_LookAtALargeTable(t *testing.T) {
 	for i := range 40 { // a key is somewhere in the table: seek one that is at its end
 		pipe := fmt.Sprint("shop", i)
 		target := view.Target{Table: table, View: "orders", Pipeline: pipe, Birth: "b", InPlace: true}
-		row := view.Mutation{PK: pipeline.StringValue(pipe), Source: "a", Version: version(t, 1)}
+		row := view.Mutation{PK: item.StringValue(pipe), Source: "a", Version: version(t, 1)}
 		if rs, err := s.Apply(t.Context(), target, []view.Mutation{row}); err != nil || rs[0].Err != nil {
 			t.Fatal(rs, err)
 		}

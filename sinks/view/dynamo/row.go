@@ -5,7 +5,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -21,7 +23,7 @@ const (
 
 // What is in a row's mark.
 const (
-	markVersion  = "v"     // S: pipeline.Version, which sorts as text
+	markVersion  = "v"     // S: record.Version, which sorts as text
 	markPipeline = "by"    // S: who wrote it; changes that bear one's own name are dropped at the source
 	markView     = "view"  // S: the sink that the row belongs to
 	markBirth    = "birth" // S: of the sink's output: which state knows of the row
@@ -73,7 +75,7 @@ func markOf(item map[string]types.AttributeValue) (mark, bool) {
 }
 
 // item is a row, or a tombstone that goes at a time, as the SDK takes it.
-func item(t view.Target, m *view.Mutation, version string, expires int64) map[string]types.AttributeValue {
+func tableItem(t view.Target, m *view.Mutation, version string, expires int64) map[string]types.AttributeValue {
 	it := make(map[string]types.AttributeValue, len(m.Attributes)+4)
 	it[t.PK] = sdkvalue.Of(m.PK)
 	if t.SK != "" {
@@ -116,24 +118,24 @@ func checkKey(t view.Table, key dynamo.Item) error {
 
 func badKey(part, attribute string, n, limit int) error {
 	if n == 0 {
-		return errs.Errorf("dynamodb: the %s key %s is empty: DynamoDB takes no empty key", pipeline.Safe(part), pipeline.Field(attribute))
+		return errs.Errorf("dynamodb: the %s key %s is empty: DynamoDB takes no empty key", redact.Safe(part), redact.Field(attribute))
 	}
-	return errs.Errorf("dynamodb: the %s key %s is %d bytes long: DynamoDB takes at most %d there", pipeline.Safe(part), pipeline.Field(attribute), n, limit)
+	return errs.Errorf("dynamodb: the %s key %s is %d bytes long: DynamoDB takes at most %d there", redact.Safe(part), redact.Field(attribute), n, limit)
 }
 
 // rowOf is an item as readers see it; false where it is no row: a tombstone, or an
 // item that no sink made.
-func rowOf(t view.Table, item map[string]types.AttributeValue) (view.Row, bool, error) {
-	m, ok := markOf(item)
-	if _, gone := item[expiresAttribute]; !ok || gone {
+func rowOf(t view.Table, image map[string]types.AttributeValue) (view.Row, bool, error) {
+	m, ok := markOf(image)
+	if _, gone := image[expiresAttribute]; !ok || gone {
 		return view.Row{}, false, nil
 	}
-	r := view.Row{Source: pipeline.Key(m.source), View: m.view}
+	r := view.Row{Source: item.Key(m.source), View: m.view}
 	var err error
-	if r.Version, err = pipeline.ParseVersion(m.version); err != nil {
+	if r.Version, err = record.ParseVersion(m.version); err != nil {
 		return r, false, errs.New("its _tw holds no version")
 	}
-	if r.Item, err = sdkvalue.Image(unmarked(item)); err != nil {
+	if r.Item, err = sdkvalue.Image(unmarked(image)); err != nil {
 		return r, false, err
 	}
 	r.PK, _ = r.Item.Get(t.PK)

@@ -9,7 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
@@ -17,9 +18,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-func version(t testing.TB, sequence int) pipeline.Version {
+func version(t testing.TB, sequence int) record.Version {
 	t.Helper()
-	v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
+	v, err := record.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,16 +28,16 @@ func version(t testing.TB, sequence int) pipeline.Version {
 }
 
 func put(sk string, sequence int, columns ...state.Column) view.Mutation {
-	v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
+	v, err := record.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
 	if err != nil {
 		panic(err) // it has the right number of digits
 	}
-	return view.Mutation{PK: pipeline.StringValue("p"), SK: pipeline.StringValue(sk), Version: v, Source: "source", Attributes: columns}
+	return view.Mutation{PK: item.StringValue("p"), SK: item.StringValue(sk), Version: v, Source: "source", Attributes: columns}
 }
 
 func column(t testing.TB, name, json string) state.Column {
 	t.Helper()
-	v, err := pipeline.ParseValue([]byte(json))
+	v, err := item.ParseValue([]byte(json))
 	if err != nil {
 		t.Fatal(err)
 	}

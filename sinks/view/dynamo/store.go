@@ -6,6 +6,8 @@ import (
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -65,7 +67,7 @@ func NewRows(db *dynamo.DB) (*Rows, error) {
 // Apply is [Store.Apply] of tombstones in place.
 func (r *Rows) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	if !t.InPlace {
-		return nil, pipeline.Fatal(errs.Errorf("dynamodb: the tombstones of the view %s have no place: name a state table, or keep them in place", pipeline.Safe(t.View)))
+		return nil, pipeline.Fatal(errs.Errorf("dynamodb: the tombstones of the view %s have no place: name a state table, or keep them in place", redact.Safe(t.View)))
 	}
 	return applyWith(ctx, r.views, ms, newWriter(r.views, t).write)
 }
@@ -75,7 +77,7 @@ func (r *Rows) Memory(context.Context) (state.Memory, error) { return state.Memo
 
 // beforeWrite notes that a target is written to, and sees from time to time that its tables are still those
 // that the process began with.
-func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.Seq[pipeline.Key]) error {
+func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.Seq[item.Key]) error {
 	if err := s.Touch(ctx, t.State(), witnesses); err != nil {
 		return err
 	}

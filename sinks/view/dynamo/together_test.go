@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -24,8 +24,8 @@ func TestTogether(t *testing.T) {
 	} {
 		var ws []state.ItemWrite
 		for _, w := range strings.Fields(writes) {
-			item, rows, _ := strings.Cut(w, ":")
-			iw := state.ItemWrite{Source: pipeline.Key(item)}
+			image, rows, _ := strings.Cut(w, ":")
+			iw := state.ItemWrite{Source: item.Key(image)}
 			for _, r := range rows {
 				iw.Rows = append(iw.Rows, state.RowClaimsWrite{Row: state.Row(r)})
 			}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"unicode/utf8"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -56,7 +56,7 @@ func (x *tx) apply(m *view.Mutation) (view.Result, error) {
 }
 
 // json is the columns of a row as plain JSON, and the whole row as DynamoDB JSON.
-func (x *tx) json(pk, sk pipeline.Value, columns []state.Column) (attributes, item string) {
+func (x *tx) json(pk, sk item.Value, columns []state.Column) (attributes, item string) {
 	s := x.store
 	s.buf = appendPlain(s.buf[:0], columns)
 	attributes = string(s.buf)
@@ -78,7 +78,7 @@ func appendPlain(dst []byte, columns []state.Column) []byte {
 }
 
 // appendItem appends the whole row as DynamoDB JSON.
-func appendItem(dst []byte, t view.Table, pk, sk pipeline.Value, columns []state.Column) []byte {
+func appendItem(dst []byte, t view.Table, pk, sk item.Value, columns []state.Column) []byte {
 	dst = append(appendName(append(dst, '{'), t.PK), ':')
 	dst = pk.AppendDynamoDBJSON(dst)
 	if t.SK != "" {
@@ -96,7 +96,7 @@ func appendItem(dst []byte, t view.Table, pk, sk pipeline.Value, columns []state
 func appendName(dst []byte, name string) []byte {
 	for i := range len(name) {
 		if c := name[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			return pipeline.StringValue(name).AppendJSON(dst)
+			return item.StringValue(name).AppendJSON(dst)
 		}
 	}
 	dst = append(append(dst, '"'), name...)

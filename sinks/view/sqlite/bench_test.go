@@ -5,7 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -40,22 +41,22 @@ func BenchmarkContribute(b *testing.B) {
 	var rows [groups]state.Row
 	for i := range rows {
 		var err error
-		if rows[i], err = state.MakeRow(pipeline.StringValue("REVENUE#EUR"), pipeline.StringValue(fmt.Sprintf("2026-01-%02d", i))); err != nil {
+		if rows[i], err = state.MakeRow(item.StringValue("REVENUE#EUR"), item.StringValue(fmt.Sprintf("2026-01-%02d", i))); err != nil {
 			b.Fatal(err)
 		}
 	}
-	one := state.NumberOf(pipeline.DecimalOf(1))
+	one := state.NumberOf(decimal.Of(1))
 	amount, err := state.ParseNumber("12345.5")
 	if err != nil {
 		b.Fatal(err)
 	}
-	keys := make([]pipeline.Key, call)
+	keys := make([]item.Key, call)
 	n := 0
 	b.ReportAllocs()
 	for b.Loop() {
 		w := state.GroupWrite{Items: make([]state.ContributionWrite, call), Groups: make([]state.GroupChange, groups)}
 		for i := range keys {
-			keys[i] = pipeline.Key(fmt.Sprintf("USER%%23%d,ORDER%%23%d", (n+i)*7919%items%1000, (n+i)*7919%items))
+			keys[i] = item.Key(fmt.Sprintf("USER%%23%d,ORDER%%23%d", (n+i)*7919%items%1000, (n+i)*7919%items))
 		}
 		was, err := s.Contributions(b.Context(), t, keys)
 		if err != nil {

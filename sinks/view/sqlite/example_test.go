@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -57,7 +59,7 @@ func countRevenue(ctx context.Context, store *sqlite.Store) error {
 	}
 
 	// A pipeline does the following with each page of its stream.
-	page := pipeline.NewDecoder(pipeline.DecoderOptions{StreamARN: "arn:aws:dynamodb:eu-west-1:1:table/shop/stream/2026-01-02T03:04:05.678"}).DecodeLines([]byte(`
+	page := record.NewDecoder(record.DecoderOptions{StreamARN: "arn:aws:dynamodb:eu-west-1:1:table/shop/stream/2026-01-02T03:04:05.678"}).DecodeLines([]byte(`
 		{"eventName":"INSERT","dynamodb":{"SequenceNumber":"100000000000000000001","Keys":{"id":{"S":"a"}},"NewImage":{"id":{"S":"a"},"Currency":{"S":"EUR"},"Total":{"N":"10.50"}}}}
 		{"eventName":"INSERT","dynamodb":{"SequenceNumber":"100000000000000000002","Keys":{"id":{"S":"b"}},"NewImage":{"id":{"S":"b"},"Currency":{"S":"EUR"},"Total":{"N":"4.20"}}}}
 		{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"100000000000000000003","Keys":{"id":{"S":"a"}},"NewImage":{"id":{"S":"a"},"Currency":{"S":"EUR"},"Total":{"N":"9.90"}}}}
@@ -79,7 +81,7 @@ func countRevenue(ctx context.Context, store *sqlite.Store) error {
 		}
 	}
 
-	row, found, err := revenue.Groups().Get(ctx, store, pipeline.StringValue("REVENUE#EUR"), pipeline.Value{})
+	row, found, err := revenue.Groups().Get(ctx, store, item.StringValue("REVENUE#EUR"), item.Value{})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -26,13 +28,13 @@ func TestFullDiskIsFatal(t *testing.T) {
 	}()
 	target := view.Target{Table: view.Table{Name: "t", PK: "id"}, View: "v", Pipeline: "p"}
 	write := func(i int) error {
-		version, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", i))
+		version, err := record.ParseVersion(fmt.Sprintf("1767323045%040d", i))
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = s.Apply(t.Context(), target, []view.Mutation{{
-			PK: pipeline.StringValue(fmt.Sprint(i)), Version: version,
-			Attributes: []state.Column{{Name: "text", Value: pipeline.StringValue(strings.Repeat("x", 4096))}},
+			PK: item.StringValue(fmt.Sprint(i)), Version: version,
+			Attributes: []state.Column{{Name: "text", Value: item.StringValue(strings.Repeat("x", 4096))}},
 		}})
 		return err
 	}

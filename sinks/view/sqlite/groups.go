@@ -3,7 +3,7 @@ package sqlite
 import (
 	"context"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -13,7 +13,7 @@ import (
 func (s *Store) MaxActions() int { return 0 }
 
 // Contributions reads what items count for.
-func (s *Store) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) (cs []state.Contribution, err error) {
+func (s *Store) Contributions(ctx context.Context, t view.Target, items []item.Key) (cs []state.Contribution, err error) {
 	err = s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error {
 		cs, err = w.Contributions(context.WithoutCancel(ctx), id, items)
 		return err

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"context"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -38,18 +38,18 @@ func (s *Store) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]
 	return standings, nil
 }
 
-func (s *Store) standing(ctx context.Context, query string, pk, sk pipeline.Value) (st view.Standing, err error) {
+func (s *Store) standing(ctx context.Context, query string, pk, sk item.Value) (st view.Standing, err error) {
 	r, found, err := sqlite.First(ctx, s.DB, query, []any{keyColumn(pk), keyColumn(sk)}, scanRow)
 	if err != nil || !found {
 		return st, err
 	}
-	st = view.Standing{There: true, Tombstone: r.item == nil, Source: pipeline.Key(r.source), View: r.view, Pipeline: r.pipeline}
+	st = view.Standing{There: true, Tombstone: r.item == nil, Source: item.Key(r.source), View: r.view, Pipeline: r.pipeline}
 	st.Version, st.Item, err = s.parse(&r)
 	return st, err
 }
 
 // tombstone is one that is apart from its row.
-func (s *Store) tombstone(ctx context.Context, t view.Target, pk, sk pipeline.Value) (view.Standing, error) {
+func (s *Store) tombstone(ctx context.Context, t view.Target, pk, sk item.Value) (view.Standing, error) {
 	version, item, found, err := s.StoredTombstone(ctx, t.State(), keyColumn(pk), keyColumn(sk))
 	if err != nil || !found {
 		return view.Standing{}, err

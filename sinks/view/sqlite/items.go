@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // Guards reads what is remembered of items.
-func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key) (gs []state.Guard, err error) {
+func (s *Store) Guards(ctx context.Context, t view.Target, items []item.Key) (gs []state.Guard, err error) {
 	err = s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error {
 		gs, err = w.Guards(context.WithoutCancel(ctx), id, items)
 		return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -31,7 +32,7 @@ func BenchmarkWrite(b *testing.B) {
 			}
 			s, err := view.New(view.Options{
 				Name: "v", Pipeline: "p", Table: "t", Collision: view.Last, PK: view.Attribute{Name: "PK", Template: parsed},
-				When: pipeline.ItemConditionFunc(func(item pipeline.Image) (bool, error) {
+				When: pipeline.ItemConditionFunc(func(item item.Image) (bool, error) {
 					v, _ := item.Get("Type")
 					text, _ := v.Text()
 					return text == c.when, nil

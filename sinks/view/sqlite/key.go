@@ -1,6 +1,9 @@
 package sqlite
 
-import "github.com/tablewake/tablewake/pipeline"
+import (
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
 
 // Tags of keys that are no strings.
 const (
@@ -11,12 +14,12 @@ const (
 // keyColumn is a key value as its column holds it: different for different
 // values, and in DynamoDB's order for values of one type. A string is TEXT as it is; a
 // number and a binary are BLOBs; no sort key is the empty text.
-func keyColumn(v pipeline.Value) any {
+func keyColumn(v item.Value) any {
 	switch v.Kind() {
-	case pipeline.KindN:
+	case item.KindN:
 		d, _ := v.Number()
 		return sortable(d)
-	case pipeline.KindB:
+	case item.KindB:
 		b, _ := v.Bytes()
 		return append([]byte{binaryKey}, b...)
 	default:
@@ -28,7 +31,7 @@ func keyColumn(v pipeline.Value) any {
 // sortable is a decimal as bytes that sort as it does: sign, exponent of the first digit,
 // digits; for a negative one exponent and digits are inverted and closed by a
 // byte above any digit, so that -1.5 comes before -1.
-func sortable(d pipeline.Decimal) []byte {
+func sortable(d decimal.Decimal) []byte {
 	const (
 		negative, zero, positive = 0, 1, 2
 		bias                     = 1 << 14

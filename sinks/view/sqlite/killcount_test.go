@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -36,9 +37,9 @@ func counting(path string) {
 func countVersion(s *sqlite.Store, version int) error {
 	ctx := context.Background()
 	for first := 0; first < countedItems; first += 10 {
-		var keys []pipeline.Key
+		var keys []item.Key
 		for i := first; i < first+10; i++ {
-			keys = append(keys, pipeline.Key(fmt.Sprintf("item%d", i)))
+			keys = append(keys, item.Key(fmt.Sprintf("item%d", i)))
 		}
 		cs, err := s.Contributions(ctx, sums, keys)
 		if err != nil {
@@ -51,11 +52,11 @@ func countVersion(s *sqlite.Store, version int) error {
 				continue
 			}
 			i := first + n
-			row, err := state.MakeRow(pipeline.StringValue(fmt.Sprintf("group%d", i%2)), pipeline.Value{})
+			row, err := state.MakeRow(item.StringValue(fmt.Sprintf("group%d", i%2)), item.Value{})
 			if err != nil {
 				return err
 			}
-			amount := state.NumberOf(pipeline.DecimalOf(int64(i * version)))
+			amount := state.NumberOf(decimal.Of(int64(i * version)))
 			now.Shares = []state.Share{{Group: row, Values: []string{amount.String()}}}
 			change := state.GroupChange{Row: row, Shares: 1, Version: now.Version}
 			if len(was.Shares) > 0 {
@@ -91,9 +92,9 @@ func TestKilledCounting(t *testing.T) {
 	for _, last := range []int{2, 15, 40} {
 		told := killed(t, countingEnv, path, last)
 		s := open(t, path, sqlite.Options{})
-		var keys []pipeline.Key
+		var keys []item.Key
 		for i := range countedItems {
-			keys = append(keys, pipeline.Key(fmt.Sprintf("item%d", i)))
+			keys = append(keys, item.Key(fmt.Sprintf("item%d", i)))
 		}
 		cs, err := s.Contributions(t.Context(), sums, keys)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -78,7 +79,7 @@ func takes(b *testing.B, pages [][]byte, sink func(*testing.B, *sqlite.Store) pi
 	if err != nil {
 		b.Fatal(err)
 	}
-	d := pipeline.NewDecoder(pipeline.DecoderOptions{})
+	d := record.NewDecoder(record.DecoderOptions{})
 	next := 0
 	start := time.Now()
 	err = p.Run(b.Context(), pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
@@ -87,8 +88,8 @@ func takes(b *testing.B, pages [][]byte, sink func(*testing.B, *sqlite.Store) pi
 		}
 		page := pages[next]
 		next++
-		return &pipeline.Page{Partition: "p", Position: pipeline.Position(fmt.Sprint(next)), DecodedPage: pipeline.DecodedPage{Bytes: len(page)},
-			Decode: func() (*pipeline.DecodedPage, error) { return d.DecodeLines(page), nil }}, nil
+		return &pipeline.Page{Partition: "p", Position: pipeline.Position(fmt.Sprint(next)), Page: record.Page{Bytes: len(page)},
+			Decode: func() (*record.Page, error) { return d.DecodeLines(page), nil }}, nil
 	}), nil)
 	took := time.Since(start)
 	if err != nil {

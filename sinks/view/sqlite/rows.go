@@ -7,7 +7,8 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -45,17 +46,17 @@ func scanRow(rows *sql.Rows) (r storedRow, err error) {
 	return r, err
 }
 
-func (s *Store) parse(r *storedRow) (v pipeline.Version, item pipeline.Image, err error) {
+func (s *Store) parse(r *storedRow) (v record.Version, image item.Image, err error) {
 	if r.item != nil {
-		item, err = pipeline.ParseImage(r.item)
+		image, err = item.Parse(r.item)
 	}
 	if err == nil {
-		v, err = pipeline.ParseVersion(r.version)
+		v, err = record.ParseVersion(r.version)
 	}
 	if err != nil {
 		err = fmt.Errorf("sqlite: %s: a row of item %s: %w", s.Path(), r.source, err)
 	}
-	return v, item, err
+	return v, image, err
 }
 
 // Rows reads one table as it was when the reading began. Of t only the name is needed.
@@ -72,7 +73,7 @@ func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[
 		}
 		query, args := selection(t.Name, q)
 		for stored, err := range sqlite.Read(ctx, s.DB, query, args, scanRow) {
-			r := view.Row{Source: pipeline.Key(stored.source), View: stored.view}
+			r := view.Row{Source: item.Key(stored.source), View: stored.view}
 			if err == nil {
 				r.Version, r.Item, err = s.parse(&stored)
 			}

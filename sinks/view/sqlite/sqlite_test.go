@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -88,18 +90,18 @@ func open(t testing.TB, path string, o sqlite.Options) *sqlite.Store {
 }
 
 func put(sk string, sequence int, columns ...state.Column) view.Mutation {
-	version, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
+	version, err := record.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
 	if err != nil {
 		panic(err)
 	}
 	return view.Mutation{
-		PK: pipeline.StringValue("STATUS#paid"), SK: pipeline.StringValue(sk), Version: version, Source: pipeline.Key(sk), Attributes: columns,
+		PK: item.StringValue("STATUS#paid"), SK: item.StringValue(sk), Version: version, Source: item.Key(sk), Attributes: columns,
 	}
 }
 
 func column(t testing.TB, name, json string) state.Column {
 	t.Helper()
-	v, err := pipeline.ParseValue([]byte(json))
+	v, err := item.ParseValue([]byte(json))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -74,7 +75,7 @@ func result(err error) (view.Result, error) {
 
 // held is the version of the row at a key, "" where there is none. foreign is not nil where
 // the row belongs to another sink, and the error is fatal where it is of another birth.
-func (x *tx) held(pk, sk pipeline.Value) (version string, foreign *view.ForeignRowError, err error) {
+func (x *tx) held(pk, sk item.Value) (version string, foreign *view.ForeignRowError, err error) {
 	var owner, pipe, birth string
 	found, err := x.Row(x.ctx, x.table.guard, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe, &birth)
 	if err == nil && found && owner == x.target.View && pipe == x.target.Pipeline && birth != x.target.Birth {
@@ -99,7 +100,7 @@ func (x *tx) foreign(r state.Row) (*view.ForeignRowError, error) {
 
 // put replaces a row, and remove takes it away: the guards have been asked before. Their
 // error is permanent where the row belongs to another sink.
-func (x *tx) put(r state.Row, version pipeline.Version, source pipeline.Key, columns []state.Column) error {
+func (x *tx) put(r state.Row, version record.Version, source item.Key, columns []state.Column) error {
 	pk, sk, err := x.key(r)
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (x *tx) refused(r state.Row) error {
 }
 
 // key is the row's key, as the table's attributes are.
-func (x *tx) key(r state.Row) (pk, sk pipeline.Value, err error) {
+func (x *tx) key(r state.Row) (pk, sk item.Value, err error) {
 	pk, sk, err = r.Decode()
 	if err == nil && sk.Exists() != (x.table.SK != "") {
 		err = errs.New("another number of attributes")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -87,7 +88,7 @@ type faultyGroups struct {
 
 func (f *faultyGroups) MaxActions() int { return f.actions }
 
-func (f *faultyGroups) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Contribution, error) {
+func (f *faultyGroups) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
 	return through(f.faults, 1, func(int) ([]state.Contribution, error) { return f.GroupStore.Contributions(ctx, t, items) })
 }
 

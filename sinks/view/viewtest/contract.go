@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -43,16 +45,16 @@ func contract(t *testing.T, suite Suite) {
 	}
 }
 
-func version(t *testing.T, sequence int) pipeline.Version {
+func version(t *testing.T, sequence int) record.Version {
 	t.Helper()
-	v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
+	v, err := record.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
 	need(t, err)
 	return v
 }
 
-func value(t *testing.T, json string) pipeline.Value {
+func value(t *testing.T, json string) item.Value {
 	t.Helper()
-	v, err := pipeline.ParseValue([]byte(json))
+	v, err := item.ParseValue([]byte(json))
 	need(t, err)
 	return v
 }
@@ -60,8 +62,8 @@ func value(t *testing.T, json string) pipeline.Value {
 // row puts a row at (pk, sk) that says text.
 func row(t *testing.T, pk, sk string, sequence int, text string) view.Mutation {
 	return view.Mutation{
-		PK: pipeline.StringValue(pk), SK: pipeline.StringValue(sk), Version: version(t, sequence), Source: "source",
-		Attributes: []state.Column{{Name: "text", Value: pipeline.StringValue(text)}},
+		PK: item.StringValue(pk), SK: item.StringValue(sk), Version: version(t, sequence), Source: "source",
+		Attributes: []state.Column{{Name: "text", Value: item.StringValue(text)}},
 	}
 }
 
@@ -290,10 +292,10 @@ func queriesSelect(t *testing.T, s ofKind) {
 		want  string
 	}{
 		{view.Query{}, "a/x1 a/x2 a/y ab/x b/x "},
-		{view.Query{PK: pipeline.StringValue("a")}, "a/x1 a/x2 a/y "},
+		{view.Query{PK: item.StringValue("a")}, "a/x1 a/x2 a/y "},
 		{view.Query{PKPrefix: "a"}, "a/x1 a/x2 a/y ab/x "},
 		{view.Query{PKPrefix: "c"}, ""},
-		{view.Query{PK: pipeline.StringValue("a"), SKPrefix: "x"}, "a/x1 a/x2 "},
+		{view.Query{PK: item.StringValue("a"), SKPrefix: "x"}, "a/x1 a/x2 "},
 		{view.Query{SKPrefix: "x"}, "a/x1 a/x2 ab/x b/x "},
 		{view.Query{Limit: 2}, "a/x1 a/x2 "},
 	} {
@@ -312,7 +314,7 @@ func queriesSelect(t *testing.T, s ofKind) {
 func oneKeyAttribute(t *testing.T, s ofKind) {
 	single := view.Target{Table: view.Table{Name: "single", PK: "an id"}, View: "one", Pipeline: "test"}
 	m := row(t, "a", "", 1, "x")
-	m.SK = pipeline.Value{}
+	m.SK = item.Value{}
 	apply(t, s, single, m)
 	same(t, "rows", rows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -44,8 +44,8 @@ func (a *aggregate) flawed() *aggregate {
 }
 
 // failing is a condition that can't be evaluated of images with one of the attributes.
-func failing(when func(pipeline.Image) (bool, error), attributes []string) func(pipeline.Image) (bool, error) {
-	return func(item pipeline.Image) (bool, error) {
+func failing(when func(item.Image) (bool, error), attributes []string) func(item.Image) (bool, error) {
+	return func(item item.Image) (bool, error) {
 		for _, name := range attributes {
 			if _, spoilt := item.Get(name); spoilt {
 				return false, errors.New("the condition can't be evaluated")

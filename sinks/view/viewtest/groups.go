@@ -7,7 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -49,9 +50,9 @@ func (s *shelf) held(what string, w state.GroupWrite) {
 	}
 }
 
-func (s *shelf) contribution(item pipeline.Key) state.Contribution {
+func (s *shelf) contribution(image item.Key) state.Contribution {
 	s.t.Helper()
-	cs, err := s.Contributions(s.t.Context(), s.target, []pipeline.Key{item})
+	cs, err := s.Contributions(s.t.Context(), s.target, []item.Key{image})
 	if err != nil || len(cs) != 1 {
 		s.t.Fatalf("%d contributions, %v", len(cs), err)
 	}
@@ -60,7 +61,7 @@ func (s *shelf) contribution(item pipeline.Key) state.Contribution {
 
 func groupRow(t *testing.T, pk, sk string) state.Row {
 	t.Helper()
-	r, err := state.MakeRow(pipeline.StringValue(pk), pipeline.StringValue(sk))
+	r, err := state.MakeRow(item.StringValue(pk), item.StringValue(sk))
 	need(t, err)
 	return r
 }
@@ -82,7 +83,7 @@ func sortable(t *testing.T, json string) string {
 }
 
 // counted is an item that counts for amount in a group since the first version.
-func counted(t *testing.T, item pipeline.Key, was, now int, amount string) state.ContributionWrite {
+func counted(t *testing.T, item item.Key, was, now int, amount string) state.ContributionWrite {
 	t.Helper()
 	w := state.ContributionWrite{Source: item, Now: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
 	if was > 0 {
@@ -99,7 +100,7 @@ func change(t *testing.T, sk string, shares int64, amount string, members ...sta
 	t.Helper()
 	return state.GroupChange{
 		Row: groupRow(t, "g", sk), Shares: shares, Version: version(t, 1), Members: members,
-		Counts: []state.Add{{Name: "orders", Amount: state.NumberOf(pipeline.DecimalOf(shares))}},
+		Counts: []state.Add{{Name: "orders", Amount: state.NumberOf(decimal.Of(shares))}},
 		Sums:   []state.Add{{Name: "revenue", Amount: number(t, amount)}},
 	}
 }
@@ -110,9 +111,9 @@ func contributionsComeBack(t *testing.T, g *shelf) {
 		{Group: groupRow(t, "g", "2")},
 	}}
 	g.held("the first", state.GroupWrite{Items: []state.ContributionWrite{{Source: `a"b`, Now: want}}})
-	var items []pipeline.Key
+	var items []item.Key
 	for i := range 500 {
-		items = append(items, pipeline.Key(fmt.Sprintf("unknown%d", i)))
+		items = append(items, item.Key(fmt.Sprintf("unknown%d", i)))
 	}
 	items[300] = `a"b`
 	cs, err := g.Contributions(t.Context(), g.target, items)
@@ -130,7 +131,7 @@ func contributionsComeBack(t *testing.T, g *shelf) {
 	}
 	other := g.target
 	other.View = "others"
-	if cs, err := g.Contributions(t.Context(), other, []pipeline.Key{`a"b`}); err != nil || !cs[0].Version.IsZero() {
+	if cs, err := g.Contributions(t.Context(), other, []item.Key{`a"b`}); err != nil || !cs[0].Version.IsZero() {
 		t.Errorf("another aggregate knows the item: %v, %v", cs, err)
 	}
 }
@@ -197,7 +198,7 @@ func writesAreWhole(t *testing.T, g *shelf) {
 	g.rows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"16"}}`)
-	for item, known := range map[pipeline.Key]bool{"a": true, "b": true, "c": false, "d": true} {
+	for item, known := range map[item.Key]bool{"a": true, "b": true, "c": false, "d": true} {
 		if c := g.contribution(item); c.Version.IsZero() == known {
 			t.Errorf("item %s: %v", item, c)
 		}
@@ -208,7 +209,7 @@ func sumsAreExact(t *testing.T, g *shelf) {
 	amounts := []string{"1e125", "1e-130", "-0.1", "12345678901234567890123456789012345678", "0.00000000000000000001"}
 	sum := state.Number{}
 	for i, a := range amounts {
-		d, err := pipeline.ParseDecimal(a)
+		d, err := decimal.Parse(a)
 		need(t, err)
 		sum = sum.Add(state.NumberOf(d))
 		amounts[i] = d.String()

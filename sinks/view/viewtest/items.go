@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -65,7 +65,7 @@ func (s *shelf) sourced(want ...string) {
 }
 
 // guards expects the guards of items.
-func (s *shelf) guards(items []pipeline.Key, want ...state.Guard) {
+func (s *shelf) guards(items []item.Key, want ...state.Guard) {
 	s.t.Helper()
 	gs, err := s.Guards(s.t.Context(), s.target, items)
 	need(s.t, err)
@@ -110,16 +110,16 @@ func claimText(c state.Claim) string {
 }
 
 // claimOf is what an item claims as of a version: to say text.
-func claimOf(t *testing.T, item pipeline.Key, sequence int, text string) state.Claim {
+func claimOf(t *testing.T, image item.Key, sequence int, text string) state.Claim {
 	t.Helper()
 	return state.Claim{
-		Source: item, Version: version(t, sequence), Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Attributes: []state.Column{{Name: "text", Value: pipeline.StringValue(text)}},
+		Source: image, Version: version(t, sequence), Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Attributes: []state.Column{{Name: "text", Value: item.StringValue(text)}},
 	}
 }
 
 // step moves an item from the version was to now, and to the row at sk ("": to none).
-func step(t *testing.T, item pipeline.Key, was, now int, sk string, rcs ...state.RowClaimsWrite) state.ItemWrite {
+func step(t *testing.T, item item.Key, was, now int, sk string, rcs ...state.RowClaimsWrite) state.ItemWrite {
 	t.Helper()
 	w := state.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Rows: rcs}
 	if was > 0 {
@@ -166,7 +166,7 @@ func claimsComeBack(t *testing.T, s *shelf) {
 		same(t, "a claim", []string{claimJSON(have)}, []string{claimJSON(want)})
 	}
 	s.sourced("1 of a says ")
-	s.guards([]pipeline.Key{"b", "unknown", "a"}, state.Guard{Version: version(t, 7), Row: groupRow(t, "r", "1")}, state.Guard{}, state.Guard{Version: version(t, 1), Row: groupRow(t, "r", "1")})
+	s.guards([]item.Key{"b", "unknown", "a"}, state.Guard{Version: version(t, 7), Row: groupRow(t, "r", "1")}, state.Guard{}, state.Guard{Version: version(t, 1), Row: groupRow(t, "r", "1")})
 }
 
 func claimJSON(c state.Claim) string {
@@ -188,7 +188,7 @@ func lostGuard(t *testing.T, s *shelf) {
 	s.owns("2", ": nobody []")
 	s.settle(".", step(t, "a", 5, 6, "", takes(t, "1", "r1", "", state.Claim{}, state.Claim{})))
 	s.sourced()
-	s.guards([]pipeline.Key{"a"}, state.Guard{Version: version(t, 6)})
+	s.guards([]item.Key{"a"}, state.Guard{Version: version(t, 6)})
 }
 
 // A void guard comes back as one, and is written over on condition that it is void still:
@@ -199,7 +199,7 @@ func voidGuards(t *testing.T, s *shelf) {
 	void := step(t, "a", 5, 6, "", takes(t, "1", "r1", "", state.Claim{}, state.Claim{}))
 	void.Guard.Void = true
 	s.settle(".", void)
-	s.guards([]pipeline.Key{"a"}, state.Guard{Version: version(t, 6), Void: true})
+	s.guards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Void: true})
 	mended := step(t, "a", 6, 6, "2", takes(t, "2", "", "r1", aa, aa))
 	s.settle("L", mended)
 	mended.WasVoid = true
@@ -207,7 +207,7 @@ func voidGuards(t *testing.T, s *shelf) {
 	none.WasVoid = true
 	s.settle(".L", mended, none)
 	s.sourced("2 of a says AA")
-	s.guards([]pipeline.Key{"a"}, state.Guard{Version: version(t, 6), Row: groupRow(t, "r", "2")})
+	s.guards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Row: groupRow(t, "r", "2")})
 }
 
 func lostClaims(t *testing.T, s *shelf) {
@@ -217,7 +217,7 @@ func lostClaims(t *testing.T, s *shelf) {
 	s.settle("L", step(t, "b", 0, 1, "1", takes(t, "2", "", "x", b, b), takes(t, "1", "r0", "x", b, b)))
 	s.settle("L", step(t, "b", 0, 1, "2", takes(t, "2", "r1", "x", b, b)))
 	s.sourced("1 of a says A")
-	s.guards([]pipeline.Key{"b"}, state.Guard{})
+	s.guards([]item.Key{"b"}, state.Guard{})
 }
 
 // A later write of a call builds on the versions and revisions of earlier ones.
@@ -295,9 +295,9 @@ func manyClaims(t *testing.T, s *shelf) {
 	const n = 700
 	var ws []state.ItemWrite
 	var rows []state.Row
-	var keys []pipeline.Key
+	var keys []item.Key
 	for i := range n {
-		key := pipeline.Key(fmt.Sprintf("item%d", i))
+		key := item.Key(fmt.Sprintf("item%d", i))
 		c := claimOf(t, key, i+1, "x")
 		ws = append(ws, step(t, key, 0, i+1, fmt.Sprint(i), takes(t, fmt.Sprint(i), "", "r", c, c)))
 		rows, keys = append(rows, ws[i].Guard.Row), append(keys, key)

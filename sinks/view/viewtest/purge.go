@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -25,7 +25,7 @@ func RunPurge(t *testing.T, open Open) {
 	p.purge(time.Now().Add(time.Hour), 4)
 	p.known("kept", "back")
 	p.purge(time.Now().Add(time.Hour), 0)
-	same(t, "rows that guard themselves", rows(t, p, own.Table, view.Query{PK: pipeline.StringValue("own")}), []string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
+	same(t, "rows that guard themselves", rows(t, p, own.Table, view.Query{PK: item.StringValue("own")}), []string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
 	same(t, "an older row, when its tombstone is forgotten", apply(t, p, own, row(t, "own", "gone", 4, "old")), []bool{false})
 	apply(t, p, own, tombstone(t, "own", "gone", 6), tombstone(t, "own", "kept", 6))
 	p.items.sourced("back of back says y", "kept of kept says x")
@@ -45,7 +45,7 @@ type purged struct {
 // comeAndGo has each item come; left and back go; back comes again.
 func (p *purged) comeAndGo() {
 	t := p.t
-	for n, key := range []pipeline.Key{"kept", "left", "back"} {
+	for n, key := range []item.Key{"kept", "left", "back"} {
 		sk := string(key)
 		c := claimOf(t, key, 1, "x")
 		p.items.settle(".", step(t, key, 0, 1, sk, takes(t, sk, "", "r1", c, c)))
@@ -96,14 +96,14 @@ func (p *purged) purge(before time.Time, want int) {
 }
 
 // known expects the items that have guards and contributions.
-func (p *purged) known(want ...pipeline.Key) {
+func (p *purged) known(want ...item.Key) {
 	p.t.Helper()
-	keys := []pipeline.Key{"kept", "left", "back"}
+	keys := []item.Key{"kept", "left", "back"}
 	gs, err := p.Guards(p.t.Context(), target, keys)
 	need(p.t, err)
 	cs, err := p.Contributions(p.t.Context(), groupTarget, keys)
 	need(p.t, err)
-	var guarded, counted []pipeline.Key
+	var guarded, counted []item.Key
 	for i := range keys {
 		if !gs[i].Version.IsZero() {
 			guarded = append(guarded, keys[i])

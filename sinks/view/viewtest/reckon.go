@@ -33,20 +33,20 @@ func (a *aggregate) reckon(items []sinktest.Item) []sinktest.Item {
 			}
 			switch {
 			case v.Of == "count":
-				row[v.Name] = decimal(big.NewRat(int64(len(shares)), 1))
+				row[v.Name] = decimalAttr(big.NewRat(int64(len(shares)), 1))
 			case v.Of == "sum":
 				sum := new(big.Rat)
 				for _, p := range present {
 					sum.Add(sum, rational(p))
 				}
-				row[v.Name] = decimal(sum)
+				row[v.Name] = decimalAttr(sum)
 			case len(present) == 0: // neither a least nor a greatest, and no distinct one
 			case v.Of == "distinct":
 				different := make(map[string]bool)
 				for _, p := range present {
 					different[sinktest.Canonical(p)] = true
 				}
-				row[v.Name] = decimal(big.NewRat(int64(len(different)), 1))
+				row[v.Name] = decimalAttr(big.NewRat(int64(len(different)), 1))
 			default:
 				best := present[0]
 				for _, p := range present {
@@ -96,7 +96,7 @@ func bytesOf(a sinktest.Attr) []byte {
 
 // decimal is a number as DynamoDB holds it: an N of up to 38 digits below 1e126,
 // and else, as a row shows it, a text.
-func decimal(r *big.Rat) sinktest.Attr {
+func decimalAttr(r *big.Rat) sinktest.Attr {
 	text := r.FloatString(140) // the suite's numbers end at 1e-130
 	text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 	whole, _, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")

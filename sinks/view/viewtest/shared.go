@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -123,7 +123,7 @@ var _ view.ItemStore = (*faulty)(nil)
 func (f *faulty) itemStore() view.ItemStore { return f.Store.(view.ItemStore) }
 
 // Guards may fail; it writes nothing.
-func (f *faulty) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
+func (f *faulty) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
 	return through(f.faults, 0, func(int) ([]state.Guard, error) { return f.itemStore().Guards(ctx, t, items) })
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -19,7 +19,7 @@ func stands(t *testing.T, s ofKind) {
 	apply(t, s, target, row(t, "a", "1", 5, "five"), tombstone(t, "a", "2", 6))
 	var asked []state.Row
 	for _, sk := range []string{"2", "3", "1"} {
-		r, err := state.MakeRow(pipeline.StringValue("a"), pipeline.StringValue(sk))
+		r, err := state.MakeRow(item.StringValue("a"), item.StringValue(sk))
 		need(t, err)
 		asked = append(asked, r)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -29,7 +30,7 @@ type shape struct {
 	keys      map[string]string // of the source table; nil: PK and SK
 	key       []string          // names of the row key
 	templates []string          // of the row key
-	when      func(item pipeline.Image) (bool, error)
+	when      func(item item.Image) (bool, error)
 
 	// flawKey is the template that [sinktest.FlawKey] spoils; below 0: the condition, since the
 	// row key would be another one with it.
@@ -78,7 +79,7 @@ func (v *subject) sink(store view.Store) (*view.Sink, error) {
 	return view.New(o)
 }
 
-func isOrder(item pipeline.Image) (bool, error) {
+func isOrder(item item.Image) (bool, error) {
 	v, _ := item.Get("Type")
 	text, ok := v.Text()
 	return ok && text == "Order", nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 	"github.com/tablewake/tablewake/sinks"
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
@@ -27,7 +28,7 @@ const streamARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/
 
 // record is the record of a new item. The view refuses the items that are bad for good, since
 // their status is no text.
-func record(n int, bad bool) streamtest.Record {
+func recordOf(n int, bad bool) streamtest.Record {
 	keys := fmt.Sprintf(`{"PK":{"S":"I%d"}`, n)
 	status := `{"S":"paid"}`
 	if bad {
@@ -38,7 +39,7 @@ func record(n int, bad bool) streamtest.Record {
 
 // line is a record as it is in a file.
 func line(n int, bad bool) string {
-	r := record(n, bad)
+	r := recordOf(n, bad)
 	return fmt.Sprintf(`{"eventID":"%d","eventName":"INSERT","eventSourceARN":%q,"dynamodb":{"Keys":%s,"NewImage":%s,"SequenceNumber":"1%020d","SizeBytes":40,"StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
 		n, streamARN, r.Keys, r.New, n)
 }
@@ -84,7 +85,7 @@ func streamOf(t *testing.T, from, to int) (endpoint, shard string, put func(n in
 	api := streamtest.New(streamtest.Options{})
 	s := api.AddStream("shop")
 	shard = s.Shards()[0]
-	put = func(n int) { s.Put(shard, record(n, bad(n))) }
+	put = func(n int) { s.Put(shard, recordOf(n, bad(n))) }
 	for n := from; n < to; n++ {
 		put(n)
 	}
@@ -102,7 +103,7 @@ func putLetters(t *testing.T, cfg *config.Config, folder string, ns ...int) {
 	}
 	for _, n := range ns {
 		raw := []byte(line(n, false))
-		page, err := pipeline.NewDecoder(sinks.Decoder(cfg)).Decode(slices.Clone(raw))
+		page, err := record.NewDecoder(sinks.Decoder(cfg)).Decode(slices.Clone(raw))
 		if err != nil || len(page.Changes) != 1 {
 			t.Fatal(err, page.Errors)
 		}

@@ -15,7 +15,7 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 	"github.com/tablewake/tablewake/sinks/aws"
 	"github.com/tablewake/tablewake/test/e2e/world"
@@ -112,7 +112,7 @@ func TestFact18_WhatTheStreamHasNoMoreIsNoted(t *testing.T) {
 	f.holds(t, "d", "d", 1, 0)
 	gaps := f.gaps(t)
 	if len(gaps) != 1 || gaps[0].StreamARN != of.ARN() || gaps[0].Shard != shard ||
-		pipeline.CompareSequence(gaps[0].After, written[0].Sequence) >= 0 || pipeline.CompareSequence(gaps[0].Before, written[2].Sequence) <= 0 || pipeline.CompareSequence(gaps[0].Before, written[3].Sequence) > 0 {
+		record.CompareSequence(gaps[0].After, written[0].Sequence) >= 0 || record.CompareSequence(gaps[0].Before, written[2].Sequence) <= 0 || record.CompareSequence(gaps[0].Before, written[3].Sequence) > 0 {
 		t.Errorf("gaps: %+v", gaps)
 	}
 	if !strings.Contains(f.Log(), "records are lost") {
@@ -176,7 +176,7 @@ func streamed(t *testing.T, w *world.World, arn, shard string) (sequences []stri
 }
 
 // gaps are those that were noted.
-func (f *function) gaps(t *testing.T) (all []pipeline.Gap) {
+func (f *function) gaps(t *testing.T) (all []record.Gap) {
 	t.Helper()
 	stores := aws.Stores(f.SDK)
 	defer stores.Close()

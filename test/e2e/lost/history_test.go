@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -84,7 +85,7 @@ func run(t *testing.T, p *pipeline.Pipeline, records [][]byte) error {
 	t.Helper()
 	src, err := replay.Open(replay.Options{
 		Paths: []string{"-"}, Stdin: bytes.NewReader(bytes.Join(records, []byte("\n"))),
-		Decoder: pipeline.DecoderOptions{Table: "shop", EpochZero: true},
+		Decoder: record.DecoderOptions{Table: "shop", EpochZero: true},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func counted(as []aggregate, cs []change) map[string]string {
 	groups := make(map[string]*group)
 	for _, a := range as {
 		for _, one := range a.counting(cs) {
-			name := canonical(item{"PK": str(one.pk), "SK": one.sk})
+			name := canonical(oracleItem{"PK": str(one.pk), "SK": one.sk})
 			if groups[name] == nil {
 				groups[name] = &group{of: a, pk: one.pk, sk: one.sk}
 			}
@@ -93,13 +93,13 @@ type aggregate struct {
 	shards int    // 0: none
 	keep   bool
 	of     map[string]string // what is made of each value
-	counts func(it item) []portion
+	counts func(it oracleItem) []portion
 }
 
 var aggregates = []aggregate{
 	{
 		prefix: "KEPT#", shards: 3, keep: true, of: map[string]string{"n": "count", "total": "sum", "least": "min", "most": "max", "mails": "distinct"},
-		counts: func(it item) []portion {
+		counts: func(it oracleItem) []portion {
 			status, day := keyText(it["Status"]), day(it["CreatedAt"])
 			if text(it["Type"]) != "Order" || status == "" || day == "" {
 				return nil
@@ -109,7 +109,7 @@ var aggregates = []aggregate{
 	},
 	{
 		prefix: "ALL", of: map[string]string{"n": "count", "total": "sum", "least": "min", "most": "max", "days": "distinct"},
-		counts: func(it item) []portion {
+		counts: func(it oracleItem) []portion {
 			if text(it["Type"]) == "" {
 				return nil
 			}
@@ -118,7 +118,7 @@ var aggregates = []aggregate{
 	},
 	{
 		prefix: "LINE#", shards: 2, keep: true, of: map[string]string{"n": "count", "units": "sum", "least": "min", "most": "max", "kinds": "distinct"},
-		counts: func(it item) []portion {
+		counts: func(it oracleItem) []portion {
 			tag, list := untag(it["Lines"])
 			if tag != "L" || text(it["Type"]) == "" {
 				return nil
@@ -137,7 +137,7 @@ var aggregates = []aggregate{
 }
 
 // ofItem is what an item counts for; nothing where there is none.
-func (a aggregate) ofItem(it item) []portion {
+func (a aggregate) ofItem(it oracleItem) []portion {
 	if it == nil {
 		return nil
 	}
@@ -177,7 +177,7 @@ type group struct {
 }
 
 func (g *group) row() string {
-	row := item{"PK": str(g.pk), "SK": g.sk}
+	row := oracleItem{"PK": str(g.pk), "SK": g.sk}
 	for name, of := range g.of.of {
 		var values []any
 		for _, o := range g.portions {
@@ -194,7 +194,7 @@ func (g *group) row() string {
 			}
 			different := make(map[string]bool)
 			for _, v := range values {
-				different[canonical(item{"v": v})] = true
+				different[canonical(oracleItem{"v": v})] = true
 			}
 			row[name] = tagged("N", fmt.Sprint(len(different)))
 		case "sum":
@@ -268,11 +268,11 @@ func wanted(cs []change) map[string][]string {
 			continue
 		}
 		add := func(pk, sk, column, attribute string) string {
-			row := item{"PK": str(pk), "SK": str(sk), "who": str(key)}
+			row := oracleItem{"PK": str(pk), "SK": str(sk), "who": str(key)}
 			if v, ok := c.new[attribute]; ok {
 				row[column] = v
 			}
-			name := canonical(item{"PK": row["PK"], "SK": row["SK"]})
+			name := canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]})
 			rows[name] = append(rows[name], canonical(row))
 			return name
 		}
@@ -282,7 +282,7 @@ func wanted(cs []change) map[string][]string {
 		if text(c.new["Type"]) == "Product" {
 			continue
 		}
-		name := canonical(item{"PK": str("LATEST#" + mail), "SK": str("ROW")})
+		name := canonical(oracleItem{"PK": str("LATEST#" + mail), "SK": str("ROW")})
 		if was, ok := highest[name]; ok && !c.after(was) {
 			continue
 		}
@@ -303,7 +303,7 @@ func (c change) after(d change) bool {
 
 // merge adds a row to those that there are. Rows of shards, whose keys end in ~0,
 // ~1, ..., are added up.
-func merge(as []aggregate, rows map[string]item, row item) {
+func merge(as []aggregate, rows map[string]oracleItem, row oracleItem) {
 	key := text(row["PK"])
 	for _, a := range as {
 		if !strings.HasPrefix(key, a.prefix) || a.shards == 0 {
@@ -312,7 +312,7 @@ func merge(as []aggregate, rows map[string]item, row item) {
 		if i := strings.LastIndexByte(key, '~'); i >= 0 {
 			row["PK"] = str(key[:i])
 		}
-		was := rows[canonical(item{"PK": row["PK"], "SK": row["SK"]})]
+		was := rows[canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]})]
 		for name, v := range was {
 			is, there := row[name]
 			switch of := a.of[name]; {
@@ -323,7 +323,7 @@ func merge(as []aggregate, rows map[string]item, row item) {
 			}
 		}
 	}
-	rows[canonical(item{"PK": row["PK"], "SK": row["SK"]})] = row
+	rows[canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]})] = row
 }
 
 // checkCounts compares a folder with what the oracle makes of changes that
@@ -340,9 +340,9 @@ func checkCounts(t *testing.T, out string, arrived []change) {
 // checkRows expects at each key one of the rows that may stand there, and no other row.
 func checkRows(t *testing.T, out, table string, as []aggregate, want map[string][]string) {
 	t.Helper()
-	got := make(map[string]item)
+	got := make(map[string]oracleItem)
 	for _, line := range query(t, out, "view", table, "--typed") {
-		var row item
+		var row oracleItem
 		decode(t, line, &row)
 		merge(as, got, row)
 	}

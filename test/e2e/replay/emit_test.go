@@ -16,7 +16,7 @@ func emit(rng *rand.Rand, v any) []byte { return appendJSON(nil, rng, v) }
 
 func appendJSON(dst []byte, rng *rand.Rand, v any) []byte {
 	switch v := v.(type) {
-	case item:
+	case oracleItem:
 		return appendJSON(dst, rng, map[string]any(v))
 	case map[string]any:
 		names := slices.Sorted(maps.Keys(v))

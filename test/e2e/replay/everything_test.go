@@ -47,7 +47,7 @@ func wantEverything(cs []change) state {
 		if c.gone {
 			continue
 		}
-		row := item{"PK": str("ITEM"), "SK": str(key)}
+		row := oracleItem{"PK": str("ITEM"), "SK": str(key)}
 		for column, attribute := range columns {
 			if v, ok := c.new[attribute]; ok && !empty(v) {
 				row[column] = v
@@ -55,7 +55,7 @@ func wantEverything(cs []change) state {
 		}
 		s.row(row)
 		if status := keyText(c.new["Status"]); status != "" && text(c.new["Type"]) == "Order" {
-			row := item{"PK": str("STATUS#" + status), "SK": str(key)}
+			row := oracleItem{"PK": str("STATUS#" + status), "SK": str(key)}
 			if price, ok := c.new["Price"]; ok {
 				row["price"] = price
 			}
@@ -76,8 +76,8 @@ func wantEverything(cs []change) state {
 	return s
 }
 
-func (s state) row(row item) {
-	name := canonical(item{"PK": row["PK"], "SK": row["SK"]})
+func (s state) row(row oracleItem) {
+	name := canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]})
 	if _, twice := s[rows][name]; twice {
 		panic(fmt.Sprintf("the oracle has two rows at %s", name))
 	}
@@ -93,10 +93,10 @@ func keyText(v any) string {
 }
 
 // plainKeys are n keys of a table with a partition and a sort key.
-func plainKeys(n int) []item {
-	keys := make([]item, n)
+func plainKeys(n int) []oracleItem {
+	keys := make([]oracleItem, n)
 	for i := range keys {
-		keys[i] = item{"PK": str(fmt.Sprintf("USER#%03d", i/3)), "SK": str(fmt.Sprintf("ORDER#%d", i%3))}
+		keys[i] = oracleItem{"PK": str(fmt.Sprintf("USER#%03d", i/3)), "SK": str(fmt.Sprintf("ORDER#%d", i%3))}
 	}
 	return keys
 }

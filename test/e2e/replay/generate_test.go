@@ -28,16 +28,16 @@ func random(t *testing.T) *rand.Rand {
 // way that a sound stream may be.
 type world struct {
 	rng   *rand.Rand
-	keys  []item
-	items map[int]item
+	keys  []oracleItem
+	items map[int]oracleItem
 	seq   *big.Int
 	arn   string
 	now   int64
 }
 
-func newWorld(rng *rand.Rand, keys []item) *world {
+func newWorld(rng *rand.Rand, keys []oracleItem) *world {
 	seq, _ := new(big.Int).SetString("100000000000000000000", 10)
-	return &world{rng: rng, keys: keys, items: make(map[int]item), seq: seq, now: 1764000000,
+	return &world{rng: rng, keys: keys, items: make(map[int]oracleItem), seq: seq, now: 1764000000,
 		arn: "arn:aws:dynamodb:eu-central-1:123456789012:table/t/stream/2026-01-02T03:04:05.678"}
 }
 
@@ -105,7 +105,7 @@ func (w *world) next() string {
 }
 
 // item is a new image: some attributes of the old one, and some others.
-func (w *world) item(keys, old item) item {
+func (w *world) item(keys, old oracleItem) oracleItem {
 	is := maps.Clone(keys)
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
 		switch v, there := old[name]; {

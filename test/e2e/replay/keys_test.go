@@ -17,16 +17,16 @@ var hostile = []string{
 }
 
 // hostileKeys are keys of texts that are easily confused.
-func hostileKeys() []item {
-	var keys []item
+func hostileKeys() []oracleItem {
+	var keys []oracleItem
 	for i, text := range hostile {
 		keys = append(keys,
-			item{"PK": str(text), "SK": str("x")},
-			item{"PK": str("x"), "SK": str(text + "/")},
-			item{"PK": str(text), "SK": str(hostile[(i+1)%len(hostile)])})
+			oracleItem{"PK": str(text), "SK": str("x")},
+			oracleItem{"PK": str("x"), "SK": str(text + "/")},
+			oracleItem{"PK": str(text), "SK": str(hostile[(i+1)%len(hostile)])})
 	}
-	slices.SortFunc(keys, func(a, b item) int { return strings.Compare(canonical(a), canonical(b)) })
-	return slices.CompactFunc(keys, func(a, b item) bool { return canonical(a) == canonical(b) })
+	slices.SortFunc(keys, func(a, b oracleItem) int { return strings.Compare(canonical(a), canonical(b)) })
+	return slices.CompactFunc(keys, func(a, b oracleItem) bool { return canonical(a) == canonical(b) })
 }
 
 // Whatever the keys hold, no two items are taken for one.
@@ -44,19 +44,19 @@ func TestHostileKeys(t *testing.T) {
 func TestFact12_KeysOfEveryType(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
-	var keys []item
+	var keys []oracleItem
 	for i := range 256 {
-		keys = append(keys, item{"PK": tagged("B", base64.StdEncoding.EncodeToString([]byte{byte(i), 0xfb, 0xff}[:1+i%3]))})
+		keys = append(keys, oracleItem{"PK": tagged("B", base64.StdEncoding.EncodeToString([]byte{byte(i), 0xfb, 0xff}[:1+i%3]))})
 	}
-	keys = append(keys, item{"PK": str("1")}, item{"PK": tagged("B", "MQ==")}, item{"PK": str("+1")}, item{"PK": str("=MQ")})
+	keys = append(keys, oracleItem{"PK": str("1")}, oracleItem{"PK": tagged("B", "MQ==")}, oracleItem{"PK": str("+1")}, oracleItem{"PK": str("=MQ")})
 	spellings := []string{"1", "1.0", "1e0", "10E-1", "0.1e1", "+1", "001", "100e-2"}
 	w := newWorld(rng, keys)
 	lines := w.changes(400)
-	numeric := newWorld(rng, []item{{"PK": tagged("N", "1")}, {"PK": tagged("N", "-1")}, {"PK": tagged("N", "1e125")}, {"PK": tagged("N", "99999999999999999999999999999999999999")},
+	numeric := newWorld(rng, []oracleItem{{"PK": tagged("N", "1")}, {"PK": tagged("N", "-1")}, {"PK": tagged("N", "1e125")}, {"PK": tagged("N", "99999999999999999999999999999999999999")},
 		{"PK": tagged("N", "1e-130")}, {"PK": tagged("N", "0")}, {"PK": tagged("N", "0.10")}})
 	for range 200 {
-		numeric.keys[0] = item{"PK": tagged("N", pick(rng, spellings...))}
-		numeric.keys[1] = item{"PK": tagged("N", "-"+pick(rng, spellings[0:5]...))}
+		numeric.keys[0] = oracleItem{"PK": tagged("N", pick(rng, spellings...))}
+		numeric.keys[1] = oracleItem{"PK": tagged("N", "-"+pick(rng, spellings[0:5]...))}
 		lines = append(lines, emit(rng, numeric.change()))
 	}
 	out := t.TempDir()
@@ -69,14 +69,14 @@ func TestFact12_KeysOfEveryType(t *testing.T) {
 func TestFact22_LongKeys(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
-	var keys []item
+	var keys []oracleItem
 	for _, n := range []int{505, 506, 507, 508, 509, 510, 511, 512, 513, 600, 900} {
 		for _, end := range []string{"a", "b"} {
-			keys = append(keys, item{"PK": str(strings.Repeat("k", n) + end), "SK": str("s")})
+			keys = append(keys, oracleItem{"PK": str(strings.Repeat("k", n) + end), "SK": str("s")})
 		}
 	}
 	for _, end := range []string{"a", "b", "/a"} {
-		keys = append(keys, item{"PK": str(strings.Repeat("夜", 80) + end), "SK": str(strings.Repeat("/", 90))})
+		keys = append(keys, oracleItem{"PK": str(strings.Repeat("夜", 80) + end), "SK": str(strings.Repeat("/", 90))})
 	}
 	lines := newWorld(rng, keys).changes(200)
 	out := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // bad is an unsound line at its place among the sound.
@@ -134,7 +134,7 @@ func compact(line []byte) string {
 	if json.Compact(&b, line) != nil {
 		return string(bytes.TrimSpace(line))
 	}
-	return string(pipeline.AppendPrintable(nil, b.Bytes()))
+	return string(item.AppendPrintable(nil, b.Bytes()))
 }
 
 // Input whose brackets break delivers what stood before, says where it broke, and

@@ -21,13 +21,13 @@ type change struct {
 	version   string
 	op        string
 	gone, ttl bool
-	old, new  item
-	keys      item
+	old, new  oracleItem
+	keys      oracleItem
 	second    int64 // creation time; 0 where it is not a number
 }
 
 // item is attributes in DynamoDB JSON.
-type item map[string]any
+type oracleItem map[string]any
 
 // readChanges reads lines of sound records.
 func readChanges(lines [][]byte) ([]change, error) {
@@ -48,7 +48,7 @@ func readChange(line []byte) (change, error) {
 		EventSourceARN string
 		UserIdentity   struct{ Type, PrincipalID string }
 		Dynamodb       struct {
-			Keys, NewImage, OldImage item
+			Keys, NewImage, OldImage oracleItem
 			SequenceNumber           string
 
 			ApproximateCreationDateTime any
@@ -144,7 +144,7 @@ func last(cs []change) map[string]change {
 }
 
 // canonical writes DynamoDB JSON so that what means the same reads the same.
-func canonical(it item) string {
+func canonical(it oracleItem) string {
 	if it == nil {
 		return "none"
 	}

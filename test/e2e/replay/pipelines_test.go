@@ -48,7 +48,7 @@ func wantShop(cs []change) state {
 		switch text(c.new["Type"]) {
 		case "Order":
 			if row, ok := orderRow(key, c.new); ok {
-				s[rows][canonical(item{"PK": row["PK"], "SK": row["SK"]})] = canonical(row)
+				s[rows][canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]})] = canonical(row)
 			}
 		case "Product":
 			s[documents][documentID(key)] = product(c)
@@ -63,7 +63,7 @@ func wantShop(cs []change) state {
 	return s
 }
 
-func orderRow(key string, o item) (item, bool) {
+func orderRow(key string, o oracleItem) (oracleItem, bool) {
 	status, at := text(o["Status"]), text(o["CreatedAt"])
 	if status == "" || at == "" {
 		return nil, false
@@ -72,7 +72,7 @@ func orderRow(key string, o item) (item, bool) {
 	if err != nil {
 		return nil, false
 	}
-	row := item{
+	row := oracleItem{
 		"PK":   str("STATUS#" + status),
 		"SK":   str(day.UTC().Format(time.DateOnly) + "#" + key),
 		"kind": str("order"),

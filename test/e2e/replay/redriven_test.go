@@ -10,11 +10,11 @@ import (
 // left behind, is done with; what waits still stays.
 func TestCollisionsRedriven(t *testing.T) {
 	t.Parallel()
-	user := func(pk, mail string) item {
-		return item{"PK": str(pk), "SK": str("USER"), "Mail": str(mail)}
+	user := func(pk, mail string) oracleItem {
+		return oracleItem{"PK": str(pk), "SK": str("USER"), "Mail": str(mail)}
 	}
 	write := func(sequence, pk, was, is string) []byte {
-		s := said{op: "MODIFY", keys: item{"PK": str(pk), "SK": str("USER")}, old: user(pk, was), new: user(pk, is), sequence: sequence}
+		s := said{op: "MODIFY", keys: oracleItem{"PK": str(pk), "SK": str("USER")}, old: user(pk, was), new: user(pk, is), sequence: sequence}
 		switch {
 		case was == "":
 			s.op, s.old = "INSERT", nil

@@ -78,8 +78,8 @@ func TestCountsToTheLastDigit(t *testing.T) {
 	numbers := []string{"1e125", "-9.9999999999999999999999999999999999999e125", "1e-130", "99999999999999999999999999999999999999", "0.1", "-0.3", "123456789012345678901234567890.12345678"}
 	var lines, gone [][]byte
 	for i, n := range numbers {
-		keys := item{"PK": str(fmt.Sprint(i)), "SK": str("x")}
-		is := item{"PK": keys["PK"], "SK": keys["SK"], "Type": str("Order"), "Total": tagged("N", n)}
+		keys := oracleItem{"PK": str(fmt.Sprint(i)), "SK": str("x")}
+		is := oracleItem{"PK": keys["PK"], "SK": keys["SK"], "Type": str("Order"), "Total": tagged("N", n)}
 		lines = append(lines, said{op: "INSERT", keys: keys, new: is, sequence: fmt.Sprint(1000 + i)}.line())
 		gone = append(gone, said{op: "REMOVE", keys: keys, old: is, sequence: fmt.Sprint(2000 + i)}.line())
 	}
@@ -115,10 +115,10 @@ sinks:
 // one that comes too early waits, and is in dead letters until it has the row.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
-	user := func(pk, mail string) item {
-		return item{"PK": str(pk), "SK": str("USER"), "Mail": str(mail)}
+	user := func(pk, mail string) oracleItem {
+		return oracleItem{"PK": str(pk), "SK": str("USER"), "Mail": str(mail)}
 	}
-	keys := func(pk string) item { return item{"PK": str(pk), "SK": str("USER")} }
+	keys := func(pk string) oracleItem { return oracleItem{"PK": str(pk), "SK": str("USER")} }
 	first := said{op: "INSERT", keys: keys("ann"), new: user("ann", "A@x"), sequence: "101"}.line()
 	leaves := said{op: "MODIFY", keys: keys("ann"), old: user("ann", "A@x"), new: user("ann", "ann@x"), sequence: "102"}.line()
 	takes := said{op: "INSERT", keys: keys("bob"), new: user("bob", "a@x"), sequence: "103"}.line()

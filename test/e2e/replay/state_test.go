@@ -35,9 +35,9 @@ func look(t *testing.T, p pipelineFile, out string) state {
 	t.Helper()
 	s := newState()
 	for _, line := range query(t, out, "view", p.rows, "--typed") {
-		var row item
+		var row oracleItem
 		decode(t, line, &row)
-		s.put(t, rows, canonical(item{"PK": row["PK"], "SK": row["SK"]}), canonical(row))
+		s.put(t, rows, canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]}), canonical(row))
 	}
 	for _, line := range query(t, out, "search", p.index) {
 		var d struct {

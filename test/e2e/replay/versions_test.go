@@ -12,8 +12,8 @@ import (
 // said is a record of one item: what it was and is, at a sequence number.
 type said struct {
 	op       string
-	keys     item
-	old, new item
+	keys     oracleItem
+	old, new oracleItem
 	sequence string
 	label    string // of the stream; default: one of 2026
 }
@@ -39,15 +39,15 @@ func (s said) line() []byte {
 }
 
 // order is an image of an order.
-func order(keys item, status string) item {
-	it := item{"Type": str("Order"), "Status": str(status)}
+func order(keys oracleItem, status string) oracleItem {
+	it := oracleItem{"Type": str("Order"), "Status": str(status)}
 	for name, v := range keys {
 		it[name] = v
 	}
 	return it
 }
 
-var oneKey = item{"PK": str("USER#1"), "SK": str("ORDER#1")}
+var oneKey = oracleItem{"PK": str("USER#1"), "SK": str("ORDER#1")}
 
 // Fact 1: sequence numbers are 21 to 40 decimal digits, and compare as numbers:
 // whatever comes first, the higher one stays.
@@ -59,7 +59,7 @@ func TestFact1_SequenceNumbersCompareAsNumbers(t *testing.T) {
 		"000000000000000000000000000000000000009", "10", "000000000000000000011", nines,
 		"1" + strings.Repeat("0", 21), "9223372036854775808" + "000", strings.Repeat("9", 39), "1" + strings.Repeat("0", 39), strings.Repeat("9", 40),
 	}
-	old := item(nil)
+	old := oracleItem(nil)
 	var lines [][]byte
 	for i, sequence := range rising {
 		is := order(oneKey, fmt.Sprintf("s%d", i%4))

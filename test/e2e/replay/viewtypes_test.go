@@ -12,7 +12,7 @@ import (
 // error when it starts: nothing is written before.
 func TestFact13_ViewTypesThatLackAnImage(t *testing.T) {
 	t.Parallel()
-	keys := item{"PK": str("USER#1"), "SK": str("ORDER#1")}
+	keys := oracleItem{"PK": str("USER#1"), "SK": str("ORDER#1")}
 	for viewType, s := range map[string]said{
 		"KEYS_ONLY": {op: "MODIFY"},
 		"NEW_IMAGE": {op: "MODIFY", new: order(keys, "paid")},

@@ -16,7 +16,7 @@ var wholeShop = pipelineFile{path: fixture + "tablewake.yaml", rows: "shop-views
 var shopAggregates = []aggregate{
 	{
 		prefix: "REVENUE#", shards: 4, keep: true, of: map[string]string{"revenue": "sum", "orders": "count"},
-		counts: func(it item) []portion {
+		counts: func(it oracleItem) []portion {
 			status, currency, day := text(it["Status"]), text(it["Currency"]), day(it["CreatedAt"])
 			if text(it["Type"]) != "Order" || status != "paid" && status != "shipped" && status != "completed" || currency == "" || day == "" {
 				return nil
@@ -26,7 +26,7 @@ var shopAggregates = []aggregate{
 	},
 	{
 		prefix: "PRODUCT#", keep: true, of: map[string]string{"units": "sum"},
-		counts: func(it item) []portion {
+		counts: func(it oracleItem) []portion {
 			if text(it["Type"]) != "Order" || text(it["Status"]) != "completed" {
 				return nil
 			}
@@ -56,8 +56,8 @@ func checkShop(t *testing.T, out string, arrived []change) {
 	}
 	for _, c := range last(arrived) {
 		if mail := text(c.new["Email"]); text(c.keys["SK"]) == "PROFILE" && mail != "" {
-			row := item{"PK": str("EMAIL#" + strings.ToLower(mail)), "SK": str("USER"), "user": c.keys["PK"]}
-			name := canonical(item{"PK": row["PK"], "SK": row["SK"]})
+			row := oracleItem{"PK": str("EMAIL#" + strings.ToLower(mail)), "SK": str("USER"), "user": c.keys["PK"]}
+			name := canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]})
 			may[name] = append(may[name], canonical(row))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 )
 
@@ -37,7 +38,7 @@ func Pass(t *testing.T, p *pipeline.Pipeline, records [][]byte) pipeline.Ledger 
 	before := p.Ledger().Source.Read
 	src, err := replay.Open(replay.Options{
 		Paths: []string{"-"}, Stdin: bytes.NewReader(bytes.Join(records, []byte("\n"))),
-		Decoder: pipeline.DecoderOptions{Table: "shop", EpochZero: true}, BlockBytes: 64 << 10,
+		Decoder: record.DecoderOptions{Table: "shop", EpochZero: true}, BlockBytes: 64 << 10,
 	})
 	if err != nil {
 		t.Error(err)

@@ -1,0 +1,252 @@
+package decimal
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// Decimal is an exact number of DynamoDB's range: up to 38 significant digits,
+// magnitudes 1E-130 to 9.9...E+125, and zero. The zero Decimal is 0. Two equal
+// numbers are equal by ==: the coefficient carries no trailing zeros.
+//
+// Nothing rounds silently: what does not fit is an error, or false. Only Float64
+// rounds, as its result type must.
+type Decimal struct {
+	hi, lo uint64 // coefficient, below 10^38
+	exp    int16  // value = ±coefficient × 10^exp
+	neg    bool
+}
+
+// DynamoDB's limits: Developer Guide, "Supported data types and naming rules", Number.
+const (
+	MaxDigits    = 38
+	minMagnitude = -130 // exponent of the first digit
+	maxMagnitude = 125
+)
+
+// Of is i, exactly.
+func Of(i int64) Decimal {
+	u := uint64(i)
+	if i < 0 {
+		u = -u
+	}
+	d := Decimal{lo: u, neg: i < 0}
+	d.trim()
+	return d
+}
+
+// Cmp is -1, 0 or 1 as d is less than, equal to or greater than e.
+func (d Decimal) Cmp(e Decimal) int {
+	sign, other := d.Sign(), e.Sign()
+	if sign != other {
+		return cmp.Compare(sign, other)
+	}
+	if sign == 0 {
+		return 0
+	}
+	if by := int(d.exp) - int(e.exp); d.hi|e.hi == 0 && -maxPow10 <= by && by <= maxPow10 {
+		// Most numbers: written with the lower exponent, both fit 128 bits.
+		dc, ec := uint128{lo: d.lo}, uint128{lo: e.lo}
+		if by > 0 {
+			dc.hi, dc.lo = bits.Mul64(d.lo, pow10[by])
+		} else {
+			ec.hi, ec.lo = bits.Mul64(e.lo, pow10[-by])
+		}
+		return sign * dc.cmp(ec)
+	}
+	if dm, em := d.magnitude(), e.magnitude(); dm != em {
+		return sign * cmp.Compare(dm, em)
+	}
+	// Of one magnitude: written with the lower exponent, neither needs more than 38 digits.
+	exp := min(d.exp, e.exp)
+	dc, _ := d.coefficient().timesPow10(int(d.exp - exp))
+	ec, _ := e.coefficient().timesPow10(int(e.exp - exp))
+	return sign * dc.cmp(ec)
+}
+
+// Add is d + e, exactly. It is an error when the sum needs more than 38 digits
+// or leaves DynamoDB's range; the error shows neither number.
+func (d Decimal) Add(e Decimal) (Decimal, error) {
+	if d.Sign() == 0 {
+		return e, nil
+	}
+	if e.Sign() == 0 {
+		return d, nil
+	}
+	high, low := d, e
+	if high.exp < low.exp {
+		high, low = low, high
+	}
+	// The sum's last digit stands where low's does. When high overflows 128 bits
+	// there (3.4 × 10^38), low, being below 10^38, can't bring it back to 38 digits.
+	h, ok := high.coefficient().timesPow10(int(high.exp - low.exp))
+	if !ok {
+		return Decimal{}, addError(errDigits)
+	}
+	l, neg := low.coefficient(), high.neg
+	var sum uint128
+	switch {
+	case high.neg == low.neg:
+		if sum, ok = h.add(l); !ok {
+			return Decimal{}, addError(errDigits)
+		}
+	case h.cmp(l) >= 0:
+		sum = h.sub(l)
+	default:
+		sum, neg = l.sub(h), low.neg
+	}
+	s := Decimal{hi: sum.hi, lo: sum.lo, exp: low.exp, neg: neg}
+	s.trim()
+	if err := s.check(); err != nil {
+		return Decimal{}, addError(err)
+	}
+	return s, nil
+}
+
+// Neg is -d.
+func (d Decimal) Neg() Decimal {
+	d.neg = !d.neg && d.Sign() != 0
+	return d
+}
+
+// Sign is -1, 0 or 1.
+func (d Decimal) Sign() int {
+	switch {
+	case d.hi|d.lo == 0:
+		return 0
+	case d.neg:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// Int64 is d as an integer; false when d has a fraction or does not fit.
+func (d Decimal) Int64() (int64, bool) {
+	if d.exp < 0 || d.exp > 18 {
+		return 0, false
+	}
+	c, ok := d.coefficient().timesPow10(int(d.exp))
+	switch {
+	case !ok || c.hi != 0:
+		return 0, false
+	case d.neg && c.lo <= 1<<63:
+		return -int64(c.lo), true // -(1<<63) is itself
+	case c.lo <= math.MaxInt64:
+		return int64(c.lo), true
+	default:
+		return 0, false
+	}
+}
+
+// Float64 is the float64 nearest to d; it is always finite.
+func (d Decimal) Float64() float64 {
+	if d.hi == 0 && d.lo < 1<<53 && d.exp == 0 {
+		if d.neg {
+			return -float64(d.lo)
+		}
+		return float64(d.lo)
+	}
+	var buf [48]byte
+	b := buf[:0]
+	if d.neg {
+		b = append(b, '-')
+	}
+	b = d.coefficient().append(b)
+	b = append(b, 'e')
+	b = strconv.AppendInt(b, int64(d.exp), 10)
+	f, _ := strconv.ParseFloat(string(b), 64) // the range of float64 is wider
+	return f
+}
+
+// String is the canonical text of d: no exponent, no zeros that say nothing. It
+// has up to 169 bytes.
+func (d Decimal) String() string {
+	var buf [64]byte
+	return string(d.Append(buf[:0]))
+}
+
+// Append appends the canonical text of d to dst.
+func (d Decimal) Append(dst []byte) []byte {
+	if d.neg {
+		dst = append(dst, '-')
+	}
+	if d.exp >= 0 {
+		dst = d.coefficient().append(dst)
+		return appendZeros(dst, int(d.exp))
+	}
+	c := d.coefficient()
+	whole := c.digits() + int(d.exp) // digits before the point
+	if whole <= 0 {
+		dst = append(dst, '0', '.')
+		return c.append(appendZeros(dst, -whole))
+	}
+	start := len(dst)
+	dst = c.append(dst)
+	dst = append(dst, 0)
+	point := start + whole
+	copy(dst[point+1:], dst[point:])
+	dst[point] = '.'
+	return dst
+}
+
+// Digits takes d apart: without its sign it is 0.DIGITS x 10^exponent, and neither
+// the first digit nor the last is 0. Of 0 there are none.
+func (d Decimal) Digits() (digits string, exponent int) {
+	if d.Sign() == 0 {
+		return "", 0
+	}
+	return string(d.coefficient().append(nil)), d.magnitude() + 1
+}
+
+func appendZeros(dst []byte, n int) []byte {
+	for range n {
+		dst = append(dst, '0')
+	}
+	return dst
+}
+
+func (d Decimal) coefficient() uint128 { return uint128{d.hi, d.lo} }
+
+// magnitude is the exponent of the first digit.
+func (d Decimal) magnitude() int { return d.coefficient().digits() - 1 + int(d.exp) }
+
+// trim makes d canonical: no trailing zeros in the coefficient, one zero.
+func (d *Decimal) trim() {
+	c := d.coefficient()
+	if c == (uint128{}) {
+		*d = Decimal{}
+		return
+	}
+	for {
+		q, r := c.div(10)
+		if r != 0 {
+			d.hi, d.lo = c.hi, c.lo
+			return
+		}
+		c = q
+		d.exp++
+	}
+}
+
+// check says what makes a canonical d no DynamoDB number.
+func (d Decimal) check() error {
+	if d.Sign() == 0 {
+		return nil
+	}
+	n := d.coefficient().digits()
+	switch magnitude := n - 1 + int(d.exp); {
+	case n > MaxDigits:
+		return errDigits
+	case magnitude > maxMagnitude:
+		return errLarge
+	case magnitude < minMagnitude:
+		return errSmall
+	}
+	return nil
+}
+
+func addError(err error) error { return fmt.Errorf("the sum is %w", err) }

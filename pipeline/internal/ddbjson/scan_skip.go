@@ -1,0 +1,119 @@
+package ddbjson
+
+// maxDepth bounds the nesting of JSON that is skipped.
+const maxDepth = 1000
+
+// Ignore reads any JSON value for its grammar alone: fields that nobody asks for,
+// and records whose shape is wrong.
+func (s *Scanner) Ignore(i int) int {
+	lax, escapes := s.lax, s.Escapes
+	s.lax = true
+	i = s.any(i, 0)
+	s.lax, s.Escapes = lax, escapes
+	return i
+}
+
+func (s *Scanner) any(i, depth int) int {
+	if depth > maxDepth {
+		return s.Fail(i, errDeep)
+	}
+	switch c := s.Peek(i); c {
+	case '"':
+		if i = s.Text(i + 1); i < 0 {
+			return -1
+		}
+		return i + 1
+	case '{', '[':
+		closing := c + 2 // '}' and ']'
+		if i = s.Space(i + 1); s.Peek(i) == closing {
+			return i + 1
+		}
+		for done := false; !done; {
+			if c == '{' {
+				if _, i = s.Field(i); i < 0 {
+					return -1
+				}
+			}
+			if i = s.any(i, depth+1); i < 0 {
+				return -1
+			}
+			if i, done = s.Separator(i, closing); i < 0 {
+				return -1
+			}
+		}
+		return i
+	case 't':
+		return s.Word(i, "true")
+	case 'f':
+		return s.Word(i, "false")
+	case 'n':
+		return s.Word(i, "null")
+	default:
+		return s.JsonNumber(i)
+	}
+}
+
+// Field reads a member's name and colon: the name and where the value starts. A
+// name with an escape is unescaped.
+func (s *Scanner) Field(i int) (name []byte, value int) {
+	if s.Peek(i) != '"' {
+		return nil, s.Fail(i, ErrToken)
+	}
+	escapes := s.Escapes
+	end := s.Text(i + 1)
+	if end < 0 {
+		return nil, -1
+	}
+	name = s.B[i+1 : end]
+	if s.Escapes != escapes {
+		name = TextOf(name)
+	}
+	return name, s.colon(end + 1)
+}
+
+// Word reads a literal: true, false or null.
+func (s *Scanner) Word(i int, w string) int {
+	if len(s.B)-i < len(w) {
+		return s.Fail(len(s.B), ErrEnd)
+	}
+	if string(s.B[i:i+len(w)]) != w {
+		return s.Fail(i, ErrToken)
+	}
+	return i + len(w)
+}
+
+// JsonNumber reads a number as RFC 8259 has it.
+func (s *Scanner) JsonNumber(i int) int {
+	start := i
+	if s.Peek(i) == '-' {
+		i++
+	}
+	first := i
+	if i = s.digits(i); i == first || i > first+1 && s.B[first] == '0' {
+		return s.Fail(min(i, start+1), ErrToken)
+	}
+	if s.Peek(i) == '.' {
+		point := i
+		if i = s.digits(i + 1); i == point+1 {
+			return s.Fail(i, ErrToken)
+		}
+	}
+	if s.Peek(i)|0x20 == 'e' {
+		i++
+		if c := s.Peek(i); c == '+' || c == '-' {
+			i++
+		}
+		exp := i
+		if i = s.digits(i); i == exp {
+			return s.Fail(i, ErrToken)
+		}
+	}
+	return i
+}
+
+func (s *Scanner) digits(i int) int {
+	for s.Peek(i)-'0' <= 9 {
+		i++
+	}
+	return i
+}

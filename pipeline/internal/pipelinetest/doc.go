@@ -1,0 +1,2 @@
+// Package pipelinetest has what the tests of the packages below pipeline share: items, records and their generators.
+package pipelinetest

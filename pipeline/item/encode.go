@@ -1,0 +1,105 @@
+package item
+
+import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
+
+// AppendDynamoDBJSON appends v as DynamoDB JSON, compact: {"S":"x"}. Members keep
+// the order of the page. An absent value appends null.
+func (v Value) AppendDynamoDBJSON(dst []byte) []byte {
+	if !v.Exists() {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '{', '"')
+	dst = append(dst, v.kind.String()...)
+	dst = append(dst, '"', ':')
+	switch v.kind {
+	case KindS, KindN, KindB:
+		dst = ddbjson.AppendString(dst, v.raw)
+	case KindM:
+		dst = appendItem(dst, v, Value.AppendDynamoDBJSON)
+	case KindL:
+		dst = appendList(dst, v, Value.AppendDynamoDBJSON)
+	case KindSS, KindNS, KindBS:
+		dst = appendList(dst, v, func(e Value, dst []byte) []byte { return ddbjson.AppendString(dst, e.raw) })
+	default:
+		dst = append(dst, v.raw...)
+	}
+	return append(dst, '}')
+}
+
+// AppendJSON appends v as plain JSON: an N as a JSON number with all its digits
+// and no exponent, a B as base64, sets as arrays, NULL as null. Members keep the
+// order of the page. An absent value appends null. The room behind what is appended, up to
+// dst's capacity, may be written to.
+func (v Value) AppendJSON(dst []byte) []byte {
+	var p plain
+	return p.whole(dst, v)
+}
+
+// AppendJSONForDoubles appends v as [Value.AppendJSON] does, for readers that keep a
+// decimal as a double, which search indexes and JavaScript do: one of more than 15
+// significant digits, which a double does not keep, becomes a JSON string. Integers
+// are JSON numbers with all their digits.
+func (v Value) AppendJSONForDoubles(dst []byte) []byte {
+	p := plain{doubles: true}
+	return p.whole(dst, v)
+}
+
+// String is v as DynamoDB JSON, for people; "absent" of the zero Value.
+func (v Value) String() string {
+	if !v.Exists() {
+		return v.kind.String()
+	}
+	return string(v.AppendDynamoDBJSON(nil))
+}
+
+// AppendDynamoDBJSON appends the item as DynamoDB JSON, compact:
+// {"PK":{"S":"x"}}; null where there is no image.
+func (m Image) AppendDynamoDBJSON(dst []byte) []byte {
+	if !m.Exists() {
+		return append(dst, "null"...)
+	}
+	return appendItem(dst, m.Value(), Value.AppendDynamoDBJSON)
+}
+
+// AppendJSON appends the item as plain JSON: {"PK":"x"}; null where there is no
+// image. See [Value.AppendJSON].
+func (m Image) AppendJSON(dst []byte) []byte { return m.appendPlain(dst, false) }
+
+// AppendJSONForDoubles appends the item as plain JSON likewise: see
+// [Value.AppendJSONForDoubles].
+func (m Image) AppendJSONForDoubles(dst []byte) []byte { return m.appendPlain(dst, true) }
+
+func (m Image) appendPlain(dst []byte, doubles bool) []byte {
+	if !m.Exists() {
+		return append(dst, "null"...)
+	}
+	p := plain{b: m.Bytes(), doubles: doubles}
+	return p.item(dst, m)
+}
+
+func appendItem(dst []byte, v Value, value func(Value, []byte) []byte) []byte {
+	dst = append(dst, '{')
+	start := len(dst)
+	EachMember(v.raw, func(name []byte, m Value) bool {
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		dst = append(ddbjson.AppendString(dst, name), ':')
+		dst = value(m, dst)
+		return true
+	})
+	return append(dst, '}')
+}
+
+func appendList(dst []byte, v Value, value func(Value, []byte) []byte) []byte {
+	dst = append(dst, '[')
+	start := len(dst)
+	EachElement(v.raw, v.kind, func(e Value) bool {
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		dst = value(e, dst)
+		return true
+	})
+	return append(dst, ']')
+}

@@ -1,0 +1,107 @@
+package item
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
+)
+
+// AppendEscaped appends text percent-encoded: all bytes but A-Z a-z 0-9 _ . -
+// become % and two upper-case hex digits. It is the escaping of the canonical
+// key, of the template function esc and of object keys; [Unescape] undoes it.
+func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
+	for start := 0; ; {
+		i := start
+		for i < len(text) && unescaped(text[i]) {
+			i++
+		}
+		dst = append(dst, text[start:i]...)
+		if i == len(text) {
+			return dst
+		}
+		b := text[i]
+		dst = append(dst, '%', ddbjson.UpperHex[b>>4], ddbjson.UpperHex[b&15])
+		start = i + 1
+	}
+}
+
+// unescaped tells whether b stands for itself in escaped text.
+func unescaped(b byte) bool { return plainBytes[b] }
+
+// plainBytes tells it of each byte.
+var plainBytes = func() (set [256]bool) {
+	for _, b := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") {
+		set[b] = true
+	}
+	return set
+}()
+
+// Unescape undoes [AppendEscaped]. It also reads escapes of bytes that need none
+// (%2E for a dot), as object keys hold them; the error names the first byte that
+// is neither plain nor part of an escape, 0-based.
+func Unescape(s string) (string, error) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f || !unescaped(byte(r)) }) {
+		return s, nil
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case unescaped(c):
+			b = append(b, c)
+		case c == '%' && i+2 < len(s) && hexDigit(s[i+1]) >= 0 && hexDigit(s[i+2]) >= 0:
+			b = append(b, byte(hexDigit(s[i+1])<<4|hexDigit(s[i+2])))
+			i += 2
+		default:
+			return "", fmt.Errorf("escaped text: byte %d (%q) is not escaped as %% and two upper-case hex digits", i, c)
+		}
+	}
+	return string(b), nil
+}
+
+// hexDigit is the value of an upper-case hex digit, or -1.
+func hexDigit(c byte) int {
+	return strings.IndexByte(ddbjson.UpperHex, c)
+}
+
+// AppendPrintable appends text with an escape in place of each rune that a terminal obeys, or that has
+// people read another text than is there: controls (C0 but for tab and newline, DEL, C1), marks of
+// direction, and separators and tags that nobody sees. The escape is that of JSON (\u001b), so that JSON stays what it is. A byte that is
+// no UTF-8 becomes U+FFFD.
+func AppendPrintable(dst []byte, text []byte) []byte {
+	for i := 0; i < len(text); {
+		if b := text[i]; b < utf8.RuneSelf {
+			i++
+			if b < ' ' && b != '\n' && b != '\t' || b == 0x7f {
+				dst = fmt.Appendf(dst, `\u%04x`, b)
+			} else {
+				dst = append(dst, b)
+			}
+			continue
+		}
+		r, n := utf8.DecodeRune(text[i:])
+		i += n
+		switch {
+		case !obeyed(r):
+			dst = utf8.AppendRune(dst, r)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			dst = fmt.Appendf(dst, `\u%04x\u%04x`, hi, lo)
+		default:
+			dst = fmt.Appendf(dst, `\u%04x`, r)
+		}
+	}
+	return dst
+}
+
+// obeyed tells of a rune beyond ASCII that it is not for people to see.
+func obeyed(r rune) bool {
+	switch {
+	case r < 0xa0, r == 0x61c, r == 0x200e, r == 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff, r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}

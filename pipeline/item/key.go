@@ -1,0 +1,153 @@
+package item
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
+)
+
+// Key is the canonical key of an item: its key attributes in the order of their
+// names, joined by ','. S is percent-encoded (all bytes but A-Z a-z 0-9 _ . -),
+// N is '+' and the canonical decimal, B is '=' and base64url without padding.
+// Where a pipeline reads several tables it is prefixed by the table's name
+// (percent-encoded) and '!'. Injective, and decodable by [Key.Decode]. Lanes,
+// document ids, templates, event ids and archive names use nothing else.
+type Key string
+
+// What may be wrong with the key attributes of a record.
+var (
+	errNoKeys   = errs.New("no key attributes")
+	errManyKeys = errs.New("more than two key attributes")
+	errKeyKind  = errs.New("a key attribute is an S, an N or a B")
+	errKeyEmpty = errs.New("a key attribute is empty")
+)
+
+// MakeKey builds the canonical key of the key attributes in keys: one or two, of
+// kind S, N or B, and not empty. table prefixes it where it is not "".
+func MakeKey(table string, keys Image) (Key, error) {
+	b, _, err := AppendKey(nil, table, keys)
+	return Key(b), err
+}
+
+// AppendKey also returns the index of the attribute that is at fault, or -1.
+func AppendKey(dst []byte, table string, keys Image) ([]byte, int, error) {
+	if table != "" {
+		dst = append(AppendEscaped(dst, table), '!')
+	}
+	first, second := 0, -1
+	doc, as := keys.Bytes(), keys.Index()
+	switch len(as) {
+	case 0:
+		return nil, -1, errNoKeys
+	case 1:
+	case 2:
+		second = 1
+		if as[0].Text(doc) > as[1].Text(doc) {
+			first, second = 1, 0
+		}
+	default:
+		return nil, 2, errManyKeys
+	}
+	dst, err := appendKeyValue(dst, valueOf(doc, as, first))
+	if err != nil {
+		return nil, first, err
+	}
+	if second >= 0 {
+		if dst, err = appendKeyValue(append(dst, ','), valueOf(doc, as, second)); err != nil {
+			return nil, second, err
+		}
+	}
+	return dst, -1, nil
+}
+
+// AppendKeyValue appends one value as it stands in a [Key]. The error says that it
+// is no S, N or B, or empty.
+func AppendKeyValue(dst []byte, v Value) ([]byte, error) { return appendKeyValue(dst, v) }
+
+func appendKeyValue(dst []byte, v Value) ([]byte, error) {
+	if len(v.raw) == 0 {
+		return nil, errKeyEmpty
+	}
+	switch v.kind {
+	case KindS:
+		return AppendEscaped(dst, ddbjson.TextOf(v.raw)), nil
+	case KindN:
+		return ddbjson.DecimalOf(v.raw).Append(append(dst, '+')), nil
+	case KindB:
+		dst = append(dst, '=')
+		start := len(dst)
+		dst = append(dst, bytes.TrimRight(ddbjson.TextOf(v.raw), "=")...)
+		for i, c := range dst[start:] {
+			switch c {
+			case '+':
+				dst[start+i] = '-'
+			case '/':
+				dst[start+i] = '_'
+			}
+		}
+		return dst, nil
+	}
+	return nil, errKeyKind
+}
+
+// Decode takes the key apart: the table ("" where not prefixed) and the values
+// in the order of their names. Only what [MakeKey] can have made decodes.
+func (k Key) Decode() (table string, values []Value, err error) {
+	rest := string(k)
+	if prefix, behind, ok := strings.Cut(rest, "!"); ok {
+		if table, err = decodeEscaped(prefix); err != nil {
+			return "", nil, fmt.Errorf("key: the table: %w", err)
+		}
+		rest = behind
+	}
+	parts := strings.Split(rest, ",")
+	if len(parts) > 2 {
+		return "", nil, fmt.Errorf("key: %w", errManyKeys)
+	}
+	for i, part := range parts {
+		v, err := decodeKeyValue(part)
+		if err != nil {
+			return "", nil, fmt.Errorf("key: value %d: %w", i+1, err)
+		}
+		values = append(values, v)
+	}
+	return table, values, nil
+}
+
+func decodeKeyValue(part string) (Value, error) {
+	switch {
+	case part == "":
+		return Value{}, errKeyEmpty
+	case part[0] == '+':
+		d, err := decimal.Parse(part[1:])
+		if err == nil && d.String() != part[1:] {
+			err = errs.New("the number is not canonical")
+		}
+		return NumberValue(d), err
+	case part[0] == '=':
+		b, err := base64.RawURLEncoding.Strict().DecodeString(part[1:])
+		if err != nil || len(b) == 0 || strings.ContainsAny(part, "\r\n") {
+			return Value{}, errs.New("the binary is not base64url without padding")
+		}
+		return BinaryValue(b), nil
+	}
+	text, err := decodeEscaped(part)
+	if err == nil && !utf8.ValidString(text) {
+		err = ddbjson.ErrUTF8
+	}
+	return StringValue(text), err
+}
+
+// decodeEscaped refuses escapes of bytes that need none: keys are injective.
+func decodeEscaped(s string) (string, error) {
+	text, err := Unescape(s)
+	if err == nil && (text == "" || string(AppendEscaped(nil, text)) != s) {
+		err = errs.New("the escaping is not canonical")
+	}
+	return text, err
+}

@@ -1,0 +1,66 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// stream is what the ARN of a DynamoDB stream says:
+// arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL.
+type stream struct {
+	arn, region, table string
+	epoch              uint64 // the label's time in Unix seconds
+	err                error  // why arn is no ARN of a stream
+}
+
+var errStreamARN = errs.New("want the ARN of a stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/YYYY-MM-DDThh:mm:ss.sss")
+
+// parseStream reads arn, or as much of it as is sound.
+func parseStream(arn string) stream {
+	s := stream{arn: arn, err: errStreamARN}
+	parts := strings.SplitN(arn, ":", 6)
+	if len(parts) != 6 || parts[0] != "arn" {
+		return s
+	}
+	s.region = parts[3]
+	table, ok := strings.CutPrefix(parts[5], "table/")
+	if parts[2] != "dynamodb" || !ok {
+		return s
+	}
+	name, label, ok := strings.Cut(table, "/stream/")
+	s.table = name
+	if !ok || name == "" {
+		return s
+	}
+	at, err := time.Parse("2006-01-02T15:04:05.999999999", label)
+	if err != nil || at.Unix() < 0 {
+		s.err = fmt.Errorf("the stream's label is no time: %w", errStreamARN)
+		return s
+	}
+	s.epoch, s.err = uint64(at.Unix()), nil
+	return s
+}
+
+// CheckStreamARN tells why arn is not the ARN of a DynamoDB stream; nil where it is.
+func CheckStreamARN(arn string) error { return parseStream(arn).err }
+
+// streams keeps what the ARNs of a page say: as a rule it is one. The texts are
+// copies, so that they do not pin the page.
+type streams struct{ known []stream }
+
+// manyStreams bounds the search; the records of a page are of few tables.
+const manyStreams = 8
+
+func (s *streams) find(arn string) *stream {
+	for i := range s.known {
+		if s.known[i].arn == arn {
+			return &s.known[i]
+		}
+	}
+	if len(s.known) == manyStreams {
+		s.known = s.known[1:]
+	}
+	s.known = append(s.known, parseStream(strings.Clone(arn)))
+	return &s.known[len(s.known)-1]
+}

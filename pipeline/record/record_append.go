@@ -1,0 +1,95 @@
+package record
+
+import (
+	"encoding/base64"
+	"strconv"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// AppendRecord appends a record that decodes to c: of the Streams API, or of a
+// Kinesis event where c came in one. It is made of all fields but Op, Key, Raw and
+// Index, which follow from the others.
+func AppendRecord(dst []byte, c *Change) []byte {
+	if !c.Version.Kinesis() {
+		return append(appendBody(append(dst, '{'), c), '}')
+	}
+	dst = append(dst, '{')
+	if c.Shard != "" {
+		dst = appendField(dst, "eventID", c.Shard+":"+c.Sequence)
+	}
+	dst = appendField(dst, "eventSourceARN", c.StreamARN)
+	dst = appendField(appendName(dst, "kinesis", '{'), "sequenceNumber", c.Sequence)
+	dst = append(appendName(dst, "data", '"'), base64.StdEncoding.EncodeToString(append(appendBody([]byte{'{'}, c), '}'))...)
+	return append(dst, `"}}`...)
+}
+
+// appendBody appends the fields of a record.
+func appendBody(dst []byte, c *Change) []byte {
+	kinesis := c.Version.Kinesis()
+	dst = appendField(dst, "eventID", c.EventID)
+	dst = appendField(dst, "eventName", c.EventName)
+	dst = appendField(dst, "awsRegion", c.Region)
+	if !kinesis {
+		dst = appendField(dst, "eventSourceARN", c.StreamARN)
+	}
+	dst = appendField(dst, "tableName", c.Table)
+	if c.Identity != (Identity{}) {
+		dst = appendField(appendName(dst, "userIdentity", '{'), "type", c.Identity.Type)
+		dst = append(appendField(dst, "principalId", c.Identity.PrincipalID), '}')
+	}
+	dst = appendName(dst, "dynamodb", '{')
+	switch {
+	case kinesis:
+		dst = strconv.AppendInt(appendName(dst, "ApproximateCreationDateTime", 0), c.Time.UnixMicro(), 10)
+		dst = appendField(dst, "ApproximateCreationDateTimePrecision", "MICROSECOND")
+	case c.Time.IsZero():
+	case c.Time.Nanosecond() == 0:
+		dst = strconv.AppendInt(appendName(dst, "ApproximateCreationDateTime", 0), c.Time.Unix(), 10)
+	default:
+		dst = appendField(dst, "ApproximateCreationDateTime", c.Time.UTC().Format(time.RFC3339Nano))
+	}
+	dst = appendImage(dst, "Keys", c.Keys)
+	dst = appendImage(dst, "NewImage", c.New)
+	dst = appendImage(dst, "OldImage", c.Old)
+	if !kinesis {
+		dst = appendField(dst, "SequenceNumber", c.Sequence)
+	}
+	if c.SizeBytes != 0 {
+		dst = strconv.AppendInt(appendName(dst, "SizeBytes", 0), c.SizeBytes, 10)
+	}
+	if c.ViewType != ViewUnknown {
+		dst = appendField(dst, "StreamViewType", c.ViewType.String())
+	}
+	return append(dst, '}')
+}
+
+// appendName appends the name of a field, behind a comma where one is wanted, and
+// what its value opens with, if anything.
+func appendName(dst []byte, name string, open byte) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = append(append(append(dst, '"'), name...), `":`...)
+	if open != 0 {
+		dst = append(dst, open)
+	}
+	return dst
+}
+
+// appendField appends a field that is a text; none where it is "".
+func appendField(dst []byte, name, text string) []byte {
+	if text == "" {
+		return dst
+	}
+	return append(ddbjson.AppendRaw(appendName(dst, name, '"'), text), '"')
+}
+
+func appendImage(dst []byte, name string, m item.Image) []byte {
+	if !m.Exists() {
+		return dst
+	}
+	return m.AppendDynamoDBJSON(appendName(dst, name, 0))
+}

@@ -1,0 +1,111 @@
+package record_test
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/tablewake/tablewake/pipeline/internal/pipelinetest"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// smallRecord is a new item of two attributes, with a text of so many bytes.
+func smallRecord(i, text int) string {
+	return pipelinetest.With(pipelinetest.With(pipelinetest.Insert, `"000000100000000005391461882"`, fmt.Sprintf(`"%027d"`, i+1)), `"NewImage":{`, `"NewImage":{"text":{"S":"`+strings.Repeat("x", text)+`"},`)
+}
+
+// TestPagesTakeWhatTheirChangesNeed: behind a few pages of a stream, what is decoded takes a
+// tenth more memory than its changes, indexes and keys at most, and what Go rounds up.
+func TestPagesTakeWhatTheirChangesNeed(t *testing.T) {
+	records := func(n, text int) []byte {
+		var all []string
+		for i := range n {
+			all = append(all, smallRecord(i, text+i*7%30))
+		}
+		return []byte("[" + strings.Join(all, ",") + "]")
+	}
+	for name, input := range map[string][]byte{
+		"an event":            eventOf(100),
+		"ten":                 eventOf(10),
+		"a large page":        eventOf(700),
+		"small records":       records(100, 0),
+		"many small records":  records(1000, 0),
+		"records of any size": records(1000, 300),
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := record.NewDecoder(record.DecoderOptions{})
+			least, need := uint64(math.MaxUint64), 0
+			for range 10 { // a collection has the decoder forget
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				page, err := d.Decode(input)
+				runtime.ReadMemStats(&after)
+				if err != nil || len(page.Errors) > 0 {
+					t.Fatal(err, page.Errors)
+				}
+				if least = min(least, after.TotalAlloc-before.TotalAlloc); need == 0 {
+					need = int(unsafe.Sizeof(*page))
+					for _, c := range page.Changes {
+						need += int(unsafe.Sizeof(c)) + 8*(c.Keys.Len()+c.Old.Len()+c.New.Len()) + len(c.Key)
+					}
+				}
+			}
+			if least > uint64(need+need/10+512) {
+				t.Errorf("%d bytes of memory, and %d are needed", least, need)
+			}
+		})
+	}
+}
+
+// TestPagesKeepNothingOfTheDecoder: what a decoder uses again for the next page is no part of
+// the one before: neither of its first change, nor of an error that stands before any change.
+func TestPagesKeepNothingOfTheDecoder(t *testing.T) {
+	unsound := pipelinetest.With(pipelinetest.Modify, `"MODIFY"`, `5`)
+	inputs := []string{
+		"[" + pipelinetest.Insert + "," + pipelinetest.Modify + "]",
+		"[" + unsound + "," + pipelinetest.Insert + "]",
+		`{"Records":[` + pipelinetest.Modify + `]}`,
+		unsound,
+		smallRecord(1, 10),
+	}
+	show := func(page *record.Page) string {
+		var b strings.Builder
+		image := func(m item.Image) {
+			for name, v := range m.All() {
+				fmt.Fprint(&b, name, string(v.AppendDynamoDBJSON(nil)), " ")
+			}
+		}
+		for _, c := range page.Changes {
+			fmt.Fprintln(&b, c.Key, c.Version, c.Index, c.EventID)
+			image(c.Keys)
+			image(c.Old)
+			image(c.New)
+		}
+		for _, e := range page.Errors {
+			fmt.Fprintln(&b, e.Key, e.Version, e.Index)
+			image(e.Keys)
+		}
+		return b.String()
+	}
+	d := record.NewDecoder(record.DecoderOptions{})
+	var pages []*record.Page
+	var want []string
+	for range 20 {
+		for _, input := range inputs {
+			page, err := d.Decode([]byte(input))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages, want = append(pages, page), append(want, show(page))
+		}
+	}
+	for i, page := range pages {
+		if got := show(page); got != want[i] || got == "" {
+			t.Fatalf("page %d was\n%s\nand is\n%s", i, want[i], got)
+		}
+	}
+}

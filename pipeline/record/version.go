@@ -1,0 +1,140 @@
+package record
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// Version orders the changes of one item: the stream's epoch, then the sequence
+// number, both compared as numbers. It is comparable with ==. Versions of
+// different items mean nothing to each other.
+//
+// The epoch of a stream is the time in its label, in seconds, so that a stream
+// which was enabled later wins. Kinesis Data Streams for DynamoDB have no order of
+// their own: there the creation time in microseconds stands in for the epoch.
+type Version struct {
+	epoch    uint64 // seconds (streams), or ofKinesis and microseconds
+	sequence string // decimal digits without leading zeros; "0" is below every write
+}
+
+// ofKinesis marks an epoch of Kinesis. No time has this bit, so it is above every other.
+const ofKinesis = 1 << 63
+
+// kinesisVersion is that of a change made so many microseconds after 1970.
+func kinesisVersion(us uint64, sequence string) Version {
+	return Version{epoch: us | ofKinesis, sequence: trimZeros(sequence)}
+}
+
+// The widths of a version's text.
+const (
+	epochWidth           = 10
+	sequenceWidth        = 40 // Streams API reference, StreamRecord: SequenceNumber has 21 to 40 digits
+	kinesisEpochWidth    = 16
+	kinesisSequenceWidth = 60
+)
+
+// Compare is -1, 0 or 1 as v is older than, the same as or newer than w. A version
+// of Kinesis is above every other.
+func (v Version) Compare(w Version) int {
+	if c := cmp.Compare(v.epoch, w.epoch); c != 0 {
+		return c
+	}
+	if v.sequence == w.sequence {
+		return 0
+	}
+	return CompareSequence(v.sequence, w.sequence)
+}
+
+// IsZero tells whether v is the zero Version, which no change has.
+func (v Version) IsZero() bool { return v == Version{} }
+
+// Epoch is the time in the stream's label, in Unix seconds: 0 where the stream is not
+// known. Of Kinesis it is the creation time in microseconds.
+func (v Version) Epoch() uint64 { return v.epoch &^ ofKinesis }
+
+// Kinesis tells whether v is of Kinesis Data Streams for DynamoDB.
+func (v Version) Kinesis() bool { return v.epoch&ofKinesis != 0 }
+
+// Append appends the text of v, as String has it.
+func (v Version) Append(dst []byte) []byte {
+	var buf [20]byte
+	epoch := strconv.AppendUint(buf[:0], v.Epoch(), 10)
+	if v.Kinesis() {
+		dst = appendPadded(append(dst, 'k'), epoch, kinesisEpochWidth)
+		return appendPadded(dst, []byte(v.sequence), kinesisSequenceWidth)
+	}
+	dst = appendPadded(dst, epoch, epochWidth)
+	return appendPadded(dst, []byte(v.sequence), sequenceWidth)
+}
+
+// String is v as a text of fixed width, so that the order of texts is the order of
+// versions: 10 digits of epoch and 40 of sequence number; for Kinesis k, 16 digits
+// of microseconds and 60 of sequence number.
+func (v Version) String() string {
+	var buf [80]byte
+	return string(v.Append(buf[:0]))
+}
+
+func appendPadded(dst, digits []byte, width int) []byte {
+	const zeros = "000000000000000000000000000000000000000000000000000000000000"
+	if missing := width - len(digits); missing > 0 {
+		dst = append(dst, zeros[:missing]...)
+	}
+	return append(dst, digits...)
+}
+
+// ParseVersion reads what [Version.String] writes.
+func ParseVersion(s string) (Version, error) {
+	digits, kinesis := strings.CutPrefix(s, "k")
+	split, want := epochWidth, epochWidth+sequenceWidth
+	if kinesis {
+		split, want = kinesisEpochWidth, kinesisEpochWidth+kinesisSequenceWidth
+	}
+	if len(digits) != want || !allDigits(digits) {
+		return Version{}, errors.New("a version is 50 digits, or k and 76 digits")
+	}
+	epoch, err := strconv.ParseUint(digits[:split], 10, 64)
+	if err != nil {
+		return Version{}, fmt.Errorf("a version's epoch: %w", err)
+	}
+	if kinesis {
+		return kinesisVersion(epoch, digits[split:]), nil
+	}
+	return Version{epoch: epoch, sequence: trimZeros(digits[split:])}, nil
+}
+
+// CompareSequence compares two sequence numbers as numbers of any length.
+func CompareSequence(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+// trimZeros is a number without leading zeros, "0" for zero.
+func trimZeros(digits string) string {
+	for len(digits) > 1 && digits[0] == '0' {
+		digits = digits[1:]
+	}
+	return digits
+}
+
+// allDigits tells whether s is one decimal digit or more, and nothing else.
+func allDigits(s string) bool {
+	rest := unsafe.Slice(unsafe.StringData(s), len(s))
+	for ; len(rest) >= 8; rest = rest[8:] {
+		// A byte below '0' borrows from its highest bit, one above '9' carries into it.
+		if w := binary.LittleEndian.Uint64(rest); (w|(w-0x3030303030303030)|(w+0x4646464646464646))&0x8080808080808080 != 0 {
+			return false
+		}
+	}
+	for _, b := range rest {
+		if b-'0' > 9 {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,222 @@
+package redact
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Redacted is implemented by errors that have a text fit for logs: without keys
+// and values of items. Of other errors a log has what [LogText] knows of them, and else the type
+// alone; dead letters hold the whole text.
+type Redacted interface {
+	error
+	Redacted() string
+}
+
+// Described is implemented by errors that say what they are: their class, one word such as
+// throttled, and the field of the item that they are about, "" where there is none.
+type Described interface {
+	error
+	Describe() (class, field string)
+}
+
+// LogText is what a log may say of an error: its class, and nothing of an item. It is the only
+// function that makes it. What comes after the class is what the error itself says is fit for logs ([Redacted]), or what is
+// known of errors of the runtime, the operating system and the network, or the error's type.
+func LogText(err error) string {
+	class, _, text := describe(err)
+	if text == class || strings.HasPrefix(text, class+":") {
+		return text
+	}
+	return class + ": " + text
+}
+
+// SafeText is LogText without the class, for a part of another text.
+func SafeText(err error) string {
+	_, _, text := describe(err)
+	return text
+}
+
+// ErrorClass is the class that [LogText] begins with.
+func ErrorClass(err error) string {
+	class, _, _ := describe(err)
+	return class
+}
+
+// ErrorField is the field of the item that an error is about, "" where it is about none.
+func ErrorField(err error) string {
+	_, field, _ := describe(err)
+	return field
+}
+
+// UnknownClass is the class of errors of which nothing but the type is known.
+const UnknownClass = "unknown"
+
+// describe takes an error apart. text holds nothing of an item.
+func describe(err error) (class, field, text string) {
+	if d, ok := errors.AsType[Described](err); ok {
+		class, field = d.Describe()
+	}
+	if r, ok := errors.AsType[Redacted](err); ok {
+		text = r.Redacted()
+		if class == "" {
+			if class, _, _ = systemText(r); class == "" {
+				class = UnknownClass
+			}
+		}
+		return class, field, text
+	}
+	known, text, ok := systemText(err)
+	if !ok {
+		known, text = UnknownClass, fmt.Sprintf("%T", innermost(err))
+	}
+	if class == "" {
+		class = known
+	}
+	return class, field, text
+}
+
+// systemText tells of the errors of the runtime, the operating system and the network what is
+// known of them.
+func systemText(err error) (class, text string, ok bool) {
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		if cause := p.Unwrap(); cause != nil {
+			if _, text, ok := causeText(cause); ok {
+				return "panic", "panic: " + p.Stage + ": " + text, true
+			}
+			return "panic", fmt.Sprintf("panic: %s: a %T", p.Stage, innermost(cause)), true
+		}
+		return "panic", fmt.Sprintf("panic: %s: a %T", p.Stage, p.Value), true
+	}
+	return causeText(err)
+}
+
+func causeText(err error) (class, text string, ok bool) {
+	if e, ok := errors.AsType[runtime.Error](err); ok {
+		return "panic", e.Error(), true
+	}
+	if class, text := tlsText(err); class != "" {
+		return class, text, true
+	}
+	if e, ok := errors.AsType[*net.DNSError](err); ok {
+		return "dns", "no address of " + e.Name, true
+	}
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		text := e.Error()
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			text = op.Op + " " + op.Net
+			if op.Addr != nil {
+				text += " " + op.Addr.String()
+			}
+			text += ": " + e.Error()
+		} else if path, ok := errors.AsType[*fs.PathError](err); ok {
+			text = path.Op + ": " + e.Error() // the path of an archive's object holds values
+		}
+		return errnoClass(e), text, true
+	}
+	for known, class := range map[error]string{
+		context.Canceled: "cancelled", context.DeadlineExceeded: "timeout", os.ErrDeadlineExceeded: "timeout",
+		io.ErrUnexpectedEOF: "cut", io.EOF: "cut", io.ErrClosedPipe: "cut", net.ErrClosed: "cut", http.ErrHandlerTimeout: "timeout",
+		fs.ErrNotExist: "missing", fs.ErrExist: "exists", fs.ErrPermission: "permission", os.ErrClosed: "closed",
+	} {
+		if errors.Is(err, known) {
+			return class, known.Error(), true
+		}
+	}
+	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
+		return "timeout", "no answer in time", true
+	}
+	if e, ok := errors.AsType[interface {
+		error
+		ErrorCode() string
+	}](err); ok && e.ErrorCode() != "" {
+		return "service", e.ErrorCode(), true
+	}
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return "syntax", "no JSON at byte " + strconv.FormatInt(e.Offset, 10), true
+	}
+	if e, ok := errors.AsType[*strconv.NumError](err); ok {
+		return "number", e.Func + ": " + e.Err.Error(), true
+	}
+	return "", "", false
+}
+
+func errnoClass(e syscall.Errno) string {
+	switch e {
+	case syscall.ECONNREFUSED:
+		return "refused"
+	case syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED:
+		return "cut"
+	case syscall.ETIMEDOUT:
+		return "timeout"
+	case syscall.ENOSPC, syscall.EDQUOT:
+		return "disk_full"
+	case syscall.EACCES, syscall.EPERM, syscall.EROFS:
+		return "permission"
+	case syscall.ENOENT:
+		return "missing"
+	}
+	return "system"
+}
+
+// plainHTTP is what net/http says, by a text alone, of a server without TLS.
+const plainHTTP = "http: server gave HTTP response to HTTPS client"
+
+// tlsText is the text of a handshake that failed; no class where none did.
+func tlsText(err error) (class, text string) {
+	class = "tls"
+	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		if e.Reason == x509.Expired {
+			return class, "the server's certificate has expired or is not valid yet: or the clock of this machine is wrong"
+		}
+		return class, "the server's certificate is not valid"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return class, "the server's certificate is signed by an authority that this machine does not know"
+	}
+	if e, ok := errors.AsType[x509.HostnameError](err); ok {
+		return class, "the server's certificate is not for " + e.Host
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || innermost(err).Error() == plainHTTP {
+		return class, "the server does not speak TLS: is its address one with http?"
+	}
+	if e, ok := errors.AsType[tls.AlertError](err); ok {
+		return class, e.Error()
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return class, "the server's certificate cannot be verified"
+	}
+	return "", ""
+}
+
+// innermost is the last cause of an error, the first where there are several.
+func innermost(err error) error {
+	for {
+		switch e := err.(type) { //nolint:errorlint // it goes from cause to cause
+		case interface{ Unwrap() error }:
+			if cause := e.Unwrap(); cause != nil {
+				err = cause
+				continue
+			}
+		case interface{ Unwrap() []error }:
+			if causes := e.Unwrap(); len(causes) > 0 {
+				err = causes[0]
+				continue
+			}
+		}
+		return err
+	}
+}

@@ -1,0 +1,89 @@
+package rules
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// Operations is true for changes of one of these operations.
+func Operations(ops ...record.Operation) pipeline.Condition {
+	var set operations
+	for _, op := range ops {
+		set |= 1 << op
+	}
+	return set
+}
+
+// Entity is true for items whose attribute is an S with one of these texts. The
+// attribute is read from the new image, else from the old one, else from the
+// keys. It needs both images, so that an item's removal is judged as its other
+// changes are.
+func Entity(attribute string, names ...string) pipeline.Condition {
+	return entity{attribute, slices.Clone(names)}
+}
+
+// KeyPrefix is true for items whose key attribute is an S or a B that starts with
+// prefix. It is false where the item's key has no such attribute: a pipeline may
+// read tables with different keys.
+func KeyPrefix(attribute, prefix string) pipeline.Condition {
+	return keyPrefix{attribute, prefix}
+}
+
+type (
+	operations uint8
+	entity     struct {
+		attribute string
+		names     []string
+	}
+	keyPrefix struct{ attribute, prefix string }
+)
+
+var (
+	_ KeyReader         = operations(0)
+	_ pipeline.Requirer = entity{}
+	_ KeyReader         = keyPrefix{}
+)
+
+// Match looks at the operation.
+func (set operations) Match(c *record.Change) (bool, error) { return set>>c.Op&1 != 0, nil }
+
+// KeysOnly is true when the set holds all of INSERT, MODIFY and REMOVE, or none
+// of them: else the changes of one item are judged differently.
+func (set operations) KeysOnly() bool {
+	const stream operations = 1<<record.Insert | 1<<record.Modify | 1<<record.Remove
+	return set&stream == stream || set&stream == 0
+}
+
+// Match looks at the attribute.
+func (e entity) Match(c *record.Change) (bool, error) {
+	m := c.Keys
+	switch {
+	case c.New.Exists():
+		m = c.New
+	case c.Old.Exists():
+		m = c.Old
+	}
+	v, _ := m.Get(e.attribute)
+	s, ok := v.Text()
+	return ok && slices.Contains(e.names, s), nil
+}
+
+// Requires both images.
+func (entity) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
+
+// Match looks at the key.
+func (k keyPrefix) Match(c *record.Change) (bool, error) {
+	v, _ := c.Keys.Get(k.attribute)
+	if s, ok := v.Text(); ok {
+		return strings.HasPrefix(s, k.prefix), nil
+	}
+	b, ok := v.Bytes()
+	return ok && bytes.HasPrefix(b, []byte(k.prefix)), nil
+}
+
+// KeysOnly is true.
+func (keyPrefix) KeysOnly() bool { return true }

@@ -1,0 +1,117 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// MemberAdded is a detector that raises an event for every member that the set at
+// path has in the new image and had not in the old one. Event.New is the member,
+// as an S, N or B, and Event.Old is absent. Events come in the order of the
+// members: texts and binaries by their bytes, numbers by their value. What is no
+// set has no members, so an INSERT adds all and a REMOVE takes all away.
+func MemberAdded(path item.Path) pipeline.Detector { return membership{path, true} }
+
+// MemberRemoved is a detector that raises an event for every member that the set
+// at path had in the old image and has not in the new one. Event.Old is the
+// member, and Event.New is absent. Else it is as [MemberAdded].
+func MemberRemoved(path item.Path) pipeline.Detector { return membership{path, false} }
+
+type membership struct {
+	path  item.Path
+	added bool
+}
+
+var _ pipeline.Requirer = membership{}
+
+// Detect compares the sets.
+func (m membership) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
+	if c.Op == record.Snapshot {
+		return dst, nil
+	}
+	if err := checkImages(c); err != nil {
+		return dst, err
+	}
+	from, _ := c.Old.At(m.path)
+	to, _ := c.New.At(m.path)
+	if !isSet(from) && !isSet(to) || from.Equal(to) {
+		return dst, nil
+	}
+	if !m.added {
+		from, to = to, from
+	}
+	have, path := membersOf(from), ""
+	for _, e := range membersOf(to) {
+		for len(have) > 0 && have[0].compare(e) < 0 {
+			have = have[1:]
+		}
+		if len(have) > 0 && have[0].compare(e) == 0 {
+			continue
+		}
+		if path == "" {
+			path = m.path.String()
+		}
+		event := pipeline.Event{Path: path, New: e.value}
+		if !m.added {
+			event = pipeline.Event{Path: path, Old: e.value}
+		}
+		dst = append(dst, event)
+	}
+	return dst, nil
+}
+
+// Requires both images.
+func (membership) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
+
+// member is a member of a set, with what it is ordered by.
+type member struct {
+	value  item.Value
+	number decimal.Decimal // of an N
+	text   string          // of an S or a B
+}
+
+func (m member) compare(n member) int {
+	return cmp.Or(
+		cmp.Compare(m.value.Kind(), n.value.Kind()),
+		m.number.Cmp(n.number),
+		strings.Compare(m.text, n.text),
+	)
+}
+
+func isSet(v item.Value) bool {
+	switch v.Kind() {
+	case item.KindSS, item.KindNS, item.KindBS:
+		return true
+	default:
+		return false
+	}
+}
+
+// membersOf lists the members of a set in their order; what is no set has none.
+func membersOf(v item.Value) []member {
+	if !isSet(v) {
+		return nil
+	}
+	ms := make([]member, 0, v.Len())
+	for _, e := range v.Elements() {
+		m := member{value: e}
+		switch e.Kind() {
+		case item.KindS:
+			m.text, _ = e.Text()
+		case item.KindN:
+			m.number, _ = e.Number()
+		default:
+			b, _ := e.Bytes()
+			m.text = string(b)
+		}
+		ms = append(ms, m)
+	}
+	slices.SortFunc(ms, member.compare)
+	return ms
+}

@@ -1,0 +1,34 @@
+package rules
+
+import (
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// When is d restricted to the changes for which c is true. The condition is asked
+// only of a change in which d sees something.
+func When(c pipeline.Condition, d pipeline.Detector) pipeline.Detector { return when{c, d} }
+
+type when struct {
+	condition pipeline.Condition
+	detector  pipeline.Detector
+}
+
+var _ pipeline.Requirer = when{}
+
+// Detect asks the detector, then the condition.
+func (w when) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
+	events, err := w.detector.Detect(dst, c)
+	if err != nil || len(events) == len(dst) {
+		return dst, err
+	}
+	if ok, err := w.condition.Match(c); !ok || err != nil {
+		return dst, err
+	}
+	return events, nil
+}
+
+// Requires is what either needs.
+func (w when) Requires() pipeline.Needs {
+	return needs[any](w.condition, w.detector)
+}
