@@ -35,8 +35,9 @@ type childSearch struct {
 	ended    time.Duration // how long before the listing the shard had ended
 	tries    tries
 	children []shardreader.Shard
-	left     int  // leases that are being made
-	failed   bool // one of them could not be made
+	severed  []shardreader.Shard // of the last listing, if the shard is gone
+	left     int                 // leases that are being made
+	failed   bool                // one of them could not be made
 }
 
 // childStage is how far the children of a shard are.
@@ -91,6 +92,7 @@ func (s *childSearch) listed(w *Worker, l *listing, err error) {
 	case s.ended <= lateChild, s.ended <= childless && l.status != shardreader.Disabled:
 		s.again(w, nil)
 	case !l.has(shard):
+		s.severed = w.severedShards(l)
 		s.vanish(w)
 	case l.status == shardreader.Disabled:
 		s.found(w, nil)
@@ -108,6 +110,20 @@ func (s *childSearch) vanish(w *Worker) {
 	case s.stays():
 		w.goneGap(s.assignment)
 	}
+}
+
+// severedShards are listed shards without a lease whose parent has no lease and is not listed. They may descend from a
+// shard that is gone, by way of shards that no consumer has seen.
+func (w *Worker) severedShards(l *listing) (severed []shardreader.Shard) {
+	above := w.ancestors(l, anyLease)
+	for _, c := range l.shards {
+		leased := w.rows.of(c.ID) != nil || w.broken[c.ID] || above[c.ID]
+		parentKnown := c.Parent == "" || l.has(c.Parent) || w.rows.of(c.Parent) != nil || w.broken[c.Parent]
+		if !leased && !parentKnown {
+			severed = append(severed, c)
+		}
+	}
+	return severed
 }
 
 func (s *childSearch) again(w *Worker, err error) {
@@ -186,7 +202,7 @@ func (s *childSearch) create(w *Worker) {
 		if w.rows.named(c.ID) {
 			continue // a child of it has a lease: it was read
 		}
-		l := leases.Lease{Shard: c.ID, Stream: p.row.Stream, Parents: []string{p.row.Shard}, First: c.First}
+		l := leases.Lease{Shard: c.ID, Stream: p.row.Stream, Parents: []string{c.Parent}, First: c.First}
 		if !p.start.reached && p.row.Checkpoint.Kind != leases.Latest {
 			l.From = p.row.From
 		}

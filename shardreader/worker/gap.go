@@ -191,7 +191,7 @@ func (w *Worker) endsHere(p *assignment) {
 	case p.phase == draining:
 	case p.search != nil: // its last page is delivered, its children were sought
 		p.enter(ended)
-		p.search.found(w, nil)
+		p.search.found(w, p.search.severed)
 	default:
 		w.deliverLast(p, &record.Page{})
 	}
