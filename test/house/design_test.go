@@ -14,7 +14,7 @@ import (
 )
 
 // guides are the documents whose paths, names and links are checked.
-var guides = []string{"DESIGN.md", "SECURITY.md", "CONTRIBUTING.md"}
+var guides = []string{"DESIGN.md", "SECURITY.md", "CONTRIBUTING.md", "pipeline/CONTRACT.md", "sinks/STORAGE.md", "test/FACTS.md"}
 
 // TestGuides_NameWhatThereIs checks that each file, folder and name of the code that a guide names exists.
 func TestGuides_NameWhatThereIs(t *testing.T) {
@@ -24,7 +24,7 @@ func TestGuides_NameWhatThereIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, wrong := range tree.check(string(text)) {
+		for _, wrong := range tree.check(path.Dir(name), string(text)) {
 			t.Errorf("%s:%s: correct the guide", name, wrong)
 		}
 	}
@@ -38,7 +38,7 @@ func TestGuides_AWrongNameIsFound(t *testing.T) {
 		"`pipeline/internal/ddbjson/scan*.go`", "`test/house.guides`", "`sinks/NAME/DRIVER`", "`go test ./nowhere/...`", "`leases.Nothing`", "[x](README.md)", "[x](README.md#speed)",
 		"[x](https://example.com/nothing)", "[x](pipeline/config/README.md#reading-a-view)", "```\n`pipeline/nothing.go`\n```",
 	} {
-		if wrong := tree.check(right); len(wrong) > 0 {
+		if wrong := tree.check(".", right); len(wrong) > 0 {
 			t.Errorf("%s is refused: %s", right, wrong)
 		}
 	}
@@ -46,7 +46,7 @@ func TestGuides_AWrongNameIsFound(t *testing.T) {
 		"`pipeline/nothing.go`", "`nothing/x`x `pipeline.Nothing`", "`pipeline.Pipeline.Nothing`", "`pipeline.Pipeline.Run.x`", "`sinks/nothing.New`", "`sinks/nothing/`",
 		"`pipeline/nothing*.go`", "[x](NOTHING.md)", "[x](README.md#nothing)", "[x](#nothing)",
 	} {
-		if len(tree.check(wrong)) == 0 {
+		if len(tree.check(".", wrong)) == 0 {
 			t.Errorf("%s passes", wrong)
 		}
 	}
@@ -71,8 +71,8 @@ var (
 	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-// check returns what a text names and what does not exist, each with its line.
-func (tr *tree) check(text string) (wrong []string) {
+// check returns what a text in a folder names although it does not exist, each with its line.
+func (tr *tree) check(folder, text string) (wrong []string) {
 	text = fenced.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
 	for i, line := range strings.Split(text, "\n") {
 		for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
@@ -81,7 +81,7 @@ func (tr *tree) check(text string) (wrong []string) {
 			}
 		}
 		for _, m := range link.FindAllStringSubmatch(line, -1) {
-			if !strings.Contains(m[1], "://") && !tr.leads(m[1], text) {
+			if !strings.Contains(m[1], "://") && !tr.leads(folder, m[1], text) {
 				wrong = append(wrong, fmt.Sprintf("%d: the link %s leads nowhere", i+1, m[1]))
 			}
 		}
@@ -184,11 +184,14 @@ var (
 	unslug  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// leads reports whether a link of a document at the top level leads to a file, and to a heading or an anchor of it.
-func (tr *tree) leads(target, own string) bool {
+// leads reports whether a link of a document in a folder leads to a file, and to a heading or an anchor of it.
+func (tr *tree) leads(folder, target, own string) bool {
 	file, at, anchored := strings.Cut(target, "#")
-	if file != "" && !tr.exists(file) {
-		return false
+	if file != "" {
+		file = path.Join(folder, file)
+		if !tr.exists(file) {
+			return false
+		}
 	}
 	if !anchored {
 		return true
