@@ -146,7 +146,7 @@ func (f *eventSource) watch(c pipeline.Control) {
 		at time.Time
 		do func()
 	}{
-		{f.deadlines.revokeSoft, func() { c.Recall(f.partitions...) }},
+		{f.deadlines.revokeSoft, func() { c.RevokeSoft(f.partitions...) }},
 		{f.deadlines.revokeHard, func() { c.Revoke(errDeadline, f.partitions...) }},
 		{f.deadlines.stop, f.stopHard},
 	} {

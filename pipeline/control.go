@@ -1,46 +1,41 @@
 package pipeline
 
-// Control is what a source may ask of the run that reads it. Its methods return
-// at once and may be called by any goroutine, also for partitions of which nothing
-// was read yet; when the run has ended they do nothing. They may not be called by
-// [Pauser.Pause] or [Controlled.Control].
+// Control is what a source can ask of the run that reads it. All methods return at once and are safe for concurrent use.
+// They accept partitions of which nothing was read yet, and do nothing after the run has ended. [Pauser.Pause] and
+// [Controlled.Control] must not call them.
 type Control interface {
-	// Drain asks that what was read of partitions, and what comes of them from now
-	// on, is written without waiting for batches to fill, because something waits
-	// for it.
+	// Drain has the run write all changes of partitions without waiting for batches to fill: those that were read, and
+	// those that are read later. A source calls it if something waits for these changes.
 	Drain(partitions ...string)
 
-	// Recall asks for what is not begun of partitions, because there is no time for it: no
-	// Write starts with any of it, what is queued is given back and counted as [Revoked], and
-	// so is what fails from now on. Writes under way may finish, and what they finish is
-	// finished. Nothing of the partitions is committed any more. The name of a recalled
-	// partition is not used again in that run; it may be revoked yet.
-	Recall(partitions ...string)
+	// RevokeSoft takes partitions away from the run, but lets Writes in flight finish. A source calls it if the time
+	// left is too short to begin anything. No Write starts with a change of partitions. Queued changes are counted as
+	// [Revoked], and so are changes that fail from now on. Changes that a Write in flight delivers are finished. Nothing
+	// of partitions is committed any more. A later Revoke of partitions is possible. Do not use their names again in
+	// the same run.
+	RevokeSoft(partitions ...string)
 
-	// Revoke takes partitions away from the run, because someone else reads them now. What
-	// is queued of them is given up and counted as [Revoked]; Writes under way that
-	// hold some of it have their context cancelled with cause, and what they hold
-	// of other partitions is tried again at once. Nothing of them is committed any
-	// more (a Commit that is under way may finish), and pages that were not given to
-	// a sink yet, also those that come later, are given up and counted nowhere. The
-	// name of a revoked partition is not used again in that run.
+	// Revoke takes partitions away from the run, because another consumer reads them now. Queued changes of partitions
+	// are counted as [Revoked]. The run cancels Writes that hold such changes, with cause as the cause of their
+	// context, and tries changes of other partitions in them again at once. Nothing of partitions is committed any more,
+	// although a Commit in flight may finish. Pages that no sink has received yet, and later ones, are dropped and
+	// counted nowhere. Do not use the names of partitions again in the same run.
 	//
-	// It looks at all that is queued, once for all partitions of a call.
+	// A call costs time for all queued changes, so revoke many partitions with one call.
 	Revoke(cause error, partitions ...string)
 
-	// Forget says that Read has returned all that comes of partitions, revoked ones too, and
-	// was called again since. When what was read of one is finished and committed, the run
-	// keeps nothing of it, as behind a page with End.
+	// Forget announces that Read has returned all pages of partitions, and was called again since. It is valid for
+	// revoked partitions too. The run drops its state of a partition once all its pages are finished and committed, as
+	// after a page with End.
 	Forget(partitions ...string)
 
-	// Fail is as if Read had returned err, also while the run has no room for more and
-	// does not call Read.
+	// Fail has the effect of a Read that returns err. It works also while the run does not call Read because memory is
+	// full.
 	Fail(err error)
 }
 
-// Controlled is implemented by sources that control their run. Run calls Control
-// once, before the first Read; and once more with nil when nothing of the run is
-// under way any more.
+// Controlled is implemented by sources that control their run. Run calls Control once before the first Read, and once
+// with nil at its end, when no goroutine of the run is left.
 type Controlled interface {
 	Control(c Control)
 }

@@ -24,7 +24,7 @@ type partition struct {
 }
 
 // partitionState is how far the pages of a partition still go. A partition is open until Drain, an error of its
-// pages, Recall or Revoke moves it down this list; it never moves up.
+// pages, RevokeSoft or Revoke moves it down this list; it never moves up.
 //
 //	state        pages that come     deliveries in flight            commits
 //	open         go to the sinks     wait for batches to fill        yes
@@ -43,7 +43,7 @@ const (
 	open        partitionState = iota
 	draining                   // Control.Drain
 	broken                     // Decode failed, or records that cannot be decoded return to the source
-	revokedSoft                // Control.Recall
+	revokedSoft                // Control.RevokeSoft
 	revokedHard                // Control.Revoke
 )
 

@@ -50,8 +50,8 @@ func (s *scheduler) drain() {
 	}
 }
 
-// Recall implements [Control].
-func (r *run) Recall(partitions ...string) {
+// RevokeSoft implements [Control].
+func (r *run) RevokeSoft(partitions ...string) {
 	r.on(func(now time.Time) {
 		r.revoke(revokedSoft, nil, partitions, "partitions were called back: what is queued of them is given back", now)
 	})

@@ -16,7 +16,7 @@ type revocation struct {
 	after time.Duration // since the one before
 	of    string
 	drain bool          // drained only
-	first time.Duration // recalled so long before; 0: not
+	first time.Duration // revoked softly so long before; 0: not
 }
 
 // revokedSource reads the plan's pages by partitions that are revoked. The next
@@ -55,7 +55,7 @@ func (s *revokedSource) Control(c Control) {
 			}
 			s.mu.Unlock()
 			if r.first > 0 {
-				c.Recall(name, "somebody")
+				c.RevokeSoft(name, "somebody")
 				time.Sleep(r.first)
 			}
 			c.Revoke(errors.New("read by another"), name, "nobody")

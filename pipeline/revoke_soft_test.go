@@ -19,7 +19,7 @@ func slow(ctx context.Context, _ []Delivery) error {
 	return nil
 }
 
-func TestRecall_WritesUnderWayFinishAndNoneStarts(t *testing.T) {
+func TestRevokeSoft_WritesInFlightFinishAndNoneStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{fail: slow}
 		page := pageOf(map[string]int{}, "p", 1, "a", "b", "c", "d")
@@ -28,8 +28,8 @@ func TestRecall_WritesUnderWayFinishAndNoneStarts(t *testing.T) {
 		p, src, c, stop := running(t, s, []*Page{page}, func(o *Options) {
 			o.Routes[0].Concurrency, o.Routes[0].Batch.Count = 1, 2
 		})
-		src.control.Recall("p", "nobody")
-		src.control.Recall("p")
+		src.control.RevokeSoft("p", "nobody")
+		src.control.RevokeSoft("p")
 		time.Sleep(time.Minute)
 		if got := s.all(); !slices.Equal(got, []string{"a1", "b1"}) {
 			t.Errorf("written %v: what was under way, and no more", got)
@@ -48,8 +48,8 @@ func TestRecall_WritesUnderWayFinishAndNoneStarts(t *testing.T) {
 	})
 }
 
-// What fails after a recall is not tried again.
-func TestRecall_FailuresAreGivenBack(t *testing.T) {
+// A change that fails after a soft revoke is not tried again.
+func TestRevokeSoft_FailuresAreRevoked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		s := &recorder{fail: func(ctx context.Context, ds []Delivery) error {
@@ -58,7 +58,7 @@ func TestRecall_FailuresAreGivenBack(t *testing.T) {
 			return Transient(errDown)
 		}}
 		p, src, _, stop := running(t, s, []*Page{pageOf(map[string]int{}, "p", 1, "a", "b")})
-		src.control.Recall("p")
+		src.control.RevokeSoft("p")
 		time.Sleep(time.Hour)
 		if n != 1 {
 			t.Errorf("%d Writes", n)
@@ -70,11 +70,11 @@ func TestRecall_FailuresAreGivenBack(t *testing.T) {
 	})
 }
 
-func TestRecall_ThenRevokeCancels(t *testing.T) {
+func TestRevokeSoft_ThenRevokeCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{fail: func(ctx context.Context, _ []Delivery) error { <-ctx.Done(); return context.Cause(ctx) }}
 		p, src, _, stop := running(t, s, []*Page{pageOf(map[string]int{}, "p", 1, "a")})
-		src.control.Recall("p")
+		src.control.RevokeSoft("p")
 		time.Sleep(time.Hour)
 		checkLedger(t, p, none(SinkLedger{Routed: 1, Pending: 1}))
 		src.control.Revoke(errTaken, "p")
@@ -103,8 +103,8 @@ func TestRevoke_CancelsTheQuestionWhetherAKeyIsHeld(t *testing.T) {
 	})
 }
 
-// What is recalled while its key's mark is asked for is not written afterwards.
-func TestRecall_NoWriteStartsAfterTheQuestionWhetherAKeyIsHeld(t *testing.T) {
+// A change that is revoked while its key is looked up in the quarantine is not written afterwards.
+func TestRevokeSoft_NoWriteStartsAfterTheReadOfTheQuarantine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{}
 		p, src, _, stop := running(t, s, []*Page{pageOf(map[string]int{}, "p", 1, "a", "b"), pageOf(map[string]int{}, "q", 1, "c")}, func(o *Options) {
@@ -112,10 +112,10 @@ func TestRecall_NoWriteStartsAfterTheQuestionWhetherAKeyIsHeld(t *testing.T) {
 			o.DeadLetters, o.Quarantine = &graveyard{}, slowMarks{}
 		})
 		time.Sleep(2 * time.Second) // the question is asked within the first
-		src.control.Recall("p")
+		src.control.RevokeSoft("p")
 		time.Sleep(time.Minute)
 		if got := s.all(); !slices.Equal(got, []string{"c1"}) {
-			t.Errorf("written %v: what was not recalled, and no more", got)
+			t.Errorf("written %v: want those of the other partition only", got)
 		}
 		checkLedger(t, p, none(SinkLedger{Routed: 3, Written: 1, Revoked: 2}))
 		holdsNothing(t, p)

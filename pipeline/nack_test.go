@@ -22,7 +22,7 @@ func tracked(page *Page) (*Page, *Tracker) {
 
 // What nobody keeps goes back at once, with what stands behind it in its key's order; all
 // else is finished, and the run does not wait for what cannot change.
-func TestGiveBack_WithoutDeadLetters(t *testing.T) {
+func TestNack_WithoutDeadLetters(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set  func(*Options)
 		sink *recorder
@@ -86,7 +86,7 @@ func refuses(key item.Key) func(context.Context, []Delivery) error {
 
 // A page with what cannot be decoded goes back, and so does what comes behind it; not what
 // came before.
-func TestGiveBack_UndecodableWithoutDeadLetters(t *testing.T) {
+func TestNack_UndecodableWithoutDeadLetters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipeline(t, &recorder{})
 		n := map[string]int{}

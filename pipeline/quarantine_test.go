@@ -79,7 +79,7 @@ func (g *graveyard) lines() []string {
 	return out
 }
 
-func TestHold_BehindAPermanentErrorTheKeyFollows(t *testing.T) {
+func TestQuarantine_BehindAPermanentErrorTheKeyFollows(t *testing.T) {
 	for _, keepsOrder := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			n := map[string]int{}
@@ -114,7 +114,7 @@ func TestHold_BehindAPermanentErrorTheKeyFollows(t *testing.T) {
 	}
 }
 
-func TestHold_GuardedSinksGoOn(t *testing.T) {
+func TestQuarantine_GuardedSinksGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
 		g, q := &graveyard{}, &marks{}
@@ -130,7 +130,7 @@ func TestHold_GuardedSinksGoOn(t *testing.T) {
 }
 
 // What fails before the sink (a filter, a plan) holds the key as a Write's error does.
-func TestHold_BehindAFailedPlan(t *testing.T) {
+func TestQuarantine_BehindAFailedPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
 		g, q := &graveyard{}, &marks{}
@@ -151,7 +151,7 @@ func TestHold_BehindAFailedPlan(t *testing.T) {
 }
 
 // A batch asks once, for each of its keys.
-func TestHold_IsAskedOnceABatch(t *testing.T) {
+func TestQuarantine_IsAskedOnceABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &marks{}
 		p := newPipeline(t, &recorder{keepsOrder: true}, func(o *Options) { o.DeadLetters, o.Quarantine = &graveyard{}, q })
@@ -166,7 +166,7 @@ func TestHold_IsAskedOnceABatch(t *testing.T) {
 
 // The letter is durable before the key is held, and the key before the commit, however
 // long each takes.
-func TestHold_StepsWaitForEachOther(t *testing.T) {
+func TestQuarantine_StepsWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var steps []string
@@ -199,7 +199,7 @@ func TestHold_StepsWaitForEachOther(t *testing.T) {
 }
 
 // A process that dies between any two steps leaves nothing lost and nothing overtaken.
-func TestHold_CrashBetweenSteps(t *testing.T) {
+func TestQuarantine_CrashBetweenSteps(t *testing.T) {
 	for _, dies := range []string{"put", "hold", "commit"} {
 		t.Run(dies, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestHold_CrashBetweenSteps(t *testing.T) {
 }
 
 // An answer that does not come is waited for: nothing is given up on its account.
-func TestHold_QuarantineThatIsDown(t *testing.T) {
+func TestQuarantine_QuarantineThatIsDown(t *testing.T) {
 	for name, bad := range map[string]func() error{
 		"error": func() error { return errDown },
 		"panic": func() error { panic("boom") },
@@ -268,7 +268,7 @@ func TestHold_QuarantineThatIsDown(t *testing.T) {
 	}
 }
 
-func TestHold_UndecodableHoldsItsKeyWhereVersionsDoNotDecide(t *testing.T) {
+func TestQuarantine_UndecodableHoldsItsKeyWhereVersionsDoNotDecide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
 		g, q := &graveyard{}, &marks{}
