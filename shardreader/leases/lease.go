@@ -40,8 +40,8 @@ type Lease struct {
 	From  time.Time `json:"from,omitzero"`
 	Time  time.Time `json:"time,omitzero"`
 
-	Wanted string `json:"wanted,omitempty"` // the worker that asks the owner to hand the lease over; own
-	Pinned string `json:"pinned,omitempty"` // name of the workers that should read it, whatever the balance; own
+	RequestedBy string `json:"wanted,omitempty"` // consumer that asks the owner for the lease; own, stored as "wanted"
+	Pinned      string `json:"pinned,omitempty"` // name of the workers that should read it, whatever the balance; own
 
 	// Stopped is why the shard is read no further than its checkpoint; written with the checkpoint, and gone with
 	// it; own.
@@ -68,7 +68,7 @@ func (l Lease) Equal(m Lease) bool {
 	return parents && children && from && at &&
 		l.Shard == m.Shard && l.Stream == m.Stream && l.Owner == m.Owner && l.Counter == m.Counter &&
 		l.Checkpoint == m.Checkpoint && l.Switches == m.Switches && l.First == m.First &&
-		l.Wanted == m.Wanted && l.Pinned == m.Pinned && l.Stopped == m.Stopped && l.Load == m.Load && l.Opaque == m.Opaque
+		l.RequestedBy == m.RequestedBy && l.Pinned == m.Pinned && l.Stopped == m.Stopped && l.Load == m.Load && l.Opaque == m.Opaque
 }
 
 // stored is l as a table keeps it.

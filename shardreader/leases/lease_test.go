@@ -49,21 +49,21 @@ func TestLease_Equal(t *testing.T) {
 		t.Errorf("%+v and %+v are not equal", l, m)
 	}
 	for name, change := range map[string]func(*leases.Lease){
-		"Shard":      func(l *leases.Lease) { l.Shard = "x" },
-		"Stream":     func(l *leases.Lease) { l.Stream = "x" },
-		"Owner":      func(l *leases.Lease) { l.Owner = "x" },
-		"Counter":    func(l *leases.Lease) { l.Counter++ },
-		"Checkpoint": func(l *leases.Lease) { l.Checkpoint.Sub++ },
-		"Parents":    func(l *leases.Lease) { l.Parents = []string{"a"} },
-		"Children":   func(l *leases.Lease) { l.Children = []string{"a"} },
-		"Switches":   func(l *leases.Lease) { l.Switches++ },
-		"First":      func(l *leases.Lease) { l.First = "x" },
-		"From":       func(l *leases.Lease) { l.From = time.Time{} },
-		"Time":       func(l *leases.Lease) { l.Time = at },
-		"Wanted":     func(l *leases.Lease) { l.Wanted = "x" },
-		"Pinned":     func(l *leases.Lease) { l.Pinned = "x" },
-		"Load":       func(l *leases.Lease) { l.Load++ },
-		"Opaque":     func(l *leases.Lease) { l.Opaque = "x" },
+		"Shard":       func(l *leases.Lease) { l.Shard = "x" },
+		"Stream":      func(l *leases.Lease) { l.Stream = "x" },
+		"Owner":       func(l *leases.Lease) { l.Owner = "x" },
+		"Counter":     func(l *leases.Lease) { l.Counter++ },
+		"Checkpoint":  func(l *leases.Lease) { l.Checkpoint.Sub++ },
+		"Parents":     func(l *leases.Lease) { l.Parents = []string{"a"} },
+		"Children":    func(l *leases.Lease) { l.Children = []string{"a"} },
+		"Switches":    func(l *leases.Lease) { l.Switches++ },
+		"First":       func(l *leases.Lease) { l.First = "x" },
+		"From":        func(l *leases.Lease) { l.From = time.Time{} },
+		"Time":        func(l *leases.Lease) { l.Time = at },
+		"RequestedBy": func(l *leases.Lease) { l.RequestedBy = "x" },
+		"Pinned":      func(l *leases.Lease) { l.Pinned = "x" },
+		"Load":        func(l *leases.Lease) { l.Load++ },
+		"Opaque":      func(l *leases.Lease) { l.Opaque = "x" },
 	} {
 		other := l.Clone()
 		change(&other)

@@ -206,7 +206,7 @@ func (l Lease) changed(old, next Lease) Lease {
 	change(&l.Counter, old.Counter, next.Counter)
 	change(&l.Checkpoint, old.Checkpoint, next.Checkpoint)
 	change(&l.First, old.First, next.First)
-	change(&l.Wanted, old.Wanted, next.Wanted)
+	change(&l.RequestedBy, old.RequestedBy, next.RequestedBy)
 	change(&l.Pinned, old.Pinned, next.Pinned)
 	change(&l.Load, old.Load, next.Load)
 	switch {

@@ -31,7 +31,7 @@ func (w *Worker) balance() {
 	s := w.shares()
 	w.takes = w.takes[:0]
 	for _, r := range s.free {
-		if s.mine+len(w.takes) < s.share || w.pinnedHere(r) || r.Wanted == w.o.Worker {
+		if s.mine+len(w.takes) < s.share || w.pinnedHere(r) || r.RequestedBy == w.o.Worker {
 			w.takes = append(w.takes, r)
 		}
 	}
@@ -74,8 +74,8 @@ func (w *Worker) ask(s shares) {
 	waits := false
 	for _, id := range s.others {
 		for _, r := range s.owned[id] {
-			waits = waits || r.Wanted == w.o.Worker
-			if w.pinnedHere(r) && r.Wanted == "" && w.peers[id].Name != r.Pinned {
+			waits = waits || r.RequestedBy == w.o.Worker
+			if w.pinnedHere(r) && r.RequestedBy == "" && w.peers[id].Name != r.Pinned {
 				w.request(r)
 			}
 		}
@@ -138,7 +138,7 @@ func (w *Worker) requestForLoad(s shares) {
 // best is the row with the least cost of those that may be requested; nil if there is none.
 func best(rows []*row, cost func(*row) float64) (best *row) {
 	for _, r := range rows {
-		if !r.busy && r.Wanted == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {
+		if !r.busy && r.RequestedBy == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {
 			best = r
 		}
 	}
@@ -150,6 +150,6 @@ func (w *Worker) request(r *row) {
 		return
 	}
 	next := r.Clone()
-	next.Wanted = w.o.Worker
+	next.RequestedBy = w.o.Worker
 	w.write(&leaseWrite{why: requestLease, row: r, next: next})
 }

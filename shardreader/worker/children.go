@@ -159,7 +159,7 @@ func (w *Worker) finish(p *assignment) {
 // endOf is a lease that says that the shard was read to its end.
 func (s *childSearch) endOf(l leases.Lease) leases.Lease {
 	l.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
-	l.Owner, l.Wanted, l.Load, l.Stopped, l.Children = "", "", 0, "", nil
+	l.Owner, l.RequestedBy, l.Load, l.Stopped, l.Children = "", "", 0, "", nil
 	for _, c := range s.children {
 		l.Children = append(l.Children, c.ID)
 	}

@@ -12,16 +12,16 @@ func (w *Worker) handOver() {
 	live := w.live()
 	for p := range w.assigned() {
 		r := p.row
-		if p.phase == draining || r.busy || r.Wanted == "" && r.Pinned == "" {
+		if p.phase == draining || r.busy || r.RequestedBy == "" && r.Pinned == "" {
 			continue
 		}
 		to := w.successor(r, live)
 		switch {
 		case to != "":
 			w.drain(p, to)
-		case r.Wanted != "":
+		case r.RequestedBy != "":
 			next := r.Clone()
-			next.Wanted = ""
+			next.RequestedBy = ""
 			w.write(&leaseWrite{why: declineRequest, row: r, next: next})
 		}
 	}
@@ -32,8 +32,8 @@ func (w *Worker) successor(r *row, live []string) string {
 	if id := w.pinnedElsewhere(r, live); id != "" {
 		return id
 	}
-	if r.Wanted != "" && r.Wanted != w.o.Worker && slices.Contains(live, r.Wanted) && !w.pinnedHere(r) {
-		return r.Wanted
+	if r.RequestedBy != "" && r.RequestedBy != w.o.Worker && slices.Contains(live, r.RequestedBy) && !w.pinnedHere(r) {
+		return r.RequestedBy
 	}
 	return ""
 }
@@ -85,7 +85,7 @@ func (w *Worker) revokeAndRelease(p *assignment) {
 // release removes the owner of a lease. Its successor may take it before the others. It does not become the owner here:
 // it may be gone already.
 func (w *Worker) release(r *row, next leases.Lease, to string) {
-	next.Owner, next.Wanted = "", to
+	next.Owner, next.RequestedBy = "", to
 	next.Counter++
 	w.write(&leaseWrite{why: releaseLease, row: r, next: next})
 }

@@ -44,7 +44,7 @@ func (w *Worker) free(r *row) bool {
 
 // requested reports whether another consumer requested a lease a moment ago, and may take it first.
 func (w *Worker) requested(r *row) bool {
-	other := r.Wanted != "" && r.Wanted != w.o.Worker && w.alive(r.Wanted) && !w.peers[r.Wanted].Leaving
+	other := r.RequestedBy != "" && r.RequestedBy != w.o.Worker && w.alive(r.RequestedBy) && !w.peers[r.RequestedBy].Leaving
 	return other && w.now-r.unchangedSince <= 4*w.o.ReadEvery
 }
 
@@ -72,7 +72,7 @@ func (w *Worker) takeNext() {
 			continue
 		}
 		next := r.Clone()
-		next.Owner, next.Wanted = w.o.Worker, ""
+		next.Owner, next.RequestedBy = w.o.Worker, ""
 		next.Counter++
 		w.taking++
 		w.write(&leaseWrite{why: takeLease, row: r, next: next})

@@ -213,7 +213,7 @@ func (op *leaseWrite) follow(w *Worker) {
 	case confirmLease:
 		w.tryOpen(r) // if it did not happen, the next refresh tries again
 	case releaseLease:
-		w.tell(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", op.next.Wanted), checkpoint)
+		w.tell(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", op.next.RequestedBy), checkpoint)
 	case saveCheckpoint:
 		op.p.durable.due = 0
 	case saveFirst:

@@ -99,7 +99,7 @@ func (w *world) checkSwapped(p *process, s *shard, was row, old, next leases.Lea
 		w.broken("a changed lease counts on", "%s changes %v and leaves its counter at %d", p.id, s, next.Counter)
 		return
 	}
-	if next.Wanted != "" && old.Wanted != next.Wanted {
+	if next.RequestedBy != "" && old.RequestedBy != next.RequestedBy {
 		w.tally.Wanted++
 	}
 	switch {

@@ -95,7 +95,7 @@ func (w *world) tellAction(p *process, a worker.Action) {
 		w.tell(p.id, "> call %d: DescribeStream %s", a.Call, w.short(fmt.Sprintf("%+v", a.Query)))
 	case worker.Swap:
 		w.tell(p.id, "> call %d: Swap %s %s/%d/%v -> %s/%d/%v wanted %q", a.Call, w.short(a.Old.Shard),
-			a.Old.Owner, a.Old.Counter, a.Old.Checkpoint, a.Next.Owner, a.Next.Counter, a.Next.Checkpoint, a.Next.Wanted)
+			a.Old.Owner, a.Old.Counter, a.Old.Checkpoint, a.Next.Owner, a.Next.Counter, a.Next.Checkpoint, a.Next.RequestedBy)
 	case worker.Create:
 		w.tell(p.id, "> call %d: Create %s %v", a.Call, w.short(a.Lease.Shard), a.Lease.Checkpoint)
 	case worker.Delete:

@@ -211,7 +211,7 @@ var mutants = []struct {
 	{"gives nothing away", Deploys, learning(func(_ *mutant, e worker.Event) worker.Event {
 		if s, ok := e.(worker.Seen); ok {
 			for i := range s.Snapshot.Leases {
-				s.Snapshot.Leases[i].Wanted = ""
+				s.Snapshot.Leases[i].RequestedBy = ""
 			}
 		}
 		return e

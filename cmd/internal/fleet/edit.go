@@ -44,7 +44,7 @@ func Release(l leases.Lease) (Edit, error) {
 // fence returns the change that takes a lease from its owner. The new counter makes the next write of the owner fail.
 func fence(l leases.Lease) Edit {
 	e := Edit{Old: l, Next: l.Clone()}
-	e.Next.Owner, e.Next.Wanted = "", ""
+	e.Next.Owner, e.Next.RequestedBy = "", ""
 	e.Next.Counter++
 	return e
 }

@@ -18,7 +18,7 @@ import (
 func held() leases.Lease {
 	return leases.Lease{
 		Shard: "s", Stream: arn, Owner: "task-1-x", Counter: 7, Checkpoint: leases.After("700"), First: "600",
-		Time: ago(time.Hour), Wanted: "task-2-y", Load: 5, Opaque: "row",
+		Time: ago(time.Hour), RequestedBy: "task-2-y", Load: 5, Opaque: "row",
 	}
 }
 
@@ -26,7 +26,7 @@ func held() leases.Lease {
 // attributes stay.
 func TestEdits_FenceTheOwner(t *testing.T) {
 	free := held()
-	free.Owner, free.Wanted, free.Counter = "", "", 8
+	free.Owner, free.RequestedBy, free.Counter = "", "", 8
 	at := func(c leases.Checkpoint, from time.Time) leases.Lease {
 		l := free
 		l.Checkpoint, l.From, l.Time = c, from, time.Time{}

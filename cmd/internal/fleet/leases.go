@@ -371,7 +371,7 @@ type leaseJSON struct {
 func leaseOf(l leases.Lease) leaseJSON {
 	return leaseJSON{
 		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
-		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.Wanted, Pinned: l.Pinned, Stopped: l.Stopped,
+		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.RequestedBy, Pinned: l.Pinned, Stopped: l.Stopped,
 		From: cli.Known(l.From), LastRecord: cli.Known(l.Time),
 	}
 }

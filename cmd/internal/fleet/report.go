@@ -138,7 +138,7 @@ func (r *Report) shard(l *Look, t tree, n *node) Shard {
 	s := Shard{ID: n.id, Stream: n.stream, Parents: append([]string{}, n.parents...), Children: append([]string{}, n.children...), Listed: n.listed != nil}
 	s.Open = n.listed != nil && n.listed.Open() && len(n.children) == 0
 	if n.lease != nil {
-		s.Owner, s.Pinned, s.Wanted = n.lease.Owner, n.lease.Pinned, n.lease.Wanted
+		s.Owner, s.Pinned, s.Wanted = n.lease.Owner, n.lease.Pinned, n.lease.RequestedBy
 		s.Checkpoint, s.Counter = n.lease.Checkpoint.String(), n.lease.Counter
 		if !n.lease.Time.IsZero() {
 			at, age := n.lease.Time.UTC(), max(l.At.Sub(n.lease.Time), 0).Seconds()

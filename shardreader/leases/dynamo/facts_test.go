@@ -110,7 +110,7 @@ func TestFact30_HandoffOfKCL(t *testing.T) {
 	}
 	// A change that is not of the owner leaves the handoff alone.
 	wanted := old
-	wanted.Wanted = "tablewake-1"
+	wanted.RequestedBy = "tablewake-1"
 	if err := w.Swap(t.Context(), old, wanted); err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func encode(l leases.Lease) Item {
 		attrCheckpoint: text(l.Checkpoint.String()),
 		attrSub:        number(l.Checkpoint.Sub),
 	}
-	for name, s := range map[string]string{attrOwner: l.Owner, attrStream: l.Stream, attrFirst: l.First, attrWanted: l.Wanted, attrPinned: l.Pinned} {
+	for name, s := range map[string]string{attrOwner: l.Owner, attrStream: l.Stream, attrFirst: l.First, attrWanted: l.RequestedBy, attrPinned: l.Pinned} {
 		if s != "" {
 			row[name] = text(s)
 		}
@@ -115,19 +115,19 @@ func encode(l leases.Lease) Item {
 func decode(row Item) (leases.Lease, error) {
 	r := reader{row: row}
 	l := leases.Lease{
-		Shard:      r.text(attrKey),
-		Stream:     r.text(attrStream),
-		Owner:      r.text(attrOwner),
-		Counter:    r.integer(attrCounter),
-		Checkpoint: r.checkpoint(),
-		Parents:    r.set(attrParents),
-		Children:   r.set(attrChildren),
-		Switches:   r.integer(attrSwitches),
-		First:      r.text(attrFirst),
-		From:       r.time(attrFrom),
-		Wanted:     r.text(attrWanted),
-		Pinned:     r.text(attrPinned),
-		Load:       r.decimal(attrThroughput) * 1024,
+		Shard:       r.text(attrKey),
+		Stream:      r.text(attrStream),
+		Owner:       r.text(attrOwner),
+		Counter:     r.integer(attrCounter),
+		Checkpoint:  r.checkpoint(),
+		Parents:     r.set(attrParents),
+		Children:    r.set(attrChildren),
+		Switches:    r.integer(attrSwitches),
+		First:       r.text(attrFirst),
+		From:        r.time(attrFrom),
+		RequestedBy: r.text(attrWanted),
+		Pinned:      r.text(attrPinned),
+		Load:        r.decimal(attrThroughput) * 1024,
 	}
 	if id := r.text(attrStreamName); id != "" {
 		l.Opaque, l.Shard = l.Shard, r.text(attrShard)

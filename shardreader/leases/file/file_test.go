@@ -22,7 +22,7 @@ func full() leases.Lease {
 	return leases.Lease{
 		Shard: "shard-1", Stream: "arn", Owner: "w1", Counter: 7, Checkpoint: leases.Checkpoint{Kind: leases.Sequence, Sequence: "42", Sub: 1},
 		Parents: []string{"p"}, Children: []string{"c", "d"}, Switches: 2, First: "10", From: at, Time: at.Add(time.Second),
-		Wanted: "w2", Pinned: "host", Load: 1.5, Opaque: "key",
+		RequestedBy: "w2", Pinned: "host", Load: 1.5, Opaque: "key",
 	}
 }
 
@@ -64,7 +64,7 @@ func TestReopened(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := full()
-	want.Owner, want.Wanted, want.Counter = "", "", 8
+	want.Owner, want.RequestedBy, want.Counter = "", "", 8
 	if len(s.Leases) != 2 || !s.Leases[0].Equal(want) || !s.Leases[1].Equal(leases.Lease{Shard: "shard-2", Counter: 3}) || len(s.Members) != 0 {
 		t.Errorf("reopened it holds\n%+v", s)
 	}

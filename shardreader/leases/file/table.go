@@ -79,7 +79,7 @@ func open(path, name string) (*Table, error) {
 	}
 	for i := range c.snapshot.Leases {
 		if l := &c.snapshot.Leases[i]; l.Owner != "" {
-			l.Owner, l.Wanted = "", ""
+			l.Owner, l.RequestedBy = "", ""
 			l.Counter++
 		}
 	}

@@ -26,7 +26,7 @@ func lostSwap(t *testing.T, table leases.Table, lose func()) {
 	}
 	// What changes neither owner nor checkpoint can be sent again as it is.
 	wanted := c.Now
-	wanted.Wanted = "b"
+	wanted.RequestedBy = "b"
 	lose()
 	transient(t, table.Swap(t.Context(), c.Now, wanted))
 	same(t, "a lease that is wanted", swap(t, table, c.Now, wanted), wanted)

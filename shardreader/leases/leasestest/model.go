@@ -58,7 +58,7 @@ func (p *pair) random(old leases.Lease) leases.Lease {
 			l.Time = time.Unix(int64(p.dice.IntN(3)), 0)
 			l.Checkpoint = leases.After(fmt.Sprint(4444 + p.dice.IntN(100))) // it is of a checkpoint
 		case 7:
-			l.Wanted = p.pick("", "a", "b")
+			l.RequestedBy = p.pick("", "a", "b")
 		case 8:
 			l.Pinned = p.pick("", "x")
 		case 9:

@@ -84,13 +84,13 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 func swapWritesDifference(t *testing.T, table leases.Table) {
 	a := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 3, First: "1"})
 	wanted := a
-	wanted.Wanted, wanted.Pinned = "b", "p"
+	wanted.RequestedBy, wanted.Pinned = "b", "p"
 	swap(t, table, a, wanted) // the counter is as it was: a's next checkpoint holds
 	moved := a
 	moved.Checkpoint, moved.Counter, moved.Load = leases.After("10"), 4, 5
 	got := swap(t, table, a, moved)
 	want := moved
-	want.Wanted, want.Pinned = "b", "p"
+	want.RequestedBy, want.Pinned = "b", "p"
 	same(t, "after two writers", got, want)
 }
 

@@ -64,7 +64,7 @@ func full(shard string) leases.Lease {
 		Owner: "a", Counter: 7, Checkpoint: leases.Checkpoint{Kind: leases.Sequence, Sequence: "4800000000012345678901", Sub: 3},
 		Parents: []string{"shardId-00000001767323045000-0000000a", "shardId-00000001767323045000-0000000b"},
 		First:   "4700000000012345678901", From: at, Time: at.Add(-time.Hour),
-		Wanted: "b", Pinned: "c", Stopped: "records were lost before they were read", Load: 1234.5678,
+		RequestedBy: "b", Pinned: "c", Stopped: "records were lost before they were read", Load: 1234.5678,
 	}
 }
 
