@@ -209,7 +209,7 @@ const startOver = "Delete the output, run this command again, and fill the sink 
 
 // isGone reports whether the store has inspected the whole output and found nothing.
 func (a *Adoption) isGone() bool {
-	return a.found.out != nil && a.Inspection.Whole && a.Inspection.Total() == 0
+	return a.found.out != nil && a.Inspection.Complete && a.Inspection.Total() == 0
 }
 
 func birthsText(born []string) string {

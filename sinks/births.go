@@ -131,7 +131,9 @@ func (m *birthRecords) find(ctx context.Context, cfg *config.Config, s config.Si
 
 // check returns a [state.LostError] if an output and the state do not belong together.
 func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
-	lost := func(format string, args ...any) error { return state.Lost(f.sink, fmt.Sprintf(format, args...)) }
+	lost := func(format string, args ...any) error {
+		return state.NewLostError(f.sink, fmt.Sprintf(format, args...))
+	}
 	switch b := f.birth; {
 	case f.known && !b.Begun: // nothing was written yet
 		return nil

@@ -138,7 +138,7 @@ func (a *assembly) takesSettings(ctx context.Context, s config.Sink, store any, 
 			_, at.Name, _ = strings.Cut(f.movedFrom, " ")
 		}
 		look, err := o.Output(at).Inspect(ctx, false)
-		return err == nil && look.HoldsNothing(), err
+		return err == nil && look.IsEmpty(), err
 	}
 	objects, ok := store.(archive.Lister)
 	if !ok {

@@ -51,7 +51,7 @@ func (a *assembly) sinkRetention(ctx context.Context, store any, birth state.Bir
 	if a.cfg.State != nil {
 		keep = a.cfg.State.GuardRetention
 	}
-	r, err := state.RetentionOf(ctx, store, keep, a.rebuild)
+	r, err := state.LoadRetention(ctx, store, keep, a.rebuild)
 	if birth.Made.After(r.Born) {
 		r.Born = birth.Made
 	}

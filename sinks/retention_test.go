@@ -39,12 +39,14 @@ func (f forgetfulIndex) Apply(_ context.Context, ms []search.Mutation) ([]search
 	return make([]search.Result, len(ms)), nil
 }
 
-func (f forgetfulIndex) Memory(ctx context.Context) (state.Memory, error) { return f.of.Memory(ctx) }
+func (f forgetfulIndex) StoreAge(ctx context.Context) (state.StoreAge, error) {
+	return f.of.StoreAge(ctx)
+}
 
 func (f forgetfulIndex) Empty(context.Context) (bool, error) { return f.of.empty, nil }
 
-func (f forgetful) Memory(context.Context) (state.Memory, error) {
-	return state.Memory{Born: time.Unix(0, 0), Forgets: true}, nil
+func (f forgetful) StoreAge(context.Context) (state.StoreAge, error) {
+	return state.StoreAge{Born: time.Unix(0, 0), Forgets: true}, nil
 }
 
 func (f forgetful) Empty(_ context.Context, t view.Target) (bool, error) {

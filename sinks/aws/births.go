@@ -46,7 +46,7 @@ func asLost(s config.Sink, err error) error {
 	if !errors.Is(err, statedynamo.ErrNoTable) {
 		return err
 	}
-	return state.Lost(s.Name, fmt.Sprintf("%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
+	return state.NewLostError(s.Name, fmt.Sprintf("%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
 }
 
 // refuseLostState returns a [state.LostError] if the state table is missing and output that was

@@ -96,18 +96,18 @@ func TestRetention(t *testing.T) {
 	fresh := changeOf(t, "INSERT", "", "{}")
 	fresh.Time = time.Now()
 	for name, test := range map[string]struct {
-		of      state.Memory
+		of      state.StoreAge
 		refuses bool
 	}{
-		"a store that forgets":      {state.Memory{Forgets: true}, true},
-		"a young store":             {state.Memory{Forgets: true, Born: time.Now().Add(-time.Hour)}, false},
-		"a store that remembers it": {state.Memory{}, false},
+		"a store that forgets":      {state.StoreAge{Forgets: true}, true},
+		"a young store":             {state.StoreAge{Forgets: true, Born: time.Now().Add(-time.Hour)}, false},
+		"a store that remembers it": {state.StoreAge{}, false},
 	} {
 		results := make([]search.Result, 2)
 		if test.refuses {
 			results = results[:1]
 		}
-		s := newSink(t, search.Options{Index: parse(t, "docs"), Store: answers{results: results}, Retention: state.Retention{Memory: test.of}})
+		s := newSink(t, search.Options{Index: parse(t, "docs"), Store: answers{results: results}, Retention: state.Retention{StoreAge: test.of}})
 		ds := []pipeline.Delivery{{Change: old}, {Change: fresh}}
 		for i := range ds {
 			if err := s.Plan(&ds[i]); err != nil {

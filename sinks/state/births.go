@@ -97,11 +97,11 @@ type Output interface {
 type Inspection struct {
 	Seen       map[string]int // how many rows, documents or objects, by the birth that they bear; "": those that bear none
 	Tombstones int            // how many of them are tombstones, as far as the store distinguishes them
-	Whole      bool           // all of the output was inspected
+	Complete   bool           // all of the output was inspected
 }
 
-// HoldsNothing reports whether the output has no row, document or object: tombstones at most.
-func (l Inspection) HoldsNothing() bool { return l.Whole && l.Total() == l.Tombstones }
+// IsEmpty reports whether the output has no row, document or object: tombstones at most.
+func (l Inspection) IsEmpty() bool { return l.Complete && l.Total() == l.Tombstones }
 
 // Add counts n more rows, documents or objects that bear a birth.
 func (l *Inspection) Add(birth string, n int) {
@@ -153,14 +153,14 @@ func (e *LostError) Redacted() string { return e.Error() }
 func (e *LostError) Describe() (class, field string) { return "lost_store", "" }
 
 // Lost is a fatal [LostError] of a sink; what says what was expected, and what is there.
-func Lost(sink, what string) error { return pipeline.Fatal(&LostError{Sink: sink, What: what}) }
+func NewLostError(sink, what string) error { return pipeline.Fatal(&LostError{Sink: sink, What: what}) }
 
-// OtherBirth is the fatal [LostError] of a write that met output of the birth has, "" for none, and wants
+// BirthMismatch is the fatal [LostError] of a write that met output of the birth has, "" for none, and wants
 // its own. what names the output.
-func OtherBirth(sink, what, has, want string) error {
+func BirthMismatch(sink, what, has, want string) error {
 	is := "bears no birth"
 	if has != "" {
 		is = "bears the birth " + has
 	}
-	return Lost(sink, what+" "+is+", and the state knows the sink's output under "+want+": the state was lost, or one of the two was restored without the other")
+	return NewLostError(sink, what+" "+is+", and the state knows the sink's output under "+want+": the state was lost, or one of the two was restored without the other")
 }

@@ -13,5 +13,5 @@ type Contribution struct {
 // Share is what one element of an item counts for in one group.
 type Share struct {
 	Group  Row      // the group's row, without a shard
-	Values []string // one for each value of the aggregate, by its name; "" where there is none. See Number and Sortable
+	Values []string // one for each value of the aggregate, by its name; "" where there is none. See Number and SortableText
 }

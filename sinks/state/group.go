@@ -27,14 +27,14 @@ type ContributionWrite struct {
 type GroupChange struct {
 	Row     Row            // with its shard
 	Shares  int64          // that come, or leave where it is negative
-	Counts  []Add          // count
-	Sums    []Add          // sum
+	Counts  []Increment    // count
+	Sums    []Increment    // sum
 	Members []Member       // min, max and distinct
 	Version record.Version // highest of the changes that it is of
 }
 
-// Add adds to a number of a row.
-type Add struct {
+// Increment adds to a number of a row.
+type Increment struct {
 	Name   string // of the value
 	Amount Number
 }
@@ -45,7 +45,7 @@ type Add struct {
 type Member struct {
 	Name   string // of the value
 	Kind   MemberKind
-	Value  string // [Sortable]
+	Value  string // [SortableText]
 	ID     string
 	Remove bool
 }

@@ -56,5 +56,5 @@ type HeldBackShard struct {
 	Bytes  int64     `json:"bytes"` // memory that the shard has in flight
 }
 
-// HeldBackLasts is how long after At a note expires. A consumer notes it again before that.
-const HeldBackLasts = 24 * time.Hour
+// HeldBackLifetime is how long after At a note expires. A consumer notes it again before that.
+const HeldBackLifetime = 24 * time.Hour

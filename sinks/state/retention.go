@@ -12,38 +12,38 @@ import (
 // DefaultRetention is how long an empty guard lives, unless the configuration says otherwise.
 const DefaultRetention = 30 * 24 * time.Hour
 
-// Memory is how far back a store remembers.
-type Memory struct {
+// StoreAge is how far back a store remembers.
+type StoreAge struct {
 	Born    time.Time // when the store was made: it has forgotten nothing for as long
 	Forgets bool      // whether empty guards and contributions ever go, by [Purger] or by a TTL
 }
 
-// Rememberer tells how far back it remembers. A store that does not implement it
+// AgeReporter tells how far back it remembers. A store that does not implement it
 // forgets nothing.
-type Rememberer interface {
-	// Memory blocks until it is read.
-	Memory(ctx context.Context) (Memory, error)
+type AgeReporter interface {
+	// StoreAge blocks until it is read.
+	StoreAge(ctx context.Context) (StoreAge, error)
 }
 
 // Retention refuses changes that are older than what a store remembers: it may have
 // forgotten that a newer one removed the item, and an old row or an old amount would
 // come back. The zero Retention refuses nothing.
 type Retention struct {
-	Memory
+	StoreAge
 	Keep    time.Duration // how long empty guards live (guard_retention). Default: [DefaultRetention]
 	Rebuild bool          // all of the history is replayed into a sink that was empty: nothing is refused
 }
 
-// RetentionOf is the Retention of a store, whatever it is: of one that is no [Rememberer]
+// LoadRetention is the Retention of a store, whatever it is: of one that is no [AgeReporter]
 // it refuses nothing.
-func RetentionOf(ctx context.Context, store any, keep time.Duration, rebuild bool) (Retention, error) {
+func LoadRetention(ctx context.Context, store any, keep time.Duration, rebuild bool) (Retention, error) {
 	r := Retention{Keep: keep, Rebuild: rebuild}
-	s, ok := store.(Rememberer)
+	s, ok := store.(AgeReporter)
 	if !ok || rebuild {
 		return r, nil
 	}
 	var err error
-	r.Memory, err = s.Memory(ctx)
+	r.StoreAge, err = s.StoreAge(ctx)
 	return r, err
 }
 

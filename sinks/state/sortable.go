@@ -8,12 +8,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// The first letter of a Sortable tells the kind.
+// The first letter of a SortableText tells the kind.
 const (
 	sortsText, sortsNumber, sortsBinary, sortsBool = "a", "b", "c", "d"
 )
 
-// The second letter of a Sortable number tells the sign.
+// The second letter of a SortableText number tells the sign.
 const (
 	sortsNegative, sortsZero, sortsPositive = "0", "1", "2"
 )
@@ -24,10 +24,10 @@ const (
 	exponentDigits = 3
 )
 
-// Sortable is a value as text: equal for equal values, different for different
+// SortableText is a value as text: equal for equal values, different for different
 // ones, and sorted by its bytes as the values are: S before N before B before BOOL, S and B
-// by their bytes, N by number. False for a value of another kind. [Unsorted] takes it back.
-func Sortable(v item.Value) (string, bool) {
+// by their bytes, N by number. False for a value of another kind. [ParseSortable] takes it back.
+func SortableText(v item.Value) (string, bool) {
 	switch v.Kind() {
 	case item.KindS:
 		text, _ := v.Text()
@@ -69,8 +69,8 @@ func sortableNumber(d decimal.Decimal) string {
 
 var errNotSortable = errs.New("not the text of a sortable value")
 
-// Unsorted is the value that a text of [Sortable] is of.
-func Unsorted(text string) (item.Value, error) {
+// ParseSortable is the value that a text of [SortableText] is of.
+func ParseSortable(text string) (item.Value, error) {
 	if text == "" {
 		return item.Value{}, errNotSortable
 	}

@@ -15,12 +15,12 @@ import (
 func TestSortable_Numbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := decimals().Draw(t, "a"), decimals().Draw(t, "b")
-		x, _ := state.Sortable(item.NumberValue(a))
-		y, _ := state.Sortable(item.NumberValue(b))
+		x, _ := state.SortableText(item.NumberValue(a))
+		y, _ := state.SortableText(item.NumberValue(b))
 		if strings.Compare(x, y) != a.Cmp(b) {
 			t.Fatalf("%s and %s sort as %q and %q", a, b, x, y)
 		}
-		v, err := state.Unsorted(x)
+		v, err := state.ParseSortable(x)
 		d, _ := v.Number()
 		if err != nil || d.Cmp(a) != 0 {
 			t.Fatalf("%s came back as %s (%v)", a, d, err)
@@ -37,21 +37,21 @@ func TestSortable_Kinds(t *testing.T) {
 	}
 	last := ""
 	for i, v := range values {
-		text, ok := state.Sortable(v)
+		text, ok := state.SortableText(v)
 		if !ok || i > 0 && text <= last {
 			t.Errorf("%s %s sorts as %q, behind %q", v.Kind(), v.AppendJSON(nil), text, last)
 		}
-		back, err := state.Unsorted(text)
+		back, err := state.ParseSortable(text)
 		if err != nil || !back.Equal(v) {
 			t.Errorf("%q came back as %s (%v)", text, back.AppendJSON(nil), err)
 		}
 		last = text
 	}
-	if text, ok := state.Sortable(item.NullValue()); ok {
+	if text, ok := state.SortableText(item.NullValue()); ok {
 		t.Errorf("NULL sorts as %q", text)
 	}
 	for _, text := range []string{"", "x", "b", "b2", "b20", "b2xyzq", "b0", "cx"} {
-		if v, err := state.Unsorted(text); err == nil {
+		if v, err := state.ParseSortable(text); err == nil {
 			t.Errorf("%q is read as %s", text, v.AppendJSON(nil))
 		}
 	}

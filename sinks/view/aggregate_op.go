@@ -100,6 +100,6 @@ func (v *value) shared(text string) item.Value {
 		d, _ := decimal.Parse(text) // Plan made it
 		return item.NumberValue(d)
 	}
-	member, _ := state.Unsorted(text) // Plan made it
+	member, _ := state.ParseSortable(text) // Plan made it
 	return member
 }

@@ -189,7 +189,7 @@ func (v *value) text(scope template.Scope) (string, error) {
 		}
 		return d.String(), nil
 	}
-	text, ok := state.Sortable(found)
+	text, ok := state.SortableText(found)
 	if !ok {
 		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", redact.Field(v.where()), redact.Safe(found.Kind().String()), redact.Safe(v.Of))
 	}

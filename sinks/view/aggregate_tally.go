@@ -89,9 +89,9 @@ func (t *tally) changes() []state.GroupChange {
 		for v, val := range t.of.values {
 			switch val.of {
 			case count:
-				c.Counts = append(c.Counts, state.Add{Name: val.Name, Amount: state.NumberOf(decimal.Of(r.entries))})
+				c.Counts = append(c.Counts, state.Increment{Name: val.Name, Amount: state.NumberOf(decimal.Of(r.entries))})
 			case sum:
-				c.Sums = append(c.Sums, state.Add{Name: val.Name, Amount: r.sums[v]})
+				c.Sums = append(c.Sums, state.Increment{Name: val.Name, Amount: r.sums[v]})
 			}
 		}
 	}

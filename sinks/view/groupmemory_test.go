@@ -214,9 +214,9 @@ func (r *groupRow) columns() []state.Column {
 		v, err := item.NumberValue(decimal.Of(int64(len(sorted)))), error(nil)
 		switch kind {
 		case state.Min:
-			v, err = state.Unsorted(sorted[0])
+			v, err = state.ParseSortable(sorted[0])
 		case state.Max:
-			v, err = state.Unsorted(sorted[len(sorted)-1])
+			v, err = state.ParseSortable(sorted[len(sorted)-1])
 		}
 		if err != nil {
 			panic(errors.New("a member is no sortable value: " + err.Error()))

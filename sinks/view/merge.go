@@ -75,7 +75,7 @@ func compareKeys(a, b Row) int {
 }
 
 func sortText(v item.Value) string {
-	text, _ := state.Sortable(v)
+	text, _ := state.SortableText(v)
 	return text
 }
 

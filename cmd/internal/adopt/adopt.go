@@ -188,7 +188,7 @@ func seenText(bears string, look state.Inspection) string {
 		parts = append(parts, fmt.Sprintf("%s of the birth %s", cli.Thousands(int64(look.Seen[birth])), named(birth)))
 	}
 	text := cmp.Or(strings.Join(parts, ", "), "nothing")
-	if !look.Whole && len(parts) > 0 {
+	if !look.Complete && len(parts) > 0 {
 		text += ", as far as was looked"
 	}
 	if bears != "" {
@@ -229,7 +229,7 @@ func adoptionsJSON(all []sinks.Adoption, accepted bool) adoptedJSON {
 	for _, a := range all {
 		one := adoptionJSON{
 			Sink: a.Sink, Target: a.Target, Problem: a.Problem, State: a.StateIdentity, Store: a.StoreIdentity, Bears: a.OutputBirth,
-			Seen: a.Inspection.Seen, SeenAll: a.Inspection.Whole, Accepting: a.Accepting, Refused: a.Refused,
+			Seen: a.Inspection.Seen, SeenAll: a.Inspection.Complete, Accepting: a.Accepting, Refused: a.Refused,
 		}
 		if a.Known {
 			one.Recorded = &birthJSON{a.Recorded.ID, a.Recorded.Made, a.Recorded.State, a.Recorded.Store}

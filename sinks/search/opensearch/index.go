@@ -149,9 +149,9 @@ func (r *indexRecord) phase(name string, there *indexState) phase {
 func (s *Store) lost(r *indexRecord, name string, there *indexState) error {
 	switch r.phase(name, there) {
 	case deleted:
-		return state.Lost(s.sink(), fmt.Sprintf("index %s is missing, and it was made before: it was deleted", name))
+		return state.NewLostError(s.sink(), fmt.Sprintf("index %s is missing, and it was made before: it was deleted", name))
 	case exchanged:
-		return state.Lost(s.sink(), fmt.Sprintf("index %s was made with the UUID %s, and there is one with the UUID %s: it was restored or made again", name, r.Made[name], there.uuid()))
+		return state.NewLostError(s.sink(), fmt.Sprintf("index %s was made with the UUID %s, and there is one with the UUID %s: it was restored or made again", name, r.Made[name], there.uuid()))
 	}
 	return nil
 }

@@ -189,17 +189,17 @@ func (s *Store) rewrite(ctx context.Context, of search.Owner, change func(r *ind
 	})
 }
 
-// Memory is since when the store remembers every document that went. Tombstones are
+// StoreAge is since when the store remembers every document that went. Tombstones are
 // purged, so that it forgets.
-func (s *Store) Memory(ctx context.Context) (state.Memory, error) {
+func (s *Store) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	if s.indexes == nil {
-		return state.Memory{}, errs.New("opensearch: Memory: the store has no Indexes: give them in Options")
+		return state.StoreAge{}, errs.New("opensearch: StoreAge: the store has no Indexes: give them in Options")
 	}
 	r, _, _, err := s.record(ctx, s.indexes.sink())
-	return state.Memory{Born: r.Born, Forgets: true}, err
+	return state.StoreAge{Born: r.Born, Forgets: true}, err
 }
 
 var (
 	_ state.Fingerprints = (*Store)(nil)
-	_ state.Rememberer   = (*Store)(nil)
+	_ state.AgeReporter  = (*Store)(nil)
 )

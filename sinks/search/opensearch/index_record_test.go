@@ -56,13 +56,13 @@ func TestMemory(t *testing.T) {
 	o.Clock = at(born)
 	w.begin(o)
 	o.Clock = at(born.Add(time.Hour))
-	if m, err := w.begin(o).Memory(t.Context()); err != nil || !m.Forgets || !m.Born.Equal(born) {
+	if m, err := w.begin(o).StoreAge(t.Context()); err != nil || !m.Forgets || !m.Born.Equal(born) {
 		t.Errorf("remembers %+v (%v), want since %s", m, err, born)
 	}
 	ask(t, roomy, http.MethodDelete, "/tablewake/_doc/"+w.pipeline+",docs", "")
 	future := time.Now().Add(1000 * time.Hour)
 	o.Clock = at(future)
-	if m, err := w.begin(o).Memory(t.Context()); err != nil || !m.Born.Before(future.Add(-999*time.Hour)) || m.Born.Before(born) {
+	if m, err := w.begin(o).StoreAge(t.Context()); err != nil || !m.Born.Before(future.Add(-999*time.Hour)) || m.Born.Before(born) {
 		t.Errorf("without its record, remembers %+v (%v)", m, err)
 	}
 }

@@ -42,14 +42,14 @@ func (o output) Identity(ctx context.Context) (string, error) {
 func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	mine, err := o.mine(ctx)
 	if err != nil {
-		return state.Inspection{Whole: true}, err
+		return state.Inspection{Complete: true}, err
 	}
 	return o.count(ctx, slices.Sorted(maps.Keys(mine)))
 }
 
 // count counts the documents of indexes, and how many of them are tombstones.
 func (s *Store) count(ctx context.Context, names []string) (state.Inspection, error) {
-	l := state.Inspection{Whole: true}
+	l := state.Inspection{Complete: true}
 	if len(names) == 0 {
 		return l, nil
 	}

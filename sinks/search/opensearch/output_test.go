@@ -53,7 +53,7 @@ func TestEmpty_IndexGoes(t *testing.T) {
 func TestInspect_Serverless(t *testing.T) {
 	var paths []string
 	s := counting(t, 200, counted+`}`, &paths)
-	if l, err := s.Output(state.OutputRef{}).Inspect(t.Context(), true); err != nil || !l.HoldsNothing() {
+	if l, err := s.Output(state.OutputRef{}).Inspect(t.Context(), true); err != nil || !l.IsEmpty() {
 		t.Errorf("%+v (%v)", l, err)
 	}
 	for _, path := range paths {

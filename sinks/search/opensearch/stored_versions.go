@@ -61,7 +61,7 @@ func (b *bulk) compare(i int, version, birth []byte) {
 	case len(version) == 0:
 		r.Err = errVanished
 	case string(birth) != m.Birth:
-		r.Err = state.OtherBirth(b.store.sink(), "a document of index "+m.Index, string(birth), m.Birth)
+		r.Err = state.BirthMismatch(b.store.sink(), "a document of index "+m.Index, string(birth), m.Birth)
 	case string(version) != string(m.Version.Append(room[:0])):
 		r.Outcome = pipeline.Superseded
 	}

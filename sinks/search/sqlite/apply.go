@@ -95,7 +95,7 @@ func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []
 				continue
 			}
 			if ctx.Err() != nil {
-				return sqlite.Stopped(ctx)
+				return sqlite.CanceledError(ctx)
 			}
 			if err := t.write(index, m, fs[i], there[m.ID]); err != nil {
 				return err
@@ -113,13 +113,13 @@ func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]store
 		ids[n] = ms[i].ID
 	}
 	there := make(map[string]stored, len(of))
-	err := t.Rows(t.ctx, readStored, []any{sqlite.List(ids), index}, func(rows *sql.Rows) error {
+	err := t.QueryRows(t.ctx, readStored, []any{sqlite.JSONArray(ids), index}, func(rows *sql.Rows) error {
 		var n int
 		var version string
 		var d stored
 		err := rows.Scan(&n, &d.doc, &version, &d.void, &d.birth, &d.entries)
 		if err != nil {
-			return t.store.db.Failed("read", err)
+			return t.store.db.WrapError("read", err)
 		}
 		if d.version, err = record.ParseVersion(version); err != nil {
 			return t.store.db.Damaged("the document "+ids[n], err)
@@ -136,7 +136,7 @@ func decide(m *search.Mutation, is stored, r *search.Result) (write bool, err er
 	case is.doc == 0:
 		write = true
 	case is.birth != m.Birth:
-		return false, state.OtherBirth("", "a document of index "+m.Index, is.birth, m.Birth)
+		return false, state.BirthMismatch("", "a document of index "+m.Index, is.birth, m.Birth)
 	default:
 		write = m.Replaces(is.version, is.void)
 	}
@@ -152,7 +152,7 @@ var errTooMany = errs.New("sqlite: the file holds as many documents as it can: g
 func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored) error {
 	if is.doc == 0 {
 		if t.free == 0 {
-			if _, err := t.Row(t.ctx, lastDoc, nil, &t.free); err != nil {
+			if _, err := t.QueryRow(t.ctx, lastDoc, nil, &t.free); err != nil {
 				return err
 			}
 			t.free++

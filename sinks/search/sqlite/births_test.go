@@ -21,11 +21,11 @@ func TestOutput_Inspect(t *testing.T) {
 		apply(t, s, m)
 	}
 	for name, want := range map[string]state.Inspection{
-		"docs":         {Seen: map[string]int{"b": 1}, Whole: true},
-		"docs-{@op}":   {Seen: map[string]int{"b": 2}, Tombstones: 1, Whole: true},
-		"{@op}":        {Seen: map[string]int{"b": 4}, Tombstones: 1, Whole: true},
-		"other":        {Whole: true},
-		"docs-eu{@op}": {Seen: map[string]int{"b": 1}, Tombstones: 1, Whole: true},
+		"docs":         {Seen: map[string]int{"b": 1}, Complete: true},
+		"docs-{@op}":   {Seen: map[string]int{"b": 2}, Tombstones: 1, Complete: true},
+		"{@op}":        {Seen: map[string]int{"b": 4}, Tombstones: 1, Complete: true},
+		"other":        {Complete: true},
+		"docs-eu{@op}": {Seen: map[string]int{"b": 1}, Tombstones: 1, Complete: true},
 	} {
 		if l, err := s.Output(state.OutputRef{Pipeline: owner.Pipeline, Sink: owner.Sink, Name: name}).Inspect(t.Context(), true); err != nil || !reflect.DeepEqual(l, want) {
 			t.Errorf("of %s: %+v (%v), want %+v", name, l, err, want)

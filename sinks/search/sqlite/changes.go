@@ -113,9 +113,9 @@ func (ps paths) number(t *tx, index int64, path string) (int64, error) {
 		return n, nil
 	}
 	var n int64
-	found, err := t.Row(t.ctx, readPath, []any{index, path}, &n)
+	found, err := t.QueryRow(t.ctx, readPath, []any{index, path}, &n)
 	if err == nil && !found {
-		_, err = t.Row(t.ctx, writePath, []any{index, path}, &n)
+		_, err = t.QueryRow(t.ctx, writePath, []any{index, path}, &n)
 	}
 	if err != nil {
 		return 0, err

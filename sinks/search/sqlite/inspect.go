@@ -21,7 +21,7 @@ func (s *Store) Stands(ctx context.Context, index, id, _ string) (there search.S
 	if err != nil {
 		return there, err
 	}
-	d, found, err := sqlite.First(ctx, s.db, readStanding, []any{number, id}, func(rows *sql.Rows) (d struct{ version, source []byte }, err error) {
+	d, found, err := sqlite.ReadFirst(ctx, s.db, readStanding, []any{number, id}, func(rows *sql.Rows) (d struct{ version, source []byte }, err error) {
 		err = rows.Scan(&d.version, &d.source)
 		return d, err
 	})

@@ -33,17 +33,17 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (hit
 	statement := f.statement()
 	rows, err := s.db.Reader().QueryContext(ctx, statement, append(f.args, number, cmp.Or(limit, 10))...)
 	if err != nil {
-		return hits, s.db.Failed("search", err)
+		return hits, s.db.WrapError("search", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		d := search.Document{Index: index}
 		if err := rows.Scan(&hits.Total, &d.ID, &d.Score, (*[]byte)(&d.Doc)); err != nil {
-			return hits, s.db.Failed("search", err)
+			return hits, s.db.WrapError("search", err)
 		}
 		hits.Documents = append(hits.Documents, d)
 	}
-	return hits, s.db.Failed("search", rows.Err())
+	return hits, s.db.WrapError("search", rows.Err())
 }
 
 // finder is the SELECT of a query: the documents that each clause finds, put together.
@@ -81,7 +81,7 @@ func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) err
 	if c.field != "" {
 		err := s.db.Reader().QueryRowContext(ctx, fieldPath, f.index, c.field).Scan(&path)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return s.db.Failed("search", err)
+			return s.db.WrapError("search", err)
 		}
 	}
 	if c.need == must {

@@ -85,12 +85,12 @@ ON CONFLICT (doc) DO UPDATE SET version = excluded.version, void = excluded.void
 func prepare(ctx context.Context, w *sqlite.Writer) error {
 	ctx = context.WithoutCancel(ctx)
 	var made bool
-	if _, err := w.Row(ctx, hasLayout, nil, &made); err != nil || made {
+	if _, err := w.QueryRow(ctx, hasLayout, nil, &made); err != nil || made {
 		return err
 	}
 	return w.Transact(ctx, func() error {
 		for _, q := range layout {
-			if err := w.Define(ctx, q); err != nil {
+			if err := w.ExecDDL(ctx, q); err != nil {
 				return err
 			}
 		}

@@ -92,14 +92,14 @@ func (s *Store) Create(ctx context.Context, name string) error {
 func (s *Store) index(ctx context.Context, w *sqlite.Writer, name string) (id int64, foreign *search.ForeignIndexError, err error) {
 	for range 2 {
 		var owner search.Owner
-		found, err := w.Row(ctx, readIndex, []any{name}, &id, &owner.Pipeline, &owner.Sink)
+		found, err := w.QueryRow(ctx, readIndex, []any{name}, &id, &owner.Pipeline, &owner.Sink)
 		if err != nil || found && owner == s.owner {
 			return id, nil, err
 		}
 		if found {
 			foreign = &search.ForeignIndexError{By: s.owner, Index: name, Owner: owner}
 		}
-		if n, err := w.Changes(ctx, claimIndex, name, s.owner.Pipeline, s.owner.Sink); err != nil || n == 0 {
+		if n, err := w.ExecCount(ctx, claimIndex, name, s.owner.Pipeline, s.owner.Sink); err != nil || n == 0 {
 			return 0, foreign, err
 		}
 	}
@@ -111,12 +111,12 @@ func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	if made, err := s.made(ctx); err != nil || !made {
 		return nil, err
 	}
-	return sqlite.All(ctx, s.db, allNames, nil, sqlite.One[string])
+	return sqlite.ReadAll(ctx, s.db, allNames, nil, sqlite.ScanColumn[string])
 }
 
 // made reports whether the file has the tables of indexes.
 func (s *Store) made(ctx context.Context) (made bool, err error) {
-	made, _, err = sqlite.First(ctx, s.db, hasLayout, nil, sqlite.One[bool])
+	made, _, err = sqlite.ReadFirst(ctx, s.db, hasLayout, nil, sqlite.ScanColumn[bool])
 	return made, err
 }
 
@@ -124,7 +124,7 @@ func (s *Store) made(ctx context.Context) (made bool, err error) {
 func (s *Store) find(ctx context.Context, name string) (id int64, err error) {
 	found, err := s.made(ctx)
 	if found {
-		id, found, err = sqlite.First(ctx, s.db, findIndex, []any{name}, sqlite.One[int64])
+		id, found, err = sqlite.ReadFirst(ctx, s.db, findIndex, []any{name}, sqlite.ScanColumn[int64])
 	}
 	if err == nil && !found {
 		err = fmt.Errorf("%w: %s", search.ErrNoIndex, name)

@@ -19,7 +19,7 @@ var (
 
 // number is a decimal as its column holds it: bytes that sort as numbers do.
 func number(d decimal.Decimal) []byte {
-	text, _ := state.Sortable(item.NumberValue(d))
+	text, _ := state.SortableText(item.NumberValue(d))
 	return []byte(text)
 }
 

@@ -108,7 +108,7 @@ func (s *State) Identity(ctx context.Context) (string, error) { return s.db.Iden
 func (db *DB) Identity(ctx context.Context, table string) (string, error) {
 	id, err := db.identity(ctx, table)
 	if err == nil {
-		db.accepted.identities.Store(table, id) // which must stay, see SameTables
+		db.accepted.identities.Store(table, id) // which must stay, see CheckTables
 	}
 	return id, err
 }

@@ -53,7 +53,7 @@ func (db *DB) CreateState(ctx context.Context) error {
 	if err := db.Create(ctx, db.StateTable()); err != nil {
 		return err
 	}
-	_, err := db.Memory(ctx)
+	_, err := db.StoreAge(ctx)
 	return err
 }
 

@@ -38,7 +38,7 @@ func TestMemory(t *testing.T) {
 	if err := later.CreateState(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := later.Memory(t.Context()); err != nil || !m.Born.Equal(born) || !m.Forgets {
+	if m, err := later.StoreAge(t.Context()); err != nil || !m.Born.Equal(born) || !m.Forgets {
 		t.Errorf("it remembers %+v, %v", m, err)
 	}
 }
@@ -56,7 +56,7 @@ func TestMemory_Format(t *testing.T) {
 		if err := db.Write(t.Context(), dynamo.Action{Put: &types.Put{TableName: aws.String(table), Item: item}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Memory(t.Context()); err == nil || !pipeline.IsFatal(err) || !strings.Contains(err.Error(), want) {
+		if _, err := db.StoreAge(t.Context()); err == nil || !pipeline.IsFatal(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("the format %s: %v, want %q in it", format, err, want)
 		}
 	}
@@ -64,7 +64,7 @@ func TestMemory_Format(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Memory(t.Context()); err != nil {
+	if _, err := other.StoreAge(t.Context()); err != nil {
 		t.Error("another pipeline of the table:", err)
 	}
 }

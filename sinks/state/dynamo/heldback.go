@@ -20,7 +20,7 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	}
 	return s.db.put(ctx, ref, Item{
 		"consumer": S(h.Consumer), "at": nanoseconds(h.At), "total": N(strconv.Itoa(h.Total)), "worst": S(worst),
-		attrExpires: N(strconv.FormatInt(h.At.Add(state.HeldBackLasts).Unix(), 10)),
+		attrExpires: N(strconv.FormatInt(h.At.Add(state.HeldBackLifetime).Unix(), 10)),
 	})
 }
 
@@ -31,7 +31,7 @@ func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.db.now().Before(h.At.Add(state.HeldBackLasts)) {
+		if s.db.now().Before(h.At.Add(state.HeldBackLifetime)) {
 			all = append(all, h)
 		}
 	}

@@ -57,7 +57,7 @@ func recall[T any](
 	}
 	found, err := db.Get(ctx, refs)
 	if err == nil && slices.ContainsFunc(found, func(item Item) bool { return item == nil }) {
-		err = db.SameState(ctx, t)
+		err = db.CheckState(ctx, t)
 	}
 	if err != nil {
 		return nil, err
@@ -185,9 +185,9 @@ func (now Tombstone) noNewer() Condition {
 	return c
 }
 
-// Refused judges what stored a refusal of SetTombstone or CheckTombstone shows: changed if there was another
+// CompareStored judges what stored a refusal of SetTombstone or CheckTombstone shows: changed if there was another
 // tombstone when it was refused, newer if there is one of a newer version.
-func (now Tombstone) Refused(stored Item) (changed, newer bool) {
+func (now Tombstone) CompareStored(stored Item) (changed, newer bool) {
 	have := tombstoneOf(stored)
 	changed = have.Version < now.Version || have.Version == now.Version && have.Void && !now.Void
 	return changed, !changed && have.Version != now.Version

@@ -104,8 +104,8 @@ func S(text string) types.AttributeValue { return &types.AttributeValueMemberS{V
 // N is digits as an attribute value.
 func N(digits string) types.AttributeValue { return &types.AttributeValueMemberN{Value: digits} }
 
-// Whole is an N that is an integer, however it is spelled.
-func Whole(digits string) (int64, error) {
+// ParseInteger is an N that is an integer, however it is spelled.
+func ParseInteger(digits string) (int64, error) {
 	d, err := decimal.Parse(digits)
 	if err != nil {
 		return 0, err

@@ -41,7 +41,7 @@ const (
 // memberChange is a member that comes or goes, by its sort key.
 type memberChange struct {
 	key    string
-	value  string // state.Sortable
+	value  string // state.SortableText
 	remove bool
 }
 
@@ -101,9 +101,9 @@ func valueIn(key, epoch string) string {
 	return valueUnescaper.Replace(value)
 }
 
-// Members brings the values of a group's row up to date that are made of members, and returns what puts the members
+// UpdateMembers brings the values of a group's row up to date that are made of members, and returns what puts the members
 // that come, and deletes those that go. epoch is the row's.
-func (db *DB) Members(ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member, values Item) (actions []Action, err error) {
+func (db *DB) UpdateMembers(ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member, values Item) (actions []Action, err error) {
 	err = db.byName(t, row, epoch, ms, func(m *membersOf, name string) error {
 		if m.kind == state.Distinct {
 			err = m.count(ctx, values, name)
@@ -213,7 +213,7 @@ func (m *membersOf) first(ctx context.Context, columns Item, name string) error 
 		delete(columns, name)
 		return nil
 	}
-	v, err := state.Unsorted(best)
+	v, err := state.ParseSortable(best)
 	if err != nil {
 		return m.Damaged("a member of a group", err)
 	}
@@ -230,7 +230,7 @@ func sortableOf(av types.AttributeValue) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, ok := state.Sortable(v)
+	text, ok := state.SortableText(v)
 	if !ok {
 		return "", viewErrs.New("a min or a max is of a type that does not sort")
 	}
@@ -258,7 +258,7 @@ func (m *membersOf) count(ctx context.Context, columns Item, name string) error 
 	total := int64(0)
 	if digits := Digits(columns, name); digits != "" {
 		var err error
-		if total, err = Whole(digits); err != nil {
+		if total, err = ParseInteger(digits); err != nil {
 			return m.Damaged("a group's row in table "+m.target.Table, viewErrs.New("a distinct is no count"))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-var _ state.Rememberer = (*DB)(nil)
+var _ state.AgeReporter = (*DB)(nil)
 
 const (
 	attrBorn   = "born"   // Unix nanoseconds
@@ -26,10 +26,10 @@ const (
 // refused as output whose state was lost.
 const format = 2
 
-// Memory is since when the table remembers for the pipeline: since it was made, or, where somebody else
+// StoreAge is since when the table remembers for the pipeline: since it was made, or, where somebody else
 // made it, since it was first asked. It forgets, by its TTL or by [DB.Purge]. The error is fatal where the
 // pipeline's rows have another format.
-func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
+func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	ref := db.noteRef(db.pipeline, "memory", single)
 	for {
 		item, err := db.one(ctx, ref)
@@ -37,18 +37,18 @@ func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
 			err = db.checkFormat(item)
 		}
 		if err != nil {
-			return state.Memory{}, err
+			return state.StoreAge{}, err
 		}
 		if item != nil {
 			born, err := timeAt(item, attrBorn)
 			if err != nil {
-				return state.Memory{}, db.Damaged("since when it remembers", err)
+				return state.StoreAge{}, db.Damaged("since when it remembers", err)
 			}
-			return state.Memory{Born: born, Forgets: true}, nil
+			return state.StoreAge{Born: born, Forgets: true}, nil
 		}
 		born := Item{attrBorn: nanoseconds(db.now()), attrFormat: N(strconv.Itoa(format))}
 		if _, err = db.writeIf(ctx, Put(db.table, with(ref.Key, born), Condition{Text: "attribute_not_exists(pk)"})); err != nil {
-			return state.Memory{}, err
+			return state.StoreAge{}, err
 		}
 	}
 }

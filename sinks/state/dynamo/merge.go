@@ -11,7 +11,7 @@ import (
 // Merge makes one transaction of writes that build on each other: of every guard, seat and claim only what the
 // last of them says, on condition of what the first read. Each is one action then, as DynamoDB demands. The caller
 // adds an action for each of Rows.
-type Merge struct {
+type MergedWrite struct {
 	db     *DB
 	target state.Target
 	guards []guardChange
@@ -43,11 +43,11 @@ type claimChange struct {
 }
 
 // Merge is a transaction without actions.
-func (db *DB) Merge(t state.Target) *Merge { return &Merge{db: db, target: t} }
+func (db *DB) NewMergedWrite(t state.Target) *MergedWrite { return &MergedWrite{db: db, target: t} }
 
 // Add puts w behind what is there. False if it doesn't build on it, or if it would
 // be too much for a transaction: then nothing is added.
-func (m *Merge) Add(w *state.ItemWrite) bool {
+func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	g := find(m.guards, func(g *guardChange) bool { return g.source == w.Source })
 	if g != nil && (g.now.Version != w.Was || g.now.Void != w.WasVoid) {
 		return false
@@ -93,7 +93,7 @@ func (m *Merge) Add(w *state.ItemWrite) bool {
 	return true
 }
 
-func (m *Merge) row(row state.Row) *RowChange {
+func (m *MergedWrite) row(row state.Row) *RowChange {
 	return find(m.rows, func(r *RowChange) bool { return r.Row == row })
 }
 
@@ -112,14 +112,14 @@ func find[T any](all []T, is func(*T) bool) *T {
 }
 
 // Rows are the rows whose claims change.
-func (m *Merge) Rows() []RowChange { return m.rows }
+func (m *MergedWrite) Rows() []RowChange { return m.rows }
 
 // Claimed reports whether the row had a claim when it was read.
 func (r *RowChange) Claimed() bool { return r.was != "" }
 
 // Actions are those of the transaction, and what each of them is on, as errors name it. If the condition of any of
 // them is not met, a guard or the claims on a row have changed.
-func (m *Merge) Actions() (all []Action, on []string) {
+func (m *MergedWrite) Actions() (all []Action, on []string) {
 	add := func(what string, a Action) { all, on = append(all, a), append(on, what) }
 	all, on = slices.Grow(all, m.size), slices.Grow(on, m.size)
 	for _, g := range m.guards {
@@ -141,7 +141,7 @@ func (m *Merge) Actions() (all []Action, on []string) {
 }
 
 // setSeat puts a seat over the revision that was read, or takes it away.
-func (m *Merge) setSeat(r *RowChange) Action {
+func (m *MergedWrite) setSeat(r *RowChange) Action {
 	ref := m.db.SeatRef(m.target, r.Row)
 	as := Condition{Text: "attribute_not_exists(pk)"}
 	if r.was != "" {

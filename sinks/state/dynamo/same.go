@@ -29,9 +29,9 @@ func (s *State) begins(b state.Birth) {
 	}
 }
 
-// SameState is nil where the state has the birth that t bears. It has been lost while this process wrote
+// CheckState is nil where the state has the birth that t bears. It has been lost while this process wrote
 // where it has not: whatever it lacks then is not new. Nil, too, of a birth that this process did not begin with.
-func (db *DB) SameState(ctx context.Context, t state.Target) error {
+func (db *DB) CheckState(ctx context.Context, t state.Target) error {
 	ref, ok := db.accepted.births.Load(t)
 	if !ok {
 		return nil
@@ -40,13 +40,13 @@ func (db *DB) SameState(ctx context.Context, t state.Target) error {
 	if err != nil || item != nil && Text(item, attrBirth) == t.Birth {
 		return err
 	}
-	return state.Lost(t.View, fmt.Sprintf("the state table %s knew the birth '%s' of table %s when this process began, and does not know it now: "+
+	return state.NewLostError(t.View, fmt.Sprintf("the state table %s knew the birth '%s' of table %s when this process began, and does not know it now: "+
 		"the state was deleted or exchanged meanwhile", db.table, t.Birth, t.Table))
 }
 
-// SameTables is nil where the state has the birth that t bears, and the table of rows, which rows reaches, is the
+// CheckTables is nil where the state has the birth that t bears, and the table of rows, which rows reaches, is the
 // one that this process began with. It asks at most once in 30 seconds.
-func (db *DB) SameTables(ctx context.Context, t state.Target, rows *DB) error {
+func (db *DB) CheckTables(ctx context.Context, t state.Target, rows *DB) error {
 	now := db.now()
 	at, asked := db.accepted.checked.Load(t)
 	switch {
@@ -56,7 +56,7 @@ func (db *DB) SameTables(ctx context.Context, t state.Target, rows *DB) error {
 	case now.Sub(at.(time.Time)) < recheck:
 		return nil
 	}
-	if err := db.SameState(ctx, t); err != nil {
+	if err := db.CheckState(ctx, t); err != nil {
 		return err
 	}
 	if was, ok := rows.accepted.identities.Load(t.Table); ok {
@@ -65,7 +65,7 @@ func (db *DB) SameTables(ctx context.Context, t state.Target, rows *DB) error {
 			return err
 		}
 		if is != was {
-			return state.Lost(t.View, fmt.Sprintf("table %s was %s when this process began, and is %s now: it was deleted or exchanged meanwhile",
+			return state.NewLostError(t.View, fmt.Sprintf("table %s was %s when this process began, and is %s now: it was deleted or exchanged meanwhile",
 				t.Table, was, cmp.Or(is, "missing")))
 		}
 	}

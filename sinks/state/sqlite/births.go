@@ -55,15 +55,15 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (done bool, 
 		key := []any{s.pipeline, was.Sink, was.Target, was.ID, was.State, was.Store, was.Begun}
 		var n int64
 		if now == (state.Birth{}) {
-			n, err = w.Changes(ctx, dropBirth, key...)
+			n, err = w.ExecCount(ctx, dropBirth, key...)
 		} else {
-			n, err = w.Changes(ctx, setBirth, append([]any{now.ID, now.Made.UnixNano(), now.State, now.Store, now.Begun}, key...)...)
+			n, err = w.ExecCount(ctx, setBirth, append([]any{now.ID, now.Made.UnixNano(), now.State, now.Store, now.Begun}, key...)...)
 		}
 		if done = n > 0; err != nil || now != (state.Birth{}) {
 			return err
 		}
 		left := false
-		if _, err := w.Row(ctx, anyBirth, nil, &left); err != nil || left {
+		if _, err := w.QueryRow(ctx, anyBirth, nil, &left); err != nil || left {
 			return err
 		}
 		return s.db.witness.setBirths(false)
@@ -78,7 +78,7 @@ var _ state.LossDetector = (*State)(nil)
 
 // DetectLoss is not "" if the witness records births and the file has none.
 func (s *State) DetectLoss(ctx context.Context) (string, error) {
-	any, _, err := First(ctx, s.db, anyBirth, nil, One[bool])
+	any, _, err := ReadFirst(ctx, s.db, anyBirth, nil, ScanColumn[bool])
 	if err != nil || any || !s.db.witness.hasBirths() {
 		return "", err
 	}

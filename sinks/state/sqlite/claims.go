@@ -32,13 +32,13 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 	for i, row := range rows {
 		all[i].Row = row
 	}
-	err := w.Rows(ctx, readSeats, []any{List(rows), target}, func(r *sql.Rows) error {
+	err := w.QueryRows(ctx, readSeats, []any{JSONArray(rows), target}, func(r *sql.Rows) error {
 		var i int
 		var c state.Claim
 		var ns int64
 		var revision, owner, version, attributes string
 		if err := r.Scan(&i, &revision, &owner, &c.Source, &version, &ns, &attributes); err != nil {
-			return w.db.Failed("read", err)
+			return w.db.WrapError("read", err)
 		}
 		c.Time = time.Unix(0, ns).UTC()
 		var err error
@@ -77,7 +77,7 @@ func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrit
 func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw *state.RowClaimsWrite) (bool, error) {
 	row := string(rw.Row)
 	var revision string
-	if _, err := w.Row(ctx, readRevision, []any{target, row}, &revision); err != nil || revision != rw.Was {
+	if _, err := w.QueryRow(ctx, readRevision, []any{target, row}, &revision); err != nil || revision != rw.Was {
 		return false, err
 	}
 	var err error

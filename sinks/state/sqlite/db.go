@@ -52,7 +52,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	db.reader.prepared = make(map[string]*sql.Stmt)
 	var w *Writer
 	if db.reader.DB, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)")); err != nil {
-		err = db.Failed("open", err)
+		err = db.WrapError("open", err)
 	} else if o.ReadOnly {
 		err = db.checkReadable(ctx, abs)
 	} else {
@@ -91,12 +91,12 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 		"cache_size(-32768)",       // KiB
 		"temp_store(memory)"))      // also what undoes a savepoint, which is no larger than the pages that it writes
 	if err != nil {
-		return nil, db.Failed("open", err)
+		return nil, db.WrapError("open", err)
 	}
 	db.writer.SetMaxOpenConns(1)
 	conn, err := db.writer.Conn(ctx)
 	if err != nil {
-		return nil, db.Failed("open", err)
+		return nil, db.WrapError("open", err)
 	}
 	w := &Writer{db: db, conn: conn, prepared: make(map[string]*sql.Stmt), targets: make(map[state.Target]int64)}
 	if err := w.prepareFile(ctx); err != nil {
@@ -146,14 +146,14 @@ func (db *DB) Write(ctx context.Context, do func(w *Writer) error) error {
 	case w := <-db.turn:
 		defer func() { db.turn <- w }()
 		if w == nil {
-			return db.Failed("write", errClosed)
+			return db.WrapError("write", errClosed)
 		}
 		if err := db.opened.There(); err != nil {
 			return fmt.Errorf("sqlite: %w", err)
 		}
 		return do(w)
 	case <-ctx.Done():
-		return Stopped(ctx)
+		return CanceledError(ctx)
 	}
 }
 

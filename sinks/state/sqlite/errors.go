@@ -16,10 +16,10 @@ import (
 
 var errClosed = errs.New("the store is closed or was opened to be read")
 
-// Failed says what could not be done, and what to do about it: transient where
+// WrapError says what could not be done, and what to do about it: transient where
 // another process has the file, fatal where the file is at fault, since then nothing
 // can be written, and permanent where a value is too large. A nil err stays nil.
-func (db *DB) Failed(op string, err error) error {
+func (db *DB) WrapError(op string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -57,13 +57,13 @@ func (db *DB) Damaged(what string, err error) error {
 	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", redact.Safe(db.path), redact.Safe(what), err))
 }
 
-// Stopped is the error of a call whose context is done before anything was written.
-func Stopped(ctx context.Context) error {
+// CanceledError is the error of a call whose context is done before anything was written.
+func CanceledError(ctx context.Context) error {
 	return pipeline.Transient(errs.Errorf("sqlite: stopped: %w", context.Cause(ctx)))
 }
 
-// TooBig tells whether a value was larger than SQLite takes.
-func TooBig(err error) bool { return code(err) == lib.SQLITE_TOOBIG }
+// IsTooBig tells whether a value was larger than SQLite takes.
+func IsTooBig(err error) bool { return code(err) == lib.SQLITE_TOOBIG }
 
 // noTransaction tells whether a rollback failed because there was nothing to roll back.
 func noTransaction(err error) bool {

@@ -19,7 +19,7 @@ const (
 
 // Fingerprint is that of a sink's output; false where there is none.
 func (db *DB) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
-	return First(ctx, db, readFingerprints+` WHERE pipeline = ? AND sink = ?`, []any{pipeline, sink}, fingerprint)
+	return ReadFirst(ctx, db, readFingerprints+` WHERE pipeline = ? AND sink = ?`, []any{pipeline, sink}, fingerprint)
 }
 
 // Fingerprints are those of all sinks, in the order of pipeline and sink. A pulled
@@ -40,7 +40,7 @@ func fingerprint(rows *sql.Rows) (f state.Fingerprint, err error) {
 func (db *DB) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 	settings, err := json.Marshal(f.Settings)
 	if err == nil {
-		_, err = db.changes(ctx, writeFingerprint, f.Pipeline, f.Sink, f.Generation, f.Birth, string(settings))
+		_, err = db.execCount(ctx, writeFingerprint, f.Pipeline, f.Sink, f.Generation, f.Birth, string(settings))
 	}
 	return err
 }

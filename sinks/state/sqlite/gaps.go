@@ -20,7 +20,7 @@ func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	if g.Found.IsZero() {
 		g.Found = time.Now()
 	}
-	_, err := s.db.changes(ctx, writeGap,
+	_, err := s.db.execCount(ctx, writeGap,
 		s.pipeline, g.StreamARN, g.Shard, g.After, g.Before, nanoseconds(g.From), nanoseconds(g.To), nanoseconds(g.Found), g.Whole, g.UnknownExtent)
 	return err
 }

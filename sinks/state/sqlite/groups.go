@@ -32,7 +32,7 @@ type Group struct {
 func (w *Writer) Group(ctx context.Context, target int64, row state.Row) (*Group, error) {
 	g := &Group{writer: w, target: target, row: row}
 	var text string
-	found, err := w.Row(ctx, readGroup, []any{target, string(row)}, &g.id, &g.shares, &g.version, &text)
+	found, err := w.QueryRow(ctx, readGroup, []any{target, string(row)}, &g.id, &g.shares, &g.version, &text)
 	if err == nil && found {
 		g.totals, err = parseTotals(text)
 		err = g.damaged(err)
@@ -82,11 +82,11 @@ func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version recor
 // add adds a change to what the group comes to. The group is made if there is none.
 func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
 	if g.id == 0 {
-		if _, err := g.writer.Row(ctx, newGroup, []any{g.target, string(g.row)}, &g.id); err != nil {
+		if _, err := g.writer.QueryRow(ctx, newGroup, []any{g.target, string(g.row)}, &g.id); err != nil {
 			return err
 		}
 	}
-	for _, adds := range [][]state.Add{c.Counts, c.Sums} {
+	for _, adds := range [][]state.Increment{c.Counts, c.Sums} {
 		for _, a := range adds {
 			if err := g.totals.of(a.Name, 0).add(a.Amount); err != nil {
 				return g.damaged(err)

@@ -35,10 +35,10 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 		return err
 	}
 	return s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
-		if err := w.Define(ctx, makeHeldBack); err != nil {
+		if err := w.ExecDDL(ctx, makeHeldBack); err != nil {
 			return err
 		}
-		if err := w.Exec(ctx, expireNotes, time.Now().Add(-state.HeldBackLasts).UnixNano()); err != nil {
+		if err := w.Exec(ctx, expireNotes, time.Now().Add(-state.HeldBackLifetime).UnixNano()); err != nil {
 			return err
 		}
 		if h.Empty() {
@@ -50,11 +50,11 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 
 // HeldBack is what all consumers noted, by their ids. What has expired is left out.
 func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
-	if made, _, err := First(ctx, s.db, hasHeldBack, nil, One[bool]); err != nil || !made {
+	if made, _, err := ReadFirst(ctx, s.db, hasHeldBack, nil, ScanColumn[bool]); err != nil || !made {
 		return nil, err
 	}
-	since := time.Now().Add(-state.HeldBackLasts).UnixNano()
-	return All(ctx, s.db, allHeldBack, []any{s.pipeline, since}, heldBack)
+	since := time.Now().Add(-state.HeldBackLifetime).UnixNano()
+	return ReadAll(ctx, s.db, allHeldBack, []any{s.pipeline, since}, heldBack)
 }
 
 func heldBack(rows *sql.Rows) (h state.HeldBack, err error) {

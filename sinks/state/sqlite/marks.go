@@ -28,10 +28,10 @@ ON CONFLICT DO UPDATE SET letters = m.letters + 1`
 // where it has any. It does not wait for who writes, and sees what any process committed.
 func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
-	if found, _, err := First(ctx, s.db, anyMark, []any{s.pipeline, sink}, One[bool]); err != nil || !found {
+	if found, _, err := ReadFirst(ctx, s.db, anyMark, []any{s.pipeline, sink}, ScanColumn[bool]); err != nil || !found {
 		return held, err
 	}
-	for i, err := range Read(ctx, s.db, readMarks, []any{List(keys), s.pipeline, sink}, One[int]) {
+	for i, err := range Read(ctx, s.db, readMarks, []any{JSONArray(keys), s.pipeline, sink}, ScanColumn[int]) {
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 
 // Clear takes a mark away where it is as it was read.
 func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
-	n, err := s.db.changes(ctx, clearMark, s.pipeline, m.Sink, string(m.Key), m.Letters, m.Since.UnixNano())
+	n, err := s.db.execCount(ctx, clearMark, s.pipeline, m.Sink, string(m.Key), m.Letters, m.Since.UnixNano())
 	return n > 0, err
 }
 

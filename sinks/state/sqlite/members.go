@@ -28,7 +28,7 @@ func (g *Group) member(ctx context.Context, m *state.Member) error {
 		q = removeMember
 	}
 	value := []byte(m.Value)
-	n, err := g.writer.Changes(ctx, q, g.id, m.Name, value, m.ID)
+	n, err := g.writer.ExecCount(ctx, q, g.id, m.Name, value, m.ID)
 	if err != nil || n == 0 {
 		return err // 0: it was so before
 	}
@@ -49,7 +49,7 @@ func (g *Group) member(ctx context.Context, m *state.Member) error {
 // different counts a value when its first member comes, and when its last one goes.
 func (g *Group) different(ctx context.Context, t *total, m *state.Member, value []byte) error {
 	var owners int
-	if _, err := g.writer.Row(ctx, countOwners, []any{g.id, m.Name, value}, &owners); err != nil {
+	if _, err := g.writer.QueryRow(ctx, countOwners, []any{g.id, m.Name, value}, &owners); err != nil {
 		return err
 	}
 	switch {
@@ -68,7 +68,7 @@ func (g *Group) first(ctx context.Context, t *total) error {
 		q = greatestMember
 	}
 	var value []byte
-	_, err := g.writer.Row(ctx, q, []any{g.id, t.Name}, &value)
+	_, err := g.writer.QueryRow(ctx, q, []any{g.id, t.Name}, &value)
 	t.Text = string(value)
 	return err
 }

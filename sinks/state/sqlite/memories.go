@@ -32,13 +32,13 @@ func recall[T any](
 	ctx context.Context, w *Writer, of memories, target int64, items []item.Key, parse func(v record.Version, void bool, value []byte) (T, error),
 ) ([]T, error) {
 	all := make([]T, len(items))
-	err := w.Rows(ctx, of.read, []any{List(items), target}, func(rows *sql.Rows) error {
+	err := w.QueryRows(ctx, of.read, []any{JSONArray(items), target}, func(rows *sql.Rows) error {
 		var i int
 		var version string
 		var void bool
 		var value sql.RawBytes
 		if err := rows.Scan(&i, &version, &void, &value); err != nil {
-			return w.db.Failed("read", err)
+			return w.db.WrapError("read", err)
 		}
 		v, err := record.ParseVersion(version)
 		if err == nil {
@@ -70,9 +70,9 @@ func (w *Writer) remember(ctx context.Context, in memories, target int64, item i
 	var n int64
 	var err error
 	if was.IsZero() {
-		n, err = w.Changes(ctx, in.insert, target, string(item), now.version.String(), now.void, now.value, written)
+		n, err = w.ExecCount(ctx, in.insert, target, string(item), now.version.String(), now.void, now.value, written)
 	} else {
-		n, err = w.Changes(ctx, in.update, now.version.String(), now.void, now.value, written, target, string(item), was.String(), wasVoid)
+		n, err = w.ExecCount(ctx, in.update, now.version.String(), now.void, now.value, written, target, string(item), was.String(), wasVoid)
 	}
 	return n > 0, err
 }
@@ -107,8 +107,8 @@ func (w *Writer) SetContribution(ctx context.Context, target int64, c *state.Con
 	return w.remember(ctx, contributions, target, c.Source, c.Was, c.WasVoid, now)
 }
 
-// List is texts as the argument of json_each.
-func List[T ~string](texts []T) string {
+// JSONArray is texts as the argument of json_each.
+func JSONArray[T ~string](texts []T) string {
 	b := make([]byte, 0, 48*len(texts)+2)
 	b = append(b, '[')
 	for i, t := range texts {

@@ -22,7 +22,7 @@ func (Output) Forget(context.Context) error { return nil }
 
 // Count adds up the rows of a query: a birth, how many bear it, and how many of those are tombstones.
 func (o Output) Count(ctx context.Context, query string, args ...any) (state.Inspection, error) {
-	l := state.Inspection{Whole: true}
+	l := state.Inspection{Complete: true}
 	add := func(rows *sql.Rows) (_ struct{}, err error) {
 		var birth string
 		var n, tombstones int

@@ -22,7 +22,7 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 			`DELETE FROM "_tws_contributions" WHERE written < ?`,
 			`DELETE FROM "_tws_tombstones" WHERE written < ?`,
 		} {
-			n, err := w.Changes(ctx, q, before.UnixNano())
+			n, err := w.ExecCount(ctx, q, before.UnixNano())
 			if err != nil {
 				return err
 			}

@@ -45,29 +45,29 @@ func Read[T any](ctx context.Context, db *DB, query string, args []any, scan fun
 		var none T
 		s, err := db.reader.stmt(ctx, query)
 		if err != nil {
-			yield(none, db.Failed("read", err))
+			yield(none, db.WrapError("read", err))
 			return
 		}
 		rows, err := s.QueryContext(ctx, args...)
 		if err != nil {
-			yield(none, db.Failed("read", err))
+			yield(none, db.WrapError("read", err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
 			v, err := scan(rows)
-			if !yield(v, db.Failed("read", err)) || err != nil {
+			if !yield(v, db.WrapError("read", err)) || err != nil {
 				return
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(none, db.Failed("read", err))
+			yield(none, db.WrapError("read", err))
 		}
 	}
 }
 
-// All is all rows that a query brings, of one state of the file.
-func All[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (all []T, err error) {
+// ReadAll is all rows that a query brings, of one state of the file.
+func ReadAll[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (all []T, err error) {
 	for v, err := range Read(ctx, db, query, args, scan) {
 		if err != nil {
 			return nil, err
@@ -77,8 +77,8 @@ func All[T any](ctx context.Context, db *DB, query string, args []any, scan func
 	return all, nil
 }
 
-// First is the only row that a query brings; false where it brings none.
-func First[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (T, bool, error) {
+// ReadFirst is the only row that a query brings; false where it brings none.
+func ReadFirst[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (T, bool, error) {
 	for v, err := range Read(ctx, db, query, args, scan) {
 		return v, err == nil, err
 	}
@@ -86,8 +86,8 @@ func First[T any](ctx context.Context, db *DB, query string, args []any, scan fu
 	return none, false, nil
 }
 
-// One scans a row of one column.
-func One[T any](rows *sql.Rows) (v T, err error) {
+// ScanColumn scans a row of one column.
+func ScanColumn[T any](rows *sql.Rows) (v T, err error) {
 	err = rows.Scan(&v)
 	return v, err
 }

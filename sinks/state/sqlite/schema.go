@@ -86,7 +86,7 @@ var layout = []string{
 	`CREATE TABLE "_tws_members" (
 	"group" INTEGER NOT NULL,
 	name TEXT NOT NULL,
-	value BLOB NOT NULL, -- state.Sortable
+	value BLOB NOT NULL, -- state.SortableText
 	id TEXT NOT NULL,
 	PRIMARY KEY ("group", name, value, id)
 ) STRICT, WITHOUT ROWID`,
@@ -161,11 +161,11 @@ func (w *Writer) prepareFile(ctx context.Context) error {
 			return nil
 		}
 		for _, q := range layout {
-			if err := w.Define(ctx, q); err != nil {
+			if err := w.ExecDDL(ctx, q); err != nil {
 				return err
 			}
 		}
-		return w.Define(ctx, fmt.Sprintf("PRAGMA user_version = %d", format))
+		return w.ExecDDL(ctx, fmt.Sprintf("PRAGMA user_version = %d", format))
 	})
 }
 
@@ -177,7 +177,7 @@ type queryer interface {
 func (db *DB) format(ctx context.Context, q queryer) (int, error) {
 	var found int
 	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&found); err != nil {
-		return 0, db.Failed("open", err)
+		return 0, db.WrapError("open", err)
 	}
 	switch {
 	case found > 0 && found < format:

@@ -16,14 +16,14 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	ctx = context.WithoutCancel(ctx)
 	key := []any{t.Pipeline, t.Table, t.View, t.Birth}
 	var id int64
-	found, err := w.Row(ctx, find, key, &id)
+	found, err := w.QueryRow(ctx, find, key, &id)
 	if err == nil && !found {
 		err = w.Transact(ctx, func() error {
 			// Another process may have been first.
 			if err := w.Exec(ctx, `INSERT INTO "_tws_targets" (pipeline, name, view, birth) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, key...); err != nil {
 				return err
 			}
-			_, err := w.Row(ctx, find, key, &id)
+			_, err := w.QueryRow(ctx, find, key, &id)
 			return err
 		})
 	}
@@ -38,7 +38,7 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 func (w *Writer) Remembers(ctx context.Context, target int64) (yes bool, err error) {
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?1) OR EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?1)
 	OR EXISTS (SELECT 1 FROM "_tws_tombstones" WHERE target = ?1)`
-	_, err = w.Row(ctx, q, []any{target}, &yes)
+	_, err = w.QueryRow(ctx, q, []any{target}, &yes)
 	return yes, err
 }
 
@@ -47,6 +47,6 @@ func (db *DB) RemembersRows(ctx context.Context, t state.Target) (bool, error) {
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND (
 	EXISTS (SELECT 1 FROM "_tws_guards" AS g WHERE g.target = t.id AND g.written IS NULL) OR
 	EXISTS (SELECT 1 FROM "_tws_contributions" AS c WHERE c.target = t.id AND c.written IS NULL)))`
-	yes, _, err := First(ctx, db, q, []any{t.Pipeline, t.Table, t.View, t.Birth}, One[bool])
+	yes, _, err := ReadFirst(ctx, db, q, []any{t.Pipeline, t.Table, t.View, t.Birth}, ScanColumn[bool])
 	return yes, err
 }

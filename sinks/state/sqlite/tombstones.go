@@ -23,7 +23,7 @@ WHERE excluded.version > old.version OR excluded.version = old.version AND old.v
 func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (version record.Version, item item.Key, found bool, err error) {
 	const q = `SELECT s.version, s.item FROM "_tws_targets" t JOIN "_tws_tombstones" s ON s.target = t.id
 WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND s.pk = ? AND s.sk = ?`
-	text, found, err := First(ctx, db, q, []any{t.Pipeline, t.Table, t.View, pk, sk}, func(rows *sql.Rows) (text string, err error) {
+	text, found, err := ReadFirst(ctx, db, q, []any{t.Pipeline, t.Table, t.View, pk, sk}, func(rows *sql.Rows) (text string, err error) {
 		err = rows.Scan(&text, &item)
 		return text, err
 	})
@@ -38,7 +38,7 @@ WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND s.pk = ? AND s.sk = ?`
 // Tombstone is the version of a row's tombstone, "" where there is none, and whether it is
 // void: no row could be made of its change. The columns are those of the row's key.
 func (w *Writer) Tombstone(ctx context.Context, target int64, pk, sk any) (version string, void bool, err error) {
-	_, err = w.Row(ctx, readTombstone, []any{target, pk, sk}, &version, &void)
+	_, err = w.QueryRow(ctx, readTombstone, []any{target, pk, sk}, &version, &void)
 	return version, void, err
 }
 
@@ -46,7 +46,7 @@ func (w *Writer) Tombstone(ctx context.Context, target int64, pk, sk any) (versi
 // version unless it is void itself, within a transaction. It returns the version of one
 // that stays; "" where it wrote.
 func (w *Writer) SetTombstone(ctx context.Context, target int64, pk, sk any, item item.Key, version string, void bool) (before string, err error) {
-	n, err := w.Changes(ctx, writeTombstone, target, pk, sk, version, void, string(item), time.Now().UnixNano())
+	n, err := w.ExecCount(ctx, writeTombstone, target, pk, sk, version, void, string(item), time.Now().UnixNano())
 	if err != nil || n > 0 {
 		return "", err
 	}

@@ -16,7 +16,7 @@ type totals []total
 type total struct {
 	Name string           `json:"name"`
 	Kind state.MemberKind `json:"kind,omitempty"` // zero: a count or a sum
-	Text string           `json:"text"`           // of a min or a max [state.Sortable], else a number; "" where there is no member
+	Text string           `json:"text"`           // of a min or a max [state.SortableText], else a number; "" where there is no member
 }
 
 func parseTotals(text string) (totals, error) {
@@ -85,7 +85,7 @@ func (ts totals) columns() ([]state.Column, error) {
 
 func (t *total) value() (item.Value, error) {
 	if t.Kind == state.Min || t.Kind == state.Max {
-		return state.Unsorted(t.Text)
+		return state.ParseSortable(t.Text)
 	}
 	n, err := t.number()
 	return n.Value(), err

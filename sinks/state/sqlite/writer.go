@@ -10,7 +10,7 @@ import (
 
 // Writer is the connection that writes, lent by [DB.Write]: it is of use until the
 // function that it was given to returns. It prepares a statement once. Its errors are
-// marked as [DB.Failed] does.
+// marked as [DB.WrapError] does.
 type Writer struct {
 	db       *DB
 	conn     *sql.Conn
@@ -57,18 +57,18 @@ func (db *DB) transact(ctx context.Context, do func(ctx context.Context, w *Writ
 	})
 }
 
-// changes runs one statement by itself, and tells how many rows it changed.
-func (db *DB) changes(ctx context.Context, query string, args ...any) (n int64, err error) {
+// execCount runs one statement by itself, and tells how many rows it changed.
+func (db *DB) execCount(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = db.Write(ctx, func(w *Writer) error {
-		n, err = w.Changes(context.WithoutCancel(ctx), query, args...)
+		n, err = w.ExecCount(context.WithoutCancel(ctx), query, args...)
 		return err
 	})
 	return n, err
 }
 
-// Whole runs do within a transaction. Where it does not return nil, what it wrote is
+// Savepoint runs do within a transaction. Where it does not return nil, what it wrote is
 // undone, and the transaction can go on.
-func (w *Writer) Whole(ctx context.Context, do func() error) error {
+func (w *Writer) Savepoint(ctx context.Context, do func() error) error {
 	if err := w.Exec(ctx, "SAVEPOINT whole"); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (w *Writer) Stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	}
 	s, err := w.conn.PrepareContext(context.WithoutCancel(ctx), query)
 	if err != nil {
-		return nil, w.db.Failed("prepare", err)
+		return nil, w.db.WrapError("prepare", err)
 	}
 	w.prepared[query] = s
 	return s, nil
@@ -96,26 +96,26 @@ func (w *Writer) Stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 
 // Exec runs a statement.
 func (w *Writer) Exec(ctx context.Context, query string, args ...any) error {
-	_, err := w.Changes(ctx, query, args...)
+	_, err := w.ExecCount(ctx, query, args...)
 	return err
 }
 
-// Changes runs a statement, and tells how many rows it changed.
-func (w *Writer) Changes(ctx context.Context, query string, args ...any) (int64, error) {
+// ExecCount runs a statement, and tells how many rows it changed.
+func (w *Writer) ExecCount(ctx context.Context, query string, args ...any) (int64, error) {
 	s, err := w.Stmt(ctx, query)
 	if err != nil {
 		return 0, err
 	}
 	res, err := s.ExecContext(ctx, args...)
 	if err != nil {
-		return 0, w.db.Failed("write", err)
+		return 0, w.db.WrapError("write", err)
 	}
 	n, err := res.RowsAffected()
-	return n, w.db.Failed("write", err)
+	return n, w.db.WrapError("write", err)
 }
 
-// Row reads the only row that a statement brings into dest; false where it brings none.
-func (w *Writer) Row(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
+// QueryRow reads the only row that a statement brings into dest; false where it brings none.
+func (w *Writer) QueryRow(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
 	s, err := w.Stmt(ctx, query)
 	if err != nil {
 		return false, err
@@ -124,18 +124,18 @@ func (w *Writer) Row(ctx context.Context, query string, args []any, dest ...any)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, w.db.Failed("read", err)
+	return err == nil, w.db.WrapError("read", err)
 }
 
-// Rows hands each row that a statement brings to each.
-func (w *Writer) Rows(ctx context.Context, query string, args []any, each func(*sql.Rows) error) error {
+// QueryRows hands each row that a statement brings to each.
+func (w *Writer) QueryRows(ctx context.Context, query string, args []any, each func(*sql.Rows) error) error {
 	s, err := w.Stmt(ctx, query)
 	if err != nil {
 		return err
 	}
 	rows, err := s.QueryContext(ctx, args...)
 	if err != nil {
-		return w.db.Failed("read", err)
+		return w.db.WrapError("read", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -143,13 +143,13 @@ func (w *Writer) Rows(ctx context.Context, query string, args []any, each func(*
 			return err
 		}
 	}
-	return w.db.Failed("read", rows.Err())
+	return w.db.WrapError("read", rows.Err())
 }
 
-// Define runs a statement that defines a table or the like: it is run once, and not kept.
-func (w *Writer) Define(ctx context.Context, query string) error {
+// ExecDDL runs a statement that defines a table or the like: it is run once, and not kept.
+func (w *Writer) ExecDDL(ctx context.Context, query string) error {
 	_, err := w.conn.ExecContext(ctx, query)
-	return w.db.Failed("create", err)
+	return w.db.WrapError("create", err)
 }
 
 func (w *Writer) close() error {

@@ -59,7 +59,7 @@ func heldBackComesBack(t *testing.T, w *world) {
 	set(other, state.HeldBack{Consumer: b.Consumer, At: now})
 	want(w.state, "one is held back no more", a)
 	want(w.suite.State(w.Store, "other"), "of another pipeline with the same consumer", b)
-	old := state.HeldBack{Consumer: "long gone", At: now.Add(-state.HeldBackLasts - time.Minute), Total: 1, Worst: shards(1)}
+	old := state.HeldBack{Consumer: "long gone", At: now.Add(-state.HeldBackLifetime - time.Minute), Total: 1, Worst: shards(1)}
 	set(w.state, old)
 	want(w.state, "one has expired", a)
 }

@@ -89,7 +89,7 @@ func (w *writer) setRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.
 			rowRefused[i] = true
 		} else {
 			var changed bool
-			if changed, r.Superseded = tombstoneOf(row.m).Refused(u.Item); changed {
+			if changed, r.Superseded = tombstoneOf(row.m).CompareStored(u.Item); changed {
 				r.Err = errChanged
 			}
 		}

@@ -165,7 +165,7 @@ func (m mark) ofSink(t view.Target) bool { return m.view == t.View && m.pipeline
 // to the same one as another state knew it, which is fatal.
 func refused(t view.Target, row state.Row, have mark) error {
 	if have.ofSink(t) {
-		return state.OtherBirth(t.View, "a row of table "+t.Name, have.birth, t.Birth)
+		return state.BirthMismatch(t.View, "a row of table "+t.Name, have.birth, t.Birth)
 	}
 	return foreign(t, row, have)
 }

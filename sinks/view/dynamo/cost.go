@@ -169,7 +169,7 @@ func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 
 // actionsOf is the transaction of one write of an item.
 func actionsOf(t view.Target, w *state.ItemWrite) ([]dynamo.Action, error) {
-	m := nowhere().Merge(t.State())
+	m := nowhere().NewMergedWrite(t.State())
 	m.Add(w)
 	actions, _, err := transactionOf(t, m)
 	return actions, err
@@ -236,7 +236,7 @@ func (c *counting) newRow(g *groupWrite) (dynamo.Action, error) {
 		return dynamo.Action{}, err
 	}
 	for _, m := range g.Members {
-		if v, err := state.Unsorted(m.Value); err == nil && m.Kind != state.Distinct {
+		if v, err := state.ParseSortable(m.Value); err == nil && m.Kind != state.Distinct {
 			r.values[m.Name] = sdkvalue.Of(v)
 		} else {
 			r.values[m.Name] = dynamo.N("1")

@@ -45,7 +45,7 @@ func (g *groupWrite) addable() bool {
 	if len(g.Members) > 0 || len(g.Counts)+len(g.Sums) > maxAdded {
 		return false
 	}
-	for _, adds := range [][]state.Add{g.Counts, g.Sums} {
+	for _, adds := range [][]state.Increment{g.Counts, g.Sums} {
 		for _, a := range adds {
 			if !narrow(a.Amount) {
 				return false
@@ -71,7 +71,7 @@ func (c *counting) add(g *groupWrite) dynamo.Action {
 		values[":least"] = dynamo.N(strconv.FormatInt(-g.Shares, 10))
 	}
 	i := 0
-	for _, adds := range [][]state.Add{g.Counts, g.Sums} {
+	for _, adds := range [][]state.Increment{g.Counts, g.Sums} {
 		for _, a := range adds {
 			name, value := fmt.Sprintf("#a%d", i), fmt.Sprintf(":a%d", i)
 			i++

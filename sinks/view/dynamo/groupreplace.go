@@ -39,7 +39,7 @@ func (c *counting) groupRow(g *groupWrite) (*groupRow, error) {
 		r.wide = slices.Sorted(slices.Values(wide.Value))
 	}
 	var err error
-	if r.shares, err = dynamo.Whole(dynamo.Digits(g.row, sharesAttribute)); err != nil || r.revision == "" {
+	if r.shares, err = dynamo.ParseInteger(dynamo.Digits(g.row, sharesAttribute)); err != nil || r.revision == "" {
 		return nil, c.Damaged("a group's row in table "+c.target.Name, errs.New("it has no shares or no revision"))
 	}
 	for name, v := range unmarked(maps.Clone(g.row)) {
@@ -73,7 +73,7 @@ func (c *counting) replace(ctx context.Context, dst []dynamo.Action, g *groupWri
 	if r.epoch == "" && len(g.Members) > 0 {
 		r.epoch = dynamo.NewEpoch()
 	}
-	members, err := c.Members(ctx, c.of, g.Row, r.epoch, g.Members, r.values)
+	members, err := c.UpdateMembers(ctx, c.of, g.Row, r.epoch, g.Members, r.values)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (c *counting) replace(ctx context.Context, dst []dynamo.Action, g *groupWri
 
 // reckon adds to the counts and sums, exactly, and notes which of them are wide.
 func (r *groupRow) reckon(g *state.GroupChange) error {
-	for _, adds := range [][]state.Add{g.Counts, g.Sums} {
+	for _, adds := range [][]state.Increment{g.Counts, g.Sums} {
 		for _, a := range adds {
 			was, err := numberOf(r.values[a.Name])
 			if err != nil {

@@ -34,8 +34,8 @@ func change(t testing.TB, sk string, shares int64, amount string) state.GroupCha
 	}
 	return state.GroupChange{
 		Row: row, Shares: shares, Version: version(t, 1),
-		Counts: []state.Add{{Name: "n", Amount: state.NumberOf(decimal.Of(shares))}},
-		Sums:   []state.Add{{Name: "sum", Amount: n}},
+		Counts: []state.Increment{{Name: "n", Amount: state.NumberOf(decimal.Of(shares))}},
+		Sums:   []state.Increment{{Name: "sum", Amount: n}},
 	}
 }
 

@@ -121,7 +121,7 @@ func standing(image dynamo.Item) (view.Standing, error) {
 		s.Source, s.View, s.Pipeline = item.Key(m.source), m.view, m.pipeline
 	}
 	if expires := dynamo.Digits(image, expiresAttribute); expires != "" {
-		seconds, err := dynamo.Whole(expires)
+		seconds, err := dynamo.ParseInteger(expires)
 		if err != nil {
 			return s, errs.Errorf("its %s is no time", redact.Safe(expiresAttribute))
 		}

@@ -66,7 +66,7 @@ func foreignTo(t view.Target, row state.Row, item dynamo.Item) (*view.ForeignRow
 
 // transactionOf is the transaction of what was merged: the actions on what is remembered of items, what each of them
 // is on, and behind them the actions on the rows.
-func transactionOf(t view.Target, m *dynamo.Merge) (all []dynamo.Action, on []string, err error) {
+func transactionOf(t view.Target, m *dynamo.MergedWrite) (all []dynamo.Action, on []string, err error) {
 	all, on = m.Actions()
 	for i := range m.Rows() {
 		row, err := rowAction(t, &m.Rows()[i])

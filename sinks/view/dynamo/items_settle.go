@@ -32,7 +32,7 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite)
 // DynamoDB does not answer.
 func (s *Store) settle(ctx context.Context, t view.Target, ws []state.ItemWrite, group []int, rs []view.Result, outage *outage) {
 	for len(group) > 0 {
-		m := s.Merge(t.State())
+		m := s.NewMergedWrite(t.State())
 		n := 0
 		for n < len(group) && m.Add(&ws[group[n]]) {
 			n++
@@ -51,7 +51,7 @@ func (s *Store) settle(ctx context.Context, t view.Target, ws []state.ItemWrite,
 		for _, i := range group[:n] {
 			rs[i] = r
 			if alone {
-				one := s.Merge(t.State())
+				one := s.NewMergedWrite(t.State())
 				one.Add(&ws[i])
 				rs[i] = s.commit(ctx, t, one)
 			}
@@ -61,7 +61,7 @@ func (s *Store) settle(ctx context.Context, t view.Target, ws []state.ItemWrite,
 }
 
 // commit writes what was merged.
-func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.Merge) view.Result {
+func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.MergedWrite) view.Result {
 	actions, on, err := transactionOf(t, m)
 	if err != nil {
 		return view.Result{Err: err}

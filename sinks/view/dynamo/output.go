@@ -48,13 +48,13 @@ func (o output) Inspect(ctx context.Context, whole bool) (l state.Inspection, er
 		}
 		return l.Total() < enough
 	}
-	l.Whole, err = o.scanRows(ctx, nil, inspectPages, count)
-	if err == nil && whole && !l.Whole && l.Total() == 0 {
+	l.Complete, err = o.scanRows(ctx, nil, inspectPages, count)
+	if err == nil && whole && !l.Complete && l.Total() == 0 {
 		enough = 1
-		l.Whole, err = o.scanRows(ctx, nil, math.MaxInt, count)
+		l.Complete, err = o.scanRows(ctx, nil, math.MaxInt, count)
 	}
 	if errors.Is(err, dynamo.ErrNoTable) {
-		return state.Inspection{Whole: true}, nil
+		return state.Inspection{Complete: true}, nil
 	}
 	return l, err
 }

@@ -41,7 +41,7 @@ func TestOutput_LookAtALargeTable(t *testing.T) {
 		if short.Total() > 0 {
 			continue
 		}
-		if whole, err := out.Inspect(t.Context(), true); err != nil || short.Whole || whole.Seen["b"] != 1 {
+		if whole, err := out.Inspect(t.Context(), true); err != nil || short.Complete || whole.Seen["b"] != 1 {
 			t.Errorf("a short look sees %+v, a whole one %+v (%v)", short, whole, err)
 		}
 		return

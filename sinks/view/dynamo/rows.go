@@ -120,8 +120,8 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 				return
 			}
 			p := placed{row: row}
-			p.pk, _ = state.Sortable(row.PK)
-			p.sk, _ = state.Sortable(row.SK)
+			p.pk, _ = state.SortableText(row.PK)
+			p.sk, _ = state.SortableText(row.SK)
 			all = append(all, p)
 		}
 		slices.SortFunc(all, func(a, b placed) int {

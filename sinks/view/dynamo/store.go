@@ -29,7 +29,7 @@ var (
 	_ view.Emptier       = (*Store)(nil)
 	_ state.Fingerprints = (*Store)(nil)
 	_ state.Purger       = (*Store)(nil)
-	_ state.Rememberer   = (*Store)(nil)
+	_ state.AgeReporter  = (*Store)(nil)
 )
 
 // New is a store on db, whose client reaches the view tables too. It calls nothing.
@@ -50,10 +50,10 @@ func NewAt(db, rows *dynamo.DB) (*Store, error) {
 type Rows struct{ Reader }
 
 var (
-	_ view.Store       = (*Rows)(nil)
-	_ view.Reader      = (*Rows)(nil)
-	_ view.Inspector   = (*Rows)(nil)
-	_ state.Rememberer = (*Rows)(nil)
+	_ view.Store        = (*Rows)(nil)
+	_ view.Reader       = (*Rows)(nil)
+	_ view.Inspector    = (*Rows)(nil)
+	_ state.AgeReporter = (*Rows)(nil)
 )
 
 // NewRows is a store of rows alone, whose tombstones live for the retention of db.
@@ -72,8 +72,10 @@ func (r *Rows) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]
 	return applyWith(ctx, r.views, ms, newWriter(r.views, t).write)
 }
 
-// Memory is that of tombstones alone, which a table forgets, however old it is.
-func (r *Rows) Memory(context.Context) (state.Memory, error) { return state.Memory{Forgets: true}, nil }
+// StoreAge is that of tombstones alone, which a table forgets, however old it is.
+func (r *Rows) StoreAge(context.Context) (state.StoreAge, error) {
+	return state.StoreAge{Forgets: true}, nil
+}
 
 // beforeWrite notes that a target is written to, and sees from time to time that its tables are still those
 // that the process began with.
@@ -81,7 +83,7 @@ func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.S
 	if err := s.Touch(ctx, t.State(), witnesses); err != nil {
 		return err
 	}
-	return s.SameTables(ctx, t.State(), s.views)
+	return s.CheckTables(ctx, t.State(), s.views)
 }
 
 // Empty tells whether nothing was ever written for a view or an aggregate, by any

@@ -13,8 +13,8 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	}
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
 	attributes, item := x.json(m.PK, m.SK, m.Attributes)
-	n, err := x.Changes(x.ctx, x.table.stay, version, string(m.Source), attributes, item, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
-	if sqlite.TooBig(err) {
+	n, err := x.ExecCount(x.ctx, x.table.stay, version, string(m.Source), attributes, item, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
+	if sqlite.IsTooBig(err) {
 		return view.Result{Err: err}, nil
 	}
 	if err != nil || n > 0 {
@@ -33,7 +33,7 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 // removeRow deletes a row and writes its tombstone.
 func (x *tx) removeRow(m *view.Mutation) (view.Result, error) {
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
-	n, err := x.Changes(x.ctx, x.table.leave, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
+	n, err := x.ExecCount(x.ctx, x.table.leave, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
 	if err != nil {
 		return view.Result{}, err
 	}

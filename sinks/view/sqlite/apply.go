@@ -21,7 +21,7 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 	err := transact(ctx, target, func(x *tx) (err error) {
 		for i := range ms {
 			if ctx.Err() != nil {
-				return sqlite.Stopped(ctx)
+				return sqlite.CanceledError(ctx)
 			}
 			if rs[i], err = apply(x, &ms[i]); err != nil {
 				return err
@@ -41,8 +41,8 @@ func (x *tx) apply(m *view.Mutation) (view.Result, error) {
 	if !m.Tombstone {
 		attributes, item = x.json(m.PK, m.SK, m.Attributes)
 	}
-	n, err := x.Changes(x.ctx, x.table.write, pk, sk, version, m.Void, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
-	if sqlite.TooBig(err) {
+	n, err := x.ExecCount(x.ctx, x.table.write, pk, sk, version, m.Void, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
+	if sqlite.IsTooBig(err) {
 		return view.Result{Err: err}, nil
 	}
 	if err != nil || n > 0 {

@@ -70,7 +70,7 @@ func BenchmarkContribute(b *testing.B) {
 			}}
 		}
 		for i := range rows {
-			w.Groups[i] = state.GroupChange{Row: rows[i], Shares: 1, Version: put("", n).Version, Counts: []state.Add{{Name: "orders", Amount: one}}, Sums: []state.Add{{Name: "revenue", Amount: amount}}}
+			w.Groups[i] = state.GroupChange{Row: rows[i], Shares: 1, Version: put("", n).Version, Counts: []state.Increment{{Name: "orders", Amount: one}}, Sums: []state.Increment{{Name: "revenue", Amount: amount}}}
 		}
 		rs, err := s.Contribute(b.Context(), t, []state.GroupWrite{w})
 		if err != nil || rs[0] != (view.Result{}) {

@@ -62,7 +62,7 @@ func TestFileOfLayout1(t *testing.T) {
 // What an embedded store forgot, it says: a file that was never purged refuses nothing.
 func TestMemory(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "views.db"), sqlite.Options{})
-	r, err := state.RetentionOf(t.Context(), s, 0, false)
+	r, err := state.LoadRetention(t.Context(), s, 0, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestMemory(t *testing.T) {
 	if _, err := s.Purge(t.Context(), r.Born); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = state.RetentionOf(t.Context(), s, 0, false); err != nil {
+	if r, err = state.LoadRetention(t.Context(), s, 0, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Check(r.Born.AddDate(-9, 0, 0), long); err == nil {

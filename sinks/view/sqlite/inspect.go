@@ -39,7 +39,7 @@ func (s *Store) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]
 }
 
 func (s *Store) standing(ctx context.Context, query string, pk, sk item.Value) (st view.Standing, err error) {
-	r, found, err := sqlite.First(ctx, s.DB, query, []any{keyColumn(pk), keyColumn(sk)}, scanRow)
+	r, found, err := sqlite.ReadFirst(ctx, s.DB, query, []any{keyColumn(pk), keyColumn(sk)}, scanRow)
 	if err != nil || !found {
 		return st, err
 	}

@@ -66,7 +66,7 @@ func countVersion(s *sqlite.Store, version int) error {
 				}
 				amount, change.Shares = amount.Add(before.Neg()), 0
 			}
-			change.Sums = []state.Add{{Name: "revenue", Amount: amount}}
+			change.Sums = []state.Increment{{Name: "revenue", Amount: amount}}
 			ws = append(ws, state.GroupWrite{
 				Items:  []state.ContributionWrite{{Source: keys[n], Was: was.Version, Now: now}},
 				Groups: []state.GroupChange{change},

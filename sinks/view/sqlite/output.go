@@ -17,7 +17,7 @@ type output struct{ sqlite.Output }
 // Inspect counts rows and tombstones of the sink.
 func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	if _, found, err := tableNamed(ctx, o.DB, o.Name); err != nil || !found {
-		return state.Inspection{Whole: true}, err
+		return state.Inspection{Complete: true}, err
 	}
 	return o.Count(ctx, "SELECT birth, count(*), count(*) - count(item) FROM "+quote(prefix+o.Name)+" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
 }

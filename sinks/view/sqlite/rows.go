@@ -15,7 +15,7 @@ import (
 
 // Tables are the view tables in the file, by name.
 func (s *Store) Tables(ctx context.Context) ([]view.Table, error) {
-	return sqlite.All(ctx, s.DB, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`, nil, scanTable)
+	return sqlite.ReadAll(ctx, s.DB, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`, nil, scanTable)
 }
 
 func scanTable(rows *sql.Rows) (t view.Table, err error) {
@@ -25,7 +25,7 @@ func scanTable(rows *sql.Rows) (t view.Table, err error) {
 
 // tableNamed is a view table by its name; false where there is none.
 func tableNamed(ctx context.Context, db *sqlite.DB, name string) (view.Table, bool, error) {
-	return sqlite.First(ctx, db, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ?`, []any{name}, scanTable)
+	return sqlite.ReadFirst(ctx, db, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ?`, []any{name}, scanTable)
 }
 
 func (s *Store) noTable(name string) error {

@@ -126,7 +126,7 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	return w.Transact(ctx, func() error {
 		have := table{}
 		// SQLite tells names apart without regard to case, DynamoDB with it.
-		found, err := w.Row(ctx, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name}, &have.Name, &have.PK, &have.SK)
+		found, err := w.QueryRow(ctx, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name}, &have.Name, &have.PK, &have.SK)
 		switch {
 		case err != nil:
 			return err
@@ -144,7 +144,7 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 			fmt.Sprintf(createRows, rows),
 			fmt.Sprintf(createView, quote(t.Name), columns, rows),
 		} {
-			if err := w.Define(ctx, q); err != nil {
+			if err := w.ExecDDL(ctx, q); err != nil {
 				return err
 			}
 		}

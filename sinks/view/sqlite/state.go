@@ -39,14 +39,14 @@ func (s *Store) each(ctx context.Context, t view.Target, n int, write func(x *tx
 	err := s.withState(ctx, t, func(x *tx) error {
 		for i := range rs {
 			if ctx.Err() != nil {
-				return sqlite.Stopped(ctx)
+				return sqlite.CanceledError(ctx)
 			}
 			do := func() error { return write(x, i) }
 			if n == 1 { // it is whole as the transaction is: a savepoint would copy every page that it writes
 				return do()
 			}
 			var err error
-			if rs[i], err = result(x.Whole(x.ctx, do)); err != nil {
+			if rs[i], err = result(x.Savepoint(x.ctx, do)); err != nil {
 				return err
 			}
 		}
@@ -77,9 +77,9 @@ func result(err error) (view.Result, error) {
 // the row belongs to another sink, and the error is fatal where it is of another birth.
 func (x *tx) held(pk, sk item.Value) (version string, foreign *view.ForeignRowError, err error) {
 	var owner, pipe, birth string
-	found, err := x.Row(x.ctx, x.table.guard, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe, &birth)
+	found, err := x.QueryRow(x.ctx, x.table.guard, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe, &birth)
 	if err == nil && found && owner == x.target.View && pipe == x.target.Pipeline && birth != x.target.Birth {
-		err = state.OtherBirth(x.target.View, "a row of table "+x.target.Name, birth, x.target.Birth)
+		err = state.BirthMismatch(x.target.View, "a row of table "+x.target.Name, birth, x.target.Birth)
 	}
 	if err != nil || !found || owner == x.target.View && pipe == x.target.Pipeline {
 		return version, nil, err
@@ -106,7 +106,7 @@ func (x *tx) put(r state.Row, version record.Version, source item.Key, columns [
 		return err
 	}
 	attributes, item := x.json(pk, sk, columns)
-	n, err := x.Changes(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), false, x.target.Pipeline, x.target.View, x.target.Birth, string(source), attributes, item)
+	n, err := x.ExecCount(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), false, x.target.Pipeline, x.target.View, x.target.Birth, string(source), attributes, item)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -118,7 +118,7 @@ func (x *tx) remove(r state.Row) error {
 	if err != nil {
 		return err
 	}
-	n, err := x.Changes(x.ctx, x.table.remove, keyColumn(pk), keyColumn(sk), x.target.View, x.target.Pipeline, x.target.Birth)
+	n, err := x.ExecCount(x.ctx, x.table.remove, keyColumn(pk), keyColumn(sk), x.target.View, x.target.Pipeline, x.target.Birth)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -151,7 +151,7 @@ func (x *tx) key(r state.Row) (pk, sk item.Value, err error) {
 func (s *Store) Empty(ctx context.Context, t view.Target) (empty bool, err error) {
 	err = s.withState(ctx, t, func(x *tx) error {
 		q := "SELECT NOT EXISTS (SELECT 1 FROM " + quote(prefix+t.Name) + ` WHERE view = ? AND pipeline = ?)`
-		if _, err := x.Row(x.ctx, q, []any{t.View, t.Pipeline}, &empty); err != nil || !empty {
+		if _, err := x.QueryRow(x.ctx, q, []any{t.View, t.Pipeline}, &empty); err != nil || !empty {
 			return err
 		}
 		remembers, err := x.Remembers(x.ctx, x.id)

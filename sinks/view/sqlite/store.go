@@ -28,7 +28,7 @@ var (
 	_ view.GroupStore    = (*Store)(nil)
 	_ state.Fingerprints = (*Store)(nil)
 	_ state.Purger       = (*Store)(nil)
-	_ state.Rememberer   = (*Store)(nil)
+	_ state.AgeReporter  = (*Store)(nil)
 	_ view.Emptier       = (*Store)(nil)
 )
 

@@ -75,7 +75,7 @@ func number(t *testing.T, text string) state.Number {
 
 func sortable(t *testing.T, json string) string {
 	t.Helper()
-	text, ok := state.Sortable(value(t, json))
+	text, ok := state.SortableText(value(t, json))
 	if !ok {
 		t.Fatalf("%s can't be sorted", json)
 	}
@@ -100,8 +100,8 @@ func change(t *testing.T, sk string, shares int64, amount string, members ...sta
 	t.Helper()
 	return state.GroupChange{
 		Row: groupRow(t, "g", sk), Shares: shares, Version: version(t, 1), Members: members,
-		Counts: []state.Add{{Name: "orders", Amount: state.NumberOf(decimal.Of(shares))}},
-		Sums:   []state.Add{{Name: "revenue", Amount: number(t, amount)}},
+		Counts: []state.Increment{{Name: "orders", Amount: state.NumberOf(decimal.Of(shares))}},
+		Sums:   []state.Increment{{Name: "revenue", Amount: number(t, amount)}},
 	}
 }
 
