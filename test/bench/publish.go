@@ -45,7 +45,7 @@ func replaceSection(text []byte, section string) ([]byte, error) {
 }
 
 // behind heads the list of rows that miss their budget.
-const behind = "\nWhat is short of its budget, and why:\n\n"
+const behind = "\nBelow budget:\n\n"
 
 // markdown is the README's section: the rows that have a budget.
 func (r *report) markdown() string {

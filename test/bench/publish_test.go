@@ -105,7 +105,7 @@ func TestMarkdown(t *testing.T) {
 		"| `cel` | filter | without | 2,500 ns/record | 2,000 | 1.25 | ≤ 1.2 |\n",
 		"A <fast> Processor, 4 cores, linux/amd64, go1.26.1, 2026-11-21",
 		"usual, 1,400 bytes (an order)",
-		"\nWhat is short of its budget, and why:\n\n- `cel`: the garbage.\n\nRecords",
+		"\nBelow budget:\n\n- `cel`: the garbage.\n\nRecords",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it lacks %q:\n%s", want, text)
