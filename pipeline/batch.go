@@ -12,30 +12,30 @@ import (
 
 // batch is one Write, and the calls before and after it.
 type batch struct {
-	phase phase
-	items []*queuedDelivery
-	lanes []*lane // of items, each once
-	n     int     // items[:n] are written, the rest is not; of a packed batch the deliveries of its chunks
-	bytes int64
-	at    time.Time               // when it was formed
-	ctx   context.Context         // of the calls
-	end   context.CancelCauseFunc // ends ctx; nil if no partition can be revoked
-	noTry bool                    // its result is no attempt: a partition was revoked and ctx cancelled, or a plan failed
-	ds    []Delivery
-	errs  []error // the result of each item
+	phase          phase
+	deliveries     []*queuedDelivery
+	lanes          []*lane // of items, each once
+	n              int     // items[:n] are written, the rest is not; of a packed batch the deliveries of its chunks
+	bytes          int64
+	formedAt       time.Time               // when it was formed
+	ctx            context.Context         // of the calls
+	cancel         context.CancelCauseFunc // ends ctx; nil if no partition can be revoked
+	noTry          bool                    // its result is no attempt: a partition was revoked and ctx cancelled, or a plan failed
+	sinkDeliveries []Delivery
+	errs           []error // the result of each item
 
 	chunks    []chunk // packed; then there are no items
 	packs     []packWork
 	unpacked  [][]queuedDelivery
 	coalesced int64 // by WriteSorted
 
-	keys         []item.Key                           // of lanes
-	quarantined  []bool                               // whether each of keys is
-	err          error                                // of the last call
-	isolatedItem int                                  // its index
-	sendCtx      context.Context                      // of the sink's calls
-	sendBegan    time.Time                            // when the first of these began
-	endSpan      func(took time.Duration, failed int) // ends their span; nil before
+	keys          []item.Key                           // of lanes
+	quarantined   []bool                               // whether each of keys is
+	err           error                                // of the last call
+	isolatedIndex int                                  // its index
+	sendCtx       context.Context                      // of the sink's calls
+	sendBegan     time.Time                            // when the first of these began
+	endSpan       func(took time.Duration, failed int) // ends their span; nil before
 }
 
 // phase is the call that the writer of a batch makes without the lock. Its result is a step, which chooses the next.
@@ -56,7 +56,7 @@ type phase uint8
 
 const (
 	planning phase = iota
-	asking
+	checkingKeys
 	sending
 	isolating
 	packing
@@ -66,18 +66,18 @@ const (
 )
 
 func (b *batch) reset() {
-	clear(b.items)
+	clear(b.deliveries)
 	clear(b.lanes)
-	clear(b.ds)
+	clear(b.sinkDeliveries)
 	clear(b.errs)
 	clear(b.keys)
-	*b = batch{items: b.items[:0], lanes: b.lanes[:0], ds: b.ds[:0], errs: b.errs[:0], keys: b.keys[:0]}
+	*b = batch{deliveries: b.deliveries[:0], lanes: b.lanes[:0], sinkDeliveries: b.sinkDeliveries[:0], errs: b.errs[:0], keys: b.keys[:0]}
 }
 
-func (b *batch) add(it *queuedDelivery, l *lane) {
-	b.items = append(b.items, it)
-	it.lane = l
-	b.bytes += it.size
+func (b *batch) add(qd *queuedDelivery, l *lane) {
+	b.deliveries = append(b.deliveries, qd)
+	qd.lane = l
+	b.bytes += qd.size
 	if l.batch != b {
 		l.batch, l.state = b, writing
 		b.lanes = append(b.lanes, l)
@@ -86,9 +86,9 @@ func (b *batch) add(it *queuedDelivery, l *lane) {
 
 // begin makes a batch ready for its first call.
 func (b *batch) begin(s *scheduler, now time.Time) {
-	b.n, b.at, b.ctx = len(b.items), now, s.run.hard
+	b.n, b.formedAt, b.ctx = len(b.deliveries), now, s.run.hard
 	if s.run.controlled != nil {
-		b.ctx, b.end = context.WithCancelCause(s.run.hard)
+		b.ctx, b.cancel = context.WithCancelCause(s.run.hard)
 	}
 	b.errs = slices.Grow(b.errs, b.n)[:b.n]
 	for i := range b.chunks {
@@ -97,15 +97,15 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 	switch {
 	case b.chunks != nil:
 		b.phase = packing
-	case !slices.ContainsFunc(b.items, func(it *queuedDelivery) bool { return it.unplanned }):
-		s.planned(b)
+	case !slices.ContainsFunc(b.deliveries, func(qd *queuedDelivery) bool { return qd.unplanned }):
+		s.afterPlan(b)
 	}
 }
 
 // revokedHard reports whether some of a batch is of a partition that is revoked hard.
 func (b *batch) revokedHard() bool {
-	return slices.ContainsFunc(b.items, func(it *queuedDelivery) bool { return it.page.part.state == revokedHard }) ||
-		slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.part.state == revokedHard })
+	return slices.ContainsFunc(b.deliveries, func(qd *queuedDelivery) bool { return qd.page.partition.state == revokedHard }) ||
+		slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.partition.state == revokedHard })
 }
 
 // fail gives all deliveries of a batch the same error.
@@ -119,15 +119,15 @@ func (b *batch) fail(err error) {
 func (s *scheduler) writer() {
 	var b *batch
 	for {
-		s.run.on(func(now time.Time) {
+		s.run.step(func(now time.Time) {
 			if b != nil {
-				b = s.called(b, now)
+				b = s.afterCall(b, now)
 			} else {
 				s.starting = false
 				b = s.nextBatch(now)
 			}
 			if b == nil {
-				s.run.move(-1)
+				s.run.addMoving(-1)
 			}
 		})
 		if b == nil {
@@ -142,24 +142,24 @@ func (b *batch) call(rt *route, r *run) {
 	switch b.phase {
 	case planning:
 		b.err = rt.planAgain(b)
-	case asking:
-		b.quarantined, b.err = r.callQuarantine(b.ctx, rt.Name, b.keys)
+	case checkingKeys:
+		b.quarantined, b.err = r.readQuarantine(b.ctx, rt.Name, b.keys)
 	case sending:
-		for _, it := range b.items[:b.n] {
-			b.ds = append(b.ds, it.d)
+		for _, qd := range b.deliveries[:b.n] {
+			b.sinkDeliveries = append(b.sinkDeliveries, qd.d)
 		}
 		b.send(rt)
-		b.err = rt.call(b.sendCtx, b.ds, b.errs[:b.n])
+		b.err = rt.callWrite(b.sendCtx, b.sinkDeliveries, b.errs[:b.n])
 	case isolating:
-		i := b.isolatedItem
-		b.ds[i] = b.items[i].d
-		b.err = rt.call(b.sendCtx, b.ds[i:i+1:i+1], b.errs[i:i+1])
+		i := b.isolatedIndex
+		b.sinkDeliveries[i] = b.deliveries[i].d
+		b.err = rt.callWrite(b.sendCtx, b.sinkDeliveries[i:i+1:i+1], b.errs[i:i+1])
 	case packing:
 		b.pack()
 	case sorting:
 		b.coalesced, b.err = rt.writeSorted(r, b)
 	case unpacking:
-		b.unpacked, b.err = r.unpackItems(rt, b.chunks)
+		b.unpacked, b.err = r.unpackDeliveries(rt, b.chunks)
 	}
 }
 
@@ -169,32 +169,32 @@ func (b *batch) send(rt *route) {
 	b.sendBegan = time.Now()
 }
 
-// called takes the result of a call, and returns the batch whose call is next: the same one until it is settled.
-func (s *scheduler) called(b *batch, now time.Time) *batch {
+// afterCall takes the result of a call, and returns the batch whose call is next: the same one until it is settled.
+func (s *scheduler) afterCall(b *batch, now time.Time) *batch {
 	switch b.phase {
 	case planning:
-		s.planned(b)
-	case asking:
-		s.asked(b)
+		s.afterPlan(b)
+	case checkingKeys:
+		s.afterKeyCheck(b)
 	case sending:
-		s.written(b)
+		s.afterWrite(b)
 	case isolating:
-		s.isolated(b)
+		s.afterIsolatedWrite(b)
 	default:
-		s.calledPacked(b)
+		s.afterPackedCall(b)
 	}
 	if b.phase != settled {
 		return b
 	}
-	s.run.relief = true
+	s.run.checkPressure = true
 	if b.endSpan != nil {
-		s.observe(b, now)
+		s.endBatchSpan(b, now)
 	}
 	s.endWrite(b)
 	if b.chunks != nil {
-		s.settlePacked(b)
+		s.applyPackedResult(b)
 	} else {
-		s.settle(b, now)
+		s.applyResult(b, now)
 	}
 	b.reset()
 	s.freeBatches = append(s.freeBatches, b)
@@ -203,15 +203,15 @@ func (s *scheduler) called(b *batch, now time.Time) *batch {
 
 // endWrite ends the context of a batch, and drops it from those that are written.
 func (s *scheduler) endWrite(b *batch) {
-	if b.end != nil {
-		b.end(nil)
+	if b.cancel != nil {
+		b.cancel(nil)
 	}
 	i := slices.Index(s.writing, b)
 	s.writing = slices.Delete(s.writing, i, i+1)
 }
 
-// observe ends the span of a batch that was given to the sink.
-func (s *scheduler) observe(b *batch, now time.Time) {
+// endBatchSpan ends the span of a batch that was given to the sink.
+func (s *scheduler) endBatchSpan(b *batch, now time.Time) {
 	failed := 0
 	if b.chunks != nil && b.err != nil {
 		failed = b.n
@@ -222,30 +222,30 @@ func (s *scheduler) observe(b *batch, now time.Time) {
 		}
 	}
 	sent, took := b.endSpan, now.Sub(b.sendBegan)
-	s.run.fx.logs = append(s.run.fx.logs, func() { sent(took, failed) })
+	s.run.effects.logs = append(s.run.effects.logs, func() { sent(took, failed) })
 }
 
 // planAgain plans the deliveries that were cloned since their plan. If a plan fails, nothing of the batch is tried:
 // the failed change must be the first of its key again.
 func (r *route) planAgain(b *batch) (err error) {
-	for _, it := range b.items {
-		if it.unplanned {
-			it.unplanned = false
-			if it.fail = r.plan(&it.d); it.fail != nil {
-				err = it.fail.err
+	for _, qd := range b.deliveries {
+		if qd.unplanned {
+			qd.unplanned = false
+			if qd.fail = r.plan(&qd.d); qd.fail != nil {
+				err = qd.fail.err
 			}
 		}
 	}
 	return err
 }
 
-func (s *scheduler) planned(b *batch) {
+func (s *scheduler) afterPlan(b *batch) {
 	switch {
 	case b.err != nil:
 		b.noTry, b.phase = true, settled
 		b.fail(errUntried)
 	case s.run.p.o.Quarantine != nil:
-		b.phase = asking
+		b.phase = checkingKeys
 		for _, l := range b.lanes {
 			b.keys = append(b.keys, l.key)
 		}
@@ -254,8 +254,8 @@ func (s *scheduler) planned(b *batch) {
 	}
 }
 
-// asked sends the changes whose key is not in quarantine. An error fails all of the batch.
-func (s *scheduler) asked(b *batch) {
+// afterKeyCheck sends the changes whose key is not in quarantine. An error fails all of the batch.
+func (s *scheduler) afterKeyCheck(b *batch) {
 	if b.err == nil && len(b.quarantined) != len(b.keys) {
 		b.err = errs.Errorf("it answered %d of %d keys", len(b.quarantined), len(b.keys))
 	}
@@ -276,19 +276,19 @@ func (b *batch) setAside() {
 	b.phase = sending
 	var out []*queuedDelivery
 	b.n = 0
-	for _, it := range b.items {
-		if it.lane.skipped || it.page.part.state.revoked() {
-			out = append(out, it)
+	for _, qd := range b.deliveries {
+		if qd.lane.skipped || qd.page.partition.state.revoked() {
+			out = append(out, qd)
 			continue
 		}
-		b.items[b.n] = it
+		b.deliveries[b.n] = qd
 		b.n++
 	}
-	copy(b.items[b.n:], out)
-	for i, it := range out {
+	copy(b.deliveries[b.n:], out)
+	for i, qd := range out {
 		b.errs[b.n+i] = errUntried
-		if it.lane.skipped {
-			it.fail, b.errs[b.n+i] = errQuarantined, errQuarantined.err
+		if qd.lane.skipped {
+			qd.fail, b.errs[b.n+i] = errQuarantined, errQuarantined.err
 		}
 	}
 	if b.n == 0 {
@@ -296,9 +296,9 @@ func (b *batch) setAside() {
 	}
 }
 
-// written decides which deliveries failed if a Write failed as a whole. A transient error applies to all. One delivery
+// afterWrite decides which deliveries failed if a Write failed as a whole. A transient error applies to all. One delivery
 // caused a panic, or a permanent error of several: each is written once more alone.
-func (s *scheduler) written(b *batch) {
+func (s *scheduler) afterWrite(b *batch) {
 	b.phase = settled
 	if b.err == nil {
 		return
@@ -314,13 +314,13 @@ func (s *scheduler) written(b *batch) {
 	s.isolate(b, 0)
 }
 
-// isolated takes the result of a delivery that was written alone.
-func (s *scheduler) isolated(b *batch) {
-	i := b.isolatedItem
+// afterIsolatedWrite takes the result of a delivery that was written alone.
+func (s *scheduler) afterIsolatedWrite(b *batch) {
+	i := b.isolatedIndex
 	if b.err != nil {
 		b.errs[i] = b.err
 	}
-	b.items[i].lane.skipped = b.errs[i] != nil && (s.route.retried(b.errs[i]) || s.run.quarantines(s.route, classWrite))
+	b.deliveries[i].lane.skipped = b.errs[i] != nil && (s.route.retries(b.errs[i]) || s.run.quarantines(s.route, classWrite))
 	s.isolate(b, i+1)
 }
 
@@ -329,8 +329,8 @@ func (s *scheduler) isolated(b *batch) {
 func (s *scheduler) isolate(b *batch, from int) {
 	b.phase = settled
 	for i := from; i < b.n; i++ {
-		if it := b.items[i]; !it.lane.skipped && b.ctx.Err() == nil && !it.page.part.state.revoked() {
-			b.phase, b.isolatedItem = isolating, i
+		if qd := b.deliveries[i]; !qd.lane.skipped && b.ctx.Err() == nil && !qd.page.partition.state.revoked() {
+			b.phase, b.isolatedIndex = isolating, i
 			return
 		}
 		b.errs[i] = errUntried

@@ -17,20 +17,20 @@ import (
 //
 // It is part of the state of a run.
 type bounds struct {
-	limit   amount
-	pauser  bool // the source is a Pauser
-	used    amount
-	cloned  amount        // of used
-	waiting bool          // the reader waits for room
-	room    chan struct{} // signals the reader; capacity 1
-	shares  map[string]*share
-	holding int      // shares that use something
-	paused  []*share // those that are not read now
-	pauses  []pause  // calls of Pause that are still to be made
+	limit       amount
+	pauser      bool // the source is a Pauser
+	used        amount
+	cloned      amount        // of used
+	waiting     bool          // the reader waits for room
+	hasRoom     chan struct{} // signals the reader; capacity 1
+	shares      map[string]*share
+	usingShares int         // shares that use something
+	paused      []*share    // those that are not read now
+	pauseCalls  []pauseCall // calls of Pause that are still to be made
 }
 
-// pause is a call of [Pauser.Pause].
-type pause struct {
+// pauseCall is a call of [Pauser.Pause].
+type pauseCall struct {
 	partition string
 	paused    bool
 }
@@ -72,31 +72,31 @@ type share struct {
 }
 
 func newBounds(maxBytes int64, maxChanges int, pauser bool) *bounds {
-	return &bounds{limit: amount{maxBytes, int64(maxChanges)}, pauser: pauser, room: make(chan struct{}, 1), shares: map[string]*share{}}
+	return &bounds{limit: amount{maxBytes, int64(maxChanges)}, pauser: pauser, hasRoom: make(chan struct{}, 1), shares: map[string]*share{}}
 }
 
 // take adds to the memory in flight, also above the limit: the limit stops the reader, and
 // never a page that was read.
-func (b *bounds) take(partition string, a amount) { b.change(partition, a, amount{}) }
+func (b *bounds) take(partition string, a amount) { b.add(partition, a, amount{}) }
 
 // release undoes take.
 func (b *bounds) release(partition string, a amount) {
-	b.change(partition, amount{-a.bytes, -a.changes}, amount{})
+	b.add(partition, amount{-a.bytes, -a.changes}, amount{})
 }
 
 // takeClone is take for one change that was cloned out of its page.
 func (b *bounds) takeClone(partition string, bytes int64) {
 	a := amount{bytes, 1}
-	b.change(partition, a, a)
+	b.add(partition, a, a)
 }
 
 // releaseClone undoes takeClone.
 func (b *bounds) releaseClone(partition string, bytes int64) {
 	a := amount{-bytes, -1}
-	b.change(partition, a, a)
+	b.add(partition, a, a)
 }
 
-func (b *bounds) change(partition string, used, cloned amount) {
+func (b *bounds) add(partition string, used, cloned amount) {
 	s := b.shares[partition]
 	if s == nil {
 		s = &share{name: partition}
@@ -110,9 +110,9 @@ func (b *bounds) change(partition string, used, cloned amount) {
 	less := used.bytes < 0 || used.changes < 0
 	if after := s.used != (amount{}); after != before {
 		if after {
-			b.holding++
+			b.usingShares++
 		} else {
-			b.holding--
+			b.usingShares--
 		}
 	}
 	if b.pauser {
@@ -123,7 +123,7 @@ func (b *bounds) change(partition string, used, cloned amount) {
 	}
 	if less && b.waiting && !b.full() {
 		select {
-		case b.room <- struct{}{}:
+		case b.hasRoom <- struct{}{}:
 		default:
 		}
 	}
@@ -136,7 +136,7 @@ func (b *bounds) pauseOrResume(s *share) {
 		return
 	}
 	s.paused = paused
-	b.pauses = append(b.pauses, pause{s.name, paused})
+	b.pauseCalls = append(b.pauseCalls, pauseCall{s.name, paused})
 	if paused {
 		b.paused = append(b.paused, s)
 		return
@@ -160,7 +160,7 @@ func (b *bounds) takesTooMuch(s *share) bool {
 	}
 	clonable := b.limit.dividedBy(clonedDivisor)
 	room := b.limit.minus(b.limit.dividedBy(spareDivisor))
-	fair := room.dividedBy(int64(max(1, min(b.holding, maxShares))))
+	fair := room.dividedBy(int64(max(1, min(b.usingShares, maxShares))))
 	return b.cloned.exceeds(clonable, s.cloned, clonable.dividedBy(maxShares)) || b.used.exceeds(room, s.used, fair)
 }
 
@@ -207,12 +207,12 @@ func (b *bounds) pressure(moving int) pressure {
 
 // mostlyFilling reports whether batches that wait to be full hold at least half of the memory
 // that is used and not cloned: of all memory, which they hold all of, or of a paused partition.
-func (b *bounds) mostlyFilling(all amount, of map[string]amount) bool {
+func (b *bounds) mostlyFilling(all amount, byPartition map[string]amount) bool {
 	if all.atLeastHalfOf(b.used.minus(b.cloned)) {
 		return true
 	}
 	for _, s := range b.paused {
-		if a := of[s.name]; a.atLeastHalfOf(s.used.minus(s.cloned)) {
+		if a := byPartition[s.name]; a.atLeastHalfOf(s.used.minus(s.cloned)) {
 			return true
 		}
 	}
@@ -230,4 +230,4 @@ func pinnedBytes(page *Page) int64 {
 }
 
 // cloneBytes is the memory of an item that was cloned out of its page.
-func cloneBytes(it *queuedDelivery) int64 { return 2*it.size + int64(unsafe.Sizeof(record.Change{})) }
+func cloneBytes(qd *queuedDelivery) int64 { return 2*qd.size + int64(unsafe.Sizeof(record.Change{})) }

@@ -347,7 +347,7 @@ func TestBounds_ParkedChangesTakeHalf(t *testing.T) {
 
 // pausedNow is what the last call of Pause for a partition says.
 func pausedNow(b *bounds, partition string) (paused bool) {
-	for _, p := range b.pauses {
+	for _, p := range b.pauseCalls {
 		if p.partition == partition {
 			paused = p.paused
 		}

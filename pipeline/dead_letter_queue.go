@@ -11,30 +11,30 @@ import (
 // deadLetterQueue holds the failed changes of a sink whose dead letters are not durable yet. Later changes of
 // their keys wait for that. One goroutine writes them, while there are any.
 type deadLetterQueue struct {
-	items   []*queuedDelivery
-	putting []*queuedDelivery // taken from items: the goroutine stores them now
-	since   time.Time         // since when
-	busy    bool              // the goroutine runs
-	down    bool              // the last Put or Hold failed: waiting changes are cloned
-	told    deadLetterLog
+	deliveries []*queuedDelivery
+	putting    []*queuedDelivery // taken from items: the goroutine stores them now
+	putSince   time.Time         // since when
+	running    bool              // the goroutine runs
+	failing    bool              // the last Put or Hold failed: waiting changes are cloned
+	log        deadLetterLog
 }
 
 // maxLetters bounds one Put.
 const maxLetters = 500
 
 // deadLetter queues an item that failed permanently.
-func (s *scheduler) deadLetter(it *queuedDelivery) {
-	l := it.lane
+func (s *scheduler) deadLetter(qd *queuedDelivery) {
+	l := qd.lane
 	l.letters++
 	l.expiresAt = time.Time{}
-	l.quarantinesRest = l.quarantinesRest || s.run.quarantines(s.route, it.fail.class)
-	if s.deadLetters.down {
-		it = s.clone(it)
+	l.quarantinesRest = l.quarantinesRest || s.run.quarantines(s.route, qd.fail.class)
+	if s.deadLetters.failing {
+		qd = s.clone(qd)
 	}
-	s.deadLetters.items = append(s.deadLetters.items, it)
-	if !s.deadLetters.busy {
-		s.deadLetters.busy = true
-		s.run.move(+1)
+	s.deadLetters.deliveries = append(s.deadLetters.deliveries, qd)
+	if !s.deadLetters.running {
+		s.deadLetters.running = true
+		s.run.addMoving(+1)
 		s.run.work.Go(s.writeDeadLetters)
 	}
 }
@@ -44,101 +44,101 @@ func (s *scheduler) writeDeadLetters() {
 	var items []*queuedDelivery
 	kept := false
 	for {
-		s.run.on(func(now time.Time) {
+		s.run.step(func(now time.Time) {
 			if kept {
-				s.lettersKept(items, now)
+				s.lettersStored(items, now)
 			}
 			items = s.nextLetters(now)
 		})
 		if len(items) == 0 {
 			return
 		}
-		kept = s.keep(items)
+		kept = s.storeLetters(items)
 	}
 }
 
 // nextLetters takes the items whose letters are stored next. If there are none, the goroutine ends.
 func (s *scheduler) nextLetters(now time.Time) []*queuedDelivery {
 	q := &s.deadLetters
-	n := min(len(q.items), maxLetters)
+	n := min(len(q.deliveries), maxLetters)
 	if n == 0 || s.run.hard.Err() != nil {
-		q.busy, q.putting = false, nil
-		s.run.move(-1)
+		q.running, q.putting = false, nil
+		s.run.addMoving(-1)
 		return nil
 	}
-	q.putting, q.since = q.items[:n:n], now
-	if q.items = q.items[n:]; len(q.items) == 0 {
-		q.items = nil
+	q.putting, q.putSince = q.deliveries[:n:n], now
+	if q.deliveries = q.deliveries[n:]; len(q.deliveries) == 0 {
+		q.deliveries = nil
 	}
 	return q.putting
 }
 
-// lettersKept books items whose letters are durable, and moves their lanes on.
-func (s *scheduler) lettersKept(items []*queuedDelivery, now time.Time) {
-	s.deadLetters.down = false
-	for _, it := range items {
+// lettersStored books items whose letters are durable, and moves their lanes on.
+func (s *scheduler) lettersStored(items []*queuedDelivery, now time.Time) {
+	s.deadLetters.failing = false
+	for _, qd := range items {
 		outcome := DeadLettered
-		if it.fail.class == classQuarantined {
+		if qd.fail.class == classQuarantined {
 			outcome = Quarantined
 		}
-		s.letterDone(it, outcome, now)
+		s.finishLetter(qd, outcome, now)
 	}
 }
 
-// letterDone ends the wait for one letter.
-func (s *scheduler) letterDone(it *queuedDelivery, o Outcome, now time.Time) {
-	s.finishDelivery(it, o, "")
-	if it.lane.letters--; it.lane.letters == 0 {
-		s.moveOn(it.lane, now)
+// finishLetter ends the wait for one letter.
+func (s *scheduler) finishLetter(qd *queuedDelivery, o Outcome, now time.Time) {
+	s.finishDelivery(qd, o, "")
+	if qd.lane.letters--; qd.lane.letters == 0 {
+		s.setNextState(qd.lane, now)
 	}
 }
 
-// lettersDown clones what waits for letters out of its pages, as they cannot be stored now.
-func (s *scheduler) lettersDown() {
-	s.deadLetters.down = true
-	for _, items := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.items} {
-		for i, it := range items {
-			items[i] = s.clone(it)
-			s.cloneQueue(it.lane)
+// lettersFailed clones what waits for letters out of its pages, as they cannot be stored now.
+func (s *scheduler) lettersFailed() {
+	s.deadLetters.failing = true
+	for _, items := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
+		for i, qd := range items {
+			items[i] = s.clone(qd)
+			s.cloneQueue(qd.lane)
 		}
 	}
 }
 
-// keep stores the dead letters of items, then quarantines their keys. It returns false after a hard stop.
-func (s *scheduler) keep(items []*queuedDelivery) bool {
-	letters := s.letters(items)
+// storeLetters stores the dead letters of items, then quarantines their keys. It returns false after a hard stop.
+func (s *scheduler) storeLetters(items []*queuedDelivery) bool {
+	letters := s.makeLetters(items)
 	var keys []item.Key
-	for i, it := range items {
-		if s.run.quarantines(s.route, it.fail.class) {
+	for i, qd := range items {
+		if s.run.quarantines(s.route, qd.fail.class) {
 			keys = append(keys, letters[i].Key)
 		}
 	}
 	failed := func() {
-		s.lettersDown()
-		clones := s.letters(items) // letters refer to the page too
+		s.lettersFailed()
+		clones := s.makeLetters(items) // letters refer to the page too
 		for i := range clones {
 			clones[i].Time = letters[i].Time // stores name a letter by it: a retry must not make a second one
 		}
 		copy(letters, clones)
 	}
-	if !s.run.putLetters(s.run.hard, letters, failed) || !s.run.quarantine(s.run.hard, s.route.Name, keys, failed) {
+	if !s.run.putLetters(s.run.hard, letters, failed) || !s.run.quarantineKeys(s.run.hard, s.route.Name, keys, failed) {
 		return false
 	}
-	s.deadLetters.told.tell(s, items)
+	s.deadLetters.log.logLetters(s, items)
 	return true
 }
 
-func (s *scheduler) letters(items []*queuedDelivery) []DeadLetter {
+func (s *scheduler) makeLetters(items []*queuedDelivery) []DeadLetter {
 	now := time.Now().UTC()
 	letters := make([]DeadLetter, len(items))
-	for i, it := range items {
-		c := it.d.Change
+	for i, qd := range items {
+		c := qd.d.Change
 		letters[i] = DeadLetter{
 			Pipeline: s.run.p.o.Name, Sink: s.route.Name,
 			Key: c.Key, Version: c.Version, Sequence: c.Sequence,
 			StreamARN: c.StreamARN, Table: c.Table,
-			Partition: it.page.part.name, Index: int(c.Index),
-			Class: it.fail.class, Error: errorText(it.fail.err), Raw: c.Raw, Time: now,
+			Partition: qd.page.partition.name, Index: int(c.Index),
+			Class: qd.fail.class, Error: errorText(qd.fail.err), Raw: c.Raw, Time: now,
 		}
 	}
 	return letters
@@ -148,7 +148,7 @@ func (s *scheduler) letters(items []*queuedDelivery) []DeadLetter {
 func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func()) bool {
 	return r.retryUntilDone(ctx, "dead letters are not kept: what waits for them is blocked", len(letters),
 		func() error {
-			return guard("dead letters", &r.p.patience.letters, func() error { return r.p.o.DeadLetters.Put(ctx, letters) })
+			return guard("dead letters", &r.p.patience.deadLetters, func() error { return r.p.o.DeadLetters.Put(ctx, letters) })
 		}, failed)
 }
 
@@ -159,18 +159,18 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 	start, waits := time.Now(), false
 	err := r.retry(ctx, do, func(attempt int, err error) bool {
 		r.p.log.LogAttrs(r.hard, slog.LevelError, text, r.p.failed(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
-		r.on(func(time.Time) {
+		r.step(func(time.Time) {
 			if !waits {
 				waits = true
 				failed()
-				r.move(-1)
+				r.addMoving(-1)
 			}
 			r.failIfFatal(err)
 		})
 		return true
 	})
 	if waits {
-		r.on(func(time.Time) { r.move(+1) })
+		r.step(func(time.Time) { r.addMoving(+1) })
 	}
 	if waits && err == nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelInfo, "it works again, and what waited goes on", slog.Int("waited", n), slog.Duration("down", down(start)))
@@ -185,18 +185,18 @@ type deadLetterLog struct {
 	next        time.Time
 }
 
-// tell writes a line for each kind of failure.
-func (l *deadLetterLog) tell(s *scheduler, items []*queuedDelivery) {
+// logLetters writes a line for each kind of failure.
+func (l *deadLetterLog) logLetters(s *scheduler, items []*queuedDelivery) {
 	var failed, held []*queuedDelivery
-	for _, it := range items {
-		s.route.tel.lettered(s.run.hard, it.fail.class)
-		switch it.fail.class {
+	for _, qd := range items {
+		s.route.tel.lettered(s.run.hard, qd.fail.class)
+		switch qd.fail.class {
 		case classHeld:
-			held = append(held, it)
+			held = append(held, qd)
 		case classQuarantined:
 			l.quarantined++
 		default:
-			failed = append(failed, it)
+			failed = append(failed, qd)
 		}
 	}
 	if len(failed) > 0 {
@@ -204,14 +204,14 @@ func (l *deadLetterLog) tell(s *scheduler, items []*queuedDelivery) {
 		if s.run.quarantines(s.route, failed[0].fail.class) {
 			attrs = append(attrs, slog.String("hint", "later changes of these keys wait in dead letters too; mend the cause, then redrive"))
 		}
-		l.line(s, slog.LevelError, "given up to dead letters", failed, attrs...)
+		l.logLine(s, slog.LevelError, "given up to dead letters", failed, attrs...)
 	}
 	if len(held) > 0 {
 		hint := "look at the sink; when it works again, redrive"
 		if s.run.p.o.Quarantine != nil {
 			hint = "look at the sink; later changes of these keys wait in dead letters too, until a redrive delivers them in order"
 		}
-		l.line(s, slog.LevelError, "given up to dead letters: max_hold passed", held,
+		l.logLine(s, slog.LevelError, "given up to dead letters: max_hold passed", held,
 			slog.Duration("max_hold", s.run.p.o.MaxHold), slog.String("hint", hint))
 	}
 	if now := time.Now(); l.quarantined > 0 && !now.Before(l.next) {
@@ -221,10 +221,10 @@ func (l *deadLetterLog) tell(s *scheduler, items []*queuedDelivery) {
 	}
 }
 
-func (l *deadLetterLog) line(s *scheduler, level slog.Level, text string, of []*queuedDelivery, more ...slog.Attr) {
-	first := of[0]
+func (l *deadLetterLog) logLine(s *scheduler, level slog.Level, text string, letters []*queuedDelivery, more ...slog.Attr) {
+	first := letters[0]
 	attrs := s.run.p.failed(Failure{Sink: s.route.Name, Letter: true}, first.fail.err,
-		slog.String("sink", s.route.Name), slog.Int("changes", len(of)), slog.String("class", first.fail.class),
-		slog.String("partition", first.page.part.name), slog.String("sequence", first.d.Change.Sequence))
+		slog.String("sink", s.route.Name), slog.Int("changes", len(letters)), slog.String("class", first.fail.class),
+		slog.String("partition", first.page.partition.name), slog.String("sequence", first.d.Change.Sequence))
 	s.run.p.log.LogAttrs(s.run.hard, level, text, append(attrs, more...)...)
 }

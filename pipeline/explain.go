@@ -39,16 +39,16 @@ func (p *Pipeline) Explain(c *record.Change) Explanation {
 	if c.Old.Exists() && c.New.Exists() {
 		x.Diff = item.Diff(c.Old, c.New)
 	}
-	j := p.judge(c, nil, &x)
-	if j.verdict.Drop {
+	ev := p.evaluate(c, nil, &x)
+	if ev.verdict.Drop {
 		return x
 	}
-	x.Events = j.events
+	x.Events = ev.events
 	for _, r := range p.routes {
 		t := RouteTrace{Name: r.Name}
-		v, fail := r.sieve(c, &j, &t.Filters)
+		v, fail := r.applyFilters(c, &ev, &t.Filters)
 		t.Taken = !v.Drop
-		d := Delivery{Change: c, Events: r.events(&j)}
+		d := Delivery{Change: c, Events: r.events(&ev)}
 		if t.Taken && fail == nil {
 			fail = r.plan(&d)
 		}

@@ -9,15 +9,15 @@ import (
 // refused for good says nothing of the sink.
 type health struct{ wrote, failed atomic.Int64 }
 
-// see notes what a Write answered: the error of all of it, or of each delivery.
-func (h *health) see(whole error, errs []error) {
+// update notes what a Write answered: the error of all of it, or of each delivery.
+func (h *health) update(batchErr error, errs []error) {
 	wrote, failed := false, false
 	note := func(err error) {
 		_, retry := Retryable(err)
 		wrote, failed = wrote || err == nil, failed || retry
 	}
-	if whole != nil {
-		note(whole)
+	if batchErr != nil {
+		note(batchErr)
 	} else {
 		for _, err := range errs {
 			note(err)

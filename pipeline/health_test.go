@@ -30,7 +30,7 @@ func TestHealth(t *testing.T) {
 			{"panicked", recovered("sink", "x"), []error{nil}, true},
 		} {
 			time.Sleep(time.Second)
-			h.see(test.whole, test.errs)
+			h.update(test.whole, test.errs)
 			var r RouteInfo
 			if r.Wrote, r.Failed = h.times(); r.Well() != test.well {
 				t.Errorf("%s: well is %v: wrote %v, failed %v", test.name, r.Well(), r.Wrote, r.Failed)

@@ -59,8 +59,8 @@ type heldSince struct {
 // and then.
 const heldBackGrace = 3 * heldBackInterval
 
-// heldBackLook is one look at what is held back.
-type heldBackLook struct {
+// heldBackScan is one look at what is held back.
+type heldBackScan struct {
 	run  *run
 	now  time.Time
 	all  []HeldBack
@@ -69,30 +69,30 @@ type heldBackLook struct {
 
 // heldBack is [Pipeline.HeldBack]. Pipeline.mu is held.
 func (r *run) heldBack(now time.Time) []HeldBack {
-	waits := make([]schedulerWaits, len(r.scheds))
-	for i, s := range r.scheds {
+	waits := make([]schedulerWaits, len(r.schedulers))
+	for i, s := range r.schedulers {
 		waits[i] = s.countWaits(now)
 	}
-	look := heldBackLook{run: r, now: now, seen: make(map[heldKey]heldSince)}
-	for _, part := range r.parts {
+	scan := heldBackScan{run: r, now: now, seen: make(map[heldKey]heldSince)}
+	for _, part := range r.partitions {
 		if share := r.bounds.shares[part.name]; share != nil && !part.state.revoked() { // something was read of it
-			look.partition(part, share, waits)
+			scan.addPartition(part, share, waits)
 		}
 	}
 	for key, was := range r.heldSince {
-		if _, ok := look.seen[key]; !ok && now.Sub(was.seen) <= heldBackGrace {
-			look.seen[key] = was
+		if _, ok := scan.seen[key]; !ok && now.Sub(was.seen) <= heldBackGrace {
+			scan.seen[key] = was
 		}
 	}
-	r.heldSince = look.seen
-	slices.SortFunc(look.all, func(a, b HeldBack) int {
+	r.heldSince = scan.seen
+	slices.SortFunc(scan.all, func(a, b HeldBack) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Reason, b.Reason))
 	})
-	return look.all
+	return scan.all
 }
 
-// partition adds the reasons of one partition.
-func (h *heldBackLook) partition(part *partition, share *share, waits []schedulerWaits) {
+// addPartition adds the reasons of one partition.
+func (h *heldBackScan) addPartition(part *partition, share *share, waits []schedulerWaits) {
 	add := func(sink, reason string, since time.Time) {
 		h.all = append(h.all, HeldBack{part.name, sink, reason, since, share.used.bytes})
 	}
@@ -108,31 +108,31 @@ func (h *heldBackLook) partition(part *partition, share *share, waits []schedule
 	}
 	var letters time.Time
 	for i, w := range waits {
-		of := w.of[part]
-		if of == nil {
+		pw := w.byPartition[part]
+		if pw == nil {
 			continue
 		}
-		sink := h.run.scheds[i].route.Name
-		if of.backoff {
+		sink := h.run.schedulers[i].route.Name
+		if pw.backoff {
 			add(sink, HeldByBackoff, h.since(part, heldKey{part.name, sink, HeldByBackoff}))
 		}
-		if !of.filling.IsZero() {
-			add(sink, HeldByFilling, of.filling)
+		if !pw.filling.IsZero() {
+			add(sink, HeldByFilling, pw.filling)
 		}
-		if lasts(of.writing, h.now) {
-			add(sink, HeldByWriting, of.writing)
+		if lastsLong(pw.writing, h.now) {
+			add(sink, HeldByWriting, pw.writing)
 		}
-		letters = earlier(letters, of.letters)
+		letters = earlier(letters, pw.letters)
 	}
-	if lasts(letters, h.now) {
+	if lastsLong(letters, h.now) {
 		add("", HeldByWriting, letters)
 	}
 }
 
 // since returns when a reason that has no start of its own was first seen.
-func (h *heldBackLook) since(part *partition, key heldKey) time.Time {
+func (h *heldBackScan) since(part *partition, key heldKey) time.Time {
 	was, ok := h.run.heldSince[key]
-	if oldest := part.wm.oldest(); !ok || was.oldest != oldest && key.reason == HeldByBackoff {
+	if oldest := part.watermark.oldestUnfinished(); !ok || was.oldest != oldest && key.reason == HeldByBackoff {
 		was = heldSince{at: h.now, oldest: oldest}
 	}
 	was.seen = h.now
@@ -140,37 +140,39 @@ func (h *heldBackLook) since(part *partition, key heldKey) time.Time {
 	return was.at
 }
 
-// lasts reports whether a Write that began then has lasted for heldBackLogAfter; false if began is zero.
-func lasts(began, now time.Time) bool { return !began.IsZero() && now.Sub(began) >= heldBackLogAfter }
+// lastsLong reports whether a Write that began then has lasted for heldBackLogAfter; false if began is zero.
+func lastsLong(began, now time.Time) bool {
+	return !began.IsZero() && now.Sub(began) >= heldBackLogAfter
+}
 
 // mainSink returns the sink with most of a partition's deliveries. If the partition has no queued delivery, it is
 // the sink with most deliveries of all partitions.
 func (r *run) mainSink(waits []schedulerWaits, part *partition) (sink string) {
 	var n, pending int64
 	for i, w := range waits {
-		var of int64
-		if w.of[part] != nil {
-			of = w.of[part].n
+		var n2 int64
+		if w.byPartition[part] != nil {
+			n2 = w.byPartition[part].n
 		}
-		if of > n || of == n && n == 0 && w.pending > pending {
-			sink, n, pending = r.scheds[i].route.Name, of, w.pending
+		if n2 > n || n2 == n && n == 0 && w.pending > pending {
+			sink, n, pending = r.schedulers[i].route.Name, n2, w.pending
 		}
 	}
 	return sink
 }
 
-// oldest returns the id of the oldest unfinished mark, or the id of the next mark if all are finished.
-func (w *Watermark) oldest() uint64 {
-	if w.head < len(w.marks) {
-		return w.marks[w.head].id
+// oldestUnfinished returns the id of the oldest unfinished mark, or the id of the next mark if all are finished.
+func (w *Watermark) oldestUnfinished() uint64 {
+	if w.passed < len(w.pages) {
+		return w.pages[w.passed].id
 	}
-	return w.next
+	return w.nextID
 }
 
 // schedulerWaits has what waits for one sink, by partition.
 type schedulerWaits struct {
-	of      map[*partition]*partitionWaits
-	pending int64 // deliveries of all partitions
+	byPartition map[*partition]*partitionWaits
+	pending     int64 // deliveries of all partitions
 }
 
 // partitionWaits describes the deliveries of one partition that wait for one sink.
@@ -192,44 +194,44 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	since := s.nothingStarts()
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		of := w.at(c.page.part)
-		of.n += int64(c.n)
-		if fills && of.filling.IsZero() {
-			of.filling = c.at
+		pw := w.ofPartition(c.page.partition)
+		pw.n += int64(c.n)
+		if fills && pw.filling.IsZero() {
+			pw.filling = c.addedAt
 		}
 		if !fills {
-			of.writing = earlier(of.writing, since)
+			pw.writing = earlier(pw.writing, since)
 		}
 	}
 	for l := range s.lanes.all() {
 		why := partitionWaits{backoff: l.attempt > 0 || s.waitsLong(l)}
 		switch l.state {
 		case writing:
-			why.writing = l.batch.at
+			why.writing = l.batch.formedAt
 		case queued:
 			why.writing = since
 		}
-		for it := range l.queue.all() {
-			w.add(it, why)
+		for qd := range l.queue.all() {
+			w.add(qd, why)
 		}
 	}
 	for _, b := range s.writing {
-		for _, it := range b.items {
-			w.add(it, partitionWaits{backoff: it.lane.attempt > 0, writing: b.at})
+		for _, qd := range b.deliveries {
+			w.add(qd, partitionWaits{backoff: qd.lane.attempt > 0, writing: b.formedAt})
 		}
 		for i := range b.chunks {
-			of := w.at(b.chunks[i].page.part)
-			of.n += int64(b.chunks[i].n)
-			of.writing = earlier(of.writing, b.at)
+			pw := w.ofPartition(b.chunks[i].page.partition)
+			pw.n += int64(b.chunks[i].n)
+			pw.writing = earlier(pw.writing, b.formedAt)
 		}
 	}
-	letters := partitionWaits{backoff: s.deadLetters.down}
-	if !s.deadLetters.down && s.deadLetters.putting != nil {
-		letters.letters = s.deadLetters.since
+	letters := partitionWaits{backoff: s.deadLetters.failing}
+	if !s.deadLetters.failing && s.deadLetters.putting != nil {
+		letters.letters = s.deadLetters.putSince
 	}
-	for _, items := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.items} {
-		for _, it := range items {
-			w.add(it, letters)
+	for _, items := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
+		for _, qd := range items {
+			w.add(qd, letters)
 		}
 	}
 	return w
@@ -242,25 +244,25 @@ func (s *scheduler) nothingStarts() (since time.Time) {
 		return time.Time{}
 	}
 	for _, b := range s.writing {
-		since = later(since, b.at)
+		since = later(since, b.formedAt)
 	}
 	return since
 }
 
-func (w *schedulerWaits) at(part *partition) *partitionWaits {
-	of := w.of[part]
-	if of == nil {
-		of = new(partitionWaits)
-		w.of[part] = of
+func (w *schedulerWaits) ofPartition(part *partition) *partitionWaits {
+	pw := w.byPartition[part]
+	if pw == nil {
+		pw = new(partitionWaits)
+		w.byPartition[part] = pw
 	}
-	return of
+	return pw
 }
 
 // add counts an item, and why it waits.
-func (w *schedulerWaits) add(it *queuedDelivery, why partitionWaits) {
-	of := w.at(it.page.part)
-	of.n++
-	of.backoff = of.backoff || why.backoff
-	of.writing = earlier(of.writing, why.writing)
-	of.letters = earlier(of.letters, why.letters)
+func (w *schedulerWaits) add(qd *queuedDelivery, why partitionWaits) {
+	pw := w.ofPartition(qd.page.partition)
+	pw.n++
+	pw.backoff = pw.backoff || why.backoff
+	pw.writing = earlier(pw.writing, why.writing)
+	pw.letters = earlier(pw.letters, why.letters)
 }

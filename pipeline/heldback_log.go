@@ -38,15 +38,15 @@ type heldBackLog struct {
 func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 	long := make(map[heldGroup][]HeldBack)
 	for _, h := range held {
-		if g := (heldGroup{h.Sink, h.Reason}); now.Sub(h.Since) > l.r.heldBackPatience(g) {
+		if g := (heldGroup{h.Sink, h.Reason}); now.Sub(h.Since) > l.r.heldBackLogDelay(g) {
 			long[g] = append(long[g], h)
 		}
 	}
 	for g, was := range l.groups {
 		for _, h := range long[g] {
-			if told, ok := was.partitions[h.Partition]; ok {
-				told.seen = now
-				was.partitions[h.Partition] = told
+			if logged, ok := was.partitions[h.Partition]; ok {
+				logged.seen = now
+				was.partitions[h.Partition] = logged
 			}
 		}
 		l.logMoving(now, g, was)
@@ -62,8 +62,8 @@ func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 		}
 		fresh := false
 		for _, h := range hs {
-			_, told := was.partitions[h.Partition]
-			fresh = fresh || !told
+			_, logged := was.partitions[h.Partition]
+			fresh = fresh || !logged
 		}
 		if now.Sub(was.at) < heldBackRepeatNew || !fresh && now.Sub(was.at) < heldBackRepeat {
 			continue
@@ -83,13 +83,13 @@ func (l *heldBackLog) logMoving(now time.Time, g heldGroup, was *loggedGroup) {
 	var first string
 	var since time.Time
 	n := 0
-	for partition, told := range was.partitions {
-		if now.Sub(told.seen) <= heldBackGrace {
+	for partition, logged := range was.partitions {
+		if now.Sub(logged.seen) <= heldBackGrace {
 			continue
 		}
 		delete(was.partitions, partition)
-		if n++; n == 1 || told.at.Before(since) || told.at.Equal(since) && partition < first {
-			first, since = partition, told.at
+		if n++; n == 1 || logged.at.Before(since) || logged.at.Equal(since) && partition < first {
+			first, since = partition, logged.at
 		}
 	}
 	if n > 0 {
@@ -115,8 +115,8 @@ var heldBackText = map[string]string{
 	HeldByWriting: "a write is not answered, and the checkpoint waits for it",
 }
 
-// heldBackPatience is how long a reason lasts before it is logged.
-func (r *run) heldBackPatience(g heldGroup) time.Duration {
+// heldBackLogDelay is how long a reason lasts before it is logged.
+func (r *run) heldBackLogDelay(g heldGroup) time.Duration {
 	if g.reason != HeldByFilling {
 		return heldBackLogAfter
 	}

@@ -15,18 +15,18 @@ type lane struct {
 	hash  uint64
 	next  *lane // of the same hash
 	state laneState
-	queue itemList // in order; failed ones, to be tried again, are first
-	batch *batch   // that has changes of it, while it is writing
+	queue deliveryList // in order; failed ones, to be tried again, are first
+	batch *batch       // that has changes of it, while it is writing
 
 	letters         int  // changes whose dead letters are not durable
 	quarantinesRest bool // within one step: one of these quarantines the key, and the queue becomes dead letters too
 
-	retryAt   time.Time     // the next try
-	attempt   int           // failures since the last success
-	retry     itemList      // of the batch whose result is applied
-	server    time.Duration // the wait that a server asked for
-	err       error         // the last failure that is tried again
-	expiresAt time.Time     // when its first, which has failed, becomes a dead letter; zero: never
+	retryAt    time.Time     // the next try
+	attempt    int           // failures since the last success
+	retries    deliveryList  // of the batch whose result is applied
+	serverWait time.Duration // the wait that a server asked for
+	err        error         // the last failure that is tried again
+	expiresAt  time.Time     // when its first, which has failed, becomes a dead letter; zero: never
 
 	skipped bool // while a batch is written: the key is in quarantine, or an earlier change failed, and the rest is not tried
 }
@@ -65,53 +65,53 @@ const (
 	nacked                         // its first change returned to the source
 )
 
-// itemList is a list of items, linked by next.
-type itemList struct{ first, last *queuedDelivery }
+// deliveryList is a list of items, linked by next.
+type deliveryList struct{ first, last *queuedDelivery }
 
-func (q *itemList) push(it *queuedDelivery) {
+func (q *deliveryList) push(qd *queuedDelivery) {
 	if q.first == nil {
-		q.first = it
+		q.first = qd
 	} else {
-		q.last.next = it
+		q.last.next = qd
 	}
-	q.last, it.next = it, nil
+	q.last, qd.next = qd, nil
 }
 
 // pop takes the first; nil if there is none.
-func (q *itemList) pop() *queuedDelivery {
-	it := q.first
-	if it != nil {
-		q.first, it.next = it.next, nil
+func (q *deliveryList) pop() *queuedDelivery {
+	qd := q.first
+	if qd != nil {
+		q.first, qd.next = qd.next, nil
 	}
-	return it
+	return qd
 }
 
 // all yields the items. The one that was yielded can leave the list.
-func (q *itemList) all() iter.Seq[*queuedDelivery] {
+func (q *deliveryList) all() iter.Seq[*queuedDelivery] {
 	return func(yield func(*queuedDelivery) bool) {
-		for it := q.first; it != nil; {
-			next := it.next
-			if !yield(it) {
+		for qd := q.first; qd != nil; {
+			next := qd.next
+			if !yield(qd) {
 				return
 			}
-			it = next
+			qd = next
 		}
 	}
 }
 
-// each replaces every item by what f makes of it; nil: it leaves the list.
-func (q *itemList) each(f func(*queuedDelivery) *queuedDelivery) {
-	var kept itemList
-	for it := q.pop(); it != nil; it = q.pop() {
-		if it = f(it); it != nil {
-			kept.push(it)
+// replaceEach replaces every item by what f makes of it; nil: it leaves the list.
+func (q *deliveryList) replaceEach(f func(*queuedDelivery) *queuedDelivery) {
+	var kept deliveryList
+	for qd := q.pop(); qd != nil; qd = q.pop() {
+		if qd = f(qd); qd != nil {
+			kept.push(qd)
 		}
 	}
 	*q = kept
 }
 
-// parking holds parked lanes, the first to wake on top.
-type parking = heapOf[*lane]
+// laneHeap holds parked lanes, the first to wake on top.
+type laneHeap = heapOf[*lane]
 
 var _ ordered[*lane] = (*lane)(nil)
 
@@ -145,31 +145,31 @@ type queue struct {
 
 // chunk is what waits of a page. Where it is packed there are no items.
 type chunk struct {
-	page   *inflight
-	n      int
-	bytes  int64
-	items  []queuedDelivery
-	packed *packed   // nil: it is not
-	at     time.Time // when it came
+	page       *inflightPage
+	n          int
+	bytes      int64
+	deliveries []queuedDelivery
+	packed     *packed   // nil: it is not
+	addedAt    time.Time // when it came
 }
 
 func (q *queue) push(items []queuedDelivery, at time.Time) {
-	c := chunkOf(items, at)
+	c := newChunk(items, at)
 	q.chunks = append(q.chunks, c)
 	q.n += c.n
 	q.bytes += c.bytes
 }
 
-func chunkOf(items []queuedDelivery, at time.Time) chunk {
-	c := chunk{page: items[0].page, n: len(items), items: items, at: at}
+func newChunk(items []queuedDelivery, at time.Time) chunk {
+	c := chunk{page: items[0].page, n: len(items), deliveries: items, addedAt: at}
 	for i := range items {
 		c.bytes += items[i].size
 	}
 	return c
 }
 
-// cut takes n chunks from the front.
-func (q *queue) cut(n int) []chunk {
+// takeChunks takes n chunks from the front.
+func (q *queue) takeChunks(n int) []chunk {
 	cut := slices.Clone(q.chunks[:n])
 	clear(q.chunks[:n])
 	q.chunks = q.chunks[n:]
@@ -180,8 +180,8 @@ func (q *queue) cut(n int) []chunk {
 	return cut
 }
 
-// putBack puts chunks before all others.
-func (q *queue) putBack(chunks []chunk) {
+// pushFront puts chunks before all others.
+func (q *queue) pushFront(chunks []chunk) {
 	q.chunks = slices.Concat(chunks, q.chunks)
 	for i := range chunks {
 		q.n += chunks[i].n
@@ -190,23 +190,23 @@ func (q *queue) putBack(chunks []chunk) {
 }
 
 // first is the oldest; the queue must not be empty, or begin with what is packed.
-func (q *queue) first() *queuedDelivery { return &q.chunks[0].items[0] }
+func (q *queue) first() *queuedDelivery { return &q.chunks[0].deliveries[0] }
 
-// since is when the oldest came.
-func (q *queue) since() time.Time { return q.chunks[0].at }
+// oldestAt is when the oldest came.
+func (q *queue) oldestAt() time.Time { return q.chunks[0].addedAt }
 
 // pop takes the oldest.
 func (q *queue) pop() *queuedDelivery {
 	c := &q.chunks[0]
-	it := &c.items[0]
-	c.items = c.items[1:]
+	qd := &c.deliveries[0]
+	c.deliveries = c.deliveries[1:]
 	c.n--
-	c.bytes -= it.size
+	c.bytes -= qd.size
 	if c.n == 0 {
 		q.chunks[0] = chunk{}
 		q.chunks = q.chunks[1:]
 	}
 	q.n--
-	q.bytes -= it.size
-	return it
+	q.bytes -= qd.size
+	return qd
 }

@@ -61,7 +61,7 @@ func TestLane_WhatWaitsIsNotCopied(t *testing.T) {
 func waiting(p *Pipeline, sink string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.run.scheds {
+	for _, s := range p.run.schedulers {
 		if s.route.Name != sink {
 			continue
 		}

@@ -15,12 +15,12 @@ type laneSet struct {
 }
 
 const (
-	fewestChains = 64
-	mostChains   = 4 * maxIdle // what an empty set keeps
+	minChains     = 64
+	maxIdleChains = 4 * maxFreeLanes // what an empty set keeps
 )
 
-// of is the lane of a key; nil where it has none.
-func (s *laneSet) of(hash uint64, key item.Key) *lane {
+// find is the lane of a key; nil where it has none.
+func (s *laneSet) find(hash uint64, key item.Key) *lane {
 	if s.n == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (s *laneSet) link(l *lane) {
 // grow doubles the chains, so that they hold a lane each on average at most.
 func (s *laneSet) grow() {
 	before := s.chains
-	s.chains = make([]*lane, max(2*len(before), fewestChains))
+	s.chains = make([]*lane, max(2*len(before), minChains))
 	for _, l := range before {
 		for l != nil {
 			next := l.next
@@ -61,14 +61,14 @@ func (s *laneSet) grow() {
 	}
 }
 
-// drop takes a lane out, which is in the set.
-func (s *laneSet) drop(l *lane) {
-	at := s.chain(l.hash)
-	for *at != l {
-		at = &(*at).next
+// remove takes a lane out, which is in the set.
+func (s *laneSet) remove(l *lane) {
+	link := s.chain(l.hash)
+	for *link != l {
+		link = &(*link).next
 	}
-	*at, l.next = l.next, nil
-	if s.n--; s.n == 0 && len(s.chains) > mostChains {
+	*link, l.next = l.next, nil
+	if s.n--; s.n == 0 && len(s.chains) > maxIdleChains {
 		s.chains = nil // of a backlog that is over
 	}
 }

@@ -19,7 +19,7 @@ func TestLaneSet(t *testing.T) {
 		for range rapid.IntRange(0, 400).Draw(t, "steps") {
 			n := rapid.IntRange(0, 150).Draw(t, "key")
 			key, hash := item.Key(strconv.Itoa(n)), uint64(n%40)
-			l := set.of(hash, key)
+			l := set.find(hash, key)
 			if l != want[key] {
 				t.Fatalf("the lane of %s is %p, want %p", key, l, want[key])
 			}
@@ -29,7 +29,7 @@ func TestLaneSet(t *testing.T) {
 				set.add(l)
 			} else {
 				delete(want, key)
-				set.drop(l)
+				set.remove(l)
 			}
 			all := slices.Collect(set.all())
 			if len(all) != len(want) {

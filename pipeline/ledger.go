@@ -40,9 +40,9 @@ type SinkLedger struct {
 	Dropped      map[string]int64 `json:"dropped"` // by the route's own filters, by reason: never routed here, so outside the balance
 }
 
-// giveBack books what a run that was stopped hard left pending: it comes again with the
+// revokePending books what a run that was stopped hard left pending: it comes again with the
 // next one, and is routed again.
-func (l *SinkLedger) giveBack() {
+func (l *SinkLedger) revokePending() {
 	l.Revoked += l.Pending
 	l.Pending = 0
 }
@@ -113,14 +113,14 @@ func (l *SinkLedger) count(o Outcome, reason string, n int64) {
 	}
 }
 
-// tally counts by reason within a page, where a map for each would cost more
+// reasonCounts counts by reason within a page, where a map for each would cost more
 // than the few reasons that there are.
-type tally []struct {
+type reasonCounts []struct {
 	reason string
 	n      int64
 }
 
-func (t *tally) add(reason string) {
+func (t *reasonCounts) add(reason string) {
 	for i := range *t {
 		if (*t)[i].reason == reason {
 			(*t)[i].n++
@@ -133,7 +133,7 @@ func (t *tally) add(reason string) {
 	}{reason, 1})
 }
 
-func (t tally) addTo(m map[string]int64) {
+func (t reasonCounts) addTo(m map[string]int64) {
 	for _, r := range t {
 		m[r.reason] += r.n
 	}

@@ -40,9 +40,9 @@ type packed struct {
 	newest time.Time
 }
 
-// packable is a page whose changes are to be packed.
-type packable struct {
-	page    *inflight
+// packablePage is a page whose changes are to be packed.
+type packablePage struct {
+	page    *inflightPage
 	changes []*record.Change
 	bytes   int64 // of their records
 }
@@ -64,7 +64,7 @@ var deflaters = sync.Pool{New: func() any {
 }}
 
 // packPages makes one pack of pages.
-func packPages(pages []packable) *pack {
+func packPages(pages []packablePage) *pack {
 	var records []packedRecord
 	for n, p := range pages {
 		for i, c := range p.changes {
@@ -168,10 +168,10 @@ func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 		heap.Init(&h)
 		for len(h) > 0 {
 			r := h[0]
-			record := r.packedRecord
+			next := r.packedRecord
 			i, ok := wanted[r.p][r.page]
-			record.page = i
-			if ok && !yield(record, nil) {
+			next.page = i
+			if ok && !yield(next, nil) {
 				return
 			}
 			switch ok, err := r.next(); {

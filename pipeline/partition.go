@@ -15,12 +15,12 @@ type partition struct {
 	lettersCtx    context.Context // of the dead letters of its undecodable records; done: it is revoked hard, or the run stops hard
 	cancelLetters context.CancelCauseFunc
 
-	unfinished int         // pages read and not finished
-	waiting    []*inflight // prepared, in order, behind one whose letters are not durable
-	wm         Watermark
-	pos        Position // to commit
-	dirty      bool     // pos is not committed
-	committing bool     // a committer is at work
+	unfinished  int             // pages read and not finished
+	waiting     []*inflightPage // prepared, in order, behind one whose letters are not durable
+	watermark   Watermark
+	toCommit    Position // to commit
+	uncommitted bool     // pos is not committed
+	committing  bool     // a committer is at work
 }
 
 // partitionState is how far the pages of a partition still go. A partition is open until Drain, an error of its
@@ -58,13 +58,13 @@ func (part *partition) enter(s partitionState) bool {
 	return true
 }
 
-// part returns the partition of that name.
-func (r *run) part(name string) *partition {
-	part := r.parts[name]
+// partition returns the partition of that name.
+func (r *run) partition(name string) *partition {
+	part := r.partitions[name]
 	if part == nil {
 		part = &partition{name: name}
 		part.lettersCtx, part.cancelLetters = context.WithCancelCause(r.hard)
-		r.parts[name] = part
+		r.partitions[name] = part
 	}
 	return part
 }
@@ -75,34 +75,34 @@ func (r *run) handOver(part *partition, now time.Time) {
 		in := part.waiting[0]
 		part.waiting[0] = nil
 		part.waiting = part.waiting[1:]
-		r.unplaced--
+		r.notHandedOver--
 		if in.nacked {
 			part.enter(broken)
 		}
 		if part.state >= broken {
-			r.release(in)
-			r.end(in)
+			r.releasePage(in)
+			r.endPage(in)
 		} else {
-			r.place(in, now)
+			r.deliverPage(in, now)
 		}
-		in.page, in.prep = nil, nil
+		in.page, in.result = nil, nil
 	}
 }
 
-// place adds a page to the ledgers and hands its deliveries to the schedulers.
-func (r *run) place(in *inflight, now time.Time) {
-	part, prep := in.part, in.prep
-	r.p.book(prep)
+// deliverPage adds a page to the ledgers and hands its deliveries to the schedulers.
+func (r *run) deliverPage(in *inflightPage, now time.Time) {
+	part, prep := in.partition, in.result
+	r.p.countPage(prep)
 	in.arenas = make([]*planArena, len(prep.routes))
 	for i := range prep.routes {
-		in.deliveries += len(prep.routes[i].items)
-		in.arenas[i] = prep.routes[i].room
+		in.deliveries += len(prep.routes[i].deliveries)
+		in.arenas[i] = prep.routes[i].arena
 	}
-	in.left, in.pins = in.deliveries, in.deliveries
+	in.unfinished, in.pins = in.deliveries, in.deliveries
 	if in.tracker != nil {
-		in.tracker.place(prep)
+		in.tracker.begin(prep)
 	}
-	for i, s := range r.scheds {
+	for i, s := range r.schedulers {
 		s.accept(&prep.routes[i], now, part.state == draining)
 	}
 	pending := in.deliveries
@@ -114,55 +114,55 @@ func (r *run) place(in *inflight, now time.Time) {
 	if in.tracker != nil {
 		pending++ // the source answers for each record, so its page is never committed
 	}
-	mark, ok := part.wm.Begin(in.page.Position, pending)
-	in.mark = mark
+	mark, ok := part.watermark.Begin(in.page.Position, pending)
+	in.watermarkID = mark
 	part.ended = part.ended || in.page.End
 	if ok {
-		r.advance(part, in.page.Position)
+		r.setWatermark(part, in.page.Position)
 	}
 	if in.deliveries == 0 {
-		r.release(in)
-		r.end(in)
+		r.releasePage(in)
+		r.endPage(in)
 	}
 }
 
 // unpin notes that n deliveries do not hold the memory of their page any more.
-func (r *run) unpin(in *inflight, n int) {
+func (r *run) unpin(in *inflightPage, n int) {
 	if in.pins -= n; in.pins == 0 {
-		r.release(in)
+		r.releasePage(in)
 	}
 }
 
-// release frees the memory of a page.
-func (r *run) release(in *inflight) {
-	r.bounds.release(in.part.name, amount{in.bytes, in.changes})
+// releasePage frees the memory of a page.
+func (r *run) releasePage(in *inflightPage) {
+	r.bounds.release(in.partition.name, amount{in.bytes, in.changes})
 	if in.arenas != nil {
-		r.fx.spent = append(r.fx.spent, in)
+		r.effects.freedPages = append(r.effects.freedPages, in)
 	}
 }
 
 // finishDeliveries notes that n deliveries of a page are finished.
-func (r *run) finishDeliveries(in *inflight, n int) {
-	if in.left -= n; in.left > 0 {
+func (r *run) finishDeliveries(in *inflightPage, n int) {
+	if in.unfinished -= n; in.unfinished > 0 {
 		return
 	}
-	if pos, ok := in.part.wm.Finish(in.mark, in.deliveries); ok {
-		r.advance(in.part, pos)
+	if pos, ok := in.partition.watermark.Finish(in.watermarkID, in.deliveries); ok {
+		r.setWatermark(in.partition, pos)
 	}
-	r.end(in)
+	r.endPage(in)
 }
 
-// end ends a page: all of its deliveries are finished, or it has none.
-func (r *run) end(in *inflight) {
+// endPage ends a page: all of its deliveries are finished, or it has none.
+func (r *run) endPage(in *inflightPage) {
 	r.unfinished--
-	in.part.unfinished--
-	r.fx.ended = append(r.fx.ended, in)
-	r.forget(in.part)
+	in.partition.unfinished--
+	r.effects.endedPages = append(r.effects.endedPages, in)
+	r.forget(in.partition)
 }
 
 // checkEnd ends the waiting of batches once all pages are handed over, and closes allFinished once all are.
 func (r *run) checkEnd() {
-	if !r.eof || r.unplaced > 0 {
+	if !r.eof || r.notHandedOver > 0 {
 		return
 	}
 	r.noFilling = true
@@ -178,9 +178,9 @@ func (r *run) forget(part *partition) {
 	if part.state.revoked() {
 		r.bounds.forget(part.name)
 	}
-	if part.ended && part.unfinished == 0 && part.wm.Open() == 0 && !part.dirty && !part.committing && r.parts[part.name] == part {
+	if part.ended && part.unfinished == 0 && part.watermark.Open() == 0 && !part.uncommitted && !part.committing && r.partitions[part.name] == part {
 		part.cancelLetters(nil)
-		delete(r.parts, part.name)
+		delete(r.partitions, part.name)
 		r.bounds.forget(part.name)
 	}
 }
@@ -189,12 +189,12 @@ func (r *run) forget(part *partition) {
 // should be known as such, also by the next run.
 const commitTimeout = 10 * time.Second
 
-// advance takes over a new watermark.
-func (r *run) advance(part *partition, pos Position) {
+// setWatermark takes over a new watermark.
+func (r *run) setWatermark(part *partition, pos Position) {
 	if r.committer == nil {
 		return
 	}
-	part.pos, part.dirty = pos, true
+	part.toCommit, part.uncommitted = pos, true
 	if !part.committing {
 		part.committing = true
 		r.work.Go(func() { r.commit(part) })
@@ -209,9 +209,9 @@ func (r *run) commit(part *partition) {
 	for more {
 		err := r.retry(r.hard, func() error {
 			var pos Position
-			r.on(func(time.Time) {
-				pos, more = part.pos, part.dirty
-				part.dirty, part.committing = false, more
+			r.step(func(time.Time) {
+				pos, more = part.toCommit, part.uncommitted
+				part.uncommitted, part.committing = false, more
 				if !more {
 					r.forget(part)
 				}
@@ -225,14 +225,14 @@ func (r *run) commit(part *partition) {
 		}, func(attempt int, err error) bool {
 			r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
 				r.p.failed(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
-			r.on(func(time.Time) {
-				part.dirty = !part.state.revoked()
+			r.step(func(time.Time) {
+				part.uncommitted = !part.state.revoked()
 				r.failIfFatal(err)
 			})
 			return true
 		})
 		if err != nil {
-			r.on(func(time.Time) { part.committing = false })
+			r.step(func(time.Time) { part.committing = false })
 			return
 		}
 	}

@@ -50,14 +50,14 @@ func (p *Patience) Take(err error) error {
 // takeAll is Take for a Write, which has an error for each delivery; it replaces them in errs. Deliveries can need
 // different rights, so a success does not end the refusals of a single right. They end by themselves: a refused
 // delivery is tried again within deniedApart.
-func (p *Patience) takeAll(whole error, errs []error) error {
+func (p *Patience) takeAll(batchErr error, errs []error) error {
 	switch {
-	case whole != nil && IsDenied(whole):
-		return p.refuse(whole)
-	case whole != nil:
-		return whole
+	case batchErr != nil && IsDenied(batchErr):
+		return p.refuse(batchErr)
+	case batchErr != nil:
+		return batchErr
 	case slices.Contains(errs, nil):
-		p.took()
+		p.partSucceeded()
 	}
 	for i, err := range errs {
 		if err != nil && IsDenied(err) {
@@ -67,8 +67,8 @@ func (p *Patience) takeAll(whole error, errs []error) error {
 	return nil
 }
 
-// took notes that a part of a call worked. The refused parts may need other rights.
-func (p *Patience) took() { p.success(func() { delete(p.refused, "") }) }
+// partSucceeded notes that a part of a call worked. The refused parts may need other rights.
+func (p *Patience) partSucceeded() { p.success(func() { delete(p.refused, "") }) }
 
 func (p *Patience) success(forget func()) {
 	p.mu.Lock()
@@ -108,7 +108,7 @@ func (p *Patience) refuse(err error) error {
 // rightOf identifies the refused right: it is the redacted text of the error inside [Denied]. Two refusals of one
 // right have the same text.
 func rightOf(err error) string {
-	if m, ok := errors.AsType[*marked](err); ok {
+	if m, ok := errors.AsType[*classifiedError](err); ok {
 		err = m.error
 	}
 	return redact.LogText(err)

@@ -104,16 +104,16 @@ const MaxLinger = time.Hour
 
 // Pipeline runs changes through filters and detectors to sinks.
 type Pipeline struct {
-	o         Options
-	log       *slog.Logger
-	filters   []filterStage
-	detectors []detectorStage
-	routes    []*route
-	needs     requirements
-	eventless bool         // no sink looks at events
-	seed      maphash.Seed // of the hashes of keys
-	tel       *telemetry
-	patience  struct{ letters, held, hold, commit Patience }
+	o             Options
+	log           *slog.Logger
+	filters       []filterStage
+	detectors     []detectorStage
+	routes        []*route
+	needs         requirements
+	ignoresEvents bool         // no sink looks at events
+	seed          maphash.Seed // of the hashes of keys
+	tel           *telemetry
+	patience      struct{ deadLetters, quarantineRead, quarantineWrite, commit Patience }
 
 	// mu guards what follows, the ledgers of the routes, and all that changes in a run; see run.on.
 	mu     sync.Mutex
@@ -121,7 +121,7 @@ type Pipeline struct {
 	ended  chan struct{} // closed when run has returned
 	source SourceLedger
 	events map[string]int64
-	newest newest // read
+	newest newestTime // read
 }
 
 // New checks the options and makes a pipeline.
@@ -146,11 +146,11 @@ func New(o Options) (*Pipeline, error) {
 	}
 	p := &Pipeline{
 		o: o, log: o.Logger.With(slog.String("pipeline", o.Name)),
-		filters:   nameFilters(o.Filters, ""),
-		seed:      maphash.MakeSeed(),
-		eventless: true,
-		source:    SourceLedger{Filtered: map[string]int64{}},
-		events:    map[string]int64{},
+		filters:       nameFilters(o.Filters, ""),
+		seed:          maphash.MakeSeed(),
+		ignoresEvents: true,
+		source:        SourceLedger{Filtered: map[string]int64{}},
+		events:        map[string]int64{},
 	}
 	for _, f := range p.filters {
 		p.needs.add(f.stage, f.Filter)
@@ -167,7 +167,7 @@ func New(o Options) (*Pipeline, error) {
 		}
 		p.needs.add(r.stage, rt.Sink)
 		p.routes = append(p.routes, r)
-		p.eventless = p.eventless && r.eventless
+		p.ignoresEvents = p.ignoresEvents && r.ignoresEvents
 	}
 	var err error
 	if p.tel, err = newTelemetry(p); err != nil {
@@ -231,14 +231,14 @@ func (o *Options) check() error {
 
 // nameFilters gives each filter the name it is counted and shown by. of is empty
 // for those of the source, else ` of route "orders"`.
-func nameFilters(fs []Filter, of string) []filterStage {
+func nameFilters(fs []Filter, suffix string) []filterStage {
 	named := make([]filterStage, len(fs))
 	for i, f := range fs {
 		name := fmt.Sprintf("filter_%d", i+1)
 		if n, ok := f.(Named); ok {
 			name = cmp.Or(n.Name(), name)
 		}
-		named[i] = filterStage{f, name, fmt.Sprintf("filter %q", name) + of}
+		named[i] = filterStage{f, name, fmt.Sprintf("filter %q", name) + suffix}
 	}
 	return named
 }
@@ -260,7 +260,7 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 		return errs.Errorf("pipeline %q is running: one Run at a time", p.o.Name)
 	}
 	for _, rt := range p.routes {
-		rt.ledger.giveBack()
+		rt.ledger.revokePending()
 	}
 	r := newRun(ctx, p, src, c)
 	ended := make(chan struct{})
@@ -292,8 +292,8 @@ func (p *Pipeline) Ledger() Ledger {
 	return l
 }
 
-// book adds a page to the source's ledger. mu is held.
-func (p *Pipeline) book(prep *prepared) {
+// countPage adds a page to the source's ledger. mu is held.
+func (p *Pipeline) countPage(prep *preparedPage) {
 	s, n := &p.source, &prep.source
 	s.Read += n.Read
 	s.Duplicate += n.Duplicate
@@ -302,5 +302,5 @@ func (p *Pipeline) book(prep *prepared) {
 	s.Routed += n.Routed
 	prep.drops.addTo(s.Filtered)
 	prep.events.addTo(p.events)
-	p.newest.see(prep.newest)
+	p.newest.update(prep.newest)
 }

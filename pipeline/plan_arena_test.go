@@ -12,7 +12,7 @@ func TestRoom(t *testing.T) {
 		n    int
 		name string
 	}
-	for _, d := range []*Delivery{{}, {room: &planArena{}}} {
+	for _, d := range []*Delivery{{}, {arena: &planArena{}}} {
 		var ops []*op
 		var texts []string
 		var docs [][]byte
@@ -50,21 +50,21 @@ func TestRoom_Again(t *testing.T) {
 	type op struct{ text string }
 	var rooms arenaPool
 	for page, n := range []int{3 * slabLength, 1, 200 * slabLength, 2 * slabLength} {
-		r := rooms.get(n)
-		if len(r.ops) != n {
-			t.Fatalf("page %d: room for %d ops of %d", page, len(r.ops), n)
+		a := rooms.get(n)
+		if len(a.ops) != n {
+			t.Fatalf("page %d: room for %d ops of %d", page, len(a.ops), n)
 		}
 		var texts []string
 		var docs [][]byte
 		want := func(i int) string { return strings.Repeat(fmt.Sprint(page, " ", i, ";"), 1+i%200) }
 		for i := range n {
-			d := &Delivery{room: r}
+			d := &Delivery{arena: a}
 			o := Alloc[op](d)
-			if o.text != "" || r.ops[i] != nil {
-				t.Fatalf("page %d: room %d is not empty: %+v, %v", page, i, o, r.ops[i])
+			if o.text != "" || a.ops[i] != nil {
+				t.Fatalf("page %d: room %d is not empty: %+v, %v", page, i, o, a.ops[i])
 			}
 			o.text = d.Text([]byte(want(i)))
-			r.ops[i] = &intent{}
+			a.ops[i] = &intent{}
 			texts, docs = append(texts, o.text), append(docs, d.Bytes([]byte(want(i))))
 		}
 		for i := range n {
@@ -72,8 +72,8 @@ func TestRoom_Again(t *testing.T) {
 				t.Fatalf("page %d: the bytes %d are %q", page, i, docs[i])
 			}
 		}
-		rooms.put(r)
-		other := &Delivery{room: rooms.get(n)}
+		rooms.put(a)
+		other := &Delivery{arena: rooms.get(n)}
 		for i := range n {
 			other.Bytes(make([]byte, len(want(i))))
 		}
@@ -82,39 +82,39 @@ func TestRoom_Again(t *testing.T) {
 				t.Fatalf("page %d: the text %d became %q", page, i, texts[i])
 			}
 		}
-		rooms.put(other.room)
+		rooms.put(other.arena)
 	}
 }
 
 // TestRoom_Bounded: a page that is larger than others leaves no more than those would.
 func TestRoom_Bounded(t *testing.T) {
-	d := &Delivery{room: &planArena{ops: make([]Op, 4*mostSlabs*slabLength)}}
-	for range 4 * mostSlabs * slabLength {
+	d := &Delivery{arena: &planArena{ops: make([]Op, 4*maxKeptSlabPieces*slabLength)}}
+	for range 4 * maxKeptSlabPieces * slabLength {
 		Alloc[Event](d)
-		d.Bytes(make([]byte, largestRoom/8))
+		d.Bytes(make([]byte, maxPieceSize/8))
 	}
-	d.room.empty()
-	events := len(d.room.slab.(*slab[Event]).pieces)
-	if cap(d.room.ops) > 0 || events > mostSlabs || len(d.room.pieces) > mostPieces {
-		t.Errorf("what is kept: %d ops, %d slabs, %d pieces", cap(d.room.ops), events, len(d.room.pieces))
+	d.arena.empty()
+	events := len(d.arena.slab.(*slab[Event]).pieces)
+	if cap(d.arena.ops) > 0 || events > maxKeptSlabPieces || len(d.arena.pieces) > maxKeptPieces {
+		t.Errorf("what is kept: %d ops, %d slabs, %d pieces", cap(d.arena.ops), events, len(d.arena.pieces))
 	}
 }
 
 // TestRoom_Shrinks: small pages do not keep for long what a large one took before them.
 func TestRoom_Shrinks(t *testing.T) {
-	var r *planArena
+	var a *planArena
 	page := func(n int) (slabs, pieces int) {
-		if r == nil || cap(r.ops) < n {
-			r = &planArena{ops: make([]Op, n)}
+		if a == nil || cap(a.ops) < n {
+			a = &planArena{ops: make([]Op, n)}
 		}
-		r.ops = r.ops[:n]
-		d := &Delivery{room: r}
+		a.ops = a.ops[:n]
+		d := &Delivery{arena: a}
 		for range n {
 			Alloc[Event](d)
-			d.Bytes(make([]byte, largestRoom/8))
+			d.Bytes(make([]byte, maxPieceSize/8))
 		}
-		slabs, pieces = len(r.slab.(*slab[Event]).pieces), len(r.pieces)
-		r.empty()
+		slabs, pieces = len(a.slab.(*slab[Event]).pieces), len(a.pieces)
+		a.empty()
 		return slabs, pieces
 	}
 	page(1000)
@@ -122,8 +122,8 @@ func TestRoom_Shrinks(t *testing.T) {
 		page(2)
 	}
 	slabs, pieces := page(2)
-	if slabs > 2 || pieces > 2 || cap(r.ops) > slabLength {
-		t.Errorf("a room of small pages has %d slabs, %d pieces, %d ops", slabs, pieces, cap(r.ops))
+	if slabs > 2 || pieces > 2 || cap(a.ops) > slabLength {
+		t.Errorf("a room of small pages has %d slabs, %d pieces, %d ops", slabs, pieces, cap(a.ops))
 	}
 	slabs, pieces = page(100)
 	if again, more := page(100); again != slabs || more != pieces {
@@ -132,7 +132,7 @@ func TestRoom_Shrinks(t *testing.T) {
 }
 
 func TestRoom_Allocations(t *testing.T) {
-	d := &Delivery{room: &planArena{}}
+	d := &Delivery{arena: &planArena{}}
 	text := []byte("STATUS#paid")
 	n := testing.AllocsPerRun(1000, func() {
 		_ = Alloc[Event](d)

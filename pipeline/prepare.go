@@ -14,7 +14,7 @@ import (
 // finished or cloned.
 type queuedDelivery struct {
 	d      Delivery // as planned; a Write gets a copy
-	page   *inflight
+	page   *inflightPage
 	lane   *lane           // of its key, once it has left the queue of its sink
 	next   *queuedDelivery // in its lane
 	hash   uint64          // of the key
@@ -31,30 +31,30 @@ type failure struct {
 	err   error
 }
 
-// prepared is what the pure stages made of a page.
-type prepared struct {
+// preparedPage is what the pure stages made of a page.
+type preparedPage struct {
 	source SourceLedger // counts; its map stays nil, drops are in filtered
-	drops  tally
-	events tally
+	drops  reasonCounts
+	events reasonCounts
 	routes []preparedRoute
 	fatal  error
 	newest time.Time
 }
 
 type preparedRoute struct {
-	items      []queuedDelivery // in room
-	room       *planArena       // nil: no change got as far
+	deliveries []queuedDelivery // in room
+	arena      *planArena       // nil: no change got as far
 	routed     int64
-	dropped    tally
-	noEffect   tally
+	dropped    reasonCounts
+	noEffect   reasonCounts
 	suppressed int64
 }
 
-// prepare runs filters, detectors and plans over a page. It is pure, and called
+// evaluatePage runs filters, detectors and plans over a page. It is pure, and called
 // concurrently for different pages.
-func (p *Pipeline) prepare(in *inflight) *prepared {
+func (p *Pipeline) evaluatePage(in *inflightPage) *preparedPage {
 	page := in.page
-	out := &prepared{routes: make([]preparedRoute, len(p.routes))}
+	out := &preparedPage{routes: make([]preparedRoute, len(p.routes))}
 	out.source.Duplicate = int64(page.Duplicates)
 	out.source.Undecodable = int64(len(page.Errors))
 	out.source.Read = int64(len(page.Changes) + len(page.Errors) + page.Duplicates)
@@ -68,28 +68,28 @@ func (p *Pipeline) prepare(in *inflight) *prepared {
 			out.fatal = err
 			return out
 		}
-		j := p.judge(c, events, nil)
-		if j.fatal != nil {
-			out.fatal = j.fatal
+		ev := p.evaluate(c, events, nil)
+		if ev.fatal != nil {
+			out.fatal = ev.fatal
 			return out
 		}
-		if j.verdict.Drop {
-			out.drops.add(j.verdict.Reason)
+		if ev.verdict.Drop {
+			out.drops.add(ev.verdict.Reason)
 			continue
 		}
-		for k := range j.events {
-			out.events.add(j.events[k].Detector)
+		for k := range ev.events {
+			out.events.add(ev.events[k].Detector)
 		}
-		switch events = j.events[len(j.events):]; {
-		case p.eventless:
-			events = j.events[:0] // they are counted, and nobody is shown them
-		case len(j.events) > 0 && cap(events) == 0:
+		switch events = ev.events[len(ev.events):]; {
+		case p.ignoresEvents:
+			events = ev.events[:0] // they are counted, and nobody is shown them
+		case len(ev.events) > 0 && cap(events) == 0:
 			events = make([]Event, 0, min(64, len(page.Changes)-i)) // where there was one event there are more
 		}
 		routed := false
 		hash := maphash.String(p.seed, string(c.Key))
 		for r := range p.routes {
-			taken, err := p.routes[r].prepare(c, hash, &j, in, &out.routes[r], len(page.Changes)-i)
+			taken, err := p.routes[r].prepareDelivery(c, hash, &ev, in, &out.routes[r], len(page.Changes)-i)
 			if err != nil {
 				out.fatal = err
 				return out
@@ -115,56 +115,56 @@ func (p *Pipeline) accept(c *record.Change) error {
 	return p.needs.check(c)
 }
 
-// prepare takes the change, whose key has that hash, to one route. left is how many
+// prepareDelivery takes the change, whose key has that hash, to one route. left is how many
 // changes may follow, for sizing.
-func (r *route) prepare(c *record.Change, hash uint64, j *judgement, in *inflight, out *preparedRoute, left int) (taken bool, fatal error) {
-	v, fail := r.sieve(c, j, nil)
+func (r *route) prepareDelivery(c *record.Change, hash uint64, ev *evaluation, in *inflightPage, out *preparedRoute, left int) (taken bool, fatal error) {
+	v, fail := r.applyFilters(c, ev, nil)
 	if v.Drop {
 		out.dropped.add(v.Reason)
 		return false, nil
 	}
-	if out.room == nil {
-		out.room = r.arenas.get(left)
-		out.items = out.room.items[:0]
+	if out.arena == nil {
+		out.arena = r.arenas.get(left)
+		out.deliveries = out.arena.deliveries[:0]
 	}
 	// The delivery is planned where it will stay: planners take its address.
-	n := len(out.items)
-	out.items = out.items[:n+1] // all of an arena is zero
-	it := &out.items[n]
-	it.page, it.hash, it.size, it.fail = in, hash, int64(len(c.Raw)), fail
-	it.d.Change, it.d.Events = c, r.events(j)
+	n := len(out.deliveries)
+	out.deliveries = out.deliveries[:n+1] // all of an arena is zero
+	qd := &out.deliveries[n]
+	qd.page, qd.hash, qd.size, qd.fail = in, hash, int64(len(c.Raw)), fail
+	qd.d.Change, qd.d.Events = c, r.events(ev)
 	if r.planner != nil {
-		it.d.Ops, it.d.room = out.room.ops[n:n:n+1], out.room
+		qd.d.Ops, qd.d.arena = out.arena.ops[n:n:n+1], out.arena
 	}
 	if fail == nil {
-		it.fail = r.plan(&it.d)
+		qd.fail = r.plan(&qd.d)
 	}
-	if it.fail != nil && IsFatal(it.fail.err) {
-		return true, it.fail.err
+	if qd.fail != nil && IsFatal(qd.fail.err) {
+		return true, qd.fail.err
 	}
 	out.routed++
-	if it.fail == nil && it.d.Outcome != Written {
-		if it.d.Outcome == NoEffect {
-			out.noEffect.add(it.d.Reason)
+	if qd.fail == nil && qd.d.Outcome != Written {
+		if qd.d.Outcome == NoEffect {
+			out.noEffect.add(qd.d.Reason)
 		} else {
 			out.suppressed++
 		}
-		*it = queuedDelivery{}
-		out.items = out.items[:n]
+		*qd = queuedDelivery{}
+		out.deliveries = out.deliveries[:n]
 	}
 	return true, nil
 }
 
 // events are those of a delivery.
-func (r *route) events(j *judgement) []Event {
-	if r.eventless {
+func (r *route) events(ev *evaluation) []Event {
+	if r.ignoresEvents {
 		return nil
 	}
-	return j.events[:len(j.events):len(j.events)]
+	return ev.events[:len(ev.events):len(ev.events)]
 }
 
-// judgement is what the source's stages say of a change.
-type judgement struct {
+// evaluation is what the source's stages say of a change.
+type evaluation struct {
 	verdict   Verdict
 	fail      error // of a filter: every route gives the change up
 	events    []Event
@@ -172,55 +172,55 @@ type judgement struct {
 	fatal     error
 }
 
-// judge runs the source's filters and detectors. Events are appended to arena's
+// evaluate runs the source's filters and detectors. Events are appended to arena's
 // spare room. t, where given, is told what each stage said.
-func (p *Pipeline) judge(c *record.Change, arena []Event, t *Explanation) (j judgement) {
+func (p *Pipeline) evaluate(c *record.Change, buf []Event, t *Explanation) (ev evaluation) {
 	var trace *[]FilterTrace
 	if t != nil {
 		trace = &t.Filters
 	}
-	j.verdict, j.fail = runFilters(p.filters, c, trace)
-	if IsFatal(j.fail) {
-		j.fatal = j.fail
+	ev.verdict, ev.fail = runFilters(p.filters, c, trace)
+	if IsFatal(ev.fail) {
+		ev.fatal = ev.fail
 	}
-	if j.fail != nil || j.verdict.Drop || c.Op == record.Snapshot {
-		return j
+	if ev.fail != nil || ev.verdict.Drop || c.Op == record.Snapshot {
+		return ev
 	}
-	j.events = arena[len(arena):]
+	ev.events = buf[len(buf):]
 	for i := range p.detectors {
 		d := &p.detectors[i]
-		from := len(j.events)
-		events, err := d.detect(j.events, c)
+		from := len(ev.events)
+		events, err := d.detect(ev.events, c)
 		if err != nil {
 			if IsFatal(err) {
-				j.fatal = err
+				ev.fatal = err
 			}
-			if j.eventsErr == nil {
-				j.eventsErr = err
+			if ev.eventsErr == nil {
+				ev.eventsErr = err
 			}
 			continue
 		}
-		j.events = events
-		for k := from; k < len(j.events); k++ {
-			e := &j.events[k]
+		ev.events = events
+		for k := from; k < len(ev.events); k++ {
+			e := &ev.events[k]
 			e.Detector, e.Ordinal, e.Change = d.name, k-from, c
 		}
 	}
-	return j
+	return ev
 }
 
-// sieve runs a route's filters, and tells whether a stage before the sink has
+// applyFilters runs a route's filters, and tells whether a stage before the sink has
 // given the change up for it.
-func (r *route) sieve(c *record.Change, j *judgement, trace *[]FilterTrace) (Verdict, *failure) {
-	if j.fail != nil {
-		return Verdict{}, &failure{classFilter, j.fail}
+func (r *route) applyFilters(c *record.Change, ev *evaluation, trace *[]FilterTrace) (Verdict, *failure) {
+	if ev.fail != nil {
+		return Verdict{}, &failure{classFilter, ev.fail}
 	}
 	v, err := runFilters(r.filters, c, trace)
 	switch {
 	case err != nil:
 		return Verdict{}, &failure{classFilter, err}
-	case !v.Drop && r.NeedsEvents && j.eventsErr != nil:
-		return Verdict{}, &failure{classDetector, j.eventsErr}
+	case !v.Drop && r.NeedsEvents && ev.eventsErr != nil:
+		return Verdict{}, &failure{classDetector, ev.eventsErr}
 	}
 	return v, nil
 }
@@ -228,7 +228,7 @@ func (r *route) sieve(c *record.Change, j *judgement, trace *[]FilterTrace) (Ver
 // plan asks the sink what it would do, and holds back what is suppressed.
 func (r *route) plan(d *Delivery) *failure {
 	err := r.callPlan(d)
-	d.room = nil
+	d.arena = nil
 	if err != nil {
 		*d = Delivery{Change: d.Change, Events: d.Events}
 		return &failure{classPlan, err}

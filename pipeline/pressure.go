@@ -13,34 +13,34 @@ import (
 // the input alone. The loop looks again after each clone: pages that were handed over meanwhile
 // may have used up what it freed, and may be cloned too.
 func (r *run) relievePressure(now time.Time) {
-	for len(r.lingering) > 0 && !r.packing && !r.closed {
-		fillers := r.lingering
+	for len(r.fillers) > 0 && !r.packing && !r.closed {
+		waiting := r.fillers
 		switch r.bounds.pressure(r.moving) {
 		case noPressure:
 			return
 		case somePressure:
-			if fillers = r.fillersHoldingBack(now); len(fillers) == 0 {
+			if waiting = r.blockingFillers(now); len(waiting) == 0 {
 				return
 			}
 		}
 		cloned := false
 		var packs []packWork
-		for _, s := range fillers {
-			if s.route.sorted == nil {
+		for _, s := range waiting {
+			if s.route.sortedWriter == nil {
 				cloned = s.clonePages() || cloned
 				continue
 			}
-			for _, group := range packables(s.ready.chunks) {
+			for _, group := range groupPackable(s.ready.chunks) {
 				packs = append(packs, packWork{s: s, group: group})
 			}
 		}
 		if len(packs) > 0 {
 			r.packing = true
-			r.work.Go(func() { r.pack(fillers, packs, cloned) })
+			r.work.Go(func() { r.pack(waiting, packs, cloned) })
 			return
 		}
 		if !cloned {
-			for _, s := range fillers {
+			for _, s := range waiting {
 				s.flushReady()
 			}
 			return
@@ -49,55 +49,55 @@ func (r *run) relievePressure(now time.Time) {
 	}
 }
 
-// fillersHoldingBack are the schedulers whose batches wait to be full, if together they hold at
+// blockingFillers are the schedulers whose batches wait to be full, if together they hold at
 // least half of the memory of a paused partition, or of all memory in flight. Cloned changes do
 // not count: most are tried again by themselves.
-func (r *run) fillersHoldingBack(now time.Time) []*scheduler {
+func (r *run) blockingFillers(now time.Time) []*scheduler {
 	var filling []*scheduler
-	for _, s := range r.lingering {
+	for _, s := range r.fillers {
 		if s.ready.n == 0 || s.due(now) {
 			continue
 		}
 		filling = append(filling, s)
 		for i := range s.ready.chunks {
-			if c := &s.ready.chunks[i]; c.packed == nil && !c.items[0].cloned {
-				c.page.filling += c.n
+			if c := &s.ready.chunks[i]; c.packed == nil && !c.deliveries[0].cloned {
+				c.page.fillingPins += c.n
 			}
 		}
 	}
 	var all amount
-	of := map[string]amount{} // by partition
+	byPartition := map[string]amount{} // by partition
 	for _, s := range filling {
 		for i := range s.ready.chunks {
 			c := &s.ready.chunks[i]
-			a := c.fills()
-			part := of[c.page.part.name]
+			a := c.fillingMemory()
+			part := byPartition[c.page.partition.name]
 			part.add(a)
-			of[c.page.part.name] = part
+			byPartition[c.page.partition.name] = part
 			all.add(a)
 		}
 	}
-	if !r.bounds.mostlyFilling(all, of) {
+	if !r.bounds.mostlyFilling(all, byPartition) {
 		return nil
 	}
 	return filling
 }
 
-// fills returns the memory that only deliveries hold that wait to fill batches: that of the clones of a chunk, or of
+// fillingMemory returns the memory that only deliveries hold that wait to fill batches: that of the clones of a chunk, or of
 // its page if all deliveries of that wait, whose number has been counted.
-func (c *chunk) fills() (a amount) {
+func (c *chunk) fillingMemory() (a amount) {
 	switch {
 	case c.packed != nil:
-	case c.items[0].cloned:
-		a.changes = int64(len(c.items))
-		for k := range c.items {
-			a.bytes += cloneBytes(&c.items[k])
+	case c.deliveries[0].cloned:
+		a.changes = int64(len(c.deliveries))
+		for k := range c.deliveries {
+			a.bytes += cloneBytes(&c.deliveries[k])
 		}
 	default:
-		if c.page.filling > 0 && c.page.filling == c.page.pins {
+		if c.page.fillingPins > 0 && c.page.fillingPins == c.page.pins {
 			a = amount{c.page.bytes, c.page.changes}
 		}
-		c.page.filling = 0 // it counts once
+		c.page.fillingPins = 0 // it counts once
 	}
 	return a
 }
@@ -106,14 +106,14 @@ func (c *chunk) fills() (a amount) {
 // the memory that it costs. It reports whether it did so.
 func (s *scheduler) clonePages() bool {
 	var own, pinned int64
-	var last *inflight
+	var last *inflightPage
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		if c.packed != nil || c.items[0].cloned {
+		if c.packed != nil || c.deliveries[0].cloned {
 			continue
 		}
-		for k := range c.items {
-			own += cloneBytes(&c.items[k])
+		for k := range c.deliveries {
+			own += cloneBytes(&c.deliveries[k])
 		}
 		if c.page != last {
 			last = c.page
@@ -125,12 +125,12 @@ func (s *scheduler) clonePages() bool {
 	}
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		if c.packed != nil || c.items[0].cloned {
+		if c.packed != nil || c.deliveries[0].cloned {
 			continue
 		}
-		c.items = slices.Clone(c.items) // out of the page's arena
-		for k := range c.items {
-			s.cloneChange(&c.items[k])
+		c.deliveries = slices.Clone(c.deliveries) // out of the page's arena
+		for k := range c.deliveries {
+			s.cloneChange(&c.deliveries[k])
 		}
 	}
 	return true
@@ -140,7 +140,7 @@ func (s *scheduler) clonePages() bool {
 // not, so that the cut does not depend on time. It does nothing if all of it is packed within
 // its budget: then it holds no page.
 func (s *scheduler) flushReady() {
-	if s.packed > s.run.packRoom || slices.ContainsFunc(s.ready.chunks, func(c chunk) bool { return c.packed == nil }) {
+	if s.packedBytes > s.run.packedLimit || slices.ContainsFunc(s.ready.chunks, func(c chunk) bool { return c.packed == nil }) {
 		s.dueCount = s.ready.n
 	}
 }

@@ -33,21 +33,21 @@ func (r *run) quarantines(rt *route, class string) bool {
 	return r.p.o.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
 }
 
-func (r *run) callQuarantine(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
-	err = guard("quarantine", &r.p.patience.held, func() (err error) {
+func (r *run) readQuarantine(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
+	err = guard("quarantine", &r.p.patience.quarantineRead, func() (err error) {
 		held, err = r.p.o.Quarantine.Held(ctx, sink, keys)
 		return err
 	})
 	return held, err
 }
 
-// quarantine retries until keys are quarantined durably; it returns false if ctx ends first.
-func (r *run) quarantine(ctx context.Context, sink string, keys []item.Key, failed func()) bool {
+// quarantineKeys retries until keys are quarantined durably; it returns false if ctx ends first.
+func (r *run) quarantineKeys(ctx context.Context, sink string, keys []item.Key, failed func()) bool {
 	if len(keys) == 0 {
 		return true
 	}
 	return r.retryUntilDone(ctx, "the quarantine of keys is not kept: what waits for it is blocked", len(keys), func() error {
-		return guard("quarantine", &r.p.patience.hold, func() error { return r.p.o.Quarantine.Hold(ctx, sink, keys) })
+		return guard("quarantine", &r.p.patience.quarantineWrite, func() error { return r.p.o.Quarantine.Hold(ctx, sink, keys) })
 	}, failed)
 }
 
@@ -71,13 +71,13 @@ func (e *quarantineError) Redacted() string { return "quarantine: " + redact.Saf
 // quarantineRest dead-letters the waiting changes of a lane: a letter of it quarantines the key.
 func (s *scheduler) quarantineRest(l *lane) {
 	l.attempt, l.retryAt = 0, time.Time{}
-	for it := range l.queue.all() {
-		if it.fail == nil {
-			it.fail = errQuarantined
+	for qd := range l.queue.all() {
+		if qd.fail == nil {
+			qd.fail = errQuarantined
 		}
-		s.deadLetter(it)
+		s.deadLetter(qd)
 	}
-	l.queue = itemList{}
+	l.queue = deliveryList{}
 	l.quarantinesRest = false // the lane is empty: nothing follows these letters
 }
 

@@ -73,30 +73,30 @@ type redelivery struct {
 	out    []Redelivery
 	failed map[item.Key]bool
 
-	ds    []Delivery // the next Write
-	of    []int      // their places in cs
-	bytes int64
-	keys  map[item.Key]bool
+	batch   []Delivery // the next Write
+	indexes []int      // their places in cs
+	bytes   int64
+	keys    map[item.Key]bool
 }
 
 func (d *redelivery) run(ctx context.Context) {
 	d.keys = map[item.Key]bool{}
 	for i, c := range d.cs {
 		size := int64(len(c.Raw))
-		if n := len(d.ds); n > 0 && (n >= d.r.Batch.Count || d.bytes+size > d.r.Batch.Bytes || d.keys[c.Key] && !d.r.keepsOrder) {
+		if n := len(d.batch); n > 0 && (n >= d.r.Batch.Count || d.bytes+size > d.r.Batch.Bytes || d.keys[c.Key] && !d.r.keepsOrder) {
 			d.write(ctx)
 		}
-		one, err := d.plan(c)
+		planned, err := d.plan(c)
 		if err != nil && d.keys[c.Key] {
 			d.write(ctx) // what is before it goes first
 		}
 		switch {
 		case d.failed[c.Key]:
-			d.end(i, one, errUntried)
-		case err != nil || one.Outcome != Written:
-			d.end(i, one, err)
+			d.setResult(i, planned, errUntried)
+		case err != nil || planned.Outcome != Written:
+			d.setResult(i, planned, err)
 		default:
-			d.ds, d.of, d.bytes, d.keys[c.Key] = append(d.ds, one), append(d.of, i), d.bytes+size, true
+			d.batch, d.indexes, d.bytes, d.keys[c.Key] = append(d.batch, planned), append(d.indexes, i), d.bytes+size, true
 		}
 	}
 	d.write(ctx)
@@ -107,68 +107,68 @@ func (d *redelivery) plan(c *record.Change) (Delivery, error) {
 	if err := d.p.needs.check(c); err != nil {
 		return Delivery{}, err
 	}
-	j := d.p.judge(c, nil, nil)
-	if j.fatal != nil {
-		return Delivery{}, j.fatal
+	ev := d.p.evaluate(c, nil, nil)
+	if ev.fatal != nil {
+		return Delivery{}, ev.fatal
 	}
-	if j.verdict.Drop {
-		return Delivery{Change: c, Outcome: NoEffect, Reason: j.verdict.Reason}, nil
+	if ev.verdict.Drop {
+		return Delivery{Change: c, Outcome: NoEffect, Reason: ev.verdict.Reason}, nil
 	}
-	v, fail := d.r.sieve(c, &j, nil)
+	v, fail := d.r.applyFilters(c, &ev, nil)
 	if v.Drop {
 		return Delivery{Change: c, Outcome: NoEffect, Reason: v.Reason}, nil
 	}
-	one := Delivery{Change: c, Events: d.r.events(&j)}
+	d2 := Delivery{Change: c, Events: d.r.events(&ev)}
 	if fail == nil {
-		fail = d.r.plan(&one)
+		fail = d.r.plan(&d2)
 	}
 	if fail != nil {
 		return Delivery{}, fail.err
 	}
-	return one, nil
+	return d2, nil
 }
 
 // write writes what is there. A panic, or a permanent error of several as a whole, has a
 // culprit, as in a Run: each is written once more by itself.
 func (d *redelivery) write(ctx context.Context) {
-	n := len(d.ds)
+	n := len(d.batch)
 	if n == 0 {
 		return
 	}
-	planned := slices.Clone(d.ds)
+	planned := slices.Clone(d.batch)
 	errs := make([]error, n)
-	whole := ctx.Err()
-	if whole == nil {
-		whole = d.r.call(ctx, d.ds, errs)
+	batchErr := ctx.Err()
+	if batchErr == nil {
+		batchErr = d.r.callWrite(ctx, d.batch, errs)
 	}
-	_, panicked := errors.AsType[*redact.PanicError](whole)
-	_, again := Retryable(whole)
-	alone := whole != nil && n > 1 && ctx.Err() == nil && (panicked || !again && !IsFatal(whole))
-	for k, i := range d.of {
+	_, panicked := errors.AsType[*redact.PanicError](batchErr)
+	_, transient := Retryable(batchErr)
+	isolate := batchErr != nil && n > 1 && ctx.Err() == nil && (panicked || !transient && !IsFatal(batchErr))
+	for k, i := range d.indexes {
 		switch {
-		case alone && d.failed[d.cs[i].Key]:
+		case isolate && d.failed[d.cs[i].Key]:
 			errs[k] = errUntried
-		case alone:
-			d.ds[k] = planned[k]
-			if err := d.r.call(ctx, d.ds[k:k+1:k+1], errs[k:k+1]); err != nil {
+		case isolate:
+			d.batch[k] = planned[k]
+			if err := d.r.callWrite(ctx, d.batch[k:k+1:k+1], errs[k:k+1]); err != nil {
 				errs[k] = err
 			}
-		case whole != nil:
-			errs[k] = whole
+		case batchErr != nil:
+			errs[k] = batchErr
 		}
-		d.end(i, d.ds[k], errs[k])
+		d.setResult(i, d.batch[k], errs[k])
 	}
 	if d.r.Rate > 0 {
 		_ = Sleep(ctx, time.Duration(float64(n)/d.r.Rate*float64(time.Second)))
 	}
-	d.ds, d.of, d.bytes = d.ds[:0], d.of[:0], 0
+	d.batch, d.indexes, d.bytes = d.batch[:0], d.indexes[:0], 0
 	clear(d.keys)
 }
 
-// end notes what became of change i. One that fails permanently and that a newer version has overtaken means
+// setResult notes what became of change i. One that fails permanently and that a newer version has overtaken means
 // nothing to the sink any more.
-func (d *redelivery) end(i int, one Delivery, err error) {
-	if _, again := Retryable(err); err != nil && !again && !IsFatal(err) && one.Outcome == Superseded {
+func (d *redelivery) setResult(i int, delivery Delivery, err error) {
+	if _, again := Retryable(err); err != nil && !again && !IsFatal(err) && delivery.Outcome == Superseded {
 		err = nil
 	}
 	if err != nil {
@@ -176,5 +176,5 @@ func (d *redelivery) end(i int, one Delivery, err error) {
 		d.out[i] = Redelivery{Err: err, Behind: errors.Is(err, errUntried)}
 		return
 	}
-	d.out[i] = Redelivery{Outcome: one.Outcome, Reason: one.Reason}
+	d.out[i] = Redelivery{Outcome: delivery.Outcome, Reason: delivery.Reason}
 }

@@ -19,30 +19,30 @@ type retryLog struct {
 	oldest time.Time // creation of the oldest change among them; zero: not known
 	next   time.Time
 
-	since time.Time // of the first failure since all was well; zero: all is
-	told  bool      // of those since then
-	last  error     // of those since then
+	since  time.Time // of the first failure since all was well; zero: all is
+	logged bool      // of those since then
+	last   error     // of those since then
 
-	blocks   bool // of n: some can never be written, and nobody keeps them
-	saidThat bool
+	blocks       bool // of n: some can never be written, and nobody keeps them
+	loggedBlocks bool
 }
 
-func (l *retryLog) add(s *scheduler, it *queuedDelivery, err error, now time.Time) {
+func (l *retryLog) add(s *scheduler, qd *queuedDelivery, err error, now time.Time) {
 	s.route.tel.retried(s.run.hard)
 	l.n++
 	l.err, l.last = err, err
-	l.blocks = l.blocks || s.blocks(it, err)
+	l.blocks = l.blocks || s.blocks(qd, err)
 	if l.since.IsZero() {
 		l.since = now
 	}
-	if at := it.d.Change.Time; !at.IsZero() && (l.oldest.IsZero() || at.Before(l.oldest)) {
+	if at := qd.d.Change.Time; !at.IsZero() && (l.oldest.IsZero() || at.Before(l.oldest)) {
 		l.oldest = at
 	}
 }
 
 // flush writes a line when there is something to say and the last one is long enough ago.
 func (l *retryLog) flush(s *scheduler, now time.Time) {
-	if l.n == 0 || now.Before(l.next) && (!l.blocks || l.saidThat) {
+	if l.n == 0 || now.Before(l.next) && (!l.blocks || l.loggedBlocks) {
 		return
 	}
 	level, text := slog.LevelWarn, "deliveries failed and are tried again; their keys wait"
@@ -62,8 +62,8 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 		}
 		return attrs
 	})
-	l.blocks, l.saidThat = false, l.blocks || l.saidThat
-	l.n, l.err, l.oldest, l.next, l.told = 0, nil, time.Time{}, now.Add(retryLogEvery), true
+	l.blocks, l.loggedBlocks = false, l.blocks || l.loggedBlocks
+	l.n, l.err, l.oldest, l.next, l.logged = 0, nil, time.Time{}, now.Add(retryLogEvery), true
 }
 
 // recover says once that nothing waits any more of what failed, where it was said that something does.
@@ -76,14 +76,14 @@ func (l *retryLog) recover(s *scheduler, now time.Time) {
 			return
 		}
 	}
-	if l.told {
+	if l.logged {
 		d := down(l.since)
 		s.run.log(slog.LevelInfo, "the sink works again", func() []slog.Attr {
 			return []slog.Attr{slog.String("sink", s.route.Name), slog.Duration("down", d)}
 		})
 	}
-	l.blocks, l.saidThat = false, false
-	l.n, l.err, l.oldest, l.since, l.told, l.last = 0, nil, time.Time{}, time.Time{}, false, nil
+	l.blocks, l.loggedBlocks = false, false
+	l.n, l.err, l.oldest, l.since, l.logged, l.last = 0, nil, time.Time{}, time.Time{}, false, nil
 }
 
 // down is for how long something did not work.

@@ -12,15 +12,15 @@ import (
 var _ Control = (*run)(nil)
 
 // Fail implements [Control].
-func (r *run) Fail(err error) { r.on(func(time.Time) { r.sourceFailed(err) }) }
+func (r *run) Fail(err error) { r.step(func(time.Time) { r.sourceFailed(err) }) }
 
 // Drain implements [Control].
 func (r *run) Drain(partitions ...string) {
-	r.on(func(time.Time) {
+	r.step(func(time.Time) {
 		for _, name := range partitions {
-			r.part(name).enter(draining)
+			r.partition(name).enter(draining)
 		}
-		for _, s := range r.scheds {
+		for _, s := range r.schedulers {
 			s.drain()
 		}
 	})
@@ -28,9 +28,9 @@ func (r *run) Drain(partitions ...string) {
 
 // Forget implements [Control].
 func (r *run) Forget(partitions ...string) {
-	r.on(func(time.Time) {
+	r.step(func(time.Time) {
 		for _, name := range partitions {
-			if part := r.parts[name]; part != nil {
+			if part := r.partitions[name]; part != nil {
 				part.ended = true
 				r.forget(part)
 			}
@@ -44,7 +44,7 @@ func (s *scheduler) drain() {
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
 		n += c.n
-		if c.page.part.state >= draining {
+		if c.page.partition.state >= draining {
 			s.dueCount = max(s.dueCount, n)
 		}
 	}
@@ -52,14 +52,14 @@ func (s *scheduler) drain() {
 
 // RevokeSoft implements [Control].
 func (r *run) RevokeSoft(partitions ...string) {
-	r.on(func(now time.Time) {
+	r.step(func(now time.Time) {
 		r.revoke(revokedSoft, nil, partitions, "partitions were called back: what is queued of them is given back", now)
 	})
 }
 
 // Revoke implements [Control].
 func (r *run) Revoke(cause error, partitions ...string) {
-	r.on(func(now time.Time) {
+	r.step(func(now time.Time) {
 		r.revoke(revokedHard, cause, partitions, "partitions were taken away: what is queued of them is given up", now)
 	})
 }
@@ -68,12 +68,12 @@ func (r *run) Revoke(cause error, partitions ...string) {
 func (r *run) revoke(to partitionState, cause error, partitions []string, text string, now time.Time) {
 	var parts []*partition
 	for _, name := range partitions {
-		part := r.part(name)
+		part := r.partition(name)
 		if !part.enter(to) {
 			continue
 		}
 		parts = append(parts, part)
-		part.wm, part.dirty = Watermark{}, false
+		part.watermark, part.uncommitted = Watermark{}, false
 		if to == revokedHard {
 			part.cancelLetters(cause)
 		}
@@ -82,7 +82,7 @@ func (r *run) revoke(to partitionState, cause error, partitions []string, text s
 		return
 	}
 	var n int64
-	for _, s := range r.scheds {
+	for _, s := range r.schedulers {
 		n -= s.route.ledger.Revoked
 		s.revoke(cause, now)
 		n += s.route.ledger.Revoked
@@ -114,7 +114,7 @@ func (s *scheduler) revoke(cause error, now time.Time) {
 	for _, b := range s.writing {
 		if !b.noTry && b.revokedHard() {
 			b.noTry = true
-			b.end(cause)
+			b.cancel(cause)
 		}
 	}
 	s.revokeReady()
@@ -128,7 +128,7 @@ func (s *scheduler) revokeReady() {
 	due := s.dueCount
 	q.chunks = slices.DeleteFunc(q.chunks, func(c chunk) bool {
 		n += c.n
-		if !c.page.part.state.revoked() {
+		if !c.page.partition.state.revoked() {
 			return false
 		}
 		s.dueCount -= max(0, min(c.n, due-(n-c.n)))
@@ -138,8 +138,8 @@ func (s *scheduler) revokeReady() {
 			s.finishPacked(&c, Revoked)
 			return true
 		}
-		for i := range c.items {
-			s.finishDelivery(&c.items[i], Revoked, "")
+		for i := range c.deliveries {
+			s.finishDelivery(&c.deliveries[i], Revoked, "")
 		}
 		return true
 	})
@@ -147,13 +147,13 @@ func (s *scheduler) revokeReady() {
 
 // revokeLetters gives up what waits for a Put of dead letters; one that is under way may finish.
 func (s *scheduler) revokeLetters(now time.Time) {
-	items := s.deadLetters.items
-	s.deadLetters.items = nil
-	for _, it := range items {
-		if it.page.part.state.revoked() {
-			s.letterDone(it, Revoked, now)
+	items := s.deadLetters.deliveries
+	s.deadLetters.deliveries = nil
+	for _, qd := range items {
+		if qd.page.partition.state.revoked() {
+			s.finishLetter(qd, Revoked, now)
 		} else {
-			s.deadLetters.items = append(s.deadLetters.items, it)
+			s.deadLetters.deliveries = append(s.deadLetters.deliveries, qd)
 		}
 	}
 }
@@ -165,24 +165,24 @@ func (s *scheduler) revokeLanes() {
 		if l.queue.first == nil {
 			continue
 		}
-		if l.queue.first.page.part.state.revoked() && l.state != writing {
+		if l.queue.first.page.partition.state.revoked() && l.state != writing {
 			l.attempt, l.retryAt, l.expiresAt, l.err = 0, time.Time{}, time.Time{}, nil
 		}
-		l.queue.each(func(it *queuedDelivery) *queuedDelivery {
-			if !it.page.part.state.revoked() {
-				return it
+		l.queue.replaceEach(func(qd *queuedDelivery) *queuedDelivery {
+			if !qd.page.partition.state.revoked() {
+				return qd
 			}
-			s.finishDelivery(it, Revoked, "")
+			s.finishDelivery(qd, Revoked, "")
 			return nil
 		})
 	}
-	s.awake = slices.DeleteFunc(s.awake, s.dropEmpty)
+	s.queuedLanes = slices.DeleteFunc(s.queuedLanes, s.dropEmpty)
 	s.parked = slices.DeleteFunc(s.parked, func(l *lane) bool {
 		if s.dropEmpty(l) {
 			return true
 		}
 		if l.retryAt.IsZero() {
-			s.awaken(l)
+			s.requeueLane(l)
 		}
 		return l.state == queued
 	})

@@ -332,7 +332,7 @@ func TestForget_NothingIsKept(t *testing.T) {
 		known := func() (names []string) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return slices.Sorted(maps.Keys(p.run.parts))
+			return slices.Sorted(maps.Keys(p.run.partitions))
 		}
 		src.control.Drain("drained", "idle")
 		src.control.Revoke(errTaken, "revoked", "nobody")

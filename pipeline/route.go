@@ -14,28 +14,28 @@ import (
 // route is a Route with its defaults, and what it has counted.
 type route struct {
 	Route
-	stage      string // for errors: `sink "orders"`
-	filters    []filterStage
-	planner    Planner // nil where the sink has none
-	keepsOrder bool
-	guarded    bool
-	eventless  bool         // the sink looks at no events
-	sorted     SortedWriter // nil where the sink is none
-	letters    bool         // permanent failures go to dead letters
-	ledger     SinkLedger
-	newest     newest
-	health     health
-	patience   Patience // with refusals of its Writes and Flushes
-	tel        *sinkTelemetry
-	arenas     arenaPool
-	spares     spares
+	stage          string // for errors: `sink "orders"`
+	filters        []filterStage
+	planner        Planner // nil where the sink has none
+	keepsOrder     bool
+	guarded        bool
+	ignoresEvents  bool         // the sink looks at no events
+	sortedWriter   SortedWriter // nil where the sink is none
+	hasDeadLetters bool         // permanent failures go to dead letters
+	ledger         SinkLedger
+	newest         newestTime
+	health         health
+	patience       Patience // with refusals of its Writes and Flushes
+	tel            *sinkTelemetry
+	arenas         arenaPool
+	scratch        scratchPool
 }
 
 func newRoute(o Route, letters bool) *route {
 	o.Concurrency = cmp.Or(o.Concurrency, 4)
 	o.Batch.Count = cmp.Or(o.Batch.Count, 500)
 	o.Batch.Bytes = cmp.Or(o.Batch.Bytes, 4<<20)
-	r := &route{Route: o, stage: fmt.Sprintf("sink %q", o.Name), letters: letters}
+	r := &route{Route: o, stage: fmt.Sprintf("sink %q", o.Name), hasDeadLetters: letters}
 	r.filters = nameFilters(o.Filters, fmt.Sprintf(" of route %q", o.Name))
 	r.planner, _ = o.Sink.(Planner)
 	if k, ok := o.Sink.(KeyOrderer); ok {
@@ -45,25 +45,25 @@ func newRoute(o Route, letters bool) *route {
 		r.guarded = g.Guarded()
 	}
 	if i, ok := o.Sink.(EventIgnorer); ok {
-		r.eventless = i.IgnoresEvents()
+		r.ignoresEvents = i.IgnoresEvents()
 	}
-	if w, ok := o.Sink.(SortedWriter); ok && r.keepsOrder && r.guarded && r.eventless {
-		r.sorted = w
+	if w, ok := o.Sink.(SortedWriter); ok && r.keepsOrder && r.guarded && r.ignoresEvents {
+		r.sortedWriter = w
 	}
 	r.ledger = SinkLedger{NoEffect: map[string]int64{}, Dropped: map[string]int64{}}
 	return r
 }
 
-// call is one call of the sink's Write. It fills errs, or returns an error that
+// callWrite is one call of the sink's Write. It fills errs, or returns an error that
 // fails all of ds.
-func (r *route) call(ctx context.Context, ds []Delivery, errs []error) (whole error) {
+func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (batchErr error) {
 	defer func() {
 		if v := recover(); v != nil {
-			whole = recovered(r.stage, v)
+			batchErr = recovered(r.stage, v)
 		}
 		if ctx.Err() == nil { // a Write that was cut short says nothing of the sink
-			whole = r.patience.takeAll(whole, errs)
-			r.health.see(whole, errs)
+			batchErr = r.patience.takeAll(batchErr, errs)
+			r.health.update(batchErr, errs)
 		}
 	}()
 	err := r.Sink.Write(ctx, ds)
@@ -95,9 +95,9 @@ func badOutcome(o Outcome) error {
 
 var errNoCause = errs.New("the sink gave no cause")
 
-// retried tells whether a delivery that failed with err is tried again.
-func (r *route) retried(err error) bool {
-	if !r.letters {
+// retries tells whether a delivery that failed with err is tried again.
+func (r *route) retries(err error) bool {
+	if !r.hasDeadLetters {
 		return true
 	}
 	if _, panicked := errors.AsType[*redact.PanicError](err); panicked {
@@ -115,10 +115,10 @@ func classOf(err error) string {
 	return classWrite
 }
 
-// newest is the creation time of the newest change that a stage is done with.
-type newest struct{ nanos atomic.Int64 }
+// newestTime is the creation time of the newest change that a stage is done with.
+type newestTime struct{ nanos atomic.Int64 }
 
-func (n *newest) see(t time.Time) {
+func (n *newestTime) update(t time.Time) {
 	if t.IsZero() {
 		return
 	}
@@ -131,7 +131,7 @@ func (n *newest) see(t time.Time) {
 }
 
 // lag is how far the stage is behind now; false before the first change.
-func (n *newest) lag(now time.Time) (time.Duration, bool) {
+func (n *newestTime) lag(now time.Time) (time.Duration, bool) {
 	at := n.nanos.Load()
 	if at == 0 {
 		return 0, false

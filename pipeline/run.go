@@ -28,62 +28,62 @@ type run struct {
 	controlled Controlled // nil if the source is not
 	pauser     Pauser     // likewise
 
-	scheds    []*scheduler
-	lingering []*scheduler // schedulers whose batches wait to be full
-	packRoom  int64        // bytes, of each of lingering
+	schedulers  []*scheduler
+	fillers     []*scheduler // schedulers whose batches wait to be full
+	packedLimit int64        // bytes, of each of lingering
 
-	pages chan *inflight
+	pages chan *inflightPage
 	work  sync.WaitGroup // writers of batches and dead letters, committers, packers
 	timer *time.Timer
 
 	allFinished chan struct{} // closed when all read pages are finished
 
 	// Pipeline.mu guards what follows, and all of the schedulers; see on.
-	fx         effects
-	bounds     *bounds
-	parts      map[string]*partition
-	line       []*inflight // pages in the order of reading, from the first that is not prepared
-	unplaced   int         // pages read and not handed over
-	unfinished int         // pages read and not finished
-	eof        bool        // nothing more is read
-	noFilling  bool        // batches no longer wait to be full
-	allDone    bool        // allFinished is closed
-	closed     bool        // nothing starts any more
-	srcErr     error
-	fatal      error
+	effects       effects
+	bounds        *bounds
+	partitions    map[string]*partition
+	readOrder     []*inflightPage // pages in the order of reading, from the first that is not prepared
+	notHandedOver int             // pages read and not handed over
+	unfinished    int             // pages read and not finished
+	eof           bool            // nothing more is read
+	noFilling     bool            // batches no longer wait to be full
+	allDone       bool            // allFinished is closed
+	closed        bool            // nothing starts any more
+	srcErr        error
+	fatal         error
 
-	moving  int  // pages that are prepared, writers of batches, and writers of dead letters that do not wait
-	relief  bool // something stopped moving, or the reader waits: batches that fill may hold everything back
-	packing bool // a packer runs
-	pausing bool // a goroutine makes the calls of Pause
+	moving        int  // pages that are prepared, writers of batches, and writers of dead letters that do not wait
+	checkPressure bool // something stopped moving, or the reader waits: batches that fill may hold everything back
+	packing       bool // a packer runs
+	pausing       bool // a goroutine makes the calls of Pause
 
-	wakeAt    time.Time // when the timer fires; zero: it does not
-	lookAt    time.Time // when heldBack looks next; zero: nothing is in flight
-	stopAt    time.Time // when a soft stop becomes hard; zero: there is none
-	heldSince map[heldKey]heldSince
+	timerAt    time.Time // when the timer fires; zero: it does not
+	heldBackAt time.Time // when heldBack looks next; zero: nothing is in flight
+	hardStopAt time.Time // when a soft stop becomes hard; zero: there is none
+	heldSince  map[heldKey]heldSince
 }
 
-// inflight is a page on its way.
-type inflight struct {
-	part    *partition
-	page    *Page     // until it is handed over
-	prep    *prepared // likewise
-	err     error     // of Decode
-	bytes   int64     // taken from the bounds
-	changes int64
-	span    trace.Span
-	tracker *Tracker // nil: the source does not track single records
+// inflightPage is a page on its way.
+type inflightPage struct {
+	partition *partition
+	page      *Page         // until it is handed over
+	result    *preparedPage // likewise
+	err       error         // of Decode
+	bytes     int64         // taken from the bounds
+	changes   int64
+	span      trace.Span
+	tracker   *Tracker // nil: the source does not track single records
 
 	// Pipeline.mu guards what follows.
-	prepared   bool
-	ready      bool         // prepared, and the letters of what could not be decoded are durable
-	nacked     bool         // its dead letters cannot be stored: it and the later pages return to the source
-	mark       uint64       // in the partition's watermark
-	deliveries int          // to all sinks
-	left       int          // of deliveries: they are not finished
-	pins       int          // of deliveries: they hold its bytes and arenas
-	filling    int          // of pins: they wait for a batch to fill, while they are counted
-	arenas     []*planArena // by the route; nil if nothing is planned
+	prepared    bool
+	ready       bool         // prepared, and the letters of what could not be decoded are durable
+	nacked      bool         // its dead letters cannot be stored: it and the later pages return to the source
+	watermarkID uint64       // in the partition's watermark
+	deliveries  int          // to all sinks
+	unfinished  int          // of deliveries: they are not finished
+	pins        int          // of deliveries: they hold its bytes and arenas
+	fillingPins int          // of pins: they wait for a batch to fill, while they are counted
+	arenas      []*planArena // by the route; nil if nothing is planned
 }
 
 var errStopTimeout = errs.New("StopTimeout passed")
@@ -91,10 +91,10 @@ var errStopTimeout = errs.New("StopTimeout passed")
 func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r := &run{
 		p: p, src: src, committer: c,
-		pages:       make(chan *inflight, p.o.Workers),
+		pages:       make(chan *inflightPage, p.o.Workers),
 		timer:       time.NewTimer(time.Hour),
 		allFinished: make(chan struct{}),
-		parts:       map[string]*partition{},
+		partitions:  map[string]*partition{},
 	}
 	r.timer.Stop()
 	r.soft, r.cancelSoft = context.WithCancelCause(ctx)
@@ -104,11 +104,11 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r.pauser, _ = src.(Pauser)
 	r.bounds = newBounds(p.o.MaxBytes, p.o.MaxChanges, r.pauser != nil)
 	for _, rt := range p.routes {
-		s := &scheduler{run: r, route: rt, spare: rt.spares.take()}
-		r.scheds = append(r.scheds, s)
+		s := &scheduler{run: r, route: rt, schedulerScratch: rt.scratch.get()}
+		r.schedulers = append(r.schedulers, s)
 		if s.waitsToFill() {
-			r.lingering = append(r.lingering, s)
-			r.packRoom = p.o.MaxPacked / int64(len(r.lingering))
+			r.fillers = append(r.fillers, s)
+			r.packedLimit = p.o.MaxPacked / int64(len(r.fillers))
 		}
 	}
 	return r
@@ -129,15 +129,15 @@ func (r *run) do() error {
 	r.read()
 	close(r.pages)
 	preparers.Wait()
-	r.on(func(time.Time) { r.eof = true })
+	r.step(func(time.Time) { r.eof = true })
 	select {
 	case <-r.allFinished:
 	case <-r.hard.Done():
 	}
 	flushErr := r.flush()
-	r.on(func(time.Time) { r.closed = r.hard.Err() != nil })
+	r.step(func(time.Time) { r.closed = r.hard.Err() != nil })
 	r.work.Wait()
-	r.on(func(time.Time) { r.leave() })
+	r.step(func(time.Time) { r.close() })
 	close(returned)
 	clock.Wait()
 	if r.controlled != nil {
@@ -150,12 +150,12 @@ func (r *run) do() error {
 	return err
 }
 
-// leave ends the run, and leaves the empty lanes and batches of the schedulers to runs to come.
-func (r *run) leave() {
+// close ends the run, and leaves the empty lanes and batches of the schedulers to runs to come.
+func (r *run) close() {
 	r.closed = true
-	for _, s := range r.scheds {
-		s.route.spares.leave(s.spare)
-		s.spare = spare{}
+	for _, s := range r.schedulers {
+		s.route.scratch.put(s.schedulerScratch)
+		s.schedulerScratch = schedulerScratch{}
 	}
 }
 
@@ -180,7 +180,7 @@ func (r *run) read() {
 	for r.awaitRoom() {
 		page, err := r.callRead()
 		if page != nil {
-			in := r.enter(page)
+			in := r.addPage(page)
 			select {
 			case r.pages <- in:
 			case <-r.hard.Done():
@@ -200,15 +200,15 @@ func (r *run) read() {
 func (r *run) awaitRoom() bool {
 	for {
 		reading := r.reading.Err() == nil
-		r.on(func(time.Time) {
+		r.step(func(time.Time) {
 			r.bounds.waiting = reading && r.bounds.full()
-			r.relief = r.relief || r.bounds.waiting
+			r.checkPressure = r.checkPressure || r.bounds.waiting
 		})
 		if !reading || !r.bounds.waiting {
 			return reading
 		}
 		select {
-		case <-r.bounds.room:
+		case <-r.bounds.hasRoom:
 		case <-r.reading.Done():
 		}
 	}
@@ -227,18 +227,18 @@ func (r *run) callRead() (page *Page, err error) {
 	return page, err
 }
 
-// enter accounts for a page that was read.
-func (r *run) enter(page *Page) *inflight {
-	in := &inflight{page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes)), tracker: page.Tracker}
-	r.on(func(now time.Time) {
-		in.part = r.part(page.Partition)
-		in.part.unfinished++
-		r.line = append(r.line, in)
-		r.unplaced++
+// addPage accounts for a page that was read.
+func (r *run) addPage(page *Page) *inflightPage {
+	in := &inflightPage{page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes)), tracker: page.Tracker}
+	r.step(func(now time.Time) {
+		in.partition = r.partition(page.Partition)
+		in.partition.unfinished++
+		r.readOrder = append(r.readOrder, in)
+		r.notHandedOver++
 		r.unfinished++
-		r.move(+1)
-		if r.lookAt.IsZero() {
-			r.lookAt = now.Add(heldBackInterval)
+		r.addMoving(+1)
+		if r.heldBackAt.IsZero() {
+			r.heldBackAt = now.Add(heldBackInterval)
 		}
 		r.bounds.take(page.Partition, amount{in.bytes, in.changes})
 	})
@@ -254,11 +254,11 @@ func (r *run) preparer() {
 }
 
 // prepare decodes one page, and evaluates filters and detectors.
-func (r *run) prepare(in *inflight) {
-	in.span = r.p.tel.page(r.hard, in.part.name)
+func (r *run) prepare(in *inflightPage) {
+	in.span = r.p.tel.page(r.hard, in.partition.name)
 	start := time.Now()
 	r.p.mu.Lock()
-	revoked := in.part.state.revoked()
+	revoked := in.partition.state.revoked()
 	r.p.mu.Unlock()
 	if revoked {
 		in.page = &Page{Partition: in.page.Partition} // its records are not decoded
@@ -266,34 +266,34 @@ func (r *run) prepare(in *inflight) {
 	if in.page.Decode != nil {
 		in.page, in.err = decode(in.page)
 	}
-	in.prep = r.p.prepare(in)
+	in.result = r.p.evaluatePage(in)
 	r.p.tel.prepared(r.hard, time.Since(start))
-	r.on(func(now time.Time) { r.pagePrepared(in, now) })
+	r.step(func(now time.Time) { r.pagePrepared(in, now) })
 	runtime.Gosched() // to the writers: otherwise pages gather for a slice of time
 }
 
 // pagePrepared hands over a page, and the later ones that waited for it.
-func (r *run) pagePrepared(in *inflight, now time.Time) {
+func (r *run) pagePrepared(in *inflightPage, now time.Time) {
 	more := amount{pinnedBytes(in.page) - in.bytes, int64(len(in.page.Changes)) - in.changes}
-	r.bounds.take(in.part.name, more)
+	r.bounds.take(in.partition.name, more)
 	in.bytes, in.changes = in.bytes+more.bytes, in.changes+more.changes
-	if in.prep.fatal != nil {
-		r.fail(in.prep.fatal)
+	if in.result.fatal != nil {
+		r.fail(in.result.fatal)
 		return
 	}
 	in.prepared = true
 	if undecodable := in.page.Errors; len(undecodable) > 0 {
-		r.work.Go(func() { r.keepUndecodable(in, undecodable) })
+		r.work.Go(func() { r.storeUndecodable(in, undecodable) })
 	} else {
 		in.ready = true
-		r.move(-1)
+		r.addMoving(-1)
 	}
-	for len(r.line) > 0 && r.line[0].prepared {
-		next := r.line[0]
-		r.line[0] = nil
-		r.line = r.line[1:]
-		next.part.waiting = append(next.part.waiting, next)
-		r.handOver(next.part, now)
+	for len(r.readOrder) > 0 && r.readOrder[0].prepared {
+		next := r.readOrder[0]
+		r.readOrder[0] = nil
+		r.readOrder = r.readOrder[1:]
+		next.partition.waiting = append(next.partition.waiting, next)
+		r.handOver(next.partition, now)
 	}
 }
 

@@ -212,7 +212,7 @@ func TestRun_PartitionThatEndsIsForgotten(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- p.Run(t.Context(), endless(ps...), &c) }()
 		synctest.Wait()
-		if parts, shares := len(p.run.parts), len(p.run.bounds.shares); parts != 0 || shares != 0 || len(c.last) != 10 {
+		if parts, shares := len(p.run.partitions), len(p.run.bounds.shares); parts != 0 || shares != 0 || len(c.last) != 10 {
 			t.Errorf("%d partitions and %d shares are kept of 10 that ended; %d committed", parts, shares, len(c.last))
 		}
 		p.Stop(t.Context())

@@ -11,18 +11,18 @@ type scheduler struct {
 	run   *run
 	route *route
 
-	ready       queue
-	spare               // its lanes, and free lanes and batches
-	awake       []*lane // queued
-	parked      parking // parked and blocked
-	deadLetters deadLetterQueue
-	writing     []*batch
-	starting    bool      // a writer has not taken its first batch yet
-	dueCount    int       // so many of ready are due, full or not
-	nextWriteAt time.Time // before it the rate allows no Write
+	ready            queue
+	schedulerScratch          // its lanes, and free lanes and batches
+	queuedLanes      []*lane  // queued
+	parked           laneHeap // parked and blocked
+	deadLetters      deadLetterQueue
+	writing          []*batch
+	starting         bool      // a writer has not taken its first batch yet
+	dueCount         int       // so many of ready are due, full or not
+	nextWriteAt      time.Time // before it the rate allows no Write
 
-	packed    int64 // bytes of what is packed
-	unpacking bool  // what is packed is being written: nothing else starts
+	packedBytes   int64 // bytes of what is packed
+	writingPacked bool  // what is packed is being written: nothing else starts
 
 	retries retryLog
 }
@@ -34,9 +34,9 @@ func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 	p.dropped.addTo(l.Dropped)
 	p.noEffect.addTo(l.NoEffect)
 	l.Suppressed += p.suppressed
-	l.Pending += int64(len(p.items))
-	if len(p.items) > 0 {
-		s.ready.push(p.items, at)
+	l.Pending += int64(len(p.deliveries))
+	if len(p.deliveries) > 0 {
+		s.ready.push(p.deliveries, at)
 		if due {
 			s.dueCount = s.ready.n
 		}
@@ -49,21 +49,21 @@ func (s *scheduler) dispatch(now time.Time) {
 	s.endBackoffs(now)
 	if !s.starting && len(s.writing) < s.route.Concurrency && s.canStart(now) {
 		s.starting = true
-		s.run.move(+1)
+		s.run.addMoving(+1)
 		s.run.work.Go(s.writer)
 	}
 }
 
 // canStart reports whether a batch can start.
 func (s *scheduler) canStart(now time.Time) bool {
-	return !s.run.closed && s.run.hard.Err() == nil && !s.unpacking && !now.Before(s.nextWriteAt) &&
-		(len(s.awake) > 0 || s.ready.n > 0 && s.due(now))
+	return !s.run.closed && s.run.hard.Err() == nil && !s.writingPacked && !now.Before(s.nextWriteAt) &&
+		(len(s.queuedLanes) > 0 || s.ready.n > 0 && s.due(now))
 }
 
 // endBackoffs awakens the lanes whose backoff is over.
 func (s *scheduler) endBackoffs(now time.Time) {
 	for len(s.parked) > 0 && !s.parked[0].retryAt.After(now) {
-		s.awaken(heap.Pop(&s.parked).(*lane))
+		s.requeueLane(heap.Pop(&s.parked).(*lane))
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *scheduler) due(now time.Time) bool {
 	b := &s.route.Batch
 	return !s.waitsToFill() || s.dueCount > 0 || s.run.noFilling ||
 		s.ready.n >= b.Count || s.ready.bytes >= b.Bytes ||
-		b.Linger > 0 && now.Sub(s.ready.since()) >= b.Linger
+		b.Linger > 0 && now.Sub(s.ready.oldestAt()) >= b.Linger
 }
 
 // nextStartAt returns when dispatch could start what it could not start now; zero if time alone changes nothing.
@@ -84,9 +84,9 @@ func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 		at = s.parked[0].retryAt
 	}
 	if s.ready.n > 0 && len(s.writing) < s.route.Concurrency && s.route.Batch.Linger > 0 && !s.due(now) {
-		at = earlier(at, s.ready.since().Add(s.route.Batch.Linger))
+		at = earlier(at, s.ready.oldestAt().Add(s.route.Batch.Linger))
 	}
-	if now.Before(s.nextWriteAt) && (s.ready.n > 0 || len(s.awake) > 0) {
+	if now.Before(s.nextWriteAt) && (s.ready.n > 0 || len(s.queuedLanes) > 0) {
 		at = earlier(at, s.nextWriteAt)
 	}
 	return at
@@ -101,18 +101,18 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 	}
 	b := s.newBatch()
 	full := false
-	for len(s.awake) > 0 && !full {
-		full = !s.takeLane(b, s.awake[0], now)
+	for len(s.queuedLanes) > 0 && !full {
+		full = !s.takeLane(b, s.queuedLanes[0], now)
 		if !full {
-			s.awake[0] = nil
-			s.awake = s.awake[1:]
+			s.queuedLanes[0] = nil
+			s.queuedLanes = s.queuedLanes[1:]
 		}
 	}
 	// Batches that wait to be full are cut by the input alone: what is tried again joins none of them.
-	if !full && s.ready.n > 0 && s.due(now) && (len(b.items) == 0 || !s.waitsToFill()) {
+	if !full && s.ready.n > 0 && s.due(now) && (len(b.deliveries) == 0 || !s.waitsToFill()) {
 		s.takeReady(b, now)
 	}
-	n := len(b.items)
+	n := len(b.deliveries)
 	if n == 0 && s.ready.n > 0 && s.ready.chunks[0].packed != nil && s.due(now) {
 		n = s.takePacked(b)
 	}
@@ -137,8 +137,8 @@ func (s *scheduler) newBatch() *batch {
 	return &batch{}
 }
 
-func (s *scheduler) fits(b *batch, it *queuedDelivery) bool {
-	return len(b.items) == 0 || len(b.items) < s.route.Batch.Count && b.bytes+it.size <= s.route.Batch.Bytes
+func (s *scheduler) fits(b *batch, qd *queuedDelivery) bool {
+	return len(b.deliveries) == 0 || len(b.deliveries) < s.route.Batch.Count && b.bytes+qd.size <= s.route.Batch.Bytes
 }
 
 // takeLane moves what it can of an awake lane into the batch. It is false when
@@ -146,15 +146,15 @@ func (s *scheduler) fits(b *batch, it *queuedDelivery) bool {
 func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 	s.expire(l, now)
 	for l.queue.first != nil {
-		it := l.queue.first
-		if it.fail != nil {
+		qd := l.queue.first
+		if qd.fail != nil {
 			if l.batch == b {
 				return true // after those of the batch
 			}
 			s.failPermanently(l, now)
 			return true
 		}
-		if !s.fits(b, it) {
+		if !s.fits(b, qd) {
 			return l.batch == b
 		}
 		b.add(l.queue.pop(), l)
@@ -173,27 +173,27 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 		left = s.dueCount
 	}
 	for ; left > 0 && s.ready.chunks[0].packed == nil; left-- {
-		it := s.ready.first()
-		l := s.lanes.of(it.hash, it.d.Change.Key)
+		qd := s.ready.first()
+		l := s.lanes.find(qd.hash, qd.d.Change.Key)
 		switch {
 		case l != nil && l.state == nacked:
 			s.finishDelivery(s.popReady(), Revoked, "")
-		case l != nil && (l.batch != b || !s.route.keepsOrder || l.queue.first != nil || it.fail != nil):
-			it = s.popReady()
-			it.lane = l
+		case l != nil && (l.batch != b || !s.route.keepsOrder || l.queue.first != nil || qd.fail != nil):
+			qd = s.popReady()
+			qd.lane = l
 			if s.waitsLong(l) {
-				it = s.clone(it)
+				qd = s.clone(qd)
 			}
-			l.queue.push(it)
-		case it.fail != nil:
-			l = s.newLane(it)
+			l.queue.push(qd)
+		case qd.fail != nil:
+			l = s.newLane(qd)
 			l.queue.push(s.popReady())
 			s.failPermanently(l, now)
-		case !s.fits(b, it):
+		case !s.fits(b, qd):
 			return
 		default:
 			if l == nil {
-				l = s.newLane(it)
+				l = s.newLane(qd)
 			}
 			b.add(s.popReady(), l)
 		}
@@ -205,26 +205,26 @@ func (s *scheduler) popReady() *queuedDelivery {
 	return s.ready.pop()
 }
 
-func (s *scheduler) newLane(it *queuedDelivery) *lane {
+func (s *scheduler) newLane(qd *queuedDelivery) *lane {
 	var l *lane
 	if n := len(s.freeLanes); n > 0 {
 		l, s.freeLanes = s.freeLanes[n-1], s.freeLanes[:n-1]
 	} else {
 		l = new(lane)
 	}
-	l.key, l.hash = it.d.Change.Key, it.hash
-	it.lane = l
+	l.key, l.hash = qd.d.Change.Key, qd.hash
+	qd.lane = l
 	s.lanes.add(l)
 	return l
 }
 
-// maxIdle bounds the lanes kept for the next keys: enough for the batches in
+// maxFreeLanes bounds the lanes kept for the next keys: enough for the batches in
 // flight, and no memory of a backlog that is over.
-const maxIdle = 4096
+const maxFreeLanes = 4096
 
 func (s *scheduler) dropLane(l *lane) {
-	s.lanes.drop(l)
-	if len(s.freeLanes) < maxIdle {
+	s.lanes.remove(l)
+	if len(s.freeLanes) < maxFreeLanes {
 		*l = lane{}
 		s.freeLanes = append(s.freeLanes, l)
 	}
@@ -232,54 +232,54 @@ func (s *scheduler) dropLane(l *lane) {
 
 // waitsLong reports whether the changes of a lane wait for a backoff, or for dead letters that cannot be stored now.
 func (s *scheduler) waitsLong(l *lane) bool {
-	return l.state == parked || l.state == blocked || l.state == deadLettering && s.deadLetters.down
+	return l.state == parked || l.state == blocked || l.state == deadLettering && s.deadLetters.failing
 }
 
 // clone returns a copy of the item that does not pin its page.
-func (s *scheduler) clone(it *queuedDelivery) *queuedDelivery {
-	if it.cloned {
-		return it
+func (s *scheduler) clone(qd *queuedDelivery) *queuedDelivery {
+	if qd.cloned {
+		return qd
 	}
-	own := *it
+	own := *qd
 	s.cloneChange(&own)
 	return &own
 }
 
 // cloneChange clones the change of an item, which does not pin its page then. The sink plans it again, before its
 // Write, since the plan refers to the page, too.
-func (s *scheduler) cloneChange(it *queuedDelivery) {
-	c := it.d.Change.Clone()
+func (s *scheduler) cloneChange(qd *queuedDelivery) {
+	c := qd.d.Change.Clone()
 	d := Delivery{Change: c}
-	for _, e := range it.d.Events {
+	for _, e := range qd.d.Events {
 		e.Change, e.Old, e.New = c, e.Old.Clone(), e.New.Clone()
 		d.Events = append(d.Events, e)
 	}
-	it.d, it.cloned, it.unplanned = d, true, it.fail == nil
-	if it.lane != nil {
-		it.lane.key = c.Key // which was a range of the page's keys
+	qd.d, qd.cloned, qd.unplanned = d, true, qd.fail == nil
+	if qd.lane != nil {
+		qd.lane.key = c.Key // which was a range of the page's keys
 	}
-	s.run.bounds.takeClone(it.page.part.name, cloneBytes(it))
-	s.run.unpin(it.page, 1)
+	s.run.bounds.takeClone(qd.page.partition.name, cloneBytes(qd))
+	s.run.unpin(qd.page, 1)
 }
 
 // finishDelivery books the end of one delivery.
-func (s *scheduler) finishDelivery(it *queuedDelivery, o Outcome, reason string) {
+func (s *scheduler) finishDelivery(qd *queuedDelivery, o Outcome, reason string) {
 	l := &s.route.ledger
 	l.Pending--
 	l.count(o, reason, 1)
 	if o != Revoked {
-		s.route.newest.see(it.d.Change.Time)
-		if it.page.tracker != nil {
-			it.page.tracker.finish(int(it.d.Change.Index))
+		s.route.newest.update(qd.d.Change.Time)
+		if qd.page.tracker != nil {
+			qd.page.tracker.finish(int(qd.d.Change.Index))
 		}
 	}
-	if it.cloned {
-		s.run.bounds.releaseClone(it.page.part.name, cloneBytes(it))
-		it.d = Delivery{} // it may stand in memory with others
+	if qd.cloned {
+		s.run.bounds.releaseClone(qd.page.partition.name, cloneBytes(qd))
+		qd.d = Delivery{} // it may stand in memory with others
 	} else {
-		s.run.unpin(it.page, 1)
+		s.run.unpin(qd.page, 1)
 	}
-	s.run.finishDeliveries(it.page, 1)
+	s.run.finishDeliveries(qd.page, 1)
 }
 
 func later(a, b time.Time) time.Time {

@@ -25,35 +25,35 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 	if err == nil {
 		return fateDone
 	}
-	it := b.items[i]
+	qd := b.deliveries[i]
 	_, transient := Retryable(err)
 	switch {
-	case it.page.part.state.revoked():
+	case qd.page.partition.state.revoked():
 		return fateRevoked
 	case s.run.hard.Err() != nil:
 		return fatePending
 	case b.noTry:
 		return fateUntried
-	case it.fail != nil:
+	case qd.fail != nil:
 		return fateLettered // its key is in quarantine
-	case s.nacks(it) && !transient:
+	case s.nacks(qd) && !transient:
 		return fateNacked
-	case s.route.retried(err) || it.lane.retry.first != nil:
+	case s.route.retries(err) || qd.lane.retries.first != nil:
 		return fateRetried
 	}
 	return fateLettered
 }
 
-// settle applies the result of a batch to its deliveries, and moves each of its lanes on. A fatal error stops the run
+// applyResult applies the result of a batch to its deliveries, and moves each of its lanes on. A fatal error stops the run
 // before the fates are chosen, so that what failed is pending.
-func (s *scheduler) settle(b *batch, now time.Time) {
+func (s *scheduler) applyResult(b *batch, now time.Time) {
 	for _, err := range b.errs {
 		if IsFatal(err) && classOf(err) != classPanic {
 			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, err))
 		}
 	}
 	wrote := false
-	for i := range b.items {
+	for i := range b.deliveries {
 		f := s.fateOf(b, i)
 		s.applyFate(f, b, i, now)
 		wrote = wrote || f == fateDone
@@ -61,10 +61,10 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 	var delays sharedDelays
 	for _, l := range b.lanes {
 		l.batch, l.skipped = nil, false
-		if l.retry.first != nil {
-			s.tryAgain(l, b, &delays, now)
+		if l.retries.first != nil {
+			s.retryLater(l, b, &delays, now)
 		}
-		s.moveOn(l, now)
+		s.setNextState(l, now)
 	}
 	s.retries.flush(s, now)
 	if wrote {
@@ -74,38 +74,38 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 
 // applyFate applies the fate of delivery i of a batch.
 func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
-	it, err := b.items[i], b.errs[i]
-	l := it.lane
+	qd, err := b.deliveries[i], b.errs[i]
+	l := qd.lane
 	switch f {
 	case fateDone:
-		s.finishDelivery(it, b.ds[i].Outcome, b.ds[i].Reason)
+		s.finishDelivery(qd, b.sinkDeliveries[i].Outcome, b.sinkDeliveries[i].Reason)
 		l.attempt = 0
-		if l.retry.first == nil {
+		if l.retries.first == nil {
 			l.expiresAt = time.Time{}
 		}
 	case fateRevoked:
-		s.finishDelivery(it, Revoked, "")
-		if l.retry.first == nil {
+		s.finishDelivery(qd, Revoked, "")
+		if l.retries.first == nil {
 			l.attempt, l.expiresAt = 0, time.Time{} // the later changes of the key have not failed
 		}
 	case fatePending: // it stays pending
 	case fateUntried:
-		l.retry.push(it)
+		l.retries.push(qd)
 	case fateNacked:
-		s.retries.add(s, it, err, now)
+		s.retries.add(s, qd, err, now)
 		l.state = nacked
-		s.finishDelivery(it, Revoked, "")
+		s.finishDelivery(qd, Revoked, "")
 	case fateRetried:
 		after, _ := Retryable(err)
-		l.server = max(l.server, after)
-		l.retry.push(it)
+		l.serverWait = max(l.serverWait, after)
+		l.retries.push(qd)
 		l.err = err
-		s.retries.add(s, it, err, now)
+		s.retries.add(s, qd, err, now)
 	case fateLettered:
-		if it.fail == nil {
-			it.fail = &failure{classOf(err), err}
+		if qd.fail == nil {
+			qd.fail = &failure{classOf(err), err}
 		}
-		s.deadLetter(it)
+		s.deadLetter(qd)
 	}
 }
 
@@ -113,22 +113,22 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 // together are tried again together. Later attempts share the last: the backoff has reached its maximum.
 type sharedDelays [16]time.Duration
 
-// tryAgain puts the failed changes of a lane before the others, and has it back off if they count as tried.
-func (s *scheduler) tryAgain(l *lane, b *batch, delays *sharedDelays, now time.Time) {
-	for it := range l.queue.all() {
-		l.retry.push(it)
+// retryLater puts the failed changes of a lane before the others, and has it back off if they count as tried.
+func (s *scheduler) retryLater(l *lane, b *batch, delays *sharedDelays, now time.Time) {
+	for qd := range l.queue.all() {
+		l.retries.push(qd)
 	}
-	l.queue, l.retry = l.retry, itemList{}
+	l.queue, l.retries = l.retries, deliveryList{}
 	if b.noTry {
 		return
 	}
-	l.expiresAt = s.deadline(l, b.at)
+	l.expiresAt = s.deadline(l, b.formedAt)
 	d := &delays[min(l.attempt, len(delays)-1)]
 	if *d == 0 {
 		*d = max(1, s.run.p.o.Backoff.delay(l.attempt, 0))
 	}
-	s.backOff(l, max(*d, l.server), now)
-	l.server = 0
+	s.backOff(l, max(*d, l.serverWait), now)
+	l.serverWait = 0
 }
 
 // backOff has a lane wait for d before the next try of its first change, or until that change expires.
@@ -140,8 +140,8 @@ func (s *scheduler) backOff(l *lane, d time.Duration, now time.Time) {
 	}
 }
 
-// moveOn gives a lane that is in no batch any more, or whose letters are durable, its next state; see laneState.
-func (s *scheduler) moveOn(l *lane, now time.Time) {
+// setNextState gives a lane that is in no batch any more, or whose letters are durable, its next state; see laneState.
+func (s *scheduler) setNextState(l *lane, now time.Time) {
 	if l.quarantinesRest {
 		s.quarantineRest(l)
 	}
@@ -150,7 +150,7 @@ func (s *scheduler) moveOn(l *lane, now time.Time) {
 		s.nackQueue(l)
 	case l.letters > 0:
 		l.state = deadLettering
-		if s.deadLetters.down {
+		if s.deadLetters.failing {
 			s.cloneQueue(l)
 		}
 	case l.queue.first == nil:
@@ -163,14 +163,14 @@ func (s *scheduler) moveOn(l *lane, now time.Time) {
 		s.cloneQueue(l)
 		heap.Push(&s.parked, l)
 	default:
-		s.awaken(l)
+		s.requeueLane(l)
 	}
 }
 
-// awaken lets the queue of a lane be written.
-func (s *scheduler) awaken(l *lane) {
+// requeueLane lets the queue of a lane be written.
+func (s *scheduler) requeueLane(l *lane) {
 	l.state = queued
-	s.awake = append(s.awake, l)
+	s.queuedLanes = append(s.queuedLanes, l)
 }
 
 // failPermanently dead-letters the first change of the lane's queue, whose turn it is. If there are no dead letters,
@@ -179,43 +179,43 @@ func (s *scheduler) failPermanently(l *lane, now time.Time) {
 	if s.run.p.o.DeadLetters != nil {
 		s.deadLetter(l.queue.pop())
 	} else {
-		it := l.queue.first
-		s.retries.add(s, it, it.fail.err, now)
-		if s.nacks(it) {
+		qd := l.queue.first
+		s.retries.add(s, qd, qd.fail.err, now)
+		if s.nacks(qd) {
 			l.state = nacked
 		} else {
 			s.backOff(l, s.run.p.o.Backoff.delay(l.attempt, 0), now)
 		}
 	}
-	s.moveOn(l, now)
+	s.setNextState(l, now)
 	s.retries.flush(s, now)
 }
 
 // cloneQueue clones the waiting changes of a lane out of their pages.
-func (s *scheduler) cloneQueue(l *lane) { l.queue.each(s.clone) }
+func (s *scheduler) cloneQueue(l *lane) { l.queue.replaceEach(s.clone) }
 
 // nacks reports whether a permanent failure returns to the source: there are no dead letters, and the source
 // acknowledges each record.
-func (s *scheduler) nacks(it *queuedDelivery) bool {
-	return s.run.p.o.DeadLetters == nil && it.page.tracker != nil
+func (s *scheduler) nacks(qd *queuedDelivery) bool {
+	return s.run.p.o.DeadLetters == nil && qd.page.tracker != nil
 }
 
 // nackQueue returns the changes that wait in a lane to their source.
 func (s *scheduler) nackQueue(l *lane) {
-	for it := range l.queue.all() {
-		s.finishDelivery(it, Revoked, "")
+	for qd := range l.queue.all() {
+		s.finishDelivery(qd, Revoked, "")
 	}
-	l.queue = itemList{}
+	l.queue = deliveryList{}
 }
 
 // blocks reports whether an item that failed with err blocks its key: it can never be written, and there
 // are neither dead letters nor a source that takes it back.
-func (s *scheduler) blocks(it *queuedDelivery, err error) bool {
-	if s.run.p.o.DeadLetters != nil || s.nacks(it) {
+func (s *scheduler) blocks(qd *queuedDelivery, err error) bool {
+	if s.run.p.o.DeadLetters != nil || s.nacks(qd) {
 		return false
 	}
-	if it.fail != nil {
-		err = it.fail.err
+	if qd.fail != nil {
+		err = qd.fail.err
 	}
 	_, again := Retryable(err)
 	return err != nil && !again

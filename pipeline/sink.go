@@ -42,7 +42,7 @@ type Delivery struct {
 	Outcome Outcome // set by Plan or Write
 	Reason  string  // why, where the outcome is NoEffect or Suppressed: "sparse", ...
 
-	room *planArena // while it is planned
+	arena *planArena // while it is planned
 }
 
 // Op is one thing that a sink does to its store: as text, a line of `explain`

@@ -23,14 +23,14 @@ func (p *Pipeline) Sinks() []SinkState {
 	if p.run == nil {
 		return nil
 	}
-	states := make([]SinkState, len(p.run.scheds))
-	for i, s := range p.run.scheds {
-		states[i] = s.state()
+	states := make([]SinkState, len(p.run.schedulers))
+	for i, s := range p.run.schedulers {
+		states[i] = s.sinkState()
 	}
 	return states
 }
 
-func (s *scheduler) state() SinkState {
+func (s *scheduler) sinkState() SinkState {
 	st := SinkState{Name: s.route.Name, Pending: s.route.ledger.Pending, Failing: s.retries.since}
 	if s.retries.last != nil {
 		st.Error = redact.LogText(s.retries.last)

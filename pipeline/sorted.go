@@ -17,7 +17,7 @@ import (
 // packWork is a pack to make for a scheduler.
 type packWork struct {
 	s     *scheduler
-	group []packable
+	group []packablePage
 	pack  *pack
 }
 
@@ -28,13 +28,13 @@ func (r *run) pack(fillers []*scheduler, work []packWork, cloned bool) {
 	for i := range work {
 		work[i].pack = packPages(work[i].group)
 	}
-	r.on(func(time.Time) {
-		r.packing, r.relief = false, true
+	r.step(func(time.Time) {
+		r.packing, r.checkPressure = false, true
 		for _, w := range work {
-			cloned = w.s.replace(w.s.ready.chunks, w.group, w.pack) || cloned
+			cloned = w.s.replaceWithPack(w.s.ready.chunks, w.group, w.pack) || cloned
 		}
 		for _, s := range fillers {
-			if s.packed > r.packRoom {
+			if s.packedBytes > r.packedLimit {
 				s.dueCount = s.ready.n
 			} else if !cloned {
 				s.flushReady()
@@ -43,18 +43,18 @@ func (r *run) pack(fillers []*scheduler, work []packWork, cloned bool) {
 	})
 }
 
-// packables are the pages of chunks that can be packed, one group for each pack.
-func packables(chunks []chunk) [][]packable {
-	var groups [][]packable
+// groupPackable are the pages of chunks that can be packed, one group for each pack.
+func groupPackable(chunks []chunk) [][]packablePage {
+	var groups [][]packablePage
 	size := int64(packSize)
 	for i := range chunks {
 		c := &chunks[i]
 		if !c.canPack() {
 			continue
 		}
-		p := packable{page: c.page, bytes: c.bytes, changes: make([]*record.Change, c.n)}
-		for k := range c.items {
-			p.changes[k] = c.items[k].d.Change
+		p := packablePage{page: c.page, bytes: c.bytes, changes: make([]*record.Change, c.n)}
+		for k := range c.deliveries {
+			p.changes[k] = c.deliveries[k].d.Change
 		}
 		if size += p.bytes; size > packSize {
 			groups, size = append(groups, nil), p.bytes
@@ -70,49 +70,49 @@ func (c *chunk) canPack() bool {
 	if c.packed != nil || c.page.tracker != nil {
 		return false
 	}
-	for i := range c.items {
-		if c.items[i].cloned || c.items[i].fail != nil {
+	for i := range c.deliveries {
+		if c.deliveries[i].cloned || c.deliveries[i].fail != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// replace puts a pack in the place of the chunks that it was made of. It reports whether any of
+// replaceWithPack puts a pack in the place of the chunks that it was made of. It reports whether any of
 // them is still there.
-func (s *scheduler) replace(chunks []chunk, group []packable, p *pack) bool {
+func (s *scheduler) replaceWithPack(chunks []chunk, group []packablePage, p *pack) bool {
 	p.pages = 0
-	of := make(map[*inflight]int, len(group))
+	pageNumbers := make(map[*inflightPage]int, len(group))
 	for n := range group {
-		of[group[n].page] = n
+		pageNumbers[group[n].page] = n
 	}
 	for i := range chunks {
 		c := &chunks[i]
-		n, ok := of[c.page]
-		if !ok || c.packed != nil || c.n != len(group[n].changes) || c.items[0].cloned {
+		n, ok := pageNumbers[c.page]
+		if !ok || c.packed != nil || c.n != len(group[n].changes) || c.deliveries[0].cloned {
 			continue
 		}
 		c.packed = &packed{pack: p, page: n}
-		for k := range c.items {
-			if t := c.items[k].d.Change.Time; t.After(c.packed.newest) {
+		for k := range c.deliveries {
+			if t := c.deliveries[k].d.Change.Time; t.After(c.packed.newest) {
 				c.packed.newest = t
 			}
 		}
-		c.items = nil
+		c.deliveries = nil
 		s.run.unpin(c.page, c.n)
 		p.pages++
 	}
 	if p.pages > 0 {
-		s.packed += p.bytes
+		s.packedBytes += p.bytes
 	}
 	return p.pages > 0
 }
 
-// unpacked notes that a chunk does not need its pack any more.
-func (s *scheduler) unpacked(c *chunk) {
+// releasePack notes that a chunk does not need its pack any more.
+func (s *scheduler) releasePack(c *chunk) {
 	p := c.packed.pack
 	if p.pages--; p.pages == 0 {
-		s.packed -= p.bytes
+		s.packedBytes -= p.bytes
 	}
 }
 
@@ -121,10 +121,10 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	s.route.ledger.Pending -= int64(c.n)
 	s.route.ledger.count(o, "", int64(c.n))
 	if o != Revoked {
-		s.route.newest.see(c.packed.newest)
+		s.route.newest.update(c.packed.newest)
 	}
 	s.run.finishDeliveries(c.page, c.n)
-	s.unpacked(c)
+	s.releasePack(c)
 }
 
 // takePacked moves chunks from the front of ready into a batch; the first of them is packed. It
@@ -145,39 +145,39 @@ func (s *scheduler) takePacked(b *batch) (n int) {
 		b.bytes += c.bytes
 		taken++
 	}
-	b.chunks = s.ready.cut(taken)
+	b.chunks = s.ready.takeChunks(taken)
 	s.dueCount = max(s.dueCount-n, 0)
-	s.unpacking = true
+	s.writingPacked = true
 	return n
 }
 
 // pack packs the chunks of a batch that are not.
 func (b *batch) pack() {
-	for _, group := range packables(b.chunks) {
+	for _, group := range groupPackable(b.chunks) {
 		b.packs = append(b.packs, packWork{group: group, pack: packPages(group)})
 	}
 }
 
-// calledPacked takes the result of a call for a packed batch. If a key of it has a lane or is in quarantine, if the batch
+// afterPackedCall takes the result of a call for a packed batch. If a key of it has a lane or is in quarantine, if the batch
 // has grown too large, or if WriteSorted fails, the batch is unpacked and becomes ready again, for Write. A batch that
 // was cancelled for a revoked partition becomes ready again as it is.
-func (s *scheduler) calledPacked(b *batch) {
+func (s *scheduler) afterPackedCall(b *batch) {
 	switch b.phase {
 	case packing:
 		for _, w := range b.packs {
-			s.replace(b.chunks, w.group, w.pack)
+			s.replaceWithPack(b.chunks, w.group, w.pack)
 		}
 		b.phase = sorting
 		if !b.noTry && s.lanes.n == 0 && b.n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes {
 			return
 		}
-		b.err = errNotWhole
+		b.err = errMustUnpack
 	case unpacking:
 		b.phase = settled
 		if b.err != nil { // memory is broken
 			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, b.err))
 		}
-		b.err = errNotWhole
+		b.err = errMustUnpack
 		return
 	}
 	if b.err == nil || b.noTry || s.run.hard.Err() != nil {
@@ -191,12 +191,12 @@ func (s *scheduler) calledPacked(b *batch) {
 	})
 }
 
-// errNotWhole means that a packed batch has to be written change by change.
-var errNotWhole = errs.New("some of its keys wait or are quarantined")
+// errMustUnpack means that a packed batch has to be written change by change.
+var errMustUnpack = errs.New("some of its keys wait or are quarantined")
 
-// settlePacked books a packed batch that was written, or makes it ready again.
-func (s *scheduler) settlePacked(b *batch) {
-	s.unpacking = false
+// applyPackedResult books a packed batch that was written, or makes it ready again.
+func (s *scheduler) applyPackedResult(b *batch) {
+	s.writingPacked = false
 	var back []chunk
 	n := 0
 	for i := range b.chunks {
@@ -207,15 +207,15 @@ func (s *scheduler) settlePacked(b *batch) {
 			continue
 		case s.run.hard.Err() != nil:
 			continue // it stays pending: the next run delivers it
-		case c.page.part.state.revoked():
+		case c.page.partition.state.revoked():
 			s.finishPacked(c, Revoked)
 			continue
 		case !b.noTry:
-			s.unpacked(c)
-			at := c.at
-			*c = chunkOf(b.unpacked[i], at)
-			for k := range c.items {
-				s.run.bounds.takeClone(c.page.part.name, cloneBytes(&c.items[k]))
+			s.releasePack(c)
+			at := c.addedAt
+			*c = newChunk(b.unpacked[i], at)
+			for k := range c.deliveries {
+				s.run.bounds.takeClone(c.page.partition.name, cloneBytes(&c.deliveries[k]))
 			}
 		}
 		n += c.n
@@ -226,13 +226,13 @@ func (s *scheduler) settlePacked(b *batch) {
 		s.route.ledger.Coalesced += b.coalesced
 	}
 	if len(back) > 0 {
-		s.ready.putBack(back)
+		s.ready.pushFront(back)
 		s.dueCount += n
 	}
 }
 
-// unpackItems makes the deliveries of packed chunks again, by chunk. They hold their own bytes.
-func (r *run) unpackItems(rt *route, chunks []chunk) ([][]queuedDelivery, error) {
+// unpackDeliveries makes the deliveries of packed chunks again, by chunk. They hold their own bytes.
+func (r *run) unpackDeliveries(rt *route, chunks []chunk) ([][]queuedDelivery, error) {
 	out := make([][]queuedDelivery, len(chunks))
 	for i, c := range chunks {
 		out[i] = make([]queuedDelivery, c.n)
@@ -241,16 +241,16 @@ func (r *run) unpackItems(rt *route, chunks []chunk) ([][]queuedDelivery, error)
 		if err != nil || u.pos >= len(out[u.page]) {
 			return nil, cmp.Or(err, record.ErrPacked)
 		}
-		it := &out[u.page][u.pos]
-		it.page, it.hash = chunks[u.page].page, maphash.String(r.p.seed, string(u.c.Key))
-		it.d.Change, it.size, it.cloned, it.unplanned = u.c, int64(len(u.c.Raw)), true, true
+		qd := &out[u.page][u.pos]
+		qd.page, qd.hash = chunks[u.page].page, maphash.String(r.p.seed, string(u.c.Key))
+		qd.d.Change, qd.size, qd.cloned, qd.unplanned = u.c, int64(len(u.c.Raw)), true, true
 	}
 	return out, nil
 }
 
 // writeSorted gives a batch that is packed to the sink. Its error fails all of it.
-func (r *route) writeSorted(n *run, b *batch) (coalesced int64, err error) {
-	if err := n.refuseQuarantined(r, b); err != nil {
+func (r *route) writeSorted(run *run, b *batch) (coalesced int64, err error) {
+	if err := run.refuseQuarantined(r, b); err != nil {
 		return 0, err
 	}
 	b.send(r)
@@ -258,9 +258,9 @@ func (r *route) writeSorted(n *run, b *batch) (coalesced int64, err error) {
 }
 
 func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err error) {
-	var unsound error
+	var outcomeErr error
 	err = guard(r.stage, nil, func() error {
-		return r.sorted.WriteSorted(ctx, func(yield func(*Delivery, error) bool) {
+		return r.sortedWriter.WriteSorted(ctx, func(yield func(*Delivery, error) bool) {
 			for u, err := range unpackSorted(b.chunks) {
 				d := &Delivery{Change: u.c}
 				if err == nil {
@@ -274,14 +274,14 @@ func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err 
 				case Coalesced:
 					coalesced++
 				default:
-					unsound = errs.Errorf("the sink set the outcome %s of a sorted delivery", redact.Safe(d.Outcome.String()))
+					outcomeErr = errs.Errorf("the sink set the outcome %s of a sorted delivery", redact.Safe(d.Outcome.String()))
 				}
 			}
 		})
 	})
-	if err = cmp.Or(err, unsound); err == nil {
-		r.health.see(nil, []error{nil})
-		r.patience.took()
+	if err = cmp.Or(err, outcomeErr); err == nil {
+		r.health.update(nil, []error{nil})
+		r.patience.partSucceeded()
 	}
 	return coalesced, err
 }
@@ -292,14 +292,14 @@ func (r *run) refuseQuarantined(rt *route, b *batch) error {
 		return nil
 	}
 	var keys []item.Key
-	ask := func() error {
-		held, err := r.callQuarantine(b.ctx, rt.Name, keys)
+	checkKeys := func() error {
+		held, err := r.readQuarantine(b.ctx, rt.Name, keys)
 		if err != nil || len(held) != len(keys) {
-			return &quarantineError{errors.Join(err, errNotWhole)}
+			return &quarantineError{errors.Join(err, errMustUnpack)}
 		}
 		for _, h := range held {
 			if h {
-				return errNotWhole
+				return errMustUnpack
 			}
 		}
 		keys = keys[:0]
@@ -313,10 +313,10 @@ func (r *run) refuseQuarantined(rt *route, b *batch) error {
 			continue
 		}
 		if keys = append(keys, u.c.Key); len(keys) == 500 {
-			if err := ask(); err != nil {
+			if err := checkKeys(); err != nil {
 				return err
 			}
 		}
 	}
-	return ask()
+	return checkKeys()
 }

@@ -2,28 +2,28 @@ package pipeline
 
 import "sync"
 
-// spares are what schedulers of a route leave to those of its later runs: a Lambda function
+// scratchPool are what schedulers of a route leave to those of its later runs: a Lambda function
 // has a run for each event, and would make all of it anew.
-type spares struct{ pool sync.Pool }
+type scratchPool struct{ pool sync.Pool }
 
-// spare is what a scheduler made that holds nothing now.
-type spare struct {
+// schedulerScratch is what a scheduler made that holds nothing now.
+type schedulerScratch struct {
 	lanes       laneSet
 	freeLanes   []*lane
 	freeBatches []*batch
 }
 
-// take is what a scheduler begins with.
-func (s *spares) take() spare {
-	if left, ok := s.pool.Get().(*spare); ok {
+// get is what a scheduler begins with.
+func (s *scratchPool) get() schedulerScratch {
+	if left, ok := s.pool.Get().(*schedulerScratch); ok {
 		return *left
 	}
-	return spare{}
+	return schedulerScratch{}
 }
 
-// leave takes what a scheduler that has ended does not need any more. One that was stopped hard
+// put takes what a scheduler that has ended does not need any more. One that was stopped hard
 // has lanes with something in them: it leaves nothing.
-func (s *spares) leave(left spare) {
+func (s *scratchPool) put(left schedulerScratch) {
 	if left.lanes.n == 0 {
 		s.pool.Put(&left)
 	}

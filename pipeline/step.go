@@ -13,38 +13,38 @@ import (
 
 // effects are what a step wants done once the lock is free.
 type effects struct {
-	logs  []func()    // lines of the log
-	ended []*inflight // finished pages: their spans end
-	spent []*inflight // pages whose arenas no delivery needs any more
-	pause bool        // there are calls of Pause, and this goroutine makes them
+	logs       []func()        // lines of the log
+	endedPages []*inflightPage // finished pages: their spans end
+	freedPages []*inflightPage // pages whose arenas no delivery needs any more
+	callPause  bool            // there are calls of Pause, and this goroutine makes them
 }
 
-// on runs one step, starts what may start after it, and performs its effects.
-func (r *run) on(step func(now time.Time)) {
+// step runs one step, starts what may start after it, and performs its effects.
+func (r *run) step(f func(now time.Time)) {
 	r.p.mu.Lock()
 	now := time.Now()
-	step(now)
+	f(now)
 	r.dispatch(now)
-	if r.relief {
-		r.relief = false
+	if r.checkPressure {
+		r.checkPressure = false
 		r.relievePressure(now)
 		r.dispatch(now)
 	}
-	r.arm(now)
-	if len(r.bounds.pauses) > 0 && !r.pausing {
-		r.pausing, r.fx.pause = true, true
+	r.setTimer(now)
+	if len(r.bounds.pauseCalls) > 0 && !r.pausing {
+		r.pausing, r.effects.callPause = true, true
 	}
-	fx := r.fx
-	r.fx = effects{}
+	fx := r.effects
+	r.effects = effects{}
 	r.p.mu.Unlock()
 	r.perform(&fx)
 }
 
 func (r *run) perform(fx *effects) {
-	for _, in := range fx.ended {
+	for _, in := range fx.endedPages {
 		in.span.End()
 	}
-	for _, in := range fx.spent {
+	for _, in := range fx.freedPages {
 		for i, arena := range in.arenas {
 			if arena != nil {
 				r.p.routes[i].arenas.put(arena)
@@ -55,17 +55,17 @@ func (r *run) perform(fx *effects) {
 	for _, log := range fx.logs {
 		log()
 	}
-	if fx.pause {
-		r.pauseParts()
+	if fx.callPause {
+		r.callPause()
 	}
 }
 
-// pauseParts makes the calls of Pause in order, also those that are added meanwhile. One goroutine at a time does so.
-func (r *run) pauseParts() {
+// callPause makes the calls of Pause in order, also those that are added meanwhile. One goroutine at a time does so.
+func (r *run) callPause() {
 	for {
 		r.p.mu.Lock()
-		pauses := r.bounds.pauses
-		r.bounds.pauses = nil
+		pauses := r.bounds.pauseCalls
+		r.bounds.pauseCalls = nil
 		r.pausing = len(pauses) > 0
 		r.p.mu.Unlock()
 		if len(pauses) == 0 {
@@ -79,40 +79,40 @@ func (r *run) pauseParts() {
 
 // log adds a line of the log to the effects of a step. attrs is called without the lock.
 func (r *run) log(level slog.Level, text string, attrs func() []slog.Attr) {
-	r.fx.logs = append(r.fx.logs, func() { r.p.log.LogAttrs(r.hard, level, text, attrs()...) })
+	r.effects.logs = append(r.effects.logs, func() { r.p.log.LogAttrs(r.hard, level, text, attrs()...) })
 }
 
-// move notes that n pages, writers or writers of dead letters began or, below 0, ended. Nothing moves if none is left.
-func (r *run) move(n int) {
+// addMoving notes that n pages, writers or writers of dead letters began or, below 0, ended. Nothing moves if none is left.
+func (r *run) addMoving(n int) {
 	r.moving += n
-	r.relief = r.relief || n < 0
+	r.checkPressure = r.checkPressure || n < 0
 }
 
 // dispatch starts what can start now.
 func (r *run) dispatch(now time.Time) {
 	r.checkEnd()
-	for _, s := range r.scheds {
+	for _, s := range r.schedulers {
 		s.dispatch(now)
 	}
 	r.checkEnd()
 }
 
-// arm sets the timer for the earliest of all times at which something starts or ends by itself.
-func (r *run) arm(now time.Time) {
-	at := earlier(r.lookAt, r.stopAt)
+// setTimer sets the timer for the earliest of all times at which something starts or ends by itself.
+func (r *run) setTimer(now time.Time) {
+	at := earlier(r.heldBackAt, r.hardStopAt)
 	if !r.closed {
-		for _, s := range r.scheds {
+		for _, s := range r.schedulers {
 			at = earlier(at, s.nextStartAt(now))
 		}
 	}
 	switch {
-	case at.Equal(r.wakeAt):
+	case at.Equal(r.timerAt):
 	case at.IsZero():
 		r.timer.Stop()
 	default:
 		r.timer.Reset(max(at.Sub(now), 0))
 	}
-	r.wakeAt = at
+	r.timerAt = at
 }
 
 // retry calls do until it succeeds, ctx ends, or failed returns false; it returns the last error. failed learns of each
@@ -132,16 +132,16 @@ func (r *run) retry(ctx context.Context, do func() error, failed func(attempt in
 
 // clock makes the steps that time alone causes, until the run returns.
 func (r *run) clock(returned <-chan struct{}) {
-	told := heldBackLog{r: r, groups: make(map[heldGroup]*loggedGroup)}
+	heldLog := heldBackLog{r: r, groups: make(map[heldGroup]*loggedGroup)}
 	soft := r.soft.Done()
 	for {
 		select {
 		case <-soft:
 			soft = nil
 			r.p.log.LogAttrs(r.hard, slog.LevelInfo, "stopping: reading has ended, what was read is delivered")
-			r.on(func(now time.Time) { r.stopAt = now.Add(r.p.o.StopTimeout) })
+			r.step(func(now time.Time) { r.hardStopAt = now.Add(r.p.o.StopTimeout) })
 		case <-r.timer.C:
-			r.tick(&told)
+			r.tick(&heldLog)
 		case <-returned:
 			r.timer.Stop()
 			return
@@ -150,24 +150,24 @@ func (r *run) clock(returned <-chan struct{}) {
 }
 
 // tick is the step of the timer.
-func (r *run) tick(told *heldBackLog) {
+func (r *run) tick(heldLog *heldBackLog) {
 	var held []HeldBack
 	var at time.Time
-	r.on(func(now time.Time) {
-		r.wakeAt = time.Time{}
-		if !r.stopAt.IsZero() && !now.Before(r.stopAt) {
-			r.stopAt = time.Time{}
+	r.step(func(now time.Time) {
+		r.timerAt = time.Time{}
+		if !r.hardStopAt.IsZero() && !now.Before(r.hardStopAt) {
+			r.hardStopAt = time.Time{}
 			r.cancelHard(errStopTimeout)
 		}
-		if !r.lookAt.IsZero() && !now.Before(r.lookAt) {
+		if !r.heldBackAt.IsZero() && !now.Before(r.heldBackAt) {
 			at, held = now, r.heldBack(now)
-			r.lookAt = time.Time{}
-			if r.unfinished > 0 || len(told.groups) > 0 {
-				r.lookAt = now.Add(heldBackInterval)
+			r.heldBackAt = time.Time{}
+			if r.unfinished > 0 || len(heldLog.groups) > 0 {
+				r.heldBackAt = now.Add(heldBackInterval)
 			}
 		}
 	})
 	if !at.IsZero() {
-		told.update(at, held)
+		heldLog.update(at, held)
 	}
 }

@@ -48,7 +48,7 @@ var errStopped = errs.New("Stop was called")
 // flush closes what sinks keep open between Writes, once all is written.
 func (r *run) flush() error {
 	var errs []error
-	for _, s := range r.scheds {
+	for _, s := range r.schedulers {
 		f, ok := s.route.Sink.(Flusher)
 		if !ok || r.hard.Err() != nil {
 			continue
@@ -95,8 +95,8 @@ func (r *run) result(flushErr error) error {
 
 // complete reports whether all that was read is finished and committed.
 func (r *run) complete() bool {
-	for _, part := range r.parts {
-		if part.dirty {
+	for _, part := range r.partitions {
+		if part.uncommitted {
 			return false
 		}
 	}

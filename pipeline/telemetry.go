@@ -148,8 +148,8 @@ func (t *telemetry) undecodable(ctx context.Context, n int) {
 // write starts the span of a Write, linked to those of the pages in it. done ends it.
 func (t *sinkTelemetry) write(ctx context.Context, b *batch) (_ context.Context, done func(d time.Duration, failed int)) {
 	var links []trace.Link
-	var last *inflight
-	link := func(page *inflight) {
+	var last *inflightPage
+	link := func(page *inflightPage) {
 		if page == last {
 			return
 		}
@@ -159,8 +159,8 @@ func (t *sinkTelemetry) write(ctx context.Context, b *batch) (_ context.Context,
 		}
 	}
 	n := int64(b.n)
-	for i := range b.ds {
-		link(b.items[i].page)
+	for i := range b.sinkDeliveries {
+		link(b.deliveries[i].page)
 	}
 	for i := range b.chunks {
 		link(b.chunks[i].page)

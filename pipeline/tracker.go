@@ -10,7 +10,7 @@ import "sync/atomic"
 // dead letters, with what stands behind it in its key's order, and the run does not wait: the
 // source brings it again.
 type Tracker struct {
-	placed  atomic.Bool
+	begun   atomic.Bool
 	pending []atomic.Int32 // deliveries not finished, by the record's index
 }
 
@@ -19,24 +19,24 @@ type Tracker struct {
 // in dead letters, or of none of them. What was given back by [Control] is not, and
 // nothing of a page is before it was handed to the sinks.
 func (t *Tracker) Finished(index int) bool {
-	return t.placed.Load() && (index >= len(t.pending) || t.pending[index].Load() == 0)
+	return t.begun.Load() && (index >= len(t.pending) || t.pending[index].Load() == 0)
 }
 
-// place notes what is to be done. No sink has begun with it.
-func (t *Tracker) place(prep *prepared) {
+// begin notes what is to be done. No sink has begun with it.
+func (t *Tracker) begin(prep *preparedPage) {
 	last := -1 // a source may have put its records into an order of its own
 	for r := range prep.routes {
-		for i := range prep.routes[r].items {
-			last = max(last, int(prep.routes[r].items[i].d.Change.Index))
+		for i := range prep.routes[r].deliveries {
+			last = max(last, int(prep.routes[r].deliveries[i].d.Change.Index))
 		}
 	}
 	t.pending = make([]atomic.Int32, last+1)
 	for r := range prep.routes {
-		for i := range prep.routes[r].items {
-			t.pending[prep.routes[r].items[i].d.Change.Index].Add(1)
+		for i := range prep.routes[r].deliveries {
+			t.pending[prep.routes[r].deliveries[i].d.Change.Index].Add(1)
 		}
 	}
-	t.placed.Store(true)
+	t.begun.Store(true)
 }
 
 // finish notes the end of a delivery that was not given back.

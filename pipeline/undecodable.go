@@ -17,22 +17,22 @@ type placed interface {
 	Place() string
 }
 
-// keepUndecodable stores the dead letters of a page's undecodable records, quarantines their keys if they are known, and
+// storeUndecodable stores the dead letters of a page's undecodable records, quarantines their keys if they are known, and
 // then hands the page over. Later pages of the partition wait meanwhile, so that no change overtakes such a record,
 // whatever its key is. Other partitions and earlier pages continue. Without dead letters, the page and the later
 // ones return to a source that tracks single records; else the partition is blocked.
-func (r *run) keepUndecodable(in *inflight, records []*record.RecordError) {
+func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) {
 	letters := make([]DeadLetter, len(records))
 	now := time.Now().UTC()
 	for i, e := range records {
 		letters[i] = DeadLetter{
 			Pipeline: r.p.o.Name, Key: e.Key, Version: e.Version, Sequence: e.Sequence,
-			Partition: in.part.name, Index: e.Index,
+			Partition: in.partition.name, Index: e.Index,
 			Class: record.ClassUndecodable, Error: e.Error(), Raw: e.Raw, Time: now,
 		}
 	}
 	first := records[0]
-	attrs := []slog.Attr{slog.String("partition", in.part.name), slog.Int("records", len(records)),
+	attrs := []slog.Attr{slog.String("partition", in.partition.name), slog.Int("records", len(records)),
 		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", redact.ErrorField(first))}
 	if at, ok := errors.AsType[placed](first.Err); ok {
 		attrs = append(attrs, slog.String("place", at.Place()))
@@ -40,39 +40,39 @@ func (r *run) keepUndecodable(in *inflight, records []*record.RecordError) {
 	if r.p.o.DeadLetters == nil && in.tracker != nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: they are given back, with what comes behind them; configure dead letters", attrs...)
-		r.on(func(now time.Time) {
+		r.step(func(now time.Time) {
 			in.nacked = true
-			r.undecodableKept(in, now)
+			r.undecodableStored(in, now)
 		})
 		return
 	}
 	if r.p.o.DeadLetters == nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters", attrs...)
-		r.on(func(time.Time) { r.move(-1) })
+		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
-	if !r.putLetters(in.part.lettersCtx, letters, func() { r.flushBefore(in) }) || !r.quarantineUndecodable(in.part.lettersCtx, records) {
-		r.on(func(time.Time) { r.move(-1) })
+	if !r.putLetters(in.partition.lettersCtx, letters, func() { r.flushBefore(in) }) || !r.quarantineUndecodable(in.partition.lettersCtx, records) {
+		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
 	r.p.tel.undecodable(r.hard, len(records))
 	r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: given up to dead letters", attrs...)
-	r.on(func(now time.Time) { r.undecodableKept(in, now) })
+	r.step(func(now time.Time) { r.undecodableStored(in, now) })
 }
 
-// undecodableKept hands over a page whose letters are durable, or that returns to its source.
-func (r *run) undecodableKept(in *inflight, now time.Time) {
+// undecodableStored hands over a page whose letters are durable, or that returns to its source.
+func (r *run) undecodableStored(in *inflightPage, now time.Time) {
 	in.ready = true
-	r.move(-1)
-	r.handOver(in.part, now)
+	r.addMoving(-1)
+	r.handOver(in.partition, now)
 }
 
 // flushBefore has the schedulers write incomplete batches for the rest of the run, if the source tracks single records.
 // Pages may still come. The letters of a
 // page cannot be stored now, and the earlier records must not wait for batches that this page would fill: the
 // answer of the source could come too late.
-func (r *run) flushBefore(in *inflight) {
+func (r *run) flushBefore(in *inflightPage) {
 	r.noFilling = r.noFilling || in.tracker != nil
 }
 
@@ -87,7 +87,7 @@ func (r *run) quarantineUndecodable(ctx context.Context, records []*record.Recor
 		}
 	}
 	for _, rt := range r.p.routes {
-		if r.quarantines(rt, record.ClassUndecodable) && !r.quarantine(ctx, rt.Name, keys, func() {}) {
+		if r.quarantines(rt, record.ClassUndecodable) && !r.quarantineKeys(ctx, rt.Name, keys, func() {}) {
 			return false
 		}
 	}

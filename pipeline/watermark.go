@@ -10,13 +10,13 @@ import (
 // before which all are finished. It is a step function without clock, goroutine
 // or lock. The zero Watermark is ready for use.
 type Watermark struct {
-	next  uint64
-	marks []pageMark // by id; a run of finished marks may stand as its last one
-	head  int        // marks before it are passed
-	open  int        // marks with something pending
+	nextID     uint64
+	pages      []watermarkPage // by id; a run of finished marks may stand as its last one
+	passed     int             // marks before it are passed
+	unfinished int             // marks with something pending
 }
 
-type pageMark struct {
+type watermarkPage struct {
 	id      uint64
 	pos     Position
 	pending int
@@ -26,20 +26,20 @@ type pageMark struct {
 // finished as it begins). The id is for Finish. When the page moves the
 // watermark at once, ok is true and the new watermark is pos.
 func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
-	id = w.next
-	w.next++
-	if pending <= 0 && w.head == len(w.marks) {
+	id = w.nextID
+	w.nextID++
+	if pending <= 0 && w.passed == len(w.pages) {
 		return id, true
 	}
-	if pending <= 0 && w.marks[len(w.marks)-1].pending == 0 {
+	if pending <= 0 && w.pages[len(w.pages)-1].pending == 0 {
 		// Extends a run of finished pages behind an unfinished one: a partition
 		// that is blocked for hours keeps one mark for all that went on behind.
-		w.marks[len(w.marks)-1] = pageMark{id: id, pos: pos}
+		w.pages[len(w.pages)-1] = watermarkPage{id: id, pos: pos}
 		return id, false
 	}
-	w.marks = append(w.marks, pageMark{id: id, pos: pos, pending: max(pending, 0)})
+	w.pages = append(w.pages, watermarkPage{id: id, pos: pos, pending: max(pending, 0)})
 	if pending > 0 {
-		w.open++
+		w.unfinished++
 	}
 	return id, false
 }
@@ -47,7 +47,7 @@ func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
 // Finish takes n deliveries off a page. When that moves the watermark, ok is true
 // and pos is the new one. More than is pending, or an id that is done, changes nothing.
 func (w *Watermark) Finish(id uint64, n int) (pos Position, ok bool) {
-	live := w.marks[w.head:]
+	live := w.pages[w.passed:]
 	i := sort.Search(len(live), func(i int) bool { return live[i].id >= id })
 	if i == len(live) || live[i].id != id || live[i].pending < n || n <= 0 {
 		return "", false
@@ -56,33 +56,33 @@ func (w *Watermark) Finish(id uint64, n int) (pos Position, ok bool) {
 	if live[i].pending > 0 {
 		return "", false
 	}
-	w.open--
-	for w.head < len(w.marks) && w.marks[w.head].pending == 0 {
-		pos, ok = w.marks[w.head].pos, true
-		w.head++
+	w.unfinished--
+	for w.passed < len(w.pages) && w.pages[w.passed].pending == 0 {
+		pos, ok = w.pages[w.passed].pos, true
+		w.passed++
 	}
 	w.compact()
 	return pos, ok
 }
 
 // Open is the number of pages that are not finished.
-func (w *Watermark) Open() int { return w.open }
+func (w *Watermark) Open() int { return w.unfinished }
 
 // compact drops the marks that are passed and merges runs of finished ones, once
 // they are the larger part: so the marks are never more than a few times the
 // open ones, and a step costs constant time on average.
 func (w *Watermark) compact() {
-	if len(w.marks) < 4*w.open+64 {
+	if len(w.pages) < 4*w.unfinished+64 {
 		return
 	}
-	kept := w.marks[:0]
-	for _, m := range w.marks[w.head:] {
+	kept := w.pages[:0]
+	for _, m := range w.pages[w.passed:] {
 		if n := len(kept); n > 0 && m.pending == 0 && kept[n-1].pending == 0 {
 			kept[n-1] = m
 			continue
 		}
 		kept = append(kept, m)
 	}
-	clear(w.marks[len(kept):])
-	w.marks, w.head = slices.Clip(kept), 0
+	clear(w.pages[len(kept):])
+	w.pages, w.passed = slices.Clip(kept), 0
 }

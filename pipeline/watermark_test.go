@@ -46,7 +46,7 @@ func TestWatermark_IsTheLastPageBeforeWhichAllAreFinished(t *testing.T) {
 				left[page] -= n
 				expect(w.Finish(ids[page], n))
 			}
-			if got := len(w.marks); got > 4*len(open)+70 {
+			if got := len(w.pages); got > 4*len(open)+70 {
 				t.Fatalf("%d marks for %d open pages", got, len(open))
 			}
 		}
@@ -62,8 +62,8 @@ func TestWatermark_BlockedForLongHoldsOneMark(t *testing.T) {
 			w.Finish(id, i%3)
 		}
 	}
-	if len(w.marks) > 100 {
-		t.Errorf("%d marks behind one blocked page", len(w.marks))
+	if len(w.pages) > 100 {
+		t.Errorf("%d marks behind one blocked page", len(w.pages))
 	}
 	if pos, ok := w.Finish(blocked, 1); !ok || pos != "99999" {
 		t.Errorf("the watermark is %q, %v; want 99999", pos, ok)
