@@ -72,7 +72,7 @@ func (c *Consumer) call(a worker.Action) {
 	case worker.Beat:
 		// One that hangs leaves time for two more before contact is lost, which is when two
 		// thirds of a lease passed.
-		c.write("writing the worker's row", needed, a.Call, c.o.Worker.Lease/6, func(ctx context.Context) error { return table.Beat(ctx, a.Member) })
+		c.write("writing the worker's row", needed, a.Call, c.o.Worker.Lease/6, func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
 	case worker.Leave:
 		c.write("removing a worker's row", spared, a.Call, soon, func(ctx context.Context) error { return table.Leave(ctx, a.Worker) })
 	case worker.Create:

@@ -32,7 +32,7 @@ func TestConsumer_TidyingUpIsNotNeeded(t *testing.T) {
 		defer r.tell()
 		r.server.AddStream("shop")
 		r.put("a", 1)
-		if err := r.table.Memory.Beat(t.Context(), leases.Member{Worker: "gone", Name: "gone", Beat: 1}); err != nil {
+		if err := r.table.Memory.Heartbeat(t.Context(), leases.Member{Worker: "gone", Name: "gone", Heartbeat: 1}); err != nil {
 			t.Fatal(err)
 		}
 		s := newStore()
@@ -88,7 +88,7 @@ func TestConsumer_OneBeatThatHangsRevokesNothing(t *testing.T) {
 		s := newStore()
 		var beats atomic.Int64
 		table := &leasestest.Table{Memory: r.table.Memory, Before: func(ctx context.Context, c leasestest.Call) error {
-			if c.Op == "Beat" && beats.Add(1)%2 == 0 {
+			if c.Op == "Heartbeat" && beats.Add(1)%2 == 0 {
 				<-ctx.Done()
 				return pipeline.Transient(context.Cause(ctx))
 			}

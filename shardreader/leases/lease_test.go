@@ -14,7 +14,7 @@ func TestErrorsInALog(t *testing.T) {
 	_, checkpoint := leases.ParseCheckpoint("-1")
 	for want, err := range map[string]error{
 		"leases: a lease without a shard":          table.Create(t.Context(), leases.Lease{}),
-		"leases: a member without a worker":        table.Beat(t.Context(), leases.Member{}),
+		"leases: a member without a worker":        table.Heartbeat(t.Context(), leases.Member{}),
 		"leases: a stream without a name is begun": table.Begin(t.Context(), ""),
 		"leases: a checkpoint is a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END": checkpoint,
 		"conflict: the lease of shard s is owned by w":                                               &leases.Conflict{Now: leases.Lease{Shard: "s", Owner: "w"}},
@@ -81,17 +81,17 @@ func TestMember_Equal(t *testing.T) {
 		t.Errorf("%+v and %+v are not equal", m, same)
 	}
 	for name, change := range map[string]func(*leases.Member){
-		"Worker":  func(m *leases.Member) { m.Worker = "x" },
-		"Name":    func(m *leases.Member) { m.Name = "x" },
-		"Beat":    func(m *leases.Member) { m.Beat++ },
-		"Leaving": func(m *leases.Member) { m.Leaving = true },
-		"Leases":  func(m *leases.Member) { m.Leases++ },
-		"Load":    func(m *leases.Member) { m.Load++ },
-		"Calls":   func(m *leases.Member) { m.Calls++ },
-		"Pending": func(m *leases.Member) { m.Pending++ },
-		"Behind":  func(m *leases.Member) { m.Behind["s"] = at.Add(time.Second) },
-		"Failing": func(m *leases.Member) { m.Failing = map[string]leases.ReadFailure{"s": {}} },
-		"Stopped": func(m *leases.Member) { m.Stopped = map[string]string{"s": ""} },
+		"Worker":    func(m *leases.Member) { m.Worker = "x" },
+		"Name":      func(m *leases.Member) { m.Name = "x" },
+		"Heartbeat": func(m *leases.Member) { m.Heartbeat++ },
+		"Leaving":   func(m *leases.Member) { m.Leaving = true },
+		"Leases":    func(m *leases.Member) { m.Leases++ },
+		"Load":      func(m *leases.Member) { m.Load++ },
+		"Calls":     func(m *leases.Member) { m.Calls++ },
+		"Pending":   func(m *leases.Member) { m.Pending++ },
+		"Behind":    func(m *leases.Member) { m.Behind["s"] = at.Add(time.Second) },
+		"Failing":   func(m *leases.Member) { m.Failing = map[string]leases.ReadFailure{"s": {}} },
+		"Stopped":   func(m *leases.Member) { m.Stopped = map[string]string{"s": ""} },
 	} {
 		other := m.Clone()
 		change(&other)

@@ -7,9 +7,9 @@ import (
 
 // Member is a worker, as it tells the others of itself. Tags are those of a file's rows, which end with the maps.
 type Member struct {
-	Worker string `json:"worker"`         // unique to the process
-	Name   string `json:"name,omitempty"` // the same over restarts: what Lease.Pinned names. Default: Worker
-	Beat   int64  `json:"beat"`           // rises with every beat
+	Worker    string `json:"worker"`         // unique to the process
+	Name      string `json:"name,omitempty"` // the same over restarts: what Lease.Pinned names. Default: Worker
+	Heartbeat int64  `json:"beat"`           // rises with every beat
 
 	Leaving bool    `json:"leaving,omitempty"` // it hands over what it has, and takes nothing more
 	Leases  int     `json:"leases"`            // that it owns and that have not ended
@@ -51,7 +51,7 @@ func (m Member) Equal(n Member) bool {
 	m, n = m.stored(), n.stored()
 	behind := maps.EqualFunc(m.Behind, n.Behind, time.Time.Equal)
 	return behind && maps.Equal(m.Stopped, n.Stopped) && maps.Equal(m.Failing, n.Failing) &&
-		m.Worker == n.Worker && m.Name == n.Name && m.Beat == n.Beat && m.Leaving == n.Leaving &&
+		m.Worker == n.Worker && m.Name == n.Name && m.Heartbeat == n.Heartbeat && m.Leaving == n.Leaving &&
 		m.Leases == n.Leases && m.Load == n.Load && m.Calls == n.Calls && m.Pending == n.Pending && m.AtEnd == n.AtEnd
 }
 

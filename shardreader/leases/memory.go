@@ -121,8 +121,8 @@ func (m *Memory) Delete(ctx context.Context, old Lease) error {
 	})
 }
 
-// Beat implements [Table].
-func (m *Memory) Beat(ctx context.Context, b Member) error {
+// Heartbeat implements [Table].
+func (m *Memory) Heartbeat(ctx context.Context, b Member) error {
 	if b.Worker == "" {
 		return pipeline.Permanent(errs.New("leases: a member without a worker"))
 	}

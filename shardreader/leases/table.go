@@ -29,8 +29,8 @@ type Table interface {
 	// *Conflict. One that is gone already is no error.
 	Delete(ctx context.Context, old Lease) error
 
-	// Beat writes a member's own row.
-	Beat(ctx context.Context, m Member) error
+	// Heartbeat writes a member's own row.
+	Heartbeat(ctx context.Context, m Member) error
 
 	// Leave removes a member's row.
 	Leave(ctx context.Context, worker string) error

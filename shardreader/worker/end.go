@@ -122,7 +122,7 @@ func (w *Worker) checkEnd() {
 	case c.beats == nil:
 		c.sent, c.beats = w.sent, make(map[string]int64, len(w.peers))
 		for id, p := range w.peers {
-			c.beats[id] = p.Beat
+			c.beats[id] = p.Heartbeat
 		}
 	}
 	w.flush()

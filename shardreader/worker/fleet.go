@@ -167,7 +167,7 @@ func (w *Worker) seePeers(members []leases.Member) {
 	for _, m := range members {
 		seen[m.Worker] = true
 		p := w.peers[m.Worker]
-		if p == nil || p.Beat != m.Beat {
+		if p == nil || p.Heartbeat != m.Heartbeat {
 			p = &peer{since: w.now}
 			w.peers[m.Worker] = p
 		}

@@ -52,7 +52,7 @@ func (w *Worker) survey() survey {
 func (w *Worker) member() leases.Member {
 	s := w.survey()
 	m := leases.Member{
-		Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.assignments),
+		Worker: w.o.Worker, Name: w.o.Name, Heartbeat: w.beat, Leaving: w.leaving, Leases: len(w.assignments),
 		AtEnd: w.endBeat(), Calls: w.perMonth(), Load: s.load, Pending: s.pending, Stopped: s.stopped,
 		Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
 	}

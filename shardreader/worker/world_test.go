@@ -191,7 +191,7 @@ func (n *node) act(a worker.Action) {
 			n.done(a.Call, leasestest.Throttled())
 			return
 		}
-		n.done(a.Call, n.table.Beat(ctx, a.Member))
+		n.done(a.Call, n.table.Heartbeat(ctx, a.Member))
 	case worker.Leave:
 		n.done(a.Call, n.table.Leave(ctx, a.Worker))
 	case worker.Begin:

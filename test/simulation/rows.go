@@ -224,7 +224,7 @@ func (w *world) beat(p *process, m leases.Member) error {
 		p.silent = w.now
 	}
 	p.beatAt = w.now
-	return w.rows.Beat(context.Background(), m)
+	return w.rows.Heartbeat(context.Background(), m)
 }
 
 // beginStream notes that a stream was begun.

@@ -43,8 +43,8 @@ func healthy() fleet.Look {
 				{Shard: "shard-c", Stream: arn, Owner: "task-2-y", Counter: 9, Checkpoint: leases.After("900"), Parents: []string{"shard-a"}, Time: ago(10 * time.Minute), Pinned: "task-2"},
 			},
 			Members: []leases.Member{
-				{Worker: "task-1-x", Name: "task-1", Beat: 5, Leases: 1, Load: 123456, Calls: 1.2e6, Pending: 1200, Behind: map[string]time.Time{"shard-b": ago(time.Minute)}},
-				{Worker: "task-2-y", Name: "task-2", Beat: 9, Leases: 1},
+				{Worker: "task-1-x", Name: "task-1", Heartbeat: 5, Leases: 1, Load: 123456, Calls: 1.2e6, Pending: 1200, Behind: map[string]time.Time{"shard-b": ago(time.Minute)}},
+				{Worker: "task-2-y", Name: "task-2", Heartbeat: 9, Leases: 1},
 			},
 		},
 		Streams: []fleet.Stream{{ARN: arn, Status: shardreader.Enabled, Shards: []shardreader.Shard{

@@ -238,12 +238,12 @@ func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, err
 	seen, start := first, time.Now()
 	beats := make(map[string]int64, len(first.Members))
 	for _, m := range first.Members {
-		beats[m.Worker] = m.Beat
+		beats[m.Worker] = m.Heartbeat
 	}
 	for err == nil {
 		silent := make(map[string]time.Duration)
 		for _, m := range seen.Members {
-			if beat, old := beats[m.Worker]; old && beat == m.Beat {
+			if beat, old := beats[m.Worker]; old && beat == m.Heartbeat {
 				silent[m.Worker] = time.Since(start)
 			}
 		}

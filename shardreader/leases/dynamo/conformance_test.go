@@ -19,7 +19,7 @@ func TestConformance_Lost(t *testing.T) {
 	leasestest.RunLost(t, func(t *testing.T) (leases.Table, func()) {
 		faults := &dynamotest.Faults{}
 		return open(t, server, faults), func() {
-			op := map[string]string{"Swap": "UpdateItem", "Create": "PutItem", "Delete": "DeleteItem", "Beat": "PutItem", "Reserve": "UpdateItem"}
+			op := map[string]string{"Swap": "UpdateItem", "Create": "PutItem", "Delete": "DeleteItem", "Heartbeat": "PutItem", "Reserve": "UpdateItem"}
 			faults.Next(op[t.Name()[len("TestConformance_Lost/"):]], dynamotest.Lost())
 		}
 	})

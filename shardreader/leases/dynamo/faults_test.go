@@ -167,14 +167,14 @@ func TestFaults_Silence(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		err = table.Beat(t.Context(), leases.Member{Worker: "a"})
+		err = table.Heartbeat(t.Context(), leases.Member{Worker: "a"})
 		if _, again := pipeline.Retryable(err); !again || !strings.Contains(err.Error(), "no answer in time") || time.Since(begun) != 2*time.Second {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		why := errors.New("stopping")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(why)
-		if err := table.Beat(ctx, leases.Member{Worker: "a"}); !errors.Is(err, why) {
+		if err := table.Heartbeat(ctx, leases.Member{Worker: "a"}); !errors.Is(err, why) {
 			t.Errorf("given up: %v", err)
 		}
 	})

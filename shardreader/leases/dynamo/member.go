@@ -92,8 +92,8 @@ func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 	}
 }
 
-// Beat implements [leases.Table].
-func (t *Table) Beat(ctx context.Context, m leases.Member) error {
+// Heartbeat implements [leases.Table].
+func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	key, err := t.member(m.Worker)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func escaped(name string) string { return string(item.AppendEscaped(nil, name)) 
 
 func encodeMember(m leases.Member) Item {
 	row := Item{
-		attrName: text(m.Name), attrBeat: number(m.Beat), attrLeaving: &types.AttributeValueMemberBOOL{Value: m.Leaving},
+		attrName: text(m.Name), attrBeat: number(m.Heartbeat), attrLeaving: &types.AttributeValueMemberBOOL{Value: m.Leaving},
 		attrLeases: number(int64(m.Leases)), attrLoad: decimal(m.Load), attrCalls: decimal(m.Calls), attrReading: number(m.Pending),
 	}
 	if m.AtEnd > 0 {
@@ -228,7 +228,7 @@ func decodeMember(row Item) leases.Member {
 		worker = r.text(attrSK)
 	}
 	m := leases.Member{
-		Worker: worker, Name: r.text(attrName), Beat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
+		Worker: worker, Name: r.text(attrName), Heartbeat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
 		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrReading), AtEnd: r.integer(attrAtEnd),
 		Behind: make(map[string]time.Time), Stopped: make(map[string]string), Failing: make(map[string]leases.ReadFailure),
 	}

@@ -52,8 +52,8 @@ func TestMembers_OfPipelines(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
 	other := w.another(t, dynamo.Options{Pipeline: "shop#2"})
 	for _, err := range []error{
-		w.Beat(t.Context(), leases.Member{Worker: "a"}),
-		other.Beat(t.Context(), leases.Member{Worker: "b"}),
+		w.Heartbeat(t.Context(), leases.Member{Worker: "a"}),
+		other.Heartbeat(t.Context(), leases.Member{Worker: "b"}),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +79,7 @@ func TestMembers_Row(t *testing.T) {
 	for i := range 10_000 {
 		m.Stopped[fmt.Sprintf("shardId-%05d", i)] = strings.Repeat("é", 500)
 	}
-	if err := w.Beat(t.Context(), m); err != nil {
+	if err := w.Heartbeat(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	s, err := w.Read(t.Context())

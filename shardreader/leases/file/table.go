@@ -135,12 +135,12 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	})
 }
 
-// Beat implements [leases.Table].
-func (t *Table) Beat(ctx context.Context, m leases.Member) error {
+// Heartbeat implements [leases.Table].
+func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	t.mu.Lock()
 	due := time.Since(t.written) >= beatEvery
 	t.mu.Unlock()
-	beat := func() error { return t.rows.Beat(ctx, m) }
+	beat := func() error { return t.rows.Heartbeat(ctx, m) }
 	if due {
 		return t.do(ctx, true, beat)
 	}

@@ -129,7 +129,7 @@ func callersKeepTheirs(t *testing.T, table leases.Table) {
 	same(t, "a lease whose reader went on", lease(t, table, "s"), want)
 
 	m := leases.Member{Worker: "a", Stopped: map[string]string{"s": "why"}}
-	must(t, table.Beat(t.Context(), m))
+	must(t, table.Heartbeat(t.Context(), m))
 	m.Stopped["s"] = "changed"
 	read(t, table).Members[0].Stopped["s"] = "changed"
 	if got := read(t, table).Members[0]; got.Stopped["s"] != "why" {
@@ -146,7 +146,7 @@ func cancelledCallSaysSo(t *testing.T, table leases.Table) {
 	_, _, reserveErr := table.Reserve(ctx, "q", 0)
 	for _, err := range []error{
 		readErr, reserveErr, table.Create(ctx, full("r")), table.Swap(ctx, l, l), table.Delete(ctx, l),
-		table.Beat(ctx, leases.Member{Worker: "a"}), table.Leave(ctx, "a"),
+		table.Heartbeat(ctx, leases.Member{Worker: "a"}), table.Leave(ctx, "a"),
 	} {
 		transient(t, err)
 		if _, ok := leases.AsConflict(err); ok {

@@ -50,11 +50,11 @@ func lostDelete(t *testing.T, table leases.Table, lose func()) {
 	}
 }
 
-func lostBeat(t *testing.T, table leases.Table, lose func()) {
-	m := leases.Member{Worker: "a", Beat: 1}
+func lostHeartbeat(t *testing.T, table leases.Table, lose func()) {
+	m := leases.Member{Worker: "a", Heartbeat: 1}
 	lose()
-	transient(t, table.Beat(t.Context(), m))
-	if err := table.Beat(t.Context(), m); err != nil {
+	transient(t, table.Heartbeat(t.Context(), m))
+	if err := table.Heartbeat(t.Context(), m); err != nil {
 		t.Error(err)
 	}
 	if s := read(t, table); len(s.Members) != 1 || !s.Members[0].Equal(m) {

@@ -91,9 +91,9 @@ func (p *pair) step() string {
 		p.same(p.table.Delete(ctx, old), p.model.Delete(ctx, old))
 		return fmt.Sprintf("Delete %+v", old)
 	case 2:
-		m := leases.Member{Worker: p.pick("a", "b"), Beat: p.dice.Int64N(9), Leaving: p.dice.IntN(2) == 0, AtEnd: p.dice.Int64N(3)}
-		p.same(p.table.Beat(ctx, m), p.model.Beat(ctx, m))
-		return fmt.Sprintf("Beat %+v", m)
+		m := leases.Member{Worker: p.pick("a", "b"), Heartbeat: p.dice.Int64N(9), Leaving: p.dice.IntN(2) == 0, AtEnd: p.dice.Int64N(3)}
+		p.same(p.table.Heartbeat(ctx, m), p.model.Heartbeat(ctx, m))
+		return fmt.Sprintf("Heartbeat %+v", m)
 	case 3:
 		worker := p.pick("a", "b")
 		p.same(p.table.Leave(ctx, worker), p.model.Leave(ctx, worker))

@@ -121,7 +121,7 @@ func besideEachOther(t *testing.T, table leases.Table) {
 				t.Error(err)
 				return
 			}
-			if err := table.Beat(t.Context(), leases.Member{Worker: name, Beat: next.Counter}); err != nil {
+			if err := table.Heartbeat(t.Context(), leases.Member{Worker: name, Heartbeat: next.Counter}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -133,7 +133,7 @@ func besideEachOther(t *testing.T, table leases.Table) {
 	for i, l := range s.Leases {
 		want := leases.Lease{Shard: l.Shard, Owner: l.Shard, Counter: rounds, Checkpoint: leases.After(fmt.Sprint(rounds))}
 		same(t, "the lease", l, want)
-		if m := s.Members[i]; m.Beat != rounds {
+		if m := s.Members[i]; m.Heartbeat != rounds {
 			t.Errorf("the member is %+v", m)
 		}
 	}

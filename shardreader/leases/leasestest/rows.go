@@ -64,7 +64,7 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 		name := fmt.Sprintf("shard-%d", (i*7)%30)
 		want = append(want, name)
 		must(t, table.Create(t.Context(), leases.Lease{Shard: name}))
-		must(t, table.Beat(t.Context(), leases.Member{Worker: name}))
+		must(t, table.Heartbeat(t.Context(), leases.Member{Worker: name}))
 	}
 	slices.Sort(want)
 	s := read(t, table)
@@ -155,13 +155,13 @@ func stopsStay(t *testing.T, table leases.Table) {
 func membersComeBack(t *testing.T, table leases.Table) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 891, time.FixedZone("", 7200))
 	want := leases.Member{
-		Worker: "host/1#~%é", Name: "host 1", Beat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678, Calls: 2.63e6, Pending: 1 << 50, AtEnd: 1 << 39,
+		Worker: "host/1#~%é", Name: "host 1", Heartbeat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678, Calls: 2.63e6, Pending: 1 << 50, AtEnd: 1 << 39,
 		Behind:  map[string]time.Time{"shard-1": at, "shard-2": at.Add(time.Minute), "shard-3": {}},
 		Stopped: map[string]string{"shard-4": "records were lost: \"x\"", "shard-5": ""},
 		Failing: map[string]leases.ReadFailure{"shard-1": {Since: at, Class: "timeout"}, "shard-6": {Since: at}},
 	}
 	for _, m := range []leases.Member{want, {Worker: "idle"}} {
-		must(t, table.Beat(t.Context(), m))
+		must(t, table.Heartbeat(t.Context(), m))
 	}
 	s := read(t, table)
 	if len(s.Members) != 2 || !s.Members[0].Equal(want) || !s.Members[1].Equal(leases.Member{Worker: "idle"}) {
@@ -171,7 +171,7 @@ func membersComeBack(t *testing.T, table leases.Table) {
 
 // A beat replaces all of a member's row, and no other row.
 func membersAreWhole(t *testing.T, table leases.Table) {
-	beat := func(m leases.Member) { must(t, table.Beat(t.Context(), m)) }
+	beat := func(m leases.Member) { must(t, table.Heartbeat(t.Context(), m)) }
 	leave := func(worker string) { must(t, table.Leave(t.Context(), worker)) }
 	expect := func(want ...leases.Member) {
 		t.Helper()
@@ -179,12 +179,12 @@ func membersAreWhole(t *testing.T, table leases.Table) {
 			t.Errorf("members %+v, want %+v", got, want)
 		}
 	}
-	a := leases.Member{Worker: "a", Name: "n", Beat: 1, Leaving: true, Leases: 2, Stopped: map[string]string{"s": "why"}}
-	b := leases.Member{Worker: "b", Beat: 1}
+	a := leases.Member{Worker: "a", Name: "n", Heartbeat: 1, Leaving: true, Leases: 2, Stopped: map[string]string{"s": "why"}}
+	b := leases.Member{Worker: "b", Heartbeat: 1}
 	beat(a)
 	beat(b)
 	expect(a, b)
-	a = leases.Member{Worker: "a", Beat: 2}
+	a = leases.Member{Worker: "a", Heartbeat: 2}
 	beat(a)
 	expect(a, b)
 	leave("a")
@@ -204,7 +204,7 @@ func oddNumbers(t *testing.T, table leases.Table) {
 		next := got
 		next.Load, next.Counter = 1/f, 1
 		same(t, fmt.Sprint("a lease of load ", 1/f), swap(t, table, got, next), next)
-		must(t, table.Beat(t.Context(), leases.Member{Worker: l.Shard, Load: f, Calls: 1 / f}))
+		must(t, table.Heartbeat(t.Context(), leases.Member{Worker: l.Shard, Load: f, Calls: 1 / f}))
 	}
 }
 
@@ -219,7 +219,7 @@ func begunStays(t *testing.T, table leases.Table) {
 		must(t, table.Begin(t.Context(), stream))
 	}
 	must(t, table.Delete(t.Context(), l))
-	must(t, table.Beat(t.Context(), leases.Member{Worker: "w", Beat: 1}))
+	must(t, table.Heartbeat(t.Context(), leases.Member{Worker: "w", Heartbeat: 1}))
 	s := read(t, table)
 	if !slices.Equal(s.Begun, []string{one, two}) || len(s.Members) != 1 || len(s.Leases) != 0 {
 		t.Errorf("snapshot %+v", s)

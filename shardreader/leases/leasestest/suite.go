@@ -43,11 +43,11 @@ func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 // executed, and its answer lost.
 func RunLost(t *testing.T, open func(t *testing.T) (table leases.Table, lose func())) {
 	for name, check := range map[string]func(*testing.T, leases.Table, func()){
-		"Swap":    lostSwap,
-		"Create":  lostCreate,
-		"Delete":  lostDelete,
-		"Beat":    lostBeat,
-		"Reserve": lostReserve,
+		"Swap":      lostSwap,
+		"Create":    lostCreate,
+		"Delete":    lostDelete,
+		"Heartbeat": lostHeartbeat,
+		"Reserve":   lostReserve,
 	} {
 		t.Run(name, func(t *testing.T) {
 			table, lose := open(t)

@@ -10,9 +10,9 @@ import (
 
 // Call is a call of a [Table].
 type Call struct {
-	Op     string // Read, Create, Swap, Delete, Beat, Leave, Begin or Reserve
+	Op     string // Read, Create, Swap, Delete, Heartbeat, Leave, Begin or Reserve
 	Shard  string // of Create, Swap and Delete
-	Worker string // of Beat and Leave, and Owner of the lease as its writer knows it
+	Worker string // of Heartbeat and Leave, and Owner of the lease as its writer knows it
 }
 
 // Table is a lease table in memory whose calls may fail. Hooks run within the call, and
@@ -68,9 +68,9 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	return t.do(ctx, Call{"Delete", old.Shard, old.Owner}, func() error { return t.Memory.Delete(ctx, old) })
 }
 
-// Beat implements [leases.Table].
-func (t *Table) Beat(ctx context.Context, m leases.Member) error {
-	return t.do(ctx, Call{Op: "Beat", Worker: m.Worker}, func() error { return t.Memory.Beat(ctx, m) })
+// Heartbeat implements [leases.Table].
+func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
+	return t.do(ctx, Call{Op: "Heartbeat", Worker: m.Worker}, func() error { return t.Memory.Heartbeat(ctx, m) })
 }
 
 // Leave implements [leases.Table].

@@ -43,7 +43,7 @@ func TestTable_Hooks(t *testing.T) {
 	table.Before = func(ctx context.Context, c leasestest.Call) error {
 		story = append(story, strings.Join(strings.Fields(c.Op+" "+c.Shard+" "+c.Worker), " "))
 		switch c.Op {
-		case "Beat":
+		case "Heartbeat":
 			return leasestest.Throttled()
 		case "Swap":
 			return table.Memory.Swap(ctx, leases.Lease{Shard: c.Shard, Owner: c.Worker}, leases.Lease{Shard: c.Shard, Owner: "faster", Counter: 1})
@@ -64,13 +64,13 @@ func TestTable_Hooks(t *testing.T) {
 	if !ok || c.Now.Owner != "faster" || c.Did(next) {
 		t.Errorf("%+v", c)
 	}
-	if _, again := pipeline.Retryable(table.Beat(t.Context(), leases.Member{Worker: "a"})); !again {
+	if _, again := pipeline.Retryable(table.Heartbeat(t.Context(), leases.Member{Worker: "a"})); !again {
 		t.Error("a throttle is not transient")
 	}
 	if s, err := table.Read(t.Context()); err != nil || len(s.Members) != 0 {
 		t.Errorf("a refused beat was written: %+v (%v)", s, err)
 	}
-	want := []string{"Create s a", "did Create", "Swap s a", "Beat a", "Read", "did Read"}
+	want := []string{"Create s a", "did Create", "Swap s a", "Heartbeat a", "Read", "did Read"}
 	if !slices.Equal(story, want) {
 		t.Errorf("%q, want %q", story, want)
 	}
