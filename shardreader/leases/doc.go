@@ -1,13 +1,15 @@
-// Package leases says who reads which shard, and how far it has come.
+// Package leases defines who reads which shard, and how far it was read.
 //
-// A [Table] holds one [Lease] a shard and one [Member] a worker. Every write of a
-// lease is a [Table.Swap]: it holds only while owner and counter are those that
-// its writer knows, so that a worker that was replaced can move nothing. Workers
-// show that they live by their members' beats, not by their leases: an idle
-// fleet writes one row a worker, however many shards it has. Nobody compares
-// clocks: a worker is gone when its beat stood still for as long as another one
-// measured by its own clock.
+// A [Table] stores one [Lease] per shard and one [Member] per consumer. Every write of a
+// lease is a [Table.Swap]: it succeeds only if owner and counter are still those that
+// its writer knows. So a consumer that was replaced cannot overwrite anything.
+// Heartbeats are in the members' rows, not in the leases: an idle fleet writes one row per
+// consumer, however many shards it has. No clocks are compared: a consumer counts as gone
+// if its heartbeat did not change for a time that another consumer measures by its own clock.
 //
-// leases/dynamo keeps leases in the table of Amazon's KCL, which may take them
-// over and hand them back. leases/file keeps them in a file, for one process.
+// [Memory] is the reference implementation. leases/dynamo stores leases in the table of Amazon's KCL,
+// so a KCL application can be taken over and handed back. leases/file stores them in a file, for one process.
+//
+// Read lease.go, table.go and member.go first: they are the contract. snapshot.go answers questions
+// about a whole table.
 package leases

@@ -5,48 +5,49 @@ import (
 	"time"
 )
 
-// Member is a worker, as it tells the others of itself. Tags are those of a file's rows, which end with the maps.
+// Member is the row of one consumer, which it writes with every heartbeat. The other consumers and `status` read it.
+// The tags are the JSON of leases/file, which writes the maps itself.
 type Member struct {
-	Worker    string `json:"worker"`         // unique to the process
-	Name      string `json:"name,omitempty"` // the same over restarts: what Lease.Pinned names. Default: Worker
-	Heartbeat int64  `json:"beat"`           // rises with every beat
+	Worker    string `json:"worker"`         // consumer id, unique to the process
+	Name      string `json:"name,omitempty"` // stays the same over restarts; Lease.Pinned names it. Default: Worker
+	Heartbeat int64  `json:"beat"`           // number of the heartbeat; rises by each
 
-	Leaving bool    `json:"leaving,omitempty"` // it hands over what it has, and takes nothing more
-	Leases  int     `json:"leases"`            // that it owns and that have not ended
-	Load    float64 `json:"load"`              // bytes a second that it read of late
-	Calls   float64 `json:"calls"`             // GetRecords calls a month at the rate of late
+	Leaving bool    `json:"leaving,omitempty"` // it releases its leases, and takes none
+	Leases  int     `json:"leases"`            // number of leases that it owns, without ended ones
+	Load    float64 `json:"load"`              // recent bytes per second
+	Calls   float64 `json:"calls"`             // GetRecords calls a month, at the recent rate
 	Pending int64   `json:"pending"`           // records read and not yet durable everywhere
 
-	// AtEnd is a beat: all that was written to its shards before that beat was is read, and its
-	// checkpoints are written. 0: it cannot say so.
+	// AtEnd is the number of an earlier heartbeat. The consumer has read everything that its shards got
+	// before that heartbeat, and has written the checkpoints. 0 means unknown.
 	AtEnd int64 `json:"at_end,omitempty"`
 
-	// Behind are shards whose newest record it has not read yet, as far as it
-	// knows, with the creation time of the last one read: at most 200, the
-	// oldest. What is not among them is read up to its newest record.
+	// Behind maps shards to the creation time of the last record read; the zero time if none was read.
+	// It has the shards whose newest record the consumer has not reached, as far as it knows: at most 200,
+	// the oldest first. All its other shards are read up to their newest record.
 	Behind map[string]time.Time `json:"-"`
 
-	// Stopped are shards that it reads no further, with why. A table may keep only the
-	// first 1,000 by name, and the beginning of why.
+	// Stopped maps shards that the consumer stopped reading to the reason. A table may store only the
+	// first 1,000 by name, and only the beginning of a reason.
 	Stopped map[string]string `json:"-"`
 
-	// Failing are shards whose reads fail for a while, and are tried again: at most 200, the longest.
+	// Failing has shards whose reads fail and are retried: at most 200, those that fail longest.
 	Failing map[string]ReadFailure `json:"-"`
 }
 
-// ReadFailure is since when all calls that read a shard fail.
+// ReadFailure describes a shard that cannot be read: all calls since Since failed.
 type ReadFailure struct {
 	Since time.Time `json:"since"`
-	Class string    `json:"class"` // of the last error
+	Class string    `json:"class"` // class of the last error
 }
 
-// Clone is a member that shares nothing with m.
+// Clone returns a deep copy of m.
 func (m Member) Clone() Member {
 	m.Behind, m.Stopped, m.Failing = maps.Clone(m.Behind), maps.Clone(m.Stopped), maps.Clone(m.Failing)
 	return m
 }
 
-// Equal tells whether m and n are the same, times to the second.
+// Equal reports whether m and n are stored as the same row: times to the second.
 func (m Member) Equal(n Member) bool {
 	m, n = m.stored(), n.stored()
 	behind := maps.EqualFunc(m.Behind, n.Behind, time.Time.Equal)
@@ -55,15 +56,15 @@ func (m Member) Equal(n Member) bool {
 		m.Leases == n.Leases && m.Load == n.Load && m.Calls == n.Calls && m.Pending == n.Pending && m.AtEnd == n.AtEnd
 }
 
-// stored is m as a table keeps it.
+// stored returns m with the precision that every table stores.
 func (m Member) stored() Member {
 	m = m.Clone()
-	m.Load, m.Calls = finite(m.Load), finite(m.Calls)
+	m.Load, m.Calls = storable(m.Load), storable(m.Calls)
 	for shard, t := range m.Behind {
-		m.Behind[shard] = second(t)
+		m.Behind[shard] = toSecond(t)
 	}
 	for shard, f := range m.Failing {
-		m.Failing[shard] = ReadFailure{second(f.Since), f.Class}
+		m.Failing[shard] = ReadFailure{toSecond(f.Since), f.Class}
 	}
 	if len(m.Behind) == 0 {
 		m.Behind = nil

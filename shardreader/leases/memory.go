@@ -4,32 +4,31 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Memory is a [Table] in memory, gone with the process: what it does is what every
-// other table must do. Use [NewMemory]. It is safe for concurrent use and starts no goroutines.
+// Memory is a [Table] in memory. It is the reference for every other table, and leases/file builds
+// on it. Create one with [NewMemory]. It is safe for concurrent use and starts no goroutines.
 type Memory struct {
 	mu      sync.Mutex
 	leases  map[string]Lease  // by shard
 	members map[string]Member // by worker
-	quotas  map[string]int64
-	begun   map[string]bool // by stream
+	quotas  map[string]int64  // count by name
+	begun   map[string]bool   // by ARN of the stream
 }
 
 var _ Table = (*Memory)(nil)
 
-// NewMemory is a table with what a snapshot holds.
+// NewMemory returns a table with the leases, members and begun streams of s.
 func NewMemory(s Snapshot) *Memory {
 	m := &Memory{leases: make(map[string]Lease), members: make(map[string]Member), quotas: make(map[string]int64), begun: make(map[string]bool)}
 	for _, l := range s.Leases {
 		m.leases[l.Shard] = l.stored()
 	}
-	for _, b := range s.Members {
-		m.members[b.Worker] = b.stored()
+	for _, member := range s.Members {
+		m.members[member.Worker] = member.stored()
 	}
 	for _, stream := range s.Begun {
 		m.begun[stream] = true
@@ -37,7 +36,7 @@ func NewMemory(s Snapshot) *Memory {
 	return m
 }
 
-// Read implements [Table]. All of a snapshot is as it was at one time.
+// Read implements [Table]. Unlike that of other tables, its snapshot is atomic.
 func (m *Memory) Read(ctx context.Context) (Snapshot, error) {
 	return m.read(ctx, func(s *Snapshot) {
 		s.Leases = make([]Lease, 0, len(m.leases))
@@ -47,9 +46,9 @@ func (m *Memory) Read(ctx context.Context) (Snapshot, error) {
 	})
 }
 
-// ReadOf is what Read gives, with the leases of some shards alone: those of them that have
-// one. It costs nothing for the others.
-func (m *Memory) ReadOf(ctx context.Context, shards []string) (Snapshot, error) {
+// ReadShards is Read with the leases of these shards only. Shards without a lease are skipped. The cost
+// does not depend on the number of other leases.
+func (m *Memory) ReadShards(ctx context.Context, shards []string) (Snapshot, error) {
 	return m.read(ctx, func(s *Snapshot) {
 		for _, shard := range shards {
 			if l, ok := m.leases[shard]; ok {
@@ -59,12 +58,12 @@ func (m *Memory) ReadOf(ctx context.Context, shards []string) (Snapshot, error) 
 	})
 }
 
-func (m *Memory) read(ctx context.Context, some func(*Snapshot)) (s Snapshot, err error) {
-	err = m.do(ctx, func() error {
-		some(&s)
+func (m *Memory) read(ctx context.Context, addLeases func(*Snapshot)) (s Snapshot, err error) {
+	err = m.locked(ctx, func() error {
+		addLeases(&s)
 		s.Members = make([]Member, 0, len(m.members))
-		for _, b := range m.members {
-			s.Members = append(s.Members, b.Clone())
+		for _, member := range m.members {
+			s.Members = append(s.Members, member.Clone())
 		}
 		s.Begun = slices.Collect(maps.Keys(m.begun))
 		return nil
@@ -73,20 +72,12 @@ func (m *Memory) read(ctx context.Context, some func(*Snapshot)) (s Snapshot, er
 	return s, err
 }
 
-// Sort brings what a snapshot holds into its order.
-func (s *Snapshot) Sort() {
-	slices.SortFunc(s.Leases, func(a, b Lease) int { return strings.Compare(a.Shard, b.Shard) })
-	slices.SortFunc(s.Members, func(a, b Member) int { return strings.Compare(a.Worker, b.Worker) })
-	slices.Sort(s.Begun)
-	slices.SortFunc(s.Broken, func(a, b Broken) int { return strings.Compare(a.Shard, b.Shard) })
-}
-
 // Create implements [Table].
 func (m *Memory) Create(ctx context.Context, l Lease) error {
 	if l.Shard == "" {
 		return pipeline.Permanent(errs.New("leases: a lease without a shard"))
 	}
-	return m.do(ctx, func() error {
+	return m.locked(ctx, func() error {
 		if now, ok := m.leases[l.Shard]; ok {
 			return &Conflict{Now: now.Clone()}
 		}
@@ -97,20 +88,20 @@ func (m *Memory) Create(ctx context.Context, l Lease) error {
 
 // Swap implements [Table].
 func (m *Memory) Swap(ctx context.Context, old, next Lease) error {
-	return m.do(ctx, func() error {
-		row, err := m.held(old)
+	return m.locked(ctx, func() error {
+		row, err := m.match(old)
 		if err != nil {
 			return err
 		}
-		m.leases[old.Shard] = row.changed(old.stored(), next.stored())
+		m.leases[old.Shard] = row.merge(old.stored(), next.stored())
 		return nil
 	})
 }
 
 // Delete implements [Table].
 func (m *Memory) Delete(ctx context.Context, old Lease) error {
-	return m.do(ctx, func() error {
-		_, err := m.held(old)
+	return m.locked(ctx, func() error {
+		_, err := m.match(old)
 		if c, ok := AsConflict(err); ok && c.Gone {
 			return nil
 		}
@@ -122,19 +113,19 @@ func (m *Memory) Delete(ctx context.Context, old Lease) error {
 }
 
 // Heartbeat implements [Table].
-func (m *Memory) Heartbeat(ctx context.Context, b Member) error {
-	if b.Worker == "" {
+func (m *Memory) Heartbeat(ctx context.Context, member Member) error {
+	if member.Worker == "" {
 		return pipeline.Permanent(errs.New("leases: a member without a worker"))
 	}
-	return m.do(ctx, func() error {
-		m.members[b.Worker] = b.stored()
+	return m.locked(ctx, func() error {
+		m.members[member.Worker] = member.stored()
 		return nil
 	})
 }
 
 // Leave implements [Table].
 func (m *Memory) Leave(ctx context.Context, worker string) error {
-	return m.do(ctx, func() error {
+	return m.locked(ctx, func() error {
 		delete(m.members, worker)
 		return nil
 	})
@@ -145,7 +136,7 @@ func (m *Memory) Begin(ctx context.Context, stream string) error {
 	if stream == "" {
 		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
-	return m.do(ctx, func() error {
+	return m.locked(ctx, func() error {
 		m.begun[stream] = true
 		return nil
 	})
@@ -153,7 +144,7 @@ func (m *Memory) Begin(ctx context.Context, stream string) error {
 
 // Reserve implements [Table].
 func (m *Memory) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
-	err = m.do(ctx, func() error {
+	err = m.locked(ctx, func() error {
 		if ok = m.quotas[quota] == seen; ok {
 			m.quotas[quota]++
 		}
@@ -163,7 +154,7 @@ func (m *Memory) Reserve(ctx context.Context, quota string, seen int64) (count i
 	return count, ok, err
 }
 
-func (m *Memory) do(ctx context.Context, f func() error) error {
+func (m *Memory) locked(ctx context.Context, f func() error) error {
 	if ctx.Err() != nil {
 		return pipeline.Transient(context.Cause(ctx))
 	}
@@ -172,8 +163,8 @@ func (m *Memory) do(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// held is the row of a lease that has old's Owner and Counter, or the conflict.
-func (m *Memory) held(old Lease) (Lease, error) {
+// match returns the row of old's shard. The error is a *Conflict unless it has old's Owner and Counter.
+func (m *Memory) match(old Lease) (Lease, error) {
 	row, ok := m.leases[old.Shard]
 	switch {
 	case !ok:
@@ -184,8 +175,8 @@ func (m *Memory) held(old Lease) (Lease, error) {
 	return row, nil
 }
 
-// changed is a row with what differs between old and next.
-func (l Lease) changed(old, next Lease) Lease {
+// merge returns the row l with the differences between old and next.
+func (l Lease) merge(old, next Lease) Lease {
 	if !slices.Equal(old.Parents, next.Parents) {
 		l.Parents = next.Parents
 	}
@@ -201,14 +192,14 @@ func (l Lease) changed(old, next Lease) Lease {
 	if old.Stopped != next.Stopped || old.Checkpoint != next.Checkpoint {
 		l.Stopped = next.Stopped
 	}
-	change(&l.Stream, old.Stream, next.Stream)
-	change(&l.Owner, old.Owner, next.Owner)
-	change(&l.Counter, old.Counter, next.Counter)
-	change(&l.Checkpoint, old.Checkpoint, next.Checkpoint)
-	change(&l.First, old.First, next.First)
-	change(&l.RequestedBy, old.RequestedBy, next.RequestedBy)
-	change(&l.Pinned, old.Pinned, next.Pinned)
-	change(&l.Load, old.Load, next.Load)
+	setIfChanged(&l.Stream, old.Stream, next.Stream)
+	setIfChanged(&l.Owner, old.Owner, next.Owner)
+	setIfChanged(&l.Counter, old.Counter, next.Counter)
+	setIfChanged(&l.Checkpoint, old.Checkpoint, next.Checkpoint)
+	setIfChanged(&l.First, old.First, next.First)
+	setIfChanged(&l.RequestedBy, old.RequestedBy, next.RequestedBy)
+	setIfChanged(&l.Pinned, old.Pinned, next.Pinned)
+	setIfChanged(&l.Load, old.Load, next.Load)
 	switch {
 	case old.Checkpoint != next.Checkpoint:
 		l.Switches = 0
@@ -218,8 +209,8 @@ func (l Lease) changed(old, next Lease) Lease {
 	return l
 }
 
-func change[T comparable](at *T, old, next T) {
+func setIfChanged[T comparable](field *T, old, next T) {
 	if old != next {
-		*at = next
+		*field = next
 	}
 }

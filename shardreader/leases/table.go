@@ -5,70 +5,69 @@ import (
 	"errors"
 )
 
-// Table keeps leases and members. Its methods block until the store answered or
-// ctx is done, and may be called by several goroutines. Errors are marked as those
-// of a sink are: [pipeline.Retryable] tells the transient ones, [pipeline.IsFatal]
-// those that no retry helps. After a transient error the write may have happened or not.
+// Table stores leases and members. Its methods block until the store answers or ctx is
+// done. They are safe for concurrent use, and keep no slice or map of their caller. [pipeline.Retryable] reports
+// which errors are transient, [pipeline.IsFatal] which errors no retry can mend. After a transient
+// error of a write it is unknown whether the write happened.
 type Table interface {
-	// Read is all there is. Each lease and member is as it was at some time
-	// between call and answer.
+	// Read returns all rows. Each lease and member is as it was at some time
+	// between call and answer; the snapshot as a whole is not atomic.
 	Read(ctx context.Context) (Snapshot, error)
 
-	// Create adds a lease. Where the shard has one already the error is a *Conflict.
+	// Create adds a lease. If the shard has one already, the error is a *Conflict.
 	Create(ctx context.Context, l Lease) error
 
-	// Swap changes a lease from what its writer knows of it. It holds while the row has
-	// old's Owner and Counter; else the error is a *Conflict with what is there. The
-	// caller sets next.Counter: above old's where owner or checkpoint change. Only what
-	// differs between old and next is written, so that other attributes of the
-	// row stay, unknown ones too. Shard and Opaque do not change, and Switches
-	// is counted by the Table.
+	// Swap changes a lease from old, which its writer has read, to next. If the row does not have
+	// old's Owner and Counter, the error is a *Conflict with the row as it is. The
+	// caller sets next.Counter: above old's if owner or checkpoint change. Only the
+	// differences between old and next are written, so that all other attributes of the
+	// row stay, unknown ones too. Shard and Opaque do not change. The Table counts Switches.
 	Swap(ctx context.Context, old, next Lease) error
 
-	// Delete removes a lease that has old's Owner and Counter; else the error is a
-	// *Conflict. One that is gone already is no error.
+	// Delete removes a lease. If the row does not have old's Owner and Counter, the error is a
+	// *Conflict. A missing row is not an error.
 	Delete(ctx context.Context, old Lease) error
 
-	// Heartbeat writes a member's own row.
+	// Heartbeat writes the row of a consumer, which replaces the row of its last heartbeat.
 	Heartbeat(ctx context.Context, m Member) error
 
-	// Leave removes a member's row.
+	// Leave removes the row of a consumer. A missing row is not an error.
 	Leave(ctx context.Context, worker string) error
 
-	// Begin notes that the leases that the reading of a stream starts with were made.
-	// It is kept for as long as the pipeline is; noting it again changes nothing.
+	// Begin stores that the first leases of a stream were created. Later shards of the stream are then
+	// never mistaken for its first. The mark is never removed; Begin is idempotent.
 	Begin(ctx context.Context, stream string) error
 
-	// Reserve takes the right to make one call of a quota that all workers share.
-	// It raises the quota's count from seen by one and returns it; where the count
-	// is not seen it returns the count that it is, and ok is false. Whoever has watched the
-	// count stand still for as long as one call may take knows that the quota has
-	// room: so calls keep their distance without a common clock.
+	// Reserve takes the right to make one call of a quota that all consumers share.
+	// If the quota's count is seen, Reserve raises it by one, and returns it with ok. Otherwise
+	// it returns the present count without ok. A caller reserves again only if the
+	// count did not change for as long as one call may take: this spaces calls out without a
+	// common clock.
 	Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error)
 }
 
-// Snapshot is what a table holds.
+// Snapshot is the content of a table.
 type Snapshot struct {
-	Leases  []Lease  // by Shard
-	Members []Member // by Worker
-	Begun   []string // ARNs of the streams that were begun, by name
-	Broken  []Broken // rows that are there and cannot be read, by Shard
+	Leases  []Lease  // sorted by Shard
+	Members []Member // sorted by Worker
+	Begun   []string // ARNs of the streams of all Begin calls, sorted
+	Broken  []Broken // rows that cannot be read, sorted by Shard
 }
 
-// Broken is a row that somebody damaged: what it says is not known, but that there is
-// a lease of this shard. Nobody may act as if it had none.
+// Broken is a damaged row of a lease. The shard has a lease, but its content is unknown: no consumer may
+// treat the shard as one without a lease.
 type Broken struct {
-	Shard string // or the key of the row, where even the shard is not to be read from it
-	Why   string // what is wrong with it
+	Shard string // the shard id, or the key of the row if it does not tell the shard
+	Why   string // what is wrong with the row
 }
 
-// Conflict is a write of a lease that did not happen: the row is not as its writer knew it.
+// Conflict is the error of a write whose condition failed: another writer has changed the lease.
 type Conflict struct {
-	Now  Lease // as the row is
+	Now  Lease // the row as it is
 	Gone bool  // there is no row
 }
 
-// Error says what is in the way.
+// Error names the shard and its owner.
 func (c *Conflict) Error() string {
 	if c.Gone {
 		return "the lease is gone"
@@ -79,17 +78,17 @@ func (c *Conflict) Error() string {
 	return "the lease of shard " + c.Now.Shard + " is owned by " + c.Now.Owner
 }
 
-// Redacted is Error: it shows no values.
+// Redacted returns Error, which contains no data of items.
 func (c *Conflict) Redacted() string { return c.Error() }
 
-// Describe is the class of writes that others were before.
+// Describe returns the class "conflict".
 func (c *Conflict) Describe() (class, field string) { return "conflict", "" }
 
-// Did tells whether the row is as next made it: the same Swap, or Create, was sent
-// before, and its answer was lost.
+// Did reports whether the row is as next would make it. Then an earlier attempt of the same Swap or
+// Create has succeeded, and only its answer was lost.
 func (c *Conflict) Did(next Lease) bool {
 	return !c.Gone && c.Now.Owner == next.Owner && c.Now.Counter == next.Counter && c.Now.Checkpoint == next.Checkpoint
 }
 
-// AsConflict finds the conflict in an error.
+// AsConflict returns the conflict in the chain of err.
 func AsConflict(err error) (*Conflict, bool) { return errors.AsType[*Conflict](err) }

@@ -31,7 +31,7 @@ type document struct {
 
 // content is the file as it is to be written: a lease, member or gap a line.
 func (t *Table) content() ([]byte, error) {
-	s, err := t.rows.ReadOf(context.Background(), t.lines.stale())
+	s, err := t.rows.ReadShards(context.Background(), t.lines.stale())
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func TestTable_LinesAreTheLeases(t *testing.T) {
 	for range 200 {
 		for range rng.IntN(4) {
 			l := leases.Lease{Shard: fmt.Sprintf("shard-%d", rng.IntN(20))}
-			s, err := table.rows.ReadOf(t.Context(), []string{l.Shard})
+			s, err := table.rows.ReadShards(t.Context(), []string{l.Shard})
 			if err != nil {
 				t.Fatal(err)
 			}

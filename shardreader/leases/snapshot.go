@@ -1,0 +1,71 @@
+package leases
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Sort sorts the fields of s as [Snapshot] promises. Implementations of [Table] call it.
+func (s *Snapshot) Sort() {
+	slices.SortFunc(s.Leases, func(a, b Lease) int { return strings.Compare(a.Shard, b.Shard) })
+	slices.SortFunc(s.Members, func(a, b Member) int { return strings.Compare(a.Worker, b.Worker) })
+	slices.Sort(s.Begun)
+	slices.SortFunc(s.Broken, func(a, b Broken) int { return strings.Compare(a.Shard, b.Shard) })
+}
+
+// Consumed returns the number of shards that tablewake has read, in part or to their end, and the first
+// of them. Leases of another application do not count until a tablewake consumer has written a checkpoint.
+func (s Snapshot) Consumed() (first string, n int) {
+	for _, l := range s.Leases {
+		wasRead := l.Checkpoint.Kind == Sequence || l.Checkpoint.Kind == ShardEnd
+		byTablewake := l.First != "" || !l.Time.IsZero()
+		if !wasRead || !byTablewake {
+			continue
+		}
+		if n++; n == 1 {
+			first = l.Shard
+		}
+	}
+	return first, n
+}
+
+// Foreign returns the lease owners without a member row, sorted. They are KCL workers of another
+// application, dead or alive, or consumers whose rows have expired. [Moving] reports which of them are alive.
+// Ended leases are ignored: KCL never clears their last owner.
+func (s Snapshot) Foreign() []string {
+	owners := make(map[string]bool)
+	for _, l := range s.Leases {
+		if l.Owner != "" && !l.Ended() {
+			owners[l.Owner] = true
+		}
+	}
+	for _, m := range s.Members {
+		delete(owners, m.Worker)
+	}
+	return slices.Sorted(maps.Keys(owners))
+}
+
+// Moving returns the foreign owners that changed a lease between two reads, sorted. A KCL
+// application renews its leases every few seconds, idle or not. If two reads some time apart show
+// no moving owner, the application is stopped, and its leases can be taken.
+func Moving(before, after Snapshot) []string {
+	foreign := after.Foreign()
+	earlier := make(map[string]Lease, len(before.Leases))
+	for _, l := range before.Leases {
+		earlier[l.Shard] = l
+	}
+	moving := make(map[string]bool)
+	for _, l := range after.Leases {
+		if l.Ended() {
+			continue
+		}
+		if _, isForeign := slices.BinarySearch(foreign, l.Owner); !isForeign {
+			continue
+		}
+		if old, known := earlier[l.Shard]; !known || old.Owner != l.Owner || old.Counter != l.Counter {
+			moving[l.Owner] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(moving))
+}
