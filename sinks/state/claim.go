@@ -13,37 +13,44 @@ type Column struct {
 	Value item.Value
 }
 
-// Claim is what an item would have in a row.
-type Claim struct {
-	Source     item.Key // of the item; "" in the zero Claim
-	Version    record.Version
-	Time       time.Time // creation time of that change; 1970 if it has none
-	Attributes []Column  // of the row, without its key
+// Guard is what the state remembers of an item whose row other items may claim too.
+type Guard struct {
+	Version record.Version // newest version of the item; zero if nothing is known of the item
+	Row     Row            // the row that the item claims; "" if it claims none
+	Void    bool           // no row could be made of that version; the same version may replace this guard once one can be made
 }
 
-// RowClaims is a row with all claims on it. The stored item of DynamoDB is called a seat.
+// Claim is an item's request for a row, with the attributes that it would give the row.
+type Claim struct {
+	Source     item.Key // key of the item; "" in the zero Claim
+	Version    record.Version
+	Time       time.Time // creation time of that change; 1970 if it has none
+	Attributes []Column  // attributes of the row, without its key
+}
+
+// RowClaims is a row with all claims on it. The tables that store it call it a seat.
 type RowClaims struct {
 	Row      Row
-	Revision string  // names the last write of the claims; "" if there is no claim
-	Owner    Claim   // has the row; the zero Claim: none
+	Revision string  // unique text of the last write of the claims; "" if there is no claim
+	Owner    Claim   // the claim that has the row; the zero Claim if none has it
 	Waiting  []Claim // the other claims, in no order
 }
 
-// ItemWrite moves one item from the row it had to the row it requests.
+// ItemWrite replaces the guard of one item, and moves its claim from the old row to the new one.
 type ItemWrite struct {
 	Source  item.Key
-	Was     record.Version // of the guard that was read, or that an earlier write of the call leaves; zero if there was none
-	WasVoid bool           // of the same guard
+	Was     record.Version // expected version of the guard: as read, or as an earlier write of the same call leaves it; zero if there was none
+	WasVoid bool           // expected Void of the guard
 	Guard   Guard
-	Rows    []RowClaimsWrite // changes of claims, each row once: at most the one it leaves and the one it takes
+	Rows    []RowClaimsWrite // at most two: the row that the item leaves and the row that it claims
 }
 
-// RowClaimsWrite changes the claim of the write's item on a row, and the owner of the row. The other claims stay
-// as they are.
+// RowClaimsWrite changes the claim of one item on a row, and the owner of the row. The other claims stay
+// unchanged.
 type RowClaimsWrite struct {
 	Row      Row
-	Was      string // Revision that was read, or that an earlier write of the call leaves
-	Revision string // the new one, unlike any before; "" if no claim is left
-	Claim    Claim  // the new claim of the item; the zero Claim: none
-	Owner    Claim  // the new owner: Claim, or one of the other claims; the zero Claim: the row is deleted
+	Was      string // expected Revision: as read, or as an earlier write of the same call leaves it
+	Revision string // the new, unique Revision; "" if no claim is left
+	Claim    Claim  // the new claim of the item; the zero Claim removes it
+	Owner    Claim  // the new owner: Claim or another claim; the zero Claim deletes the row
 }

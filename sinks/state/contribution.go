@@ -1,17 +1,174 @@
 package state
 
-import "github.com/tablewake/tablewake/pipeline/record"
+import (
+	"encoding/binary"
+	"strings"
 
-// Contribution is what one item counts for in one aggregate, as of one version of it.
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// Contribution is what one item counts for in one aggregate, as of one version of the item.
 type Contribution struct {
-	Version record.Version // of the change that it is of; zero: nothing is known of the item
-	Since   record.Version // of the change by which the item began to count: tells its values from those that it left behind when it expired
-	Shares  []Share        // one for each element that counts; empty: the item counts for nothing
-	Void    bool           // that change could not be counted: the same version, once it can be, may replace this contribution
+	Version record.Version // of the change that set it; zero if nothing is known of the item
+	Since   record.Version // of the change with which the item began to count; a new value separates the item from an expired item of the same key
+	Shares  []Share        // one for each element that counts; empty if the item counts for nothing
+	Void    bool           // the change could not be counted; the same version may replace this contribution once it can be
 }
 
 // Share is what one element of an item counts for in one group.
 type Share struct {
 	Group  Row      // the group's row, without a shard
-	Values []string // one for each value of the aggregate, by its name; "" where there is none. See Number and SortableText
+	Values []string // one for each value of the aggregate, in the order of their names: the text of a [Number] or [SortableText]; "" if the element has none
+}
+
+// contributionFormat is the number of the layout of a contribution's shares, their first byte.
+const contributionFormat = 1
+
+// The forms of Since in the shares of a contribution.
+const (
+	sinceVersion = iota // the contribution's version
+	sinceZero
+	sinceStream
+	sinceKinesis
+)
+
+// The numbers of digits that [record.Version.String] writes.
+const (
+	epochDigits           = 10
+	sequenceDigits        = 40
+	kinesisEpochDigits    = 16
+	kinesisSequenceDigits = 60
+)
+
+var errContribution = errs.New("not the shares of a contribution")
+
+// AppendShares appends the encoded Since and Shares of c: some 20 bytes, and the texts of the
+// shares. A store keeps Version and Void separately. [ParseContribution] reads the encoding.
+func (c Contribution) AppendShares(dst []byte) []byte {
+	dst = append(dst, contributionFormat)
+	dst = appendSince(dst, c)
+	dst = binary.AppendUvarint(dst, uint64(len(c.Shares)))
+	for _, s := range c.Shares {
+		dst = appendText(dst, string(s.Group))
+		dst = binary.AppendUvarint(dst, uint64(len(s.Values)))
+		for _, v := range s.Values {
+			dst = appendText(dst, v)
+		}
+	}
+	return dst
+}
+
+// ParseContribution returns the contribution of a version from the shares that
+// [Contribution.AppendShares] wrote. It does not keep b, and leaves Void unset.
+func ParseContribution(version record.Version, b []byte) (Contribution, error) {
+	c := Contribution{Version: version}
+	r := reader{rest: string(b)} // one copy, which all texts share
+	if r.byte() != contributionFormat {
+		return Contribution{}, errContribution
+	}
+	c.Since = r.since(version)
+	for n := r.count(); n > 0 && !r.failed; n-- {
+		share := Share{Group: Row(r.text())}
+		for n := r.count(); n > 0 && !r.failed; n-- {
+			share.Values = append(share.Values, r.text())
+		}
+		c.Shares = append(c.Shares, share)
+	}
+	if r.failed || r.rest != "" {
+		return Contribution{}, errContribution
+	}
+	return c, nil
+}
+
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// appendSince appends c.Since. It packs two digits of a version into a byte.
+func appendSince(dst []byte, c Contribution) []byte {
+	switch {
+	case c.Since == c.Version:
+		return append(dst, sinceVersion)
+	case c.Since.IsZero():
+		return append(dst, sinceZero)
+	}
+	var buf [80]byte
+	text := c.Since.Append(buf[:0])
+	if c.Since.Kinesis() {
+		dst, text = append(dst, sinceKinesis), text[1:]
+	} else {
+		dst = append(dst, sinceStream)
+	}
+	for i := 0; i+1 < len(text); i += 2 {
+		dst = append(dst, (text[i]-'0')<<4|(text[i+1]-'0'))
+	}
+	return dst
+}
+
+// reader reads the encoded shares. After a failure it returns zero values.
+type reader struct {
+	rest   string
+	failed bool
+}
+
+func (r *reader) take(n int) string {
+	if r.failed || n > len(r.rest) {
+		r.failed, r.rest = true, ""
+		return ""
+	}
+	s := r.rest[:n]
+	r.rest = r.rest[n:]
+	return s
+}
+
+func (r *reader) byte() byte {
+	if s := r.take(1); s != "" {
+		return s[0]
+	}
+	return 0
+}
+
+// count reads a length. A length above the number of bytes left is a failure, since each
+// element takes at least one byte.
+func (r *reader) count() int {
+	n := uint64(0)
+	for shift := 0; shift < 64; shift += 7 {
+		b := r.byte()
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			if n > uint64(len(r.rest)) {
+				break
+			}
+			return int(n)
+		}
+	}
+	r.failed = true
+	return 0
+}
+
+func (r *reader) text() string { return r.take(r.count()) }
+
+func (r *reader) since(version record.Version) record.Version {
+	var b strings.Builder
+	digits := epochDigits + sequenceDigits
+	switch r.byte() {
+	case sinceVersion:
+		return version
+	case sinceZero:
+		return record.Version{}
+	case sinceKinesis:
+		b.WriteByte('k')
+		digits = kinesisEpochDigits + kinesisSequenceDigits
+	case sinceStream:
+	default:
+		r.failed = true
+	}
+	packed := r.take(digits / 2)
+	for i := range len(packed) {
+		b.WriteByte('0' + packed[i]>>4)
+		b.WriteByte('0' + packed[i]&0xf)
+	}
+	v, err := record.ParseVersion(b.String())
+	r.failed = r.failed || err != nil
+	return v
 }

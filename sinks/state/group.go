@@ -5,57 +5,54 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// GroupWrite is what some items count for now, and what that changes in the rows of
-// their groups.
+// GroupWrite replaces the contributions of some items, and changes the rows of their groups to match.
 type GroupWrite struct {
 	Items  []ContributionWrite
 	Groups []GroupChange // each row once
 }
 
-// ContributionWrite replaces what one item counts for.
+// ContributionWrite replaces the contribution of one item.
 type ContributionWrite struct {
 	Source  item.Key
-	Was     record.Version // that was read; zero where the item was not known
-	WasVoid bool           // likewise
+	Was     record.Version // expected version of the stored contribution; zero if there was none
+	WasVoid bool           // expected Void of the stored contribution
 	Now     Contribution
 }
 
-// GroupChange changes one row of an aggregate. The row begins with zeros, and goes
-// away when as many shares have left it as came. It holds the values that any of its
-// changes named in Counts and Sums, also where they are 0, and of those that are made
-// of members the ones that have any: a min, max or distinct without one is left out.
+// GroupChange changes one row of an aggregate. A new row has zeros. The row is deleted when no share
+// is left in it. Counts and sums stay in the row even if they are 0; a min, max or distinct without
+// members is left out.
 type GroupChange struct {
 	Row     Row            // with its shard
-	Shares  int64          // that come, or leave where it is negative
-	Counts  []Increment    // count
-	Sums    []Increment    // sum
-	Members []Member       // min, max and distinct
-	Version record.Version // highest of the changes that it is of
+	Shares  int64          // shares added; negative if shares are removed
+	Counts  []Increment    // changes of counts
+	Sums    []Increment    // changes of sums
+	Members []Member       // changes of the members of min, max and distinct
+	Version record.Version // highest version of the items' changes
 }
 
-// Increment adds to a number of a row.
+// Increment adds an amount to a count or a sum of a row.
 type Increment struct {
-	Name   string // of the value
+	Name   string // name of the count or sum
 	Amount Number
 }
 
-// Member puts a value among those that a min, a max or a distinct of a row is made
-// of, or takes it out. ID tells equal values of several owners apart; of one
-// Value and ID there is one member.
+// Member adds a member to a min, max or distinct of a row, or removes one. Value and ID together
+// identify the member, so several items may have the same Value.
 type Member struct {
-	Name   string // of the value
+	Name   string // name of the min, max or distinct
 	Kind   MemberKind
 	Value  string // [SortableText]
 	ID     string
 	Remove bool
 }
 
-// MemberKind says what is made of a row's members.
+// MemberKind defines how a row's value is computed from its members.
 type MemberKind uint8
 
 // The kinds of a value that has members.
 const (
-	Min      MemberKind = iota + 1 // the least: S before N before B, N by number
-	Max                            // the greatest
-	Distinct                       // how many different ones there are
+	Min      MemberKind = iota + 1 // the least member: S before N before B, N by number
+	Max                            // the greatest member
+	Distinct                       // the number of different values
 )

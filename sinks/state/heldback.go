@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// HeldBack is why shards of one consumer are held back, as the consumer noted it last. It is for
-// `tablewake status`, and nothing depends on it: it is safe to lose a note.
+// HeldBack is the note of one consumer that says why its shards are held back. `tablewake status`
+// shows the notes; nothing depends on them, so a note may be lost.
 type HeldBack struct {
-	Consumer string // its id, which is new after a restart
+	Consumer string // consumer id, which is new after a restart
 	At       time.Time
-	Total    int             // reasons that there are
-	Worst    []HeldBackShard // of them, the longest first
+	Total    int             // number of reasons
+	Worst    []HeldBackShard // some of the reasons, the longest wait first
 	Sinks    []SinkTrouble   // sinks that fail
 }
 
-// SinkTrouble is a sink that fails, as its consumer noted it.
+// SinkTrouble is the note of one consumer about a sink that fails.
 type SinkTrouble struct {
 	Sink    string     `json:"sink"`
-	Pending int64      `json:"pending"`          // changes that are neither written nor given up
-	Oldest  *time.Time `json:"oldest,omitempty"` // creation of the oldest of those that failed and wait; absent where it is not known
+	Pending int64      `json:"pending"`          // changes that are neither written nor dead-lettered
+	Oldest  *time.Time `json:"oldest,omitempty"` // creation time of the oldest failed change that waits; absent if unknown
 	Failing time.Time  `json:"failing_since"`
-	Error   string     `json:"error"`             // of the last failure, without values
-	Blocked int        `json:"blocked,omitempty"` // keys behind a change that can never be written, as there are no dead letters
+	Error   string     `json:"error"`             // text of the last failure, without values
+	Blocked int        `json:"blocked,omitempty"` // keys blocked by a change that fails permanently, if there are no dead letters
 }
 
 // Empty reports whether there is nothing to note.
@@ -47,14 +47,14 @@ type heldBackBody struct {
 	Sinks []SinkTrouble   `json:"sinks,omitempty"`
 }
 
-// HeldBackShard is a reason why a shard is not read on, or why its checkpoint does not move.
+// HeldBackShard is a reason why a shard is not read further, or why its checkpoint does not move.
 type HeldBackShard struct {
 	Shard  string    `json:"shard"`
-	Sink   string    `json:"sink"`   // that the shard waits for; "": it waits for dead letters
+	Sink   string    `json:"sink"`   // the sink that the shard waits for; "" for the dead letters
 	Reason string    `json:"reason"` // share, bounds, backoff, filling or writing
 	Since  time.Time `json:"since"`
 	Bytes  int64     `json:"bytes"` // memory that the shard has in flight
 }
 
-// HeldBackLifetime is how long after At a note expires. A consumer notes it again before that.
+// HeldBackLifetime is the time from At until a note expires. A consumer renews its note before that.
 const HeldBackLifetime = 24 * time.Hour

@@ -9,11 +9,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Number is an exact decimal of any length: sums of numbers of 38 digits may have
-// more. The zero Number is 0. It is immutable.
+// Number is an exact decimal of any length, since a sum of numbers of 38 digits may have
+// more digits. The zero Number is 0. It is immutable.
 type Number struct {
 	small decimal.Decimal
-	large *scaled // where it is not nil, the number
+	large *scaled // the number, if small cannot hold it
 }
 
 // scaled is coefficient / 10^scale.
@@ -22,7 +22,7 @@ type scaled struct {
 	scale       int // not negative
 }
 
-// NumberOf is a Number of a decimal.
+// NumberOf returns the Number of a decimal.
 func NumberOf(d decimal.Decimal) Number { return Number{small: d} }
 
 // ParseNumber reads what [Number.String] writes.
@@ -37,7 +37,7 @@ func ParseNumber(s string) (Number, error) {
 	return l.number(), nil
 }
 
-// Add is n + m, exactly.
+// Add returns n + m, exactly.
 func (n Number) Add(m Number) Number {
 	if n.large == nil && m.large == nil {
 		if d, err := n.small.Add(m.small); err == nil {
@@ -54,7 +54,7 @@ func (n Number) Add(m Number) Number {
 	return sum.number()
 }
 
-// Neg is -n.
+// Neg returns -n.
 func (n Number) Neg() Number {
 	if n.large == nil {
 		return Number{small: n.small.Neg()}
@@ -64,7 +64,7 @@ func (n Number) Neg() Number {
 	return Number{large: &neg}
 }
 
-// Sign is -1, 0 or 1.
+// Sign returns -1, 0 or 1.
 func (n Number) Sign() int {
 	if n.large == nil {
 		return n.small.Sign()
@@ -72,7 +72,7 @@ func (n Number) Sign() int {
 	return n.large.coefficient.Sign()
 }
 
-// String is the number in full, without an exponent and without zeros that mean nothing.
+// String returns the number in full, without an exponent, leading zeros or trailing zeros.
 func (n Number) String() string {
 	if n.large == nil {
 		return n.small.String()
@@ -80,8 +80,8 @@ func (n Number) String() string {
 	return n.large.String()
 }
 
-// Value is the number as an N where DynamoDB can hold it, and else, beyond 38
-// digits, its text as an S.
+// Value returns the number as an N, or its text as an S if it has more than the 38 digits that
+// DynamoDB holds.
 func (n Number) Value() item.Value {
 	if n.large == nil {
 		return item.NumberValue(n.small)
@@ -93,11 +93,11 @@ func (n Number) scaled() *scaled {
 	if n.large != nil {
 		return n.large
 	}
-	s, _ := parseScaled(n.small.String()) // a decimal's text is one
+	s, _ := parseScaled(n.small.String()) // the text of a decimal always parses
 	return s
 }
 
-// number is s in its smallest form, so that equal numbers are written alike.
+// number returns s as a small Number if possible, so that equal numbers have equal texts.
 func (s *scaled) number() Number {
 	if d, err := decimal.Parse(s.String()); err == nil {
 		return Number{small: d}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -9,33 +10,34 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// DefaultRetention is how long an empty guard lives, unless the configuration says otherwise.
+// DefaultRetention is the lifetime of tombstones and empty guards, unless the configuration sets
+// guard_retention.
 const DefaultRetention = 30 * 24 * time.Hour
 
-// StoreAge is how far back a store remembers.
+// StoreAge is how far back the memory of a store reaches.
 type StoreAge struct {
-	Born    time.Time // when the store was made: it has forgotten nothing for as long
-	Forgets bool      // whether empty guards and contributions ever go, by [Purger] or by a TTL
+	Born    time.Time // when the store was created; it remembers everything since then, unless Forgets is set
+	Forgets bool      // whether tombstones, empty guards and empty contributions are deleted after some time, by [Purger] or by a TTL
 }
 
-// AgeReporter tells how far back it remembers. A store that does not implement it
-// forgets nothing.
+// AgeReporter is implemented by stores that may forget. A store that does not implement it
+// remembers everything.
 type AgeReporter interface {
-	// StoreAge blocks until it is read.
+	// StoreAge blocks until the age is read.
 	StoreAge(ctx context.Context) (StoreAge, error)
 }
 
-// Retention refuses changes that are older than what a store remembers: it may have
-// forgotten that a newer one removed the item, and an old row or an old amount would
+// Retention refuses changes that are older than the memory of a store. The store may have
+// forgotten that a newer change removed the item, so an old row or an old amount would
 // come back. The zero Retention refuses nothing.
 type Retention struct {
 	StoreAge
-	Keep    time.Duration // how long empty guards live (guard_retention). Default: [DefaultRetention]
-	Rebuild bool          // all of the history is replayed into a sink that was empty: nothing is refused
+	Keep    time.Duration // guard_retention. Default: [DefaultRetention]
+	Rebuild bool          // the whole history is replayed into an empty sink: nothing is refused
 }
 
-// LoadRetention is the Retention of a store, whatever it is: of one that is no [AgeReporter]
-// it refuses nothing.
+// LoadRetention returns the Retention of a store. It refuses nothing if the store is not an
+// [AgeReporter].
 func LoadRetention(ctx context.Context, store any, keep time.Duration, rebuild bool) (Retention, error) {
 	r := Retention{Keep: keep, Rebuild: rebuild}
 	s, ok := store.(AgeReporter)
@@ -47,15 +49,11 @@ func LoadRetention(ctx context.Context, store any, keep time.Duration, rebuild b
 	return r, err
 }
 
-// Check is the error, a permanent one, of a change that was made at a time before all
-// that the store is sure to remember now; nil where the store is younger than the
-// retention, or forgets nothing. Compare the creation time, which is of the source's clock,
-// and not the version: an item's versions say nothing of age.
+// Check returns a [TooOldError] if a change was made longer than the retention ago and the store
+// may have forgotten newer changes. It returns nil if the store forgets nothing, or is younger than
+// the retention. It compares creation times by the source's clock, since versions hold no time.
 func (r Retention) Check(made, now time.Time) error {
-	keep := r.Keep
-	if keep == 0 {
-		keep = DefaultRetention
-	}
+	keep := cmp.Or(r.Keep, DefaultRetention)
 	since := now.Add(-keep)
 	if !r.Forgets || r.Rebuild || !r.Born.Before(since) || !made.Before(since) {
 		return nil
@@ -63,8 +61,8 @@ func (r Retention) Check(made, now time.Time) error {
 	return &TooOldError{Made: made, Keep: keep}
 }
 
-// Refuse fails the deliveries that are too old, as Check says, and takes their ops
-// away. What a backfill brings has no age: it is the item as it stands.
+// Refuse adds the error of Check to failed for each delivery that is too old, and removes its ops.
+// A snapshot has no age: it is the stored item.
 func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	if !r.Forgets {
 		return
@@ -82,20 +80,19 @@ func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	}
 }
 
-// TooOldError is a change that is older than what the store is sure to remember. It
-// is permanent.
+// TooOldError reports a change that is older than the store's memory. It is permanent.
 type TooOldError struct {
 	Made time.Time
 	Keep time.Duration
 }
 
-// Error says what to do.
+// Error returns the time of the change and what to do.
 func (e *TooOldError) Error() string {
 	return fmt.Sprintf("the change was made at %s, and what was removed longer ago than guard_retention (%s) may be forgotten: it could bring back what is gone. Replay the whole history into an empty sink with --rebuild",
 		e.Made.UTC().Format(time.RFC3339), days(e.Keep))
 }
 
-// days is a duration as the configuration writes it.
+// days returns a duration as the configuration writes it: 30d.
 func days(d time.Duration) string {
 	if day := 24 * time.Hour; d >= day && d%day == 0 {
 		return fmt.Sprintf("%dd", d/day)

@@ -6,8 +6,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// MakeRow is the row at a partition key and a sort key: S, N or B, and not empty.
-// sk is absent where the table has none.
+// Row is the key of a row as text: the values of its partition key and its sort key, in the
+// encoding of [item.Key]. Different keys have different texts. The zero Row means no row.
+type Row string
+
+// MakeRow returns the row at a partition key and a sort key: S, N or B, and not empty.
+// sk is absent if the table has no sort key.
 func MakeRow(pk, sk item.Value) (Row, error) {
 	var buf [128]byte
 	b, err := item.AppendKeyValue(buf[:0], pk)
@@ -17,7 +21,7 @@ func MakeRow(pk, sk item.Value) (Row, error) {
 	return Row(b), err
 }
 
-// Decode takes the row's key apart. sk is absent where the table has none.
+// Decode returns the values of the row's key. sk is absent if the table has no sort key.
 func (r Row) Decode() (pk, sk item.Value, err error) {
 	_, values, err := item.Key(r).Decode()
 	if err != nil {

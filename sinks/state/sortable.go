@@ -8,25 +8,25 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// The first letter of a SortableText tells the kind.
+// The first letter of a sortable text is the kind of the value.
 const (
 	sortsText, sortsNumber, sortsBinary, sortsBool = "a", "b", "c", "d"
 )
 
-// The second letter of a SortableText number tells the sign.
+// The second letter of the text of a number is its sign.
 const (
 	sortsNegative, sortsZero, sortsPositive = "0", "1", "2"
 )
 
-// exponentBias makes every exponent of a number a positive one of exponentDigits digits.
+// exponentBias makes every exponent of a number positive, with exponentDigits digits.
 const (
 	exponentBias   = 500
 	exponentDigits = 3
 )
 
-// SortableText is a value as text: equal for equal values, different for different
-// ones, and sorted by its bytes as the values are: S before N before B before BOOL, S and B
-// by their bytes, N by number. False for a value of another kind. [ParseSortable] takes it back.
+// SortableText returns a value as text. Equal values have equal texts, and the texts sort by their
+// bytes as the values do: S before N before B before BOOL, S and B by their bytes, N by number.
+// It returns false for a value of another kind. [ParseSortable] is the inverse.
 func SortableText(v item.Value) (string, bool) {
 	switch v.Kind() {
 	case item.KindS:
@@ -47,9 +47,9 @@ func SortableText(v item.Value) (string, bool) {
 	return "", false
 }
 
-// sortableNumber is sign, exponent of the first digit, digits. Of a negative one
-// exponent and digits are inverted, and closed by a letter above any digit, so
-// that -1.5 comes before -1. Behind it stands the number as it is read back.
+// sortableNumber returns the sign, the exponent of the first digit, and the digits. The exponent and
+// the digits of a negative number are inverted and followed by ~, which is above any digit, so that
+// -1.5 sorts before -1.
 func sortableNumber(d decimal.Decimal) string {
 	if d.Sign() == 0 {
 		return sortsZero
@@ -69,7 +69,7 @@ func sortableNumber(d decimal.Decimal) string {
 
 var errNotSortable = errs.New("not the text of a sortable value")
 
-// ParseSortable is the value that a text of [SortableText] is of.
+// ParseSortable returns the value of a text that [SortableText] returned.
 func ParseSortable(text string) (item.Value, error) {
 	if text == "" {
 		return item.Value{}, errNotSortable

@@ -2,21 +2,68 @@ package state
 
 import (
 	"context"
+	"iter"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Store is what one pipeline remembers, apart from guards and contributions: these
-// change in one transaction with rows, so that the stores of rows keep them.
+// Store is the state of one pipeline without guards and contributions. Those change in one
+// transaction with rows, so the stores of rows keep them.
 type Store interface {
 	Quarantine
 	Gaps
 	Births
 }
 
-// Purger forgets what can no longer be asked for.
+// Target identifies the output that guards, contributions and tombstones belong to: a sink's
+// output in one table since its birth.
+type Target struct {
+	Pipeline, Table, View, Birth string
+}
+
+// Mark records that a key is quarantined at a sink: some of its changes are in dead letters, and
+// its later changes follow them there.
+type Mark struct {
+	Sink    string
+	Key     item.Key
+	Letters int64     // number of letters of the key; changes with each letter
+	Since   time.Time // time of the first letter
+}
+
+// Quarantine keeps the marks of one pipeline. The pipeline reads and writes them
+// ([pipeline.Quarantine]), and a redrive clears them.
+type Quarantine interface {
+	pipeline.Quarantine
+
+	// Marks yields the marks of a sink, or of all sinks if sink is "", in the order
+	// of sink and key. A pulled error ends the sequence.
+	Marks(ctx context.Context, sink string) iter.Seq2[Mark, error]
+
+	// Clear removes a mark if no letter was added to it since it was read. Otherwise the mark
+	// stays, and Clear returns false.
+	Clear(ctx context.Context, m Mark) (bool, error)
+}
+
+// Gaps keeps the gaps of one pipeline.
+type Gaps interface {
+	pipeline.GapStore
+	// Gaps yields all gaps, in the order in which they were found. A pulled error ends the sequence.
+	Gaps(ctx context.Context) iter.Seq2[record.Gap, error]
+}
+
+// Purger deletes state that refuses late changes, once such changes are no longer expected.
 type Purger interface {
-	// Purge removes the tombstones apart from their rows, the guards without a row and the
-	// contributions without a share that were written before a time, each on condition that it
-	// is unchanged, and tells how many. What has a row or a share never goes.
+	// Purge deletes tombstones that are stored apart from rows, guards without a row, and
+	// contributions without shares, if they were written before a time and are unchanged. It
+	// returns how many it deleted. It never deletes a guard with a row or a contribution with shares.
 	Purge(ctx context.Context, before time.Time) (int, error)
+}
+
+// IsPermanent reports whether a store refuses a write permanently: err is neither transient nor fatal.
+func IsPermanent(err error) bool {
+	_, again := pipeline.Retryable(err)
+	return err != nil && !again && !pipeline.IsFatal(err)
 }
