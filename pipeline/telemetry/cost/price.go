@@ -35,7 +35,7 @@ func Prices() []Price {
 	)
 	table := []Price{
 		{DynamoDB, "write", 0.625, 1e6, "a write request unit of a table on demand: 1 KB, twice that in a transaction", dynamodb},
-		{DynamoDB, "read", 0.125, 1e6, "a read request unit of a table on demand: 4 KB, half of that where eventually consistent", dynamodb},
+		{DynamoDB, "read", 0.125, 1e6, "a read request unit of a table on demand: 4 KB, half of that if eventually consistent", dynamodb},
 		{Streams, "read", 0.02, 1e5, "a GetRecords call", dynamodb},
 		{S3, "put", 0.005, 1e3, "a request that writes or lists, to the classes STANDARD and INTELLIGENT_TIERING", s3},
 		{S3, "put_infrequent", 0.01, 1e3, "one that writes to STANDARD_IA or ONEZONE_IA", s3},
