@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -340,3 +342,44 @@ func (s *scheduler) isolate(b *batch, from int) {
 // errUntried is the error of a delivery that was not tried: an earlier one of its key failed, a plan of its batch failed,
 // or its partition was revoked.
 var errUntried = Transient(errs.New("held back behind an earlier change of its key"))
+
+// callWrite is one call of the sink's Write. It fills errs, or returns an error that
+// fails all of ds.
+func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (batchErr error) {
+	defer func() {
+		if v := recover(); v != nil {
+			batchErr = recovered(r.stage, v)
+		}
+		if ctx.Err() == nil { // a Write that was cut short says nothing of the sink
+			batchErr = r.patience.takeAll(batchErr, errs)
+			r.health.update(batchErr, errs)
+		}
+	}()
+	err := r.Sink.Write(ctx, ds)
+	partial, ok := errors.AsType[*BatchError](err)
+	if err != nil && !ok {
+		return err
+	}
+	clear(errs)
+	if partial != nil {
+		for i, err := range partial.Failed {
+			if i < 0 || i >= len(ds) {
+				return fmt.Errorf("the sink's BatchError names delivery %d of %d: %w", i, len(ds), cmp.Or(err, errNoCause))
+			}
+			errs[i] = cmp.Or(err, errNoCause)
+		}
+	}
+	for i := range ds {
+		if o := ds[i].Outcome; errs[i] == nil && (o == DeadLettered || o >= Quarantined) {
+			errs[i] = badOutcome(o)
+		}
+	}
+	return nil
+}
+
+// badOutcome is an outcome that no sink may set.
+func badOutcome(o Outcome) error {
+	return errs.Errorf("the sink set the outcome %s, which is the pipeline's to set", redact.Safe(o.String()))
+}
+
+var errNoCause = errs.New("the sink gave no cause")

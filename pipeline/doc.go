@@ -1,20 +1,44 @@
-// Package pipeline carries the changes of a DynamoDB stream, in order per item, to every sink that wants them.
+// Package pipeline delivers the changes of a DynamoDB stream, in order per item, to sinks.
 //
-// A [Source] reads pages of changes ([record.Change]). Filters drop changes with a counted reason, detectors raise
-// events, and sinks write. [Pipeline.Run] runs them all and keeps two ledgers that always balance.
+// A [Source] reads pages of changes ([record.Change]). Filters drop changes and count why, detectors raise events, and
+// sinks write. [Pipeline.Run] runs all of this, and counts every change at the source and at each sink ([Ledger]).
 //
-// The package imports the standard library and the OpenTelemetry API, and nothing else. Sources, stores and codecs are
-// in the packages around it.
+// The package imports only the standard library and the OpenTelemetry API. Sources, stores and codecs are in the
+// packages around it.
 //
-// Where to find what:
-//   - Interfaces: source.go, sink.go, filter.go, detector.go, control.go (what a source asks of its run), quarantine.go,
-//     deadletter.go, route.go. Options and the pipeline itself: pipeline.go.
-//   - A run: run.go (reading and preparing), step.go (steps under the lock), partition.go (states, commits), watermark.go,
-//     bounds.go and pressure.go (memory), revoke.go (what Control asks), stop.go, undecodable.go.
-//   - One sink: scheduler.go (what starts), lanes.go and laneset.go (order per key), batch.go (calls of a Write), sorted.go
-//     and pack.go (packed batches), settle.go (results), retry.go, patience.go, dead_letter_queue.go.
-//   - What it reports: ledger.go, telemetry.go, health.go, sinkstate.go, heldback.go, heldback_log.go, retrylog.go, logtext.go.
-//   - A page's changes: prepare.go (filters, detectors, plans), plan_arena.go, explain.go, redeliver.go, requires.go, tracker.go.
+// # From a page to a Write
+//
+//   - run.read, run.addPage (run.go): the reader calls Read, while memory is within its bounds.
+//   - run.prepare (run.go), Pipeline.evaluatePage (prepare.go): preparers decode pages in parallel, evaluate filters and
+//     detectors, and have each sink plan its deliveries.
+//   - run.handOver, run.deliverPage (partition.go): pages reach the schedulers in the order of reading.
+//   - scheduler.accept, scheduler.dispatch, scheduler.nextBatch (scheduler.go): the scheduler of a sink starts a writer,
+//     which takes a batch. A lane (lane.go) keeps the order of one key.
+//   - scheduler.writer, batch.call, route.callWrite (batch.go): the writer calls the sink.
+//
+// # From a Write to a Commit
+//
+//   - batch.go: route.callWrite returns an error for each delivery. scheduler.writer takes the result to
+//     scheduler.afterCall. For a Write that is scheduler.afterWrite.
+//   - batch_result.go: scheduler.applyResult decides the fate of each delivery (scheduler.fateOf, scheduler.applyFate).
+//     scheduler.finishDelivery counts a finished delivery, and scheduler.setNextState moves its lane on.
+//   - commit.go: run.finishDeliveries counts down the page. Watermark.Finish finds the new position of the partition,
+//     run.setWatermark stores it, and run.commit calls the [Committer].
+//
+// Every result enters through run.step (step.go): it holds the only lock of a run, starts what can start after the
+// result, and performs effects after the lock is free.
+//
+// # Files, in the order to read them
+//
+//   - Contracts: source.go (with Control and Tracker), sink.go, filter.go, event.go, route.go, dead_letter_queue.go,
+//     quarantine.go. Options and the pipeline itself: pipeline.go.
+//   - A run: run.go, prepare.go, step.go, partition.go, commit.go; bounds.go and pressure.go limit memory; revoke.go does
+//     what Control requests; stop.go ends a run; undecodable.go handles records that cannot be decoded.
+//   - One sink: queue.go, lane.go, scheduler.go, batch.go, batch_result.go, scratch.go; pack.go and packed_batch.go
+//     compress changes that wait for a large batch; retry.go and patience.go decide what is tried again.
+//   - Reports: ledger.go, telemetry.go, sink_state.go, heldback.go, heldback_log.go, retry_log.go, explain.go.
+//   - Others: redeliver.go (for redrives), requires.go (images that stages need), plan_arena.go (memory of plans),
+//     panic.go (panics and failures in the log).
 //
 // The packages below it, from the bottom up: redact (texts of errors without data), decimal, internal/ddbjson (the
 // scanner), item (images, values, keys, paths), record (changes and their decoding), unmarshal (Go structs), rules

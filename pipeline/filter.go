@@ -1,6 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
+	"fmt"
+
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
@@ -50,3 +53,56 @@ type ItemConditionFunc func(item item.Image) (bool, error)
 
 // Match calls f.
 func (f ItemConditionFunc) Match(item item.Image) (bool, error) { return f(item) }
+
+// filterStage is a Filter of the pipeline and what it is called.
+type filterStage struct {
+	Filter
+	name  string
+	stage string // for errors: `filter "large"`
+}
+
+func (f *filterStage) check(c *record.Change) (v Verdict, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			v, err = Verdict{}, recovered(f.stage, r)
+		}
+	}()
+	v, err = f.Check(c)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("%s: %w", f.stage, err)
+	}
+	if !v.Drop {
+		return Verdict{}, nil
+	}
+	v.Reason = cmp.Or(v.Reason, f.name)
+	return v, nil
+}
+
+// nameFilters gives each filter the name it is counted and shown by. of is empty
+// for those of the source, else ` of route "orders"`.
+func nameFilters(fs []Filter, suffix string) []filterStage {
+	named := make([]filterStage, len(fs))
+	for i, f := range fs {
+		name := fmt.Sprintf("filter_%d", i+1)
+		if n, ok := f.(Named); ok {
+			name = cmp.Or(n.Name(), name)
+		}
+		named[i] = filterStage{f, name, fmt.Sprintf("filter %q", name) + suffix}
+	}
+	return named
+}
+
+// runFilters asks the filters in order, up to the first that drops or fails.
+// trace, where given, gets what each said.
+func runFilters(fs []filterStage, c *record.Change, trace *[]FilterTrace) (Verdict, error) {
+	for i := range fs {
+		v, err := fs[i].check(c)
+		if trace != nil {
+			*trace = append(*trace, FilterTrace{Verdict: v, Err: err, Name: fs[i].name})
+		}
+		if err != nil || v.Drop {
+			return v, err
+		}
+	}
+	return Verdict{}, nil
+}

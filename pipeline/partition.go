@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"log/slog"
 	"time"
 )
 
@@ -141,25 +140,6 @@ func (r *run) releasePage(in *inflightPage) {
 	}
 }
 
-// finishDeliveries notes that n deliveries of a page are finished.
-func (r *run) finishDeliveries(in *inflightPage, n int) {
-	if in.unfinished -= n; in.unfinished > 0 {
-		return
-	}
-	if pos, ok := in.partition.watermark.Finish(in.watermarkID, in.deliveries); ok {
-		r.setWatermark(in.partition, pos)
-	}
-	r.endPage(in)
-}
-
-// endPage ends a page: all of its deliveries are finished, or it has none.
-func (r *run) endPage(in *inflightPage) {
-	r.unfinished--
-	in.partition.unfinished--
-	r.effects.endedPages = append(r.effects.endedPages, in)
-	r.forget(in.partition)
-}
-
 // checkEnd ends the waiting of batches once all pages are handed over, and closes allFinished once all are.
 func (r *run) checkEnd() {
 	if !r.eof || r.notHandedOver > 0 {
@@ -182,58 +162,5 @@ func (r *run) forget(part *partition) {
 		part.cancelLetters(nil)
 		delete(r.partitions, part.name)
 		r.bounds.forget(part.name)
-	}
-}
-
-// commitTimeout bounds one Commit. A stop does not cut it short: what is durable
-// should be known as such, also by the next run.
-const commitTimeout = 10 * time.Second
-
-// setWatermark takes over a new watermark.
-func (r *run) setWatermark(part *partition, pos Position) {
-	if r.committer == nil {
-		return
-	}
-	part.toCommit, part.uncommitted = pos, true
-	if !part.committing {
-		part.committing = true
-		r.work.Go(func() { r.commit(part) })
-	}
-}
-
-// commit is the partition's committer, while there is something to commit. It always commits the newest watermark,
-// so positions are skipped and never go back. After a hard stop a position has one try: the next run reads again
-// from the last commit that worked.
-func (r *run) commit(part *partition) {
-	more := true
-	for more {
-		err := r.retry(r.hard, func() error {
-			var pos Position
-			r.step(func(time.Time) {
-				pos, more = part.toCommit, part.uncommitted
-				part.uncommitted, part.committing = false, more
-				if !more {
-					r.forget(part)
-				}
-			})
-			if !more {
-				return nil
-			}
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hard), commitTimeout)
-			defer cancel()
-			return guard("committer", &r.p.patience.commit, func() error { return r.committer.Commit(ctx, part.name, pos) })
-		}, func(attempt int, err error) bool {
-			r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
-				r.p.failed(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
-			r.step(func(time.Time) {
-				part.uncommitted = !part.state.revoked()
-				r.failIfFatal(err)
-			})
-			return true
-		})
-		if err != nil {
-			r.step(func(time.Time) { part.committing = false })
-			return
-		}
 	}
 }

@@ -67,41 +67,6 @@ type NamedDetector struct {
 	Detector
 }
 
-// Route is the way to one sink.
-type Route struct {
-	Name        string
-	Sink        Sink
-	Filters     []Filter // of this route alone, after the source's. Default: none
-	NeedsEvents bool     // a detector's error is this route's too
-	Concurrency int      // Writes in flight. Default: 4
-	Batch       Batch
-	Rate        float64 // deliveries a second. Default (0): unlimited
-	Suppress    string  // plan every delivery and write none: its outcome is Suppressed, for this reason ("replay"). Default (""): write
-}
-
-// Batch bounds one Write: a batch is full when it has Count deliveries, or when the
-// next one would pass Bytes. A single larger delivery passes alone.
-//
-// A free writer takes what is there at once. With Linger, it waits that long for
-// the batch to be full; with Fill and no Linger it waits without a limit. Either
-// wait also ends when the source ends or stops, when the pipeline is at its bounds and
-// nothing else can move, and when it is what keeps a partition of a [Pauser] from being
-// read.
-//
-// With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], batches
-// are cut by the input alone: as long as no delivery fails, replaying the same pages brings
-// the same batches in the order of the source, however fast either side is.
-type Batch struct {
-	Count  int           // deliveries. Default: 500
-	Bytes  int64         // raw bytes of records. Default: 4 MiB
-	Linger time.Duration // from the first delivery waiting. Default (0): see Fill
-	Fill   bool          // write full batches only. Default: write what is there
-}
-
-// MaxLinger is how long a batch of a pipeline that is Live may wait to be full. The changes
-// in it hold the checkpoint back, and a stream drops what stays unread after a crash.
-const MaxLinger = time.Hour
-
 // Pipeline runs changes through filters and detectors to sinks.
 type Pipeline struct {
 	o             Options
@@ -227,20 +192,6 @@ func (o *Options) check() error {
 		}
 	}
 	return nil
-}
-
-// nameFilters gives each filter the name it is counted and shown by. of is empty
-// for those of the source, else ` of route "orders"`.
-func nameFilters(fs []Filter, suffix string) []filterStage {
-	named := make([]filterStage, len(fs))
-	for i, f := range fs {
-		name := fmt.Sprintf("filter_%d", i+1)
-		if n, ok := f.(Named); ok {
-			name = cmp.Or(n.Name(), name)
-		}
-		named[i] = filterStage{f, name, fmt.Sprintf("filter %q", name) + suffix}
-	}
-	return named
 }
 
 // Run reads src until it ends (io.EOF), fails, or ctx is done, delivers what was

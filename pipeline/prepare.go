@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"fmt"
 	"hash/maphash"
 	"time"
@@ -9,27 +8,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
-
-// queuedDelivery is a delivery inside the pipeline. It stays where it was planned, in the arena of its page, until it is
-// finished or cloned.
-type queuedDelivery struct {
-	d      Delivery // as planned; a Write gets a copy
-	page   *inflightPage
-	lane   *lane           // of its key, once it has left the queue of its sink
-	next   *queuedDelivery // in its lane
-	hash   uint64          // of the key
-	size   int64           // bytes of the record
-	fail   *failure        // why it can never be written; it still takes its turn in its key's order
-	cloned bool            // out of its page, which it does not pin
-
-	unplanned bool // cloned since its plan, which was in the page's memory
-}
-
-// failure is why a change is given up.
-type failure struct {
-	class string
-	err   error
-}
 
 // preparedPage is what the pure stages made of a page.
 type preparedPage struct {
@@ -255,74 +233,4 @@ func (r *route) callPlan(d *Delivery) (err error) {
 		return errs.Errorf("%s: Plan set the outcome %s, which only a Write can tell", r.stage, redact.Safe(d.Outcome.String()))
 	}
 	return nil
-}
-
-// The classes of dead letters.
-const (
-	classFilter      = "filter"
-	classDetector    = "detector"
-	classPlan        = "plan"
-	classWrite       = "write"
-	classPanic       = "panic"
-	classHeld        = "held"        // MaxHold passed
-	classQuarantined = "quarantined" // behind a letter of its key
-)
-
-// runFilters asks the filters in order, up to the first that drops or fails.
-// trace, where given, gets what each said.
-func runFilters(fs []filterStage, c *record.Change, trace *[]FilterTrace) (Verdict, error) {
-	for i := range fs {
-		v, err := fs[i].check(c)
-		if trace != nil {
-			*trace = append(*trace, FilterTrace{Verdict: v, Err: err, Name: fs[i].name})
-		}
-		if err != nil || v.Drop {
-			return v, err
-		}
-	}
-	return Verdict{}, nil
-}
-
-// filterStage is a Filter of the pipeline and what it is called.
-type filterStage struct {
-	Filter
-	name  string
-	stage string // for errors: `filter "large"`
-}
-
-func (f *filterStage) check(c *record.Change) (v Verdict, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			v, err = Verdict{}, recovered(f.stage, r)
-		}
-	}()
-	v, err = f.Check(c)
-	if err != nil {
-		return Verdict{}, fmt.Errorf("%s: %w", f.stage, err)
-	}
-	if !v.Drop {
-		return Verdict{}, nil
-	}
-	v.Reason = cmp.Or(v.Reason, f.name)
-	return v, nil
-}
-
-// detectorStage is a Detector of the pipeline and what it is called.
-type detectorStage struct {
-	Detector
-	name  string
-	stage string
-}
-
-func (d *detectorStage) detect(dst []Event, c *record.Change) (events []Event, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			events, err = nil, recovered(d.stage, r)
-		}
-	}()
-	events, err = d.Detect(dst, c)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.stage, err)
-	}
-	return events, nil
 }

@@ -2,13 +2,8 @@ package pipeline
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
-
-	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // route is a Route with its defaults, and what it has counted.
@@ -54,87 +49,37 @@ func newRoute(o Route, letters bool) *route {
 	return r
 }
 
-// callWrite is one call of the sink's Write. It fills errs, or returns an error that
-// fails all of ds.
-func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (batchErr error) {
-	defer func() {
-		if v := recover(); v != nil {
-			batchErr = recovered(r.stage, v)
-		}
-		if ctx.Err() == nil { // a Write that was cut short says nothing of the sink
-			batchErr = r.patience.takeAll(batchErr, errs)
-			r.health.update(batchErr, errs)
-		}
-	}()
-	err := r.Sink.Write(ctx, ds)
-	partial, ok := errors.AsType[*BatchError](err)
-	if err != nil && !ok {
-		return err
-	}
-	clear(errs)
-	if partial != nil {
-		for i, err := range partial.Failed {
-			if i < 0 || i >= len(ds) {
-				return fmt.Errorf("the sink's BatchError names delivery %d of %d: %w", i, len(ds), cmp.Or(err, errNoCause))
-			}
-			errs[i] = cmp.Or(err, errNoCause)
-		}
-	}
-	for i := range ds {
-		if o := ds[i].Outcome; errs[i] == nil && (o == DeadLettered || o >= Quarantined) {
-			errs[i] = badOutcome(o)
-		}
-	}
-	return nil
+// Route is the way to one sink.
+type Route struct {
+	Name        string
+	Sink        Sink
+	Filters     []Filter // of this route alone, after the source's. Default: none
+	NeedsEvents bool     // a detector's error is this route's too
+	Concurrency int      // Writes in flight. Default: 4
+	Batch       Batch
+	Rate        float64 // deliveries a second. Default (0): unlimited
+	Suppress    string  // plan every delivery and write none: its outcome is Suppressed, for this reason ("replay"). Default (""): write
 }
 
-// badOutcome is an outcome that no sink may set.
-func badOutcome(o Outcome) error {
-	return errs.Errorf("the sink set the outcome %s, which is the pipeline's to set", redact.Safe(o.String()))
+// Batch bounds one Write: a batch is full when it has Count deliveries, or when the
+// next one would pass Bytes. A single larger delivery passes alone.
+//
+// A free writer takes what is there at once. With Linger, it waits that long for
+// the batch to be full; with Fill and no Linger it waits without a limit. Either
+// wait also ends when the source ends or stops, when the pipeline is at its bounds and
+// nothing else can move, and when it is what keeps a partition of a [Pauser] from being
+// read.
+//
+// With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], batches
+// are cut by the input alone: as long as no delivery fails, replaying the same pages brings
+// the same batches in the order of the source, however fast either side is.
+type Batch struct {
+	Count  int           // deliveries. Default: 500
+	Bytes  int64         // raw bytes of records. Default: 4 MiB
+	Linger time.Duration // from the first delivery waiting. Default (0): see Fill
+	Fill   bool          // write full batches only. Default: write what is there
 }
 
-var errNoCause = errs.New("the sink gave no cause")
-
-// retries tells whether a delivery that failed with err is tried again.
-func (r *route) retries(err error) bool {
-	if !r.hasDeadLetters {
-		return true
-	}
-	if _, panicked := errors.AsType[*redact.PanicError](err); panicked {
-		return false
-	}
-	_, ok := Retryable(err)
-	return ok
-}
-
-// classOf is the dead-letter class of a Write's error.
-func classOf(err error) string {
-	if _, ok := errors.AsType[*redact.PanicError](err); ok {
-		return classPanic
-	}
-	return classWrite
-}
-
-// newestTime is the creation time of the newest change that a stage is done with.
-type newestTime struct{ nanos atomic.Int64 }
-
-func (n *newestTime) update(t time.Time) {
-	if t.IsZero() {
-		return
-	}
-	for at := t.UnixNano(); ; {
-		old := n.nanos.Load()
-		if at <= old || n.nanos.CompareAndSwap(old, at) {
-			return
-		}
-	}
-}
-
-// lag is how far the stage is behind now; false before the first change.
-func (n *newestTime) lag(now time.Time) (time.Duration, bool) {
-	at := n.nanos.Load()
-	if at == 0 {
-		return 0, false
-	}
-	return now.Sub(time.Unix(0, at)), true
-}
+// MaxLinger is how long a batch of a pipeline that is Live may wait to be full. The changes
+// in it hold the checkpoint back, and a stream drops what stays unread after a crash.
+const MaxLinger = time.Hour

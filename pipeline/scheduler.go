@@ -128,15 +128,6 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 	return b
 }
 
-func (s *scheduler) newBatch() *batch {
-	if n := len(s.freeBatches); n > 0 {
-		b := s.freeBatches[n-1]
-		s.freeBatches = s.freeBatches[:n-1]
-		return b
-	}
-	return &batch{}
-}
-
 func (s *scheduler) fits(b *batch, qd *queuedDelivery) bool {
 	return len(b.deliveries) == 0 || len(b.deliveries) < s.route.Batch.Count && b.bytes+qd.size <= s.route.Batch.Bytes
 }
@@ -205,31 +196,6 @@ func (s *scheduler) popReady() *queuedDelivery {
 	return s.ready.pop()
 }
 
-func (s *scheduler) newLane(qd *queuedDelivery) *lane {
-	var l *lane
-	if n := len(s.freeLanes); n > 0 {
-		l, s.freeLanes = s.freeLanes[n-1], s.freeLanes[:n-1]
-	} else {
-		l = new(lane)
-	}
-	l.key, l.hash = qd.d.Change.Key, qd.hash
-	qd.lane = l
-	s.lanes.add(l)
-	return l
-}
-
-// maxFreeLanes bounds the lanes kept for the next keys: enough for the batches in
-// flight, and no memory of a backlog that is over.
-const maxFreeLanes = 4096
-
-func (s *scheduler) dropLane(l *lane) {
-	s.lanes.remove(l)
-	if len(s.freeLanes) < maxFreeLanes {
-		*l = lane{}
-		s.freeLanes = append(s.freeLanes, l)
-	}
-}
-
 // waitsLong reports whether the changes of a lane wait for a backoff, or for dead letters that cannot be stored now.
 func (s *scheduler) waitsLong(l *lane) bool {
 	return l.state == parked || l.state == blocked || l.state == deadLettering && s.deadLetters.failing
@@ -260,26 +226,6 @@ func (s *scheduler) cloneChange(qd *queuedDelivery) {
 	}
 	s.run.bounds.takeClone(qd.page.partition.name, cloneBytes(qd))
 	s.run.unpin(qd.page, 1)
-}
-
-// finishDelivery books the end of one delivery.
-func (s *scheduler) finishDelivery(qd *queuedDelivery, o Outcome, reason string) {
-	l := &s.route.ledger
-	l.Pending--
-	l.count(o, reason, 1)
-	if o != Revoked {
-		s.route.newest.update(qd.d.Change.Time)
-		if qd.page.tracker != nil {
-			qd.page.tracker.finish(int(qd.d.Change.Index))
-		}
-	}
-	if qd.cloned {
-		s.run.bounds.releaseClone(qd.page.partition.name, cloneBytes(qd))
-		qd.d = Delivery{} // it may stand in memory with others
-	} else {
-		s.run.unpin(qd.page, 1)
-	}
-	s.run.finishDeliveries(qd.page, 1)
 }
 
 func later(a, b time.Time) time.Time {

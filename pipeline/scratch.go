@@ -1,6 +1,8 @@
 package pipeline
 
-import "sync"
+import (
+	"sync"
+)
 
 // scratchPool are what schedulers of a route leave to those of its later runs: a Lambda function
 // has a run for each event, and would make all of it anew.
@@ -28,3 +30,37 @@ func (s *scratchPool) put(left schedulerScratch) {
 		s.pool.Put(&left)
 	}
 }
+
+func (s *scheduler) newBatch() *batch {
+	if n := len(s.freeBatches); n > 0 {
+		b := s.freeBatches[n-1]
+		s.freeBatches = s.freeBatches[:n-1]
+		return b
+	}
+	return &batch{}
+}
+
+func (s *scheduler) newLane(qd *queuedDelivery) *lane {
+	var l *lane
+	if n := len(s.freeLanes); n > 0 {
+		l, s.freeLanes = s.freeLanes[n-1], s.freeLanes[:n-1]
+	} else {
+		l = new(lane)
+	}
+	l.key, l.hash = qd.d.Change.Key, qd.hash
+	qd.lane = l
+	s.lanes.add(l)
+	return l
+}
+
+func (s *scheduler) dropLane(l *lane) {
+	s.lanes.remove(l)
+	if len(s.freeLanes) < maxFreeLanes {
+		*l = lane{}
+		s.freeLanes = append(s.freeLanes, l)
+	}
+}
+
+// maxFreeLanes bounds the lanes kept for the next keys: enough for the batches in
+// flight, and no memory of a backlog that is over.
+const maxFreeLanes = 4096

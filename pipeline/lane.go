@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -65,51 +64,6 @@ const (
 	nacked                         // its first change returned to the source
 )
 
-// deliveryList is a list of items, linked by next.
-type deliveryList struct{ first, last *queuedDelivery }
-
-func (q *deliveryList) push(qd *queuedDelivery) {
-	if q.first == nil {
-		q.first = qd
-	} else {
-		q.last.next = qd
-	}
-	q.last, qd.next = qd, nil
-}
-
-// pop takes the first; nil if there is none.
-func (q *deliveryList) pop() *queuedDelivery {
-	qd := q.first
-	if qd != nil {
-		q.first, qd.next = qd.next, nil
-	}
-	return qd
-}
-
-// all yields the items. The one that was yielded can leave the list.
-func (q *deliveryList) all() iter.Seq[*queuedDelivery] {
-	return func(yield func(*queuedDelivery) bool) {
-		for qd := q.first; qd != nil; {
-			next := qd.next
-			if !yield(qd) {
-				return
-			}
-			qd = next
-		}
-	}
-}
-
-// replaceEach replaces every item by what f makes of it; nil: it leaves the list.
-func (q *deliveryList) replaceEach(f func(*queuedDelivery) *queuedDelivery) {
-	var kept deliveryList
-	for qd := q.pop(); qd != nil; qd = q.pop() {
-		if qd = f(qd); qd != nil {
-			kept.push(qd)
-		}
-	}
-	*q = kept
-}
-
 // laneHeap holds parked lanes, the first to wake on top.
 type laneHeap = heapOf[*lane]
 
@@ -135,78 +89,82 @@ func (h *heapOf[T]) Pop() any {
 	return x
 }
 
-// queue holds what a sink has not looked at yet, in the order of the source, by
-// the page.
-type queue struct {
-	chunks []chunk
-	n      int
-	bytes  int64
+// laneSet finds the lane of a key by the key's hash, which a change is given once for all
+// sinks. It is a table of chains, by the last bits of the hash: a lane comes and goes with
+// almost every delivery, and a map costs three times as much as the rest of its keeping.
+type laneSet struct {
+	chains []*lane // a power of two of them; lanes of one chain are linked by next
+	n      int     // lanes
 }
 
-// chunk is what waits of a page. Where it is packed there are no items.
-type chunk struct {
-	page       *inflightPage
-	n          int
-	bytes      int64
-	deliveries []queuedDelivery
-	packed     *packed   // nil: it is not
-	addedAt    time.Time // when it came
-}
+const (
+	minChains     = 64
+	maxIdleChains = 4 * maxFreeLanes // what an empty set keeps
+)
 
-func (q *queue) push(items []queuedDelivery, at time.Time) {
-	c := newChunk(items, at)
-	q.chunks = append(q.chunks, c)
-	q.n += c.n
-	q.bytes += c.bytes
-}
-
-func newChunk(items []queuedDelivery, at time.Time) chunk {
-	c := chunk{page: items[0].page, n: len(items), deliveries: items, addedAt: at}
-	for i := range items {
-		c.bytes += items[i].size
+// find is the lane of a key; nil where it has none.
+func (s *laneSet) find(hash uint64, key item.Key) *lane {
+	if s.n == 0 {
+		return nil
 	}
-	return c
+	l := *s.chain(hash)
+	for l != nil && (l.hash != hash || l.key != key) {
+		l = l.next
+	}
+	return l
 }
 
-// takeChunks takes n chunks from the front.
-func (q *queue) takeChunks(n int) []chunk {
-	cut := slices.Clone(q.chunks[:n])
-	clear(q.chunks[:n])
-	q.chunks = q.chunks[n:]
-	for i := range cut {
-		q.n -= cut[i].n
-		q.bytes -= cut[i].bytes
+// chain is where the lanes of a hash begin. There must be chains.
+func (s *laneSet) chain(hash uint64) **lane { return &s.chains[hash&uint64(len(s.chains)-1)] }
+
+// add takes a lane in, whose key has none.
+func (s *laneSet) add(l *lane) {
+	if s.n == len(s.chains) {
+		s.grow()
 	}
-	return cut
+	s.link(l)
+	s.n++
 }
 
-// pushFront puts chunks before all others.
-func (q *queue) pushFront(chunks []chunk) {
-	q.chunks = slices.Concat(chunks, q.chunks)
-	for i := range chunks {
-		q.n += chunks[i].n
-		q.bytes += chunks[i].bytes
+func (s *laneSet) link(l *lane) {
+	first := s.chain(l.hash)
+	l.next, *first = *first, l
+}
+
+// grow doubles the chains, so that they hold a lane each on average at most.
+func (s *laneSet) grow() {
+	before := s.chains
+	s.chains = make([]*lane, max(2*len(before), minChains))
+	for _, l := range before {
+		for l != nil {
+			next := l.next
+			s.link(l)
+			l = next
+		}
 	}
 }
 
-// first is the oldest; the queue must not be empty, or begin with what is packed.
-func (q *queue) first() *queuedDelivery { return &q.chunks[0].deliveries[0] }
-
-// oldestAt is when the oldest came.
-func (q *queue) oldestAt() time.Time { return q.chunks[0].addedAt }
-
-// pop takes the oldest.
-func (q *queue) pop() *queuedDelivery {
-	c := &q.chunks[0]
-	qd := &c.deliveries[0]
-	c.deliveries = c.deliveries[1:]
-	c.n--
-	c.bytes -= qd.size
-	if c.n == 0 {
-		q.chunks[0] = chunk{}
-		q.chunks = q.chunks[1:]
+// remove takes a lane out, which is in the set.
+func (s *laneSet) remove(l *lane) {
+	link := s.chain(l.hash)
+	for *link != l {
+		link = &(*link).next
 	}
-	q.n--
-	q.bytes -= qd.size
-	return qd
+	*link, l.next = l.next, nil
+	if s.n--; s.n == 0 && len(s.chains) > maxIdleChains {
+		s.chains = nil // of a backlog that is over
+	}
+}
+
+// all are the lanes, in no order. The set must stay as it is meanwhile.
+func (s *laneSet) all() iter.Seq[*lane] {
+	return func(yield func(*lane) bool) {
+		for _, l := range s.chains {
+			for ; l != nil; l = l.next {
+				if !yield(l) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -2,8 +2,11 @@ package pipeline
 
 import (
 	"container/heap"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // fate is what the result of a Write means for one delivery.
@@ -219,4 +222,44 @@ func (s *scheduler) blocks(qd *queuedDelivery, err error) bool {
 	}
 	_, again := Retryable(err)
 	return err != nil && !again
+}
+
+// finishDelivery books the end of one delivery.
+func (s *scheduler) finishDelivery(qd *queuedDelivery, o Outcome, reason string) {
+	l := &s.route.ledger
+	l.Pending--
+	l.count(o, reason, 1)
+	if o != Revoked {
+		s.route.newest.update(qd.d.Change.Time)
+		if qd.page.tracker != nil {
+			qd.page.tracker.finish(int(qd.d.Change.Index))
+		}
+	}
+	if qd.cloned {
+		s.run.bounds.releaseClone(qd.page.partition.name, cloneBytes(qd))
+		qd.d = Delivery{} // it may stand in memory with others
+	} else {
+		s.run.unpin(qd.page, 1)
+	}
+	s.run.finishDeliveries(qd.page, 1)
+}
+
+// retries tells whether a delivery that failed with err is tried again.
+func (r *route) retries(err error) bool {
+	if !r.hasDeadLetters {
+		return true
+	}
+	if _, panicked := errors.AsType[*redact.PanicError](err); panicked {
+		return false
+	}
+	_, ok := Retryable(err)
+	return ok
+}
+
+// classOf is the dead-letter class of a Write's error.
+func classOf(err error) string {
+	if _, ok := errors.AsType[*redact.PanicError](err); ok {
+		return classPanic
+	}
+	return classWrite
 }
