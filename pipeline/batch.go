@@ -12,48 +12,49 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// batch is one Write, and the calls before and after it.
+// batch is one Write of a sink, with the calls before and after it. Only its writer uses it between two steps.
 type batch struct {
 	phase          phase
 	deliveries     []*queuedDelivery
-	lanes          []*lane // of items, each once
-	n              int     // items[:n] are written, the rest is not; of a packed batch the deliveries of its chunks
+	lanes          []*lane // the lanes of deliveries, each once
+	n              int     // deliveries[:n] are written, the rest is not; in a packed batch the deliveries of all chunks
 	bytes          int64
-	formedAt       time.Time               // when it was formed
-	ctx            context.Context         // of the calls
-	cancel         context.CancelCauseFunc // ends ctx; nil if no partition can be revoked
-	noTry          bool                    // its result is no attempt: a partition was revoked and ctx cancelled, or a plan failed
-	sinkDeliveries []Delivery
-	errs           []error // the result of each item
+	formedAt       time.Time
+	ctx            context.Context         // for the calls
+	cancel         context.CancelCauseFunc // cancels ctx; nil if the source does not control the run
+	noTry          bool                    // the result is no attempt: ctx was cancelled for a revoked partition, or a plan failed
+	sinkDeliveries []Delivery              // what the sink gets: copies of deliveries[:n]
+	errs           []error                 // the result of each delivery
 
-	chunks    []chunk // packed; then there are no items
+	// A packed batch has chunks and no deliveries.
+	chunks    []chunk
 	packs     []packWork
-	unpacked  [][]queuedDelivery
-	coalesced int64 // by WriteSorted
+	unpacked  [][]queuedDelivery // by chunk
+	coalesced int64              // deliveries that WriteSorted coalesced
 
-	keys          []item.Key                           // of lanes
-	quarantined   []bool                               // whether each of keys is
-	err           error                                // of the last call
-	isolatedIndex int                                  // its index
-	sendCtx       context.Context                      // of the sink's calls
-	sendBegan     time.Time                            // when the first of these began
-	endSpan       func(took time.Duration, failed int) // ends their span; nil before
+	keys          []item.Key // the keys of lanes
+	quarantined   []bool     // reports for each of keys whether it is in quarantine
+	err           error      // the error of the last call
+	isolatedIndex int        // the delivery that is written alone
+	sendCtx       context.Context
+	sendBegan     time.Time                            // when the first call of the sink began
+	endSpan       func(took time.Duration, failed int) // nil before the first call of the sink
 }
 
 // phase is the call that the writer of a batch makes without the lock. Its result is a step, which chooses the next.
 //
-//	phase      call                                            then
-//	planning   Plan of the deliveries that were cloned         asking; settled if a plan fails
-//	asking     Quarantine.Held of the keys                     sending; settled if no key is left, or it fails
-//	sending    Write of all                                    settled; isolating if one of several spoils the batch
-//	isolating  Write of one                                    isolating the next; settled after the last
-//	packing    packs the chunks that are not packed yet        sorting; unpacking if any key has a lane, or it is too large
-//	sorting    Quarantine.Held of the keys, then WriteSorted   settled; unpacking if it fails or a key is in quarantine
-//	unpacking  makes the packed deliveries again               settled: they are ready again, for Write
+//	phase         call                                            next phase
+//	planning      Plan of the deliveries that were cloned         checkingKeys; settled if a plan fails
+//	checkingKeys  Quarantine.Held of the keys                     sending; settled if no key is left, or after an error
+//	sending       Write of all                                    settled; isolating if one of several can be the cause
+//	isolating     Write of one                                    isolating for the next one; settled after the last
+//	packing       packs the chunks that are not packed yet        sorting; unpacking if a key has a lane or it is too large
+//	sorting       Quarantine.Held of the keys, then WriteSorted   settled; unpacking after an error or if a key is in quarantine
+//	unpacking     unpacks the deliveries                          settled: they are ready again, for Write
 //
-// begin chooses the first phase: packing for a packed batch; planning if a delivery has no plan any more; asking if there
-// is a Quarantine; else sending. A packed batch that is cancelled for a revoked partition, or by a hard stop, is settled
-// without unpacking: the rest of it is ready again, or pending.
+// begin chooses the first phase: packing for a packed batch; planning if a delivery lost its plan; checkingKeys if there
+// is a Quarantine; else sending. A packed batch that is cancelled, for a revoked partition or by a hard stop, is settled
+// without unpacking: its deliveries are ready again, or pending.
 type phase uint8
 
 const (
@@ -86,7 +87,7 @@ func (b *batch) add(qd *queuedDelivery, l *lane) {
 	}
 }
 
-// begin makes a batch ready for its first call.
+// begin prepares a batch for its first call.
 func (b *batch) begin(s *scheduler, now time.Time) {
 	b.n, b.formedAt, b.ctx = len(b.deliveries), now, s.run.hard
 	if s.run.controlled != nil {
@@ -104,20 +105,20 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 	}
 }
 
-// revokedHard reports whether some of a batch is of a partition that is revoked hard.
+// revokedHard reports whether a batch has a delivery of a partition that is revoked hard.
 func (b *batch) revokedHard() bool {
 	return slices.ContainsFunc(b.deliveries, func(qd *queuedDelivery) bool { return qd.page.partition.state == revokedHard }) ||
 		slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.partition.state == revokedHard })
 }
 
-// fail gives all deliveries of a batch the same error.
+// fail sets the error of all deliveries of a batch.
 func (b *batch) fail(err error) {
 	for i := range b.errs {
 		b.errs[i] = err
 	}
 }
 
-// writer makes the calls of a batch, and then those of the next one, while there is one.
+// writer makes the calls of a batch, then those of the next batch, until there is none.
 func (s *scheduler) writer() {
 	var b *batch
 	for {
@@ -139,7 +140,7 @@ func (s *scheduler) writer() {
 	}
 }
 
-// call makes the call of the batch's phase.
+// call makes the call of the phase, without the lock.
 func (b *batch) call(rt *route, r *run) {
 	switch b.phase {
 	case planning:
@@ -165,13 +166,14 @@ func (b *batch) call(rt *route, r *run) {
 	}
 }
 
-// send begins the span of a batch that is given to the sink.
+// send begins the span of the calls of the sink.
 func (b *batch) send(rt *route) {
 	b.sendCtx, b.endSpan = rt.tel.write(b.ctx, b)
 	b.sendBegan = time.Now()
 }
 
-// afterCall takes the result of a call, and returns the batch whose call is next: the same one until it is settled.
+// afterCall handles the result of a call. It returns the batch of the next call: the same one, or the next one once the
+// batch is settled.
 func (s *scheduler) afterCall(b *batch, now time.Time) *batch {
 	switch b.phase {
 	case planning:
@@ -203,7 +205,7 @@ func (s *scheduler) afterCall(b *batch, now time.Time) *batch {
 	return s.nextBatch(now)
 }
 
-// endWrite ends the context of a batch, and drops it from those that are written.
+// endWrite removes a batch from those in flight.
 func (s *scheduler) endWrite(b *batch) {
 	if b.cancel != nil {
 		b.cancel(nil)
@@ -212,7 +214,7 @@ func (s *scheduler) endWrite(b *batch) {
 	s.writing = slices.Delete(s.writing, i, i+1)
 }
 
-// endBatchSpan ends the span of a batch that was given to the sink.
+// endBatchSpan ends the span of the calls of the sink.
 func (s *scheduler) endBatchSpan(b *batch, now time.Time) {
 	failed := 0
 	if b.chunks != nil && b.err != nil {
@@ -227,8 +229,9 @@ func (s *scheduler) endBatchSpan(b *batch, now time.Time) {
 	s.run.effects.logs = append(s.run.effects.logs, func() { sent(took, failed) })
 }
 
-// planAgain plans the deliveries that were cloned since their plan. If a plan fails, nothing of the batch is tried:
-// the failed change must be the first of its key again.
+// planAgain plans the deliveries that were cloned since their plan. If a plan fails, nothing of the batch is tried,
+// because
+// the failed change must become the first of its key again.
 func (r *route) planAgain(b *batch) (err error) {
 	for _, qd := range b.deliveries {
 		if qd.unplanned {
@@ -256,7 +259,7 @@ func (s *scheduler) afterPlan(b *batch) {
 	}
 }
 
-// afterKeyCheck sends the changes whose key is not in quarantine. An error fails all of the batch.
+// afterKeyCheck sends the changes whose key is not in quarantine. An error of the quarantine fails the whole batch.
 func (s *scheduler) afterKeyCheck(b *batch) {
 	if b.err == nil && len(b.quarantined) != len(b.keys) {
 		b.err = errs.Errorf("it answered %d of %d keys", len(b.quarantined), len(b.keys))
@@ -272,8 +275,8 @@ func (s *scheduler) afterKeyCheck(b *batch) {
 	b.setAside()
 }
 
-// setAside moves what must not be written after items[:n]: changes whose key is in quarantine, and those of partitions
-// that were revoked meanwhile.
+// setAside moves what must not be written after deliveries[:n]: changes whose key is in quarantine, and changes of
+// partitions that were revoked meanwhile.
 func (b *batch) setAside() {
 	b.phase = sending
 	var out []*queuedDelivery
@@ -298,8 +301,9 @@ func (b *batch) setAside() {
 	}
 }
 
-// afterWrite decides which deliveries failed if a Write failed as a whole. A transient error applies to all. One delivery
-// caused a panic, or a permanent error of several: each is written once more alone.
+// afterWrite decides which deliveries failed if a Write failed as a whole. A transient error applies to all of them. A
+// panic,
+// or a permanent error for several deliveries, can have one of them as its cause: each is written once more alone.
 func (s *scheduler) afterWrite(b *batch) {
 	b.phase = settled
 	if b.err == nil {
@@ -316,18 +320,19 @@ func (s *scheduler) afterWrite(b *batch) {
 	s.isolate(b, 0)
 }
 
-// afterIsolatedWrite takes the result of a delivery that was written alone.
+// afterIsolatedWrite handles the result of a delivery that was written alone.
 func (s *scheduler) afterIsolatedWrite(b *batch) {
 	i := b.isolatedIndex
 	if b.err != nil {
 		b.errs[i] = b.err
 	}
-	b.deliveries[i].lane.skipped = b.errs[i] != nil && (s.route.retries(b.errs[i]) || s.run.quarantines(s.route, classWrite))
+	b.deliveries[i].lane.skipped = b.errs[i] != nil && (s.route.willRetry(b.errs[i]) || s.run.quarantines(s.route, classWrite))
 	s.isolate(b, i+1)
 }
 
-// isolate chooses the next delivery that is written alone. After a failed change that is retried, or that quarantines
-// its key, later ones of the key are not tried.
+// isolate chooses the next delivery that is written alone. Later changes of a key are not tried after one that is
+// retried or
+// that quarantines the key.
 func (s *scheduler) isolate(b *batch, from int) {
 	b.phase = settled
 	for i := from; i < b.n; i++ {
@@ -339,18 +344,18 @@ func (s *scheduler) isolate(b *batch, from int) {
 	}
 }
 
-// errUntried is the error of a delivery that was not tried: an earlier one of its key failed, a plan of its batch failed,
+// errUntried is the error of a delivery that was not tried: an earlier change of its key failed, a plan of its batch
+// failed,
 // or its partition was revoked.
 var errUntried = Transient(errs.New("held back behind an earlier change of its key"))
 
-// callWrite is one call of the sink's Write. It fills errs, or returns an error that
-// fails all of ds.
+// callWrite calls Write once. It sets errs[i] for each delivery that failed, or returns an error that fails all of ds.
 func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (batchErr error) {
 	defer func() {
 		if v := recover(); v != nil {
 			batchErr = recovered(r.stage, v)
 		}
-		if ctx.Err() == nil { // a Write that was cut short says nothing of the sink
+		if ctx.Err() == nil { // a cancelled Write proves nothing about the sink
 			batchErr = r.patience.takeAll(batchErr, errs)
 			r.health.update(batchErr, errs)
 		}
@@ -377,7 +382,7 @@ func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (bat
 	return nil
 }
 
-// badOutcome is an outcome that no sink may set.
+// badOutcome is the error of a delivery with an outcome that only the pipeline may set.
 func badOutcome(o Outcome) error {
 	return errs.Errorf("the sink set the outcome %s, which is the pipeline's to set", redact.Safe(o.String()))
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// fate is what the result of a Write means for one delivery.
+// fate is what the result of a batch means for one delivery.
 type fate uint8
 
 const (
-	fateDone     fate = iota // it has the outcome that the sink says, also if the call was cancelled
-	fateRevoked              // it failed, and its partition is revoked: another reader delivers it
-	fatePending              // it failed, and the run stops hard: the next run delivers it
-	fateUntried              // its batch was no attempt, and it is tried again at once
-	fateNacked               // it failed permanently, and returns to its source
-	fateRetried              // it is tried again after a backoff
-	fateLettered             // it failed permanently or its key is in quarantine, and it becomes a dead letter
+	fateDone     fate = iota // finished with the outcome of the sink, even if the call was cancelled
+	fateRevoked              // failed, and its partition is revoked: another consumer delivers it
+	fatePending              // failed, and the run stops hard: the next run delivers it
+	fateUntried              // its batch was no attempt: it is tried again at once
+	fateNacked               // failed permanently, and returns to its source
+	fateRetried              // tried again after a backoff
+	fateLettered             // failed permanently or its key is in quarantine: it becomes a dead letter
 )
 
-// fateOf turns the result of delivery i of a batch into its fate. The first case that applies decides.
+// fateOf returns the fate of delivery i of a batch. The first case that applies decides.
 func (s *scheduler) fateOf(b *batch, i int) fate {
 	err := b.errs[i]
 	if err == nil {
@@ -41,14 +41,15 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 		return fateLettered // its key is in quarantine
 	case s.nacks(qd) && !transient:
 		return fateNacked
-	case s.route.retries(err) || qd.lane.retries.first != nil:
+	case s.route.willRetry(err) || qd.lane.retries.first != nil:
 		return fateRetried
 	}
 	return fateLettered
 }
 
-// applyResult applies the result of a batch to its deliveries, and moves each of its lanes on. A fatal error stops the run
-// before the fates are chosen, so that what failed is pending.
+// applyResult applies the result of a batch to its deliveries and lanes. A fatal error stops the run first, so that
+// failed
+// deliveries stay pending.
 func (s *scheduler) applyResult(b *batch, now time.Time) {
 	for _, err := range b.errs {
 		if IsFatal(err) && classOf(err) != classPanic {
@@ -69,9 +70,9 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 		}
 		s.setNextState(l, now)
 	}
-	s.retries.flush(s, now)
+	s.retryLog.flush(s, now)
 	if wrote {
-		s.retries.recover(s, now)
+		s.retryLog.recover(s, now)
 	}
 }
 
@@ -89,13 +90,13 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 	case fateRevoked:
 		s.finishDelivery(qd, Revoked, "")
 		if l.retries.first == nil {
-			l.attempt, l.expiresAt = 0, time.Time{} // the later changes of the key have not failed
+			l.attempt, l.expiresAt = 0, time.Time{} // later changes of the key have not failed
 		}
-	case fatePending: // it stays pending
+	case fatePending:
 	case fateUntried:
 		l.retries.push(qd)
 	case fateNacked:
-		s.retries.add(s, qd, err, now)
+		s.retryLog.add(s, qd, err, now)
 		l.state = nacked
 		s.finishDelivery(qd, Revoked, "")
 	case fateRetried:
@@ -103,7 +104,7 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 		l.serverWait = max(l.serverWait, after)
 		l.retries.push(qd)
 		l.err = err
-		s.retries.add(s, qd, err, now)
+		s.retryLog.add(s, qd, err, now)
 	case fateLettered:
 		if qd.fail == nil {
 			qd.fail = &failure{classOf(err), err}
@@ -112,11 +113,13 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 	}
 }
 
-// sharedDelays holds one backoff for all keys of a batch with the same number of attempts, so that keys that failed
-// together are tried again together. Later attempts share the last: the backoff has reached its maximum.
+// sharedDelays has the backoff for each number of attempts. All keys of a batch share it, so that keys which failed
+// together
+// are tried again together. The last one is for all higher numbers: the backoff has reached its maximum.
 type sharedDelays [16]time.Duration
 
-// retryLater puts the failed changes of a lane before the others, and has it back off if they count as tried.
+// retryLater puts the failed changes of a lane before the waiting ones. If the batch was an attempt, the lane backs
+// off.
 func (s *scheduler) retryLater(l *lane, b *batch, delays *sharedDelays, now time.Time) {
 	for qd := range l.queue.all() {
 		l.retries.push(qd)
@@ -134,7 +137,7 @@ func (s *scheduler) retryLater(l *lane, b *batch, delays *sharedDelays, now time
 	l.serverWait = 0
 }
 
-// backOff has a lane wait for d before the next try of its first change, or until that change expires.
+// backOff delays the next try of a lane by d, but not beyond the time when its first change expires.
 func (s *scheduler) backOff(l *lane, d time.Duration, now time.Time) {
 	l.attempt++
 	l.retryAt = now.Add(max(1, d))
@@ -143,13 +146,14 @@ func (s *scheduler) backOff(l *lane, d time.Duration, now time.Time) {
 	}
 }
 
-// setNextState gives a lane that is in no batch any more, or whose letters are durable, its next state; see laneState.
+// setNextState moves on a lane that has left its batch, or whose dead letters are durable. See laneState for the
+// states.
 func (s *scheduler) setNextState(l *lane, now time.Time) {
 	if l.quarantinesRest {
 		s.quarantineRest(l)
 	}
 	switch {
-	case l.state == nacked: // it stays, for later changes of the key in this run
+	case l.state == nacked: // the lane stays, for later changes of the key
 		s.nackQueue(l)
 	case l.letters > 0:
 		l.state = deadLettering
@@ -170,20 +174,21 @@ func (s *scheduler) setNextState(l *lane, now time.Time) {
 	}
 }
 
-// requeueLane lets the queue of a lane be written.
+// requeueLane makes the queue of a lane writable.
 func (s *scheduler) requeueLane(l *lane) {
 	l.state = queued
 	s.queuedLanes = append(s.queuedLanes, l)
 }
 
-// failPermanently dead-letters the first change of the lane's queue, whose turn it is. If there are no dead letters,
-// the change returns to a source that acknowledges each record; otherwise it blocks its key.
+// failPermanently dead-letters the first change of a queue. If there are no dead letters, the change returns to a
+// source
+// that acknowledges single records. With any other source it blocks its key.
 func (s *scheduler) failPermanently(l *lane, now time.Time) {
 	if s.run.p.o.DeadLetters != nil {
 		s.deadLetter(l.queue.pop())
 	} else {
 		qd := l.queue.first
-		s.retries.add(s, qd, qd.fail.err, now)
+		s.retryLog.add(s, qd, qd.fail.err, now)
 		if s.nacks(qd) {
 			l.state = nacked
 		} else {
@@ -191,19 +196,20 @@ func (s *scheduler) failPermanently(l *lane, now time.Time) {
 		}
 	}
 	s.setNextState(l, now)
-	s.retries.flush(s, now)
+	s.retryLog.flush(s, now)
 }
 
-// cloneQueue clones the waiting changes of a lane out of their pages.
+// cloneQueue clones the waiting changes of a lane, so that they do not pin their pages.
 func (s *scheduler) cloneQueue(l *lane) { l.queue.replaceEach(s.clone) }
 
 // nacks reports whether a permanent failure returns to the source: there are no dead letters, and the source
-// acknowledges each record.
+// acknowledges
+// single records.
 func (s *scheduler) nacks(qd *queuedDelivery) bool {
 	return s.run.p.o.DeadLetters == nil && qd.page.tracker != nil
 }
 
-// nackQueue returns the changes that wait in a lane to their source.
+// nackQueue returns the waiting changes of a lane to their source.
 func (s *scheduler) nackQueue(l *lane) {
 	for qd := range l.queue.all() {
 		s.finishDelivery(qd, Revoked, "")
@@ -211,8 +217,9 @@ func (s *scheduler) nackQueue(l *lane) {
 	l.queue = deliveryList{}
 }
 
-// blocks reports whether an item that failed with err blocks its key: it can never be written, and there
-// are neither dead letters nor a source that takes it back.
+// blocks reports whether a delivery that failed with err blocks its key: it can never be written, there are no dead
+// letters,
+// and the source does not acknowledge single records.
 func (s *scheduler) blocks(qd *queuedDelivery, err error) bool {
 	if s.run.p.o.DeadLetters != nil || s.nacks(qd) {
 		return false
@@ -220,11 +227,11 @@ func (s *scheduler) blocks(qd *queuedDelivery, err error) bool {
 	if qd.fail != nil {
 		err = qd.fail.err
 	}
-	_, again := Retryable(err)
-	return err != nil && !again
+	_, transient := Retryable(err)
+	return err != nil && !transient
 }
 
-// finishDelivery books the end of one delivery.
+// finishDelivery counts a delivery that ends with an outcome, and frees its memory.
 func (s *scheduler) finishDelivery(qd *queuedDelivery, o Outcome, reason string) {
 	l := &s.route.ledger
 	l.Pending--
@@ -237,15 +244,15 @@ func (s *scheduler) finishDelivery(qd *queuedDelivery, o Outcome, reason string)
 	}
 	if qd.cloned {
 		s.run.bounds.releaseClone(qd.page.partition.name, cloneBytes(qd))
-		qd.d = Delivery{} // it may stand in memory with others
+		qd.d = Delivery{} // the memory can be shared with other deliveries
 	} else {
 		s.run.unpin(qd.page, 1)
 	}
 	s.run.finishDeliveries(qd.page, 1)
 }
 
-// retries tells whether a delivery that failed with err is tried again.
-func (r *route) retries(err error) bool {
+// willRetry reports whether a delivery that failed with err is tried again. Without dead letters, every failure is.
+func (r *route) willRetry(err error) bool {
 	if !r.hasDeadLetters {
 		return true
 	}
@@ -256,7 +263,7 @@ func (r *route) retries(err error) bool {
 	return ok
 }
 
-// classOf is the dead-letter class of a Write's error.
+// classOf returns the class of the dead letter for an error of a Write.
 func classOf(err error) string {
 	if _, ok := errors.AsType[*redact.PanicError](err); ok {
 		return classPanic

@@ -8,15 +8,34 @@ import (
 	"time"
 )
 
-// Watermark tells how far a partition is finished. Pages begin in the order of
-// the partition and finish in any order; the watermark is the position of the last page
-// before which all are finished. It is a step function without clock, goroutine
-// or lock. The zero Watermark is ready for use.
+// finishDeliveries notes that n deliveries of a page are finished. After the last one of the page, the watermark of its
+// partition can move.
+func (r *run) finishDeliveries(in *inflightPage, n int) {
+	if in.unfinished -= n; in.unfinished > 0 {
+		return
+	}
+	if pos, ok := in.partition.watermark.Finish(in.watermarkID, in.deliveries); ok {
+		r.setWatermark(in.partition, pos)
+	}
+	r.endPage(in)
+}
+
+// endPage ends a page that has no unfinished delivery.
+func (r *run) endPage(in *inflightPage) {
+	r.unfinished--
+	in.partition.unfinished--
+	r.effects.endedPages = append(r.effects.endedPages, in)
+	r.forget(in.partition)
+}
+
+// Watermark computes how far a partition is finished. Pages begin in the order of the partition and finish in any order.
+// The watermark is the position of the last page for which that page and all earlier ones are finished. The zero
+// Watermark is ready for use. It needs a lock if several goroutines use it.
 type Watermark struct {
 	nextID     uint64
-	pages      []watermarkPage // by id; a run of finished marks may stand as its last one
-	passed     int             // marks before it are passed
-	unfinished int             // marks with something pending
+	pages      []watermarkPage // in the order of id; the last of several finished pages in a row represents them
+	passed     int             // pages[:passed] are finished, and the watermark is past them
+	unfinished int             // pages with pending deliveries
 }
 
 type watermarkPage struct {
@@ -25,9 +44,8 @@ type watermarkPage struct {
 	pending int
 }
 
-// Begin notes a page that ends at pos and has pending deliveries (0: it is
-// finished as it begins). The id is for Finish. When the page moves the
-// watermark at once, ok is true and the new watermark is pos.
+// Begin adds a page that ends at pos and has pending deliveries. Without any, the page is finished at once. Begin returns
+// the id of the page, for Finish. If the page moves the watermark at once, ok is true and the new watermark is pos.
 func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
 	id = w.nextID
 	w.nextID++
@@ -35,8 +53,8 @@ func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
 		return id, true
 	}
 	if pending <= 0 && w.pages[len(w.pages)-1].pending == 0 {
-		// Extends a run of finished pages behind an unfinished one: a partition
-		// that is blocked for hours keeps one mark for all that went on behind.
+		// It replaces the finished page before it. A partition that is blocked for hours needs one entry for all the
+		// finished pages after the blocked one.
 		w.pages[len(w.pages)-1] = watermarkPage{id: id, pos: pos}
 		return id, false
 	}
@@ -47,16 +65,16 @@ func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
 	return id, false
 }
 
-// Finish takes n deliveries off a page. When that moves the watermark, ok is true
-// and pos is the new one. More than is pending, or an id that is done, changes nothing.
+// Finish subtracts n from the pending deliveries of a page. If that moves the watermark, ok is true and pos is the new
+// watermark. An n above the pending deliveries has no effect, and neither has the id of a finished page.
 func (w *Watermark) Finish(id uint64, n int) (pos Position, ok bool) {
-	live := w.pages[w.passed:]
-	i := sort.Search(len(live), func(i int) bool { return live[i].id >= id })
-	if i == len(live) || live[i].id != id || live[i].pending < n || n <= 0 {
+	rest := w.pages[w.passed:]
+	i := sort.Search(len(rest), func(i int) bool { return rest[i].id >= id })
+	if i == len(rest) || rest[i].id != id || rest[i].pending < n || n <= 0 {
 		return "", false
 	}
-	live[i].pending -= n
-	if live[i].pending > 0 {
+	rest[i].pending -= n
+	if rest[i].pending > 0 {
 		return "", false
 	}
 	w.unfinished--
@@ -68,48 +86,36 @@ func (w *Watermark) Finish(id uint64, n int) (pos Position, ok bool) {
 	return pos, ok
 }
 
-// Open is the number of pages that are not finished.
+// Open returns the number of unfinished pages.
 func (w *Watermark) Open() int { return w.unfinished }
 
-// compact drops the marks that are passed and merges runs of finished ones, once
-// they are the larger part: so the marks are never more than a few times the
-// open ones, and a step costs constant time on average.
+// oldestUnfinished returns the id of the oldest unfinished page, or the next id if all pages are finished.
+func (w *Watermark) oldestUnfinished() uint64 {
+	if w.passed < len(w.pages) {
+		return w.pages[w.passed].id
+	}
+	return w.nextID
+}
+
+// compact drops passed pages and merges finished ones in a row, once they are most of the entries. So the number of
+// entries is at most a few times that of unfinished pages, and Finish takes constant time on average.
 func (w *Watermark) compact() {
 	if len(w.pages) < 4*w.unfinished+64 {
 		return
 	}
 	kept := w.pages[:0]
-	for _, m := range w.pages[w.passed:] {
-		if n := len(kept); n > 0 && m.pending == 0 && kept[n-1].pending == 0 {
-			kept[n-1] = m
+	for _, p := range w.pages[w.passed:] {
+		if n := len(kept); n > 0 && p.pending == 0 && kept[n-1].pending == 0 {
+			kept[n-1] = p
 			continue
 		}
-		kept = append(kept, m)
+		kept = append(kept, p)
 	}
 	clear(w.pages[len(kept):])
 	w.pages, w.passed = slices.Clip(kept), 0
 }
 
-// finishDeliveries notes that n deliveries of a page are finished.
-func (r *run) finishDeliveries(in *inflightPage, n int) {
-	if in.unfinished -= n; in.unfinished > 0 {
-		return
-	}
-	if pos, ok := in.partition.watermark.Finish(in.watermarkID, in.deliveries); ok {
-		r.setWatermark(in.partition, pos)
-	}
-	r.endPage(in)
-}
-
-// endPage ends a page: all of its deliveries are finished, or it has none.
-func (r *run) endPage(in *inflightPage) {
-	r.unfinished--
-	in.partition.unfinished--
-	r.effects.endedPages = append(r.effects.endedPages, in)
-	r.forget(in.partition)
-}
-
-// setWatermark takes over a new watermark.
+// setWatermark stores the new watermark of a partition, and starts its committer unless it runs.
 func (r *run) setWatermark(part *partition, pos Position) {
 	if r.committer == nil {
 		return
@@ -121,13 +127,12 @@ func (r *run) setWatermark(part *partition, pos Position) {
 	}
 }
 
-// commitTimeout bounds one Commit. A stop does not cut it short: what is durable
-// should be known as such, also by the next run.
+// commitTimeout bounds one Commit. A stop does not cancel a Commit: the next run repeats what was not committed.
 const commitTimeout = 10 * time.Second
 
-// commit is the partition's committer, while there is something to commit. It always commits the newest watermark,
-// so positions are skipped and never go back. After a hard stop a position has one try: the next run reads again
-// from the last commit that worked.
+// commit is the committer of a partition. It runs until the newest watermark is committed. It skips older watermarks, so
+// committed positions never go back. After a hard stop it tries a position once: the next run reads again from the last
+// committed position.
 func (r *run) commit(part *partition) {
 	more := true
 	for more {

@@ -161,14 +161,6 @@ func (r *run) mainSink(waits []schedulerWaits, part *partition) (sink string) {
 	return sink
 }
 
-// oldestUnfinished returns the id of the oldest unfinished mark, or the id of the next mark if all are finished.
-func (w *Watermark) oldestUnfinished() uint64 {
-	if w.passed < len(w.pages) {
-		return w.pages[w.passed].id
-	}
-	return w.nextID
-}
-
 // schedulerWaits has what waits for one sink, by partition.
 type schedulerWaits struct {
 	byPartition map[*partition]*partitionWaits
@@ -190,7 +182,7 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	if s.run.closed {
 		return w
 	}
-	fills := s.ready.n > 0 && s.waitsToFill() && !s.due(now)
+	fills := s.ready.n > 0 && s.waitsToFill() && !s.isDue(now)
 	since := s.nothingStarts()
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]

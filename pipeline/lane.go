@@ -7,74 +7,75 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// lane is the order of one key at one sink. It is there only while a change of the key is being written, has failed,
-// or waits behind one that is: a key at rest costs nothing.
+// lane keeps the order of one key at one sink. A key has a lane only while one of its changes is in a batch, has
+// failed, or
+// waits. So keys without unfinished changes cost nothing.
 type lane struct {
 	key   item.Key
 	hash  uint64
-	next  *lane // of the same hash
+	next  *lane // the next lane of a chain of laneSet
 	state laneState
-	queue deliveryList // in order; failed ones, to be tried again, are first
-	batch *batch       // that has changes of it, while it is writing
+	queue deliveryList // waiting changes in order; those that failed and are tried again are first
+	batch *batch       // the batch that has changes of the key; nil: none
 
 	letters         int  // changes whose dead letters are not durable
-	quarantinesRest bool // within one step: one of these quarantines the key, and the queue becomes dead letters too
+	quarantinesRest bool // within one step: a letter quarantines the key, so the queue becomes dead letters too
 
-	retryAt    time.Time     // the next try
+	retryAt    time.Time     // when the first change is tried again
 	attempt    int           // failures since the last success
-	retries    deliveryList  // of the batch whose result is applied
-	serverWait time.Duration // the wait that a server asked for
-	err        error         // the last failure that is tried again
-	expiresAt  time.Time     // when its first, which has failed, becomes a dead letter; zero: never
+	retries    deliveryList  // within one step: changes of the batch that are tried again
+	serverWait time.Duration // the longest wait that the server requested
+	err        error         // the last transient failure
+	expiresAt  time.Time     // when the first change, which has failed, becomes a dead letter; zero: never
 
-	skipped bool // while a batch is written: the key is in quarantine, or an earlier change failed, and the rest is not tried
+	skipped bool // in a batch: the rest of the key is not tried, as the key is in quarantine or an earlier change failed
 }
 
 // laneState is what a key waits for at a sink.
 //
 //	from           event                                                 to
 //	idle           a change joins a batch                                writing
-//	idle           a change that failed before the sink has its turn     deadLettering, blocked or nacked
+//	idle           a change comes that failed before the sink            deadLettering, blocked or nacked
 //	queued         it is taken into a batch                              writing
 //	queued         its first change failed before the sink, or expired   deadLettering, blocked or nacked
 //	queued         all of it is revoked                                  idle
-//	writing        all of it is finished                                 idle, or queued if more has come
+//	writing        all of it is finished                                 idle, or queued if later changes wait
 //	writing        a change failed and is tried again                    parked, or blocked if that cannot help
 //	writing        a change failed permanently                           deadLettering or nacked
 //	writing        the batch was no attempt: a Write was cancelled for   queued
 //	               a revoked partition, or a plan failed
 //	writing        a hard stop                                           idle, with the changes still pending
-//	parked         the backoff is over, or the failed change is revoked  queued
+//	parked         the backoff ends, or the failed change is revoked     queued
 //	parked         all of it is revoked                                  idle
 //	blocked        as parked                                             as parked
 //	deadLettering  all its letters are durable, or revoked               as after writing
-//	nacked         (the end: later changes return to their source too)
+//	nacked         (final: later changes return to their source too)
 //
-// A lane is blocked instead of parked if its first change can never be written, and there are neither dead letters nor a
-// source that takes single records back.
+// A lane is blocked instead of parked if its first change can never be written, there are no dead letters, and the source
+// does not acknowledge single records.
 type laneState uint8
 
 const (
 	idle          laneState = iota // the key has no lane
 	queued                         // its queue can be written
-	writing                        // a batch has some of it
+	writing                        // a batch has changes of it
 	parked                         // its first change failed, and waits until retryAt
 	blocked                        // likewise, and its first change can never be written
-	deadLettering                  // letters of it are not durable
+	deadLettering                  // dead letters of it are not durable
 	nacked                         // its first change returned to the source
 )
 
-// laneHeap holds parked lanes, the first to wake on top.
+// laneHeap orders parked lanes by the time of their next try.
 type laneHeap = heapOf[*lane]
 
 var _ ordered[*lane] = (*lane)(nil)
 
 func (l *lane) before(other *lane) bool { return l.retryAt.Before(other.retryAt) }
 
-// ordered is what a heap can hold.
+// ordered is the constraint for elements of a heap.
 type ordered[T any] interface{ before(other T) bool }
 
-// heapOf is a heap, for package heap.
+// heapOf implements the Interface of package heap.
 type heapOf[T ordered[T]] []T
 
 func (h heapOf[T]) Len() int           { return len(h) }
@@ -89,20 +90,20 @@ func (h *heapOf[T]) Pop() any {
 	return x
 }
 
-// laneSet finds the lane of a key by the key's hash, which a change is given once for all
-// sinks. It is a table of chains, by the last bits of the hash: a lane comes and goes with
-// almost every delivery, and a map costs three times as much as the rest of its keeping.
+// laneSet finds the lane of a key by the hash of the key, which is computed once for all sinks. It is a hash table with
+// chains. A map would cost three times the rest of the work for a lane, because a lane comes and goes with almost every
+// delivery.
 type laneSet struct {
-	chains []*lane // a power of two of them; lanes of one chain are linked by next
+	chains []*lane // the first lane of each chain; their number is a power of two
 	n      int     // lanes
 }
 
 const (
 	minChains     = 64
-	maxIdleChains = 4 * maxFreeLanes // what an empty set keeps
+	maxIdleChains = 4 * maxFreeLanes // that an empty set keeps
 )
 
-// find is the lane of a key; nil where it has none.
+// find returns the lane of a key; nil if it has none.
 func (s *laneSet) find(hash uint64, key item.Key) *lane {
 	if s.n == 0 {
 		return nil
@@ -114,10 +115,10 @@ func (s *laneSet) find(hash uint64, key item.Key) *lane {
 	return l
 }
 
-// chain is where the lanes of a hash begin. There must be chains.
+// chain returns the chain for a hash. The set must have chains.
 func (s *laneSet) chain(hash uint64) **lane { return &s.chains[hash&uint64(len(s.chains)-1)] }
 
-// add takes a lane in, whose key has none.
+// add inserts the lane of a key that has none.
 func (s *laneSet) add(l *lane) {
 	if s.n == len(s.chains) {
 		s.grow()
@@ -131,7 +132,7 @@ func (s *laneSet) link(l *lane) {
 	l.next, *first = *first, l
 }
 
-// grow doubles the chains, so that they hold a lane each on average at most.
+// grow doubles the number of chains, so that a chain has one lane on average.
 func (s *laneSet) grow() {
 	before := s.chains
 	s.chains = make([]*lane, max(2*len(before), minChains))
@@ -144,7 +145,7 @@ func (s *laneSet) grow() {
 	}
 }
 
-// remove takes a lane out, which is in the set.
+// remove removes a lane of the set.
 func (s *laneSet) remove(l *lane) {
 	link := s.chain(l.hash)
 	for *link != l {
@@ -152,11 +153,11 @@ func (s *laneSet) remove(l *lane) {
 	}
 	*link, l.next = l.next, nil
 	if s.n--; s.n == 0 && len(s.chains) > maxIdleChains {
-		s.chains = nil // of a backlog that is over
+		s.chains = nil // a backlog is over
 	}
 }
 
-// all are the lanes, in no order. The set must stay as it is meanwhile.
+// all yields the lanes in any order. The loop must not change the set.
 func (s *laneSet) all() iter.Seq[*lane] {
 	return func(yield func(*lane) bool) {
 		for _, l := range s.chains {

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// partition is what the run knows of one partition. Pipeline.mu guards it.
+// partition is the state of one partition in a run. Pipeline.mu guards it.
 type partition struct {
 	name  string
 	state partitionState
-	ended bool // its source brings nothing more of it: it is dropped once nothing of it is in flight
+	ended bool // its source returns no more pages of it
 
-	lettersCtx    context.Context // of the dead letters of its undecodable records; done: it is revoked hard, or the run stops hard
+	lettersCtx    context.Context // for the dead letters of undecodable records; a hard revoke or a hard stop cancels it
 	cancelLetters context.CancelCauseFunc
 
 	unfinished  int             // pages read and not finished
-	waiting     []*inflightPage // prepared, in order, behind one whose letters are not durable
+	waiting     []*inflightPage // prepared pages in order; the dead letters of the first are not durable yet
 	watermark   Watermark
-	toCommit    Position // to commit
-	uncommitted bool     // pos is not committed
-	committing  bool     // a committer is at work
+	toCommit    Position // the newest watermark
+	uncommitted bool     // toCommit is not committed
+	committing  bool     // the committer runs
 }
 
-// partitionState is how far the pages of a partition still go. A partition is open until Drain, an error of its
-// pages, RevokeSoft or Revoke moves it down this list; it never moves up.
+// partitionState decides what happens to the pages of a partition. Drain, an error of a page, RevokeSoft and Revoke move
+// an open partition down this list. It never moves up.
 //
-//	state        pages that come     deliveries in flight            commits
+//	state        later pages         deliveries in flight            commits
 //	open         go to the sinks     wait for batches to fill        yes
 //	draining     go to the sinks     are due: nothing waits to fill  yes
 //	broken       finish undelivered  as before; due after any Drain  up to the page that broke
@@ -33,22 +33,22 @@ type partition struct {
 //	revokedHard  finish undelivered  queued: Revoked; Writes are     no
 //	                                 cancelled
 //
-// An error of Decode also ends reading of all partitions (sourceFailed). Without dead letters, and with a source that does
-// not track single records, undecodable records leave the state as it is: their page and the later ones wait until the
-// partition is revoked or the run ends.
+// An error of Decode also ends the reading of all partitions (sourceFailed). Undecodable records do not change the state
+// if there are no dead letters and the source does not track single records: their page and the later ones then wait
+// until the partition is revoked or the run ends.
 type partitionState uint8
 
 const (
 	open        partitionState = iota
 	draining                   // Control.Drain
-	broken                     // Decode failed, or records that cannot be decoded return to the source
+	broken                     // Decode failed, or undecodable records return to the source
 	revokedSoft                // Control.RevokeSoft
 	revokedHard                // Control.Revoke
 )
 
 func (s partitionState) revoked() bool { return s >= revokedSoft }
 
-// enter moves the partition to a state, unless it is there or beyond; it reports whether it moved.
+// enter moves the partition to a later state of the list, and reports whether it moved.
 func (part *partition) enter(s partitionState) bool {
 	if s <= part.state {
 		return false
@@ -57,7 +57,7 @@ func (part *partition) enter(s partitionState) bool {
 	return true
 }
 
-// partition returns the partition of that name.
+// partition returns the partition of a name, a new one if the run has none.
 func (r *run) partition(name string) *partition {
 	part := r.partitions[name]
 	if part == nil {
@@ -68,7 +68,9 @@ func (r *run) partition(name string) *partition {
 	return part
 }
 
-// handOver gives the ready pages of a partition to the schedulers, in order.
+// handOver gives the ready pages of a partition to the schedulers, in order. Pages of a broken or revoked partition
+// finish
+// undelivered.
 func (r *run) handOver(part *partition, now time.Time) {
 	for len(part.waiting) > 0 && (part.waiting[0].ready || part.state.revoked()) {
 		in := part.waiting[0]
@@ -88,33 +90,33 @@ func (r *run) handOver(part *partition, now time.Time) {
 	}
 }
 
-// deliverPage adds a page to the ledgers and hands its deliveries to the schedulers.
+// deliverPage adds a page to the ledgers, and gives its deliveries to the schedulers.
 func (r *run) deliverPage(in *inflightPage, now time.Time) {
-	part, prep := in.partition, in.result
-	r.p.countPage(prep)
-	in.arenas = make([]*planArena, len(prep.routes))
-	for i := range prep.routes {
-		in.deliveries += len(prep.routes[i].deliveries)
-		in.arenas[i] = prep.routes[i].arena
+	part, result := in.partition, in.result
+	r.p.countPage(result)
+	in.arenas = make([]*planArena, len(result.routes))
+	for i := range result.routes {
+		in.deliveries += len(result.routes[i].deliveries)
+		in.arenas[i] = result.routes[i].arena
 	}
 	in.unfinished, in.pins = in.deliveries, in.deliveries
 	if in.tracker != nil {
-		in.tracker.begin(prep)
+		in.tracker.begin(result)
 	}
 	for i, s := range r.schedulers {
-		s.accept(&prep.routes[i], now, part.state == draining)
+		s.accept(&result.routes[i], now, part.state == draining)
 	}
 	pending := in.deliveries
 	if in.err != nil {
-		pending++ // the page's position is after the broken record, so it is never committed
+		pending++ // never commits the page: its position is after the broken record
 		part.enter(broken)
 		r.sourceFailed(in.err)
 	}
 	if in.tracker != nil {
-		pending++ // the source answers for each record, so its page is never committed
+		pending++ // never commits the page: its source acknowledges single records
 	}
-	mark, ok := part.watermark.Begin(in.page.Position, pending)
-	in.watermarkID = mark
+	id, ok := part.watermark.Begin(in.page.Position, pending)
+	in.watermarkID = id
 	part.ended = part.ended || in.page.End
 	if ok {
 		r.setWatermark(part, in.page.Position)
@@ -125,14 +127,14 @@ func (r *run) deliverPage(in *inflightPage, now time.Time) {
 	}
 }
 
-// unpin notes that n deliveries do not hold the memory of their page any more.
+// unpin notes that n deliveries do not need the memory of their page any more.
 func (r *run) unpin(in *inflightPage, n int) {
 	if in.pins -= n; in.pins == 0 {
 		r.releasePage(in)
 	}
 }
 
-// releasePage frees the memory of a page.
+// releasePage subtracts a page from the memory in flight, and lets its arenas go back to their pools.
 func (r *run) releasePage(in *inflightPage) {
 	r.bounds.release(in.partition.name, amount{in.bytes, in.changes})
 	if in.arenas != nil {
@@ -140,20 +142,26 @@ func (r *run) releasePage(in *inflightPage) {
 	}
 }
 
-// checkEnd ends the waiting of batches once all pages are handed over, and closes allFinished once all are.
+// checkEnd lets incomplete batches be written once all pages are handed over, and closes allFinished once all are
+// finished.
 func (r *run) checkEnd() {
 	if !r.eof || r.notHandedOver > 0 {
 		return
 	}
 	r.noFilling = true
-	if r.unfinished == 0 && !r.allDone {
-		r.allDone = true
+	if r.unfinished > 0 {
+		return
+	}
+	select {
+	case <-r.allFinished: // closed by an earlier step
+	default:
 		close(r.allFinished)
 	}
 }
 
-// forget drops a partition that has ended and is finished. One that was revoked holds no share of the bounds before
-// that.
+// forget drops the state of a partition that has ended and is finished and committed. A revoked partition loses its
+// share
+// of the bounds before that.
 func (r *run) forget(part *partition) {
 	if part.state.revoked() {
 		r.bounds.forget(part.name)

@@ -55,7 +55,7 @@ func (r *run) relievePressure(now time.Time) {
 func (r *run) blockingFillers(now time.Time) []*scheduler {
 	var filling []*scheduler
 	for _, s := range r.fillers {
-		if s.ready.n == 0 || s.due(now) {
+		if s.ready.n == 0 || s.isDue(now) {
 			continue
 		}
 		filling = append(filling, s)

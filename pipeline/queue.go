@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// queuedDelivery is a delivery inside the pipeline. It stays where it was planned, in the arena of its page, until it is
-// finished or cloned.
+// queuedDelivery is a delivery inside the pipeline. It is in the arena of its page until it is finished or cloned,
+// because
+// planners take its address.
 type queuedDelivery struct {
-	d      Delivery // as planned; a Write gets a copy
-	page   *inflightPage
-	lane   *lane           // of its key, once it has left the queue of its sink
-	next   *queuedDelivery // in its lane
-	hash   uint64          // of the key
-	size   int64           // bytes of the record
-	fail   *failure        // why it can never be written; it still takes its turn in its key's order
-	cloned bool            // out of its page, which it does not pin
-
-	unplanned bool // cloned since its plan, which was in the page's memory
+	d         Delivery // with its plan; a Write gets a copy
+	page      *inflightPage
+	lane      *lane           // the lane of its key; nil while it is ready
+	next      *queuedDelivery // the next one of a deliveryList
+	hash      uint64          // hash of the key
+	size      int64           // bytes of the record
+	fail      *failure        // a permanent failure; nil: none. It is handled in the order of the key
+	cloned    bool            // it owns its bytes and does not pin its page
+	unplanned bool            // it was cloned, which drops its plan: the plan is in the memory of the page
 }
 
-// failure is why a change is given up.
+// failure is why a change can never be written, with the class of its dead letter.
 type failure struct {
 	class string
 	err   error
 }
 
-// deliveryList is a list of items, linked by next.
+// deliveryList is a linked list of deliveries.
 type deliveryList struct{ first, last *queuedDelivery }
 
 func (q *deliveryList) push(qd *queuedDelivery) {
@@ -39,7 +39,7 @@ func (q *deliveryList) push(qd *queuedDelivery) {
 	q.last, qd.next = qd, nil
 }
 
-// pop takes the first; nil if there is none.
+// pop takes the first delivery; nil if there is none.
 func (q *deliveryList) pop() *queuedDelivery {
 	qd := q.first
 	if qd != nil {
@@ -48,7 +48,7 @@ func (q *deliveryList) pop() *queuedDelivery {
 	return qd
 }
 
-// all yields the items. The one that was yielded can leave the list.
+// all yields the deliveries. The loop can remove the yielded one from the list.
 func (q *deliveryList) all() iter.Seq[*queuedDelivery] {
 	return func(yield func(*queuedDelivery) bool) {
 		for qd := q.first; qd != nil; {
@@ -61,7 +61,7 @@ func (q *deliveryList) all() iter.Seq[*queuedDelivery] {
 	}
 }
 
-// replaceEach replaces every item by what f makes of it; nil: it leaves the list.
+// replaceEach replaces each delivery by the result of f, and removes it if that is nil.
 func (q *deliveryList) replaceEach(f func(*queuedDelivery) *queuedDelivery) {
 	var kept deliveryList
 	for qd := q.pop(); qd != nil; qd = q.pop() {
@@ -72,34 +72,33 @@ func (q *deliveryList) replaceEach(f func(*queuedDelivery) *queuedDelivery) {
 	*q = kept
 }
 
-// queue holds what a sink has not looked at yet, in the order of the source, by
-// the page.
+// queue has the deliveries of a sink that are in no lane yet, in the order of the source.
 type queue struct {
 	chunks []chunk
-	n      int
-	bytes  int64
+	n      int   // deliveries
+	bytes  int64 // of their records
 }
 
-func (q *queue) push(items []queuedDelivery, at time.Time) {
-	c := newChunk(items, at)
+func (q *queue) push(deliveries []queuedDelivery, at time.Time) {
+	c := newChunk(deliveries, at)
 	q.chunks = append(q.chunks, c)
 	q.n += c.n
 	q.bytes += c.bytes
 }
 
-// takeChunks takes n chunks from the front.
+// takeChunks removes the first n chunks.
 func (q *queue) takeChunks(n int) []chunk {
-	cut := slices.Clone(q.chunks[:n])
+	taken := slices.Clone(q.chunks[:n])
 	clear(q.chunks[:n])
 	q.chunks = q.chunks[n:]
-	for i := range cut {
-		q.n -= cut[i].n
-		q.bytes -= cut[i].bytes
+	for i := range taken {
+		q.n -= taken[i].n
+		q.bytes -= taken[i].bytes
 	}
-	return cut
+	return taken
 }
 
-// pushFront puts chunks before all others.
+// pushFront inserts chunks before all others.
 func (q *queue) pushFront(chunks []chunk) {
 	q.chunks = slices.Concat(chunks, q.chunks)
 	for i := range chunks {
@@ -108,13 +107,13 @@ func (q *queue) pushFront(chunks []chunk) {
 	}
 }
 
-// first is the oldest; the queue must not be empty, or begin with what is packed.
+// first returns the oldest delivery. The queue must not be empty, and its first chunk must not be packed.
 func (q *queue) first() *queuedDelivery { return &q.chunks[0].deliveries[0] }
 
-// oldestAt is when the oldest came.
+// oldestAt returns when the oldest delivery was added. The queue must not be empty.
 func (q *queue) oldestAt() time.Time { return q.chunks[0].addedAt }
 
-// pop takes the oldest.
+// pop takes the delivery that first returns.
 func (q *queue) pop() *queuedDelivery {
 	c := &q.chunks[0]
 	qd := &c.deliveries[0]
@@ -130,20 +129,20 @@ func (q *queue) pop() *queuedDelivery {
 	return qd
 }
 
-// chunk is what waits of a page. Where it is packed there are no items.
+// chunk has the deliveries of one page that wait in a queue.
 type chunk struct {
 	page       *inflightPage
-	n          int
-	bytes      int64
-	deliveries []queuedDelivery
-	packed     *packed   // nil: it is not
-	addedAt    time.Time // when it came
+	n          int              // deliveries
+	bytes      int64            // of their records
+	deliveries []queuedDelivery // nil if the chunk is packed
+	packed     *packed          // nil if it is not
+	addedAt    time.Time
 }
 
-func newChunk(items []queuedDelivery, at time.Time) chunk {
-	c := chunk{page: items[0].page, n: len(items), deliveries: items, addedAt: at}
-	for i := range items {
-		c.bytes += items[i].size
+func newChunk(deliveries []queuedDelivery, at time.Time) chunk {
+	c := chunk{page: deliveries[0].page, n: len(deliveries), deliveries: deliveries, addedAt: at}
+	for i := range deliveries {
+		c.bytes += deliveries[i].size
 	}
 	return c
 }

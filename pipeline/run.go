@@ -47,7 +47,6 @@ type run struct {
 	unfinished    int             // pages read and not finished
 	eof           bool            // nothing more is read
 	noFilling     bool            // batches no longer wait to be full
-	allDone       bool            // allFinished is closed
 	closed        bool            // nothing starts any more
 	srcErr        error
 	fatal         error

@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// scheduler carries deliveries to one sink: in order per key, at most Concurrency Writes at once, in batches. Its
-// state is part of the run's: dispatch is called at the end of each step, and starts what may start then.
+// scheduler writes the deliveries of one sink: in order per key, in batches, with up to Concurrency Writes at once. Its
+// state is part of the run. Each step ends with dispatch, which starts what can start.
 type scheduler struct {
 	run   *run
 	route *route
 
-	ready            queue
-	schedulerScratch          // its lanes, and free lanes and batches
-	queuedLanes      []*lane  // queued
-	parked           laneHeap // parked and blocked
+	ready            queue // deliveries in no lane
+	schedulerScratch       // the lanes, and free lanes and batches
+	queuedLanes      []*lane
+	parked           laneHeap // parked and blocked lanes
 	deadLetters      deadLetterQueue
 	writing          []*batch
 	starting         bool      // a writer has not taken its first batch yet
-	dueCount         int       // so many of ready are due, full or not
-	nextWriteAt      time.Time // before it the rate allows no Write
+	dueCount         int       // the first dueCount deliveries of ready do not wait for a full batch
+	nextWriteAt      time.Time // the rate allows no Write earlier
 
-	packedBytes   int64 // bytes of what is packed
-	writingPacked bool  // what is packed is being written: nothing else starts
+	packedBytes   int64 // compressed bytes of packs
+	writingPacked bool  // a packed batch is written, and nothing else starts
 
-	retries retryLog
+	retryLog retryLog
 }
 
-// accept takes the deliveries of the next page. due says that they wait for no batch to fill.
+// accept queues the deliveries of a page, and adds its counts to the ledger. If due, they do not wait for a full batch.
 func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 	l := &s.route.ledger
 	l.Routed += p.routed
@@ -43,8 +43,9 @@ func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 	}
 }
 
-// dispatch starts a writer if one can start. Only one writer at a time may be without a batch: what comes until it takes
-// one joins that batch.
+// dispatch starts a writer if one can start. Only one writer at a time may be without a batch: deliveries that come
+// until
+// it takes its batch join that batch.
 func (s *scheduler) dispatch(now time.Time) {
 	s.endBackoffs(now)
 	if !s.starting && len(s.writing) < s.route.Concurrency && s.canStart(now) {
@@ -57,10 +58,10 @@ func (s *scheduler) dispatch(now time.Time) {
 // canStart reports whether a batch can start.
 func (s *scheduler) canStart(now time.Time) bool {
 	return !s.run.closed && s.run.hard.Err() == nil && !s.writingPacked && !now.Before(s.nextWriteAt) &&
-		(len(s.queuedLanes) > 0 || s.ready.n > 0 && s.due(now))
+		(len(s.queuedLanes) > 0 || s.ready.n > 0 && s.isDue(now))
 }
 
-// endBackoffs awakens the lanes whose backoff is over.
+// endBackoffs queues the lanes whose backoff is over.
 func (s *scheduler) endBackoffs(now time.Time) {
 	for len(s.parked) > 0 && !s.parked[0].retryAt.After(now) {
 		s.requeueLane(heap.Pop(&s.parked).(*lane))
@@ -70,20 +71,21 @@ func (s *scheduler) endBackoffs(now time.Time) {
 // waitsToFill reports whether batches wait to be full.
 func (s *scheduler) waitsToFill() bool { return s.route.Batch.Fill || s.route.Batch.Linger > 0 }
 
-// due reports whether what is ready can be written. Ready is not empty.
-func (s *scheduler) due(now time.Time) bool {
+// isDue reports whether the ready deliveries can be written. There must be at least one.
+func (s *scheduler) isDue(now time.Time) bool {
 	b := &s.route.Batch
 	return !s.waitsToFill() || s.dueCount > 0 || s.run.noFilling ||
 		s.ready.n >= b.Count || s.ready.bytes >= b.Bytes ||
 		b.Linger > 0 && now.Sub(s.ready.oldestAt()) >= b.Linger
 }
 
-// nextStartAt returns when dispatch could start what it could not start now; zero if time alone changes nothing.
+// nextStartAt returns when dispatch can start something that it cannot start now. It is zero if that does not depend
+// on time.
 func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 	if len(s.parked) > 0 {
 		at = s.parked[0].retryAt
 	}
-	if s.ready.n > 0 && len(s.writing) < s.route.Concurrency && s.route.Batch.Linger > 0 && !s.due(now) {
+	if s.ready.n > 0 && len(s.writing) < s.route.Concurrency && s.route.Batch.Linger > 0 && !s.isDue(now) {
 		at = earlier(at, s.ready.oldestAt().Add(s.route.Batch.Linger))
 	}
 	if now.Before(s.nextWriteAt) && (s.ready.n > 0 || len(s.queuedLanes) > 0) {
@@ -92,8 +94,9 @@ func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 	return at
 }
 
-// nextBatch takes the next batch: first lanes that are awake, then what is ready, in the order of the source. It
-// returns nil if there is nothing to write.
+// nextBatch takes the next batch: first from queued lanes, then from the ready deliveries in the order of the source.
+// It
+// returns nil if nothing can be written.
 func (s *scheduler) nextBatch(now time.Time) *batch {
 	s.endBackoffs(now)
 	if !s.canStart(now) {
@@ -108,12 +111,12 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 			s.queuedLanes = s.queuedLanes[1:]
 		}
 	}
-	// Batches that wait to be full are cut by the input alone: what is tried again joins none of them.
-	if !full && s.ready.n > 0 && s.due(now) && (len(b.deliveries) == 0 || !s.waitsToFill()) {
+	// If batches wait to be full, only the input decides which changes share a batch. So retries get their own batch.
+	if !full && s.ready.n > 0 && s.isDue(now) && (len(b.deliveries) == 0 || !s.waitsToFill()) {
 		s.takeReady(b, now)
 	}
 	n := len(b.deliveries)
-	if n == 0 && s.ready.n > 0 && s.ready.chunks[0].packed != nil && s.due(now) {
+	if n == 0 && s.ready.n > 0 && s.ready.chunks[0].packed != nil && s.isDue(now) {
 		n = s.takePacked(b)
 	}
 	if n == 0 {
@@ -132,15 +135,15 @@ func (s *scheduler) fits(b *batch, qd *queuedDelivery) bool {
 	return len(b.deliveries) == 0 || len(b.deliveries) < s.route.Batch.Count && b.bytes+qd.size <= s.route.Batch.Bytes
 }
 
-// takeLane moves what it can of an awake lane into the batch. It is false when
-// the batch is full and the lane still awake.
+// takeLane moves changes of a queued lane into the batch. It returns false if the batch is full and the lane stays
+// queued.
 func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 	s.expire(l, now)
 	for l.queue.first != nil {
 		qd := l.queue.first
 		if qd.fail != nil {
 			if l.batch == b {
-				return true // after those of the batch
+				return true // the changes of the batch come first
 			}
 			s.failPermanently(l, now)
 			return true
@@ -156,8 +159,9 @@ func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 	return true
 }
 
-// takeReady fills the batch from what is ready. A change whose key has a lane that is busy
-// joins the lane's queue; the changes after it continue.
+// takeReady fills the batch from the ready deliveries. A change whose key has a busy lane joins the queue of that
+// lane, and
+// the next change follows.
 func (s *scheduler) takeReady(b *batch, now time.Time) {
 	left := s.ready.n
 	if s.dueCount > 0 {
@@ -201,7 +205,7 @@ func (s *scheduler) waitsLong(l *lane) bool {
 	return l.state == parked || l.state == blocked || l.state == deadLettering && s.deadLetters.failing
 }
 
-// clone returns a copy of the item that does not pin its page.
+// clone returns a copy of a delivery that does not pin its page.
 func (s *scheduler) clone(qd *queuedDelivery) *queuedDelivery {
 	if qd.cloned {
 		return qd
@@ -211,8 +215,8 @@ func (s *scheduler) clone(qd *queuedDelivery) *queuedDelivery {
 	return &own
 }
 
-// cloneChange clones the change of an item, which does not pin its page then. The sink plans it again, before its
-// Write, since the plan refers to the page, too.
+// cloneChange clones the change of a delivery, which then does not pin its page. The clone has no plan, because a plan
+// refers to the page too: the sink plans it again before its Write.
 func (s *scheduler) cloneChange(qd *queuedDelivery) {
 	c := qd.d.Change.Clone()
 	d := Delivery{Change: c}
@@ -222,7 +226,7 @@ func (s *scheduler) cloneChange(qd *queuedDelivery) {
 	}
 	qd.d, qd.cloned, qd.unplanned = d, true, qd.fail == nil
 	if qd.lane != nil {
-		qd.lane.key = c.Key // which was a range of the page's keys
+		qd.lane.key = c.Key // the old key refers to the memory of the page
 	}
 	s.run.bounds.takeClone(qd.page.partition.name, cloneBytes(qd))
 	s.run.unpin(qd.page, 1)

@@ -1,33 +1,30 @@
 package pipeline
 
-import (
-	"sync"
-)
+import "sync"
 
-// scratchPool are what schedulers of a route leave to those of its later runs: a Lambda function
-// has a run for each event, and would make all of it anew.
+// scratchPool keeps the scratch memory of a route between runs: a Lambda function has a run for each event.
 type scratchPool struct{ pool sync.Pool }
 
-// schedulerScratch is what a scheduler made that holds nothing now.
+// schedulerScratch is memory of a scheduler that holds nothing between runs.
 type schedulerScratch struct {
 	lanes       laneSet
 	freeLanes   []*lane
 	freeBatches []*batch
 }
 
-// get is what a scheduler begins with.
+// get returns scratch memory of an earlier run, or new memory.
 func (s *scratchPool) get() schedulerScratch {
-	if left, ok := s.pool.Get().(*schedulerScratch); ok {
-		return *left
+	if scratch, ok := s.pool.Get().(*schedulerScratch); ok {
+		return *scratch
 	}
 	return schedulerScratch{}
 }
 
-// put takes what a scheduler that has ended does not need any more. One that was stopped hard
-// has lanes with something in them: it leaves nothing.
-func (s *scratchPool) put(left schedulerScratch) {
-	if left.lanes.n == 0 {
-		s.pool.Put(&left)
+// put keeps the scratch memory of a scheduler that has ended. After a hard stop its lanes may not be empty: then it is
+// dropped.
+func (s *scratchPool) put(scratch schedulerScratch) {
+	if scratch.lanes.n == 0 {
+		s.pool.Put(&scratch)
 	}
 }
 
@@ -53,6 +50,7 @@ func (s *scheduler) newLane(qd *queuedDelivery) *lane {
 	return l
 }
 
+// dropLane removes an empty lane.
 func (s *scheduler) dropLane(l *lane) {
 	s.lanes.remove(l)
 	if len(s.freeLanes) < maxFreeLanes {
@@ -61,6 +59,7 @@ func (s *scheduler) dropLane(l *lane) {
 	}
 }
 
-// maxFreeLanes bounds the lanes kept for the next keys: enough for the batches in
-// flight, and no memory of a backlog that is over.
+// maxFreeLanes is how many empty lanes a scheduler keeps. It suffices for the batches in flight, and frees the memory
+// of a
+// backlog that is over.
 const maxFreeLanes = 4096

@@ -32,9 +32,9 @@ func (p *Pipeline) Sinks() []SinkState {
 }
 
 func (s *scheduler) sinkState() SinkState {
-	st := SinkState{Name: s.route.Name, Pending: s.route.ledger.Pending, Failing: s.retries.since}
-	if s.retries.last != nil {
-		st.Error = redact.LogText(s.retries.last)
+	st := SinkState{Name: s.route.Name, Pending: s.route.ledger.Pending, Failing: s.retryLog.since}
+	if s.retryLog.last != nil {
+		st.Error = redact.LogText(s.retryLog.last)
 	}
 	for _, l := range s.parked {
 		if at := l.queue.first.d.Change.Time; !at.IsZero() && (st.Oldest.IsZero() || at.Before(st.Oldest)) {

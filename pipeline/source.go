@@ -7,39 +7,37 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Position is how far a source has been read within a partition: opaque to the
-// pipeline, resumable by the source that made it.
+// Position is how far a partition has been read. The pipeline does not interpret it. The source that made it can resume
+// reading there.
 type Position string
 
-// Page is what one read brings: the records of one partition, in order.
+// Page has the records of one read of one partition, in order.
 //
-// A source may hand over a page undecoded, so that pages are decoded in
-// parallel: it sets Partition, Position, End and Bytes, and Decode, as in
+// A source can return a page undecoded, so that pages are decoded in parallel. It then sets Partition, Position, End,
+// Bytes and Decode:
 //
-//	page := &Page{Partition: "0", Position: pos, Decode: func() (*DecodedPage, error) { return dec.Decode(b) }}
+//	page := &Page{Partition: "0", Position: pos, Decode: func() (*record.Page, error) { return dec.Decode(b) }}
 //	page.Bytes = len(b)
 type Page struct {
 	record.Page
 	Partition string
-	Position  Position // reading goes on behind it
+	Position  Position // a later read continues after it
 	End       bool     // the partition ends with this page
-	Tracker   *Tracker // learns which records are finished; nothing of the page is committed then. Default: nobody asks
+	Tracker   *Tracker // reports which records are finished; such a page is never committed. Default: none
 
-	// Decode, if set, brings what the page holds. A worker of the pipeline
-	// calls it once, at the same time as those of other pages; it must be pure. The
-	// DecodedPage that it returns replaces the one that Read returned; the larger Bytes
-	// of the two counts. An error
-	// counts as if Read had returned it beside the page: what was decoded before
-	// it is delivered, and of this partition nothing behind it.
+	// Decode, if set, returns the content of the page. The pipeline calls it once, concurrently with those of other
+	// pages, so it must be pure. Its result replaces the record.Page that Read returned; the larger Bytes of the two
+	// counts. An error has the effect of an error that Read returns with the page: the records decoded before it are
+	// delivered, and nothing after them in this partition.
 	Decode func() (*record.Page, error)
 }
 
-// Source brings pages. Read blocks until a page is there, ctx is done, or the
-// source ends with io.EOF. It may return a page together with an error: the page
-// counts. An error other than io.EOF stops the pipeline softly: what was read is
-// delivered and committed (of a [Controlled] source for at most StopTimeout), then Run
-// returns the error; so a source retries by itself what is worth it. Only one goroutine
-// calls Read.
+// Source returns pages. Read blocks until a page is available, ctx is done, or the source ends with io.EOF. It can
+// return a page together with an error: the page counts.
+//
+// After any other error than io.EOF the pipeline stops softly: it delivers and commits what was read, for a
+// [Controlled] source for at most StopTimeout, and then Run returns the error. So a source retries transient errors
+// itself. Only one goroutine calls Read.
 type Source interface {
 	Read(ctx context.Context) (*Page, error)
 }
@@ -50,21 +48,23 @@ type SourceFunc func(ctx context.Context) (*Page, error)
 // Read calls f.
 func (f SourceFunc) Read(ctx context.Context) (*Page, error) { return f(ctx) }
 
-// Pauser is implemented by sources that read their partitions apart from each
-// other. Where little room is left, the pipeline pauses a partition that holds more than its
-// share of the bounds, or much of what failed, and resumes it when there is room. Shares are
-// of the partitions that hold something. Pause returns at once, may be called while Read
-// blocks, and is never called concurrently. Once it has returned, Read should bring no page of
-// the partition, also none that was read ahead: it would use the room of other partitions.
+// Pauser is implemented by sources that can read each partition independently. When memory runs short, the pipeline
+// pauses a partition that uses more than its share of it, or that has many failed changes. It resumes the partition
+// when there is memory again. Only partitions that use memory have a share.
+//
+// Pause returns at once. It can be called while Read blocks, and is never called concurrently. After Pause has
+// returned, Read should return no page of the partition, not even one that was read ahead: such a page would use the
+// memory of other partitions.
 type Pauser interface {
 	Pause(partition string, paused bool)
 }
 
-// Committer learns how far a partition is finished: every change up to p is
-// durable, in each sink that it was routed to or in dead letters. Positions of a
-// partition come in the order of their pages, one call at a time; positions may be
-// skipped, and partitions are committed concurrently. It may block; an error is retried,
-// unless it is marked with Fatal, which stops the pipeline.
+// Committer stores how far a partition is finished: every change up to p is durable, in each sink that it was routed
+// to or in dead letters.
+//
+// Positions of a partition come in the order of their pages, one call at a time, and some can be skipped. Commits of
+// different partitions are concurrent. Commit may block. The pipeline repeats it after an error, unless the error is
+// marked with Fatal, which stops the run.
 type Committer interface {
 	Commit(ctx context.Context, partition string, p Position) error
 }
@@ -117,50 +117,47 @@ type Controlled interface {
 	Control(c Control)
 }
 
-// Tracker tells which records of a page are finished, for a source that answers for
-// each of them and not for the page. The zero Tracker is ready for use, for one page of
-// one run; it may be asked at any time, by any goroutine.
+// Tracker reports which records of a page are finished, for a source that acknowledges single records instead of
+// pages. The zero Tracker is ready for use. It is for one page of one run, and safe for concurrent use.
 //
-// Of a page that has one, what can never be written goes back at once where there are no
-// dead letters, with what stands behind it in its key's order, and the run does not wait: the
-// source brings it again.
+// In a page with a Tracker, and without dead letters, a change that can never be written returns to the source at
+// once, with the later changes of its key, and the run does not wait for it. The source must bring these records again.
 type Tracker struct {
 	begun   atomic.Bool
-	pending []atomic.Int32 // deliveries not finished, by the record's index
+	pending []atomic.Int32 // unfinished deliveries, by the index of the record
 }
 
-// Finished tells whether the record of that index in its page, as [record.Change.Index] and
-// RecordError.Index have it, is finished: durable in each sink that it was routed to, or
-// in dead letters, or of none of them. What was given back by [Control] is not, and
-// nothing of a page is before it was handed to the sinks.
+// Finished reports whether the record with that index in its page ([record.Change.Index], RecordError.Index) is
+// finished: it is durable in each sink that it was routed to or in dead letters, or no sink gets it. Revoked records
+// are not finished, and no record is before its page was handed to the sinks.
 func (t *Tracker) Finished(index int) bool {
 	return t.begun.Load() && (index >= len(t.pending) || t.pending[index].Load() == 0)
 }
 
-// begin notes what is to be done. No sink has begun with it.
-func (t *Tracker) begin(prep *preparedPage) {
-	last := -1 // a source may have put its records into an order of its own
-	for r := range prep.routes {
-		for i := range prep.routes[r].deliveries {
-			last = max(last, int(prep.routes[r].deliveries[i].d.Change.Index))
+// begin counts the deliveries of a page, before any sink receives them.
+func (t *Tracker) begin(page *preparedPage) {
+	last := -1 // a source can return records in another order than that of Index
+	for r := range page.routes {
+		for i := range page.routes[r].deliveries {
+			last = max(last, int(page.routes[r].deliveries[i].d.Change.Index))
 		}
 	}
 	t.pending = make([]atomic.Int32, last+1)
-	for r := range prep.routes {
-		for i := range prep.routes[r].deliveries {
-			t.pending[prep.routes[r].deliveries[i].d.Change.Index].Add(1)
+	for r := range page.routes {
+		for i := range page.routes[r].deliveries {
+			t.pending[page.routes[r].deliveries[i].d.Change.Index].Add(1)
 		}
 	}
 	t.begun.Store(true)
 }
 
-// finish notes the end of a delivery that was not given back.
+// finish counts the end of a delivery that was not revoked.
 func (t *Tracker) finish(index int) { t.pending[index].Add(-1) }
 
-// GapStore keeps the gaps of a pipeline.
+// GapStore stores the gaps of a pipeline.
 type GapStore interface {
-	// AddGap blocks until g is durable or ctx is done. It replaces the gap of the same StreamARN, Shard and
-	// After, so that a caller may repeat it until it succeeds, and complete a gap later.
+	// AddGap blocks until g is durable or ctx is done. It replaces a gap with the same StreamARN, Shard and After. So a
+	// caller can repeat it until it succeeds, and complete a gap later.
 	AddGap(ctx context.Context, g record.Gap) error
 }
 

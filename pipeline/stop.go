@@ -54,8 +54,8 @@ func (r *run) flush() error {
 			continue
 		}
 		err := r.retry(r.hard, func() error { return r.callFlush(s.route, f) }, func(_ int, err error) bool {
-			_, again := Retryable(err)
-			return again
+			_, transient := Retryable(err)
+			return transient
 		})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: flush: %w", s.route.stage, err))
