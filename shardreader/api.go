@@ -45,7 +45,7 @@ type StreamRef struct {
 }
 
 // StreamOf is the stream of an ARN; one that names none has no Table and no Label.
-func StreamOf(arn string) StreamRef {
+func StreamFromARN(arn string) StreamRef {
 	_, rest, _ := strings.Cut(arn, ":table/")
 	table, label, _ := strings.Cut(rest, "/stream/")
 	return StreamRef{ARN: arn, Table: table, Label: label}

@@ -4,10 +4,10 @@ package shardreader
 // plain state, without goroutines or I/O. A shard is looked at when it is listed and when
 // its parent is done, however many others there are.
 type lineage struct {
-	nodes    map[string]*shardNode
-	order    []string                // as listed
-	children map[string][]*shardNode // by their parent, listed or not
-	free     []*shardNode            // that may be ready
+	nodes      map[string]*shardNode
+	order      []string                // as listed
+	children   map[string][]*shardNode // by their parent, listed or not
+	candidates []*shardNode            // that may be ready
 }
 
 type shardNode struct {
@@ -29,7 +29,7 @@ func (l *lineage) add(shards []Shard) {
 		n := &shardNode{Shard: s}
 		l.nodes[s.ID] = n
 		l.order = append(l.order, s.ID)
-		l.free = append(l.free, n)
+		l.candidates = append(l.candidates, n)
 		if s.Parent != "" {
 			l.children[s.Parent] = append(l.children[s.Parent], n)
 		}
@@ -39,20 +39,20 @@ func (l *lineage) add(shards []Shard) {
 // ready starts the shards whose parent is done, or is listed no more.
 func (l *lineage) ready() []Shard {
 	var ready []Shard
-	for _, n := range l.free {
+	for _, n := range l.candidates {
 		if p, ok := l.nodes[n.Parent]; !n.started && (!ok || p.done) {
 			n.started = true
 			ready = append(ready, n.Shard)
 		} // else it is free once its parent is done
 	}
-	l.free = nil
+	l.candidates = nil
 	return ready
 }
 
 // finish notes that a shard was read to its end.
 func (l *lineage) finish(id string) {
 	l.nodes[id].done = true
-	l.free = append(l.free, l.children[id]...)
+	l.candidates = append(l.candidates, l.children[id]...)
 }
 
 // open tells whether a shard still grows: listed as open, and without a child.

@@ -82,31 +82,31 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 	if o.Progress == nil {
 		o.Progress = func(RecordProgress) {}
 	}
-	c := newCaller(o)
+	c := newRetryingAPI(o)
 	stream, err := FindStream(ctx, c, o.Source)
 	if err != nil {
 		return Recording{}, fmt.Errorf("record %s: %w", o.Source, err)
 	}
 	r := &recorder{
-		o:    o,
-		api:  c,
-		out:  recordWriter{w: w, mask: o.Mask, recording: Recording{Stream: stream}, progress: o.Progress, last: time.Now()},
-		ends: make(chan shardEnd),
+		o:         o,
+		api:       c,
+		writer:    recordWriter{w: w, mask: o.Mask, recording: Recording{Stream: stream}, progress: o.Progress, lastRecord: time.Now()},
+		shardEnds: make(chan shardEnd),
 	}
 	err = r.run(ctx)
 	if err != nil {
 		err = fmt.Errorf("record %s: %w", o.Source, err)
 	}
-	return r.out.recording, err
+	return r.writer.recording, err
 }
 
 // recorder reads all shards of a stream, each in a goroutine of its own.
 type recorder struct {
-	o     RecordOptions
-	api   API
-	out   recordWriter
-	lines lineage
-	ends  chan shardEnd
+	o         RecordOptions
+	api       API
+	writer    recordWriter
+	lineage   lineage
+	shardEnds chan shardEnd
 }
 
 // shardEnd is how the reading of a shard ended.
@@ -123,24 +123,24 @@ func (r *recorder) run(ctx context.Context) error {
 	if err := r.list(ctx); err != nil {
 		return err
 	}
-	tails, err := r.tails(ctx)
+	tails, err := r.newestIterators(ctx)
 	if err != nil {
 		return err
 	}
 	var first error
 	for running := 0; ; running-- {
-		for _, s := range r.lines.ready() {
+		for _, s := range r.lineage.ready() {
 			if first != nil {
 				break
 			}
 			running++
-			reader := &shardReader{recorder: r, shard: s.ID, open: r.lines.open(s.ID), tail: tails[s.ID]}
-			go func() { r.ends <- reader.run(ctx) }()
+			reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.open(s.ID), newestIterator: tails[s.ID]}
+			go func() { r.shardEnds <- reader.run(ctx) }()
 		}
 		if running == 0 {
 			return first
 		}
-		end := <-r.ends
+		end := <-r.shardEnds
 		if end.err == nil {
 			end.err = r.finish(ctx, end)
 		}
@@ -153,12 +153,12 @@ func (r *recorder) run(ctx context.Context) error {
 
 // list takes in the shards as they are now.
 func (r *recorder) list(ctx context.Context) error {
-	d, err := ListShards(ctx, r.api, r.out.recording.Stream.ARN)
+	d, err := ListShards(ctx, r.api, r.writer.recording.Stream.ARN)
 	if err != nil {
 		return err
 	}
-	r.lines.add(d.Shards)
-	r.out.shards(0, len(r.lines.order))
+	r.lineage.add(d.Shards)
+	r.writer.noteShards(0, len(r.lineage.order))
 	return nil
 }
 
@@ -166,9 +166,9 @@ func (r *recorder) list(ctx context.Context) error {
 // end of a shard looks for children that came meanwhile; else they hold nothing
 // from before the start.
 func (r *recorder) finish(ctx context.Context, end shardEnd) error {
-	r.lines.finish(end.shard)
-	r.out.shards(1, len(r.lines.order))
-	if r.o.Idle > 0 && end.closed && r.lines.open(end.shard) {
+	r.lineage.finish(end.shard)
+	r.writer.noteShards(1, len(r.lineage.order))
+	if r.o.Idle > 0 && end.closed && r.lineage.open(end.shard) {
 		return r.list(ctx)
 	}
 	return nil
@@ -176,16 +176,16 @@ func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 
 // tails are iterators at the newest record of every open shard: what comes behind
 // them was written after the start.
-func (r *recorder) tails(ctx context.Context) (map[string]string, error) {
+func (r *recorder) newestIterators(ctx context.Context) (map[string]string, error) {
 	tails := make(map[string]string)
 	if r.o.Idle > 0 {
 		return tails, nil
 	}
-	for _, id := range r.lines.order {
-		if !r.lines.open(id) {
+	for _, id := range r.lineage.order {
+		if !r.lineage.open(id) {
 			continue
 		}
-		it, err := r.api.GetShardIterator(ctx, ShardPosition{StreamARN: r.out.recording.Stream.ARN, Shard: id, Type: Latest})
+		it, err := r.api.GetShardIterator(ctx, ShardPosition{StreamARN: r.writer.recording.Stream.ARN, Shard: id, Type: Latest})
 		switch {
 		case errors.Is(err, ErrNotFound), errors.Is(err, ErrTrimmed):
 			continue // the reader of the shard finds and reports it

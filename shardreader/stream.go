@@ -22,7 +22,7 @@ func FindStream(ctx context.Context, api API, name string) (StreamRef, error) {
 // several when its stream was switched off and on; the old ones stay readable for 24 hours.
 func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error) {
 	if strings.HasPrefix(name, "arn:") {
-		ref := StreamOf(name)
+		ref := StreamFromARN(name)
 		switch {
 		case strings.Contains(name, "/stream/"):
 			return []StreamRef{ref}, nil

@@ -9,9 +9,9 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // Failures of a call that is rarely made, days apart, do not add up to minutes of it.
@@ -19,8 +19,8 @@ func TestJudge_FailuresFarApartDoNotAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := New(Options{
 			API: streamtest.New(streamtest.Options{}), Table: leases.NewMemory(leases.Snapshot{}),
-			Gaps:   pipeline.GapFunc(func(context.Context, record.Gap) error { return nil }),
-			Worker: worker.Options{Worker: "a", Sources: []worker.Source{{Table: "shop"}}},
+			Gaps:        pipeline.GapFunc(func(context.Context, record.Gap) error { return nil }),
+			Coordinator: coordinator.Options{ID: "a", Sources: []coordinator.Source{{Table: "shop"}}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -32,14 +32,14 @@ func TestJudge_FailuresFarApartDoNotAddUp(t *testing.T) {
 			return c.fatal
 		}
 		for range 10 {
-			c.judge("rare", "", wanted, refused)
+			c.noteCallResult("rare", "", neededLater, refused)
 			time.Sleep(48 * time.Hour)
 		}
 		if err := fatal(); err != nil {
 			t.Errorf("ten failures, two days apart, ended it: %v", err)
 		}
 		for range 10 {
-			c.judge("rare", "", wanted, refused)
+			c.noteCallResult("rare", "", neededLater, refused)
 			time.Sleep(time.Minute)
 		}
 		if !errors.Is(fatal(), refused) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 // errClosed is the cause with which calls end when the consumer is closed.
@@ -14,11 +14,11 @@ var errClosed = errs.New("the consumer is closed")
 
 const (
 	// deaf is how long Close waits for calls that do not heed their contexts.
-	deaf = 500 * time.Millisecond
+	goroutineGrace = 500 * time.Millisecond
 
 	// hardest is how long a hard stop takes at most to let leases go: whoever stops it hard
 	// has waited already.
-	hardest = 1500 * time.Millisecond
+	maxHardStop = 1500 * time.Millisecond
 )
 
 // Close ends what Read began, and returns when nothing of it is under way. A
@@ -27,27 +27,27 @@ const (
 // what is durable, as far as that works within a third of a lease, and within two seconds. The
 // error says what was left for others to find out. Close may be called more than once, and by several goroutines.
 func (c *Consumer) Close(ctx context.Context) error {
-	c.closing.Lock()
-	defer c.closing.Unlock()
+	c.closeMu.Lock()
+	defer c.closeMu.Unlock()
 	if c.closed {
-		return c.result
+		return c.closeErr
 	}
 	c.closed = true
 	c.leave()
-	c.start.Do(c.done) // nothing was begun, and nothing will be
-	err := c.wait(ctx)
+	c.startOnce.Do(c.markStopped) // nothing was begun, and nothing will be
+	err := c.waitStopped(ctx)
 	c.cancel(errClosed)
-	if !c.ended() {
-		err = errors.Join(err, errs.Errorf("calls do not end that were told to %v ago", deaf))
+	if !c.waitGoroutines() {
+		err = errors.Join(err, errs.Errorf("calls do not end that were told to %v ago", goroutineGrace))
 	}
 	if err != nil {
-		c.result = fmt.Errorf("consumer: %w", err)
+		c.closeErr = fmt.Errorf("consumer: %w", err)
 	}
-	return errors.Join(c.result, c.tel.close())
+	return errors.Join(c.closeErr, c.tel.close())
 }
 
 // wait waits until the worker has let everything go.
-func (c *Consumer) wait(ctx context.Context) error {
+func (c *Consumer) waitStopped(ctx context.Context) error {
 	select {
 	case <-c.stopped:
 		return nil
@@ -58,25 +58,25 @@ func (c *Consumer) wait(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	c.send(worker.Abandoned{})
-	t := time.NewTimer(min(c.o.Worker.Lease/3, hardest))
+	c.sendEvent(coordinator.PipelineEnded{})
+	t := time.NewTimer(min(c.o.Coordinator.Lease/3, maxHardStop))
 	defer t.Stop()
 	select {
 	case <-c.stopped:
 		return fmt.Errorf("stopped hard: %w", context.Cause(ctx))
 	case <-t.C:
 	}
-	return fmt.Errorf("stopped hard, and leases may be left that others take over in %v: %w", c.o.Worker.Lease, context.Cause(ctx))
+	return fmt.Errorf("stopped hard, and leases may be left that others take over in %v: %w", c.o.Coordinator.Lease, context.Cause(ctx))
 }
 
 // ended waits for the loop and the calls; false where some do not end.
-func (c *Consumer) ended() bool {
+func (c *Consumer) waitGoroutines() bool {
 	all := make(chan struct{})
 	go func() {
-		c.work.Wait()
+		c.goroutines.Wait()
 		close(all)
 	}()
-	t := time.NewTimer(deaf)
+	t := time.NewTimer(goroutineGrace)
 	defer t.Stop()
 	select {
 	case <-all:

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 // Consumer is the source of one run of a pipeline. Use [New].
@@ -21,43 +21,43 @@ import (
 // Nothing is called while a lock is held, neither the pipeline nor a store: the
 // pipeline calls Pause with locks of its own.
 type Consumer struct {
-	o     Options
-	log   *slog.Logger
-	tel   *telemetry
-	began time.Time
-	poke  chan struct{} // wakes the loop; capacity 1
-	pages chan struct{} // wakes Read; capacity 1
+	o          Options
+	log        *slog.Logger
+	tel        *telemetry
+	started    time.Time
+	wakeLoop   chan struct{} // wakes the loop; capacity 1
+	pageQueued chan struct{} // wakes Read; capacity 1
 
-	ctx     context.Context // of the calls and the loop
-	cancel  context.CancelCauseFunc
-	start   sync.Once
-	stopped chan struct{} // closed when the worker has let everything go
-	work    sync.WaitGroup
-	idle    chan func() // takes a call where a goroutine waits for one
-	closing sync.Mutex
-	closed  bool
-	result  error // of Close
+	ctx        context.Context // of the calls and the loop
+	cancel     context.CancelCauseFunc
+	startOnce  sync.Once
+	stopped    chan struct{} // closed when the worker has let everything go
+	goroutines sync.WaitGroup
+	idleCalls  chan func() // takes a call where a goroutine waits for one
+	closeMu    sync.Mutex
+	closed     bool
+	closeErr   error // of Close
 
-	stepped atomic.Int64 // when the loop last was through, nanoseconds since began
+	lastStep atomic.Int64 // when the loop last was through, nanoseconds since began
 
 	inMu  sync.Mutex // guards inbox
-	inbox []worker.Event
+	inbox []coordinator.Event
 
-	mu    sync.Mutex // guards what follows; never held together with inMu
-	w     *worker.Worker
-	queue queue           // delivered and not taken
-	out   []worker.Action // for the loop to do
+	mu          sync.Mutex // guards what follows; never held together with inMu
+	coordinator *coordinator.Coordinator
+	queue       queue                // delivered and not taken
+	actions     []coordinator.Action // for the loop to do
 
-	gone []worker.Action // to be forgotten once the pipeline has what Read returned of them
+	forgets []coordinator.Action // to be forgotten once the pipeline has what Read returned of them
 
-	control pipeline.Control // nil while there is no run
-	reading context.Context  // of Read, as it was last seen
-	leaving bool             // nothing more is read
-	fatal   error            // that ended reading
-	atEnd   *worker.AtEnd    // the last word that all is read; nil before the first
-	worked  map[string]bool  // kinds of calls
-	failing map[callOf]failures
-	isDone  bool // stopped is closed
+	control       pipeline.Control   // nil while there is no run
+	readCtx       context.Context    // of Read, as it was last seen
+	leaving       bool               // nothing more is read
+	fatal         error              // that ended reading
+	atEnd         *coordinator.AtEnd // the last word that all is read; nil before the first
+	workedCalls   map[string]bool    // kinds of calls
+	failures      map[callKey]deniedSpan
+	stoppedClosed bool // stopped is closed
 }
 
 var (
@@ -73,20 +73,20 @@ func New(o Options) (*Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	w, err := worker.New(o.Worker)
+	w, err := coordinator.New(o.Coordinator)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
 	c := &Consumer{
-		o: o, w: w, began: time.Now(),
-		log:     o.Logger.With(slog.String("worker", o.Worker.Worker)),
-		poke:    make(chan struct{}, 1),
-		pages:   make(chan struct{}, 1),
-		stopped: make(chan struct{}),
-		idle:    make(chan func()),
-		queue:   newQueue(),
-		worked:  make(map[string]bool),
-		failing: make(map[callOf]failures),
+		o: o, coordinator: w, started: time.Now(),
+		log:         o.Logger.With(slog.String("worker", o.Coordinator.ID)),
+		wakeLoop:    make(chan struct{}, 1),
+		pageQueued:  make(chan struct{}, 1),
+		stopped:     make(chan struct{}),
+		idleCalls:   make(chan func()),
+		queue:       newQueue(),
+		workedCalls: make(map[string]bool),
+		failures:    make(map[callKey]deniedSpan),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if c.tel, err = newTelemetry(c); err != nil {
@@ -96,35 +96,35 @@ func New(o Options) (*Consumer, error) {
 	return c, nil
 }
 
-// AtEnd is the last word that all is read, where worker.Options.Idle asks for it; false before the first.
-func (c *Consumer) AtEnd() (worker.AtEnd, bool) {
+// AtEnd is the last word that all is read, where coordinator.Options.Idle asks for it; false before the first.
+func (c *Consumer) AtEnd() (coordinator.AtEnd, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.atEnd == nil {
-		return worker.AtEnd{}, false
+		return coordinator.AtEnd{}, false
 	}
 	return *c.atEnd, true
 }
 
 // Worker is the id that the consumer has in the lease table.
-func (c *Consumer) Worker() string { return c.o.Worker.Worker }
+func (c *Consumer) ID() string { return c.o.Coordinator.ID }
 
-func (c *Consumer) now() time.Duration { return time.Since(c.began) }
+func (c *Consumer) now() time.Duration { return time.Since(c.started) }
 
 // begin starts the loop, once.
-func (c *Consumer) begin() {
-	c.start.Do(func() {
-		c.send(worker.Tick{})
-		c.work.Go(c.loop)
+func (c *Consumer) startLoop() {
+	c.startOnce.Do(func() {
+		c.sendEvent(coordinator.Tick{})
+		c.goroutines.Go(c.loop)
 	})
 }
 
 // send gives the loop an event. It takes no lock that is held while anything is done.
-func (c *Consumer) send(e worker.Event) {
+func (c *Consumer) sendEvent(e coordinator.Event) {
 	c.inMu.Lock()
 	c.inbox = append(c.inbox, e)
 	c.inMu.Unlock()
-	signal(c.poke)
+	signal(c.wakeLoop)
 }
 
 func signal(ch chan struct{}) {
@@ -137,7 +137,7 @@ func signal(ch chan struct{}) {
 func (c *Consumer) loop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var events []worker.Event
+	var events []coordinator.Event
 	for {
 		c.inMu.Lock()
 		events, c.inbox = c.inbox, events[:0]
@@ -146,22 +146,22 @@ func (c *Consumer) loop() {
 		for _, e := range events {
 			c.step(e)
 		}
-		if c.w.Wake() <= c.now() {
-			c.step(worker.Tick{})
+		if c.coordinator.Wake() <= c.now() {
+			c.step(coordinator.Tick{})
 		}
-		out := c.out
-		c.out = nil
-		wake := c.w.Wake() - c.now()
+		out := c.actions
+		c.actions = nil
+		wake := c.coordinator.Wake() - c.now()
 		c.mu.Unlock()
 		clear(events)
 		c.perform(out)
-		c.stepped.Store(int64(c.now()))
+		c.lastStep.Store(int64(c.now()))
 		if c.isStopped() {
 			return
 		}
 		timer.Reset(max(0, wake))
 		select {
-		case <-c.poke:
+		case <-c.wakeLoop:
 		case <-timer.C:
 		case <-c.ctx.Done():
 			return
@@ -171,32 +171,32 @@ func (c *Consumer) loop() {
 
 // step gives the worker an event. What concerns the queue is done at once, the rest
 // by the loop. mu is held.
-func (c *Consumer) step(e worker.Event) {
-	for _, a := range c.w.Step(c.now(), e) {
+func (c *Consumer) step(e coordinator.Event) {
+	for _, a := range c.coordinator.Step(c.now(), e) {
 		switch a := a.(type) {
-		case worker.Deliver:
+		case coordinator.Deliver:
 			c.queue.push(a.Page)
-			signal(c.pages)
-		case worker.Drop:
+			signal(c.pageQueued)
+		case coordinator.Drop:
 			c.queue.drop(a.Partition)
-		case worker.Revoke:
+		case coordinator.Revoke:
 			c.queue.drop(a.Partition)
-			c.out = append(c.out, a)
-		case worker.Forget:
-			c.gone = append(c.gone, a)
-			signal(c.pages)
+			c.actions = append(c.actions, a)
+		case coordinator.Forget:
+			c.forgets = append(c.forgets, a)
+			signal(c.pageQueued)
 		default:
-			c.out = append(c.out, a)
+			c.actions = append(c.actions, a)
 		}
 	}
 }
 
 // done tells Close that nothing is left.
-func (c *Consumer) done() {
+func (c *Consumer) markStopped() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.isDone {
-		c.isDone = true
+	if !c.stoppedClosed {
+		c.stoppedClosed = true
 		close(c.stopped)
 	}
 }

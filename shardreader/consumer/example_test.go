@@ -11,9 +11,9 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // A whole consumer with a sink of its own: one process, with its leases in a file. On
@@ -70,7 +70,7 @@ func consume(ctx context.Context, api *streamtest.Server, sink pipeline.Sink) (e
 	}
 	c, err := consumer.New(consumer.Options{
 		API: api, Table: table, Gaps: table,
-		Worker: worker.Options{Name: "orders-1", Sources: []worker.Source{{Table: "orders"}}},
+		Coordinator: coordinator.Options{Name: "orders-1", Sources: []coordinator.Source{{Table: "orders"}}},
 	})
 	if err != nil {
 		return err

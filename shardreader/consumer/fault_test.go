@@ -14,10 +14,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // until waits, a minute at most, for something to be true.
@@ -207,7 +207,7 @@ func TestConsumer_DeniedOnOneStream(t *testing.T) {
 					r.put("a", 1)
 					s := newStore()
 					k := r.task("a", s, func(o *options) {
-						o.Worker.Sources = []worker.Source{{Table: "shop"}, {Table: "crm"}}
+						o.Coordinator.Sources = []coordinator.Source{{Table: "shop"}, {Table: "crm"}}
 					})
 					r.until("read", s.seenAre(1))
 					time.Sleep(time.Hour)
@@ -272,7 +272,7 @@ func TestConsumer_OutOfContactWritesAreCancelled(t *testing.T) {
 			t.Errorf("it took %v until another worker had written", took)
 		}
 		synctest.Wait()
-		if len(causes) != 1 || !errors.Is(causes[0], worker.ErrOutOfContact) {
+		if len(causes) != 1 || !errors.Is(causes[0], coordinator.ErrOutOfContact) {
 			t.Errorf("the Write was cancelled with %v", causes)
 		}
 		if l := k.p.Ledger().Sinks["s"]; l.Revoked != 1 || l.Pending != 0 {
@@ -291,27 +291,27 @@ func TestConsumer_OutOfContactWritesAreCancelled(t *testing.T) {
 
 func TestConsumer_OptionsThatAreMissing(t *testing.T) {
 	server, gaps := streamtest.New(streamtest.Options{}), pipeline.GapFunc(func(context.Context, record.Gap) error { return nil })
-	sources := worker.Options{Sources: []worker.Source{{Table: "shop"}}}
+	sources := coordinator.Options{Sources: []coordinator.Source{{Table: "shop"}}}
 	for want, o := range map[string]consumer.Options{
-		"API":         {Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Worker: sources},
-		"Table":       {API: server, Gaps: gaps, Worker: sources},
-		"Gaps":        {API: server, Table: leases.NewMemory(leases.Snapshot{}), Worker: sources},
+		"API":         {Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Coordinator: sources},
+		"Table":       {API: server, Gaps: gaps, Coordinator: sources},
+		"Gaps":        {API: server, Table: leases.NewMemory(leases.Snapshot{}), Coordinator: sources},
 		"Sources":     {API: server, Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps},
-		"CallTimeout": {API: server, Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Worker: sources, CallTimeout: -1},
+		"CallTimeout": {API: server, Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Coordinator: sources, CallTimeout: -1},
 	} {
 		if _, err := consumer.New(o); err == nil || !strings.Contains(err.Error(), "Options."+want) {
 			t.Errorf("without %s: %v", want, err)
 		}
 	}
-	o := consumer.Options{API: server, Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Worker: sources}
-	o.Worker.Name = "host"
+	o := consumer.Options{API: server, Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Coordinator: sources}
+	o.Coordinator.Name = "host"
 	a, err := consumer.New(o)
 	b, err2 := consumer.New(o)
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
-	if a.Worker() == b.Worker() || !strings.HasPrefix(a.Worker(), "host-") {
-		t.Errorf("two consumers of one name are %s and %s", a.Worker(), b.Worker())
+	if a.ID() == b.ID() || !strings.HasPrefix(a.ID(), "host-") {
+		t.Errorf("two consumers of one name are %s and %s", a.ID(), b.ID())
 	}
 	for _, c := range []*consumer.Consumer{a, b, a} {
 		if err := c.Close(t.Context()); err != nil {

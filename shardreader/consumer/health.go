@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/redact"
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 const (
@@ -16,8 +16,8 @@ const (
 	stuckFailures = 3
 
 	// stillAfter is how long the loop may stand still, in leases and at least.
-	stillLeases = 3
-	stillLeast  = 30 * time.Second
+	stalledLeases = 3
+	minStalled    = 30 * time.Second
 )
 
 // Health is how a consumer does, as it shows by what it got done.
@@ -34,10 +34,10 @@ type Health struct {
 }
 
 // Status is what the worker knows of itself and the fleet.
-func (c *Consumer) Status() worker.Status {
+func (c *Consumer) Status() coordinator.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.w.Status()
+	return c.coordinator.Status()
 }
 
 // Health is that of now. It may be called at any time.
@@ -47,8 +47,8 @@ func (c *Consumer) Health() Health {
 		h.Ready = false
 		h.Reasons = append(h.Reasons, fmt.Sprintf(format, args...))
 	}
-	stepped := time.Duration(c.stepped.Load())
-	if still := c.now() - stepped; stepped > 0 && still > max(stillLeast, stillLeases*c.o.Worker.Lease) && !c.isStopped() {
+	stepped := time.Duration(c.lastStep.Load())
+	if still := c.now() - stepped; stepped > 0 && still > max(minStalled, stalledLeases*c.o.Coordinator.Lease) && !c.isStopped() {
 		// No lock is asked for here: who holds it may be what hangs.
 		h.Live, h.Ready = false, false
 		h.Reasons = append(h.Reasons, fmt.Sprintf("nothing was done for %v", still.Round(time.Second)))

@@ -15,8 +15,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // Options make a consumer.
@@ -27,7 +27,7 @@ type Options struct {
 
 	// Worker says what is read and how. Its Name is by default that of the host, and
 	// its Worker the name with something random behind it.
-	Worker worker.Options
+	Coordinator coordinator.Options
 
 	CallTimeout time.Duration        // of a call of the Streams API. Default: 10s
 	Logger      *slog.Logger         // Default: discards
@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // latestMargin is by how much a clock may be ahead of the one that dates records.
-const latestMargin = 5 * time.Minute
+const clockMargin = 5 * time.Minute
 
 // withDefaults checks the options and fills in what is not set.
 func (o Options) withDefaults() (Options, error) {
@@ -50,27 +50,27 @@ func (o Options) withDefaults() (Options, error) {
 	case o.CallTimeout < 0:
 		return o, errors.New("Options.CallTimeout must not be negative")
 	}
-	if o.Worker.Worker == "" {
-		if o.Worker.Name == "" {
+	if o.Coordinator.ID == "" {
+		if o.Coordinator.Name == "" {
 			host, err := os.Hostname()
 			if err != nil {
 				return o, fmt.Errorf("Options.Worker.Name is empty, and the host has no name: %w", err)
 			}
-			o.Worker.Name = host
+			o.Coordinator.Name = host
 		}
 		var b [4]byte
 		if _, err := rand.Read(b[:]); err != nil {
 			return o, err
 		}
-		o.Worker.Worker = o.Worker.Name + "-" + hex.EncodeToString(b[:])
+		o.Coordinator.ID = o.Coordinator.Name + "-" + hex.EncodeToString(b[:])
 	}
-	if s := &o.Worker.Start; s.Latest && s.Time.IsZero() {
+	if s := &o.Coordinator.Start; s.Latest && s.Time.IsZero() {
 		// Where nothing was read of a shard before its reader is gone, reading goes on from here
 		// and not from what is newest then. Clocks differ, so it is a little earlier.
-		s.Time = time.Now().Add(-latestMargin)
+		s.Time = time.Now().Add(-clockMargin)
 	}
-	o.Worker.Lease = cmp.Or(o.Worker.Lease, 6*time.Second)
-	o.Worker.Retention = cmp.Or(o.Worker.Retention, 24*time.Hour)
+	o.Coordinator.Lease = cmp.Or(o.Coordinator.Lease, 6*time.Second)
+	o.Coordinator.Retention = cmp.Or(o.Coordinator.Retention, 24*time.Hour)
 	o.CallTimeout = cmp.Or(o.CallTimeout, 10*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -3,11 +3,11 @@ package consumer
 import (
 	"errors"
 
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 // revoked are partitions that are taken away for one cause.
-type revoked struct {
+type revocation struct {
 	cause      error
 	partitions []string
 }
@@ -15,20 +15,20 @@ type revoked struct {
 // perform does what the worker wants done. The pipeline is asked for many partitions at a
 // time, and first of all to give up what is revoked: nothing is let go in the lease
 // table that it may still write. No lock is held.
-func (c *Consumer) perform(out []worker.Action) {
-	var revokes []revoked
+func (c *Consumer) perform(out []coordinator.Action) {
+	var revokes []revocation
 	var drain, forget []string
 	for _, a := range out {
 		switch a := a.(type) {
-		case worker.Revoke:
+		case coordinator.Revoke:
 			if n := len(revokes); n == 0 || !errors.Is(a.Cause, revokes[n-1].cause) {
-				revokes = append(revokes, revoked{cause: a.Cause})
+				revokes = append(revokes, revocation{cause: a.Cause})
 			}
 			last := &revokes[len(revokes)-1]
 			last.partitions = append(last.partitions, a.Partition)
-		case worker.Drain:
+		case coordinator.Drain:
 			drain = append(drain, a.Partition)
-		case worker.Forget:
+		case coordinator.Forget:
 			forget = append(forget, a.Partition)
 		}
 	}
@@ -48,17 +48,17 @@ func (c *Consumer) perform(out []worker.Action) {
 	}
 	for _, a := range out {
 		switch a := a.(type) {
-		case worker.Revoke, worker.Drain, worker.Forget:
-		case worker.Tell:
+		case coordinator.Revoke, coordinator.Drain, coordinator.Forget:
+		case coordinator.Log:
 			c.log.LogAttrs(c.ctx, a.Level, a.Message, a.Attrs...)
-		case worker.AtEnd:
+		case coordinator.AtEnd:
 			c.mu.Lock()
 			c.atEnd = &a
 			c.mu.Unlock()
-		case worker.Stopped:
-			c.done()
+		case coordinator.Stopped:
+			c.markStopped()
 		default:
-			c.call(a)
+			c.makeCall(a)
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 // queue holds the delivered pages that the pipeline has not taken, in order. Its operations on one partition do
 // not visit the pages of the others: there can be thousands. Use newQueue.
 type queue struct {
-	pages  list.List                  // of *pipeline.Page
-	of     map[string][]*list.Element // by partition
-	bytes  int64                      // of pages
-	paused map[string]bool            // partitions whose pages pop leaves here
+	pages       list.List                  // of *pipeline.Page
+	byPartition map[string][]*list.Element // by partition
+	bytes       int64                      // of pages
+	paused      map[string]bool            // partitions whose pages pop leaves here
 }
 
 func newQueue() queue {
-	return queue{of: make(map[string][]*list.Element), paused: make(map[string]bool)}
+	return queue{byPartition: make(map[string][]*list.Element), paused: make(map[string]bool)}
 }
 
 // pause makes pop leave the pages of a partition in the queue, or take them again. The pages that were read ahead
@@ -30,7 +30,7 @@ func (q *queue) pause(partition string, paused bool) {
 }
 
 func (q *queue) push(page *pipeline.Page) {
-	q.of[page.Partition] = append(q.of[page.Partition], q.pages.PushBack(page))
+	q.byPartition[page.Partition] = append(q.byPartition[page.Partition], q.pages.PushBack(page))
 	q.bytes += int64(page.Bytes)
 }
 
@@ -45,22 +45,22 @@ func (q *queue) pop() *pipeline.Page {
 		return nil
 	}
 	page := q.remove(oldest)
-	of := q.of[page.Partition]
+	of := q.byPartition[page.Partition]
 	of[0] = nil // the element keeps the page in memory
 	if left := of[1:]; len(left) > 0 {
-		q.of[page.Partition] = left
+		q.byPartition[page.Partition] = left
 	} else {
-		delete(q.of, page.Partition)
+		delete(q.byPartition, page.Partition)
 	}
 	return page
 }
 
 // drop removes the pages of a partition.
 func (q *queue) drop(partition string) {
-	for _, e := range q.of[partition] {
+	for _, e := range q.byPartition[partition] {
 		q.remove(e)
 	}
-	delete(q.of, partition)
+	delete(q.byPartition, partition)
 }
 
 func (q *queue) remove(e *list.Element) *pipeline.Page {

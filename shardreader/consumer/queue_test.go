@@ -67,7 +67,7 @@ func TestQueue_IsASliceOfPages(t *testing.T) {
 			for _, p := range want {
 				bytes += int64(p.Bytes)
 			}
-			if q.pages.Len() != len(want) || q.bytes != bytes || len(want) == 0 && len(q.of) != 0 {
+			if q.pages.Len() != len(want) || q.bytes != bytes || len(want) == 0 && len(q.byPartition) != 0 {
 				t.Fatalf("it holds %d pages of %d bytes, want %d of %d", q.pages.Len(), q.bytes, len(want), bytes)
 			}
 		}

@@ -19,11 +19,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // rig is a stream, a lease table, and the consumers over them.
@@ -117,7 +117,7 @@ func (r *rig) task(id string, sink pipeline.Sink, set ...func(*options)) *task {
 	o := options{
 		Options: consumer.Options{
 			API: r.server, Table: r.table, Gaps: r, Logger: slog.New(r),
-			Worker: worker.Options{Worker: id, Sources: []worker.Source{{Table: "shop"}}},
+			Coordinator: coordinator.Options{ID: id, Sources: []coordinator.Source{{Table: "shop"}}},
 		},
 		pipeline: pipeline.Options{Name: "shop", Routes: []pipeline.Route{{Name: "s", Sink: sink}}, Backoff: pipeline.Backoff{Max: time.Second}},
 	}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 var (
@@ -228,8 +228,8 @@ func (f *fleet) begin() {
 	})
 	m.task = f.task(m.id, sink, func(o *options) {
 		o.API, o.Table = overTheSDK(f.server.As(m.id)), table
-		o.Worker.OnGap = worker.Continue // between two streams there is always one
-		o.Worker.Rand = rand.New(rand.NewPCG(seed, 1))
+		o.Coordinator.OnGap = coordinator.Continue // between two streams there is always one
+		o.Coordinator.Rand = rand.New(rand.NewPCG(seed, 1))
 		o.pipeline.Routes[0].Batch.Count = 10
 		o.pipeline.MaxChanges = 200
 		o.pipeline.StopTimeout = 5 * time.Second

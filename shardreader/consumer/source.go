@@ -5,48 +5,48 @@ import (
 	"io"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 // Read implements [pipeline.Source]. It returns io.EOF once the consumer is leaving, and an error once it cannot
 // continue, as without credentials or a lease table.
 func (c *Consumer) Read(ctx context.Context) (*pipeline.Page, error) {
-	c.follow(ctx)
+	c.startReading(ctx)
 	for {
-		page, err := c.next(ctx)
+		page, err := c.nextPage(ctx)
 		if page != nil || err != nil {
 			return page, err
 		}
 		select {
-		case <-c.pages:
+		case <-c.pageQueued:
 		case <-ctx.Done():
 		}
 	}
 }
 
 // follow starts the consumer, and makes it leave once ctx ends, even if the pipeline is full and does not call Read.
-func (c *Consumer) follow(ctx context.Context) {
+func (c *Consumer) startReading(ctx context.Context) {
 	c.mu.Lock()
-	known := c.reading == ctx
-	c.reading = ctx
+	known := c.readCtx == ctx
+	c.readCtx = ctx
 	c.mu.Unlock()
 	if known {
 		return
 	}
 	context.AfterFunc(ctx, c.leave)
-	c.begin()
+	c.startLoop()
 }
 
 // next takes the oldest page, if there is one. The coordinator learns of it at once, so that it never drops a page
 // that the pipeline has.
-func (c *Consumer) next(ctx context.Context) (*pipeline.Page, error) {
+func (c *Consumer) nextPage(ctx context.Context) (*pipeline.Page, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.gone) > 0 {
+	if len(c.forgets) > 0 {
 		// The pipeline has each page that was returned before: no page of these partitions follows.
-		c.out = append(c.out, c.gone...)
-		c.gone = nil
-		signal(c.poke)
+		c.actions = append(c.actions, c.forgets...)
+		c.forgets = nil
+		signal(c.wakeLoop)
 	}
 	switch {
 	case c.fatal != nil:
@@ -60,9 +60,9 @@ func (c *Consumer) next(ctx context.Context) (*pipeline.Page, error) {
 	if page == nil {
 		return nil, nil
 	}
-	c.step(worker.Taken{Partition: page.Partition})
-	if len(c.out) > 0 {
-		signal(c.poke)
+	c.step(coordinator.PageTaken{Partition: page.Partition})
+	if len(c.actions) > 0 {
+		signal(c.wakeLoop)
 	}
 	return page, nil
 }
@@ -72,8 +72,8 @@ func (c *Consumer) leave() {
 	c.mu.Lock()
 	c.leaving = true
 	c.mu.Unlock()
-	c.send(worker.Shutdown{})
-	signal(c.pages)
+	c.sendEvent(coordinator.Shutdown{})
+	signal(c.pageQueued)
 }
 
 // fail ends reading with an error. It also notifies the pipeline, which does not call Read while it has no room.
@@ -94,7 +94,7 @@ func (c *Consumer) fail(err error) {
 // Commit implements [pipeline.Committer]. It returns at once: the coordinator writes the position to the lease
 // table within its Checkpoint interval.
 func (c *Consumer) Commit(_ context.Context, partition string, p pipeline.Position) error {
-	c.send(worker.Acked{Partition: partition, Position: p})
+	c.sendEvent(coordinator.Acked{Partition: partition, Position: p})
 	return nil
 }
 
@@ -105,9 +105,9 @@ func (c *Consumer) Pause(partition string, paused bool) {
 	c.queue.pause(partition, paused)
 	c.mu.Unlock()
 	if !paused {
-		signal(c.pages)
+		signal(c.pageQueued)
 	}
-	c.send(worker.Paused{Partition: partition, Paused: paused})
+	c.sendEvent(coordinator.Paused{Partition: partition, Paused: paused})
 }
 
 // Control implements [pipeline.Controlled]. A nil control ends the run: nothing more is acknowledged, and the
@@ -118,6 +118,6 @@ func (c *Consumer) Control(control pipeline.Control) {
 	c.mu.Unlock()
 	if control == nil {
 		c.leave()
-		c.send(worker.Abandoned{})
+		c.sendEvent(coordinator.PipelineEnded{})
 	}
 }

@@ -196,7 +196,7 @@ func TestConsumer_SlowShardHoldsUpNoOther(t *testing.T) {
 			}
 			return failed.OrNil()
 		}), func(o *options) {
-			o.Worker.Prefetch = 100 << 10
+			o.Coordinator.Prefetch = 100 << 10
 			o.pipeline.MaxChanges = 400
 		})
 		others, all := 0, 1
@@ -255,7 +255,7 @@ func TestConsumer_PrefetchIsBounded(t *testing.T) {
 			}
 			return s.Write(ctx, ds)
 		}), func(o *options) {
-			o.Worker.Prefetch, o.Meter = prefetch, m.provider
+			o.Coordinator.Prefetch, o.Meter = prefetch, m.provider
 			o.pipeline.MaxChanges = 20
 		})
 		time.Sleep(5 * time.Second)

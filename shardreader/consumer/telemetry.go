@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/instrument"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 // scope names the instrumentation. Every metric is called tablewake.reader.*.
@@ -23,15 +23,15 @@ const scope = "github.com/tablewake/tablewake/shardreader/consumer"
 // telemetry tells OpenTelemetry what is read, and how far it is behind. What stands per
 // table is of the table's worst shard.
 type telemetry struct {
-	pipeline []attribute.KeyValue // none where the consumer has no name of one
-	calls    metric.Int64Counter
-	records  metric.Int64Counter
-	bytes    metric.Int64Counter
-	gaps     metric.Int64Counter
-	watch    metric.Registration
+	pipeline     []attribute.KeyValue // none where the consumer has no name of one
+	calls        metric.Int64Counter
+	records      metric.Int64Counter
+	bytes        metric.Int64Counter
+	gaps         metric.Int64Counter
+	registration metric.Registration
 
-	mu   sync.Mutex
-	made map[labels]metric.MeasurementOption // the few that there are
+	mu            sync.Mutex
+	attributeSets map[labels]metric.MeasurementOption // the few that there are
 }
 
 // labels are the attributes of a measurement beside the pipeline: names with their values.
@@ -40,38 +40,38 @@ type labels [4]string
 func newTelemetry(c *Consumer) (*telemetry, error) {
 	k := instrument.New(c.o.Meter, scope)
 	t := &telemetry{
-		made:    make(map[labels]metric.MeasurementOption),
-		calls:   k.Counter("tablewake.reader.calls", "{call}", "calls of the Streams API, by operation and outcome"),
-		records: k.Counter("tablewake.reader.records", "{record}", "records of GetRecords answers, by table"),
-		bytes:   k.Counter("tablewake.reader.bytes", "By", "bytes of GetRecords answers, by table"),
-		gaps:    k.Counter("tablewake.reader.gaps", "{gap}", "parts of shards that the stream dropped before they were read, by table: data loss"),
+		attributeSets: make(map[labels]metric.MeasurementOption),
+		calls:         k.Counter("tablewake.reader.calls", "{call}", "calls of the Streams API, by operation and outcome"),
+		records:       k.Counter("tablewake.reader.records", "{record}", "records of GetRecords answers, by table"),
+		bytes:         k.Counter("tablewake.reader.bytes", "By", "bytes of GetRecords answers, by table"),
+		gaps:          k.Counter("tablewake.reader.gaps", "{gap}", "parts of shards that the stream dropped before they were read, by table: data loss"),
 	}
 	if c.o.Pipeline != "" {
 		t.pipeline = []attribute.KeyValue{attribute.String("pipeline", c.o.Pipeline)}
 	}
-	t.observe(c, k)
+	t.registerGauges(c, k)
 	return t, k.Err()
 }
 
 // of are the attributes of a measurement. They are made once: calls are counted thousands of
 // times a second.
-func (t *telemetry) of(l labels) metric.MeasurementOption {
+func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	o, ok := t.made[l]
+	o, ok := t.attributeSets[l]
 	if !ok {
 		attrs := slices.Clone(t.pipeline)
 		for i := 0; i < len(l) && l[i] != ""; i += 2 {
 			attrs = append(attrs, attribute.String(l[i], l[i+1]))
 		}
 		o = metric.WithAttributeSet(attribute.NewSet(attrs...))
-		t.made[l] = o
+		t.attributeSets[l] = o
 	}
 	return o
 }
 
 // observe shows how the consumer stands.
-func (t *telemetry) observe(c *Consumer, k *instrument.Maker) {
+func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 	lag := k.Reading("tablewake.reader.lag", "s", "age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
 	age := k.Reading("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
 	loss := k.Reading("tablewake.reader.loss", "h", "hours until the stream drops records that are not durable in every sink, by table")
@@ -81,14 +81,14 @@ func (t *telemetry) observe(c *Consumer, k *instrument.Maker) {
 	prefetch := k.Number("tablewake.reader.prefetched", "By", "bytes of pages that were read and that the pipeline did not take yet")
 	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
 	unwritten := k.Reading("tablewake.reader.unwritten", "s", "for how long a checkpoint could not be written, or the lease table not be read; 0 where that is no longer than a lease lasts")
-	mine := t.of(labels{})
-	t.watch = k.Observe(func(_ context.Context, o metric.Observer) error {
+	mine := t.attributes(labels{})
+	t.registration = k.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
-		for table, v := range standing(s, time.Now(), c.o.Worker.Retention) {
-			of := t.of(labels{"table", table})
+		for table, v := range lagByTable(s, time.Now(), c.o.Coordinator.Retention) {
+			of := t.attributes(labels{"table", table})
 			o.ObserveFloat64(lag, v.lag.Seconds(), of)
 			o.ObserveFloat64(age, v.age.Seconds(), of)
-			o.ObserveFloat64(loss, max(0, (c.o.Worker.Retention-v.lag).Hours()), of)
+			o.ObserveFloat64(loss, max(0, (c.o.Coordinator.Retention-v.lag).Hours()), of)
 			o.ObserveInt64(held, v.leases, of)
 			o.ObserveInt64(stopped, v.stopped, of)
 		}
@@ -108,16 +108,16 @@ func (t *telemetry) observe(c *Consumer, k *instrument.Maker) {
 }
 
 // stand is how far a table's shards are.
-type stand struct {
+type tableLag struct {
 	lag, age        time.Duration // of the worst shard
 	leases, stopped int64
 }
 
 // standing is how the tables stand, by their names.
-func standing(s worker.Status, now time.Time, retention time.Duration) map[string]stand {
-	tables := make(map[string]stand)
+func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) map[string]tableLag {
+	tables := make(map[string]tableLag)
 	for _, p := range s.Partitions {
-		table := shardreader.StreamOf(p.Stream).Table
+		table := shardreader.StreamFromARN(p.Stream).Table
 		v := tables[table]
 		v.leases++
 		if p.Stopped != "" {
@@ -127,7 +127,7 @@ func standing(s worker.Status, now time.Time, retention time.Duration) map[strin
 		tables[table] = v
 	}
 	for stream, n := range s.Unbegun {
-		table := shardreader.StreamOf(stream).Table
+		table := shardreader.StreamFromARN(stream).Table
 		v := tables[table]
 		v.stopped += int64(n)
 		tables[table] = v
@@ -137,7 +137,7 @@ func standing(s worker.Status, now time.Time, retention time.Duration) map[strin
 
 // lagOf is the age of the oldest record that is not durable everywhere. A shard of
 // which all is read and durable has none, however old its last record is.
-func lagOf(p worker.Partition, now time.Time, retention time.Duration) time.Duration {
+func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
 	if p.Pending > 0 && !p.Oldest.IsZero() {
 		return max(0, now.Sub(p.Oldest))
 	}
@@ -146,7 +146,7 @@ func lagOf(p worker.Partition, now time.Time, retention time.Duration) time.Dura
 
 // ageOf is the age of the last record read, of a shard that may have newer ones. Where
 // nothing is known of a shard whose reading fails, it is all that the stream keeps.
-func ageOf(p worker.Partition, now time.Time, retention time.Duration) time.Duration {
+func ageOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
 	switch {
 	case !p.Opened && p.Failures < stuckFailures && p.Stopped == "":
 		return 0 // too early to tell
@@ -159,8 +159,8 @@ func ageOf(p worker.Partition, now time.Time, retention time.Duration) time.Dura
 }
 
 // called counts a call of the Streams API.
-func (t *telemetry) called(ctx context.Context, op string, err error) {
-	t.calls.Add(ctx, 1, t.of(labels{"operation", op, "outcome", outcome(err)}))
+func (t *telemetry) countCall(ctx context.Context, op string, err error) {
+	t.calls.Add(ctx, 1, t.attributes(labels{"operation", op, "outcome", outcome(err)}))
 }
 
 func outcome(err error) string {
@@ -182,21 +182,21 @@ func outcome(err error) string {
 	return "error"
 }
 
-func (t *telemetry) read(ctx context.Context, stream string, page *record.Page) {
+func (t *telemetry) countRecords(ctx context.Context, stream string, page *record.Page) {
 	if page == nil || len(page.Changes)+len(page.Errors) == 0 {
 		return
 	}
-	of := t.of(labels{"table", shardreader.StreamOf(stream).Table})
+	of := t.attributes(labels{"table", shardreader.StreamFromARN(stream).Table})
 	t.records.Add(ctx, int64(len(page.Changes)+len(page.Errors)), of)
 	t.bytes.Add(ctx, int64(page.Bytes), of)
 }
 
 // noted counts a gap when it becomes known, not when it is completed.
-func (t *telemetry) noted(ctx context.Context, g record.Gap) {
+func (t *telemetry) countGap(ctx context.Context, g record.Gap) {
 	if g.Before == "" {
-		t.gaps.Add(ctx, 1, t.of(labels{"table", shardreader.StreamOf(g.StreamARN).Table}))
+		t.gaps.Add(ctx, 1, t.attributes(labels{"table", shardreader.StreamFromARN(g.StreamARN).Table}))
 	}
 }
 
 // close ends the observing.
-func (t *telemetry) close() error { return t.watch.Unregister() }
+func (t *telemetry) close() error { return t.registration.Unregister() }

@@ -34,14 +34,14 @@ func (s *Streams) ListStreams(ctx context.Context, table, after string) (shardre
 		subject = "of table " + table
 	}
 	out, err := s.client.ListStreams(ctx, &dynamodbstreams.ListStreamsInput{
-		TableName:               optional(table),
-		ExclusiveStartStreamArn: optional(after),
+		TableName:               nilIfEmpty(table),
+		ExclusiveStartStreamArn: nilIfEmpty(after),
 	}, keepRequestBody)
 	if err == nil && out.Streams == nil {
-		err = &brokenAnswer{errs.New("the answer holds no list of streams")}
+		err = &brokenResponse{errs.New("the answer holds no list of streams")}
 	}
 	if err != nil {
-		return shardreader.StreamPage{}, failed(ctx, "ListStreams", subject, err)
+		return shardreader.StreamPage{}, newError(ctx, "ListStreams", subject, err)
 	}
 	page := shardreader.StreamPage{After: aws.ToString(out.LastEvaluatedStreamArn)}
 	for _, r := range out.Streams {
@@ -58,17 +58,17 @@ func (s *Streams) ListStreams(ctx context.Context, table, after string) (shardre
 func (s *Streams) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
 	in := &dynamodbstreams.DescribeStreamInput{
 		StreamArn:             aws.String(q.StreamARN),
-		ExclusiveStartShardId: optional(q.After),
+		ExclusiveStartShardId: nilIfEmpty(q.After),
 	}
 	if q.ChildrenOf != "" {
 		in.ShardFilter = &types.ShardFilter{ShardId: aws.String(q.ChildrenOf), Type: types.ShardFilterTypeChildShards}
 	}
 	out, err := s.client.DescribeStream(ctx, in, keepRequestBody)
 	if err == nil && out.StreamDescription == nil {
-		err = &brokenAnswer{errs.New("the answer holds no stream description")}
+		err = &brokenResponse{errs.New("the answer holds no stream description")}
 	}
 	if err != nil {
-		return shardreader.StreamDescription{}, failed(ctx, "DescribeStream", q.StreamARN, err)
+		return shardreader.StreamDescription{}, newError(ctx, "DescribeStream", q.StreamARN, err)
 	}
 	d := out.StreamDescription
 	desc := shardreader.StreamDescription{
@@ -98,13 +98,13 @@ func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 		StreamArn:         aws.String(at.StreamARN),
 		ShardId:           aws.String(at.Shard),
 		ShardIteratorType: types.ShardIteratorType(at.Type),
-		SequenceNumber:    optional(at.Sequence),
+		SequenceNumber:    nilIfEmpty(at.Sequence),
 	}, keepRequestBody)
 	if err == nil && aws.ToString(out.ShardIterator) == "" {
-		err = &brokenAnswer{errs.New("the answer holds no iterator")}
+		err = &brokenResponse{errs.New("the answer holds no iterator")}
 	}
 	if err != nil {
-		return "", failed(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)
+		return "", newError(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)
 	}
 	return *out.ShardIterator, nil
 }
@@ -115,17 +115,17 @@ func (s *Streams) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (r
 	if q.Limit > 0 {
 		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
 	}
-	p := &recordsProtocol{decoder: s.decoder.Of(q.StreamARN, q.Shard)}
+	p := &pageProtocol{decoder: s.decoder.Of(q.StreamARN, q.Shard)}
 	_, err := s.client.GetRecords(ctx, in, keepRequestBody, p.wrap)
 	if err != nil {
-		return p.answer, failed(ctx, "GetRecords", shardSubject(q.Shard, q.StreamARN), err)
+		return p.page, newError(ctx, "GetRecords", shardSubject(q.Shard, q.StreamARN), err)
 	}
-	return p.answer, nil
+	return p.page, nil
 }
 
 func shardSubject(shard, arn string) string { return fmt.Sprintf("shard %s of %s", shard, arn) }
 
-func optional(s string) *string {
+func nilIfEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // growthReaderRows hold what a record costs a consumer that reads a stream of many shards against
@@ -78,7 +78,7 @@ func readStream(ctx context.Context, s *fastStream) (int, error) {
 		Gaps: pipeline.GapFunc(func(context.Context, record.Gap) error { return errors.New("nothing is lost") }),
 		// This stream has no quota that a listing would have to wait for; and on a machine that has
 		// much else to do a worker must not be taken for gone, and read again.
-		Worker: worker.Options{Name: "bench", Sources: []worker.Source{{Stream: streamARN}}, DescribeRate: 1e6, Lease: time.Minute},
+		Coordinator: coordinator.Options{Name: "bench", Sources: []coordinator.Source{{Stream: streamARN}}, DescribeRate: 1e6, Lease: time.Minute},
 	})
 	if err != nil {
 		return 0, err

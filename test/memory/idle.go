@@ -19,10 +19,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 const (
@@ -92,10 +92,10 @@ func runIdle(endpoint string) error {
 		RetryMaxAttempts: 1,
 	}), record.DecoderOptions{})
 	c, err := consumer.New(consumer.Options{
-		API:    api,
-		Table:  leases.NewMemory(leases.Snapshot{}),
-		Gaps:   pipeline.GapFunc(func(context.Context, record.Gap) error { return errors.New("a gap in a stream without records") }),
-		Worker: worker.Options{Name: "idle", Sources: []worker.Source{{Table: "idle"}}, CallsPerMonth: callsPerMonth, MaxCalls: idleCalls},
+		API:         api,
+		Table:       leases.NewMemory(leases.Snapshot{}),
+		Gaps:        pipeline.GapFunc(func(context.Context, record.Gap) error { return errors.New("a gap in a stream without records") }),
+		Coordinator: coordinator.Options{Name: "idle", Sources: []coordinator.Source{{Table: "idle"}}, CallsPerMonth: callsPerMonth, MaxCalls: idleCalls},
 	})
 	if err != nil {
 		return err

@@ -10,80 +10,80 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // timeout is when a caller gives up waiting.
 const timeout = 5 * time.Second
 
 // do does what the worker wants.
-func (p *process) do(a worker.Action) {
+func (p *process) do(a coordinator.Action) {
 	switch a := a.(type) {
-	case worker.ListStreams:
-		p.ask("ListStreams", a.Call, "list "+a.Table, func() worker.Event {
+	case coordinator.ListStreams:
+		p.ask("ListStreams", a.Call, "list "+a.Table, func() coordinator.Event {
 			page, err := p.w.server.ListStreams(context.Background(), a.Table, a.After)
-			return worker.Listed{Call: a.Call, Page: page, Err: err}
-		}, func(err error) worker.Event { return worker.Listed{Call: a.Call, Err: err} })
-	case worker.DescribeStream:
+			return coordinator.ListStreamsResult{Call: a.Call, Page: page, Err: err}
+		}, func(err error) coordinator.Event { return coordinator.ListStreamsResult{Call: a.Call, Err: err} })
+	case coordinator.DescribeStream:
 		p.w.describing(p)
-		p.ask("DescribeStream", a.Call, "describe "+a.Query.StreamARN, func() worker.Event {
+		p.ask("DescribeStream", a.Call, "describe "+a.Query.StreamARN, func() coordinator.Event {
 			d, err := p.w.server.DescribeStream(context.Background(), a.Query)
-			return worker.Described{Call: a.Call, Description: d, Err: err}
-		}, func(err error) worker.Event { return worker.Described{Call: a.Call, Err: err} })
-	case worker.GetShardIterator:
-		p.ask("GetShardIterator", a.Call, p.reading(a.At.Shard), func() worker.Event {
+			return coordinator.DescribeStreamResult{Call: a.Call, Description: d, Err: err}
+		}, func(err error) coordinator.Event { return coordinator.DescribeStreamResult{Call: a.Call, Err: err} })
+	case coordinator.GetShardIterator:
+		p.ask("GetShardIterator", a.Call, p.reading(a.At.Shard), func() coordinator.Event {
 			it, err := p.w.server.GetShardIterator(context.Background(), a.At)
 			p.w.positioned(p, a.At, err)
-			return worker.Positioned{Call: a.Call, Iterator: it, Err: err, At: p.w.wall()}
-		}, func(err error) worker.Event { return worker.Positioned{Call: a.Call, Err: err} })
-	case worker.GetRecords:
+			return coordinator.GetShardIteratorResult{Call: a.Call, Iterator: it, Err: err, At: p.w.wall()}
+		}, func(err error) coordinator.Event { return coordinator.GetShardIteratorResult{Call: a.Call, Err: err} })
+	case coordinator.GetRecords:
 		p.getRecords(a)
-	case worker.ReadTable:
+	case coordinator.ReadTable:
 		p.readTable(a)
-	case worker.Create:
+	case coordinator.CreateLease:
 		p.write(a.Call, "lease "+a.Lease.Shard, func() error { return p.w.create(p, a.Lease) })
-	case worker.Swap:
+	case coordinator.SwapLease:
 		p.w.checkTaking(p, a.Old, a.Next)
 		p.write(a.Call, "lease "+a.Old.Shard, func() error { return p.w.swap(p, a.Old, a.Next) })
-	case worker.Delete:
+	case coordinator.DeleteLease:
 		p.write(a.Call, "lease "+a.Old.Shard, func() error { return p.w.remove(p, a.Old) })
-	case worker.Beat:
+	case coordinator.WriteHeartbeat:
 		p.write(a.Call, "beat", func() error { return p.w.beat(p, a.Member) })
-	case worker.Leave:
-		p.write(a.Call, "leave "+a.Worker, func() error { return p.w.leave(a.Worker) })
-	case worker.NoteGap:
+	case coordinator.RemoveMember:
+		p.write(a.Call, "leave "+a.Consumer, func() error { return p.w.leave(a.Consumer) })
+	case coordinator.NoteGap:
 		p.write(a.Call, "gap, "+p.reading(cmp.Or(a.Gap.Shard, a.Gap.StreamARN)), func() error { p.w.noteGap(p, a.Gap, a.Again); return nil })
-	case worker.Begin:
+	case coordinator.MarkBegun:
 		p.write(a.Call, "begin "+a.Stream, func() error { return p.w.beginStream(a.Stream) })
-	case worker.Reserve:
+	case coordinator.ReserveCall:
 		p.reserve(a)
-	case worker.Deliver:
+	case coordinator.Deliver:
 		p.pipe.deliver(a.Page)
-	case worker.Drop:
+	case coordinator.Drop:
 		p.pipe.drop(a.Partition)
-	case worker.Drain:
+	case coordinator.Drain:
 		shard, _, _ := strings.Cut(a.Partition, "~")
 		p.drained[shard] = true
 		p.pipe.drain(a.Partition)
-	case worker.Forget:
+	case coordinator.Forget:
 		p.forget(a.Partition)
-	case worker.Revoke:
+	case coordinator.Revoke:
 		shard, _, _ := strings.Cut(a.Partition, "~")
 		p.revoked[shard]++
 		p.pipe.revoke(a.Partition)
-	case worker.Tell:
+	case coordinator.Log:
 		p.says(a)
-	case worker.AtEnd:
+	case coordinator.AtEnd:
 		p.saysEnd(a)
-	case worker.Stopped:
+	case coordinator.Stopped:
 		p.stoppedCleanly()
 	}
 }
 
 // begin notes a call as under way. About is what no two of a worker's calls may be about
 // at one time.
-func (p *process) begin(c worker.Call, about string) {
+func (p *process) begin(c coordinator.Call, about string) {
 	if c <= p.last {
 		p.w.broken("calls have names of their own", "%s uses call %d twice", p.id, c)
 	}
@@ -101,14 +101,14 @@ func (p *process) reading(shard string) string {
 }
 
 // answer gives the answer of a call to the worker.
-func (p *process) answer(c worker.Call, about string, e worker.Event) {
+func (p *process) answer(c coordinator.Call, about string, e coordinator.Event) {
 	p.inside(func() {
-		if done, ok := e.(worker.Done); ok && done.Err == nil && about == "beat" {
+		if done, ok := e.(coordinator.WriteResult); ok && done.Err == nil && about == "beat" {
 			p.heard = p.calls[c]
 		}
 		delete(p.calls, c)
 		p.busy[about]--
-		if _, ok := e.(worker.Read); ok {
+		if _, ok := e.(coordinator.GetRecordsResult); ok {
 			p.reads--
 		}
 		p.met(about, e)
@@ -120,7 +120,7 @@ func (p *process) answer(c worker.Call, about string, e worker.Event) {
 func (p *process) send(do func()) { p.later(p.w.between(0, 200*time.Microsecond), do) }
 
 // ask is a call of the Streams API.
-func (p *process) ask(op string, c worker.Call, about string, serve func() worker.Event, fail func(error) worker.Event) {
+func (p *process) ask(op string, c coordinator.Call, about string, serve func() coordinator.Event, fail func(error) coordinator.Event) {
 	w := p.w
 	p.begin(c, about)
 	p.send(func() {
@@ -158,13 +158,13 @@ func (w *world) streamTrouble(op string) error {
 }
 
 // getRecords is a call of GetRecords.
-func (p *process) getRecords(a worker.GetRecords) {
+func (p *process) getRecords(a coordinator.GetRecords) {
 	w := p.w
 	if p.reads++; p.reads > maxCalls {
 		w.broken("calls at once are bounded", "%s has %d GetRecords calls under way, of %d", p.id, p.reads, maxCalls)
 	}
 	p.checkPaused(a.Query.Shard)
-	p.ask("GetRecords", a.Call, p.reading(a.Query.Shard), func() worker.Event {
+	p.ask("GetRecords", a.Call, p.reading(a.Query.Shard), func() coordinator.Event {
 		w.reader(p, a.Query.Shard)
 		if w.trouble(StreamCut, 0) {
 			w.server.Fail("GetRecords", w.cut())
@@ -173,11 +173,11 @@ func (p *process) getRecords(a worker.GetRecords) {
 		if errors.Is(err, shardreader.ErrExpiredIterator) {
 			w.tally.Expired++
 		}
-		return worker.Read{Call: a.Call, Answer: answer, Err: err, At: w.wall()}
-	}, func(err error) worker.Event { return worker.Read{Call: a.Call, Err: err} })
+		return coordinator.GetRecordsResult{Call: a.Call, Records: answer, Err: err, At: w.wall()}
+	}, func(err error) coordinator.Event { return coordinator.GetRecordsResult{Call: a.Call, Err: err} })
 }
 
-// maxCalls is worker.Options.MaxCalls of all workers.
+// maxCalls is coordinator.Options.MaxCalls of all workers.
 const maxCalls = 16
 
 // cut is one of the ways in which an answer breaks.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // recordsOf are the records of a page, in its order.
@@ -148,7 +148,7 @@ func (w *world) checkStream(p *process, s *shard) {
 
 // checkStopped: where a gap is to stop a shard, nothing behind it is delivered.
 func (w *world) checkStopped(p *process, last *streamRecord) {
-	if w.plan.Shape.OnGap != worker.Stop {
+	if w.plan.Shape.OnGap != coordinator.Stop {
 		return
 	}
 	for s := last.shard; s != nil; s = s.parent {

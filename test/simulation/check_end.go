@@ -3,8 +3,8 @@ package simulation
 import (
 	"time"
 
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // idler tells whether a process is to end when all is read.
@@ -12,9 +12,9 @@ func (p *process) idler() bool { return p.slot.n < p.w.plan.Shape.Idlers }
 
 // saysEnd is a worker's word that all is read. Its process is told to stop then, as the command is; while the
 // world is not calm yet, others come after it, and some go on.
-func (p *process) saysEnd(a worker.AtEnd) {
+func (p *process) saysEnd(a coordinator.AtEnd) {
 	w := p.w
-	asked := p.born + time.Duration(float64(a.Asked-p.offset)/p.rate)
+	asked := p.born + time.Duration(float64(a.Before-p.offset)/p.rate)
 	p.ended = asked
 	w.tally.AtEnd++
 	if len(a.Stopped) > 0 {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // gapPatience is how long it may take until a gap that a worker knows of is durable, told and
@@ -25,14 +25,14 @@ type knownGap struct {
 
 // met sees whether an answer tells a process of a gap: the stream refuses as too old where the
 // table says that the shard was read to, or where an old shard starts that was to be read whole.
-func (p *process) met(about string, e worker.Event) {
+func (p *process) met(about string, e coordinator.Event) {
 	var err error
 	switch e := e.(type) {
-	case worker.Positioned:
+	case coordinator.GetShardIteratorResult:
 		err = e.Err
-	case worker.Read:
+	case coordinator.GetRecordsResult:
 		err = e.Err
-	case worker.Done:
+	case coordinator.WriteResult:
 		if of, ok := strings.CutPrefix(about, "gap, read "); ok && e.Err != nil {
 			if k := p.gaps[strings.Fields(of)[0]]; k != nil {
 				k.since = p.w.now
@@ -96,7 +96,7 @@ func (w *world) unsaid(p *process, s *shard, k *knownGap) string {
 		return "it is not durable"
 	case !k.told:
 		return "no error is logged"
-	case w.plan.Shape.OnGap != worker.Stop:
+	case w.plan.Shape.OnGap != coordinator.Stop:
 		return ""
 	}
 	for _, m := range w.snapshot().Members {
@@ -130,7 +130,7 @@ func (p *process) passes(s *shard) {
 }
 
 // says notes what a worker logs.
-func (p *process) says(a worker.Tell) {
+func (p *process) says(a coordinator.Log) {
 	if a.Level != slog.LevelError || !strings.HasPrefix(a.Message, "records were lost") {
 		return
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // checkCreated: no lease above one that exists.
@@ -219,7 +219,7 @@ func (w *world) noteGap(p *process, g record.Gap, again bool) {
 	case !lost:
 		w.broken("a gap is where something was lost", "%s notes a gap of %v after %q before %q (whole: %v), and nothing in it was lost", p.id, s, g.After, g.Before, g.Whole)
 	}
-	if w.plan.Shape.OnGap == worker.Stop {
+	if w.plan.Shape.OnGap == coordinator.Stop {
 		if !s.stopped || g.After == "" || s.stopAfter != "" && record.CompareSequence(g.After, s.stopAfter) < 0 {
 			s.stopAfter = g.After
 		}
@@ -238,7 +238,7 @@ func (w *world) noteBetween(p *process, g record.Gap) {
 				if !read || !g.UnknownExtent {
 					w.broken("a gap is where something was lost", "%s notes a gap before %s (unknown: %v), and no stream of %s was read before", p.id, g.StreamARN, g.UnknownExtent, t.name)
 				}
-				st.noted, st.held = true, w.plan.Shape.OnGap == worker.Stop
+				st.noted, st.held = true, w.plan.Shape.OnGap == coordinator.Stop
 			}
 			read = read || slices.ContainsFunc(w.shards, func(s *shard) bool { return s.stream == st && s.leased })
 		}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -31,27 +31,27 @@ func (w *world) short(text string) string {
 }
 
 // tellEvent tells what a worker learns.
-func (w *world) tellEvent(p *process, e worker.Event) {
+func (w *world) tellEvent(p *process, e coordinator.Event) {
 	if !w.story.on {
 		return
 	}
 	switch e := e.(type) {
-	case worker.Tick, worker.Taken:
+	case coordinator.Tick, coordinator.PageTaken:
 		return
-	case worker.Seen:
+	case coordinator.ReadTableResult:
 		if e.Err == nil {
 			return // the table's own lines say what is new
 		}
 		w.tell(p.id, "< table: %d leases, %d members %s", len(e.Snapshot.Leases), len(e.Snapshot.Members), failed(e.Err))
-	case worker.Read:
+	case coordinator.GetRecordsResult:
 		n := 0
-		if e.Answer.Page != nil {
-			n = len(e.Answer.Page.Changes) + len(e.Answer.Page.Errors)
+		if e.Records.Page != nil {
+			n = len(e.Records.Page.Changes) + len(e.Records.Page.Errors)
 		}
-		if n > 0 || e.Answer.Ended || e.Err != nil {
-			w.tell(p.id, "< call %d: %d records, ended: %s %s", e.Call, n, yes(e.Answer.Ended), failed(e.Err))
+		if n > 0 || e.Records.Ended || e.Err != nil {
+			w.tell(p.id, "< call %d: %d records, ended: %s %s", e.Call, n, yes(e.Records.Ended), failed(e.Err))
 		}
-	case worker.Described:
+	case coordinator.DescribeStreamResult:
 		var shards []string
 		for _, s := range e.Description.Shards {
 			open := ""
@@ -61,11 +61,11 @@ func (w *world) tellEvent(p *process, e worker.Event) {
 			shards = append(shards, s.ID+open)
 		}
 		w.tell(p.id, "< call %d: %s %s", e.Call, w.short(fmt.Sprint(shards)), failed(e.Err))
-	case worker.Done:
+	case coordinator.WriteResult:
 		if e.Err != nil {
 			w.tell(p.id, "< call %d%s", e.Call, failed(e.Err))
 		}
-	case worker.Acked:
+	case coordinator.Acked:
 		w.tell(p.id, "< acked %s %s", w.short(e.Partition), e.Position)
 	default:
 		w.tell(p.id, "< %s", w.short(fmt.Sprintf("%T %+v", e, e)))
@@ -80,29 +80,29 @@ func failed(err error) string {
 }
 
 // tellAction tells what a worker wants done.
-func (w *world) tellAction(p *process, a worker.Action) {
+func (w *world) tellAction(p *process, a coordinator.Action) {
 	if !w.story.on {
 		return
 	}
 	switch a := a.(type) {
-	case worker.ReadTable, worker.Beat, worker.Reserve:
+	case coordinator.ReadTable, coordinator.WriteHeartbeat, coordinator.ReserveCall:
 		return
-	case worker.GetRecords:
+	case coordinator.GetRecords:
 		w.tell(p.id, "> call %d: GetRecords %s", a.Call, w.short(a.Query.Shard))
-	case worker.GetShardIterator:
+	case coordinator.GetShardIterator:
 		w.tell(p.id, "> call %d: GetShardIterator %s %s %s", a.Call, w.short(a.At.Shard), a.At.Type, a.At.Sequence)
-	case worker.DescribeStream:
+	case coordinator.DescribeStream:
 		w.tell(p.id, "> call %d: DescribeStream %s", a.Call, w.short(fmt.Sprintf("%+v", a.Query)))
-	case worker.Swap:
+	case coordinator.SwapLease:
 		w.tell(p.id, "> call %d: Swap %s %s/%d/%v -> %s/%d/%v wanted %q", a.Call, w.short(a.Old.Shard),
 			a.Old.Owner, a.Old.Counter, a.Old.Checkpoint, a.Next.Owner, a.Next.Counter, a.Next.Checkpoint, a.Next.RequestedBy)
-	case worker.Create:
+	case coordinator.CreateLease:
 		w.tell(p.id, "> call %d: Create %s %v", a.Call, w.short(a.Lease.Shard), a.Lease.Checkpoint)
-	case worker.Delete:
+	case coordinator.DeleteLease:
 		w.tell(p.id, "> call %d: Delete %s", a.Call, w.short(a.Old.Shard))
-	case worker.Deliver:
+	case coordinator.Deliver:
 		w.tell(p.id, "> deliver %s: %d records up to %s, end: %s", w.short(a.Page.Partition), len(a.Page.Changes)+len(a.Page.Errors), a.Page.Position, yes(a.Page.End))
-	case worker.Tell:
+	case coordinator.Log:
 		w.tell(p.id, "> says: %s %s", a.Message, w.short(fmt.Sprint(a.Attrs)))
 	default:
 		w.tell(p.id, "> %s", w.short(fmt.Sprintf("%T %+v", a, a)))

@@ -10,26 +10,26 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // mutant is a worker that is made to do wrong: what it learns and what it wants go
 // through functions that may change them.
 type mutant struct {
 	Machine
-	learns  func(m *mutant, e worker.Event) worker.Event
-	wants   func(m *mutant, now time.Duration, a worker.Action) []worker.Action
+	learns  func(m *mutant, e coordinator.Event) coordinator.Event
+	wants   func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action
 	count   int
 	deleted []leases.Lease
 }
 
 // Step implements Machine.
-func (m *mutant) Step(now time.Duration, e worker.Event) []worker.Action {
+func (m *mutant) Step(now time.Duration, e coordinator.Event) []coordinator.Action {
 	if m.learns != nil {
 		e = m.learns(m, e)
 	}
-	var out []worker.Action
+	var out []coordinator.Action
 	for _, a := range slices.Clone(m.Machine.Step(now, e)) {
 		if m.wants == nil {
 			out = append(out, a)
@@ -41,7 +41,7 @@ func (m *mutant) Step(now time.Duration, e worker.Event) []worker.Action {
 }
 
 // within has the real worker learn something, beside what the world tells it.
-func (m *mutant) within(now time.Duration, e worker.Event) []worker.Action {
+func (m *mutant) within(now time.Duration, e coordinator.Event) []coordinator.Action {
 	return slices.Clone(m.Machine.Step(now, e))
 }
 
@@ -52,9 +52,9 @@ type ownShards struct {
 }
 
 // Step implements Machine.
-func (o *ownShards) Step(now time.Duration, e worker.Event) []worker.Action {
+func (o *ownShards) Step(now time.Duration, e coordinator.Event) []coordinator.Action {
 	out := slices.Clone(o.Machine.Step(now, e))
-	if _, ok := e.(worker.Seen); !ok || o.idle == 0 {
+	if _, ok := e.(coordinator.ReadTableResult); !ok || o.idle == 0 {
 		return out
 	}
 	st := o.Status()
@@ -70,7 +70,7 @@ func (o *ownShards) Step(now time.Duration, e worker.Event) []worker.Action {
 	case !idle:
 		o.since = now
 	case now-o.since >= enough:
-		out = append(out, worker.AtEnd{Asked: o.since, Stopped: st.Member.Stopped})
+		out = append(out, coordinator.AtEnd{Before: o.since, Stopped: st.Member.Stopped})
 		o.since = now
 	}
 	return out
@@ -83,17 +83,17 @@ type restless struct{ Machine }
 func (restless) Wake() time.Duration { return 0 }
 
 // learning makes a worker that is told something else.
-func learning(f func(m *mutant, e worker.Event) worker.Event) Maker {
-	return func(o worker.Options) (Machine, error) {
-		w, err := worker.New(o)
+func learning(f func(m *mutant, e coordinator.Event) coordinator.Event) Maker {
+	return func(o coordinator.Options) (Machine, error) {
+		w, err := coordinator.New(o)
 		return &mutant{Machine: w, learns: f}, err
 	}
 }
 
 // wanting makes a worker that does something else.
-func wanting(f func(m *mutant, now time.Duration, a worker.Action) []worker.Action) Maker {
-	return func(o worker.Options) (Machine, error) {
-		w, err := worker.New(o)
+func wanting(f func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action) Maker {
+	return func(o coordinator.Options) (Machine, error) {
+		w, err := coordinator.New(o)
 		return &mutant{Machine: w, wants: f}, err
 	}
 }
@@ -105,15 +105,15 @@ var mutants = []struct {
 	make  Maker
 	rules string // names of the rules that may be broken, as far as it matters which
 }{
-	{"acknowledges what it delivers", Default, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
-		if d, ok := a.(worker.Deliver); ok {
-			return append([]worker.Action{a}, m.within(now, worker.Acked{Partition: d.Page.Partition, Position: d.Page.Position})...)
+	{"acknowledges what it delivers", Default, wanting(func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action {
+		if d, ok := a.(coordinator.Deliver); ok {
+			return append([]coordinator.Action{a}, m.within(now, coordinator.Acked{Partition: d.Page.Partition, Position: d.Page.Position})...)
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "no acknowledgement before it is durable"},
 
-	{"knows no parents", Reshard, learning(func(_ *mutant, e worker.Event) worker.Event {
-		if d, ok := e.(worker.Described); ok {
+	{"knows no parents", Reshard, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
+		if d, ok := e.(coordinator.DescribeStreamResult); ok {
 			d.Description.Shards = slices.Clone(d.Description.Shards)
 			for i := range d.Description.Shards {
 				d.Description.Shards[i].Parent = ""
@@ -123,93 +123,93 @@ var mutants = []struct {
 		return e
 	}), "a child comes after its parents, no lease above a descendant's"},
 
-	{"notes no gap", Trims, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
-		if g, ok := a.(worker.NoteGap); ok {
-			return m.within(now, worker.Done{Call: g.Call})
+	{"notes no gap", Trims, wanting(func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action {
+		if g, ok := a.(coordinator.NoteGap); ok {
+			return m.within(now, coordinator.WriteResult{Call: g.Call})
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "no record is left out, a child comes after its parents"},
 
-	{"keeps what it lost", Default, wanting(func(m *mutant, _ time.Duration, a worker.Action) []worker.Action {
-		if _, ok := a.(worker.Revoke); ok {
+	{"keeps what it lost", Default, wanting(func(m *mutant, _ time.Duration, a coordinator.Action) []coordinator.Action {
+		if _, ok := a.(coordinator.Revoke); ok {
 			return nil
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), ""},
 
-	{"never beats", Default, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
-		if b, ok := a.(worker.Beat); ok {
-			return m.within(now, worker.Done{Call: b.Call})
+	{"never beats", Default, wanting(func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action {
+		if b, ok := a.(coordinator.WriteHeartbeat); ok {
+			return m.within(now, coordinator.WriteResult{Call: b.Call})
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), ""},
 
-	{"makes a lease that was deleted", Reshard, wanting(func(m *mutant, _ time.Duration, a worker.Action) []worker.Action {
+	{"makes a lease that was deleted", Reshard, wanting(func(m *mutant, _ time.Duration, a coordinator.Action) []coordinator.Action {
 		switch a := a.(type) {
-		case worker.Delete:
+		case coordinator.DeleteLease:
 			m.deleted = append(m.deleted, a.Old)
-		case worker.Beat:
+		case coordinator.WriteHeartbeat:
 			if n := len(m.deleted); n > 0 {
 				l := m.deleted[n-1]
 				m.deleted = nil
 				l.Checkpoint = leases.Checkpoint{}
-				return []worker.Action{worker.Create{Call: a.Call, Lease: l}}
+				return []coordinator.Action{coordinator.CreateLease{Call: a.Call, Lease: l}}
 			}
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "no lease above a descendant's"},
 
-	{"loses a page", Default, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
-		if d, ok := a.(worker.Deliver); ok && len(d.Page.Changes) > 0 {
+	{"loses a page", Default, wanting(func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action {
+		if d, ok := a.(coordinator.Deliver); ok && len(d.Page.Changes) > 0 {
 			if m.count++; m.count%5 == 0 {
-				out := m.within(now, worker.Taken{Partition: d.Page.Partition})
-				return append(out, m.within(now, worker.Acked{Partition: d.Page.Partition, Position: d.Page.Position})...)
+				out := m.within(now, coordinator.PageTaken{Partition: d.Page.Partition})
+				return append(out, m.within(now, coordinator.Acked{Partition: d.Page.Partition, Position: d.Page.Position})...)
 			}
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "no acknowledgement before it is durable, no record is left out"},
 
-	{"delivers a page twice", Default, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
-		if d, ok := a.(worker.Deliver); ok && len(d.Page.Changes) > 0 {
-			return []worker.Action{a, a}
+	{"delivers a page twice", Default, wanting(func(_ *mutant, _ time.Duration, a coordinator.Action) []coordinator.Action {
+		if d, ok := a.(coordinator.Deliver); ok && len(d.Page.Changes) > 0 {
+			return []coordinator.Action{a, a}
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "a partition's records come in order, once"},
 
-	{"takes an error for the end of a shard", Default, learning(func(_ *mutant, e worker.Event) worker.Event {
-		if r, ok := e.(worker.Read); ok && r.Err != nil {
+	{"takes an error for the end of a shard", Default, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
+		if r, ok := e.(coordinator.GetRecordsResult); ok && r.Err != nil {
 			if _, again := pipeline.Retryable(r.Err); again {
-				return worker.Read{Call: r.Call, Answer: record.GetRecordsPage{Page: &record.Page{}, Ended: true}}
+				return coordinator.GetRecordsResult{Call: r.Call, Records: record.GetRecordsPage{Page: &record.Page{}, Ended: true}}
 			}
 		}
 		return e
 	}), "a shard ends when the stream says so, no acknowledgement before it is durable"},
 
-	{"begins children at the newest record", Reshard, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
-		if g, ok := a.(worker.GetShardIterator); ok && g.At.Type != shardreader.AfterSequence {
+	{"begins children at the newest record", Reshard, wanting(func(_ *mutant, _ time.Duration, a coordinator.Action) []coordinator.Action {
+		if g, ok := a.(coordinator.GetShardIterator); ok && g.At.Type != shardreader.AfterSequence {
 			g.At.Type = shardreader.Latest
-			return []worker.Action{g}
+			return []coordinator.Action{g}
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "what follows is read from its beginning"},
 
-	{"asks for shards without a right to", Reshard, learning(func(_ *mutant, e worker.Event) worker.Event {
-		if r, ok := e.(worker.Reserved); ok && r.Err == nil {
+	{"asks for shards without a right to", Reshard, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
+		if r, ok := e.(coordinator.ReserveCallResult); ok && r.Err == nil {
 			r.OK = true
 			return r
 		}
 		return e
 	}), ""},
 
-	{"does not stop", Deploys, learning(func(_ *mutant, e worker.Event) worker.Event {
-		if _, ok := e.(worker.Shutdown); ok {
-			return worker.Tick{}
+	{"does not stop", Deploys, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
+		if _, ok := e.(coordinator.Shutdown); ok {
+			return coordinator.Tick{}
 		}
 		return e
 	}), "a stop takes its time, not more"},
 
-	{"gives nothing away", Deploys, learning(func(_ *mutant, e worker.Event) worker.Event {
-		if s, ok := e.(worker.Seen); ok {
+	{"gives nothing away", Deploys, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
+		if s, ok := e.(coordinator.ReadTableResult); ok {
 			for i := range s.Snapshot.Leases {
 				s.Snapshot.Leases[i].RequestedBy = ""
 			}
@@ -217,38 +217,38 @@ var mutants = []struct {
 		return e
 	}), "leases are balanced"},
 
-	{"reads on behind a gap", Trims, func(o worker.Options) (Machine, error) {
-		o.OnGap = worker.Continue
-		return worker.New(o)
+	{"reads on behind a gap", Trims, func(o coordinator.Options) (Machine, error) {
+		o.OnGap = coordinator.Continue
+		return coordinator.New(o)
 	}, "a gap stops its shard"},
 
-	{"keeps a gap to itself", Trims, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
-		if _, ok := a.(worker.Tell); ok {
+	{"keeps a gap to itself", Trims, wanting(func(_ *mutant, _ time.Duration, a coordinator.Action) []coordinator.Action {
+		if _, ok := a.(coordinator.Log); ok {
 			return nil
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "a gap is durable, told, and stops its shard"},
 
-	{"does not say that a shard stopped", Trims, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
-		if b, ok := a.(worker.Beat); ok {
+	{"does not say that a shard stopped", Trims, wanting(func(_ *mutant, _ time.Duration, a coordinator.Action) []coordinator.Action {
+		if b, ok := a.(coordinator.WriteHeartbeat); ok {
 			b.Member.Stopped = nil
-			return []worker.Action{b}
+			return []coordinator.Action{b}
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "a gap is durable, told, and stops its shard"},
 
-	{"keeps a stop in mind alone", Trims, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
-		if s, ok := a.(worker.Swap); ok {
+	{"keeps a stop in mind alone", Trims, wanting(func(_ *mutant, _ time.Duration, a coordinator.Action) []coordinator.Action {
+		if s, ok := a.(coordinator.SwapLease); ok {
 			s.Next.Stopped = ""
-			return []worker.Action{s}
+			return []coordinator.Action{s}
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "a stop is in the table"},
 
-	{"forgets what it told", Trims, func(o worker.Options) (Machine, error) {
-		w, err := worker.New(o)
-		return &mutant{Machine: w, learns: func(_ *mutant, e worker.Event) worker.Event {
-			if s, ok := e.(worker.Seen); ok {
+	{"forgets what it told", Trims, func(o coordinator.Options) (Machine, error) {
+		w, err := coordinator.New(o)
+		return &mutant{Machine: w, learns: func(_ *mutant, e coordinator.Event) coordinator.Event {
+			if s, ok := e.(coordinator.ReadTableResult); ok {
 				for i := range s.Snapshot.Leases {
 					s.Snapshot.Leases[i].Stopped = ""
 				}
@@ -257,67 +257,67 @@ var mutants = []struct {
 		}}, err
 	}, "a gap is told once"},
 
-	{"looks for no gap", Trims, learning(func(_ *mutant, e worker.Event) worker.Event {
+	{"looks for no gap", Trims, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
 		switch of := e.(type) {
-		case worker.Positioned:
+		case coordinator.GetShardIteratorResult:
 			if errors.Is(of.Err, shardreader.ErrTrimmed) {
-				return worker.Positioned{Call: of.Call, Err: pipeline.Transient(errors.New("not now"))}
+				return coordinator.GetShardIteratorResult{Call: of.Call, Err: pipeline.Transient(errors.New("not now"))}
 			}
-		case worker.Read:
+		case coordinator.GetRecordsResult:
 			if errors.Is(of.Err, shardreader.ErrTrimmed) {
-				return worker.Read{Call: of.Call, Err: pipeline.Transient(errors.New("not now"))}
+				return coordinator.GetRecordsResult{Call: of.Call, Err: pipeline.Transient(errors.New("not now"))}
 			}
 		}
 		return e
 	}), "a gap is durable, told, and stops its shard"},
 
-	{"deletes no lease", Reshard, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
-		if d, ok := a.(worker.Delete); ok {
-			return m.within(now, worker.Done{Call: d.Call, Err: pipeline.Transient(errors.New("not now"))})
+	{"deletes no lease", Reshard, wanting(func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action {
+		if d, ok := a.(coordinator.DeleteLease); ok {
+			return m.within(now, coordinator.WriteResult{Call: d.Call, Err: pipeline.Transient(errors.New("not now"))})
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "ended leases go"},
 
-	{"follows no stream", Reshard, learning(func(_ *mutant, e worker.Event) worker.Event {
-		if l, ok := e.(worker.Listed); ok && len(l.Page.Streams) > 1 {
+	{"follows no stream", Reshard, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
+		if l, ok := e.(coordinator.ListStreamsResult); ok && len(l.Page.Streams) > 1 {
 			l.Page.Streams = l.Page.Streams[:1]
 			return l
 		}
 		return e
 	}), "every record arrives or lies in a gap"},
 
-	{"follows a stream without a word", Reshard, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
-		if g, ok := a.(worker.NoteGap); ok && g.Gap.Shard == "" {
-			return m.within(now, worker.Done{Call: g.Call})
+	{"follows a stream without a word", Reshard, wanting(func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action {
+		if g, ok := a.(coordinator.NoteGap); ok && g.Gap.Shard == "" {
+			return m.within(now, coordinator.WriteResult{Call: g.Call})
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "between two streams there is a gap"},
 
-	{"ends a shard too early", Default, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
-		if s, ok := a.(worker.Swap); ok && s.Next.Checkpoint.Kind == leases.Sequence {
+	{"ends a shard too early", Default, wanting(func(_ *mutant, _ time.Duration, a coordinator.Action) []coordinator.Action {
+		if s, ok := a.(coordinator.SwapLease); ok && s.Next.Checkpoint.Kind == leases.Sequence {
 			s.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
-			return []worker.Action{s}
+			return []coordinator.Action{s}
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), ""},
 
-	{"goes back when it lets go", Deploys, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
-		if s, ok := a.(worker.Swap); ok && s.Next.Owner != s.Old.Owner {
+	{"goes back when it lets go", Deploys, wanting(func(_ *mutant, _ time.Duration, a coordinator.Action) []coordinator.Action {
+		if s, ok := a.(coordinator.SwapLease); ok && s.Next.Owner != s.Old.Owner {
 			s.Next.Checkpoint = leases.Checkpoint{}
-			return []worker.Action{s}
+			return []coordinator.Action{s}
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "checkpoints never fall"},
 
-	{"takes its own shards for all", Default, func(o worker.Options) (Machine, error) {
+	{"takes its own shards for all", Default, func(o coordinator.Options) (Machine, error) {
 		idle := o.Idle
 		o.Idle = 0
-		w, err := worker.New(o)
+		w, err := coordinator.New(o)
 		return &ownShards{Machine: w, idle: idle}, err
 	}, "the end is where all is read"},
 
-	{"believes who is gone", Default, learning(func(_ *mutant, e worker.Event) worker.Event {
-		if s, ok := e.(worker.Seen); ok {
+	{"believes who is gone", Default, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
+		if s, ok := e.(coordinator.ReadTableResult); ok {
 			for i := range s.Snapshot.Members {
 				s.Snapshot.Members[i].AtEnd = 1 << 40
 			}
@@ -325,16 +325,16 @@ var mutants = []struct {
 		return e
 	}), "the end is where all is read"},
 
-	{"hides what stopped", Reshard, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
-		if end, ok := a.(worker.AtEnd); ok {
+	{"hides what stopped", Reshard, wanting(func(_ *mutant, _ time.Duration, a coordinator.Action) []coordinator.Action {
+		if end, ok := a.(coordinator.AtEnd); ok {
 			end.Stopped = nil
-			return []worker.Action{end}
+			return []coordinator.Action{end}
 		}
-		return []worker.Action{a}
+		return []coordinator.Action{a}
 	}), "the end is where all is read"},
 
-	{"does not rest", Default, func(o worker.Options) (Machine, error) {
-		w, err := worker.New(o)
+	{"does not rest", Default, func(o coordinator.Options) (Machine, error) {
+		w, err := coordinator.New(o)
 		return restless{w}, err
 	}, "time passes"},
 }

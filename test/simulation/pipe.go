@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 // pipe is what stands between a worker and the sinks: it takes pages, writes each change
@@ -171,7 +171,7 @@ func (q *pipe) takeNext() {
 func (q *pipe) take(page *pipeline.Page) {
 	w := q.p.w
 	part := q.parts[page.Partition]
-	q.p.receive(worker.Taken{Partition: part.name})
+	q.p.receive(coordinator.PageTaken{Partition: part.name})
 	if !part.paused && !slices.ContainsFunc(q.queue, func(p *pipeline.Page) bool { return p.Partition == part.name }) {
 		part.wasPaused = false
 	}
@@ -232,7 +232,7 @@ func (q *pipe) pause(part *partition) {
 	paused := part.paused
 	q.p.later(0, func() {
 		part.told = paused
-		q.p.step(worker.Paused{Partition: part.name, Paused: paused})
+		q.p.step(coordinator.Paused{Partition: part.name, Paused: paused})
 		q.takeNext()
 	})
 }
@@ -299,7 +299,7 @@ func (q *pipe) ack(part *partition, pos pipeline.Position) {
 	q.p.later(q.p.w.between(0, 5*time.Millisecond), func() {
 		part.telling = false
 		if !part.revoked {
-			q.p.step(worker.Acked{Partition: part.name, Position: part.acked})
+			q.p.step(coordinator.Acked{Partition: part.name, Position: part.acked})
 		}
 	})
 }

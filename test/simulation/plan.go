@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // Plan is a world before it runs. It holds all that [Run] needs.
@@ -27,7 +27,7 @@ type Shape struct {
 	Keys    int // items of each table
 	Latency time.Duration
 
-	OnGap     worker.Policy
+	OnGap     coordinator.Policy
 	Start     Start
 	Retention time.Duration // of records in the stream
 	Iterators time.Duration // life of one
@@ -200,7 +200,7 @@ func newShape(r *rand.Rand, mix Mix) Shape {
 		Shards:       1 + r.IntN(4),
 		Keys:         4 + r.IntN(30),
 		Latency:      choose(r, 2*time.Millisecond, 10*time.Millisecond, 60*time.Millisecond),
-		OnGap:        choose(r, worker.Stop, worker.Continue, worker.Continue),
+		OnGap:        choose(r, coordinator.Stop, coordinator.Continue, coordinator.Continue),
 		Start:        choose(r, FromOldest, FromOldest, FromOldest, FromLatest, FromTime),
 		Retention:    24 * time.Hour,
 		Iterators:    choose(r, 15*time.Minute, 15*time.Minute, time.Minute, 20*time.Second),

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 // slot is the place of a worker: a name, and the processes that bear it one after the other.
@@ -38,8 +38,8 @@ type process struct {
 	stopping bool
 	timer    time.Duration // when it goes off; 0: it did
 
-	calls   map[worker.Call]time.Duration // under way, since when
-	last    worker.Call
+	calls   map[coordinator.Call]time.Duration // under way, since when
+	last    coordinator.Call
 	busy    map[string]int       // calls under way by what they are about
 	revoked map[string]int       // partitions that were taken away, by shard
 	drained map[string]bool      // shards that are read no further
@@ -75,7 +75,7 @@ func (s *slot) start() {
 		born:   w.now,
 		rate:   1 + 0.001*(2*w.rand.Float64()-1),
 		offset: w.between(0, time.Second),
-		calls:  map[worker.Call]time.Duration{},
+		calls:  map[coordinator.Call]time.Duration{},
 		busy:   map[string]int{}, revoked: map[string]int{},
 		drained: map[string]bool{}, gaps: map[string]*knownGap{},
 		beatAt: -time.Hour,
@@ -90,7 +90,7 @@ func (s *slot) start() {
 	w.started = true
 	w.procs = append(w.procs, p)
 	w.tell(p.id, "starts; its clock goes %+.4f%%", 100*(p.rate-1))
-	p.step(worker.Tick{})
+	p.step(coordinator.Tick{})
 }
 
 // restart has another process start after a while.
@@ -102,10 +102,10 @@ func (s *slot) restart(after time.Duration) {
 }
 
 // options are what all workers have in common, and what is p's own.
-func (w *world) options(p *process) worker.Options {
+func (w *world) options(p *process) coordinator.Options {
 	s := w.plan.Shape
-	o := worker.Options{
-		Worker: p.id, Name: p.slot.name,
+	o := coordinator.Options{
+		ID: p.id, Name: p.slot.name,
 		OnGap:     s.OnGap,
 		Lease:     s.Lease,
 		Retention: s.Retention,
@@ -121,12 +121,12 @@ func (w *world) options(p *process) worker.Options {
 	}
 	switch s.Start {
 	case FromLatest:
-		o.Start = worker.Start{Latest: true, Time: w.wall()}
+		o.Start = coordinator.Start{Latest: true, Time: w.wall()}
 	case FromTime:
 		o.Start.Time = startTime
 	}
 	for _, t := range w.tables {
-		o.Sources = append(o.Sources, worker.Source{Table: t.name})
+		o.Sources = append(o.Sources, coordinator.Source{Table: t.name})
 	}
 	return o
 }
@@ -157,10 +157,10 @@ func (p *process) later(d time.Duration, do func()) {
 }
 
 // receive gives an event to the worker.
-func (p *process) receive(e worker.Event) { p.inside(func() { p.step(e) }) }
+func (p *process) receive(e coordinator.Event) { p.inside(func() { p.step(e) }) }
 
 // step gives an event to the worker and does what it wants.
-func (p *process) step(e worker.Event) {
+func (p *process) step(e coordinator.Event) {
 	w := p.w
 	if w.over {
 		return
@@ -206,7 +206,7 @@ func (p *process) sleep() {
 		p.inside(func() {
 			p.timer = 0
 			if p.clock() >= p.m.Wake() || w.chance(0.1) {
-				p.step(worker.Tick{})
+				p.step(coordinator.Tick{})
 			} else {
 				p.sleep()
 			}
@@ -247,7 +247,7 @@ func (p *process) pause(d time.Duration) {
 		waiting := p.waiting
 		p.waiting = nil
 		if w.chance(0.5) {
-			p.step(worker.Tick{}) // its timer is the first to be heard
+			p.step(coordinator.Tick{}) // its timer is the first to be heard
 		}
 		for _, do := range waiting {
 			p.inside(do)
@@ -265,7 +265,7 @@ func (p *process) terminate(done func()) {
 	p.stopping = true
 	w.tell(p.id, "is told to stop")
 	w.tally.Stops++
-	p.receive(worker.Shutdown{})
+	p.receive(coordinator.Shutdown{})
 	w.after(stopTime, func() {
 		if !p.dead {
 			if w.calm && !p.paused && w.now > w.plan.Shape.End+stopTime {

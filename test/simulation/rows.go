@@ -7,8 +7,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // row is what the checks need of a lease as it is in the table.
@@ -42,7 +42,7 @@ var (
 
 // store is a call of the lease table or the state table. change, which happens at
 // most once, is whatever becomes of the answer.
-func (p *process) store(c worker.Call, about string, change func() worker.Event, fail func(error) worker.Event) {
+func (p *process) store(c coordinator.Call, about string, change func() coordinator.Event, fail func(error) coordinator.Event) {
 	w := p.w
 	p.begin(c, about)
 	p.send(func() {
@@ -77,8 +77,8 @@ func (p *process) store(c worker.Call, about string, change func() worker.Event,
 }
 
 // write is a call that is answered by Done.
-func (p *process) write(c worker.Call, about string, change func() error) {
-	p.store(c, about, func() worker.Event {
+func (p *process) write(c coordinator.Call, about string, change func() error) {
+	p.store(c, about, func() coordinator.Event {
 		err := change()
 		if _, ok := leases.AsConflict(err); ok {
 			p.w.tally.Conflicts++
@@ -87,25 +87,25 @@ func (p *process) write(c worker.Call, about string, change func() error) {
 			}
 			p.w.tell("table", "%s: %s: %v", p.id, p.w.short(about), err)
 		}
-		return worker.Done{Call: c, Err: err}
-	}, func(err error) worker.Event { return worker.Done{Call: c, Err: err} })
+		return coordinator.WriteResult{Call: c, Err: err}
+	}, func(err error) coordinator.Event { return coordinator.WriteResult{Call: c, Err: err} })
 }
 
 // reserve is a call of Reserve.
-func (p *process) reserve(a worker.Reserve) {
-	p.store(a.Call, "quota "+a.Quota, func() worker.Event {
+func (p *process) reserve(a coordinator.ReserveCall) {
+	p.store(a.Call, "quota "+a.Quota, func() coordinator.Event {
 		count, ok, err := p.w.rows.Reserve(context.Background(), a.Quota, a.Seen)
-		return worker.Reserved{Call: a.Call, Count: count, OK: ok, Err: err}
-	}, func(err error) worker.Event { return worker.Reserved{Call: a.Call, Err: err} })
+		return coordinator.ReserveCallResult{Call: a.Call, Count: count, OK: ok, Err: err}
+	}, func(err error) coordinator.Event { return coordinator.ReserveCallResult{Call: a.Call, Err: err} })
 }
 
 // readTable is a call of ReadTable. Rows are read one after the other: a part is as it
 // was at the beginning, the rest as it was later.
-func (p *process) readTable(a worker.ReadTable) {
+func (p *process) readTable(a coordinator.ReadTable) {
 	w := p.w
 	var early leases.Snapshot
 	first := false
-	p.store(a.Call, "read table", func() worker.Event {
+	p.store(a.Call, "read table", func() coordinator.Event {
 		late := w.snapshot()
 		if first {
 			cut := w.rand.IntN(len(early.Leases) + 1)
@@ -132,8 +132,8 @@ func (p *process) readTable(a worker.ReadTable) {
 				late.Begun = early.Begun
 			}
 		}
-		return worker.Seen{Call: a.Call, Snapshot: late}
-	}, func(err error) worker.Event { return worker.Seen{Call: a.Call, Err: err} })
+		return coordinator.ReadTableResult{Call: a.Call, Snapshot: late}
+	}, func(err error) coordinator.Event { return coordinator.ReadTableResult{Call: a.Call, Err: err} })
 	if w.chance(0.2) {
 		p.send(func() { early, first = w.snapshot(), true })
 	}

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // began is the wall clock's time at which a world begins.
@@ -49,18 +49,18 @@ type world struct {
 	started bool // the first worker has started
 }
 
-// Machine is what a process runs: a worker.Worker, or one that is made to do wrong.
+// Machine is what a process runs: a coordinator.Worker, or one that is made to do wrong.
 type Machine interface {
-	Step(now time.Duration, e worker.Event) []worker.Action
+	Step(now time.Duration, e coordinator.Event) []coordinator.Action
 	Wake() time.Duration
-	Status() worker.Status
+	Status() coordinator.Status
 }
 
 // Maker makes the machine of a process.
-type Maker func(o worker.Options) (Machine, error)
+type Maker func(o coordinator.Options) (Machine, error)
 
 // Worker makes the real one.
-func Worker(o worker.Options) (Machine, error) { return worker.New(o) }
+func Worker(o coordinator.Options) (Machine, error) { return coordinator.New(o) }
 
 // Breach is what a run did wrong: the first rule that it broke.
 type Breach struct {

@@ -25,9 +25,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
 	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // world is where everything emits.
@@ -137,8 +137,8 @@ func (w *world) consume() {
 		p := w.pipeline()
 		c, err := consumer.New(consumer.Options{
 			API: w.server, Table: table, Meter: w.meter, Pipeline: "shop",
-			Gaps:   pipeline.GapFunc(func(context.Context, record.Gap) error { return nil }),
-			Worker: worker.Options{Name: "a", Sources: []worker.Source{{Table: "shop"}}, OnGap: worker.Continue},
+			Gaps:        pipeline.GapFunc(func(context.Context, record.Gap) error { return nil }),
+			Coordinator: coordinator.Options{Name: "a", Sources: []coordinator.Source{{Table: "shop"}}, OnGap: coordinator.Continue},
 		})
 		if err != nil {
 			w.t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/consumer"
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -140,7 +140,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return o.Hint(err)
 	}
 	source, err := consumer.New(consumer.Options{
-		API: f.api, Table: f.table, Gaps: f.gaps, Worker: o.workerOptions(cfg), CallTimeout: stream.Patience, Logger: o.logger(log),
+		API: f.api, Table: f.table, Gaps: f.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.Patience, Logger: o.logger(log),
 		Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
 	})
 	if err != nil {
@@ -160,14 +160,14 @@ func (o *options) logger(w io.Writer) *slog.Logger {
 const readCalls = 64
 
 // workerOptions are those that cfg says.
-func (o *options) workerOptions(cfg *config.Config) worker.Options {
-	w := worker.Options{
+func (o *options) workerOptions(cfg *config.Config) coordinator.Options {
+	w := coordinator.Options{
 		Name: o.worker, Sources: stream.Sources(cfg), Lease: stream.LeaseDuration(cfg),
-		Start: worker.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
+		Start: coordinator.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
 		Idle:  o.idle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth, MaxCalls: readCalls,
 	}
 	if cfg.Source.ContinueOnGap {
-		w.OnGap = worker.Continue
+		w.OnGap = coordinator.Continue
 	}
 	return w
 }

@@ -41,7 +41,7 @@ type consuming struct {
 
 // run reads until it is to stop, and stops.
 func (c *consuming) run(ctx context.Context, s cli.Streams) error {
-	fmt.Fprintf(c.log, "consumer %s\n", c.source.Worker())
+	fmt.Fprintf(c.log, "consumer %s\n", c.source.ID())
 	auto, err := waiting(ctx, &c.o.start, "opening the dead letters", func() (*redrive.Auto, error) {
 		return redrive.StartAuto(ctx, &c.o.Input, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
 	})

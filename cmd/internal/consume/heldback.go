@@ -9,7 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -20,7 +20,7 @@ type heldBackStore interface {
 }
 
 // heldBackShards are the reasons that hold a consumer's shards back, the longest first.
-func heldBackShards(held []pipeline.HeldBack, st worker.Status) []state.HeldBackShard {
+func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.HeldBackShard {
 	shards := make(map[string]string, len(st.Partitions))
 	for _, p := range st.Partitions {
 		shards[p.Name] = p.Shard
@@ -91,7 +91,7 @@ func (c *consuming) noteHeldBack(ctx context.Context) {
 	if c.heldBack == nil {
 		return
 	}
-	note := heldBackNote{store: c.heldBack, consumer: c.source.Worker()}
+	note := heldBackNote{store: c.heldBack, consumer: c.source.ID()}
 	said := ""
 	look := func(ctx context.Context, held []pipeline.HeldBack, sinks []pipeline.SinkState) {
 		text := ""

@@ -12,8 +12,8 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
-	"github.com/tablewake/tablewake/shardreader/worker"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
@@ -85,7 +85,7 @@ func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 // /status names shards, and not the pipeline's partitions.
 func TestConsumerStatus_HeldBack(t *testing.T) {
 	since := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	st := worker.Status{Partitions: []worker.Partition{{Name: "shardId-1~7", Shard: "shardId-1"}}}
+	st := coordinator.Status{Partitions: []coordinator.PartitionStatus{{Name: "shardId-1~7", Shard: "shardId-1"}}}
 	got := consumerStatusOf(st, []pipeline.HeldBack{
 		{Partition: "shardId-1~7", Sink: "history", Reason: pipeline.HeldByFilling, Since: since, Bytes: 5},
 		{Partition: "shardId-2~9", Reason: pipeline.HeldByBackoff, Since: since},
@@ -97,7 +97,7 @@ func TestConsumerStatus_HeldBack(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("held back %+v, want %+v", got, want)
 	}
-	if b, err := json.Marshal(consumerStatusOf(worker.Status{}, nil)); err != nil || !json.Valid(b) || !reflect.DeepEqual(consumerStatusOf(st, nil).HeldBack, []state.HeldBackShard{}) {
+	if b, err := json.Marshal(consumerStatusOf(coordinator.Status{}, nil)); err != nil || !json.Valid(b) || !reflect.DeepEqual(consumerStatusOf(st, nil).HeldBack, []state.HeldBackShard{}) {
 		t.Errorf("nothing is held back: %s, %v", b, err)
 	}
 }

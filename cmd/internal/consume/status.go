@@ -5,7 +5,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -38,7 +38,7 @@ type shardStatus struct {
 	Stopped    string     `json:"stopped,omitempty"` // why it is read no further
 }
 
-func consumerStatusOf(st worker.Status, held []pipeline.HeldBack) consumerStatus {
+func consumerStatusOf(st coordinator.Status, held []pipeline.HeldBack) consumerStatus {
 	c := consumerStatus{
 		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls, Shards: []shardStatus{},
 		HeldBack: heldBackShards(held, st),

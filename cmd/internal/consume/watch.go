@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 const (
@@ -70,7 +70,7 @@ func (c *consuming) watch(ctx context.Context) {
 }
 
 // see looks at the consumer, and keeps which of its shards stand still.
-func (c *consuming) see() worker.Status {
+func (c *consuming) see() coordinator.Status {
 	st := c.source.Status()
 	if st.Contact && !st.Member.Leaving { // else they are somebody else's to tell
 		c.mu.Lock()
@@ -81,7 +81,7 @@ func (c *consuming) see() worker.Status {
 }
 
 // progressText is a line of how it goes.
-func progressText(st worker.Status, read, pending int64) string {
+func progressText(st coordinator.Status, read, pending int64) string {
 	behind := 0
 	var oldest time.Time
 	for _, p := range st.Partitions {

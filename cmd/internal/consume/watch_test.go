@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/redact"
-	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 // Shards that stand still are told at the end, those that nobody has among them.
@@ -19,11 +19,11 @@ func TestVerdict_StoppedShards(t *testing.T) {
 	defer stop.close()
 	c := &consuming{
 		o: &options{Flags: target.Flags{Live: true}}, cfg: &config.Config{File: "shop.yaml"}, stop: stop,
-		stopped: map[string]string{"shardId-2": "a gap", "shardId-1": worker.StoppedBroken},
+		stopped: map[string]string{"shardId-2": "a gap", "shardId-1": coordinator.StoppedBroken},
 	}
 	for _, others := range []string{", and so is another one", ""} {
 		err := c.verdict(replay.Summary{Balanced: true}, nil)
-		if err == nil || cli.ExitCode(err) != cli.ExitUnwell || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+worker.StoppedBroken+")"+others+": `tablewake status -c shop.yaml --live`") {
+		if err == nil || cli.ExitCode(err) != cli.ExitUnwell || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+coordinator.StoppedBroken+")"+others+": `tablewake status -c shop.yaml --live`") {
 			t.Errorf("the verdict is %v", err)
 		}
 		delete(c.stopped, "shardId-2")

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 func held() leases.Lease {
@@ -167,7 +167,7 @@ func TestReset_ToTheEnd(t *testing.T) {
 // Only a reset clears the reason for which a shard stopped.
 func TestReset_EndsAStop(t *testing.T) {
 	l := held()
-	l.Stopped = worker.StoppedAtGap
+	l.Stopped = coordinator.StoppedAtGap
 	if e, err := fleet.Reset(l, fleet.Position{Oldest: true}, false, now); err != nil || e.Next.Stopped != "" {
 		t.Errorf("a reset makes it %+v, %v", e.Next, err)
 	}

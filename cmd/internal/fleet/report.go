@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // Report evaluates a look.
@@ -211,11 +211,11 @@ func (l *Look) command(of string) string { return strings.TrimSuffix("tablewake 
 func (l *Look) wayOn(shard, why string) string {
 	reset := l.command("leases reset") + " " + shard + " --to "
 	switch why {
-	case worker.StoppedGone:
+	case coordinator.StoppedGone:
 		return reset + "end --skip goes on with its children"
-	case worker.StoppedBroken:
+	case coordinator.StoppedBroken:
 		return "it goes on by itself once the row is repaired"
-	case worker.StoppedBelow, worker.StoppedContrary:
+	case coordinator.StoppedBelow, coordinator.StoppedContrary:
 		return "versions cannot be trusted there: hold the views against the table before anything is reset"
 	}
 	return reset + "trim_horizon goes on behind what is lost"
@@ -234,20 +234,20 @@ func (l *Look) state(t tree, n *node) (State, string) {
 			return Stopped, why
 		}
 	}
-	if n.lease != nil && n.lease.Stopped != "" && n.lease.Stopped != worker.PassedGap {
+	if n.lease != nil && n.lease.Stopped != "" && n.lease.Stopped != coordinator.PassedGap {
 		return Stopped, n.lease.Stopped // known even if its consumer is gone
 	}
 	if p := t.waitsFor(n); p != nil {
 		return Waiting, "for the end of " + p.id
 	}
 	if n.lease == nil && slices.ContainsFunc(l.Gaps, func(g record.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
-		return Stopped, worker.StoppedUnbegun
+		return Stopped, coordinator.StoppedUnbegun
 	}
 	if n.lease == nil && t.below(n) {
-		return Stopped, worker.StoppedBelow
+		return Stopped, coordinator.StoppedBelow
 	}
 	if n.lease == nil && l.between(n.stream) {
-		return Stopped, worker.StoppedBetween
+		return Stopped, coordinator.StoppedBetween
 	}
 	if before := l.unreadBefore[n.stream]; n.lease == nil && before != "" {
 		return Waiting, "for the end of the stream " + before

@@ -18,8 +18,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -144,13 +144,13 @@ func TestReport_Problems(t *testing.T) {
 		"a shard is stopped":              {func(l *fleet.Look) { l.Leases.Members[0].Stopped = map[string]string{"shard-b": "a gap"} }, "stopped_shard shard-b"},
 		"a shard is stopped, and its consumer is gone": {func(l *fleet.Look) {
 			l.Leases.Members = nil
-			l.Leases.Leases[1].Stopped, l.Leases.Leases[1].Owner = worker.StoppedAtGap, ""
+			l.Leases.Leases[1].Stopped, l.Leases.Leases[1].Owner = coordinator.StoppedAtGap, ""
 		}, "stopped_shard shard-b, no_consumers shop"},
 		"all that is left is stopped": {func(l *fleet.Look) {
 			l.Leases.Members = nil
-			l.Leases.Leases[1].Stopped, l.Leases.Leases[2].Checkpoint = worker.StoppedAtGap, leases.Checkpoint{Kind: leases.ShardEnd}
+			l.Leases.Leases[1].Stopped, l.Leases.Leases[2].Checkpoint = coordinator.StoppedAtGap, leases.Checkpoint{Kind: leases.ShardEnd}
 		}, "stopped_shard shard-b"},
-		"a gap was passed": {func(l *fleet.Look) { l.Leases.Leases[1].Stopped = worker.PassedGap }, ""},
+		"a gap was passed": {func(l *fleet.Look) { l.Leases.Leases[1].Stopped = coordinator.PassedGap }, ""},
 		"a child starts below its parent's": {func(l *fleet.Look) {
 			l.Streams[0].Shards[3] = shardreader.Shard{ID: "shard-d", Parent: "shard-a", First: "450"}
 		}, "stopped_shard shard-d"},

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/sdk"
-	"github.com/tablewake/tablewake/shardreader/worker"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -36,13 +36,13 @@ func Open(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
 }
 
 // Sources are the tables and streams of cfg as a worker reads them.
-func Sources(cfg *config.Config) []worker.Source {
-	sources := make([]worker.Source, 0, len(cfg.Source.Tables))
+func Sources(cfg *config.Config) []coordinator.Source {
+	sources := make([]coordinator.Source, 0, len(cfg.Source.Tables))
 	for _, t := range cfg.Source.Tables {
 		if t.StreamARN != "" {
-			sources = append(sources, worker.Source{Stream: t.StreamARN})
+			sources = append(sources, coordinator.Source{Stream: t.StreamARN})
 		} else {
-			sources = append(sources, worker.Source{Table: t.Name})
+			sources = append(sources, coordinator.Source{Table: t.Name})
 		}
 	}
 	return sources

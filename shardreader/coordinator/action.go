@@ -1,0 +1,156 @@
+package coordinator
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// Action is what a worker wants done. Those with a Call are calls, which may run
+// concurrently: a worker never has two of one lease in flight.
+type Action interface{ action() }
+
+// Calls of the Streams API.
+type (
+	// ListStreams requests a page of a table's streams.
+	ListStreams struct {
+		Call
+		Table, After string
+	}
+
+	// DescribeStream requests a page of a stream's shards.
+	DescribeStream struct {
+		Call
+		Query shardreader.DescribeQuery
+	}
+
+	// GetShardIterator requests an iterator.
+	GetShardIterator struct {
+		Call
+		At shardreader.ShardPosition
+	}
+
+	// GetRecords requests a page of records.
+	GetRecords struct {
+		Call
+		Query shardreader.RecordsQuery
+	}
+)
+
+// Calls of the lease table.
+type (
+	// ReadTable reads all leases and members.
+	ReadTable struct{ Call }
+
+	// Create adds a lease.
+	CreateLease struct {
+		Call
+		Lease leases.Lease
+	}
+
+	// Swap changes a lease.
+	SwapLease struct {
+		Call
+		Old, Next leases.Lease
+	}
+
+	// Delete removes a lease.
+	DeleteLease struct {
+		Call
+		Old leases.Lease
+	}
+
+	// Beat writes the consumer's own row: its heartbeat.
+	WriteHeartbeat struct {
+		Call
+		Member leases.Member
+	}
+
+	// Leave removes the row of a consumer: its own, or one that is long gone.
+	RemoveMember struct {
+		Call
+		Consumer string
+	}
+
+	// Begin notes that the leases that the reading of a stream starts with were made.
+	MarkBegun struct {
+		Call
+		Stream string // ARN
+	}
+
+	// Reserve takes the right to make one call of a quota, such as [DescribeQuota].
+	ReserveCall struct {
+		Call
+		Quota string
+		Seen  int64
+	}
+
+	// NoteGap makes a gap durable. The same stream, shard and After again replaces what is noted.
+	NoteGap struct {
+		Call
+		Gap   record.Gap
+		Again bool // it was noted and logged before: its end may have changed
+	}
+)
+
+// DescribeQuota is the quota of DescribeStream calls, which the whole account shares.
+const DescribeQuota = "describe-stream"
+
+// Actions for the pipeline. A partition is one assignment of a shard:
+// when the shard is assigned again later, its partition has another name.
+type (
+	// Deliver hands a page to the pipeline, after the pages that were delivered before.
+	Deliver struct{ Page *pipeline.Page }
+
+	// Drop removes the pages of a partition that the pipeline did not take, as if they were never delivered.
+	Drop struct{ Partition string }
+
+	// Drain requests that the pages of a partition are written without waiting for more.
+	Drain struct{ Partition string }
+
+	// Forget ends a partition. It was revoked, or all that the pipeline
+	// took of it is acknowledged.
+	Forget struct{ Partition string }
+
+	// Revoke revokes a partition: pages of it that were not taken are dropped, and
+	// writes in flight are cancelled, with Cause. Nothing of it is acknowledged any more.
+	Revoke struct {
+		Partition string
+		Cause     error
+	}
+)
+
+// Actions for people and for the consumer package.
+type (
+	// Tell is a line for people.
+	Log struct {
+		Level   slog.Level
+		Message string
+		Attrs   []slog.Attr
+	}
+
+	// AtEnd reports that the sources are read to their ends: all records from before Asked, by the worker's own clock, are
+	// checkpointed. Stopped has the exceptions by shard, with the reasons; what comes after these shards is unread too.
+	// The worker continues.
+	AtEnd struct {
+		Before  time.Duration
+		Stopped map[string]string
+	}
+
+	// Stopped ends a soft stop: no lease is owned, and the answers of calls in flight do not matter.
+	Stopped struct{}
+)
+
+func (Call) action()    {}
+func (Deliver) action() {}
+func (Drop) action()    {}
+func (Drain) action()   {}
+func (Forget) action()  {}
+func (Revoke) action()  {}
+func (Log) action()     {}
+func (AtEnd) action()   {}
+func (Stopped) action() {}

@@ -1,0 +1,155 @@
+package coordinator
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// A consumer requests one lease for its load at most once in moveEvery, and other leases up to askAtOnce together.
+const (
+	loadRequestEvery = 30 * time.Second
+	maxRequests      = 16
+)
+
+// shares are the leases that consumers should read now.
+type leaseShares struct {
+	others    []string          // live consumers but this one
+	owned     map[string][]*row // by the others
+	ownCount  int
+	fairCount int    // the leases of each consumer, if all had as many
+	free      []*row // those that this consumer may take
+}
+
+// balance takes leases that are free, up to this consumer's share, and asks others for some
+// when it has fewer. Shares are by number; within them busy leases are spread by load.
+func (c *Coordinator) balance() {
+	if !c.heartbeatFresh() || c.leaving {
+		return
+	}
+	s := c.leaseShares()
+	c.toTake = c.toTake[:0]
+	for _, r := range s.free {
+		if s.ownCount+len(c.toTake) < s.fairCount || c.pinnedHere(r) || r.RequestedBy == c.o.ID {
+			c.toTake = append(c.toTake, r)
+		}
+	}
+	c.takeNext()
+	if len(s.free) == 0 {
+		c.requestLeases(s)
+	}
+}
+
+func (c *Coordinator) leaseShares() leaseShares {
+	live := c.liveConsumers()
+	self := slices.Index(live, c.o.ID)
+	s := leaseShares{others: slices.Delete(slices.Clone(live), self, self+1), owned: make(map[string][]*row)}
+	active := 0
+	for _, r := range c.rows.all() {
+		if !c.isActive(r) {
+			continue
+		}
+		active++
+		switch {
+		case c.isOwn(r):
+			s.ownCount++
+		case !c.isFree(r):
+			s.owned[r.Owner] = append(s.owned[r.Owner], r)
+		case c.pinnedElsewhere(r, live) == "":
+			s.free = append(s.free, r)
+		}
+	}
+	s.fairCount = (active + len(live) - 1) / len(live)
+	// Each begins at another place of the list, so that they seldom want the same.
+	if n := len(s.free); n > 0 {
+		at := n * self / len(live)
+		s.free = append(s.free[at:n:n], s.free[:at]...)
+	}
+	return s
+}
+
+// ask requests leases of others, unless this consumer waits for some that it requested.
+func (c *Coordinator) requestLeases(s leaseShares) {
+	waits := false
+	for _, id := range s.others {
+		for _, r := range s.owned[id] {
+			waits = waits || r.RequestedBy == c.o.ID
+			if c.pinnedHere(r) && r.RequestedBy == "" && c.consumers[id].Name != r.Pinned {
+				c.requestLease(r)
+			}
+		}
+	}
+	if !waits && !c.requestByCount(s) && c.now-c.loadRequested >= loadRequestEvery {
+		c.requestByLoad(s)
+	}
+}
+
+// requestFew asks the consumers that have most for their idlest leases, up to a fair share,
+// as long as a move makes the numbers more even. It reports whether it asked.
+func (c *Coordinator) requestByCount(s leaseShares) (asked bool) {
+	left := make(map[string]int, len(s.others))
+	for _, id := range s.others {
+		left[id] = len(s.owned[id])
+	}
+	for n := s.ownCount; n < s.fairCount && n-s.ownCount < maxRequests && len(s.others) > 0; n++ {
+		most := slices.MaxFunc(s.others, func(a, b string) int { return cmp.Compare(left[a], left[b]) })
+		r := cheapest(s.owned[most], func(r *row) float64 { return r.Load })
+		if left[most] < n+2 || r == nil {
+			break
+		}
+		left[most]--
+		c.requestLease(r)
+		asked = true
+	}
+	return asked
+}
+
+// requestForLoad asks the busiest consumer for a lease whose move makes both more even.
+func (c *Coordinator) requestByLoad(s leaseShares) {
+	own := 0.0
+	for a := range c.allAssignments() {
+		own += a.row.Load
+	}
+	busiest, most, least, all := "", 0.0, own, own
+	for _, id := range s.others {
+		load := 0.0
+		for _, r := range s.owned[id] {
+			load += r.Load
+		}
+		all += load
+		least = min(least, load)
+		if load > most {
+			busiest, most = id, load
+		}
+	}
+	even, has := all/float64(len(s.others)+1), s.owned[busiest]
+	if least < own || busiest == "" || most-own < even/2 || len(has) < 2 || s.ownCount > len(has) {
+		return
+	}
+	// The one nearest to half of the difference.
+	r := cheapest(has, func(r *row) float64 { return math.Abs(r.Load - (most-own)/2) })
+	if r != nil && r.Load > even/10 && r.Load < (most-own)*0.8 {
+		c.loadRequested = c.now
+		c.requestLease(r)
+	}
+}
+
+// best is the row with the least cost of those that may be requested; nil if there is none.
+func cheapest(rows []*row, cost func(*row) float64) (best *row) {
+	for _, r := range rows {
+		if !r.busy && r.RequestedBy == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {
+			best = r
+		}
+	}
+	return best
+}
+
+func (c *Coordinator) requestLease(r *row) {
+	if r.busy {
+		return
+	}
+	next := r.Clone()
+	next.RequestedBy = c.o.ID
+	c.writeLease(&leaseWrite{reason: requestLease, row: r, next: next})
+}

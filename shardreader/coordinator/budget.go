@@ -1,0 +1,125 @@
+package coordinator
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+)
+
+const month = 30 * 24 * time.Hour
+
+// budget limits the GetRecords calls of this consumer to its part of the fleet's.
+type budget struct {
+	tokens     float64
+	refilledAt time.Duration
+	started    bool
+	waiting    bool
+	searchedAt time.Duration // when endangered shards were last searched
+	exceededAt time.Duration // when the budget was last passed; 0: never
+
+	// The smoothed rate, in calls a second.
+	calls     int64
+	rate      float64
+	rateSince time.Duration
+}
+
+// share is the number of calls a second that this consumer may make: its part of the shards.
+func (c *Coordinator) callShare() float64 {
+	mine := len(c.assignments)
+	active := max(c.rows.unended, mine)
+	if active == 0 {
+		return 0
+	}
+	return float64(c.o.CallsPerMonth) / month.Seconds() * float64(mine) / float64(active)
+}
+
+// mayCall takes a call from the budget. When it is used up, a timer tries again. Losing
+// records is worse than spending more: a shard that is behind by a quarter of the retention
+// is read although the budget is used up.
+func (c *Coordinator) mayCall(a *assignment) bool {
+	b := &c.budget
+	if c.o.CallsPerMonth == 0 || c.endCheckWaits(a) {
+		return true
+	}
+	if b.waiting && !c.endangered(a) {
+		return false
+	}
+	rate := c.callShare()
+	most := max(10, rate*60)
+	if !b.started {
+		b.started, b.tokens = true, min(most, 10+float64(len(c.assignments)))
+	} else {
+		b.tokens = min(most, b.tokens+rate*(c.now-b.refilledAt).Seconds())
+	}
+	b.refilledAt = c.now
+	switch {
+	case b.tokens >= 1:
+		b.tokens--
+		return true
+	case c.endangered(a):
+		b.exceededAt = max(1, c.now)
+		c.logOnce("budget", slog.LevelError,
+			"the budget of GetRecords calls is too small: records would be lost, so it is passed",
+			slog.Int64("calls_per_month", c.o.CallsPerMonth))
+		return true
+	}
+	wait := time.Second
+	if rate > 0 {
+		wait = min(time.Hour, time.Duration((1-b.tokens)/rate*float64(time.Second))+time.Millisecond)
+	}
+	b.waiting = true
+	c.after(wait, func() { b.waiting = false })
+	return false
+}
+
+// endangered reports whether a shard is read so late that the stream may soon drop unread records.
+func (c *Coordinator) endangered(a *assignment) bool { return a.lag.delay(c.now) > c.o.Retention/4 }
+
+// rescue queues the first endangered shard before all others while the budget allows no call, and reports whether there
+// is one. It searches once a second.
+func (c *Coordinator) queueEndangered() bool {
+	if c.now-c.budget.searchedAt < time.Second {
+		return false
+	}
+	c.budget.searchedAt = c.now
+	for i, a := range c.callQueue {
+		if c.canCall(a) && c.endangered(a) {
+			c.callQueue = slices.Insert(slices.Delete(c.callQueue, i, i+1), 0, a)
+			return true
+		}
+	}
+	return false
+}
+
+// called counts a call.
+func (b *budget) count(c *Coordinator) {
+	b.calls++
+	b.updateRate(c.now)
+}
+
+// settle updates the rate.
+func (b *budget) updateRate(now time.Duration) {
+	d := (now - b.rateSince).Seconds()
+	if d < 10 {
+		return
+	}
+	rate := float64(b.calls) / d
+	if b.rate == 0 {
+		b.rate = rate
+	} else {
+		b.rate = b.rate*0.8 + rate*0.2
+	}
+	b.calls, b.rateSince = 0, now
+}
+
+// perMonth is the number of calls a month at the smoothed rate. It is at most this consumer's share of the budget,
+// unless the budget was passed: calls that were saved up and are spent at the start do not count.
+func (c *Coordinator) perMonth() float64 {
+	b := &c.budget
+	b.updateRate(c.now)
+	calls := b.rate * month.Seconds()
+	if over := b.exceededAt > 0 && c.now-b.exceededAt < time.Minute; c.o.CallsPerMonth > 0 && !over {
+		calls = min(calls, c.callShare()*month.Seconds())
+	}
+	return calls
+}

@@ -1,0 +1,43 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// A call in flight is a value that holds what it requests, for whom, and how often it was tried. Its method answered
+// gets the event with the answer, and decides what follows.
+
+// begin numbers a call.
+func (c *Coordinator) newCall(op any) Call {
+	c.lastCall++
+	c.calls[c.lastCall] = op
+	return c.lastCall
+}
+
+// routeResult hands a result to the call that it answers.
+func routeResult[E Event](c *Coordinator, call Call, e E) {
+	op, ok := c.calls[call].(interface{ handleResult(c *Coordinator, e E) })
+	delete(c.calls, call)
+	if ok {
+		op.handleResult(c, e)
+	}
+}
+
+// tries counts the failed tries of a call.
+type tries int
+
+// next returns how long to wait before the next try after err: a backoff of up to most, and at least the time that the
+// server requests.
+func (n *tries) next(c *Coordinator, most time.Duration, err error) time.Duration {
+	server, _ := pipeline.Retryable(err)
+	d := c.backoff(int(*n), most, server)
+	*n++
+	return d
+}
+
+func transient(err error) bool {
+	_, ok := pipeline.Retryable(err)
+	return ok
+}

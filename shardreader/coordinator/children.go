@@ -1,0 +1,236 @@
+package coordinator
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// childless is how long the children of an ended shard are searched before it counts as having none. The service lists
+// them when it closes the shard, or soon after; leaseSync finds a child that is listed even later. lateChild is the
+// same for a disabled stream, whose shards get no new children.
+const (
+	childlessAfter         = 2 * time.Minute
+	disabledChildlessAfter = 15 * time.Second
+)
+
+// DescribeStream allows few calls a second. If more calls wait than a listing of the whole stream takes, ended shards
+// share one listing: thousands end together when a stream is disabled, and a call for each would take a quarter of an
+// hour.
+const (
+	fewDescribes  = 8
+	shardsPerPage = 100 // shards that a call lists
+)
+
+// childSearch finds the children of a shard that ended, and makes their leases.
+type childSearch struct {
+	*assignment
+	stage        childStage
+	since        time.Duration
+	endedFor     time.Duration // how long before the listing the shard had ended
+	tries        tries
+	children     []shardreader.Shard
+	severed      []shardreader.Shard // of the last listing, if the shard is gone
+	createsLeft  int                 // leases that are being made
+	createFailed bool                // one of them could not be made
+}
+
+// childStage is how far the children of a shard are.
+type childStage uint8
+
+const (
+	childrenSought  childStage = iota // the search runs
+	childrenKnown                     // they have no leases yet
+	childrenCreated                   // their leases are being made
+	childrenLeased                    // they have leases: the shard's own lease may end
+)
+
+// begin requests the children.
+func (s *childSearch) begin(c *Coordinator) {
+	if len(c.quota.queue) > max(fewDescribes, c.rows.len()/shardsPerPage) {
+		s.list(c)
+		return
+	}
+	c.describe(shardreader.DescribeQuery{StreamARN: s.row.Stream, ChildrenOf: s.row.Shard}, s)
+}
+
+// described takes in the answer for this shard alone.
+func (s *childSearch) described(c *Coordinator, d shardreader.StreamDescription, err error) {
+	found := slices.DeleteFunc(slices.Clone(d.Shards), func(child shardreader.Shard) bool { return child.Parent != s.row.Shard })
+	switch {
+	case !s.isOpen():
+	case err == nil && len(found) > 0 && d.After == "":
+		s.found(c, found)
+	case errors.Is(err, shardreader.ErrNotFound):
+		s.shardGone(c) // the stream is gone
+	case err != nil && transient(err):
+		s.retry(c, err)
+	default:
+		s.list(c)
+	}
+}
+
+// list lists the whole stream: not every server finds children by their parent.
+func (s *childSearch) list(c *Coordinator) {
+	s.endedFor = c.now - s.since // now: the listing may take long
+	c.list(s.row.Stream, s)
+}
+
+func (s *childSearch) listed(c *Coordinator, l *listing, err error) {
+	switch shard := s.row.Shard; {
+	case errors.Is(err, shardreader.ErrNotFound):
+		s.shardGone(c)
+	case err != nil:
+		s.retry(c, err)
+	case len(l.children[shard]) > 0:
+		s.found(c, l.children[shard])
+	case s.endedFor <= disabledChildlessAfter, s.endedFor <= childlessAfter && l.status != shardreader.Disabled:
+		s.retry(c, nil)
+	case !l.has(shard):
+		s.severed = c.severedShards(l)
+		s.shardGone(c)
+	case l.status == shardreader.Disabled:
+		s.found(c, nil)
+	default:
+		c.log(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(shard))
+		s.found(c, nil)
+	}
+}
+
+// vanish handles a shard that is listed no more before its children are known: their records may be lost.
+func (s *childSearch) shardGone(c *Coordinator) {
+	switch {
+	case c.descendantWasRead(s.row.Shard):
+		s.found(c, nil)
+	case s.keepsLease():
+		c.noteGone(s.assignment)
+	}
+}
+
+// severedShards are listed shards without a lease whose parent has no lease and is not listed. They may descend from a
+// shard that is gone, by way of shards that no consumer has seen.
+func (c *Coordinator) severedShards(l *listing) (severed []shardreader.Shard) {
+	above := c.ancestors(l, anyLease)
+	for _, s := range l.shards {
+		leased := c.rows.byID(s.ID) != nil || c.broken[s.ID] || above[s.ID]
+		parentKnown := s.Parent == "" || l.has(s.Parent) || c.rows.byID(s.Parent) != nil || c.broken[s.Parent]
+		if !leased && !parentKnown {
+			severed = append(severed, s)
+		}
+	}
+	return severed
+}
+
+func (s *childSearch) retry(c *Coordinator, err error) {
+	c.after(s.tries.next(c, maxBackoff, err), func() {
+		if s.keepsLease() {
+			s.begin(c)
+		}
+	})
+}
+
+func (s *childSearch) found(c *Coordinator, children []shardreader.Shard) {
+	s.stage, s.children = childrenKnown, children
+	c.save(s.assignment)
+}
+
+// finish ends a shard whose records are all acknowledged. It makes the leases of the children first, so that a crash
+// leaves no shard unread, and then ends the shard's own lease.
+func (c *Coordinator) finish(a *assignment) {
+	switch s := a.search; s.stage {
+	case childrenKnown:
+		if child := s.childBelow(); child != nil {
+			c.stopShard(a, StoppedBelow,
+				slog.String("child", child.ID), slog.String("start", child.First), slog.String("last", a.pos.Sequence))
+			return
+		}
+		s.createLeases(c)
+	case childrenLeased:
+		a.durable.unsavedSince = max(1, c.now)
+		c.writeLease(&leaseWrite{reason: saveEnd, row: a.row, next: s.endedLease(c.currentLease(a)), assignment: a})
+	}
+}
+
+// endOf is a lease that says that the shard was read to its end.
+func (s *childSearch) endedLease(l leases.Lease) leases.Lease {
+	l.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
+	l.Owner, l.RequestedBy, l.Load, l.Stopped, l.Children = "", "", 0, "", nil
+	for _, child := range s.children {
+		l.Children = append(l.Children, child.ID)
+	}
+	slices.Sort(l.Children)
+	l.Counter++
+	return l
+}
+
+// endSaved continues after the lease says that the shard was read to its end.
+func (c *Coordinator) endSaved(r *row, a *assignment) {
+	if a.isOpen() {
+		c.close(a)
+	}
+	c.log(slog.LevelInfo, "read a shard to its end", shardAttr(r.Shard), slog.Int("children", len(r.Children)))
+	for _, id := range r.Children {
+		if child := c.rows.byID(id); child != nil {
+			c.tryOpen(child)
+		}
+	}
+	if len(r.Children) == 0 {
+		c.syncSoon()
+	}
+}
+
+// below returns a child whose sequence numbers are not above those of the shard, or nil. Versions depend on that order.
+func (s *childSearch) childBelow() *shardreader.Shard {
+	for i, child := range s.children {
+		if s.pos.Kind == leases.Sequence && child.First != "" && record.CompareSequence(child.First, s.pos.Sequence) <= 0 {
+			return &s.children[i]
+		}
+	}
+	return nil
+}
+
+// create makes the leases of the children.
+func (s *childSearch) createLeases(c *Coordinator) {
+	a := s.assignment
+	s.stage, s.createsLeft, s.createFailed = childrenCreated, 1, false
+	for _, child := range s.children {
+		if c.rows.hasChild(child.ID) {
+			continue // a child of it has a lease: it was read
+		}
+		l := leases.Lease{Shard: child.ID, Stream: a.row.Stream, Parents: []string{child.Parent}, First: child.First}
+		if !a.start.reached && a.row.Checkpoint.Kind != leases.Latest {
+			l.From = a.row.From
+		}
+		if a.keepsLease() && c.heartbeatFresh() {
+			l.Owner = c.o.ID
+		}
+		s.createsLeft++
+		c.createLease(&leaseWrite{next: l, assignment: a, by: s})
+	}
+	s.written(c, nil)
+}
+
+// written notes that a child's lease exists, or could not be made.
+func (s *childSearch) written(c *Coordinator, err error) {
+	s.createFailed = s.createFailed || err != nil
+	if s.createsLeft--; s.createsLeft > 0 || !s.isOpen() {
+		return
+	}
+	if !s.createFailed {
+		s.stage = childrenLeased
+		c.save(s.assignment)
+		return
+	}
+	// A write for a former assignment of this shard may still be in flight.
+	s.stage = childrenKnown
+	c.after(c.jitter(time.Second), func() {
+		if s.keepsLease() {
+			c.save(s.assignment)
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package coordinator
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+)
+
+// Worker is the coordinator of one consumer. It is only state: one goroutine at a time may use it.
+type Coordinator struct {
+	o        Options
+	now      time.Duration
+	actions  []Action
+	timers   timers
+	calls    map[Call]any // what made each call in flight
+	lastCall Call
+	logged   map[string]bool // topics that tellOnce told
+
+	leaving      bool // Shutdown came
+	leavingSince time.Duration
+	stopped      bool
+
+	// The lease table, as it was last read.
+	consumers      map[string]*knownConsumer
+	departed       map[string]bool // consumers that were seen, and have no row any more
+	foreignActive  bool            // another application works on the table
+	rows           rows
+	broken         map[string]bool // shards whose rows cannot be read
+	begunStreams   map[string]bool // streams whose first leases were made
+	refreshSent    time.Duration   // when the last refresh that succeeded was sent
+	refreshed      bool
+	firstRefresh   time.Duration // when the first refresh succeeded
+	refreshing     bool
+	refreshFailed  bool // the last refresh failed
+	refreshTimer   resettableTimer
+	refreshWaiters []refreshWaiter
+
+	// Heartbeats.
+	heartbeatNumber  int64
+	sendingHeartbeat bool
+	lastHeartbeat    time.Duration // of the last one that succeeded
+	hadHeartbeat     bool
+	pastHeartbeats   []pastHeartbeat // the last of those that succeeded
+	suspended        bool            // heartbeatFresh was false since the last success: every assignment was revoked
+	resumedAt        time.Duration   // when it became true again
+
+	// Writes of leases.
+	toTake         []*row                  // to be taken
+	taking         int                     // that are being taken
+	loadRequested  time.Duration           // when a lease was last requested for its load
+	writesInFlight int                     // writes in flight
+	queuedWrites   []*leaseWrite           // that wait for these
+	creating       map[string]bool         // leases that are being made
+	lastCreate     time.Duration           // when the last of them was made, or not: it may be there all the same
+	unbegunShards  map[string]unbegunShard // shards that are not begun, as records may be lost before them
+
+	// Assignments.
+	assignments   map[string]*assignment // by partition
+	openCount     int
+	callQueue     []*assignment // queued for a call
+	streamCalls   int           // calls in flight
+	reservedBytes int64         // bytes that their pages are expected to have
+	untakenBytes  int64         // bytes delivered, or about to be, and not taken
+	pausedBytes   int64         // of untaken: those of paused assignments
+	budget        budget
+	lastRecord    time.Duration // when a record was last delivered
+	tableOutage   outage        // of the lease table
+	readOutage    outage        // of the stream
+
+	// The streams.
+	sources         []*source
+	listers         map[string]*streamLister // by stream
+	quota           quota
+	sync            *leaseSync // nil while none runs
+	syncTimer       resettableTimer
+	syncSucceeded   bool // a leaseSync succeeded
+	syncBegun       bool // one was begun since this consumer leads
+	childlessLeases int  // leases that ended without children, at the last refresh
+
+	// The end, if Options.Idle requests it.
+	endCheck     *endCheck     // nil while none runs
+	nextEndCheck time.Duration // when the next one may begin
+	unreadReason string        // what is unread; "" if nothing is known to be
+}
+
+// New checks the options and makes a worker, which does nothing before its first Step.
+func New(o Options) (*Coordinator, error) {
+	switch {
+	case o.ID == "":
+		return nil, errors.New("worker: Options.Worker is empty")
+	case len(o.Sources) == 0:
+		return nil, errors.New("worker: Options.Sources is empty: name a table or a stream")
+	case o.Lease < 0 || o.Takeover < 0 || o.Handover < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 || o.SyncEvery < 0 || o.MaxIdle < 0 || o.Idle < 0:
+		return nil, errors.New("worker: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery, MaxIdle and Idle must not be negative")
+	case o.CallsPerMonth < 0 || o.MaxCalls < 0 || o.Prefetch < 0 || o.DescribeRate < 0:
+		return nil, errors.New("worker: Options.CallsPerMonth, MaxCalls, Prefetch and DescribeRate must not be negative")
+	}
+	o.Name = cmp.Or(o.Name, o.ID)
+	o.Lease = cmp.Or(o.Lease, 6*time.Second)
+	o.Takeover = cmp.Or(o.Takeover, 30*time.Second)
+	o.Handover = cmp.Or(o.Handover, 30*time.Second)
+	o.Retention = cmp.Or(o.Retention, 24*time.Hour)
+	o.Checkpoint = cmp.Or(o.Checkpoint, time.Second)
+	o.ReadEvery = cmp.Or(o.ReadEvery, 500*time.Millisecond)
+	o.SyncEvery = cmp.Or(o.SyncEvery, 5*time.Minute)
+	o.MaxIdle = cmp.Or(o.MaxIdle, 5*time.Second)
+	o.MaxCalls = cmp.Or(o.MaxCalls, 64)
+	o.Prefetch = cmp.Or(o.Prefetch, 64<<20)
+	o.DescribeRate = cmp.Or(o.DescribeRate, 8)
+	if o.Rand == nil {
+		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	c := &Coordinator{
+		o:         o,
+		calls:     make(map[Call]any),
+		consumers: make(map[string]*knownConsumer),
+		departed:  make(map[string]bool),
+
+		unbegunShards: make(map[string]unbegunShard),
+		begunStreams:  make(map[string]bool),
+		creating:      make(map[string]bool),
+		rows:          rows{owner: o.ID, byShard: make(map[string]*row), children: make(map[string][]*row)},
+		assignments:   make(map[string]*assignment),
+		listers:       make(map[string]*streamLister),
+		logged:        make(map[string]bool),
+	}
+	c.quota.seen = -1
+	for _, s := range o.Sources {
+		if (s.Table == "") == (s.Stream == "") {
+			return nil, errors.New("worker: each of Options.Sources names either a table or a stream")
+		}
+		c.sources = append(c.sources, newSource(s))
+	}
+	c.after(0, c.sendHeartbeat)
+	return c, nil
+}
+
+// Step takes in an event that happened at now, and returns what follows. now is the time since the worker was
+// made, by a clock that never goes back. The slice is valid until the next Step.
+func (c *Coordinator) Step(now time.Duration, e Event) []Action {
+	c.now = max(c.now, now)
+	clear(c.actions)
+	c.actions = c.actions[:0]
+	// A process that was suspended for long must stop before it does anything else.
+	c.checkHeartbeat()
+	e.handle(c)
+	c.runTimers()
+	c.dispatch()
+	c.pumpDescribe()
+	c.checkStopped()
+	return c.actions
+}
+
+// Wake is when the next Tick is due, at the latest.
+func (c *Coordinator) Wake() time.Duration {
+	if len(c.timers.due) == 0 {
+		return c.now + c.o.Lease
+	}
+	return c.timers.due[0].at
+}
+
+func (c *Coordinator) emit(a Action) { c.actions = append(c.actions, a) }
+
+func (c *Coordinator) log(level slog.Level, message string, attrs ...slog.Attr) {
+	c.emit(Log{level, message, attrs})
+}
+
+// tellOnce logs a line once, until its topic is deleted from told.
+func (c *Coordinator) logOnce(topic string, level slog.Level, message string, attrs ...slog.Attr) {
+	if !c.logged[topic] {
+		c.logged[topic] = true
+		c.log(level, message, attrs...)
+	}
+}

@@ -1,0 +1,106 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// Event is an input of a worker. One event with the same Call answers each action that has a Call, in any order, also
+// after [Stopped]. If an answer never comes, the caller answers with a transient error.
+type Event interface{ handle(c *Coordinator) }
+
+// Call names a call and its answer.
+type Call uint64
+
+type (
+	// Tick reports that time passed: to be sent when Worker.Wake comes, or at any time.
+	Tick struct{}
+
+	// Shutdown begins a soft stop: the pages that are read are drained and checkpointed, and the leases released.
+	Shutdown struct{}
+
+	// Abandoned reports that the pipeline ended: it acknowledges no more pages. The worker stops as after Shutdown, and
+	// releases the leases at their durable positions.
+	PipelineEnded struct{}
+
+	// Acked reports that a partition is durable up to a position of a page of it.
+	Acked struct {
+		Partition string
+		Position  pipeline.Position
+	}
+
+	// Taken reports that the pipeline took the oldest page of a partition that it was given by Deliver.
+	PageTaken struct{ Partition string }
+
+	// Paused reports that a partition must not be read temporarily, or may be read again.
+	Paused struct {
+		Partition string
+		Paused    bool
+	}
+
+	// Listed answers ListStreams.
+	ListStreamsResult struct {
+		Call
+		Page shardreader.StreamPage
+		Err  error
+	}
+
+	// Described answers DescribeStream.
+	DescribeStreamResult struct {
+		Call
+		Description shardreader.StreamDescription
+		Err         error
+	}
+
+	// Positioned answers GetShardIterator.
+	GetShardIteratorResult struct {
+		Call
+		Iterator string
+		Err      error
+		At       time.Time // as that of Read
+	}
+
+	// Read answers GetRecords. With an error the answer is ignored.
+	GetRecordsResult struct {
+		Call
+		Records record.GetRecordsPage
+		Err     error
+		At      time.Time // when it came, by the clock that dates records; zero: unknown
+	}
+
+	// Seen answers ReadTable.
+	ReadTableResult struct {
+		Call
+		Snapshot leases.Snapshot
+		Err      error
+	}
+
+	// Done answers Create, Swap, Delete, Beat, Leave, Begin and NoteGap.
+	WriteResult struct {
+		Call
+		Err error
+	}
+
+	// Reserved answers Reserve.
+	ReserveCallResult struct {
+		Call
+		Count int64
+		OK    bool
+		Err   error
+	}
+)
+
+func (Tick) handle(*Coordinator)                       {}
+func (Shutdown) handle(c *Coordinator)                 { c.shutdown() }
+func (PipelineEnded) handle(c *Coordinator)            { c.abandon() }
+func (e ListStreamsResult) handle(c *Coordinator)      { routeResult(c, e.Call, e) } // streamSearch
+func (e DescribeStreamResult) handle(c *Coordinator)   { routeResult(c, e.Call, e) } // describeRequest
+func (e GetShardIteratorResult) handle(c *Coordinator) { routeResult(c, e.Call, e) } // positioning
+func (e GetRecordsResult) handle(c *Coordinator)       { routeResult(c, e.Call, e) } // pageRequest
+func (e ReadTableResult) handle(c *Coordinator)        { routeResult(c, e.Call, e) } // refresh
+func (e WriteResult) handle(c *Coordinator)            { routeResult(c, e.Call, e) } // leaseWrite, heartbeat, leaseSync, gapNote, farewell
+func (e ReserveCallResult) handle(c *Coordinator)      { routeResult(c, e.Call, e) } // reservation

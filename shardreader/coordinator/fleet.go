@@ -1,0 +1,271 @@
+package coordinator
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// peer is a consumer, as the last refresh found it.
+type knownConsumer struct {
+	leases.Member
+	heartbeatSince time.Duration // when this heartbeat of it was first seen
+}
+
+// alive reports whether a consumer counts as alive. Another consumer counts as gone once refreshes found its heartbeat
+// unchanged for longer than Options.Lease.
+func (c *Coordinator) alive(worker string) bool {
+	if worker == c.o.ID {
+		return c.heartbeatFresh()
+	}
+	consumer := c.consumers[worker]
+	return consumer != nil && c.refreshSent-consumer.heartbeatSince <= c.o.Lease
+}
+
+// heartbeatFresh reports whether this consumer still counts as alive for all others.
+func (c *Coordinator) heartbeatFresh() bool {
+	return c.hadHeartbeat && c.now-c.lastHeartbeat <= c.o.Lease*2/3
+}
+
+// live are the consumers that take leases, by consumer id.
+func (c *Coordinator) liveConsumers() []string {
+	var live []string
+	if c.heartbeatFresh() && !c.leaving {
+		live = append(live, c.o.ID)
+	}
+	for id, consumer := range c.consumers {
+		if id != c.o.ID && !consumer.Leaving && c.alive(id) {
+			live = append(live, id)
+		}
+	}
+	slices.Sort(live)
+	return live
+}
+
+// leads reports whether this consumer is the one that lists the streams.
+func (c *Coordinator) leads() bool {
+	live := c.liveConsumers()
+	return c.refreshed && len(live) > 0 && live[0] == c.o.ID
+}
+
+// refreshLeases reads the table, now or as soon as the refresh in flight is over.
+func (c *Coordinator) refreshLeases() {
+	c.refreshTimer.number++
+	if c.refreshing || c.stopped {
+		return
+	}
+	c.refreshing = true
+	c.emit(ReadTable{c.newCall(refresh{c.now, c.refreshTimer.number})})
+}
+
+// refresh is a call that reads the table.
+type refresh struct {
+	sent   time.Duration
+	number int // Worker.refreshAlarm.set
+}
+
+func (op refresh) handleResult(c *Coordinator, e ReadTableResult) {
+	c.refreshing, c.refreshFailed = false, e.Err != nil
+	next := c.refreshEvery()
+	if e.Err != nil {
+		c.tableOutage.err = e.Err
+		c.logOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
+		after, _ := pipeline.Retryable(e.Err)
+		next = max(next, after)
+	} else {
+		delete(c.logged, "look")
+		c.handleSnapshot(op.sent, e.Snapshot)
+	}
+	if len(c.refreshWaiters) > 0 && e.Err == nil {
+		c.refreshLeases() // for what was requested while this one was in flight
+		return
+	}
+	if c.refreshTimer.number > op.number {
+		next = min(next, c.o.ReadEvery/4)
+	}
+	c.refreshTimer.reset(c, c.jitter(next), c.refreshLeases)
+}
+
+// awaited waits for a refresh.
+type refreshWaiter struct {
+	since time.Duration
+	by    interface{ refreshed(c *Coordinator) }
+}
+
+// afterRefresh calls by.refreshed once a refresh that begins now or later succeeded.
+func (c *Coordinator) afterRefresh(by interface{ refreshed(c *Coordinator) }) {
+	c.refreshWaiters = append(c.refreshWaiters, refreshWaiter{c.now, by})
+	c.refreshLeases()
+}
+
+// refreshEvery is the time between two refreshes: longer if there is much to read.
+func (c *Coordinator) refreshEvery() time.Duration {
+	return max(c.o.ReadEvery, min(10*time.Second, time.Duration(c.rows.len())*time.Millisecond))
+}
+
+// seen handles the answer to a read of the table; sent is when that was sent.
+func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
+	if !c.refreshed {
+		c.firstRefresh = c.now
+	}
+	c.refreshSent, c.refreshed = sent, true
+	c.updateConsumers(s.Members)
+	c.updateBroken(s.Broken)
+	for _, stream := range s.Begun {
+		c.begunStreams[stream] = true
+	}
+	c.updateLeases(sent, s.Leases)
+	if c.leaving {
+		c.releaseUnassigned()
+		return
+	}
+	all := c.refreshWaiters
+	c.refreshWaiters = nil
+	for _, a := range all {
+		if sent < a.since {
+			c.refreshWaiters = append(c.refreshWaiters, a)
+			continue
+		}
+		a.by.refreshed(c)
+	}
+	c.detectForeign()
+	c.openOwned()
+	c.handOver()
+	c.saveIdleLoads()
+	c.balance()
+	if c.leads() {
+		c.leadFleet()
+	}
+	c.checkEnd()
+}
+
+// lead does what one consumer does for the whole fleet.
+func (c *Coordinator) leadFleet() {
+	c.removeDeadConsumers()
+	childless := 0
+	for _, r := range c.rows.all() {
+		if r.Ended() && len(r.Children) == 0 {
+			childless++
+		}
+	}
+	switch {
+	case !c.syncBegun:
+		c.beginSync()
+	case childless > c.childlessLeases:
+		c.syncSoon() // a stream may have come to its end
+	}
+	c.childlessLeases = childless
+}
+
+func (c *Coordinator) updateConsumers(members []leases.Member) {
+	seen := make(map[string]bool, len(members))
+	for _, m := range members {
+		seen[m.Worker] = true
+		consumer := c.consumers[m.Worker]
+		if consumer == nil || consumer.Heartbeat != m.Heartbeat {
+			consumer = &knownConsumer{heartbeatSince: c.now}
+			c.consumers[m.Worker] = consumer
+		}
+		consumer.Member = m
+		delete(c.departed, m.Worker)
+	}
+	for id := range c.consumers {
+		if !seen[id] {
+			delete(c.consumers, id)
+			c.departed[id] = true
+		}
+	}
+}
+
+// seeLeases updates the leases, except those that this consumer wrote after the read was sent: these rows are newer.
+func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
+	byShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
+	for _, r := range c.rows.all() {
+		if _, there := slices.BinarySearchFunc(ls, r.Shard, byShard); !there && !r.busy && sent >= r.writtenAt {
+			c.removeRow(r)
+		}
+	}
+	for _, l := range ls {
+		switch r := c.rows.byID(l.Shard); {
+		case r == nil && !c.creating[l.Shard]:
+			c.addRow(l).knownAt = sent
+		case r != nil && !r.busy && sent >= r.writtenAt:
+			c.updateRow(r, l, sent)
+		}
+	}
+}
+
+// seeBroken notes the damaged rows. No consumer reads their shards, nor their descendants, until the rows are repaired.
+func (c *Coordinator) updateBroken(rows []leases.Broken) {
+	broken := make(map[string]bool, len(rows))
+	for _, b := range rows {
+		broken[b.Shard] = true
+		c.logOnce("broken "+b.Shard, slog.LevelError, "a row of the lease table cannot be read: its shard and those after it wait until it is repaired",
+			shardAttr(b.Shard), slog.String("why", b.Why))
+	}
+	for shard := range c.broken {
+		if !broken[shard] {
+			delete(c.logged, "broken "+shard)
+		}
+	}
+	c.broken = broken
+}
+
+// know adds a lease.
+func (c *Coordinator) addRow(l leases.Lease) *row {
+	r := &row{Lease: l, unchangedSince: c.now}
+	if _, waits := c.unbegunShards[l.Shard]; waits {
+		delete(c.unbegunShards, l.Shard)
+		c.syncSoon() // an operator may have made it: leaseSync makes the others of its stream
+	}
+	c.rows.add(r)
+	return r
+}
+
+// learn updates a lease; at is when it was like that. A lease that changed its owner or counter is lost.
+func (c *Coordinator) updateRow(r *row, l leases.Lease, at time.Duration) {
+	r.knownAt = at
+	changed := r.Owner != l.Owner || r.Counter != l.Counter
+	if changed {
+		r.unchangedSince = c.now
+	}
+	c.rows.change(r, l)
+	if changed && r.assignment != nil {
+		c.loseLease(r.assignment)
+	}
+}
+
+// forget removes a lease that is gone.
+func (c *Coordinator) removeRow(r *row) {
+	if r.assignment != nil {
+		c.loseLease(r.assignment)
+	}
+	c.rows.remove(r)
+}
+
+// forgetDead removes the rows of consumers that are long gone and own nothing.
+func (c *Coordinator) removeDeadConsumers() {
+	owners := make(map[string]bool)
+	for _, r := range c.rows.all() {
+		owners[r.Owner] = true
+	}
+	var dead []string
+	for id, consumer := range c.consumers {
+		if id != c.o.ID && !owners[id] && c.refreshSent-consumer.heartbeatSince > 10*c.o.Lease {
+			dead = append(dead, id)
+		}
+	}
+	slices.Sort(dead)
+	for _, id := range dead {
+		consumer := c.consumers[id]
+		consumer.heartbeatSince = c.now // it is not removed again soon
+		c.emit(RemoveMember{c.newCall(nil), id})
+	}
+}
+
+func errAttr(err error) slog.Attr { return slog.String("error", redact.LogText(err)) }

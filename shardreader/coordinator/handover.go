@@ -1,0 +1,91 @@
+package coordinator
+
+import (
+	"log/slog"
+	"slices"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// handOver begins to drain the leases that others request.
+func (c *Coordinator) handOver() {
+	live := c.liveConsumers()
+	for a := range c.allAssignments() {
+		r := a.row
+		if a.phase == draining || r.busy || r.RequestedBy == "" && r.Pinned == "" {
+			continue
+		}
+		to := c.successor(r, live)
+		switch {
+		case to != "":
+			c.drain(a, to)
+		case r.RequestedBy != "":
+			next := r.Clone()
+			next.RequestedBy = ""
+			c.writeLease(&leaseWrite{reason: declineRequest, row: r, next: next})
+		}
+	}
+}
+
+// successor is the consumer that a lease of this one should go to; "" for none.
+func (c *Coordinator) successor(r *row, live []string) string {
+	if id := c.pinnedElsewhere(r, live); id != "" {
+		return id
+	}
+	if r.RequestedBy != "" && r.RequestedBy != c.o.ID && slices.Contains(live, r.RequestedBy) && !c.pinnedHere(r) {
+		return r.RequestedBy
+	}
+	return ""
+}
+
+func (c *Coordinator) pinnedHere(r *row) bool { return r.Pinned != "" && r.Pinned == c.o.Name }
+
+// pinnedElsewhere is a live consumer of another name that should have a lease; "" for none.
+func (c *Coordinator) pinnedElsewhere(r *row, live []string) string {
+	if r.Pinned == "" || r.Pinned == c.o.Name {
+		return ""
+	}
+	for _, id := range live {
+		if consumer := c.consumers[id]; consumer != nil && id != c.o.ID && consumer.Name == r.Pinned {
+			return id
+		}
+	}
+	return ""
+}
+
+// drain stops the reading of an assignment and lets the pipeline write what it has, so that the lease can be handed
+// over.
+func (c *Coordinator) drain(a *assignment, to string) {
+	if a.phase == draining {
+		return
+	}
+	a.enter(draining)
+	a.successor = to
+	c.dropUntaken(a)
+	c.emit(Drain{a.name})
+	c.after(c.o.Handover, func() {
+		if a.isOpen() && !c.leaving {
+			c.log(slog.LevelWarn, "a lease that was asked for is handed over before all that was read of it is written", shardAttr(a.row.Shard))
+			c.revokeAndRelease(a)
+		}
+	})
+	c.save(a)
+}
+
+// revokeAndRelease hands a lease over at its durable position, without waiting for the pipeline.
+func (c *Coordinator) revokeAndRelease(a *assignment) {
+	r := a.row
+	next := c.currentLease(a)
+	c.revoke(a, ErrHandedOver)
+	if !r.busy { // else the lease is opened again, or lost, after the write in flight
+		c.release(r, next, a.successor)
+	}
+}
+
+// release removes the owner of a lease. Its successor may take it before the others. It does not become the owner here:
+// it may be gone already.
+func (c *Coordinator) release(r *row, next leases.Lease, to string) {
+	next.Owner, next.RequestedBy = "", to
+	next.Counter++
+	c.writeLease(&leaseWrite{reason: releaseLease, row: r, next: next})
+}

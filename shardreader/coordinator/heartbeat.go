@@ -1,0 +1,83 @@
+package coordinator
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
+
+// sendHeartbeat writes this consumer's row: proof that it lives.
+func (c *Coordinator) sendHeartbeat() {
+	if c.sendingHeartbeat || c.stopped {
+		return
+	}
+	c.sendingHeartbeat = true
+	c.heartbeatNumber++
+	c.emit(WriteHeartbeat{c.newCall(heartbeat{c.heartbeatNumber, c.now}), c.member()})
+}
+
+// heartbeat is a call that writes one.
+type heartbeat struct {
+	beat int64
+	sent time.Duration
+}
+
+func (op heartbeat) handleResult(c *Coordinator, e WriteResult) {
+	c.sendingHeartbeat = false
+	s := c.survey()
+	c.logTableOutage(s)
+	c.logReadOutage(s.failing)
+	if e.Err != nil {
+		c.logOnce("beat", slog.LevelWarn, "the worker cannot say that it lives", errAttr(e.Err))
+		c.after(c.jitter(c.o.Lease/24), c.sendHeartbeat)
+		return
+	}
+	delete(c.logged, "beat")
+	first := !c.hadHeartbeat
+	c.lastHeartbeat, c.hadHeartbeat = op.sent, true
+	if c.pastHeartbeats = append(c.pastHeartbeats, pastHeartbeat{op.beat, c.now}); len(c.pastHeartbeats) > keptHeartbeats {
+		c.pastHeartbeats = slices.Delete(c.pastHeartbeats, 0, keptHeartbeats/2)
+	}
+	c.after(max(0, op.sent+c.o.Lease/3-c.now), c.sendHeartbeat)
+	c.after(max(0, op.sent+c.o.Lease*2/3-c.now)+1, c.checkHeartbeat)
+	if c.heartbeatFresh() && c.suspended {
+		c.suspended, c.resumedAt = false, c.now
+		c.log(slog.LevelInfo, "the worker is in contact again")
+	}
+	if first {
+		c.refreshLeases()
+	}
+}
+
+// checkHeartbeat revokes all assignments once the others may soon count this consumer as gone.
+func (c *Coordinator) checkHeartbeat() {
+	if !c.hadHeartbeat || c.heartbeatFresh() || c.suspended {
+		return
+	}
+	c.suspended = true
+	c.log(slog.LevelError, "the worker could not say for two thirds of a lease that it lives: it reads and writes no more until it can",
+		slog.Int("partitions", len(c.assignments)))
+	c.toTake = nil
+	for a := range c.allAssignments() {
+		c.revoke(a, ErrOutOfContact)
+	}
+}
+
+// The causes of a revoke. Logs have their whole texts.
+var (
+	ErrOutOfContact error = revokeCause("the worker could not say that it lives: others may take its leases")
+	ErrLeaseLost    error = revokeCause("the lease was taken by another worker")
+	ErrAbandoned    error = revokeCause("the consumer is stopped hard")
+	ErrHandedOver   error = revokeCause("the lease was asked for, and was not drained in time")
+)
+
+// cause is an error whose text holds no data: logs show all of it.
+type revokeCause string
+
+var _ redact.Redacted = revokeCause("")
+
+func (c revokeCause) Error() string                   { return string(c) }
+func (c revokeCause) Redacted() string                { return string(c) }
+func (c revokeCause) Describe() (class, field string) { return "leases", "" }

@@ -1,0 +1,117 @@
+package coordinator
+
+import "log/slog"
+
+// known reports whether a row is still the row of its shard.
+func (c *Coordinator) isKnown(r *row) bool { return c.rows.byID(r.Shard) == r }
+
+func (c *Coordinator) isOwn(r *row) bool { return r.Owner == c.o.ID }
+
+// parentsDone reports whether every parent of a shard was read to its end: its lease
+// says so, or it was removed, which happens only then.
+func (c *Coordinator) parentsDone(r *row) bool {
+	for _, id := range r.Parents {
+		if p := c.rows.byID(id); p != nil && !p.Ended() || c.broken[id] {
+			return false
+		}
+	}
+	return true
+}
+
+// active reports whether a consumer is to read a lease's shard now.
+func (c *Coordinator) isActive(r *row) bool {
+	return !r.Ended() && r.Stream != "" && c.parentsDone(r)
+}
+
+// free reports whether a lease may be taken: it has no owner, or its owner is gone.
+func (c *Coordinator) isFree(r *row) bool {
+	if !c.isActive(r) || r.busy {
+		return false
+	}
+	switch {
+	case r.Owner == "":
+		return !c.foreignActive && !c.isRequested(r)
+	case c.isOwn(r):
+		return false // openMine opens it
+	case c.consumers[r.Owner] != nil:
+		return !c.alive(r.Owner)
+	case c.departed[r.Owner]:
+		return true
+	}
+	// Its consumer belongs to another application, which raises the counter while it runs.
+	return !c.foreignActive
+}
+
+// requested reports whether another consumer requested a lease a moment ago, and may take it first.
+func (c *Coordinator) isRequested(r *row) bool {
+	other := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) && !c.consumers[r.RequestedBy].Leaving
+	return other && c.now-r.unchangedSince <= 4*c.o.ReadEvery
+}
+
+// foreigners finds whether another application uses the table: counters rise of leases whose owners this fleet does not
+// know. Nothing is taken while they do.
+func (c *Coordinator) detectForeign() {
+	c.foreignActive = false
+	for _, r := range c.rows.all() {
+		if r.Owner == "" || r.Ended() || c.isOwn(r) || c.consumers[r.Owner] != nil || c.departed[r.Owner] || c.now-r.unchangedSince > c.o.Takeover {
+			continue
+		}
+		c.foreignActive = true
+		c.logOnce("foreign "+r.Owner, slog.LevelWarn,
+			"leases belong to a worker that this application does not know: none is taken before they stand still; stop the other application",
+			slog.String("owner", r.Owner), slog.Duration("after", c.o.Takeover))
+	}
+}
+
+// takeNext takes the leases that were chosen, some at a time.
+func (c *Coordinator) takeNext() {
+	for len(c.toTake) > 0 && c.taking < maxWrites && c.heartbeatFresh() && !c.leaving {
+		r := c.toTake[0]
+		c.toTake = c.toTake[1:]
+		if !c.isKnown(r) || r.busy || !c.isFree(r) {
+			continue
+		}
+		next := r.Clone()
+		next.Owner, next.RequestedBy = c.o.ID, ""
+		next.Counter++
+		c.taking++
+		c.writeLease(&leaseWrite{reason: takeLease, row: r, next: next})
+	}
+}
+
+// openMine opens the leases that are this consumer's by the table and are not read.
+func (c *Coordinator) openOwned() {
+	for _, r := range c.rows.all() {
+		c.tryOpen(r)
+	}
+}
+
+// tryOpen opens a lease if it is this consumer's to read.
+func (c *Coordinator) tryOpen(r *row) {
+	switch {
+	case !c.isKnown(r), !c.isOwn(r), r.assignment != nil, r.busy, r.calls > 0, !c.isActive(r):
+	case !c.heartbeatFresh(), c.leaving, r.knownAt < c.resumedAt:
+	case r.confirmedAt >= c.resumedAt:
+		c.open(r)
+	default:
+		// Heartbeats had stopped, so another consumer may be taking the lease now. Only a write that succeeds shows
+		// that none does.
+		next := r.Clone()
+		next.Counter++
+		c.writeLease(&leaseWrite{reason: confirmLease, row: r, next: next})
+	}
+}
+
+// lose revokes an assignment whose lease belongs to another consumer now.
+func (c *Coordinator) loseLease(a *assignment) {
+	c.log(slog.LevelWarn, "lost a lease", shardAttr(a.row.Shard), slog.String("owner", a.row.Owner))
+	c.revoke(a, ErrLeaseLost)
+}
+
+// revoke revokes an assignment.
+func (c *Coordinator) revoke(a *assignment, cause error) {
+	c.emit(Revoke{a.name, cause})
+	c.close(a)
+}
+
+func shardAttr(shard string) slog.Attr { return slog.String("shard", shard) }

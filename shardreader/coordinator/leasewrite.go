@@ -1,0 +1,269 @@
+package coordinator
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+const (
+	maxWrites       = 64              // leases that are written at once
+	maxWriteBackoff = 2 * time.Second // longest backoff of such a write
+)
+
+// writeReason is why a lease is written. It decides whether the write is tried again, and what follows it.
+type writeReason uint8
+
+const (
+	takeLease      writeReason = iota // this consumer becomes its owner
+	confirmLease                      // this consumer still is, although its heartbeats had stopped
+	requestLease                      // this consumer requests it of its owner
+	declineRequest                    // this consumer owns it and removes a request
+	releaseLease                      // it is handed over
+	saveLoad
+	saveCheckpoint
+	saveFirst   // the first record of the shard, which was not known
+	saveEnd     // the shard is read to its end
+	setStream   // another application made it, and named no stream
+	makeLease   // it is missing
+	removeLease // it is no longer needed
+)
+
+// leaseWrite is a write of a lease.
+//
+// It is unknown whether a write happened whose answer was lost. A write that insists is sent again until that is known.
+// A conflict with exactly what was to be written means that an earlier try had happened.
+type leaseWrite struct {
+	reason     writeReason
+	row        *row          // nil for makeLease
+	assignment *assignment   // of saveCheckpoint, saveFirst and saveEnd; of makeLease, whose child it is; else nil
+	page       *receivedPage // of saveFirst: waits for the write
+	by         writeWaiter   // of makeLease and setStream
+	old, next  leases.Lease
+	tries      tries
+}
+
+// maker waits for a write: err is nil if it happened.
+type writeWaiter interface {
+	written(c *Coordinator, err error)
+}
+
+var (
+	errNotWanted = errs.New("the lease is not wanted any more")
+	errBeingMade = pipeline.Transient(errs.New("the lease is being made"))
+)
+
+// create begins to add a lease, unless it exists.
+func (c *Coordinator) createLease(op *leaseWrite) {
+	op.reason = makeLease
+	switch shard := op.next.Shard; {
+	case c.rows.byID(shard) != nil:
+		op.by.written(c, nil)
+	case c.creating[shard]:
+		op.by.written(c, errBeingMade)
+	default:
+		c.creating[shard] = true
+		c.sendWrite(op)
+	}
+}
+
+// write begins to change a lease, or to remove it.
+func (c *Coordinator) writeLease(op *leaseWrite) {
+	c.rows.writing(op.row)
+	op.old = op.row.Lease
+	c.sendWrite(op)
+}
+
+// pass sends a write, or has it wait for others that are in flight.
+func (c *Coordinator) sendWrite(op *leaseWrite) {
+	if c.writesInFlight == maxWrites {
+		c.queuedWrites = append(c.queuedWrites, op)
+		return
+	}
+	c.writesInFlight++
+	op.send(c)
+}
+
+// passed ends what pass began: with the answer, or without a write.
+func (c *Coordinator) writeEnded() {
+	c.writesInFlight--
+	if len(c.queuedWrites) == 0 {
+		return
+	}
+	op := c.queuedWrites[0]
+	if c.queuedWrites = c.queuedWrites[1:]; len(c.queuedWrites) == 0 {
+		c.queuedWrites = nil
+	}
+	c.sendWrite(op)
+}
+
+func (op *leaseWrite) send(c *Coordinator) {
+	switch {
+	case op.reason == removeLease:
+		c.emit(DeleteLease{c.newCall(op), op.old})
+	case op.reason != makeLease:
+		c.emit(SwapLease{c.newCall(op), op.old, op.next})
+	case op.mustRetry(c):
+		c.emit(CreateLease{c.newCall(op), op.next})
+	default:
+		c.writeEnded()
+		op.createEnded(c, errNotWanted)
+	}
+}
+
+// insists reports whether the write is sent again until its result is known.
+func (op *leaseWrite) mustRetry(c *Coordinator) bool {
+	switch op.reason {
+	case releaseLease:
+		return c.isKnown(op.row) && c.heartbeatFresh()
+	case saveCheckpoint, saveEnd:
+		return op.assignment.isOpen()
+	case saveFirst:
+		return op.assignment.keepsLease()
+	case makeLease:
+		return op.assignment != nil && op.assignment.keepsLease() || op.assignment == nil && c.staying() && c.heartbeatFresh()
+	}
+	return false
+}
+
+func (op *leaseWrite) handleResult(c *Coordinator, e WriteResult) {
+	c.writeEnded()
+	err := e.Err
+	conflict, refused := leases.AsConflict(err)
+	switch {
+	case op.reason == makeLease && refused && !conflict.Gone:
+		op.leaseExists(c, conflict.Now, false)
+	case op.reason == makeLease && err == nil:
+		op.leaseExists(c, op.next, true)
+	case err == nil, refused && op.reason != removeLease && conflict.Did(op.next):
+		op.succeeded(c)
+		op.finish(c, nil)
+	case op.mustRetry(c) && (!refused || op.reason == makeLease):
+		op.retry(c, err)
+	case op.reason == makeLease:
+		op.createEnded(c, err)
+	default:
+		op.finish(c, err)
+	}
+}
+
+// again sends the write once more, after a while.
+func (op *leaseWrite) retry(c *Coordinator, err error) {
+	shard := op.next.Shard
+	topic, text := "swap ", "a lease cannot be written and is tried again"
+	if op.reason == makeLease {
+		topic, text = "create ", "a lease cannot be made and is tried again"
+	}
+	c.tableOutage.err = err
+	c.logOnce(topic+shard, slog.LevelWarn, text, shardAttr(shard), errAttr(err))
+	c.after(op.tries.next(c, maxWriteBackoff, err), func() {
+		if op.reason == makeLease || op.mustRetry(c) {
+			c.sendWrite(op)
+			return
+		}
+		op.finish(c, err)
+	})
+}
+
+// succeeded updates the row to what was written.
+func (op *leaseWrite) succeeded(c *Coordinator) {
+	r := op.row
+	if op.tries > 0 {
+		delete(c.logged, "swap "+r.Shard)
+	}
+	if op.reason != removeLease {
+		c.rows.change(r, op.next)
+		r.unchangedSince, r.knownAt, r.confirmedAt = c.now, c.now, c.now
+	}
+}
+
+// end does what follows the write of a known lease: err is nil if it happened, a *leases.Conflict if it was refused,
+// and another error if that is unknown.
+func (op *leaseWrite) finish(c *Coordinator, err error) {
+	r, a := op.row, op.assignment
+	c.rows.written(r, c.now)
+	c.handleConflict(r, err)
+	if err == nil {
+		op.afterSuccess(c)
+	}
+	switch op.reason {
+	case takeLease:
+		c.taking--
+		c.takeNext()
+	case saveCheckpoint:
+		a.durable.savedAt = c.now
+	case setStream:
+		op.by.written(c, err)
+	}
+	switch {
+	case r.assignment != nil:
+		c.save(r.assignment)
+	case c.leaving:
+		c.releaseIfUnassigned(r)
+	}
+}
+
+// follow does what follows a write that happened.
+func (op *leaseWrite) afterSuccess(c *Coordinator) {
+	r, checkpoint := op.row, slog.String("checkpoint", op.next.Checkpoint.String())
+	switch op.reason {
+	case takeLease:
+		c.log(slog.LevelInfo, "took a lease", shardAttr(r.Shard), checkpoint)
+		c.tryOpen(r)
+	case confirmLease:
+		c.tryOpen(r) // if it did not happen, the next refresh tries again
+	case releaseLease:
+		c.log(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", op.next.RequestedBy), checkpoint)
+	case saveCheckpoint:
+		op.assignment.durable.unsavedSince = 0
+	case saveFirst:
+		c.resumePage(op.assignment, op.page)
+	case saveEnd:
+		c.endSaved(r, op.assignment)
+	case removeLease:
+		if c.isKnown(r) {
+			c.removeRow(r)
+		}
+	}
+}
+
+// refused handles the conflict of a write.
+func (c *Coordinator) handleConflict(r *row, err error) {
+	conflict, ok := leases.AsConflict(err)
+	switch {
+	case !ok, !c.isKnown(r):
+	case conflict.Gone:
+		c.removeRow(r)
+	default:
+		c.updateRow(r, conflict.Now, c.now)
+		if r.assignment != nil {
+			c.loseLease(r.assignment)
+		}
+	}
+}
+
+// exists adds a lease that was missing and exists now; here reports whether this write made it.
+func (op *leaseWrite) leaseExists(c *Coordinator, now leases.Lease, here bool) {
+	r := c.rows.byID(op.next.Shard)
+	if r == nil {
+		r = c.addRow(now)
+		r.writtenAt, r.knownAt, r.confirmedAt = c.now, c.now, c.now
+		if here && now.Checkpoint.Kind == leases.Latest {
+			r.fresh = true
+			c.after(5*time.Second, func() { r.fresh = false })
+		}
+	}
+	op.createEnded(c, nil)
+	if c.tryOpen(r); c.leaving {
+		c.releaseIfUnassigned(r)
+	}
+}
+
+// made ends the creation of a lease.
+func (op *leaseWrite) createEnded(c *Coordinator, err error) {
+	delete(c.creating, op.next.Shard)
+	c.lastCreate = c.now
+	op.by.written(c, err)
+}

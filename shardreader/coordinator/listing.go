@@ -1,0 +1,189 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader"
+)
+
+// listing is all shards of a stream, as DescribeStream listed them.
+type listing struct {
+	status   shardreader.StreamStatus
+	shards   []shardreader.Shard
+	byID     map[string]int
+	children map[string][]shardreader.Shard
+}
+
+func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *listing {
+	l := &listing{status, shards, make(map[string]int, len(shards)), make(map[string][]shardreader.Shard)}
+	for i, s := range shards {
+		l.byID[s.ID] = i
+		if s.Parent != "" {
+			l.children[s.Parent] = append(l.children[s.Parent], s)
+		}
+	}
+	return l
+}
+
+// shard is a shard as it is listed; the zero Shard if it is not, or if there is no listing.
+func (l *listing) shard(id string) (s shardreader.Shard) {
+	if l.has(id) {
+		return l.shards[l.byID[id]]
+	}
+	return s
+}
+
+func (l *listing) has(shard string) bool {
+	if l == nil {
+		return false
+	}
+	_, ok := l.byID[shard]
+	return ok
+}
+
+// parent is the parent that a shard is listed with; "" if there is none.
+func (l *listing) parent(shard string) string { return l.shard(shard).Parent }
+
+// markAncestors marks the shards above a shard.
+func (l *listing) markAncestors(shard string, above map[string]bool) {
+	for shard = l.parent(shard); shard != "" && !above[shard]; shard = l.parent(shard) {
+		above[shard] = true
+	}
+}
+
+// aboveParent reports whether the sequence numbers of a shard are above those of its parent, as far as the listing
+// shows them. Versions depend on that order.
+func (l *listing) aboveParent(s shardreader.Shard) bool {
+	last := l.shard(s.Parent).Last
+	return s.First == "" || last == "" || record.CompareSequence(s.First, last) > 0
+}
+
+// lister requests listings of a stream.
+type listingWaiter interface {
+	wanted(c *Coordinator) bool
+	listed(c *Coordinator, l *listing, err error)
+}
+
+// streamLister lists one stream, for all that request it meanwhile.
+type streamLister struct {
+	stream  string
+	running bool
+	waiting []listingWaiter // for the listing in flight
+	later   []listingWaiter // for the next one, which begins after their request
+
+	// The listing in flight.
+	sent   time.Duration // when its first request was made
+	shards []shardreader.Shard
+	seen   map[string]bool // pages that were requested
+	after  string          // the page that is requested now
+	tries  tries
+
+	began  time.Duration            // of the last listing that was whole
+	lacked map[string]time.Duration // shards that are listed, with when the last listing without them began
+}
+
+// long is longer than any stream keeps a record.
+const beforeAll = 100 * 365 * 24 * time.Hour
+
+const (
+	listTries    = 6 // how often a page of a listing is tried again before the listing fails
+	initialTries = 1 // of these: their first backoff is twice the usual one
+)
+
+// list reads all shards of a stream, beginning after this call.
+func (c *Coordinator) list(stream string, by listingWaiter) {
+	l := c.listers[stream]
+	if l == nil {
+		l = &streamLister{stream: stream}
+		c.listers[stream] = l
+	}
+	l.later = append(l.later, by)
+	if !l.running {
+		l.begin(c)
+	}
+}
+
+func (l *streamLister) begin(c *Coordinator) {
+	l.running = true
+	l.waiting, l.later = l.later, nil
+	l.sent, l.seen, l.tries = c.now, make(map[string]bool), initialTries
+	l.requestPage(c, "")
+}
+
+// page requests a page of the listing.
+func (l *streamLister) requestPage(c *Coordinator, after string) {
+	l.after = after
+	c.describe(shardreader.DescribeQuery{StreamARN: l.stream, After: after}, l)
+}
+
+// wanted reports whether the listing is still wanted. If not, it ends.
+func (l *streamLister) wanted(c *Coordinator) bool {
+	for _, by := range l.waiting {
+		if by.wanted(c) {
+			return true
+		}
+	}
+	l.endListing(c)
+	return false
+}
+
+// next ends a listing, and begins the next one if there are requests. It returns those that waited.
+func (l *streamLister) endListing(c *Coordinator) []listingWaiter {
+	waiting := l.waiting
+	l.running, l.waiting, l.shards = false, nil, nil
+	if len(l.later) > 0 {
+		l.begin(c)
+	}
+	return waiting
+}
+
+func (l *streamLister) described(c *Coordinator, d shardreader.StreamDescription, err error) {
+	if err == nil && d.After != "" && l.seen[d.After] {
+		err = errs.New("DescribeStream names the same page of shards twice")
+	}
+	switch {
+	case err != nil && transient(err) && l.tries < initialTries+listTries:
+		c.after(l.tries.next(c, maxBackoff, err), func() {
+			if l.wanted(c) {
+				l.requestPage(c, l.after)
+			}
+		})
+	case err != nil:
+		l.finish(c, nil, err)
+	case d.After != "":
+		l.tries = initialTries
+		l.shards = append(l.shards, d.Shards...)
+		l.seen[d.After] = true
+		l.requestPage(c, d.After)
+	default:
+		l.shards = append(l.shards, d.Shards...)
+		l.noteLacked()
+		l.finish(c, newListing(d.Status, l.shards), nil)
+	}
+}
+
+func (l *streamLister) finish(c *Coordinator, got *listing, err error) {
+	for _, by := range l.endListing(c) {
+		if by.wanted(c) {
+			by.listed(c, got, err)
+		}
+	}
+}
+
+// noteLacked notes which shards the listing has that the one before it lacked.
+func (l *streamLister) noteLacked() {
+	before := l.began
+	if l.lacked == nil {
+		before = -beforeAll // these may have been listed before
+	}
+	lacked := make(map[string]time.Duration, len(l.shards))
+	for _, s := range l.shards {
+		at, known := l.lacked[s.ID]
+		if !known {
+			at = before
+		}
+		lacked[s.ID] = at
+	}
+	l.began, l.lacked = l.sent, lacked
+}

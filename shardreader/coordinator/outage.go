@@ -1,0 +1,116 @@
+package coordinator
+
+import (
+	"log/slog"
+	"time"
+)
+
+const (
+	outageLogEvery = time.Minute      // between two lines about an outage that lasts
+	failingAfter   = 10 * time.Second // how long the reads of a shard fail before that is reported: short throttling is not
+	failingCalls   = 3                // how many reads in a row fail before that is reported
+)
+
+// outage is something that fails for long, for its log lines.
+type outage struct {
+	loggedAt  time.Duration // when the last line was logged; 0: it does not fail
+	since     time.Duration // when it began to fail
+	err       error         // of the last call that failed
+	recovered bool          // something that had failed succeeded after the last line
+}
+
+// update reports whether to log the failure now, and whether to log its end.
+func (o *outage) update(now time.Duration, fails bool) (down, up bool) {
+	switch {
+	case !fails:
+		up, o.loggedAt = o.loggedAt > 0, 0
+	case o.loggedAt == 0 || now-o.loggedAt >= outageLogEvery:
+		down, o.loggedAt = true, max(1, now)
+	}
+	return down, up
+}
+
+// tellTable logs once a minute that the lease table is out of reach, and once that it is in reach again. Heartbeats do
+// not show that: they go to another table.
+func (c *Coordinator) logTableOutage(s survey) {
+	unseen := c.tableUnreadFor()
+	down, up := c.tableOutage.update(c.now, s.lateFor > 0 || unseen > 0)
+	if up {
+		c.tableOutage.err = nil
+		c.log(slog.LevelInfo, "the lease table is read and written again")
+	}
+	if !down {
+		return
+	}
+	var attrs []slog.Attr
+	if s.lateFor > 0 {
+		attrs = append(attrs, roundedAttr("unwritten_for", s.lateFor), slog.Int("shards", s.lateShards))
+	}
+	if unseen > 0 {
+		attrs = append(attrs, roundedAttr("unread_for", unseen))
+	}
+	if c.tableOutage.err != nil {
+		attrs = append(attrs, errAttr(c.tableOutage.err))
+	}
+	c.log(slog.LevelError, "the lease table is out of reach: if this consumer ends now, its last records are delivered again", attrs...)
+}
+
+func roundedAttr(key string, d time.Duration) slog.Attr {
+	return slog.Duration(key, d.Round(time.Second))
+}
+
+// unseen is how long the lease table could not be read; 0 up to the lease time and two refreshes.
+func (c *Coordinator) tableUnreadFor() time.Duration {
+	if age := c.now - c.refreshSent; c.refreshed && age > c.o.Lease+2*c.refreshEvery() {
+		return age
+	}
+	return 0
+}
+
+// tellReads logs once a minute that the reads of these assignments fail, and once that shards are read again.
+func (c *Coordinator) logReadOutage(all []*assignment) {
+	first := c.readOutage.loggedAt == 0
+	down, up := c.readOutage.update(c.now, len(all) > 0)
+	switch {
+	case up && c.readOutage.recovered: // else the shards that failed went to other consumers
+		c.log(slog.LevelInfo, "shards are read again", roundedAttr("down", c.now-c.readOutage.since))
+	case down:
+		a := all[0]
+		if first {
+			c.readOutage.since = a.readFailure.since
+		}
+		c.log(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(all)), slog.String("first", a.row.Shard),
+			roundedAttr("age", c.now-a.readFailure.since), slog.Int("attempts", int(a.failures)), errAttr(a.readFailure.err))
+	}
+	if down || len(all) == 0 {
+		c.readOutage.recovered = false
+	}
+}
+
+// failing describes the failed reads of a shard since its last successful one.
+type readFailure struct {
+	since time.Duration // when the first one failed; 0: none did
+	at    time.Time     // the same, by the wall clock
+	err   error         // of the last one
+}
+
+// failsLong reports whether the reads of an assignment have failed for long enough to be reported.
+func (a *assignment) failsForLong(now time.Duration) bool {
+	f := a.readFailure
+	lasts := f.since > 0 && a.failures >= failingCalls && now-f.since >= failingAfter
+	return lasts && (a.phase.requests() || a.phase == confirming)
+}
+
+// readsFail notes a failed read of an assignment; at is when it failed.
+func (c *Coordinator) noteReadFailure(a *assignment, err error, at time.Time) {
+	if a.readFailure.since == 0 {
+		a.readFailure.since, a.readFailure.at = max(1, c.now), at
+	}
+	a.readFailure.err = err
+}
+
+// readsWork notes that a read of an assignment was answered.
+func (c *Coordinator) noteReadSuccess(a *assignment) {
+	c.readOutage.recovered = c.readOutage.recovered || a.readFailure.since > 0
+	a.readFailure = readFailure{}
+}

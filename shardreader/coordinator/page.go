@@ -1,0 +1,216 @@
+package coordinator
+
+import (
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// heldPage is an answer, and when its request was sent.
+type receivedPage struct {
+	record.GetRecordsPage
+	sent time.Duration
+}
+
+func (h *receivedPage) records() int { return len(h.Page.Changes) + len(h.Page.Errors) }
+
+// arrived takes in a whole answer.
+func (c *Coordinator) receive(a *assignment, page *receivedPage) {
+	if page.Page == nil {
+		page.Page = &record.Page{}
+	}
+	a.iterator = page.NextIterator
+	a.expectedBytes = max(minExpectedBytes, int64(page.Page.Bytes))
+	if !c.checkOrder(a, page.Page) {
+		return
+	}
+	switch some := page.records() > 0; {
+	case a.phase == probing && (some || page.Ended || a.emptyPages.count >= eagerPages) && !c.endProbe(a, page.Page):
+		return
+	case a.phase == reading && some && c.startUnknown(a) && firstSequence(page.Page) != "":
+		c.saveFirst(a, page)
+		return
+	case (a.phase == afterGap || a.phase == stoppedAtGap) && (some || page.Ended):
+		if c.completeGap(a, page.Page); a.stopReason != "" {
+			return
+		}
+	}
+	c.accept(a, page)
+}
+
+// accept delivers a page, and plans the next call.
+func (c *Coordinator) accept(a *assignment, page *receivedPage) {
+	a.load.bytes += int64(page.Page.Bytes)
+	a.advance(page.Page)
+	records := page.records()
+	a.dropTooOld(page.Page)
+	switch {
+	case page.Ended:
+		c.deliverLast(a, page.Page)
+		return
+	case records > 0:
+		c.deliver(a, page.Page, false)
+	default:
+		a.emptyPages.add(page.sent)
+	}
+	c.planNextCall(a, records)
+}
+
+// startUnknown reports whether the oldest record of an unread shard is unknown.
+func (c *Coordinator) startUnknown(a *assignment) bool {
+	return a.pos.Kind == leases.TrimHorizon && a.row.First == "" && a.row.From.IsZero()
+}
+
+// saveFirst makes durable where a shard begins. If the stream drops the first record before a checkpoint, the lease
+// shows the gap.
+func (c *Coordinator) saveFirst(a *assignment, page *receivedPage) {
+	r := a.row
+	a.enter(confirming)
+	c.addUntaken(a, int64(page.Page.Bytes)) // there may be one of each shard, while thousands of leases are made
+	if r.busy {
+		c.after(firstPause, func() { c.resumePage(a, page) })
+		return
+	}
+	next := r.Clone()
+	next.First = firstSequence(page.Page)
+	c.writeLease(&leaseWrite{reason: saveFirst, row: r, next: next, assignment: a, page: page})
+}
+
+// resume continues with a held page.
+func (c *Coordinator) resumePage(a *assignment, page *receivedPage) {
+	if !a.isOpen() {
+		return
+	}
+	c.addUntaken(a, -int64(page.Page.Bytes))
+	if a.phase == confirming {
+		a.enter(reading)
+		c.receive(a, page)
+	}
+}
+
+// inOrder removes the records of a page that were read before. A record below the shard's start stops the shard:
+// versions depend on the order of sequence numbers.
+func (c *Coordinator) checkOrder(a *assignment, page *record.Page) bool {
+	first := firstSequence(page)
+	switch {
+	case first == "":
+	case a.pos.Kind == leases.Sequence && record.CompareSequence(first, a.pos.Sequence) <= 0:
+		dropKnown(page, a.pos.Sequence)
+	case a.row.First != "" && record.CompareSequence(first, a.row.First) < 0:
+		c.stopShard(a, StoppedContrary, slog.String("sequence", first), slog.String("start", a.row.First))
+		return false
+	}
+	return true
+}
+
+// dropKnown leaves out the records up to a sequence number.
+func dropKnown(page *record.Page, upTo string) {
+	known := func(seq string) bool { return seq != "" && record.CompareSequence(seq, upTo) <= 0 }
+	before := len(page.Changes) + len(page.Errors)
+	page.Changes = slices.DeleteFunc(page.Changes, func(change record.Change) bool { return known(change.Sequence) })
+	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return known(e.Sequence) })
+	page.Duplicates += before - len(page.Changes) - len(page.Errors)
+}
+
+// passOver leaves out what was created before the time that reading starts at.
+func (a *assignment) dropTooOld(page *record.Page) {
+	from := a.row.From
+	if from.IsZero() || a.start.atLatest {
+		return
+	}
+	from = from.Truncate(time.Second) // as precise as records are
+	before := len(page.Changes)
+	page.Changes = slices.DeleteFunc(page.Changes, func(change record.Change) bool {
+		return !change.Time.IsZero() && change.Time.Before(from)
+	})
+	a.start.reached = a.start.reached || len(page.Changes) > 0 || before == 0
+}
+
+// advance moves the position after a page.
+func (a *assignment) advance(page *record.Page) {
+	if last := lastSequence(page); last != "" {
+		a.pos = leases.After(last)
+	}
+	if t := lastTime(page); !t.IsZero() {
+		a.posTime = second(t)
+	}
+}
+
+// lastTime is the creation time of the newest record of a page that has one.
+func lastTime(page *record.Page) (last time.Time) {
+	for _, change := range slices.Backward(page.Changes) {
+		if !change.Time.IsZero() {
+			return change.Time
+		}
+	}
+	return last
+}
+
+// deliverLast hands the last page of a shard to the pipeline, and looks for the shard's children.
+func (c *Coordinator) deliverLast(a *assignment, page *record.Page) {
+	a.enter(ended)
+	c.deliver(a, page, true)
+	// Children wait for this shard: its records should not wait for a batch to fill.
+	c.emit(Drain{a.name})
+	a.search = &childSearch{assignment: a, since: c.now}
+	a.search.begin(c)
+}
+
+// deliver hands a page to the pipeline.
+func (c *Coordinator) deliver(a *assignment, decoded *record.Page, end bool) {
+	g := &a.pages
+	page := &pipeline.Page{Page: *decoded, Partition: a.name, End: end, Position: pipeline.Position(a.pos.String())}
+	if a.pos == g.lastPos { // of a page whose records have no sequence number
+		g.repeated++
+		page.Position += pipeline.Position("+" + strconv.Itoa(g.repeated))
+	} else {
+		g.lastPos, g.repeated = a.pos, 0
+	}
+	if end {
+		page.Position = endPosition
+	}
+	records := int64(len(page.Changes) + len(page.Errors))
+	var oldest time.Time
+	if len(page.Changes) > 0 {
+		oldest = second(page.Changes[0].Time)
+	}
+	g.inFlight = append(g.inFlight, pageInFlight{page.Position, a.pos, a.posTime, oldest, records, end})
+	g.untakenSizes = append(g.untakenSizes, int64(page.Bytes))
+	g.records += records
+	g.flushed = false
+	if records > 0 {
+		c.lastRecord = c.now
+	}
+	c.addUntaken(a, int64(page.Bytes))
+	c.emit(Deliver{page})
+}
+
+// firstSequence and lastSequence are the lowest and highest sequence numbers of a page's records, decoded or not; "" if
+// none is known. They are copies: a text of a page keeps all of the page's bytes in memory.
+func firstSequence(page *record.Page) string { return extremeSequence(page, 0, -1) }
+
+func lastSequence(page *record.Page) string { return extremeSequence(page, len(page.Changes)-1, +1) }
+
+// extreme is the lowest (-1) or highest (+1) sequence number of a change of a page, and of the records that are not
+// decoded.
+func extremeSequence(page *record.Page, change, sign int) string {
+	seq := ""
+	see := func(s string) {
+		if s != "" && (seq == "" || record.CompareSequence(s, seq)*sign > 0) {
+			seq = s
+		}
+	}
+	if len(page.Changes) > 0 {
+		see(page.Changes[change].Sequence)
+	}
+	for _, e := range page.Errors {
+		see(e.Sequence)
+	}
+	return strings.Clone(seq)
+}

@@ -1,0 +1,243 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// plan is what leaseSync does after a listing of a stream.
+type plan struct {
+	create  []leases.Lease      // missing, and nothing is lost
+	below   []shardreader.Shard // missing, and not above their parents: versions cannot be trusted
+	unknown []leases.Lease      // missing, and records before them may be lost
+	missing []shardreader.Shard // without a lease, above leases that were not begun: they may not have been read to their ends
+	remove  []*row              // ended, and no longer needed
+	drained bool                // every shard of the stream was read to its end, and no more will come
+}
+
+// withoutLease are the shards that have no lease and should have one.
+func (p plan) unleasedShards() (shards []string) {
+	for _, l := range slices.Concat(p.create, p.unknown) {
+		shards = append(shards, l.Shard)
+	}
+	for _, s := range p.below {
+		shards = append(shards, s.ID)
+	}
+	return shards
+}
+
+// keepEnded is how many times Options.Lease an ended lease is kept at least: no call that would make it again is in
+// flight for that long.
+const keepEnded = 10
+
+// planOf compares the leases with a listing.
+//
+// A lease is made for a shard whose parent was read to its end, and for the oldest
+// shards of a lineage without leases; never above a lease that exists. If the stream was not begun, a shard without a
+// parent, or with one that is listed no more, starts the reading. If it was, records before such a shard may be lost;
+// so they may if the stream follows one that was read, as all of it was to be read, and if the reading had begun with a
+// shard that is listed no more.
+func (c *Coordinator) planLeases(arn string, l *listing, begin bool, start Start) plan {
+	pl := planner{c: c, listing: l, begin: begin, start: start, above: c.ancestors(l, anyLease), movedPast: c.ancestors(l, movedOn)}
+	pl.unendedUnlisted = begin && c.rows.any(func(r *row) bool { return r.Stream == arn && !r.Ended() && !l.has(r.Shard) })
+	if begin {
+		for id := range start.Sequences {
+			l.markAncestors(id, pl.above)
+		}
+	}
+	for _, s := range l.shards {
+		switch {
+		case c.rows.byID(s.ID) != nil, c.broken[s.ID], c.broken[s.Parent]:
+		case !pl.above[s.ID]:
+			pl.missing(arn, s)
+		case !begin && !pl.movedPast[s.ID]:
+			pl.plan.missing = append(pl.plan.missing, s)
+		}
+	}
+	pl.ended(arn)
+	return pl.plan
+}
+
+// planner makes a plan.
+type planner struct {
+	c               *Coordinator
+	listing         *listing
+	begin           bool
+	start           Start
+	above           map[string]bool // shards that have a descendant with a lease
+	movedPast       map[string]bool // those whose descendant's lease moved on
+	unendedUnlisted bool            // a shard is listed no more whose lease has not ended: who comes after it may be unknown
+	plan            plan
+}
+
+// missing decides what is done for a shard that has no lease, and no descendant with one.
+func (pl *planner) missing(arn string, s shardreader.Shard) {
+	lease := leases.Lease{Shard: s.ID, Stream: arn, First: s.First}
+	if s.Parent != "" {
+		lease.Parents = []string{s.Parent}
+	}
+	parent := pl.c.rows.byID(s.Parent)
+	switch at := pl.start.Sequences[s.ID]; {
+	case pl.begin && at != "":
+		lease.First = at // records from there on that the stream dropped are a gap
+		lease.Checkpoint.Kind = leases.AtTime
+		pl.create(lease)
+	case !pl.listing.aboveParent(s):
+		pl.plan.below = append(pl.plan.below, s)
+	case parent != nil && parent.Ended():
+		pl.create(inheritStart(lease, parent))
+	case parent != nil: // the owner of the parent's lease makes this one
+	case pl.begin && pl.start.Latest && (len(pl.listing.children[s.ID]) > 0 || pl.c.hasLeasedAncestor(pl.listing, s.ID)):
+	case pl.begin && pl.start.Latest && !pl.mayFollowUnended(s):
+		pl.create(startLease(lease, pl.start))
+	case pl.begin && pl.start.Latest:
+		pl.plan.unknown = append(pl.plan.unknown, lease)
+	case pl.listing.has(s.Parent) && pl.above[s.Parent]:
+		pl.create(lease) // the parent is done and its lease removed: a child that came late
+	case pl.listing.has(s.Parent): // the parent comes first
+	case pl.begin && !pl.mayFollowUnended(s) && (s.Parent == "" || !pl.start.following):
+		pl.create(startLease(lease, pl.start))
+	case s.Parent == "":
+		pl.create(lease)
+	default:
+		pl.plan.unknown = append(pl.plan.unknown, lease)
+	}
+}
+
+// severed reports whether a shard may come after one whose lease has not ended, by way of shards that are listed no
+// more.
+func (pl *planner) mayFollowUnended(s shardreader.Shard) bool {
+	for pl.listing.has(s.Parent) {
+		s = pl.listing.shard(s.Parent)
+	}
+	return pl.unendedUnlisted && s.Parent != ""
+}
+
+func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.create, l) }
+
+// ended decides whether the stream was read to its end, and which leases are no longer needed.
+func (pl *planner) ended(arn string) {
+	c, p := pl.c, &pl.plan
+	p.drained = pl.listing.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0 && len(p.below) == 0
+	for _, s := range pl.listing.shards {
+		r := c.rows.byID(s.ID)
+		p.drained = p.drained && !c.broken[s.ID] && (pl.above[s.ID] || r != nil && r.Ended())
+	}
+	for _, r := range c.rows.all() {
+		if r.Stream != arn {
+			continue
+		}
+		p.drained = p.drained && r.Ended()
+		unowned := !r.busy && (r.Owner == "" || c.consumers[r.Owner] == nil)
+		if r.Ended() && unowned && c.now-r.unchangedSince > keepEnded*c.o.Lease && pl.isUnneeded(r) {
+			p.remove = append(p.remove, r)
+		}
+	}
+}
+
+// comesTo reports whether an ancestor of a shard has a lease, so that the shard is read after it.
+func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
+	for shard = l.parent(shard); shard != ""; shard = l.parent(shard) {
+		if c.rows.byID(shard) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// beginning is the lease of a shard that the reading of a stream starts with. Records that were dropped before that are
+// no gap.
+func startLease(l leases.Lease, start Start) leases.Lease {
+	switch {
+	case start.following:
+		return l
+	case start.Latest:
+		l.Checkpoint.Kind = leases.Latest
+		l.From = second(start.Time)
+	case !start.Time.IsZero():
+		l.Checkpoint.Kind = leases.AtTime
+		l.From = second(start.Time)
+	}
+	l.First = ""
+	return l
+}
+
+// inherited is a lease that skips what its parent's lease skipped up to the parent's end.
+func inheritStart(l leases.Lease, parent *row) leases.Lease {
+	if !parent.From.IsZero() && (parent.Time.IsZero() || parent.Time.Before(parent.From)) {
+		l.From = parent.From
+	}
+	return l
+}
+
+func second(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Second)
+}
+
+// useless reports whether an ended lease may be removed: each child of it has moved past its
+// start, or nothing is left that could need it.
+func (pl *planner) isUnneeded(r *row) bool {
+	kids := slices.Clone(r.Children)
+	for _, child := range pl.listing.children[r.Shard] {
+		kids = append(kids, child.ID)
+	}
+	if len(kids) == 0 {
+		return !pl.listing.has(r.Shard)
+	}
+	return !slices.ContainsFunc(kids, func(id string) bool {
+		child := pl.c.rows.byID(id)
+		return child != nil && !wasRead(child) || child == nil && !pl.above[id] && pl.listing.has(id)
+	})
+}
+
+// ancestors are the shards that have a descendant with such a lease. Parents are those that leases name, and those of
+// the listing if there is one. A damaged row counts as such a lease.
+func (c *Coordinator) ancestors(l *listing, such func(*row) bool) map[string]bool {
+	above := make(map[string]bool)
+	var up func(shard string)
+	up = func(shard string) {
+		for ; shard != "" && !above[shard]; shard = l.parent(shard) {
+			above[shard] = true
+			if r := c.rows.byID(shard); r != nil {
+				for _, parent := range r.Parents {
+					up(parent)
+				}
+			}
+		}
+	}
+	for _, r := range c.rows.all() {
+		if !such(r) {
+			continue
+		}
+		for _, parent := range r.Parents {
+			up(parent)
+		}
+		up(l.parent(r.Shard))
+	}
+	for shard := range c.broken {
+		up(l.parent(shard))
+	}
+	return above
+}
+
+func anyLease(*row) bool { return true }
+
+// movedOn reports whether a lease is past its start, or never had to wait for its
+// ancestors: they were read, or were not to be read.
+func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
+
+// descendantPast reports whether the lease of a descendant of a shard has moved past
+// its start, which happens only when the shard itself was read to its end.
+func (c *Coordinator) descendantWasRead(shard string) bool {
+	return slices.ContainsFunc(c.rows.children[shard], wasRead)
+}
+
+func wasRead(r *row) bool {
+	return r.Checkpoint.Kind == leases.Sequence || r.Checkpoint.Kind == leases.ShardEnd
+}

@@ -1,0 +1,297 @@
+package coordinator
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+const (
+	firstPause       = 50 * time.Millisecond // after the first empty page
+	eagerPages       = 20                    // empty pages at the start of reading that do not mean an empty shard
+	maxBackoff       = 20 * time.Second      // longest backoff of a failing call
+	minExpectedBytes = 16 << 10              // least size that the next page is expected to have, in bytes
+	maxUntakenPages  = 2                     // most pages of a shard that are read and that the pipeline has not taken
+	maxNotFoundCalls = 4                     // calls in a row that do not find a shard: some servers list a shard before they know it
+)
+
+// want queues an assignment for its next call; dispatch makes the call once there is room.
+func (c *Coordinator) queueCall(a *assignment) {
+	if a.poll != idle || !c.canCall(a) {
+		return
+	}
+	a.poll = queued
+	c.callQueue = append(c.callQueue, a)
+}
+
+func (c *Coordinator) canCall(a *assignment) bool {
+	return a.isOpen() && a.phase.requests() && !a.paused && len(a.pages.untakenSizes) < maxUntakenPages
+}
+
+// wantIn calls want after d.
+func (c *Coordinator) queueCallIn(a *assignment, d time.Duration) {
+	if a.poll != idle {
+		return
+	}
+	a.poll = waiting
+	c.later(d, &timer{poll: a})
+}
+
+// dispatch makes the calls that there is room for. The assignment that has waited longest is first,
+// or one that is about to lose records if the budget is used up.
+func (c *Coordinator) dispatch() {
+	for len(c.callQueue) > 0 && c.streamCalls < c.o.MaxCalls && c.heartbeatFresh() {
+		a := c.callQueue[0]
+		switch {
+		case !c.canCall(a):
+			c.dequeue()
+			continue
+		case !c.hasRoom(a):
+			return // the next taken page or answered call makes room
+		case a.iterator != "" && !c.mayCall(a):
+			if c.queueEndangered() {
+				continue
+			}
+			return
+		}
+		c.dequeue()
+		if a.iterator == "" {
+			c.requestIterator(a)
+		} else {
+			c.requestPage(a)
+		}
+	}
+	if len(c.callQueue) == 0 {
+		c.callQueue = nil
+	}
+}
+
+func (c *Coordinator) dequeue() {
+	c.callQueue[0].poll = idle
+	c.callQueue = c.callQueue[1:]
+}
+
+// hasRoom reports whether the next page of an assignment fits beside those that the pipeline has not taken.
+func (c *Coordinator) hasRoom(a *assignment) bool {
+	busy := c.untakenBytes - c.pausedBytes + c.reservedBytes
+	return busy <= 0 || busy+a.expectedBytes <= c.o.Prefetch
+}
+
+// positioning is a call of GetShardIterator.
+type iteratorRequest struct {
+	assignment *assignment
+	checked    bool // at the sequence number that the shard starts with
+}
+
+// position requests an iterator at the position from which reading continues.
+func (c *Coordinator) requestIterator(a *assignment) {
+	at := shardreader.ShardPosition{StreamARN: a.row.Stream, Shard: a.row.Shard}
+	op := iteratorRequest{assignment: a}
+	a.start.atLatest = a.start.atLatest && a.start.refused
+	switch {
+	case a.phase != reading:
+		at.Type = shardreader.TrimHorizon
+	case a.pos.Kind == leases.Sequence:
+		at.Type, at.Sequence = shardreader.AfterSequence, a.pos.Sequence
+	case a.start.refused:
+		at.Type = shardreader.TrimHorizon
+	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
+		at.Type, a.start.atLatest = shardreader.Latest, true
+	case a.row.First != "":
+		// TRIM_HORIZON would start at the oldest record left, and hide that older ones are gone.
+		at.Type, at.Sequence, op.checked = shardreader.AtSequence, a.row.First, true
+	default:
+		at.Type = shardreader.TrimHorizon
+	}
+	c.callBegan(a)
+	c.emit(GetShardIterator{c.newCall(op), at})
+}
+
+func (op iteratorRequest) handleResult(c *Coordinator, e GetShardIteratorResult) {
+	a := op.assignment
+	if c.callEnded(a); !a.isOpen() {
+		return
+	}
+	if e.Err == nil && e.Iterator == "" {
+		e.Err = pipeline.Transient(errNoIterator)
+	}
+	switch {
+	case e.Err == nil:
+		a.iterator = e.Iterator
+		a.emptyPages.sent = [endPages]time.Duration{} // empty pages before records begin anew with each iterator
+		if a.start.atLatest {
+			a.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
+		}
+		c.queueCall(a)
+	case op.checked && isInvalid(e.Err):
+		a.start.refused = true
+		c.queueCall(a)
+	default:
+		c.readFailed(a, e.Err, e.At)
+	}
+}
+
+var errNoIterator = errs.New("the answer holds no iterator")
+
+// isInvalid reports whether the stream refuses a position for none of the usual reasons.
+func isInvalid(err error) bool {
+	return !transient(err) && !errors.Is(err, shardreader.ErrTrimmed) && !errors.Is(err, shardreader.ErrNotFound) &&
+		!errors.Is(err, shardreader.ErrDenied)
+}
+
+// pageRequest is a call of GetRecords.
+type pageRequest struct {
+	assignment *assignment
+	expect     int64 // bytes
+	sent       time.Duration
+}
+
+// read requests the next page.
+func (c *Coordinator) requestPage(a *assignment) {
+	c.callBegan(a)
+	c.reservedBytes += a.expectedBytes
+	c.budget.count(c)
+	c.emit(GetRecords{
+		c.newCall(pageRequest{a, a.expectedBytes, max(1, c.now)}),
+		shardreader.RecordsQuery{Iterator: a.iterator, StreamARN: a.row.Stream, Shard: a.row.Shard},
+	})
+}
+
+func (op pageRequest) handleResult(c *Coordinator, e GetRecordsResult) {
+	a := op.assignment
+	c.reservedBytes -= op.expect
+	if c.callEnded(a); !a.isOpen() || !a.phase.requests() {
+		return
+	}
+	if e.Err != nil {
+		c.readFailed(a, e.Err, e.At)
+		return
+	}
+	if a.failures > 0 {
+		delete(c.logged, "read "+a.name)
+	}
+	a.failures, a.notFoundCalls, a.start.answered, a.lastResult = 0, 0, true, c.now
+	c.noteReadSuccess(a)
+	a.lag.setAge(e)
+	c.receive(a, &receivedPage{e.Records, op.sent})
+}
+
+// callBegan and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of
+// its former assignment are answered: a stream allows two readers of a shard at most.
+func (c *Coordinator) callBegan(a *assignment) {
+	a.poll = calling
+	a.row.calls++
+	c.streamCalls++
+}
+
+func (c *Coordinator) callEnded(a *assignment) {
+	a.poll = idle
+	a.row.calls--
+	c.streamCalls--
+	if !a.isOpen() {
+		c.tryOpen(a.row)
+	}
+}
+
+// readFailed handles a failed call; at is when it failed.
+func (c *Coordinator) readFailed(a *assignment, err error, at time.Time) {
+	if !a.phase.requests() {
+		return
+	}
+	if errors.Is(err, shardreader.ErrTrimmed) {
+		a.iterator = ""
+		c.handleTrimmed(a, at)
+		return
+	}
+	c.noteReadFailure(a, err, at)
+	switch {
+	case errors.Is(err, shardreader.ErrExpiredIterator):
+		a.iterator = ""
+		if a.failures++; a.failures == 1 {
+			c.queueCall(a)
+			return
+		}
+		c.queueCallIn(a, c.backoff(int(a.failures), maxBackoff, 0))
+		return
+	case errors.Is(err, shardreader.ErrNotFound):
+		a.iterator = ""
+		if a.notFoundCalls++; a.notFoundCalls >= maxNotFoundCalls {
+			c.checkMissing(a)
+			return
+		}
+	}
+	after, ok := pipeline.Retryable(err)
+	if !ok {
+		c.logOnce("read "+a.name, slog.LevelError, "a shard cannot be read and is tried again",
+			shardAttr(a.row.Shard), errAttr(err))
+	}
+	c.queueCallIn(a, c.backoff(int(a.failures)+2, maxBackoff, after))
+	a.failures++
+}
+
+// next plans the next call after an answer: at once after records, and after an empty page with a pause
+// that grows.
+func (c *Coordinator) planNextCall(a *assignment, records int) {
+	if records > 0 {
+		a.emptyPages.reset(true)
+		a.lag.noteRecords(c.now)
+		c.queueCall(a)
+		return
+	}
+	a.emptyPages.count++
+	most := c.o.MaxIdle
+	if a.emptyPages.shardIsEmpty() {
+		a.lag.behindFrom = 0
+	} else {
+		most = min(most, 2*firstPause)
+	}
+	d := most
+	if a.emptyPages.count < 16 {
+		d = min(most, firstPause<<(a.emptyPages.count-1))
+	}
+	if c.endCheckWaits(a) {
+		d = min(d, firstPause)
+	}
+	c.queueCallIn(a, c.jitter(d))
+}
+
+// lag is how far an assignment is behind.
+type lag struct {
+	lastRecord time.Duration // when the last page with records came
+	age        time.Duration // of the newest record of the last page, when it was read
+	known      bool          // age is known
+	behindFrom time.Duration // since when records may be unread; 0: none are
+}
+
+// dated notes the age of the newest record of an answer.
+func (l *lag) setAge(e GetRecordsResult) {
+	if e.Records.Page == nil || e.At.IsZero() {
+		return
+	}
+	if t := lastTime(e.Records.Page); !t.IsZero() {
+		l.age, l.known = max(0, e.At.Sub(t)), true
+	}
+}
+
+// record notes a page with records.
+func (l *lag) noteRecords(now time.Duration) {
+	l.lastRecord = now
+	if l.behindFrom == 0 {
+		l.behindFrom = max(1, now)
+	}
+}
+
+// late returns how old the records are that are read now. If that is unknown, it is how long the assignment is behind.
+func (l *lag) delay(now time.Duration) time.Duration {
+	switch {
+	case l.behindFrom == 0:
+		return 0
+	case l.known:
+		return l.age + now - l.lastRecord
+	}
+	return now - l.behindFrom
+}

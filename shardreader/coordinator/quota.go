@@ -1,0 +1,116 @@
+package coordinator
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader"
+)
+
+// staleToken is the longest that a reservation may take. A call after a slower one could coincide with calls of other
+// consumers that waited for it.
+const maxReservation = 200 * time.Millisecond
+
+// quota spaces the DescribeStream calls of the whole fleet. All consumers share a count. Before each call a consumer
+// raises it, after it has seen the count unchanged for describeSpace. So the whole fleet makes one call in that time,
+// and no clock is compared with another.
+type quota struct {
+	queue              []describeRequest
+	seen               int64         // the count, as it was last seen; -1 before
+	since              time.Duration // since when it is unchanged, as far as this consumer knows
+	busy               bool          // a reservation or a call is in flight
+	timer              bool
+	fastestReservation time.Duration // reservation
+	tries              tries
+}
+
+// describer requests DescribeStream calls.
+type describeWaiter interface {
+	wanted(c *Coordinator) bool
+	described(c *Coordinator, d shardreader.StreamDescription, err error)
+}
+
+// describeRequest is a DescribeStream call that waits, or is in flight.
+type describeRequest struct {
+	query shardreader.DescribeQuery
+	by    describeWaiter
+}
+
+// describe makes a DescribeStream call in its turn, unless it is no longer wanted then.
+func (c *Coordinator) describe(q shardreader.DescribeQuery, by describeWaiter) {
+	c.quota.queue = append(c.quota.queue, describeRequest{q, by})
+}
+
+// pumpDescribe continues with the first call that waits.
+func (c *Coordinator) pumpDescribe() {
+	q := &c.quota
+	for len(q.queue) > 0 && !q.queue[0].by.wanted(c) {
+		q.queue = q.queue[1:]
+	}
+	if q.busy || q.timer || len(q.queue) == 0 || c.stopped {
+		return
+	}
+	if wait := q.since + c.describeSpace() - c.now; q.seen >= 0 && wait > 0 {
+		c.pumpDescribeIn(wait)
+		return
+	}
+	q.busy = true
+	c.emit(ReserveCall{c.newCall(reservation{c.now}), DescribeQuota, q.seen})
+}
+
+// describeSpace is the time between two calls.
+func (c *Coordinator) describeSpace() time.Duration {
+	return time.Duration(float64(time.Second) / c.o.DescribeRate)
+}
+
+func (c *Coordinator) pumpDescribeIn(d time.Duration) {
+	c.quota.timer = true
+	c.after(d, func() { c.quota.timer = false })
+}
+
+// reservation takes the right to one call.
+type reservation struct{ sent time.Duration }
+
+func (op reservation) handleResult(c *Coordinator, e ReserveCallResult) {
+	q := &c.quota
+	q.busy, q.since = false, c.now
+	took := c.now - op.sent
+	if e.Err != nil {
+		c.logOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it",
+			errAttr(e.Err))
+		q.seen = -1
+		c.pumpDescribeIn(q.tries.next(c, maxBackoff, e.Err))
+		return
+	}
+	if q.fastestReservation == 0 || took < q.fastestReservation {
+		q.fastestReservation = max(took, 1)
+	}
+	q.seen = e.Count
+	switch {
+	case e.OK && took <= max(maxReservation, 2*q.fastestReservation) && len(q.queue) > 0:
+		if took > maxReservation {
+			c.logOnce("slow quota", slog.LevelWarn, "taking the right to a DescribeStream call takes long: shards are found slowly",
+				slog.Duration("took", took))
+		}
+		q.tries = 0
+		c.callDescribe()
+	case e.Count == 0:
+		q.since = c.now - c.describeSpace() // no call was ever made
+	}
+}
+
+func (c *Coordinator) callDescribe() {
+	q := &c.quota
+	op := q.queue[0]
+	if q.queue = q.queue[1:]; len(q.queue) == 0 {
+		q.queue = nil
+	}
+	q.busy = true
+	c.emit(DescribeStream{c.newCall(op), op.query})
+}
+
+func (op describeRequest) handleResult(c *Coordinator, e DescribeStreamResult) {
+	c.quota.busy = false
+	delete(c.logged, "quota")
+	op.by.described(c, e.Description, e.Err)
+}

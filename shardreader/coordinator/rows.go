@@ -1,0 +1,140 @@
+package coordinator
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// rows are the leases that a worker knows. A fleet may read tens of thousands of shards, so work for one lease never
+// visits them all: the counts are kept when a lease changes. Only work for all leases (a refresh, a listing, a
+// heartbeat, a stop) visits each of them, and does so once.
+type rows struct {
+	owner    string // this consumer
+	byShard  map[string]*row
+	children map[string][]*row // by a shard that they name as parent
+	sorted   []*row            // by shard; nil if it is out of date
+
+	unended   int           // not read to their ends
+	own       int           // this consumer's
+	busy      int           // being written
+	lastWrite time.Duration // when a write of any of them was last answered
+	walked    int           // rows that all returned so far: the work that grows with their number
+}
+
+// row is a lease as this worker knows it.
+type row struct {
+	leases.Lease
+	unchangedSince time.Duration // when this consumer first saw its owner and counter
+	writtenAt      time.Duration // when a write of it was last answered
+	knownAt        time.Duration // the latest time at which the table is known to have had it like this
+	confirmedAt    time.Duration // when a write of it last succeeded: no other consumer had taken it
+	busy           bool          // it is being written
+	fresh          bool          // this consumer created it at the newest record, a moment ago, and has not read it
+	assignment     *assignment   // nil if this consumer does not read it
+	calls          int           // calls of the stream in flight for it, also of former assignments
+}
+
+// of is the lease of a shard, nil if none is known.
+func (s *rows) byID(shard string) *row { return s.byShard[shard] }
+
+func (s *rows) len() int { return len(s.byShard) }
+
+// all are the leases by shard. Leases that are added or removed later do not change the slice.
+func (s *rows) all() []*row {
+	if s.sorted == nil {
+		s.sorted = slices.SortedFunc(maps.Values(s.byShard), func(a, b *row) int { return cmp.Compare(a.Shard, b.Shard) })
+	}
+	s.walked += len(s.sorted)
+	return s.sorted
+}
+
+// any reports whether there is such a lease.
+func (s *rows) any(such func(*row) bool) bool { return slices.ContainsFunc(s.all(), such) }
+
+// named reports whether a lease names a shard as its parent.
+func (s *rows) hasChild(shard string) bool { return len(s.children[shard]) > 0 }
+
+func (s *rows) add(r *row) {
+	s.byShard[r.Shard] = r
+	s.sorted = nil
+	s.count(r, +1)
+	s.link(r)
+}
+
+func (s *rows) remove(r *row) {
+	delete(s.byShard, r.Shard)
+	s.sorted = nil
+	s.count(r, -1)
+	s.unlink(r)
+}
+
+// change updates a lease, which may have been forgotten before.
+func (s *rows) change(r *row, l leases.Lease) {
+	if s.byShard[r.Shard] != r {
+		r.Lease = l
+		return
+	}
+	s.count(r, -1)
+	if slices.Equal(r.Parents, l.Parents) {
+		r.Lease = l
+	} else {
+		s.unlink(r)
+		r.Lease = l
+		s.link(r)
+	}
+	s.count(r, +1)
+}
+
+// writing notes that a lease is being written.
+func (s *rows) writing(r *row) {
+	r.busy = true
+	s.busy++
+}
+
+// written notes that it was answered.
+func (s *rows) written(r *row, now time.Duration) {
+	r.busy, r.writtenAt, s.lastWrite = false, now, now
+	s.busy--
+}
+
+func (s *rows) count(r *row, n int) {
+	if !r.Ended() {
+		s.unended += n
+	}
+	if r.Owner == s.owner {
+		s.own += n
+	}
+}
+
+func (s *rows) link(r *row) {
+	for _, parent := range r.Parents {
+		s.children[parent] = append(s.children[parent], r)
+	}
+}
+
+func (s *rows) unlink(r *row) {
+	for _, parent := range r.Parents {
+		left := slices.DeleteFunc(s.children[parent], func(other *row) bool { return other == r })
+		if len(left) == 0 {
+			delete(s.children, parent)
+		} else {
+			s.children[parent] = left
+		}
+	}
+}
+
+// assigned are the assignments, by shard.
+func (c *Coordinator) allAssignments() iter.Seq[*assignment] {
+	return func(yield func(*assignment) bool) {
+		for _, r := range c.rows.all() {
+			if r.assignment != nil && !yield(r.assignment) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package coordinator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// mostTold is the most shards that a heartbeat reports to be behind, or to fail.
+const maxReported = 200
+
+// survey is the state of all assignments, gathered in one pass.
+type survey struct {
+	load       float64
+	pending    int64 // records
+	stopped    map[string]string
+	behind     []*assignment // those that may be behind
+	failing    []*assignment // those whose reads have failed for long enough to be reported, the longest first
+	lateFor    time.Duration // how long a due checkpoint could not be written; 0 up to Options.Lease and Options.Checkpoint
+	lateShards int           // shards with such a checkpoint
+}
+
+func (c *Coordinator) survey() survey {
+	s := survey{stopped: make(map[string]string)}
+	for a := range c.allAssignments() {
+		s.load += a.load.rate
+		s.pending += a.pages.records
+		if a.stopReason != "" {
+			s.stopped[a.row.Shard] = a.stopReason
+		}
+		if a.lag.behindFrom > 0 || a.stopReason != "" || !a.start.answered {
+			s.behind = append(s.behind, a)
+		}
+		if a.failsForLong(c.now) {
+			s.failing = append(s.failing, a)
+		}
+		if late := c.now - a.durable.unsavedSince; a.durable.unsavedSince > 0 && late > c.o.Lease+c.o.Checkpoint {
+			s.lateFor = max(s.lateFor, late)
+			s.lateShards++
+		}
+	}
+	slices.SortFunc(s.failing, func(x, y *assignment) int {
+		return cmp.Or(cmp.Compare(x.readFailure.since, y.readFailure.since), cmp.Compare(x.name, y.name))
+	})
+	return s
+}
+
+// member is this consumer's heartbeat.
+func (c *Coordinator) member() leases.Member {
+	s := c.survey()
+	m := leases.Member{
+		Worker: c.o.ID, Name: c.o.Name, Heartbeat: c.heartbeatNumber, Leaving: c.leaving, Leases: len(c.assignments),
+		AtEnd: c.endHeartbeat(), Calls: c.perMonth(), Load: s.load, Pending: s.pending, Stopped: s.stopped,
+		Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
+	}
+	for shard := range c.broken {
+		m.Stopped[shard] = StoppedBroken
+	}
+	for shard, u := range c.unbegunShards {
+		m.Stopped[shard] = u.reason
+	}
+	slices.SortStableFunc(s.behind, func(x, y *assignment) int { return x.posTime.Compare(y.posTime) })
+	for _, a := range s.behind[:min(len(s.behind), maxReported)] {
+		m.Behind[a.row.Shard] = a.posTime
+	}
+	for _, a := range s.failing[:min(len(s.failing), maxReported)] {
+		m.Failing[a.row.Shard] = leases.ReadFailure{Since: a.readFailure.at.UTC(), Class: redact.ErrorClass(a.readFailure.err)}
+	}
+	m.Stopped, m.Behind, m.Failing = nilIfEmpty(m.Stopped), nilIfEmpty(m.Behind), nilIfEmpty(m.Failing)
+	return m
+}
+
+func nilIfEmpty[K comparable, V any](m map[K]V) map[K]V {
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+// Partition is the status of an assignment.
+type PartitionStatus struct {
+	Name       string // of the partition
+	Shard      string
+	Stream     string
+	Checkpoint string    // durable
+	Last       time.Time // creation time of the last record delivered; zero if there was none
+	Acked      time.Time // of the last one that is durable in all sinks
+	Oldest     time.Time // of the oldest one delivered and not acknowledged; zero if there is none
+	Opened     bool      // a whole answer came since reading began
+	Behind     bool      // there may be records that are not read yet
+	Pending    int64     // records delivered and not acknowledged
+	Failures   int       // calls that failed in a row
+	Failing    time.Time // when the first of them failed; zero if there is none
+	Error      string    // of the last of them, as in the log
+
+	// Answered is when the last whole answer of GetRecords came, empty or not, by the
+	// worker's clock; before the first, when reading began.
+	Answered time.Duration
+
+	Paused   bool    // the pipeline requested a pause
+	Ended    bool    // it was read to its end
+	Draining bool    // it is being handed over
+	Stopped  string  // why it is read no further; "" if it is read
+	Load     float64 // bytes a second
+}
+
+// Status is the status of a consumer, and of the fleet as it sees it.
+type Status struct {
+	Member     leases.Member
+	Contact    bool // its heartbeats succeed
+	Leads      bool // it lists the streams
+	Seen       bool // it has read the table
+	SeenAt     time.Duration
+	Live       int               // consumers that take leases
+	Active     int               // leases that a consumer should read now
+	Orphans    int               // those of them without an owner, or whose owner is gone
+	Unbegun    map[string]int    // shards that it does not begin, as records may be lost before them, by their stream's ARN
+	Synced     bool              // the streams were listed, by this consumer, or by another one that leads
+	Unwritten  time.Duration     // how long a due checkpoint could not be written; 0 up to about Options.Lease
+	Unseen     time.Duration     // how long the lease table could not be read; 0 up to about Options.Lease
+	Unread     string            // what is unread, as far as is known, if Options.Idle is set
+	Partitions []PartitionStatus // by shard
+}
+
+// Status returns the status after the last Step. It changes nothing.
+func (c *Coordinator) Status() Status {
+	s := Status{
+		Member: c.member(), Contact: c.heartbeatFresh(), Leads: c.leads(), Seen: c.refreshed, SeenAt: c.refreshSent,
+		Live: len(c.liveConsumers()), Unread: c.unreadReason, Unwritten: c.survey().lateFor, Unseen: c.tableUnreadFor(),
+		Unbegun: make(map[string]int),
+	}
+	s.Synced = c.syncSucceeded || c.refreshed && !c.leads() && c.rows.len() > 0
+	for _, u := range c.unbegunShards {
+		s.Unbegun[u.stream]++
+	}
+	s.Unbegun = nilIfEmpty(s.Unbegun)
+	for _, r := range c.rows.all() {
+		if c.isActive(r) {
+			s.Active++
+			if r.Owner == "" || !c.alive(r.Owner) {
+				s.Orphans++
+			}
+		}
+		if r.assignment != nil {
+			s.Partitions = append(s.Partitions, r.assignment.status())
+		}
+	}
+	return s
+}
+
+func (a *assignment) status() PartitionStatus {
+	r := a.row
+	s := PartitionStatus{
+		Name: a.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
+		Last: a.posTime, Acked: a.durable.time, Pending: a.pages.records,
+		Opened: a.start.answered, Behind: a.lag.behindFrom > 0 || !a.start.answered || a.phase == confirming,
+		Failures: int(a.failures), Failing: a.readFailure.at, Answered: a.lastResult,
+		Paused: a.paused, Ended: a.search != nil, Draining: a.phase == draining, Stopped: a.stopReason, Load: a.load.rate,
+	}
+	if len(a.pages.inFlight) > 0 {
+		s.Oldest = a.pages.inFlight[0].oldest
+	}
+	if a.readFailure.err != nil {
+		s.Error = redact.LogText(a.readFailure.err)
+	}
+	return s
+}

@@ -1,0 +1,82 @@
+package coordinator
+
+import (
+	"log/slog"
+)
+
+// shutdown begins a soft stop: nothing more is read or taken, and each lease is released once its records that were
+// read are durable.
+func (c *Coordinator) shutdown() {
+	if c.leaving {
+		return
+	}
+	c.leaving, c.leavingSince = true, c.now
+	c.toTake = nil
+	c.log(slog.LevelInfo, "leaving: leases are let go as they drain", slog.Int("partitions", len(c.assignments)))
+	for a := range c.allAssignments() {
+		a.successor = ""
+		c.drain(a, "")
+	}
+	c.releaseUnassigned()
+	c.sendHeartbeat()
+	c.refreshLeases()
+	c.after(c.o.Lease, func() {})
+}
+
+// abandon revokes all assignments, and releases their leases at their durable positions.
+func (c *Coordinator) abandon() {
+	c.shutdown()
+	for a := range c.allAssignments() {
+		c.emit(Revoke{a.name, ErrAbandoned})
+		a.pages.inFlight, a.pages.records = nil, 0
+		c.save(a)
+	}
+}
+
+// letAllGo releases the leases that are this consumer's by the table and are not read.
+func (c *Coordinator) releaseUnassigned() {
+	for _, r := range c.rows.all() {
+		c.releaseIfUnassigned(r)
+	}
+}
+
+func (c *Coordinator) releaseIfUnassigned(r *row) {
+	if c.isKnown(r) && c.isOwn(r) && r.assignment == nil && !r.busy && c.heartbeatFresh() {
+		c.release(r, r.Clone(), "")
+	}
+}
+
+// checkStopped ends a soft stop when it is complete.
+func (c *Coordinator) checkStopped() {
+	if !c.leaving || c.stopped || len(c.assignments) > 0 {
+		return
+	}
+	switch {
+	case c.heartbeatFresh():
+		if c.rows.busy > 0 || c.rows.own > 0 {
+			return
+		}
+		wrote := max(c.lastCreate, c.rows.lastWrite)
+		if c.refreshSent < wrote || c.refreshSent < c.leavingSince || len(c.creating) > 0 {
+			if c.now-max(wrote, c.leavingSince) < 2*c.o.Lease {
+				if !c.refreshing && !c.refreshFailed {
+					c.refreshLeases() // a write may have happened although its answer was lost
+				}
+				return
+			} // the table cannot be read: the result of the write stays unknown
+		}
+		c.stopped = true
+		c.emit(RemoveMember{c.newCall(memberRemoval{}), c.o.ID})
+	case c.hadHeartbeat && c.now-c.leavingSince < c.o.Lease:
+		// If heartbeats succeed again, it releases what it still has.
+	default:
+		// The others see that its heartbeat is unchanged.
+		c.stopped = true
+		c.emit(Stopped{})
+	}
+}
+
+// farewell is the last call.
+type memberRemoval struct{}
+
+func (memberRemoval) handleResult(c *Coordinator, _ WriteResult) { c.emit(Stopped{}) }

@@ -1,0 +1,192 @@
+package coordinator
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/shardreader"
+)
+
+// source is a table, or one stream, that is read.
+type source struct {
+	Source
+	streams []*stream // the oldest first
+
+	finding bool            // a listing of the streams is in flight
+	later   []streamsWaiter // they wait for the next listing
+}
+
+// stream is one stream of a source. A table has several streams while a disabled one can still be read.
+type stream struct {
+	arn, label string
+	begun      bool // a consumer made the leases that its reading starts with
+	gone       bool // it is no longer listed
+}
+
+func newSource(s Source) *source {
+	src := &source{Source: s}
+	if s.Stream != "" {
+		src.streams = []*stream{newStream(s.Stream)}
+	}
+	return src
+}
+
+func newStream(arn string) *stream {
+	return &stream{arn: arn, label: shardreader.StreamFromARN(arn).Label}
+}
+
+// streamFinder requests the streams of a source.
+type streamsWaiter interface {
+	streamsFound(c *Coordinator, err error)
+}
+
+// streamSearch lists the streams of a table.
+type streamSearch struct {
+	source *source
+	by     streamsWaiter
+	after  string // the page that is requested
+	listed map[string]bool
+	tries  tries
+}
+
+// findStreams lists the streams of a source, beginning after this call.
+func (c *Coordinator) findStreams(s *source, by streamsWaiter) {
+	switch {
+	case s.Stream != "":
+		by.streamsFound(c, nil)
+	case s.finding:
+		s.later = append(s.later, by)
+	default:
+		s.finding = true
+		op := &streamSearch{source: s, by: by, listed: make(map[string]bool), tries: initialTries}
+		op.send(c)
+	}
+}
+
+func (op *streamSearch) send(c *Coordinator) {
+	c.emit(ListStreams{c.newCall(op), op.source.Table, op.after})
+}
+
+func (op *streamSearch) handleResult(c *Coordinator, e ListStreamsResult) {
+	err := e.Err
+	if err == nil && e.Page.After != "" && e.Page.After == op.after {
+		err = errs.New("ListStreams names the same page twice")
+	}
+	switch {
+	case err != nil && transient(err) && op.tries < initialTries+listTries:
+		c.after(op.tries.next(c, maxBackoff, err), func() { op.send(c) })
+		return
+	case err != nil:
+		op.finish(c, err)
+		return
+	}
+	for _, ref := range e.Page.Streams {
+		if ref.Table == op.source.Table {
+			op.listed[ref.ARN] = true
+			op.source.add(ref)
+		}
+	}
+	if op.after = e.Page.After; op.after != "" {
+		op.send(c)
+		return
+	}
+	op.finish(c, op.complete(c))
+}
+
+// complete compares the streams of the source with the complete list.
+func (op *streamSearch) complete(c *Coordinator) error {
+	s := op.source
+	for _, st := range s.streams {
+		st.gone = !op.listed[st.arn]
+	}
+	// A stream that is no longer listed may still have leases.
+	for _, r := range c.rows.all() {
+		if r.Stream != "" && c.belongs(r, s) && !op.listed[r.Stream] {
+			s.add(shardreader.StreamRef{ARN: r.Stream}).gone = true
+		}
+	}
+	if len(s.streams) > 0 {
+		return nil
+	}
+	return &shardreader.Error{
+		Op: "ListStreams", Subject: "of table " + s.Table, Kind: shardreader.ErrNotFound,
+		Hint: "check name, Region and account, and that the table has a stream",
+	}
+}
+
+func (op *streamSearch) finish(c *Coordinator, err error) {
+	s := op.source
+	later := s.later
+	s.finding, s.later = false, nil
+	for _, by := range later {
+		c.findStreams(s, by)
+	}
+	op.by.streamsFound(c, err)
+}
+
+// add adds a stream, if it is new.
+func (s *source) add(ref shardreader.StreamRef) *stream {
+	for _, st := range s.streams {
+		if st.arn == ref.ARN {
+			return st
+		}
+	}
+	st := newStream(ref.ARN)
+	st.label = cmp.Or(ref.Label, st.label)
+	s.streams = append(s.streams, st)
+	slices.SortFunc(s.streams, compareStreams)
+	return st
+}
+
+// compareStreams orders the streams of a table by their age, the oldest first.
+func compareStreams(a, b *stream) int {
+	return cmp.Or(strings.Compare(a.label, b.label), strings.Compare(a.arn, b.arn))
+}
+
+// belongs reports whether a lease belongs to a source.
+func (c *Coordinator) belongs(r *row, s *source) bool {
+	switch {
+	case r.Stream == "":
+		return len(c.sources) == 1
+	case s.Stream != "":
+		return r.Stream == s.Stream
+	}
+	return shardreader.StreamFromARN(r.Stream).Table == s.Table
+}
+
+// isBegun reports whether a stream was begun: a note says so, or it has leases.
+func (c *Coordinator) isBegun(st *stream) bool {
+	return st.begun || c.begunStreams[st.arn] || c.rows.any(func(r *row) bool { return r.Stream == st.arn })
+}
+
+// firstRead returns the first stream of a source that is read: the oldest that was begun, else the newest.
+func (c *Coordinator) firstBegun(s *source) int {
+	if i := slices.IndexFunc(s.streams, c.isBegun); i >= 0 {
+		return i
+	}
+	return len(s.streams) - 1
+}
+
+// follows reports whether a stream of the table was read before the i-th. Neither has the changes between the two.
+func (c *Coordinator) follows(s *source, i int) bool {
+	if slices.ContainsFunc(s.streams[:i], c.isBegun) {
+		return true
+	}
+	for arn := range c.begunStreams { // also a stream that is no longer listed and has no leases any more
+		if s.Table != "" && shardreader.StreamFromARN(arn).Table == s.Table && compareStreams(newStream(arn), s.streams[i]) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isReadOut reports whether all leases of a stream are read to their ends.
+func (c *Coordinator) allRead(st *stream) bool {
+	return !c.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
+}
+
+// hasStrange reports whether there are leases that name no stream: another application made them.
+func (c *Coordinator) hasForeignLeases(s *source) bool {
+	return c.rows.any(func(r *row) bool { return r.Stream == "" && !r.Ended() && c.belongs(r, s) })
+}

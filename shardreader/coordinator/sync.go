@@ -1,0 +1,374 @@
+package coordinator
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// followEvery is the time between two listings of the streams while a stream is read to its end and another may replace
+// it.
+const followEvery = 15 * time.Second
+
+// syncStage is what a leaseSync waits for. Each source goes through them in this order.
+type syncStage uint8
+
+const (
+	findingStreams syncStage = iota // the list of its streams
+	readingBegun                    // the lease table, for the streams that were begun
+	settingStreams                  // for leases of another application: the listing of a stream, then the writes
+	listingStream                   // the listing of the stream, from the first that is read
+	readingLeases                   // the lease table, again: other consumers may have made leases since
+	writingLeases                   // the writes of the plan
+)
+
+// leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer does that.
+//
+// A stream is begun once the one before it was read to its end, so that the changes of an item keep their order if the
+// table's stream is switched off and on.
+type leaseSync struct {
+	stage      syncStage
+	source     int // of Worker.sources
+	index      int // of the source's streams
+	stream     *stream
+	start      Start // of the stream
+	list       *listing
+	rows       []*row // that settingStreams writes
+	plan       plan
+	writesLeft int           // writes in flight
+	err        error         // the first of those that failed
+	next       time.Duration // from this leaseSync to the next one
+	failed     bool
+}
+
+// syncSoon begins a leaseSync early, if this consumer leads.
+func (c *Coordinator) syncSoon() { c.syncIn(time.Second) }
+
+func (c *Coordinator) syncIn(d time.Duration) { c.syncTimer.reset(c, c.jitter(d), c.beginSync) }
+
+// beginSync begins a leaseSync.
+func (c *Coordinator) beginSync() {
+	if c.sync != nil || c.leaving {
+		return
+	}
+	if !c.leads() {
+		c.syncBegun = false // it begins one at once when it leads again
+		return
+	}
+	c.syncBegun = true
+	c.sync = &leaseSync{next: c.o.SyncEvery}
+	c.sync.findStreams(c)
+}
+
+// findStreams begins with the next source.
+func (s *leaseSync) findStreams(c *Coordinator) {
+	if s.source < len(c.sources) {
+		s.stage = findingStreams
+		c.findStreams(s.currentSource(c), s)
+		return
+	}
+	c.sync = nil
+	c.syncSucceeded = c.syncSucceeded || !s.failed
+	c.syncIn(s.next)
+}
+
+func (s *leaseSync) currentSource(c *Coordinator) *source { return c.sources[s.source] }
+
+// sourceDone ends the work for a source.
+func (s *leaseSync) sourceDone(c *Coordinator, err error) {
+	if err != nil {
+		s.failed = true
+		c.logOnce("sync", slog.LevelWarn, "a stream cannot be listed and is tried again", errAttr(err))
+		after, _ := pipeline.Retryable(err)
+		s.next = min(s.next, max(2*time.Second, after))
+	} else {
+		delete(c.logged, "sync")
+	}
+	if src := s.currentSource(c); !c.rows.any(func(r *row) bool { return !r.Ended() && c.belongs(r, src) }) {
+		s.next = min(s.next, followEvery)
+	}
+	s.source++
+	s.findStreams(c)
+}
+
+func (s *leaseSync) streamsFound(c *Coordinator, err error) {
+	if err != nil {
+		s.sourceDone(c, err)
+		return
+	}
+	s.stage = readingBegun
+	c.afterRefresh(s)
+}
+
+// refreshed continues after the lease table was read. The begun streams are read before their leases, so that a stream
+// counted as begun has leases, or had them.
+func (s *leaseSync) refreshed(c *Coordinator) {
+	if s.stage == readingBegun {
+		for _, st := range s.currentSource(c).streams {
+			st.begun = c.begunStreams[st.arn]
+		}
+		s.index = 0
+		s.setStreams(c)
+		return
+	}
+	s.plan = c.planLeases(s.stream.arn, s.list, !s.stream.begun, s.start)
+	if s.start.following && !c.isBegun(s.stream) {
+		s.noteUnknown(c, &gapNote{reason: betweenStreams, gap: c.gapBetween(s.stream)})
+		return
+	}
+	s.apply(c)
+}
+
+func (s *leaseSync) wanted(c *Coordinator) bool { return c.staying() }
+
+func (c *Coordinator) staying() bool { return !c.leaving && !c.stopped }
+
+// listed continues after a stream was listed.
+func (s *leaseSync) listed(c *Coordinator, l *listing, err error) {
+	s.list = l
+	gone := errors.Is(err, shardreader.ErrNotFound)
+	switch {
+	case err != nil && !gone:
+		s.sourceDone(c, err)
+	case s.stage == settingStreams:
+		s.setStream(c)
+	case gone:
+		s.stream.gone = true
+		s.streamDone(c, c.allRead(s.stream))
+	default:
+		s.stage = readingLeases
+		c.afterRefresh(s)
+	}
+}
+
+// setStreams writes the stream into the leases of another application: the one
+// that lists their shard, and the newest for a shard that none lists.
+func (s *leaseSync) setStreams(c *Coordinator) {
+	src := s.currentSource(c)
+	if s.index == len(src.streams) || !c.hasForeignLeases(src) {
+		s.firstStream(c)
+		return
+	}
+	s.stage, s.stream, s.list = settingStreams, src.streams[s.index], nil
+	if s.stream.gone {
+		s.setStream(c)
+		return
+	}
+	c.list(s.stream.arn, s)
+}
+
+// setStream finds the leases of the stream, and notes that it is begun before they name it.
+func (s *leaseSync) setStream(c *Coordinator) {
+	src := s.currentSource(c)
+	newest := s.index == len(src.streams)-1
+	s.rows = nil
+	for _, r := range c.rows.all() {
+		if r.Stream == "" && c.belongs(r, src) && !r.busy && (s.list.has(r.Shard) || newest && !r.Ended()) {
+			s.rows = append(s.rows, r)
+		}
+	}
+	if len(s.rows) == 0 {
+		s.index++
+		s.setStreams(c)
+		return
+	}
+	s.begin(c)
+}
+
+// begin makes durable that all leases exist that a stream's reading starts with. If one is missing without this note,
+// its maker crashed, and nothing is lost.
+func (s *leaseSync) begin(c *Coordinator) {
+	if s.stream.begun {
+		s.begun(c)
+		return
+	}
+	c.emit(MarkBegun{c.newCall(s), s.stream.arn})
+}
+
+func (s *leaseSync) handleResult(c *Coordinator, e WriteResult) {
+	if e.Err != nil {
+		s.sourceDone(c, e.Err)
+		return
+	}
+	s.stream.begun = true
+	s.begun(c)
+}
+
+// begun continues after it is durable that the stream was begun.
+func (s *leaseSync) begun(c *Coordinator) {
+	if s.stage == writingLeases {
+		s.streamDone(c, s.plan.drained)
+		return
+	}
+	s.writesLeft, s.err = 1, nil
+	for _, r := range s.rows {
+		next := r.Clone()
+		next.Stream = s.stream.arn
+		if r.Checkpoint.Kind == leases.TrimHorizon && s.list != nil {
+			next.First = s.list.shard(r.Shard).First // it shows a gap if the stream drops unread records
+		}
+		s.writesLeft++
+		c.writeLease(&leaseWrite{reason: setStream, row: r, next: next, by: s})
+	}
+	s.written(c, nil)
+}
+
+// written notes the end of a write.
+func (s *leaseSync) written(c *Coordinator, err error) {
+	s.err = cmp.Or(s.err, err)
+	s.writesLeft--
+	switch {
+	case s.writesLeft > 0:
+	case s.err != nil:
+		s.sourceDone(c, s.err)
+	case s.stage == settingStreams:
+		s.index++
+		s.setStreams(c)
+	default:
+		if len(s.plan.create) > 0 {
+			c.refreshLeases()
+		}
+		s.begin(c)
+	}
+}
+
+// firstStream begins with the first stream that is read.
+func (s *leaseSync) firstStream(c *Coordinator) {
+	s.index, s.start = c.firstBegun(s.currentSource(c)), c.o.Start
+	if s.currentSource(c).streams[s.index].begun {
+		s.start = Start{}
+	}
+	s.listStream(c)
+}
+
+// streamDone continues with the next stream, if this one was read to its end.
+func (s *leaseSync) streamDone(c *Coordinator, drained bool) {
+	if !drained {
+		s.sourceDone(c, nil)
+		return
+	}
+	s.index++
+	s.start = Start{}
+	s.listStream(c)
+}
+
+func (s *leaseSync) listStream(c *Coordinator) {
+	src := s.currentSource(c)
+	if s.index == len(src.streams) {
+		s.sourceDone(c, nil)
+		return
+	}
+	if c.follows(src, s.index) {
+		s.start = Start{following: true}
+	}
+	s.stage, s.stream = listingStream, src.streams[s.index]
+	if s.stream.gone {
+		s.streamDone(c, c.allRead(s.stream))
+		return
+	}
+	c.list(s.stream.arn, s)
+}
+
+// apply makes the leases that are missing, and removes those that are no longer needed.
+func (s *leaseSync) apply(c *Coordinator) {
+	p, arn := s.plan, s.stream.arn
+	alone := len(c.liveConsumers()) == 1
+	s.stage, s.writesLeft, s.err = writingLeases, 1, nil
+	for _, r := range p.remove {
+		c.writeLease(&leaseWrite{reason: removeLease, row: r})
+	}
+	for _, child := range p.below {
+		c.logOnce("below "+child.ID, slog.LevelError, StoppedBelow,
+			slog.String("stream", arn), slog.String("child", child.ID), slog.String("start", child.First))
+		c.unbegunShards[child.ID] = unbegunShard{arn, StoppedBelow}
+	}
+	for _, child := range p.missing {
+		s.noteUnknown(c, &gapNote{reason: shardUnbegun, gap: unknownIn(arn, child.ID)})
+	}
+	for _, l := range p.create {
+		if alone && c.heartbeatFresh() {
+			l.Owner = c.o.ID
+		}
+		s.writesLeft++
+		c.createLease(&leaseWrite{next: l, by: s})
+	}
+	for _, l := range p.unknown {
+		s.writesLeft++
+		s.noteUnknown(c, &gapNote{reason: parentUnread, gap: unknownIn(arn, l.Shard), lease: l})
+	}
+	s.written(c, nil)
+}
+
+// unbegun is why a shard is not begun: usually, records before it may be lost.
+type unbegunShard struct{ stream, reason string }
+
+func unknownIn(stream, shard string) record.Gap {
+	return record.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
+}
+
+// gapBetween is the gap before a stream that follows one that was read. Neither has the changes of the time between
+// them, when the table had no stream.
+func (c *Coordinator) gapBetween(st *stream) record.Gap {
+	g := record.Gap{StreamARN: st.arn, UnknownExtent: true}
+	for _, r := range c.rows.all() {
+		if at := r.Time.Truncate(time.Second); shardreader.StreamFromARN(r.Stream).Table == shardreader.StreamFromARN(st.arn).Table && at.After(g.From) {
+			g.From = at
+		}
+	}
+	if enabled, err := time.Parse("2006-01-02T15:04:05.000", st.label); err == nil {
+		g.To = enabled.Truncate(time.Second)
+	}
+	return g
+}
+
+// note notes, once, that records before a shard may be lost, or between two streams.
+func (s *leaseSync) noteUnknown(c *Coordinator, op *gapNote) {
+	op.by = s
+	if c.logged[unknownTopic(op.gap)] {
+		s.noted(c, op)
+		return
+	}
+	c.sendNote(op)
+}
+
+func unknownTopic(g record.Gap) string { return "unknown " + cmp.Or(g.Shard, g.StreamARN) }
+
+// unknownTexts are logged for the gaps that a leaseSync found.
+var unknownTexts = map[noteReason]string{
+	parentUnread:   "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost",
+	shardUnbegun:   "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
+	betweenStreams: "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what",
+}
+
+// noted logs a gap that is durable, once, and continues.
+func (s *leaseSync) noted(c *Coordinator, op *gapNote) {
+	attrs := []slog.Attr{slog.String("stream", op.gap.StreamARN)}
+	if op.gap.Shard != "" {
+		attrs = append(attrs, shardAttr(op.gap.Shard))
+	}
+	c.logOnce(unknownTopic(op.gap), slog.LevelError, unknownTexts[op.reason], attrs...)
+	switch {
+	case op.reason == shardUnbegun: // the sync does not wait for it
+	case op.reason == betweenStreams && c.o.OnGap == Continue:
+		s.apply(c)
+	case op.reason == betweenStreams:
+		// An operator who makes a lease has the stream read nevertheless.
+		l := slices.Concat(s.plan.create, s.plan.unknown)
+		for _, lease := range l {
+			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetween}
+		}
+		s.streamDone(c, s.plan.drained && len(l) == 0) // a stream that was emptied meanwhile does not stop the next one
+	case c.o.OnGap == Stop:
+		c.unbegunShards[op.lease.Shard] = unbegunShard{s.stream.arn, StoppedUnbegun}
+		s.written(c, nil)
+	default:
+		c.createLease(&leaseWrite{next: op.lease, by: s})
+	}
+}

@@ -1,0 +1,104 @@
+package coordinator
+
+import (
+	"container/heap"
+	"time"
+)
+
+// timers are what is to be done later, in the order of time, then of arrival: due is a heap.
+type timers struct {
+	due  []*timer
+	made uint64
+}
+
+// timer is one of them. Each idle shard has one for its next poll: that one needs no func.
+type timer struct {
+	at     time.Duration
+	number uint64
+	do     func() // nil: poll
+	poll   *assignment
+}
+
+var _ heap.Interface = (*timers)(nil)
+
+// Len is part of heap.Interface.
+func (t *timers) Len() int { return len(t.due) }
+
+// Less is part of heap.Interface.
+func (t *timers) Less(i, j int) bool {
+	return t.due[i].at < t.due[j].at || t.due[i].at == t.due[j].at && t.due[i].number < t.due[j].number
+}
+
+// Swap is part of heap.Interface.
+func (t *timers) Swap(i, j int) { t.due[i], t.due[j] = t.due[j], t.due[i] }
+
+// Push is part of heap.Interface.
+func (t *timers) Push(x any) { t.due = append(t.due, x.(*timer)) }
+
+// Pop is part of heap.Interface.
+func (t *timers) Pop() any {
+	last := len(t.due) - 1
+	x := t.due[last]
+	t.due[last] = nil
+	t.due = t.due[:last]
+	return x
+}
+
+// runTimers does what is due now, also what comes due meanwhile.
+func (c *Coordinator) runTimers() {
+	for t := &c.timers; len(t.due) > 0 && t.due[0].at <= c.now; {
+		if next := heap.Pop(t).(*timer); next.do != nil {
+			next.do()
+		} else {
+			c.wake(next.poll)
+		}
+	}
+}
+
+// wake queues an assignment whose timer is due.
+func (c *Coordinator) wake(a *assignment) {
+	if a.poll == waiting {
+		a.poll = idle
+	}
+	c.queueCall(a)
+}
+
+// alarm is a timer that can be set again before it is due.
+type resettableTimer struct{ number int }
+
+// in calls f once d has passed, unless the alarm is set again before.
+func (a *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
+	a.number++
+	no := a.number
+	c.after(d, func() {
+		if a.number == no {
+			f()
+		}
+	})
+}
+
+// after calls f once d has passed: in a later step, or in this one if d is 0.
+func (c *Coordinator) after(d time.Duration, f func()) { c.later(d, &timer{do: f}) }
+
+func (c *Coordinator) later(d time.Duration, t *timer) {
+	c.timers.made++
+	t.at, t.number = c.now+d, c.timers.made
+	heap.Push(&c.timers, t)
+}
+
+// jitter is a time between d/2 and d.
+func (c *Coordinator) jitter(d time.Duration) time.Duration {
+	if d <= 1 {
+		return d
+	}
+	return d/2 + time.Duration(c.o.Rand.Int64N(int64(d/2)+1))
+}
+
+// backoff is the pause after attempts that failed in a row: at least the time that the server requests.
+func (c *Coordinator) backoff(attempt int, most, server time.Duration) time.Duration {
+	d := most
+	if attempt < 16 {
+		d = min(most, 100*time.Millisecond<<attempt)
+	}
+	return max(server, c.jitter(d))
+}

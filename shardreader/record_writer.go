@@ -1,0 +1,161 @@
+package shardreader
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// recordLine is one record of a page.
+type recordLine struct {
+	raw         []byte
+	sequence    string // "" where it does not decode
+	undecodable bool
+	change      *record.Change // nil where it is undecodable
+}
+
+// mask masks the line; false where nobody can tell what is to be masked.
+func (l *recordLine) mask(m *mask.Mask) (masked, ok bool) {
+	if m == nil || l.change == nil {
+		return false, m == nil
+	}
+	c := m.Change(l.change)
+	l.raw = c.Raw
+	return c != l.change, true
+}
+
+// records are a page's records in their order, decoded or not.
+func records(p *record.Page) iter.Seq[recordLine] {
+	return func(yield func(recordLine) bool) {
+		errs := p.Errors
+		for i := range p.Changes {
+			c := &p.Changes[i]
+			for len(errs) > 0 && errs[0].Index < int(c.Index) {
+				if !yield(recordLine{errs[0].Raw, errs[0].Sequence, true, nil}) {
+					return
+				}
+				errs = errs[1:]
+			}
+			if !yield(recordLine{c.Raw, c.Sequence, false, c}) {
+				return
+			}
+		}
+		for _, e := range errs {
+			if !yield(recordLine{e.Raw, e.Sequence, true, nil}) {
+				return
+			}
+		}
+	}
+}
+
+// recordWriter writes the pages of all shards, one at a time.
+type recordWriter struct {
+	mu         sync.Mutex // guards all below
+	w          io.Writer
+	buf        bytes.Buffer
+	mask       *mask.Mask
+	recording  Recording
+	progress   func(RecordProgress)
+	lastRecord time.Time // when a record came last, or the start
+}
+
+func (w *recordWriter) write(lines []recordLine, emptyMaps int) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buf.Reset()
+	for _, l := range lines {
+		masked, ok := l.mask(w.mask)
+		if !ok {
+			w.recording.LeftOut++
+			continue
+		}
+		if err := appendRecord(&w.buf, l.raw, w.recording.Stream.ARN); err != nil {
+			return fmt.Errorf("record %s: %w", l.sequence, err)
+		}
+		w.recording.Records++
+		if l.undecodable {
+			w.recording.Undecodable++
+		}
+		if masked {
+			w.recording.Masked++
+		}
+	}
+	n, err := w.w.Write(w.buf.Bytes())
+	w.recording.Bytes += int64(n)
+	if err != nil {
+		return err
+	}
+	if len(lines) > 0 {
+		w.lastRecord = time.Now()
+	}
+	w.recording.EmptyMaps += int64(emptyMaps)
+	w.progress(w.recording.RecordProgress)
+	return nil
+}
+
+// gap notes a gap.
+func (w *recordWriter) addGap(g record.Gap) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.recording.Gaps = append(w.recording.Gaps, g)
+}
+
+// shards notes that so many more are done, and how many are known.
+func (w *recordWriter) noteShards(done, known int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.recording.ShardsDone += done
+	w.recording.Shards = known
+	w.progress(w.recording.RecordProgress)
+}
+
+// idle is how long no record has come.
+func (w *recordWriter) idleTime() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.lastRecord)
+}
+
+// appendRecord writes a record on one line, with the ARN of its stream unless it
+// names one itself.
+func appendRecord(b *bytes.Buffer, raw []byte, arn string) error {
+	start := b.Len()
+	if err := json.Compact(b, raw); err != nil {
+		return err
+	}
+	line := b.Bytes()[start:]
+	if len(line) > 2 && line[0] == '{' && !namesStream(line) {
+		quoted, err := json.Marshal(arn)
+		if err != nil {
+			return err
+		}
+		rest := bytes.Clone(line[1:])
+		b.Truncate(start + 1)
+		b.WriteString(`"eventSourceARN":`)
+		b.Write(quoted)
+		b.WriteByte(',')
+		b.Write(rest)
+	}
+	b.WriteByte('\n')
+	return nil
+}
+
+// namesStream tells whether a record has an eventSourceARN.
+func namesStream(line []byte) bool {
+	if !bytes.Contains(line, []byte(`"eventSourceARN"`)) {
+		return false
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(line, &members); err != nil {
+		return false
+	}
+	_, ok := members["eventSourceARN"]
+	return ok
+}

@@ -1,0 +1,63 @@
+package shardreader
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// caller is an API that retries what is transient, and makes a bounded number of
+// calls at once. An answer that broke halfway is dropped: the next try brings it whole.
+type retryingAPI struct {
+	api      API
+	slots    chan struct{}
+	attempts int
+	backoff  pipeline.Backoff
+}
+
+var _ API = (*retryingAPI)(nil)
+
+func newRetryingAPI(o RecordOptions) *retryingAPI {
+	return &retryingAPI{api: o.API, slots: make(chan struct{}, o.Calls), attempts: o.Attempts, backoff: o.Backoff}
+}
+
+func (c *retryingAPI) ListStreams(ctx context.Context, table, after string) (StreamPage, error) {
+	return callWithRetry(ctx, c, func() (StreamPage, error) { return c.api.ListStreams(ctx, table, after) })
+}
+
+func (c *retryingAPI) DescribeStream(ctx context.Context, q DescribeQuery) (StreamDescription, error) {
+	return callWithRetry(ctx, c, func() (StreamDescription, error) { return c.api.DescribeStream(ctx, q) })
+}
+
+func (c *retryingAPI) GetShardIterator(ctx context.Context, at ShardPosition) (string, error) {
+	return callWithRetry(ctx, c, func() (string, error) { return c.api.GetShardIterator(ctx, at) })
+}
+
+func (c *retryingAPI) GetRecords(ctx context.Context, q RecordsQuery) (record.GetRecordsPage, error) {
+	return callWithRetry(ctx, c, func() (record.GetRecordsPage, error) { return c.api.GetRecords(ctx, q) })
+}
+
+func callWithRetry[T any](ctx context.Context, c *retryingAPI, call func() (T, error)) (T, error) {
+	for attempt := 0; ; attempt++ {
+		select {
+		case c.slots <- struct{}{}:
+		case <-ctx.Done():
+			var none T
+			return none, context.Cause(ctx)
+		}
+		got, err := call()
+		<-c.slots
+		if err == nil {
+			return got, nil
+		}
+		var none T
+		after, ok := pipeline.Retryable(err)
+		if !ok || ctx.Err() != nil || attempt+1 >= c.attempts {
+			return none, err
+		}
+		if err := pipeline.Sleep(ctx, c.backoff.Delay(attempt, after)); err != nil {
+			return none, err
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package sdk
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/shardreader"
+)
+
+// failed says what an error of the SDK means to a reader of shards. Codes are
+// those of the DynamoDB Streams API reference and its common errors.
+func newError(ctx context.Context, op, subject string, err error) error {
+	e := &shardreader.Error{Op: op, Subject: subject, Err: awserr.Cause(err)}
+	if ctx.Err() != nil {
+		e.Err = context.Cause(ctx)
+		return e
+	}
+	switch code, kind := awserr.Code(err), awserr.KindOf(err); {
+	case code == "ExpiredIteratorException":
+		e.Kind = shardreader.ErrExpiredIterator
+		e.Hint = "take a new iterator behind the last sequence number that was read"
+	case code == "TrimmedDataAccessException":
+		e.Kind = shardreader.ErrTrimmed
+		e.Hint = "records older than 24 hours are gone: go on at TRIM_HORIZON and repair what was missed"
+	case kind == awserr.Missing:
+		e.Kind = shardreader.ErrNotFound
+		e.Hint = "check name, Region and account; shards and disabled streams disappear after 24 hours"
+	case kind == awserr.Denied:
+		e.Kind = shardreader.ErrDenied
+		e.Hint = "check the credentials, that they allow dynamodb:" + op + ", and what stands between here and the endpoint"
+	case kind == awserr.Transient:
+		e.Err = pipeline.RetryAfter(e.Err, awserr.Wait(err))
+	}
+	return e
+}
