@@ -52,9 +52,9 @@ type batch struct {
 //	sorting       Quarantine.Held of the keys, then WriteSorted   settled; unpacking after an error or if a key is in quarantine
 //	unpacking     unpacks the deliveries                          settled: they are ready again, for Write
 //
-// begin chooses the first phase: packing for a packed batch; planning if a delivery lost its plan; checkingKeys if there
-// is a Quarantine; else sending. A packed batch that is cancelled, for a revoked partition or by a hard stop, is settled
-// without unpacking: its deliveries are ready again, or pending.
+// begin chooses the first phase: packing for a packed batch; planning if a delivery lost its plan; checkingKeys if
+// there is a Quarantine; else sending. A packed batch that is cancelled, for a revoked partition or by a hard stop, is
+// settled without unpacking: its deliveries are ready again, or pending.
 type phase uint8
 
 const (
@@ -230,8 +230,7 @@ func (s *scheduler) endBatchSpan(b *batch, now time.Time) {
 }
 
 // planAgain plans the deliveries that were cloned since their plan. If a plan fails, nothing of the batch is tried,
-// because
-// the failed change must become the first of its key again.
+// because the failed change must become the first of its key again.
 func (r *route) planAgain(b *batch) (err error) {
 	for _, qd := range b.deliveries {
 		if qd.unplanned {
@@ -302,8 +301,8 @@ func (b *batch) setAside() {
 }
 
 // afterWrite decides which deliveries failed if a Write failed as a whole. A transient error applies to all of them. A
-// panic,
-// or a permanent error for several deliveries, can have one of them as its cause: each is written once more alone.
+// panic, or a permanent error for several deliveries, can have one of them as its cause: each is written once more
+// alone.
 func (s *scheduler) afterWrite(b *batch) {
 	b.phase = settled
 	if b.err == nil {
@@ -331,8 +330,7 @@ func (s *scheduler) afterIsolatedWrite(b *batch) {
 }
 
 // isolate chooses the next delivery that is written alone. Later changes of a key are not tried after one that is
-// retried or
-// that quarantines the key.
+// retried or that quarantines the key.
 func (s *scheduler) isolate(b *batch, from int) {
 	b.phase = settled
 	for i := from; i < b.n; i++ {
@@ -345,8 +343,7 @@ func (s *scheduler) isolate(b *batch, from int) {
 }
 
 // errUntried is the error of a delivery that was not tried: an earlier change of its key failed, a plan of its batch
-// failed,
-// or its partition was revoked.
+// failed, or its partition was revoked.
 var errUntried = Transient(errs.New("held back behind an earlier change of its key"))
 
 // callWrite calls Write once. It sets errs[i] for each delivery that failed, or returns an error that fails all of ds.

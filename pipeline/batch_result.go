@@ -48,8 +48,7 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 }
 
 // applyResult applies the result of a batch to its deliveries and lanes. A fatal error stops the run first, so that
-// failed
-// deliveries stay pending.
+// failed deliveries stay pending.
 func (s *scheduler) applyResult(b *batch, now time.Time) {
 	for _, err := range b.errs {
 		if IsFatal(err) && classOf(err) != classPanic {
@@ -114,8 +113,7 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 }
 
 // sharedDelays has the backoff for each number of attempts. All keys of a batch share it, so that keys which failed
-// together
-// are tried again together. The last one is for all higher numbers: the backoff has reached its maximum.
+// together are tried again together. The last one is for all higher numbers: the backoff has reached its maximum.
 type sharedDelays [16]time.Duration
 
 // retryLater puts the failed changes of a lane before the waiting ones. If the batch was an attempt, the lane backs
@@ -181,8 +179,7 @@ func (s *scheduler) requeueLane(l *lane) {
 }
 
 // failPermanently dead-letters the first change of a queue. If there are no dead letters, the change returns to a
-// source
-// that acknowledges single records. With any other source it blocks its key.
+// source that acknowledges single records. With any other source it blocks its key.
 func (s *scheduler) failPermanently(l *lane, now time.Time) {
 	if s.run.p.o.DeadLetters != nil {
 		s.deadLetter(l.queue.pop())
@@ -203,8 +200,7 @@ func (s *scheduler) failPermanently(l *lane, now time.Time) {
 func (s *scheduler) cloneQueue(l *lane) { l.queue.replaceEach(s.clone) }
 
 // nacks reports whether a permanent failure returns to the source: there are no dead letters, and the source
-// acknowledges
-// single records.
+// acknowledges single records.
 func (s *scheduler) nacks(qd *queuedDelivery) bool {
 	return s.run.p.o.DeadLetters == nil && qd.page.tracker != nil
 }
@@ -218,8 +214,7 @@ func (s *scheduler) nackQueue(l *lane) {
 }
 
 // blocks reports whether a delivery that failed with err blocks its key: it can never be written, there are no dead
-// letters,
-// and the source does not acknowledge single records.
+// letters, and the source does not acknowledge single records.
 func (s *scheduler) blocks(qd *queuedDelivery, err error) bool {
 	if s.run.p.o.DeadLetters != nil || s.nacks(qd) {
 		return false

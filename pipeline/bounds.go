@@ -7,26 +7,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// bounds limits the memory in flight: the bytes and changes of pages that a delivery still
-// pins, and of changes cloned out of them. The source is read while there is room for a byte
-// and a change, so that a page larger than the limit still passes, alone.
+// bounds limits the memory in flight: bytes and changes of pages that a delivery pins, and of cloned changes. The
+// source is read while less than the limit is used. So a page larger than the limit passes alone.
 //
-// If the source is a [Pauser], a partition is paused while little room is left and the
-// partition uses more than its share. Partitions that use little are therefore read first. A
-// partition that uses nothing does not make the shares of the others smaller.
+// If the source is a [Pauser], a partition is paused while little memory is left and the partition uses more than its
+// share. So partitions that use little are read first. Only partitions that use memory have a share.
 //
-// It is part of the state of a run.
+// Pipeline.mu guards it.
 type bounds struct {
 	limit       amount
 	pauser      bool // the source is a Pauser
 	used        amount
-	cloned      amount        // of used
-	waiting     bool          // the reader waits for room
-	hasRoom     chan struct{} // signals the reader; capacity 1
+	cloned      amount        // the part of used that clones use
+	waiting     bool          // the reader waits for memory
+	hasRoom     chan struct{} // wakes the reader; capacity 1
 	shares      map[string]*share
-	usingShares int         // shares that use something
-	paused      []*share    // those that are not read now
-	pauseCalls  []pauseCall // calls of Pause that are still to be made
+	usingShares int         // shares that use memory
+	paused      []*share    // shares of paused partitions
+	pauseCalls  []pauseCall // calls of Pause that were not made yet
 }
 
 // pauseCall is a call of [Pauser.Pause].
@@ -42,7 +40,7 @@ func (a *amount) add(b amount) { a.bytes, a.changes = a.bytes+b.bytes, a.changes
 
 func (a amount) minus(b amount) amount { return amount{a.bytes - b.bytes, a.changes - b.changes} }
 
-// dividedBy is an n-th of a.
+// dividedBy returns the n-th part of a.
 func (a amount) dividedBy(n int64) amount { return amount{a.bytes / n, a.changes / n} }
 
 // atLeastHalfOf reports whether a is at least half of all, in bytes or in changes.
@@ -51,9 +49,8 @@ func (a amount) atLeastHalfOf(all amount) bool {
 }
 
 const (
-	// maxShares is the largest number of shares that the limit is divided into. Few of
-	// thousands of partitions use much memory at once; with a share for each of them, every
-	// page would pause its partition.
+	// maxShares is the largest number of shares that the limit is divided into. Few of thousands of partitions use much
+	// memory at once; with a share for each of them, every page would pause its partition.
 	maxShares = 64
 
 	// spareDivisor keeps 1/16 of the limit for partitions that use less than their share.
@@ -67,16 +64,15 @@ const (
 type share struct {
 	name   string
 	used   amount
-	cloned amount // of used: changes that were cloned out of their pages
-	paused bool   // it is not read
+	cloned amount // the part of used that clones use
+	paused bool
 }
 
 func newBounds(maxBytes int64, maxChanges int, pauser bool) *bounds {
 	return &bounds{limit: amount{maxBytes, int64(maxChanges)}, pauser: pauser, hasRoom: make(chan struct{}, 1), shares: map[string]*share{}}
 }
 
-// take adds to the memory in flight, also above the limit: the limit stops the reader, and
-// never a page that was read.
+// take adds to the memory in flight, even above the limit: the limit stops the reader, not a page that was read.
 func (b *bounds) take(partition string, a amount) { b.add(partition, a, amount{}) }
 
 // release undoes take.
@@ -84,7 +80,7 @@ func (b *bounds) release(partition string, a amount) {
 	b.add(partition, amount{-a.bytes, -a.changes}, amount{})
 }
 
-// takeClone is take for one change that was cloned out of its page.
+// takeClone is take for one cloned change.
 func (b *bounds) takeClone(partition string, bytes int64) {
 	a := amount{bytes, 1}
 	b.add(partition, a, a)
@@ -129,7 +125,7 @@ func (b *bounds) add(partition string, used, cloned amount) {
 	}
 }
 
-// pauseOrResume pauses a partition, or resumes it.
+// pauseOrResume pauses or resumes a partition if its use of memory demands it.
 func (b *bounds) pauseOrResume(s *share) {
 	paused := b.takesTooMuch(s)
 	if paused == s.paused {
@@ -145,18 +141,18 @@ func (b *bounds) pauseOrResume(s *share) {
 	b.paused = slices.Delete(b.paused, i, i+1)
 }
 
-// resume resumes the partitions that may be read again. Each uses a share, so they are few.
+// resume resumes the partitions that can be read again. Paused partitions use a share each, so they are few.
 func (b *bounds) resume() {
 	for i := len(b.paused) - 1; i >= 0; i-- {
 		b.pauseOrResume(b.paused[i])
 	}
 }
 
-// takesTooMuch decides whether a partition is paused: it uses its share and little room is left, or cloned changes use
-// much of the limit and some of them are its own.
+// takesTooMuch reports whether a partition must be paused: it uses its share and little memory is left, or clones use
+// much of the limit and the partition has some of them.
 func (b *bounds) takesTooMuch(s *share) bool {
 	if len(b.shares) < 2 {
-		return false // the limit alone stops the reader
+		return false // a single partition needs no share
 	}
 	clonable := b.limit.dividedBy(clonedDivisor)
 	room := b.limit.minus(b.limit.dividedBy(spareDivisor))
@@ -164,12 +160,12 @@ func (b *bounds) takesTooMuch(s *share) bool {
 	return b.cloned.exceeds(clonable, s.cloned, clonable.dividedBy(maxShares)) || b.used.exceeds(room, s.used, fair)
 }
 
-// exceeds reports whether, in bytes or in changes, a is above its limit and its part is above the fair part.
+// exceeds reports whether, in bytes or in changes, a is above limit and part is above fair.
 func (a amount) exceeds(limit, part, fair amount) bool {
 	return a.bytes > limit.bytes && part.bytes > fair.bytes || a.changes > limit.changes && part.changes > fair.changes
 }
 
-// forget drops a partition that has ended and uses nothing.
+// forget drops the share of a partition that uses nothing.
 func (b *bounds) forget(partition string) {
 	if s := b.shares[partition]; s != nil && s.used == (amount{}) {
 		delete(b.shares, partition)
@@ -183,7 +179,7 @@ func (b *bounds) full() bool {
 	return b.used.bytes >= b.limit.bytes || b.used.changes >= b.limit.changes
 }
 
-// pressure is how much reading is held back by the limit.
+// pressure is how much the limit delays reading.
 type pressure uint8
 
 const (
@@ -192,8 +188,8 @@ const (
 	stalled               // the reader waits, and nothing moves
 )
 
-// pressure is that of now, where so many things move. It is somePressure, which depends on time, only if the source
-// is a [Pauser]: the batches of any other source are cut by the input alone.
+// pressure returns the current pressure. moving is run.moving. It is somePressure only for a [Pauser]: somePressure
+// depends on time, and the batches of other sources depend on the input alone.
 func (b *bounds) pressure(moving int) pressure {
 	waiting := b.waiting && b.full()
 	switch {
@@ -205,8 +201,8 @@ func (b *bounds) pressure(moving int) pressure {
 	return noPressure
 }
 
-// mostlyFilling reports whether batches that wait to be full hold at least half of the memory
-// that is used and not cloned: of all memory, which they hold all of, or of a paused partition.
+// mostlyFilling reports whether batches that wait to be full use at least half of the memory of a paused partition, or
+// of all memory. Clones do not count. all is the memory of these batches, and byPartition its parts.
 func (b *bounds) mostlyFilling(all amount, byPartition map[string]amount) bool {
 	if all.atLeastHalfOf(b.used.minus(b.cloned)) {
 		return true
@@ -219,8 +215,8 @@ func (b *bounds) mostlyFilling(all amount, byPartition map[string]amount) bool {
 	return false
 }
 
-// pinnedBytes is the memory of a page: its input and, once it is decoded, its changes. The
-// index of their attributes and the plans of sinks are about as large as the input.
+// pinnedBytes is the memory of a page: its input and, once it is decoded, its changes. The index of their attributes
+// and the plans of sinks are about as large as the input.
 func pinnedBytes(page *Page) int64 {
 	n := int64(page.Bytes)
 	if len(page.Changes) > 0 {
@@ -229,5 +225,5 @@ func pinnedBytes(page *Page) int64 {
 	return n
 }
 
-// cloneBytes is the memory of an item that was cloned out of its page.
+// cloneBytes is the memory of a cloned delivery.
 func cloneBytes(qd *queuedDelivery) int64 { return 2*qd.size + int64(unsafe.Sizeof(record.Change{})) }

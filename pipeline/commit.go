@@ -28,8 +28,8 @@ func (r *run) endPage(in *inflightPage) {
 	r.forget(in.partition)
 }
 
-// Watermark computes how far a partition is finished. Pages begin in the order of the partition and finish in any order.
-// The watermark is the position of the last page for which that page and all earlier ones are finished. The zero
+// Watermark computes how far a partition is finished. Pages begin in the order of the partition and finish in any
+// order. The watermark is the position of the last page for which that page and all earlier ones are finished. The zero
 // Watermark is ready for use. It needs a lock if several goroutines use it.
 type Watermark struct {
 	nextID     uint64
@@ -44,8 +44,9 @@ type watermarkPage struct {
 	pending int
 }
 
-// Begin adds a page that ends at pos and has pending deliveries. Without any, the page is finished at once. Begin returns
-// the id of the page, for Finish. If the page moves the watermark at once, ok is true and the new watermark is pos.
+// Begin adds a page that ends at pos and has pending deliveries. Without any, the page is finished at once. Begin
+// returns the id of the page, for Finish. If the page moves the watermark at once, ok is true and the new watermark is
+// pos.
 func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
 	id = w.nextID
 	w.nextID++
@@ -130,9 +131,9 @@ func (r *run) setWatermark(part *partition, pos Position) {
 // commitTimeout bounds one Commit. A stop does not cancel a Commit: the next run repeats what was not committed.
 const commitTimeout = 10 * time.Second
 
-// commit is the committer of a partition. It runs until the newest watermark is committed. It skips older watermarks, so
-// committed positions never go back. After a hard stop it tries a position once: the next run reads again from the last
-// committed position.
+// commit is the committer of a partition. It runs until the newest watermark is committed. It skips older watermarks,
+// so committed positions never go back. After a hard stop it tries a position once: the next run reads again from the
+// last committed position.
 func (r *run) commit(part *partition) {
 	more := true
 	for more {

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// deadLetterQueue holds the failed changes of a sink whose dead letters are not durable yet. Later changes of
-// their keys wait for that. One goroutine writes them, while there are any.
+// deadLetterQueue holds the failed changes of a sink whose dead letters are not durable yet. Later changes of their
+// keys wait for that. One goroutine writes them, while there are any.
 type deadLetterQueue struct {
 	deliveries []*queuedDelivery
 	putting    []*queuedDelivery // taken from items: the goroutine stores them now
@@ -153,9 +153,9 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func(
 		}, failed)
 }
 
-// retryUntilDone calls do until it succeeds; it returns false if ctx ends first. It logs text at each failure,
-// with n, the number of letters or keys. The first failure is a step of failed. The caller counts as moving
-// (see run.move), except from the first failure until retryUntilDone returns. A fatal error also stops the run.
+// retryUntilDone calls do until it succeeds; it returns false if ctx ends first. It logs text at each failure, with n,
+// the number of letters or keys. The first failure is a step of failed. The caller counts as moving (see run.move),
+// except from the first failure until retryUntilDone returns. A fatal error also stops the run.
 func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() error, failed func()) bool {
 	start, waits := time.Now(), false
 	err := r.retry(ctx, do, func(attempt int, err error) bool {
@@ -179,8 +179,8 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 	return err == nil
 }
 
-// deadLetterLog logs what was dead-lettered. It logs quarantined changes once per retryLogEvery at most: the line
-// of their key's first letter announced them. Only the goroutine of writeDeadLetters uses it.
+// deadLetterLog logs what was dead-lettered. It logs quarantined changes once per retryLogEvery at most: the line of
+// their key's first letter announced them. Only the goroutine of writeDeadLetters uses it.
 type deadLetterLog struct {
 	quarantined int
 	next        time.Time
@@ -247,9 +247,8 @@ type DeadLetter struct {
 	Time      time.Time // when it was given up
 }
 
-// DeadLetters keeps what could not be delivered. Put blocks until all letters are
-// durable; an error is retried until it succeeds or the pipeline stops. It is
-// called by several goroutines.
+// DeadLetters keeps what could not be delivered. Put blocks until all letters are durable; an error is retried until it
+// succeeds or the pipeline stops. It is called by several goroutines.
 type DeadLetters interface {
 	Put(ctx context.Context, letters []DeadLetter) error
 }

@@ -10,17 +10,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Event is something that a detector saw in a change.
+// Event is an occurrence that a detector found in a change.
 type Event struct {
 	Detector string
-	Ordinal  int    // among the events that the detector raised in the change, from 0
-	Path     string // of the attribute, where there is one
+	Ordinal  int    // index among the events of the detector for the change
+	Path     string // path of the attribute; "" if the event has none
 	Old, New item.Value
 	Change   *record.Change
 }
 
-// ID is [EventID]: the same for every delivery of the change. It is made when it is asked
-// for; "" of an event of no change.
+// ID returns [EventID], which is the same for every delivery of the change. It is "" for an event without a change.
 func (e *Event) ID() string {
 	if e.Change == nil {
 		return ""
@@ -28,26 +27,24 @@ func (e *Event) ID() string {
 	return EventID(e.Change, e.Detector, e.Ordinal)
 }
 
-// Detector compares the images of a change and appends the events it sees to dst.
-// Detect is called concurrently and must be pure. The pipeline sets Detector, Ordinal
-// and Change.
+// Detector compares the images of a change and appends events to dst. Detect is called concurrently and must be pure.
+// The pipeline sets Event.Detector, Ordinal and Change.
 type Detector interface {
 	Detect(dst []Event, c *record.Change) ([]Event, error)
 }
 
-// DetectorFunc makes a function a Detector.
+// DetectorFunc adapts a function to a Detector.
 type DetectorFunc func(dst []Event, c *record.Change) ([]Event, error)
 
 // Detect calls f.
 func (f DetectorFunc) Detect(dst []Event, c *record.Change) ([]Event, error) { return f(dst, c) }
 
-// EventID is the id of the event that detector raised in c as its ordinal-th,
-// from 0: 32 hex digits, a hash of the stream's ARN, the item's key, the change's
-// version, the detector's name and the ordinal. It is the same for every delivery
-// of the change, and for every process.
+// EventID returns the id of an event: 32 hex digits, a hash of the ARN of the stream, the key of the item, the version
+// of the change, the name of the detector, and the ordinal of the event in the change, from 0. So it is the same for
+// every delivery of the change, in every process.
 //
-// Kinesis may hold a change twice, with a sequence number for each: there the change's
-// creation time and its own eventID are hashed in place of its version.
+// Kinesis can contain a change twice, with different sequence numbers. For such a change the creation time and the
+// eventID of the record replace the version.
 func EventID(c *record.Change, detector string, ordinal int) string {
 	var buf [256]byte
 	b := buf[:0]
@@ -69,7 +66,8 @@ func EventID(c *record.Change, detector string, ordinal int) string {
 	return string(text[:])
 }
 
-// kinesisID is the eventID of a change that came by Kinesis: what its copies have in common. "" of others.
+// kinesisID returns the eventID of a change that came by Kinesis, which is the same for its copies. It is "" for other
+// changes.
 func kinesisID(c *record.Change) string {
 	if !c.Version.Kinesis() {
 		return ""
@@ -77,7 +75,7 @@ func kinesisID(c *record.Change) string {
 	return c.EventID
 }
 
-// detectorStage is a Detector of the pipeline and what it is called.
+// detectorStage is a Detector with its names.
 type detectorStage struct {
 	Detector
 	name  string

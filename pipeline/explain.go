@@ -32,8 +32,8 @@ type RouteTrace struct {
 	Err     error
 }
 
-// Explain tells what the pipeline would do with one change, without doing it: it
-// runs the code that Run does, up to the plans of the sinks.
+// Explain tells what the pipeline would do with one change, without doing it: it runs the code that Run does, up to the
+// plans of the sinks.
 func (p *Pipeline) Explain(c *record.Change) Explanation {
 	x := Explanation{Change: c}
 	if c.Old.Exists() && c.New.Exists() {

@@ -8,53 +8,53 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Verdict is what a filter says of a change. The zero Verdict keeps it.
+// Verdict is the result of a filter for a change. The zero Verdict keeps the change.
 type Verdict struct {
 	Drop   bool
 	Reason string // counted when Drop is set
 }
 
-// Filter keeps or drops a change. Check is called concurrently and must be pure.
-// An error is permanent: the change goes to dead letters, it is never dropped.
+// Filter keeps or drops a change. Check is called concurrently and must be pure. An error is permanent: the change goes
+// to dead letters and is never dropped.
 type Filter interface {
 	Check(c *record.Change) (Verdict, error)
 }
 
-// Named is implemented by filters that have a name: it stands in explanations,
-// in errors, and in place of a drop's reason that is empty.
+// Named is implemented by filters with a name. Explanations and errors have the name, and it is the reason of a drop if
+// Verdict.Reason is empty.
 type Named interface {
 	Name() string
 }
 
-// FilterFunc makes a function a Filter.
+// FilterFunc adapts a function to a Filter.
 type FilterFunc func(c *record.Change) (Verdict, error)
 
 // Check calls f.
 func (f FilterFunc) Check(c *record.Change) (Verdict, error) { return f(c) }
 
-// Condition is a pure question about a change, for building filters.
+// Condition tests a change, to build filters. Match must be pure.
 type Condition interface {
 	Match(c *record.Change) (bool, error)
 }
 
-// ConditionFunc makes a function a Condition.
+// ConditionFunc adapts a function to a Condition.
 type ConditionFunc func(c *record.Change) (bool, error)
 
 // Match calls f.
 func (f ConditionFunc) Match(c *record.Change) (bool, error) { return f(c) }
 
-// ItemCondition is a pure question about an item, asked of its old image and of its new one.
+// ItemCondition tests an image of an item, old or new. Match must be pure.
 type ItemCondition interface {
 	Match(item item.Image) (bool, error)
 }
 
-// ItemConditionFunc makes a function an ItemCondition.
+// ItemConditionFunc adapts a function to an ItemCondition.
 type ItemConditionFunc func(item item.Image) (bool, error)
 
 // Match calls f.
 func (f ItemConditionFunc) Match(item item.Image) (bool, error) { return f(item) }
 
-// filterStage is a Filter of the pipeline and what it is called.
+// filterStage is a Filter with its names.
 type filterStage struct {
 	Filter
 	name  string
@@ -78,8 +78,8 @@ func (f *filterStage) check(c *record.Change) (v Verdict, err error) {
 	return v, nil
 }
 
-// nameFilters gives each filter the name it is counted and shown by. of is empty
-// for those of the source, else ` of route "orders"`.
+// nameFilters names filters for counts and errors. suffix is empty for the filters of the source, else ` of route
+// "orders"`.
 func nameFilters(fs []Filter, suffix string) []filterStage {
 	named := make([]filterStage, len(fs))
 	for i, f := range fs {
@@ -92,8 +92,8 @@ func nameFilters(fs []Filter, suffix string) []filterStage {
 	return named
 }
 
-// runFilters asks the filters in order, up to the first that drops or fails.
-// trace, where given, gets what each said.
+// runFilters runs filters in order, until one drops the change or fails. trace, if not nil, receives the result of
+// each.
 func runFilters(fs []filterStage, c *record.Change, trace *[]FilterTrace) (Verdict, error) {
 	for i := range fs {
 		v, err := fs[i].check(c)

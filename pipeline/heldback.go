@@ -15,26 +15,26 @@ const (
 	HeldByWriting = "writing" // some of its changes wait for a Write, or a Put of dead letters, that has lasted for half a minute
 )
 
-// HeldBack is a reason why the reading of a partition is paused, or why its checkpoint does not move. A
-// partition can have several: the keys of a sink back off, and so the partition uses its share.
+// HeldBack is a reason why the reading of a partition is paused, or why its checkpoint does not move. A partition can
+// have several: the keys of a sink back off, and so the partition uses its share.
 type HeldBack struct {
 	Partition string
 
-	// Sink is the sink that the partition waits for. For HeldByShare and HeldByBounds it is the one with most of
-	// the partition's deliveries. It is "" if the partition waits for dead letters to be stored: for HeldByBackoff
-	// those of records that cannot be decoded, for HeldByWriting any.
+	// Sink is the sink that the partition waits for. For HeldByShare and HeldByBounds it is the one with most of the
+	// partition's deliveries. It is "" if the partition waits for dead letters to be stored: for HeldByBackoff those of
+	// records that cannot be decoded, for HeldByWriting any.
 	Sink   string
 	Reason string // one of the constants HeldBy...
 
 	// Since is, for HeldByFilling, when the oldest change began to wait; for HeldByWriting, when the Write or Put
-	// began; for the others, when a look once a second first saw the reason. HeldByBackoff starts again when another page
-	// becomes the partition's oldest unfinished one.
+	// began; for the others, when a look once a second first saw the reason. HeldByBackoff starts again when another
+	// page becomes the partition's oldest unfinished one.
 	Since time.Time
 	Bytes int64 // memory that the partition has in flight
 }
 
-// HeldBack lists the reasons why partitions are held back now, the oldest first. It returns nil if there is no
-// reason or no run. It is safe for concurrent use, and its cost grows with the number of queued pages.
+// HeldBack lists the reasons why partitions are held back now, the oldest first. It returns nil if there is no reason
+// or no run. It is safe for concurrent use, and its cost grows with the number of queued pages.
 func (p *Pipeline) HeldBack() []HeldBack {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,15 +48,15 @@ func (p *Pipeline) HeldBack() []HeldBack {
 // HeldByBounds: a partition can change between the two, and between sinks, and still wait since the same time.
 type heldKey struct{ partition, sink, reason string }
 
-// heldSince is when a reason began, when it was last seen, and which page was the partition's oldest unfinished
-// one when it began.
+// heldSince is when a reason began, when it was last seen, and which page was the partition's oldest unfinished one
+// when it began.
 type heldSince struct {
 	at, seen time.Time
 	oldest   uint64
 }
 
-// heldBackGrace is how long a reason can be absent and still keep its start: with a slow sink, a page is read now
-// and then.
+// heldBackGrace is how long a reason can be absent and still keep its start: with a slow sink, a page is read now and
+// then.
 const heldBackGrace = 3 * heldBackInterval
 
 // heldBackScan is one look at what is held back.
@@ -145,8 +145,8 @@ func lastsLong(began, now time.Time) bool {
 	return !began.IsZero() && now.Sub(began) >= heldBackLogAfter
 }
 
-// mainSink returns the sink with most of a partition's deliveries. If the partition has no queued delivery, it is
-// the sink with most deliveries of all partitions.
+// mainSink returns the sink with most of a partition's deliveries. If the partition has no queued delivery, it is the
+// sink with most deliveries of all partitions.
 func (r *run) mainSink(waits []schedulerWaits, part *partition) (sink string) {
 	var n, pending int64
 	for i, w := range waits {
@@ -229,8 +229,8 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	return w
 }
 
-// nothingStarts returns since when no further Write can start, because the allowed number of Writes runs; zero
-// if one can.
+// nothingStarts returns since when no further Write can start, because the allowed number of Writes runs; zero if one
+// can.
 func (s *scheduler) nothingStarts() (since time.Time) {
 	if len(s.writing) < s.route.Concurrency {
 		return time.Time{}

@@ -8,8 +8,7 @@ import (
 )
 
 // lane keeps the order of one key at one sink. A key has a lane only while one of its changes is in a batch, has
-// failed, or
-// waits. So keys without unfinished changes cost nothing.
+// failed, or waits. So keys without unfinished changes cost nothing.
 type lane struct {
 	key   item.Key
 	hash  uint64
@@ -51,8 +50,8 @@ type lane struct {
 //	deadLettering  all its letters are durable, or revoked               as after writing
 //	nacked         (final: later changes return to their source too)
 //
-// A lane is blocked instead of parked if its first change can never be written, there are no dead letters, and the source
-// does not acknowledge single records.
+// A lane is blocked instead of parked if its first change can never be written, there are no dead letters, and the
+// source does not acknowledge single records.
 type laneState uint8
 
 const (

@@ -24,8 +24,8 @@ type SourceLedger struct {
 	Routed      int64            `json:"routed"`
 }
 
-// SinkLedger balances: Routed = Written + Superseded + sum(NoEffect) + Coalesced +
-// Suppressed + DeadLettered + Quarantined + Revoked + Pending.
+// SinkLedger balances: Routed = Written + Superseded + sum(NoEffect) + Coalesced + Suppressed + DeadLettered +
+// Quarantined + Revoked + Pending.
 type SinkLedger struct {
 	Routed       int64            `json:"routed"`
 	Written      int64            `json:"written"`
@@ -40,8 +40,8 @@ type SinkLedger struct {
 	Dropped      map[string]int64 `json:"dropped"` // by the route's own filters, by reason: never routed here, so outside the balance
 }
 
-// revokePending books what a run that was stopped hard left pending: it comes again with the
-// next one, and is routed again.
+// revokePending books what a run that was stopped hard left pending: it comes again with the next one, and is routed
+// again.
 func (l *SinkLedger) revokePending() {
 	l.Revoked += l.Pending
 	l.Pending = 0
@@ -113,8 +113,8 @@ func (l *SinkLedger) count(o Outcome, reason string, n int64) {
 	}
 }
 
-// reasonCounts counts by reason within a page, where a map for each would cost more
-// than the few reasons that there are.
+// reasonCounts counts by reason within a page, where a map for each would cost more than the few reasons that there
+// are.
 type reasonCounts []struct {
 	reason string
 	n      int64

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// pack holds the changes of some pages that wait for a batch to fill. They are compressed, in
-// the order of their keys and versions, in frames that are read one after the other.
+// pack holds the changes of some pages that wait for a batch to fill. They are compressed, in the order of their keys
+// and versions, in frames that are read one after the other.
 type pack struct {
 	frames []frame
 	bytes  int64 // compressed

@@ -22,8 +22,8 @@ type packWork struct {
 }
 
 // pack makes packs of what waits to fill batches, so that it does not hold its pages. It runs in a goroutine of its
-// own, and chunks that leave the queue meanwhile are left out. If nothing was packed, and cloned says that nothing
-// was cloned either, the fillers' batches are written.
+// own, and chunks that leave the queue meanwhile are left out. If nothing was packed, and cloned says that nothing was
+// cloned either, the fillers' batches are written.
 func (r *run) pack(fillers []*scheduler, work []packWork, cloned bool) {
 	for i := range work {
 		work[i].pack = packPages(work[i].group)
@@ -64,8 +64,8 @@ func groupPackable(chunks []chunk) [][]packablePage {
 	return groups
 }
 
-// canPack reports whether the changes of a chunk are enough to make its items again: none has
-// failed or was cloned, and nobody asks which of its records are finished.
+// canPack reports whether the changes of a chunk are enough to make its items again: none has failed or was cloned, and
+// nobody asks which of its records are finished.
 func (c *chunk) canPack() bool {
 	if c.packed != nil || c.page.tracker != nil {
 		return false
@@ -78,8 +78,8 @@ func (c *chunk) canPack() bool {
 	return true
 }
 
-// replaceWithPack puts a pack in the place of the chunks that it was made of. It reports whether any of
-// them is still there.
+// replaceWithPack puts a pack in the place of the chunks that it was made of. It reports whether any of them is still
+// there.
 func (s *scheduler) replaceWithPack(chunks []chunk, group []packablePage, p *pack) bool {
 	p.pages = 0
 	pageNumbers := make(map[*inflightPage]int, len(group))
@@ -127,8 +127,8 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	s.releasePack(c)
 }
 
-// takePacked moves chunks from the front of ready into a batch; the first of them is packed. It
-// takes whole chunks: one that is larger than a batch is taken alone.
+// takePacked moves chunks from the front of ready into a batch; the first of them is packed. It takes whole chunks: one
+// that is larger than a batch is taken alone.
 func (s *scheduler) takePacked(b *batch) (n int) {
 	most := s.ready.n
 	if s.dueCount > 0 {
@@ -158,9 +158,9 @@ func (b *batch) pack() {
 	}
 }
 
-// afterPackedCall takes the result of a call for a packed batch. If a key of it has a lane or is in quarantine, if the batch
-// has grown too large, or if WriteSorted fails, the batch is unpacked and becomes ready again, for Write. A batch that
-// was cancelled for a revoked partition becomes ready again as it is.
+// afterPackedCall takes the result of a call for a packed batch. If a key of it has a lane or is in quarantine, if the
+// batch has grown too large, or if WriteSorted fails, the batch is unpacked and becomes ready again, for Write. A batch
+// that was cancelled for a revoked partition becomes ready again as it is.
 func (s *scheduler) afterPackedCall(b *batch) {
 	switch b.phase {
 	case packing:

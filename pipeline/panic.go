@@ -8,8 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// recovered turns a recovered panic into an error; call it in a deferred function
-// with what recover returned there.
+// recovered turns a recovered panic into an error; call it in a deferred function with what recover returned there.
 func recovered(stage string, v any) *redact.PanicError {
 	return &redact.PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
 }
@@ -43,8 +42,8 @@ func stackOf(err error) slog.Attr {
 	return slog.Attr{}
 }
 
-// failed adds to a line of the log what it has of a failure: what went wrong, the field, the
-// command that shows more, and of a panic its trace.
+// failed adds to a line of the log what it has of a failure: what went wrong, the field, the command that shows more,
+// and of a panic its trace.
 func (p *Pipeline) failed(f Failure, err error, attrs ...slog.Attr) []slog.Attr {
 	attrs = append(attrs, slog.String("error", redact.LogText(err)))
 	if field := redact.ErrorField(err); field != "" {

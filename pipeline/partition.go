@@ -22,8 +22,8 @@ type partition struct {
 	committing  bool     // the committer runs
 }
 
-// partitionState decides what happens to the pages of a partition. Drain, an error of a page, RevokeSoft and Revoke move
-// an open partition down this list. It never moves up.
+// partitionState decides what happens to the pages of a partition. Drain, an error of a page, RevokeSoft and Revoke
+// move an open partition down this list. It never moves up.
 //
 //	state        later pages         deliveries in flight            commits
 //	open         go to the sinks     wait for batches to fill        yes
@@ -33,9 +33,9 @@ type partition struct {
 //	revokedHard  finish undelivered  queued: Revoked; Writes are     no
 //	                                 cancelled
 //
-// An error of Decode also ends the reading of all partitions (sourceFailed). Undecodable records do not change the state
-// if there are no dead letters and the source does not track single records: their page and the later ones then wait
-// until the partition is revoked or the run ends.
+// An error of Decode also ends the reading of all partitions (sourceFailed). Undecodable records do not change the
+// state if there are no dead letters and the source does not track single records: their page and the later ones then
+// wait until the partition is revoked or the run ends.
 type partitionState uint8
 
 const (
@@ -69,8 +69,7 @@ func (r *run) partition(name string) *partition {
 }
 
 // handOver gives the ready pages of a partition to the schedulers, in order. Pages of a broken or revoked partition
-// finish
-// undelivered.
+// finish undelivered.
 func (r *run) handOver(part *partition, now time.Time) {
 	for len(part.waiting) > 0 && (part.waiting[0].ready || part.state.revoked()) {
 		in := part.waiting[0]
@@ -160,8 +159,7 @@ func (r *run) checkEnd() {
 }
 
 // forget drops the state of a partition that has ended and is finished and committed. A revoked partition loses its
-// share
-// of the bounds before that.
+// share of the bounds before that.
 func (r *run) forget(part *partition) {
 	if part.state.revoked() {
 		r.bounds.forget(part.name)

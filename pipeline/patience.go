@@ -16,14 +16,14 @@ const (
 	// refusal is fatal.
 	DeniedFor = 5 * time.Minute
 
-	// deniedApart is the pause after which a refusal starts a new period. A refused call is tried again sooner, so
-	// a longer pause means that it succeeded or was not made.
+	// deniedApart is the pause after which a refusal starts a new period. A refused call is tried again sooner, so a
+	// longer pause means that it succeeded or was not made.
 	deniedApart = 90 * time.Second
 )
 
-// Patience decides whether a refused call ([Denied]) is tried again; it covers calls of one kind. If no call of
-// that kind ever worked, the configuration is wrong, and a refusal is fatal at once. Else a refusal is transient
-// at first, and fatal after [DeniedFor]. The zero Patience has seen no call. It is safe for concurrent use.
+// Patience decides whether a refused call ([Denied]) is tried again; it covers calls of one kind. If no call of that
+// kind ever worked, the configuration is wrong, and a refusal is fatal at once. Else a refusal is transient at first,
+// and fatal after [DeniedFor]. The zero Patience has seen no call. It is safe for concurrent use.
 type Patience struct {
 	mu     sync.Mutex
 	worked bool
@@ -34,8 +34,8 @@ type Patience struct {
 // refusals is a period of refusals: the times of its first and its last one.
 type refusals struct{ since, last time.Time }
 
-// Take takes the error that a call returned, or nil, and returns the error that the caller acts on. It makes a
-// refusal transient or fatal, and returns other errors as they are. A success ends all periods of refusals.
+// Take takes the error that a call returned, or nil, and returns the error that the caller acts on. It makes a refusal
+// transient or fatal, and returns other errors as they are. A success ends all periods of refusals.
 func (p *Patience) Take(err error) error {
 	switch {
 	case err == nil:
@@ -105,8 +105,8 @@ func (p *Patience) refuse(err error) error {
 	return Transient(err)
 }
 
-// rightOf identifies the refused right: it is the redacted text of the error inside [Denied]. Two refusals of one
-// right have the same text.
+// rightOf identifies the refused right: it is the redacted text of the error inside [Denied]. Two refusals of one right
+// have the same text.
 func rightOf(err error) string {
 	if m, ok := errors.AsType[*classifiedError](err); ok {
 		err = m.error

@@ -28,17 +28,15 @@ type Options struct {
 
 	Decoder record.DecoderOptions // how the records of its tables become changes; see Pipeline.Decoder. Default: the zero options
 
-	// Accept is asked of every change before anything else is. Its error ends the run as
-	// one marked with Fatal does: the source is another one than the pipeline is made for.
-	// Default: all are accepted
+	// Accept is asked of every change before anything else is. Its error ends the run as one marked with Fatal does:
+	// the source is another one than the pipeline is made for. Default: all are accepted
 	Accept func(c *record.Change) error
 
 	DeadLetters DeadLetters // Default: none; a permanent failure then blocks its key
 
-	// MaxHold is how long a change may fail and be tried again before it is given up
-	// to dead letters, with its key quarantined where there is a Quarantine. It
-	// counts from the record's creation where Live is set, and from the first try where
-	// not. Default (0): without end. It needs DeadLetters.
+	// MaxHold is how long a change may fail and be tried again before it is given up to dead letters, with its key
+	// quarantined where there is a Quarantine. It counts from the record's creation where Live is set, and from the
+	// first try where not. Default (0): without end. It needs DeadLetters.
 	MaxHold    time.Duration
 	Live       bool       // the source is a stream that is read as it is written, not a replay: no batch waits longer than MaxLinger
 	Quarantine Quarantine // Default: none; behind a change that was given up its key goes on. It needs DeadLetters
@@ -194,16 +192,14 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Run reads src until it ends (io.EOF), fails, or ctx is done, delivers what was
-// read, and commits what is finished; c may be nil. One Run at a time.
+// Run reads src until it ends (io.EOF), fails, or ctx is done, delivers what was read, and commits what is finished; c
+// may be nil. One Run at a time.
 //
-// The end of the source is waited out, and so is its error: Run returns when everything
-// read is finished, however long retries take. When ctx is done it stops softly: it does
-// the same, for at most StopTimeout, then stops hard. So does an error of a source that
-// is [Controlled], because others wait for what it has. Run returns nil after the end
-// and after a soft stop, the source's error when that ended the run, a
-// *[StopError] after a hard stop (joined with the source's error), and at once an error
-// marked with Fatal.
+// The end of the source is waited out, and so is its error: Run returns when everything read is finished, however long
+// retries take. When ctx is done it stops softly: it does the same, for at most StopTimeout, then stops hard. So does
+// an error of a source that is [Controlled], because others wait for what it has. Run returns nil after the end and
+// after a soft stop, the source's error when that ended the run, a *[StopError] after a hard stop (joined with the
+// source's error), and at once an error marked with Fatal.
 func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	p.mu.Lock()
 	if p.run != nil {
@@ -228,8 +224,8 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 // Name is Options.Name.
 func (p *Pipeline) Name() string { return p.o.Name }
 
-// Decoder is a decoder with Options.Decoder, for a source that is handed records and knows
-// nothing of the tables that they are of.
+// Decoder is a decoder with Options.Decoder, for a source that is handed records and knows nothing of the tables that
+// they are of.
 func (p *Pipeline) Decoder() *record.Decoder { return record.NewDecoder(p.o.Decoder) }
 
 // Ledger is a consistent snapshot of both ledgers; it may be called at any time.

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// planArena is the memory of a sink's items and plans for one page. It is handed out in pieces, and goes
-// back to its pool once no delivery of the page needs it, so that most plans make no garbage.
+// planArena is the memory of a sink's items and plans for one page. It is handed out in pieces, and goes back to its
+// pool once no delivery of the page needs it, so that most plans make no garbage.
 type planArena struct {
 	deliveries []queuedDelivery
 	ops        []Op                 // one for each item
@@ -75,8 +75,8 @@ func (s *slab[T]) empty() {
 }
 
 // keepPieces returns the pieces that stay for the next page. used is how many of them this page used, and most is how
-// many can stay. It drops half of the unused ones, so that an arena soon shrinks after a large page. Every arena
-// gets a large page at some time, and there can be thousands of arenas.
+// many can stay. It drops half of the unused ones, so that an arena soon shrinks after a large page. Every arena gets a
+// large page at some time, and there can be thousands of arenas.
 func keepPieces[T any](pieces []T, used, most int) []T {
 	n := min((len(pieces)+used+1)/2, most)
 	clear(pieces[n:])
@@ -98,8 +98,8 @@ func (a *planArena) empty() {
 }
 
 // Alloc returns a new zero T, for what a [Planner] puts into d.Ops. Its memory is shared by the deliveries of a page,
-// and used again once none of them needs the page. Do not keep it beyond a Write of the delivery, even if that
-// Write fails: a delivery that waits long is planned again. Alloc saves nothing if T differs from call to call.
+// and used again once none of them needs the page. Do not keep it beyond a Write of the delivery, even if that Write
+// fails: a delivery that waits long is planned again. Alloc saves nothing if T differs from call to call.
 func Alloc[T any](d *Delivery) *T {
 	if d.arena == nil {
 		return new(T)
@@ -143,8 +143,8 @@ func nextPieceSize(before []byte, n int) int {
 	return max(firstPieceSize, min(2*cap(before), maxPieceSize), 4*n)
 }
 
-// Text returns string(b), for what a [Planner] puts into d.Ops. The texts of a page share memory that is never
-// used again, so the string can be kept.
+// Text returns string(b), for what a [Planner] puts into d.Ops. The texts of a page share memory that is never used
+// again, so the string can be kept.
 func (d *Delivery) Text(b []byte) string {
 	a := d.arena
 	if a == nil || len(b) > maxPieceSize/8 {

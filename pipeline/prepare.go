@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// preparedPage is what the pure stages made of a page.
+// preparedPage is the result of filters, detectors and plans for a page.
 type preparedPage struct {
-	source SourceLedger // counts; its map stays nil, drops are in filtered
+	source SourceLedger // without Filtered, which is in drops
 	drops  reasonCounts
 	events reasonCounts
 	routes []preparedRoute
@@ -19,17 +19,17 @@ type preparedPage struct {
 	newest time.Time
 }
 
+// preparedRoute is the part of a preparedPage for one sink.
 type preparedRoute struct {
-	deliveries []queuedDelivery // in room
-	arena      *planArena       // nil: no change got as far
+	deliveries []queuedDelivery // in arena
+	arena      *planArena       // nil if filters dropped all changes
 	routed     int64
 	dropped    reasonCounts
 	noEffect   reasonCounts
 	suppressed int64
 }
 
-// evaluatePage runs filters, detectors and plans over a page. It is pure, and called
-// concurrently for different pages.
+// evaluatePage runs filters, detectors and plans over a page. It is pure, and called concurrently for different pages.
 func (p *Pipeline) evaluatePage(in *inflightPage) *preparedPage {
 	page := in.page
 	out := &preparedPage{routes: make([]preparedRoute, len(p.routes))}
@@ -60,9 +60,9 @@ func (p *Pipeline) evaluatePage(in *inflightPage) *preparedPage {
 		}
 		switch events = ev.events[len(ev.events):]; {
 		case p.ignoresEvents:
-			events = ev.events[:0] // they are counted, and nobody is shown them
-		case len(ev.events) > 0 && cap(events) == 0:
-			events = make([]Event, 0, min(64, len(page.Changes)-i)) // where there was one event there are more
+			events = ev.events[:0] // they are counted, and no sink gets them
+		case len(ev.events) > 0 && cap(events) == 0: // after one event there are usually more
+			events = make([]Event, 0, min(64, len(page.Changes)-i))
 		}
 		routed := false
 		hash := maphash.String(p.seed, string(c.Key))
@@ -83,7 +83,7 @@ func (p *Pipeline) evaluatePage(in *inflightPage) *preparedPage {
 	return out
 }
 
-// accept is the error of a change that is not of this pipeline's source.
+// accept returns an error if the change does not belong to the source of this pipeline.
 func (p *Pipeline) accept(c *record.Change) error {
 	if p.o.Accept != nil {
 		if err := p.o.Accept(c); err != nil {
@@ -93,8 +93,9 @@ func (p *Pipeline) accept(c *record.Change) error {
 	return p.needs.check(c)
 }
 
-// prepareDelivery takes the change, whose key has that hash, to one route. left is how many
-// changes may follow, for sizing.
+// prepareDelivery adds the delivery of a change to the deliveries of a route, unless a filter of the route drops it or
+// its plan finishes it. hash is that of the key. left is how many changes can follow; it sizes the arena. taken reports
+// that no filter dropped the change.
 func (r *route) prepareDelivery(c *record.Change, hash uint64, ev *evaluation, in *inflightPage, out *preparedRoute, left int) (taken bool, fatal error) {
 	v, fail := r.applyFilters(c, ev, nil)
 	if v.Drop {
@@ -105,9 +106,9 @@ func (r *route) prepareDelivery(c *record.Change, hash uint64, ev *evaluation, i
 		out.arena = r.arenas.get(left)
 		out.deliveries = out.arena.deliveries[:0]
 	}
-	// The delivery is planned where it will stay: planners take its address.
+	// The delivery must not move after its plan: planners take its address.
 	n := len(out.deliveries)
-	out.deliveries = out.deliveries[:n+1] // all of an arena is zero
+	out.deliveries = out.deliveries[:n+1] // arenas are zeroed
 	qd := &out.deliveries[n]
 	qd.page, qd.hash, qd.size, qd.fail = in, hash, int64(len(c.Raw)), fail
 	qd.d.Change, qd.d.Events = c, r.events(ev)
@@ -133,7 +134,7 @@ func (r *route) prepareDelivery(c *record.Change, hash uint64, ev *evaluation, i
 	return true, nil
 }
 
-// events are those of a delivery.
+// events returns the events for a delivery.
 func (r *route) events(ev *evaluation) []Event {
 	if r.ignoresEvents {
 		return nil
@@ -141,21 +142,21 @@ func (r *route) events(ev *evaluation) []Event {
 	return ev.events[:len(ev.events):len(ev.events)]
 }
 
-// evaluation is what the source's stages say of a change.
+// evaluation is the result of the filters and detectors of the source for one change.
 type evaluation struct {
 	verdict   Verdict
-	fail      error // of a filter: every route gives the change up
+	fail      error // of a filter: a permanent failure at every route
 	events    []Event
-	eventsErr error // of a detector: the routes that need events give it up
+	eventsErr error // of a detector: a permanent failure at routes that need events
 	fatal     error
 }
 
-// evaluate runs the source's filters and detectors. Events are appended to arena's
-// spare room. t, where given, is told what each stage said.
-func (p *Pipeline) evaluate(c *record.Change, buf []Event, t *Explanation) (ev evaluation) {
+// evaluate runs the filters and detectors of the source. It appends events to the free capacity of buf. x, if not nil,
+// receives the result of each filter.
+func (p *Pipeline) evaluate(c *record.Change, buf []Event, x *Explanation) (ev evaluation) {
 	var trace *[]FilterTrace
-	if t != nil {
-		trace = &t.Filters
+	if x != nil {
+		trace = &x.Filters
 	}
 	ev.verdict, ev.fail = runFilters(p.filters, c, trace)
 	if IsFatal(ev.fail) {
@@ -187,8 +188,7 @@ func (p *Pipeline) evaluate(c *record.Change, buf []Event, t *Explanation) (ev e
 	return ev
 }
 
-// applyFilters runs a route's filters, and tells whether a stage before the sink has
-// given the change up for it.
+// applyFilters runs the filters of a route. It also returns the failure of an earlier stage that applies to the route.
 func (r *route) applyFilters(c *record.Change, ev *evaluation, trace *[]FilterTrace) (Verdict, *failure) {
 	if ev.fail != nil {
 		return Verdict{}, &failure{classFilter, ev.fail}
@@ -203,7 +203,7 @@ func (r *route) applyFilters(c *record.Change, ev *evaluation, trace *[]FilterTr
 	return v, nil
 }
 
-// plan asks the sink what it would do, and holds back what is suppressed.
+// plan has the sink plan a delivery, and suppresses it if the route demands that.
 func (r *route) plan(d *Delivery) *failure {
 	err := r.callPlan(d)
 	d.arena = nil

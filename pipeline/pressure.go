@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// relievePressure frees memory that batches hold while they wait to be full, if that is why a
-// partition is not read. It is a part of each step that ends something, or in which the reader begins to wait. It
-// clones what the batches hold or has it packed, and if that frees nothing it has them written.
+// relievePressure frees the memory of batches that wait to be full, if they are the reason why a partition is not read.
+// It runs in each step that ends something or in which the reader begins to wait. It clones or packs the changes of
+// these batches. If that frees nothing, it has the incomplete batches written.
 //
-// Once the reader waits and nothing moves, nothing else changes either, so the result depends on
-// the input alone. The loop looks again after each clone: pages that were handed over meanwhile
-// may have used up what it freed, and may be cloned too.
+// Once the reader waits and nothing moves, nothing else changes, so the result depends on the input alone. The loop
+// repeats after each clone, because pages that were handed over meanwhile may have used the freed memory.
 func (r *run) relievePressure(now time.Time) {
 	for len(r.fillers) > 0 && !r.packing && !r.closed {
 		waiting := r.fillers
@@ -49,9 +48,9 @@ func (r *run) relievePressure(now time.Time) {
 	}
 }
 
-// blockingFillers are the schedulers whose batches wait to be full, if together they hold at
-// least half of the memory of a paused partition, or of all memory in flight. Cloned changes do
-// not count: most are tried again by themselves.
+// blockingFillers returns the schedulers whose batches wait to be full, if together they use at least half of the
+// memory of a paused partition, or of all memory. Clones do not count: most of them are retries, which need no other
+// change.
 func (r *run) blockingFillers(now time.Time) []*scheduler {
 	var filling []*scheduler
 	for _, s := range r.fillers {
@@ -66,7 +65,7 @@ func (r *run) blockingFillers(now time.Time) []*scheduler {
 		}
 	}
 	var all amount
-	byPartition := map[string]amount{} // by partition
+	byPartition := map[string]amount{}
 	for _, s := range filling {
 		for i := range s.ready.chunks {
 			c := &s.ready.chunks[i]
@@ -83,8 +82,8 @@ func (r *run) blockingFillers(now time.Time) []*scheduler {
 	return filling
 }
 
-// fillingMemory returns the memory that only deliveries hold that wait to fill batches: that of the clones of a chunk, or of
-// its page if all deliveries of that wait, whose number has been counted.
+// fillingMemory returns the memory that only waiting deliveries use: that of the clones of a chunk, or that of its page
+// if all pins of the page wait. fillingPins must be set.
 func (c *chunk) fillingMemory() (a amount) {
 	switch {
 	case c.packed != nil:
@@ -97,15 +96,15 @@ func (c *chunk) fillingMemory() (a amount) {
 		if c.page.fillingPins > 0 && c.page.fillingPins == c.page.pins {
 			a = amount{c.page.bytes, c.page.changes}
 		}
-		c.page.fillingPins = 0 // it counts once
+		c.page.fillingPins = 0 // a page counts once
 	}
 	return a
 }
 
-// clonePages clones the changes that wait to fill a batch out of their pages, provided that this frees at least twice
-// the memory that it costs. It reports whether it did so.
+// clonePages clones the ready changes, provided that this frees at least twice the memory that it costs. It reports
+// whether it did.
 func (s *scheduler) clonePages() bool {
-	var own, pinned int64
+	var cloneCost, pinned int64
 	var last *inflightPage
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
@@ -113,14 +112,14 @@ func (s *scheduler) clonePages() bool {
 			continue
 		}
 		for k := range c.deliveries {
-			own += cloneBytes(&c.deliveries[k])
+			cloneCost += cloneBytes(&c.deliveries[k])
 		}
 		if c.page != last {
 			last = c.page
 			pinned += c.page.bytes
 		}
 	}
-	if own == 0 || own*2 > pinned {
+	if cloneCost == 0 || cloneCost*2 > pinned {
 		return false
 	}
 	for i := range s.ready.chunks {
@@ -128,7 +127,7 @@ func (s *scheduler) clonePages() bool {
 		if c.packed != nil || c.deliveries[0].cloned {
 			continue
 		}
-		c.deliveries = slices.Clone(c.deliveries) // out of the page's arena
+		c.deliveries = slices.Clone(c.deliveries) // the old slice is in the arena of the page
 		for k := range c.deliveries {
 			s.cloneChange(&c.deliveries[k])
 		}
@@ -136,9 +135,8 @@ func (s *scheduler) clonePages() bool {
 	return true
 }
 
-// flushReady makes what is ready now due although it is not a full batch. What comes later is
-// not, so that the cut does not depend on time. It does nothing if all of it is packed within
-// its budget: then it holds no page.
+// flushReady lets the ready deliveries be written in an incomplete batch. Later ones are not due, so that batches do
+// not depend on time. It does nothing if all of them are packed within the limit: then they pin no page.
 func (s *scheduler) flushReady() {
 	if s.packedBytes > s.run.packedLimit || slices.ContainsFunc(s.ready.chunks, func(c chunk) bool { return c.packed == nil }) {
 		s.dueCount = s.ready.n

@@ -19,8 +19,8 @@ type Quarantine interface {
 	// before every Write, so it must be cheap if no key is held.
 	Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error)
 
-	// Hold records one more letter for each of keys, and blocks until that is durable. A key can occur several times
-	// in keys: each adds a letter. A key that was released meanwhile is held again.
+	// Hold records one more letter for each of keys, and blocks until that is durable. A key can occur several times in
+	// keys: each adds a letter. A key that was released meanwhile is held again.
 	Hold(ctx context.Context, sink string, keys []item.Key) error
 }
 

@@ -7,8 +7,7 @@ import (
 )
 
 // queuedDelivery is a delivery inside the pipeline. It is in the arena of its page until it is finished or cloned,
-// because
-// planners take its address.
+// because planners take its address.
 type queuedDelivery struct {
 	d         Delivery // with its plan; a Write gets a copy
 	page      *inflightPage

@@ -29,8 +29,8 @@ type RouteInfo struct {
 	Failed time.Time // when one last had a change that failed for now; zero: none had yet
 }
 
-// Well tells whether the sink takes what it is given, as far as is known: nothing has
-// failed for now since something succeeded.
+// Well tells whether the sink takes what it is given, as far as is known: nothing has failed for now since something
+// succeeded.
 func (r RouteInfo) Well() bool { return r.Failed.IsZero() || r.Wrote.After(r.Failed) }
 
 // Routes are the pipeline's ways to its sinks, in their order.
@@ -43,17 +43,15 @@ func (p *Pipeline) Routes() []RouteInfo {
 	return infos
 }
 
-// Redeliver carries changes to one sink and no other once more, as a redrive of
-// dead letters does: through the filters, the detectors, the sink's plan and its
-// Write, in batches of the route and at its rate. It answers for each change, and
-// blocks until the sink has answered for all, or ctx is done; nothing is retried.
+// Redeliver carries changes to one sink and no other once more, as a redrive of dead letters does: through the filters,
+// the detectors, the sink's plan and its Write, in batches of the route and at its rate. It answers for each change,
+// and blocks until the sink has answered for all, or ctx is done; nothing is retried.
 //
-// Changes of one key are delivered in the order of cs, and behind one that fails its
-// key's later ones fail with a transient error. The error of Redeliver itself is
-// that there is no such route.
+// Changes of one key are delivered in the order of cs, and behind one that fails its key's later ones fail with a
+// transient error. The error of Redeliver itself is that there is no such route.
 //
-// It counts in no ledger and asks no Quarantine. It may run beside a Run: for keys
-// that are held, which a Run does not write, or for a sink that is [Guarded].
+// It counts in no ledger and asks no Quarantine. It may run beside a Run: for keys that are held, which a Run does not
+// write, or for a sink that is [Guarded].
 func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*record.Change) ([]Redelivery, error) {
 	for _, r := range p.routes {
 		if r.Name == route {
@@ -128,8 +126,8 @@ func (d *redelivery) plan(c *record.Change) (Delivery, error) {
 	return d2, nil
 }
 
-// write writes what is there. A panic, or a permanent error of several as a whole, has a
-// culprit, as in a Run: each is written once more by itself.
+// write writes what is there. A panic, or a permanent error of several as a whole, has a culprit, as in a Run: each is
+// written once more by itself.
 func (d *redelivery) write(ctx context.Context) {
 	n := len(d.batch)
 	if n == 0 {

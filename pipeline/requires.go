@@ -6,8 +6,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// ViewTypeError is returned by [Pipeline.Run] when the stream's view type leaves
-// out an image that a stage cannot work without.
+// ViewTypeError is returned by [Pipeline.Run] when the stream's view type leaves out an image that a stage cannot work
+// without.
 type ViewTypeError struct {
 	Stage     string // `filter "no_change"`, `sink "orders"`
 	Needs     Needs
@@ -43,12 +43,11 @@ func kindOf(stage string) string {
 	return stage
 }
 
-// requirements are the stages that lack something, by view type. They are found
-// once, so that asking costs a record nothing.
+// requirements are the stages that lack something, by view type. They are found once, so that asking costs a record
+// nothing.
 type requirements [record.NewAndOldImages + 1]*ViewTypeError
 
-// add notes what a stage needs, where it says so. The first stage that lacks an
-// image is the one that is reported.
+// add notes what a stage needs, where it says so. The first stage that lacks an image is the one that is reported.
 func (r *requirements) add(stage string, s any) {
 	q, ok := s.(Requirer)
 	if !ok {
@@ -62,8 +61,8 @@ func (r *requirements) add(stage string, s any) {
 	}
 }
 
-// CheckView is a *ViewTypeError when a stream of that view type leaves out an image
-// that a stage cannot work without: known before the first record comes.
+// CheckView is a *ViewTypeError when a stream of that view type leaves out an image that a stage cannot work without:
+// known before the first record comes.
 func (p *Pipeline) CheckView(t record.ViewType, streamARN string) error {
 	return p.needs.check(&record.Change{ViewType: t, StreamARN: streamARN})
 }

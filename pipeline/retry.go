@@ -37,9 +37,8 @@ func Permanent(err error) error { return classify(err, permanent, 0) }
 // Fatal marks err as one that no delivery can survive: the pipeline stops.
 func Fatal(err error) error { return classify(err, fatal, 0) }
 
-// Denied marks err as a refusal of the credentials or of what they may do. It is fatal, but
-// where the call worked before it is tried again for [DeniedFor]: credentials expire and are
-// renewed, rights are changed back.
+// Denied marks err as a refusal of the credentials or of what they may do. It is fatal, but where the call worked
+// before it is tried again for [DeniedFor]: credentials expire and are renewed, rights are changed back.
 func Denied(err error) error { return classify(err, denied, 0) }
 
 func classify(err error, c errorClass, d time.Duration) error {
@@ -49,8 +48,7 @@ func classify(err error, c errorClass, d time.Duration) error {
 	return &classifiedError{err, c, d}
 }
 
-// Retryable tells whether err is marked as transient or is a timeout, and the
-// wait that the server asked for (0: none).
+// Retryable tells whether err is marked as transient or is a timeout, and the wait that the server asked for (0: none).
 func Retryable(err error) (after time.Duration, ok bool) {
 	if err == nil {
 		return 0, false // as nearly always: it is asked of every delivery
@@ -87,8 +85,7 @@ func (b Backoff) withDefaults() Backoff {
 	return Backoff{cmp.Or(b.Base, 100*time.Millisecond), cmp.Or(b.Max, 30*time.Second)}
 }
 
-// Delay is the wait before the retry that follows attempt (0: the first try), at
-// least the server's.
+// Delay is the wait before the retry that follows attempt (0: the first try), at least the server's.
 func (b Backoff) Delay(attempt int, server time.Duration) time.Duration {
 	return b.withDefaults().delay(attempt, server)
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// retryLogEvery spaces the log lines of one sink's retries: in an outage there
-// are thousands a second, and one line tells it all.
+// retryLogEvery spaces the log lines of one sink's retries: in an outage there are thousands a second, and one line
+// tells it all.
 const retryLogEvery = 10 * time.Second
 
 // retention is how long a stream of DynamoDB keeps a record.

@@ -38,7 +38,7 @@ func (r *run) Forget(partitions ...string) {
 	})
 }
 
-// drain makes what is ready due up to the last delivery of partitions that are drained.
+// drain makes the ready deliveries due, up to the last one of a draining partition.
 func (s *scheduler) drain() {
 	n := 0
 	for i := range s.ready.chunks {
@@ -64,28 +64,29 @@ func (r *run) Revoke(cause error, partitions ...string) {
 	})
 }
 
-// revoke gives up what is queued of partitions and, if that is hard, cancels the calls that hold some of it.
-func (r *run) revoke(to partitionState, cause error, partitions []string, text string, now time.Time) {
+// revoke moves partitions to a state, revokes their queued deliveries, and, for a hard revoke, cancels the calls of
+// batches that hold deliveries of them.
+func (r *run) revoke(state partitionState, cause error, partitions []string, text string, now time.Time) {
 	var parts []*partition
 	for _, name := range partitions {
 		part := r.partition(name)
-		if !part.enter(to) {
+		if !part.enter(state) {
 			continue
 		}
 		parts = append(parts, part)
 		part.watermark, part.uncommitted = Watermark{}, false
-		if to == revokedHard {
+		if state == revokedHard {
 			part.cancelLetters(cause)
 		}
 	}
 	if len(parts) == 0 {
 		return
 	}
-	var n int64
+	var revoked int64
 	for _, s := range r.schedulers {
-		n -= s.route.ledger.Revoked
+		before := s.route.ledger.Revoked
 		s.revoke(cause, now)
-		n += s.route.ledger.Revoked
+		revoked += s.route.ledger.Revoked - before
 	}
 	for _, part := range parts {
 		r.handOver(part, now)
@@ -93,11 +94,11 @@ func (r *run) revoke(to partitionState, cause error, partitions []string, text s
 	for _, part := range parts {
 		r.forget(part)
 	}
-	if n == 0 {
+	if revoked == 0 {
 		return
 	}
 	r.log(slog.LevelInfo, text, func() []slog.Attr {
-		attrs := []slog.Attr{slog.Int("partitions", len(parts)), slog.String("first", parts[0].name), slog.Int64("deliveries", n)}
+		attrs := []slog.Attr{slog.Int("partitions", len(parts)), slog.String("first", parts[0].name), slog.Int64("deliveries", revoked)}
 		if cause != nil {
 			attrs = append(attrs, slog.String("cause", redact.LogText(cause)))
 		}
@@ -105,11 +106,11 @@ func (r *run) revoke(to partitionState, cause error, partitions []string, text s
 	})
 }
 
-// revoke gives up what is queued of revoked partitions, and cancels the calls for batches that hold some of those
-// that are revoked hard.
+// revoke revokes the queued deliveries of revoked partitions, and cancels the calls of batches with deliveries of
+// partitions that are revoked hard.
 func (s *scheduler) revoke(cause error, now time.Time) {
 	if s.run.closed {
-		return // what is left stays pending
+		return // the deliveries stay pending
 	}
 	for _, b := range s.writing {
 		if !b.noTry && b.revokedHard() {
@@ -122,7 +123,7 @@ func (s *scheduler) revoke(cause error, now time.Time) {
 	s.revokeLanes()
 }
 
-// revokeReady gives up what no lane holds yet.
+// revokeReady revokes deliveries that are in no lane yet.
 func (s *scheduler) revokeReady() {
 	q, n := &s.ready, 0
 	due := s.dueCount
@@ -145,7 +146,7 @@ func (s *scheduler) revokeReady() {
 	})
 }
 
-// revokeLetters gives up what waits for a Put of dead letters; one that is under way may finish.
+// revokeLetters revokes deliveries that wait for a Put of dead letters. A Put in flight may finish.
 func (s *scheduler) revokeLetters(now time.Time) {
 	items := s.deadLetters.deliveries
 	s.deadLetters.deliveries = nil
@@ -158,8 +159,8 @@ func (s *scheduler) revokeLetters(now time.Time) {
 	}
 }
 
-// revokeLanes gives up what waits for its turn in its key's order. What was after a failed change
-// has not failed, and does not wait for its backoff.
+// revokeLanes revokes deliveries that wait in lanes. If the failed change of a lane is revoked, the later changes have
+// not failed, so the lane does not back off any more.
 func (s *scheduler) revokeLanes() {
 	for l := range s.lanes.all() {
 		if l.queue.first == nil {
@@ -189,7 +190,7 @@ func (s *scheduler) revokeLanes() {
 	heap.Init(&s.parked)
 }
 
-// dropEmpty drops a lane that waits for nothing any more.
+// dropEmpty drops a lane if its queue is empty, and reports whether it did.
 func (s *scheduler) dropEmpty(l *lane) bool {
 	if l.queue.first != nil {
 		return false

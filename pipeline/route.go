@@ -61,18 +61,16 @@ type Route struct {
 	Suppress    string  // plan every delivery and write none: its outcome is Suppressed, for this reason ("replay"). Default (""): write
 }
 
-// Batch bounds one Write: a batch is full when it has Count deliveries, or when the
-// next one would pass Bytes. A single larger delivery passes alone.
+// Batch bounds one Write: a batch is full when it has Count deliveries, or when the next one would pass Bytes. A single
+// larger delivery passes alone.
 //
-// A free writer takes what is there at once. With Linger, it waits that long for
-// the batch to be full; with Fill and no Linger it waits without a limit. Either
-// wait also ends when the source ends or stops, when the pipeline is at its bounds and
-// nothing else can move, and when it is what keeps a partition of a [Pauser] from being
-// read.
+// A free writer takes what is there at once. With Linger, it waits that long for the batch to be full; with Fill and no
+// Linger it waits without a limit. Either wait also ends when the source ends or stops, when the pipeline is at its
+// bounds and nothing else can move, and when it is what keeps a partition of a [Pauser] from being read.
 //
-// With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], batches
-// are cut by the input alone: as long as no delivery fails, replaying the same pages brings
-// the same batches in the order of the source, however fast either side is.
+// With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], batches are cut by the input alone: as long as
+// no delivery fails, replaying the same pages brings the same batches in the order of the source, however fast either
+// side is.
 type Batch struct {
 	Count  int           // deliveries. Default: 500
 	Bytes  int64         // raw bytes of records. Default: 4 MiB
@@ -80,6 +78,6 @@ type Batch struct {
 	Fill   bool          // write full batches only. Default: write what is there
 }
 
-// MaxLinger is how long a batch of a pipeline that is Live may wait to be full. The changes
-// in it hold the checkpoint back, and a stream drops what stays unread after a crash.
+// MaxLinger is how long a batch of a pipeline that is Live may wait to be full. The changes in it hold the checkpoint
+// back, and a stream drops what stays unread after a crash.
 const MaxLinger = time.Hour

@@ -12,77 +12,77 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// run is one Run of a pipeline. The reader (the goroutine that called Run) numbers pages, preparers prepare
-// them, and each goes to the schedulers in the order of reading. The watermark of its partition follows.
+// run is one Run of a pipeline. The reader (the goroutine that called Run) reads pages, preparers prepare them in
+// parallel, and schedulers receive them in the order of reading.
 type run struct {
 	p         *Pipeline
 	src       Source
 	committer Committer
 
-	reading    context.Context // ends reading
+	reading    context.Context // for Read
 	stopRead   context.CancelFunc
-	soft       context.Context // done: stop softly
+	soft       context.Context // done after a soft stop
 	cancelSoft context.CancelCauseFunc
-	hard       context.Context // done: stop hard
+	hard       context.Context // done after a hard stop
 	cancelHard context.CancelCauseFunc
-	controlled Controlled // nil if the source is not
-	pauser     Pauser     // likewise
+	controlled Controlled // the source; nil if it is not Controlled
+	pauser     Pauser     // the source; nil if it is not a Pauser
 
 	schedulers  []*scheduler
-	fillers     []*scheduler // schedulers whose batches wait to be full
-	packedLimit int64        // bytes, of each of lingering
+	fillers     []*scheduler // the schedulers whose batches wait to be full
+	packedLimit int64        // compressed bytes that each of fillers can keep
 
-	pages chan *inflightPage
-	work  sync.WaitGroup // writers of batches and dead letters, committers, packers
+	pages chan *inflightPage // from the reader to the preparers
+	work  sync.WaitGroup     // writers of batches and dead letters, committers, packers
 	timer *time.Timer
 
 	allFinished chan struct{} // closed when all read pages are finished
 
-	// Pipeline.mu guards what follows, and all of the schedulers; see on.
+	// Pipeline.mu guards the following fields and the schedulers; see step.
 	effects       effects
 	bounds        *bounds
 	partitions    map[string]*partition
-	readOrder     []*inflightPage // pages in the order of reading, from the first that is not prepared
+	readOrder     []*inflightPage // pages in the order of reading; the first is not prepared yet
 	notHandedOver int             // pages read and not handed over
 	unfinished    int             // pages read and not finished
-	eof           bool            // nothing more is read
+	eof           bool            // reading has ended
 	noFilling     bool            // batches no longer wait to be full
-	closed        bool            // nothing starts any more
-	srcErr        error
+	closed        bool            // no call starts any more
+	srcErr        error           // of the source
 	fatal         error
 
-	moving        int  // pages that are prepared, writers of batches, and writers of dead letters that do not wait
-	checkPressure bool // something stopped moving, or the reader waits: batches that fill may hold everything back
+	moving        int  // pages in preparation, writers of batches, and writers of dead letters that do not wait for a retry
+	checkPressure bool // this step calls relievePressure: moving fell, or the reader waits
 	packing       bool // a packer runs
 	pausing       bool // a goroutine makes the calls of Pause
 
-	timerAt    time.Time // when the timer fires; zero: it does not
-	heldBackAt time.Time // when heldBack looks next; zero: nothing is in flight
-	hardStopAt time.Time // when a soft stop becomes hard; zero: there is none
+	timerAt    time.Time // when the timer fires; zero: never
+	heldBackAt time.Time // the next call of heldBack; zero: nothing is in flight
+	hardStopAt time.Time // when a soft stop becomes hard; zero: no stop
 	heldSince  map[heldKey]heldSince
 }
 
-// inflightPage is a page on its way.
+// inflightPage is a page from Read until all of its deliveries are finished.
 type inflightPage struct {
 	partition *partition
-	page      *Page         // until it is handed over
-	result    *preparedPage // likewise
+	page      *Page         // nil after the page was handed over
+	result    *preparedPage // nil after the page was handed over
 	err       error         // of Decode
-	bytes     int64         // taken from the bounds
-	changes   int64
+	bytes     int64         // counted in the bounds
+	changes   int64         // counted in the bounds
 	span      trace.Span
 	tracker   *Tracker // nil: the source does not track single records
 
-	// Pipeline.mu guards what follows.
+	// Pipeline.mu guards the following fields.
 	prepared    bool
-	ready       bool         // prepared, and the letters of what could not be decoded are durable
-	nacked      bool         // its dead letters cannot be stored: it and the later pages return to the source
-	watermarkID uint64       // in the partition's watermark
-	deliveries  int          // to all sinks
-	unfinished  int          // of deliveries: they are not finished
-	pins        int          // of deliveries: they hold its bytes and arenas
-	fillingPins int          // of pins: they wait for a batch to fill, while they are counted
-	arenas      []*planArena // by the route; nil if nothing is planned
+	ready       bool         // prepared, and the dead letters of its undecodable records are durable
+	nacked      bool         // there are no dead letters for its undecodable records: it returns to the source, with later pages
+	watermarkID uint64       // the id in the watermark of the partition
+	deliveries  int          // deliveries to all sinks
+	unfinished  int          // deliveries that are not finished
+	pins        int          // deliveries that need the memory of the page
+	fillingPins int          // pins that wait for a batch to fill; only while blockingFillers counts them
+	arenas      []*planArena // by route; nil if nothing is planned
 }
 
 var errStopTimeout = errs.New("StopTimeout passed")
@@ -113,7 +113,7 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	return r
 }
 
-// do runs the pipeline and returns when every goroutine has ended.
+// do runs the pipeline. It returns after all goroutines of the run have ended.
 func (r *run) do() error {
 	if r.controlled != nil {
 		r.controlled.Control(r)
@@ -149,7 +149,7 @@ func (r *run) do() error {
 	return err
 }
 
-// close ends the run, and leaves the empty lanes and batches of the schedulers to runs to come.
+// close ends the run, and returns the scratch memory of the schedulers to their pools.
 func (r *run) close() {
 	r.closed = true
 	for _, s := range r.schedulers {
@@ -158,7 +158,7 @@ func (r *run) close() {
 	}
 }
 
-// fail stops at once. Pipeline.mu is held.
+// fail stops the run hard with an error that Run returns. Pipeline.mu is held.
 func (r *run) fail(err error) {
 	if r.fatal == nil {
 		r.fatal = err
@@ -167,14 +167,14 @@ func (r *run) fail(err error) {
 	r.cancelSoft(err)
 }
 
-// failIfFatal stops at once if err is fatal.
+// failIfFatal stops the run hard if err is fatal. Pipeline.mu is held.
 func (r *run) failIfFatal(err error) {
 	if IsFatal(err) {
 		r.fail(err)
 	}
 }
 
-// read is the reader's loop.
+// read is the loop of the reader.
 func (r *run) read() {
 	for r.awaitRoom() {
 		page, err := r.callRead()
@@ -195,7 +195,7 @@ func (r *run) read() {
 	}
 }
 
-// awaitRoom blocks until the bounds have room; it is false if reading ends first.
+// awaitRoom blocks until memory is below the bounds. It returns false if reading ends.
 func (r *run) awaitRoom() bool {
 	for {
 		reading := r.reading.Err() == nil
@@ -213,7 +213,7 @@ func (r *run) awaitRoom() bool {
 	}
 }
 
-// isStop reports whether a source's error is that of the context that ended its reading, or its cause.
+// isStop reports whether a source returned the error, or the cause, of the context that ended its reading.
 func (r *run) isStop(err error) bool {
 	return r.soft.Err() != nil && (errors.Is(err, r.soft.Err()) || errors.Is(err, context.Cause(r.soft)))
 }
@@ -226,7 +226,7 @@ func (r *run) callRead() (page *Page, err error) {
 	return page, err
 }
 
-// addPage accounts for a page that was read.
+// addPage counts a page that was read.
 func (r *run) addPage(page *Page) *inflightPage {
 	in := &inflightPage{page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes)), tracker: page.Tracker}
 	r.step(func(now time.Time) {
@@ -252,7 +252,7 @@ func (r *run) preparer() {
 	}
 }
 
-// prepare decodes one page, and evaluates filters and detectors.
+// prepare decodes one page, and evaluates filters, detectors and plans.
 func (r *run) prepare(in *inflightPage) {
 	in.span = r.p.tel.page(r.hard, in.partition.name)
 	start := time.Now()
@@ -260,7 +260,7 @@ func (r *run) prepare(in *inflightPage) {
 	revoked := in.partition.state.revoked()
 	r.p.mu.Unlock()
 	if revoked {
-		in.page = &Page{Partition: in.page.Partition} // its records are not decoded
+		in.page = &Page{Partition: in.page.Partition} // saves the decoding of its records
 	}
 	if in.page.Decode != nil {
 		in.page, in.err = decode(in.page)
@@ -268,10 +268,10 @@ func (r *run) prepare(in *inflightPage) {
 	in.result = r.p.evaluatePage(in)
 	r.p.tel.prepared(r.hard, time.Since(start))
 	r.step(func(now time.Time) { r.pagePrepared(in, now) })
-	runtime.Gosched() // to the writers: otherwise pages gather for a slice of time
+	runtime.Gosched() // lets writers run: otherwise pages accumulate for a time slice of the Go scheduler
 }
 
-// pagePrepared hands over a page, and the later ones that waited for it.
+// pagePrepared hands over a page and the prepared pages after it, unless an earlier page is still in preparation.
 func (r *run) pagePrepared(in *inflightPage, now time.Time) {
 	more := amount{pinnedBytes(in.page) - in.bytes, int64(len(in.page.Changes)) - in.changes}
 	r.bounds.take(in.partition.name, more)
@@ -296,7 +296,7 @@ func (r *run) pagePrepared(in *inflightPage, now time.Time) {
 	}
 }
 
-// decode returns a page with its content. After an error or a panic it has the records before that.
+// decode returns a page with its content. After an error or a panic it has the records decoded before.
 func decode(page *Page) (*Page, error) {
 	out := *page
 	out.Decode = nil
@@ -311,8 +311,8 @@ func decode(page *Page) (*Page, error) {
 	return &out, err
 }
 
-// sourceFailed ends reading with an error that Run returns. A source that controls its run is stopped softly: other
-// consumers can read its partitions only after that. Pipeline.mu is held.
+// sourceFailed ends reading with an error that Run returns. A source that controls its run is also stopped softly,
+// because other consumers can read its partitions only after that. Pipeline.mu is held.
 func (r *run) sourceFailed(err error) {
 	if r.srcErr == nil {
 		r.srcErr = fmt.Errorf("source: %w", err)

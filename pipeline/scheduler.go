@@ -44,8 +44,7 @@ func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 }
 
 // dispatch starts a writer if one can start. Only one writer at a time may be without a batch: deliveries that come
-// until
-// it takes its batch join that batch.
+// until it takes its batch join that batch.
 func (s *scheduler) dispatch(now time.Time) {
 	s.endBackoffs(now)
 	if !s.starting && len(s.writing) < s.route.Concurrency && s.canStart(now) {
@@ -79,8 +78,8 @@ func (s *scheduler) isDue(now time.Time) bool {
 		b.Linger > 0 && now.Sub(s.ready.oldestAt()) >= b.Linger
 }
 
-// nextStartAt returns when dispatch can start something that it cannot start now. It is zero if that does not depend
-// on time.
+// nextStartAt returns when dispatch can start something that it cannot start now. It is zero if that does not depend on
+// time.
 func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 	if len(s.parked) > 0 {
 		at = s.parked[0].retryAt
@@ -95,8 +94,7 @@ func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 }
 
 // nextBatch takes the next batch: first from queued lanes, then from the ready deliveries in the order of the source.
-// It
-// returns nil if nothing can be written.
+// It returns nil if nothing can be written.
 func (s *scheduler) nextBatch(now time.Time) *batch {
 	s.endBackoffs(now)
 	if !s.canStart(now) {
@@ -159,9 +157,8 @@ func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 	return true
 }
 
-// takeReady fills the batch from the ready deliveries. A change whose key has a busy lane joins the queue of that
-// lane, and
-// the next change follows.
+// takeReady fills the batch from the ready deliveries. A change whose key has a busy lane joins the queue of that lane,
+// and the next change follows.
 func (s *scheduler) takeReady(b *batch, now time.Time) {
 	left := s.ready.n
 	if s.dueCount > 0 {

@@ -60,6 +60,5 @@ func (s *scheduler) dropLane(l *lane) {
 }
 
 // maxFreeLanes is how many empty lanes a scheduler keeps. It suffices for the batches in flight, and frees the memory
-// of a
-// backlog that is over.
+// of a backlog that is over.
 const maxFreeLanes = 4096

@@ -47,8 +47,8 @@ func (s *scheduler) sinkState() SinkState {
 	return st
 }
 
-// health is when a sink's Writes last succeeded and last failed for now. What is
-// refused for good says nothing of the sink.
+// health is when a sink's Writes last succeeded and last failed for now. What is refused for good says nothing of the
+// sink.
 type health struct{ wrote, failed atomic.Int64 }
 
 // update notes what a Write answered: the error of all of it, or of each delivery.

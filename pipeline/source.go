@@ -59,8 +59,8 @@ type Pauser interface {
 	Pause(partition string, paused bool)
 }
 
-// Committer stores how far a partition is finished: every change up to p is durable, in each sink that it was routed
-// to or in dead letters.
+// Committer stores how far a partition is finished: every change up to p is durable, in each sink that it was routed to
+// or in dead letters.
 //
 // Positions of a partition come in the order of their pages, one call at a time, and some can be skipped. Commits of
 // different partitions are concurrent. Commit may block. The pipeline repeats it after an error, unless the error is
@@ -77,8 +77,8 @@ func (f CommitterFunc) Commit(ctx context.Context, partition string, p Position)
 	return f(ctx, partition, p)
 }
 
-// Control is what a source can ask of the run that reads it. All methods return at once and are safe for concurrent use.
-// They accept partitions of which nothing was read yet, and do nothing after the run has ended. [Pauser.Pause] and
+// Control is what a source can ask of the run that reads it. All methods return at once and are safe for concurrent
+// use. They accept partitions of which nothing was read yet, and do nothing after the run has ended. [Pauser.Pause] and
 // [Controlled.Control] must not call them.
 type Control interface {
 	// Drain has the run write all changes of partitions without waiting for batches to fill: those that were read, and
@@ -87,16 +87,16 @@ type Control interface {
 
 	// RevokeSoft takes partitions away from the run, but lets Writes in flight finish. A source calls it if the time
 	// left is too short to begin anything. No Write starts with a change of partitions. Queued changes are counted as
-	// [Revoked], and so are changes that fail from now on. Changes that a Write in flight delivers are finished. Nothing
-	// of partitions is committed any more. A later Revoke of partitions is possible. Do not use their names again in
-	// the same run.
+	// [Revoked], and so are changes that fail from now on. Changes that a Write in flight delivers are finished.
+	// Nothing of partitions is committed any more. A later Revoke of partitions is possible. Do not use their names
+	// again in the same run.
 	RevokeSoft(partitions ...string)
 
 	// Revoke takes partitions away from the run, because another consumer reads them now. Queued changes of partitions
 	// are counted as [Revoked]. The run cancels Writes that hold such changes, with cause as the cause of their
-	// context, and tries changes of other partitions in them again at once. Nothing of partitions is committed any more,
-	// although a Commit in flight may finish. Pages that no sink has received yet, and later ones, are dropped and
-	// counted nowhere. Do not use the names of partitions again in the same run.
+	// context, and tries changes of other partitions in them again at once. Nothing of partitions is committed any
+	// more, although a Commit in flight may finish. Pages that no sink has received yet, and later ones, are dropped
+	// and counted nowhere. Do not use the names of partitions again in the same run.
 	//
 	// A call costs time for all queued changes, so revoke many partitions with one call.
 	Revoke(cause error, partitions ...string)
@@ -117,11 +117,11 @@ type Controlled interface {
 	Control(c Control)
 }
 
-// Tracker reports which records of a page are finished, for a source that acknowledges single records instead of
-// pages. The zero Tracker is ready for use. It is for one page of one run, and safe for concurrent use.
+// Tracker reports which records of a page are finished, for a source that acknowledges single records instead of pages.
+// The zero Tracker is ready for use. It is for one page of one run, and safe for concurrent use.
 //
-// In a page with a Tracker, and without dead letters, a change that can never be written returns to the source at
-// once, with the later changes of its key, and the run does not wait for it. The source must bring these records again.
+// In a page with a Tracker, and without dead letters, a change that can never be written returns to the source at once,
+// with the later changes of its key, and the run does not wait for it. The source must bring these records again.
 type Tracker struct {
 	begun   atomic.Bool
 	pending []atomic.Int32 // unfinished deliveries, by the index of the record

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// A run is a state machine. Each event (a page was read, a Write has returned, time has passed) is one step: on
-// takes Pipeline.mu, which guards all state of the run, and gives the step the time. No code of the user runs in a
-// step. What a step wants done outside of the lock is an effect: goroutines that call the sink, the dead letters, the
-// quarantine or the committer, and whose results are steps again; and those of effects, which on performs itself.
+// A run is a state machine. Each event (a page was read, a Write has returned, time has passed) is one step under
+// Pipeline.mu, which guards all state of the run. No code of the user runs in a step. Calls of the sink, the dead
+// letters, the quarantine and the committer run in goroutines, and their results are steps again. Everything else that
+// must happen without the lock is an effect.
 
-// effects are what a step wants done once the lock is free.
+// effects are the work of a step that the same goroutine does after the lock is free.
 type effects struct {
 	logs       []func()        // lines of the log
-	endedPages []*inflightPage // finished pages: their spans end
-	freedPages []*inflightPage // pages whose arenas no delivery needs any more
-	callPause  bool            // there are calls of Pause, and this goroutine makes them
+	endedPages []*inflightPage // finished pages, whose spans end
+	freedPages []*inflightPage // pages whose arenas go back to their pools
+	callPause  bool            // this goroutine makes the calls of Pause
 }
 
-// step runs one step, starts what may start after it, and performs its effects.
+// step takes the lock, runs f, starts what can start after it, frees the lock, and performs the effects.
 func (r *run) step(f func(now time.Time)) {
 	r.p.mu.Lock()
 	now := time.Now()
@@ -34,17 +34,17 @@ func (r *run) step(f func(now time.Time)) {
 	if len(r.bounds.pauseCalls) > 0 && !r.pausing {
 		r.pausing, r.effects.callPause = true, true
 	}
-	fx := r.effects
+	todo := r.effects
 	r.effects = effects{}
 	r.p.mu.Unlock()
-	r.perform(&fx)
+	r.perform(&todo)
 }
 
-func (r *run) perform(fx *effects) {
-	for _, in := range fx.endedPages {
+func (r *run) perform(e *effects) {
+	for _, in := range e.endedPages {
 		in.span.End()
 	}
-	for _, in := range fx.freedPages {
+	for _, in := range e.freedPages {
 		for i, arena := range in.arenas {
 			if arena != nil {
 				r.p.routes[i].arenas.put(arena)
@@ -52,15 +52,15 @@ func (r *run) perform(fx *effects) {
 		}
 		in.arenas = nil
 	}
-	for _, log := range fx.logs {
+	for _, log := range e.logs {
 		log()
 	}
-	if fx.callPause {
+	if e.callPause {
 		r.callPause()
 	}
 }
 
-// callPause makes the calls of Pause in order, also those that are added meanwhile. One goroutine at a time does so.
+// callPause makes the calls of Pause in order, also those added meanwhile. Only one goroutine does so at a time.
 func (r *run) callPause() {
 	for {
 		r.p.mu.Lock()
@@ -77,18 +77,18 @@ func (r *run) callPause() {
 	}
 }
 
-// log adds a line of the log to the effects of a step. attrs is called without the lock.
+// log adds a line of the log to the effects. attrs is called without the lock.
 func (r *run) log(level slog.Level, text string, attrs func() []slog.Attr) {
 	r.effects.logs = append(r.effects.logs, func() { r.p.log.LogAttrs(r.hard, level, text, attrs()...) })
 }
 
-// addMoving notes that n pages, writers or writers of dead letters began or, below 0, ended. Nothing moves if none is left.
+// addMoving adds n to moving. At 0, only time, a retry or relievePressure can make progress.
 func (r *run) addMoving(n int) {
 	r.moving += n
 	r.checkPressure = r.checkPressure || n < 0
 }
 
-// dispatch starts what can start now.
+// dispatch starts what can start.
 func (r *run) dispatch(now time.Time) {
 	r.checkEnd()
 	for _, s := range r.schedulers {
@@ -97,7 +97,7 @@ func (r *run) dispatch(now time.Time) {
 	r.checkEnd()
 }
 
-// setTimer sets the timer for the earliest of all times at which something starts or ends by itself.
+// setTimer sets the timer for the earliest time at which something starts or ends by itself.
 func (r *run) setTimer(now time.Time) {
 	at := earlier(r.heldBackAt, r.hardStopAt)
 	if !r.closed {
@@ -115,8 +115,8 @@ func (r *run) setTimer(now time.Time) {
 	r.timerAt = at
 }
 
-// retry calls do until it succeeds, ctx ends, or failed returns false; it returns the last error. failed learns of each
-// failure, before the backoff.
+// retry calls do until it succeeds, ctx ends, or failed returns false. It returns the last error. It calls failed after
+// each failure, before the backoff.
 func (r *run) retry(ctx context.Context, do func() error, failed func(attempt int, err error) bool) error {
 	for attempt := 0; ; attempt++ {
 		err := do()
@@ -130,7 +130,7 @@ func (r *run) retry(ctx context.Context, do func() error, failed func(attempt in
 	}
 }
 
-// clock makes the steps that time alone causes, until the run returns.
+// clock makes the steps that time or a stop causes, until returned is closed.
 func (r *run) clock(returned <-chan struct{}) {
 	heldLog := heldBackLog{r: r, groups: make(map[heldGroup]*loggedGroup)}
 	soft := r.soft.Done()

@@ -10,23 +10,23 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// StopError is returned by [Pipeline.Run] after a hard stop: what was still
-// pending was neither delivered nor committed, and comes again with the next run.
+// StopError is returned by [Pipeline.Run] after a hard stop. Pending deliveries were neither delivered nor committed:
+// the next run delivers them.
 type StopError struct {
 	Pending int64 // deliveries, over all sinks
 	Cause   error // why it stopped hard
 }
 
-// Error counts what was left.
+// Error reports the number of pending deliveries, and the cause.
 func (e *StopError) Error() string {
 	return fmt.Sprintf("stopped hard with %d deliveries pending, which the next run delivers: %v", e.Pending, e.Cause)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *StopError) Unwrap() error { return e.Cause }
 
-// Stop stops a Run softly, and hard when ctx is done, and waits until it has
-// returned. Without a Run it does nothing.
+// Stop stops a Run softly, or hard once ctx is done. It returns after the Run has returned. Without a Run it does
+// nothing.
 func (p *Pipeline) Stop(ctx context.Context) {
 	p.mu.Lock()
 	r, ended := p.run, p.ended
@@ -45,7 +45,7 @@ func (p *Pipeline) Stop(ctx context.Context) {
 
 var errStopped = errs.New("Stop was called")
 
-// flush closes what sinks keep open between Writes, once all is written.
+// flush calls Flush of the sinks, after all Writes.
 func (r *run) flush() error {
 	var errs []error
 	for _, s := range r.schedulers {
@@ -67,12 +67,12 @@ func (r *run) flush() error {
 func (r *run) callFlush(rt *route, f Flusher) error {
 	err := guard(rt.stage, nil, func() error { return f.Flush(r.hard) })
 	if err == nil {
-		return nil // a flush of nothing says nothing of the sink's rights
+		return nil // an empty flush makes no call, and so proves no rights
 	}
 	return rt.patience.Take(err)
 }
 
-// result is what Run returns, once nothing of the run is under way.
+// result returns the error of Run, after all goroutines of the run have ended.
 func (r *run) result(flushErr error) error {
 	var pending int64
 	for _, n := range r.p.Ledger().Sinks {
@@ -93,7 +93,7 @@ func (r *run) result(flushErr error) error {
 	return errors.Join(&StopError{Pending: pending, Cause: cause}, srcErr, flushErr)
 }
 
-// complete reports whether all that was read is finished and committed.
+// complete reports whether all pages are finished and committed.
 func (r *run) complete() bool {
 	for _, part := range r.partitions {
 		if part.uncommitted {

@@ -16,9 +16,8 @@ import (
 // scope names the instrumentation. Every metric and span is called tablewake.*.
 const scope = "github.com/tablewake/tablewake/pipeline"
 
-// telemetry tells OpenTelemetry what the pipeline does. Counters are read off the
-// ledgers when they are collected, so they cost a record nothing and say what the
-// ledgers say.
+// telemetry tells OpenTelemetry what the pipeline does. Counters are read off the ledgers when they are collected, so
+// they cost a record nothing and say what the ledgers say.
 type telemetry struct {
 	tracer  trace.Tracer
 	prepare metric.Float64Histogram

@@ -11,16 +11,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// placed is an error of a source that knows where a record comes from, as the file and the line.
+// placed is an error of a source that knows the place of a record, for example file and line.
 type placed interface {
 	error
 	Place() string
 }
 
-// storeUndecodable stores the dead letters of a page's undecodable records, quarantines their keys if they are known, and
-// then hands the page over. Later pages of the partition wait meanwhile, so that no change overtakes such a record,
-// whatever its key is. Other partitions and earlier pages continue. Without dead letters, the page and the later
-// ones return to a source that tracks single records; else the partition is blocked.
+// storeUndecodable stores the dead letters of undecodable records, quarantines their keys if they are known, and then
+// hands their page over. Later pages of the partition wait meanwhile, so that no change overtakes such a record,
+// whatever its key is. Earlier pages and other partitions continue.
+//
+// Without dead letters, the page and the later ones return to a source that tracks single records. With any other
+// source the partition is blocked.
 func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) {
 	letters := make([]DeadLetter, len(records))
 	now := time.Now().UTC()
@@ -61,24 +63,23 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 	r.step(func(now time.Time) { r.undecodableStored(in, now) })
 }
 
-// undecodableStored hands over a page whose letters are durable, or that returns to its source.
+// undecodableStored hands over a page whose dead letters are durable, or that returns to its source.
 func (r *run) undecodableStored(in *inflightPage, now time.Time) {
 	in.ready = true
 	r.addMoving(-1)
 	r.handOver(in.partition, now)
 }
 
-// flushBefore has the schedulers write incomplete batches for the rest of the run, if the source tracks single records.
-// Pages may still come. The letters of a
-// page cannot be stored now, and the earlier records must not wait for batches that this page would fill: the
-// answer of the source could come too late.
+// flushBefore ends the waiting for full batches, for the rest of the run, if the source tracks single records. The dead
+// letters of a page cannot be stored now, so the page cannot fill the batches of earlier records. A source that must
+// acknowledge these records in time would be too late.
 func (r *run) flushBefore(in *inflightPage) {
 	r.noFilling = r.noFilling || in.tracker != nil
 }
 
-// quarantineUndecodable quarantines the known keys of undecodable records. It does so for every sink that does not compare
-// versions, as it is unknown which sinks the record is for. Earlier changes of such a key that are in flight become
-// dead letters too; a redrive delivers them before it.
+// quarantineUndecodable quarantines the known keys of undecodable records, for every sink that does not compare
+// versions: it is unknown which sinks a record is for. Earlier changes of such a key that are in flight become dead
+// letters too, and a redrive delivers them first.
 func (r *run) quarantineUndecodable(ctx context.Context, records []*record.RecordError) bool {
 	var keys []item.Key
 	for _, e := range records {
