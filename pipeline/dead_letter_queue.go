@@ -9,21 +9,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// deadLetterQueue holds the failed changes of a sink whose dead letters are not durable yet. Later changes of their
-// keys wait for that. One goroutine writes them, while there are any.
+// deadLetterQueue has the failed changes of a sink whose dead letters are not durable yet. Later changes of their keys
+// wait. While there are any, one goroutine (writeDeadLetters) stores them.
 type deadLetterQueue struct {
 	deliveries []*queuedDelivery
-	putting    []*queuedDelivery // taken from items: the goroutine stores them now
-	putSince   time.Time         // since when
+	putting    []*queuedDelivery // the goroutine stores them now
+	putSince   time.Time         // when this Put began
 	running    bool              // the goroutine runs
-	failing    bool              // the last Put or Hold failed: waiting changes are cloned
+	failing    bool              // the last Put or Hold failed, so waiting changes are cloned
 	log        deadLetterLog
 }
 
-// maxLetters bounds one Put.
+// maxLetters is the largest number of letters in one Put.
 const maxLetters = 500
 
-// deadLetter queues an item that failed permanently.
+// deadLetter queues a delivery that failed permanently.
 func (s *scheduler) deadLetter(qd *queuedDelivery) {
 	l := qd.lane
 	l.letters++
@@ -40,25 +40,25 @@ func (s *scheduler) deadLetter(qd *queuedDelivery) {
 	}
 }
 
-// writeDeadLetters writes the queue until it is empty, or until a hard stop.
+// writeDeadLetters stores the queue until it is empty, or until a hard stop.
 func (s *scheduler) writeDeadLetters() {
-	var items []*queuedDelivery
-	kept := false
+	var deliveries []*queuedDelivery
+	stored := false
 	for {
 		s.run.step(func(now time.Time) {
-			if kept {
-				s.lettersStored(items, now)
+			if stored {
+				s.lettersStored(deliveries, now)
 			}
-			items = s.nextLetters(now)
+			deliveries = s.nextLetters(now)
 		})
-		if len(items) == 0 {
+		if len(deliveries) == 0 {
 			return
 		}
-		kept = s.storeLetters(items)
+		stored = s.storeLetters(deliveries)
 	}
 }
 
-// nextLetters takes the items whose letters are stored next. If there are none, the goroutine ends.
+// nextLetters takes the deliveries whose letters are stored next. If it returns none, the goroutine must end.
 func (s *scheduler) nextLetters(now time.Time) []*queuedDelivery {
 	q := &s.deadLetters
 	n := min(len(q.deliveries), maxLetters)
@@ -74,10 +74,10 @@ func (s *scheduler) nextLetters(now time.Time) []*queuedDelivery {
 	return q.putting
 }
 
-// lettersStored books items whose letters are durable, and moves their lanes on.
-func (s *scheduler) lettersStored(items []*queuedDelivery, now time.Time) {
+// lettersStored finishes deliveries whose letters are durable.
+func (s *scheduler) lettersStored(deliveries []*queuedDelivery, now time.Time) {
 	s.deadLetters.failing = false
-	for _, qd := range items {
+	for _, qd := range deliveries {
 		outcome := DeadLettered
 		if qd.fail.class == classQuarantined {
 			outcome = Quarantined
@@ -86,7 +86,7 @@ func (s *scheduler) lettersStored(items []*queuedDelivery, now time.Time) {
 	}
 }
 
-// finishLetter ends the wait for one letter.
+// finishLetter finishes a delivery that waited for its letter. After the last letter of a lane, the lane moves on.
 func (s *scheduler) finishLetter(qd *queuedDelivery, o Outcome, now time.Time) {
 	s.finishDelivery(qd, o, "")
 	if qd.lane.letters--; qd.lane.letters == 0 {
@@ -94,45 +94,45 @@ func (s *scheduler) finishLetter(qd *queuedDelivery, o Outcome, now time.Time) {
 	}
 }
 
-// lettersFailed clones what waits for letters out of its pages, as they cannot be stored now.
+// lettersFailed clones the deliveries that wait for letters, because these cannot be stored now.
 func (s *scheduler) lettersFailed() {
 	s.deadLetters.failing = true
-	for _, items := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
-		for i, qd := range items {
-			items[i] = s.clone(qd)
+	for _, deliveries := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
+		for i, qd := range deliveries {
+			deliveries[i] = s.clone(qd)
 			s.cloneQueue(qd.lane)
 		}
 	}
 }
 
-// storeLetters stores the dead letters of items, then quarantines their keys. It returns false after a hard stop.
-func (s *scheduler) storeLetters(items []*queuedDelivery) bool {
-	letters := s.makeLetters(items)
+// storeLetters stores dead letters, then quarantines their keys. It returns false after a hard stop.
+func (s *scheduler) storeLetters(deliveries []*queuedDelivery) bool {
+	letters := s.makeLetters(deliveries)
 	var keys []item.Key
-	for i, qd := range items {
+	for i, qd := range deliveries {
 		if s.run.quarantines(s.route, qd.fail.class) {
 			keys = append(keys, letters[i].Key)
 		}
 	}
 	failed := func() {
 		s.lettersFailed()
-		clones := s.makeLetters(items) // letters refer to the page too
+		clones := s.makeLetters(deliveries) // the old letters refer to the page too
 		for i := range clones {
-			clones[i].Time = letters[i].Time // stores name a letter by it: a retry must not make a second one
+			clones[i].Time = letters[i].Time // part of the name of a stored letter: a retry must not store a second one
 		}
 		copy(letters, clones)
 	}
 	if !s.run.putLetters(s.run.hard, letters, failed) || !s.run.quarantineKeys(s.run.hard, s.route.Name, keys, failed) {
 		return false
 	}
-	s.deadLetters.log.logLetters(s, items)
+	s.deadLetters.log.logLetters(s, deliveries)
 	return true
 }
 
-func (s *scheduler) makeLetters(items []*queuedDelivery) []DeadLetter {
+func (s *scheduler) makeLetters(deliveries []*queuedDelivery) []DeadLetter {
 	now := time.Now().UTC()
-	letters := make([]DeadLetter, len(items))
-	for i, qd := range items {
+	letters := make([]DeadLetter, len(deliveries))
+	for i, qd := range deliveries {
 		c := qd.d.Change
 		letters[i] = DeadLetter{
 			Pipeline: s.run.p.o.Name, Sink: s.route.Name,
@@ -145,7 +145,7 @@ func (s *scheduler) makeLetters(items []*queuedDelivery) []DeadLetter {
 	return letters
 }
 
-// putLetters retries until letters are durable; it returns false if ctx ends first.
+// putLetters retries until letters are durable. It returns false if ctx ends first.
 func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func()) bool {
 	return r.retryUntilDone(ctx, "dead letters are not kept: what waits for them is blocked", len(letters),
 		func() error {
@@ -153,9 +153,9 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func(
 		}, failed)
 }
 
-// retryUntilDone calls do until it succeeds; it returns false if ctx ends first. It logs text at each failure, with n,
-// the number of letters or keys. The first failure is a step of failed. The caller counts as moving (see run.move),
-// except from the first failure until retryUntilDone returns. A fatal error also stops the run.
+// retryUntilDone calls do until it succeeds. It returns false if ctx ends first. It logs text at each failure with n,
+// the number of letters or keys. The first failure is a step of failed. The caller counts as moving (see
+// run.addMoving), except from the first failure until the return. A fatal error also stops the run.
 func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() error, failed func()) bool {
 	start, waits := time.Now(), false
 	err := r.retry(ctx, do, func(attempt int, err error) bool {
@@ -179,17 +179,17 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 	return err == nil
 }
 
-// deadLetterLog logs what was dead-lettered. It logs quarantined changes once per retryLogEvery at most: the line of
-// their key's first letter announced them. Only the goroutine of writeDeadLetters uses it.
+// deadLetterLog logs dead-lettered changes. It logs quarantined changes at most once per retryLogEvery, because the
+// line of the first letter of their key announced them. Only the goroutine of writeDeadLetters uses it.
 type deadLetterLog struct {
 	quarantined int
 	next        time.Time
 }
 
 // logLetters writes a line for each kind of failure.
-func (l *deadLetterLog) logLetters(s *scheduler, items []*queuedDelivery) {
+func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 	var failed, held []*queuedDelivery
-	for _, qd := range items {
+	for _, qd := range deliveries {
 		s.route.tel.lettered(s.run.hard, qd.fail.class)
 		switch qd.fail.class {
 		case classHeld:
@@ -230,10 +230,10 @@ func (l *deadLetterLog) logLine(s *scheduler, level slog.Level, text string, let
 	s.run.p.log.LogAttrs(s.run.hard, level, text, append(attrs, more...)...)
 }
 
-// DeadLetter is a change that could not be delivered, whole: redriving it needs nothing else.
+// DeadLetter is a change that could not be delivered. It has everything that a redrive needs.
 type DeadLetter struct {
 	Pipeline  string
-	Sink      string // "" for a record that could not be decoded
+	Sink      string // "" for an undecodable record
 	Key       item.Key
 	Version   record.Version
 	Sequence  string
@@ -241,14 +241,14 @@ type DeadLetter struct {
 	Table     string
 	Partition string
 	Index     int       // of the record in its page
-	Class     string    // undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: behind a letter of its key
-	Error     string    // shows no value, unless code given to the pipeline (a sink, a filter, a detector) says one
-	Raw       []byte    // the record as it came
-	Time      time.Time // when it was given up
+	Class     string    // undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: its key has an earlier letter
+	Error     string    // shows no value of an item, unless the error of a sink, filter or detector does
+	Raw       []byte    // the record as it was read
+	Time      time.Time // when it was dead-lettered
 }
 
-// DeadLetters keeps what could not be delivered. Put blocks until all letters are durable; an error is retried until it
-// succeeds or the pipeline stops. It is called by several goroutines.
+// DeadLetters stores changes that could not be delivered. Put blocks until all letters are durable. It is called
+// concurrently. The pipeline repeats it after an error, until it succeeds or the run stops.
 type DeadLetters interface {
 	Put(ctx context.Context, letters []DeadLetter) error
 }
@@ -261,5 +261,5 @@ const (
 	classWrite       = "write"
 	classPanic       = "panic"
 	classHeld        = "held"        // MaxHold passed
-	classQuarantined = "quarantined" // behind a letter of its key
+	classQuarantined = "quarantined" // its key has an earlier letter
 )

@@ -11,10 +11,10 @@ type Explanation struct {
 	Filters []FilterTrace // up to the first that drops
 	Diff    []item.Difference
 	Events  []Event
-	Routes  []RouteTrace // empty where a filter drops
+	Routes  []RouteTrace // empty if a filter drops the change
 }
 
-// FilterTrace is what one filter said.
+// FilterTrace is the result of one filter.
 type FilterTrace struct {
 	Verdict Verdict
 	Err     error
@@ -32,8 +32,8 @@ type RouteTrace struct {
 	Err     error
 }
 
-// Explain tells what the pipeline would do with one change, without doing it: it runs the code that Run does, up to the
-// plans of the sinks.
+// Explain returns what the pipeline would do with one change. It runs the code of Run up to the plans of the sinks, and
+// writes nothing.
 func (p *Pipeline) Explain(c *record.Change) Explanation {
 	x := Explanation{Change: c}
 	if c.Old.Exists() && c.New.Exists() {

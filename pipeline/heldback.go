@@ -221,8 +221,8 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	if !s.deadLetters.failing && s.deadLetters.putting != nil {
 		letters.letters = s.deadLetters.putSince
 	}
-	for _, items := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
-		for _, qd := range items {
+	for _, deliveries := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
+		for _, qd := range deliveries {
 			w.add(qd, letters)
 		}
 	}

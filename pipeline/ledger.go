@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Ledger counts every record once at the source and once at each sink it was routed to.
+// Ledger counts every record once at the source, and once at each sink that it was routed to.
 type Ledger struct {
 	Source SourceLedger          `json:"source"`
 	Sinks  map[string]SinkLedger `json:"sinks"`
-	Events map[string]int64      `json:"events"` // raised, by detector
+	Events map[string]int64      `json:"events"` // by detector
 }
 
 // SourceLedger balances: Read = Duplicate + sum(Filtered) + Unrouted + Undecodable + Routed.
@@ -19,7 +19,7 @@ type SourceLedger struct {
 	Read        int64            `json:"read"`
 	Duplicate   int64            `json:"duplicate"`
 	Filtered    map[string]int64 `json:"filtered"` // by reason
-	Unrouted    int64            `json:"unrouted"` // wanted by no route
+	Unrouted    int64            `json:"unrouted"` // no route takes them
 	Undecodable int64            `json:"undecodable"`
 	Routed      int64            `json:"routed"`
 }
@@ -35,19 +35,18 @@ type SinkLedger struct {
 	Suppressed   int64            `json:"suppressed"`
 	DeadLettered int64            `json:"dead_lettered"`
 	Quarantined  int64            `json:"quarantined"`
-	Revoked      int64            `json:"revoked"` // given back: another reader, or the next run, delivers them; see Control
+	Revoked      int64            `json:"revoked"` // another consumer or the next run delivers them; see Control
 	Pending      int64            `json:"pending"`
-	Dropped      map[string]int64 `json:"dropped"` // by the route's own filters, by reason: never routed here, so outside the balance
+	Dropped      map[string]int64 `json:"dropped"` // by filters of the route, by reason: not part of Routed
 }
 
-// revokePending books what a run that was stopped hard left pending: it comes again with the next one, and is routed
-// again.
+// revokePending counts deliveries that a hard stop left pending as revoked: the next run reads and routes them again.
 func (l *SinkLedger) revokePending() {
 	l.Revoked += l.Pending
 	l.Pending = 0
 }
 
-// Check is nil when both ledgers balance, and else says which line does not.
+// Check returns nil if both ledgers balance, else an error with the lines that do not.
 func (l Ledger) Check() error {
 	var wrong []string
 	s := l.Source
@@ -79,19 +78,20 @@ func total(m map[string]int64) int64 {
 	return n
 }
 
-// clone copies the ledger's maps, so that a snapshot stays as it was taken.
+// clone returns a copy that does not change with the ledger.
 func (l SourceLedger) clone() SourceLedger {
 	l.Filtered = maps.Clone(l.Filtered)
 	return l
 }
 
+// clone returns a copy that does not change with the ledger.
 func (l SinkLedger) clone() SinkLedger {
 	l.NoEffect = maps.Clone(l.NoEffect)
 	l.Dropped = maps.Clone(l.Dropped)
 	return l
 }
 
-// count books n deliveries that are done with. Pending is the caller's.
+// count adds n finished deliveries. The caller subtracts them from Pending.
 func (l *SinkLedger) count(o Outcome, reason string, n int64) {
 	switch o {
 	case Written:
@@ -113,8 +113,7 @@ func (l *SinkLedger) count(o Outcome, reason string, n int64) {
 	}
 }
 
-// reasonCounts counts by reason within a page, where a map for each would cost more than the few reasons that there
-// are.
+// reasonCounts counts by reason within a page. There are few reasons, so a slice costs less than a map for each page.
 type reasonCounts []struct {
 	reason string
 	n      int64

@@ -21,21 +21,21 @@ const (
 	deniedApart = 90 * time.Second
 )
 
-// Patience decides whether a refused call ([Denied]) is tried again; it covers calls of one kind. If no call of that
-// kind ever worked, the configuration is wrong, and a refusal is fatal at once. Else a refusal is transient at first,
-// and fatal after [DeniedFor]. The zero Patience has seen no call. It is safe for concurrent use.
+// Patience decides whether a refused call ([Denied]) is tried again. It covers calls of one kind. If no call of that
+// kind ever worked, the configuration is wrong, and a refusal is fatal at once. Otherwise a refusal is transient at
+// first, and fatal after [DeniedFor]. The zero Patience has seen no call. It is safe for concurrent use.
 type Patience struct {
 	mu     sync.Mutex
 	worked bool
-	// refused has the refusals of each right, by rightOf. Those of all rights are under "": any success ends them.
+	// refused has the refusals of each right, by rightOf, and under "" those of any right. A success ends the latter.
 	refused map[string]*refusals
 }
 
-// refusals is a period of refusals: the times of its first and its last one.
+// refusals is a period of refusals: the times of the first and of the last one.
 type refusals struct{ since, last time.Time }
 
-// Take takes the error that a call returned, or nil, and returns the error that the caller acts on. It makes a refusal
-// transient or fatal, and returns other errors as they are. A success ends all periods of refusals.
+// Take receives the result of a call, and returns the error that the caller must handle. It makes a refusal transient
+// or fatal, and returns other errors unchanged. A success ends all periods of refusals.
 func (p *Patience) Take(err error) error {
 	switch {
 	case err == nil:
@@ -47,9 +47,9 @@ func (p *Patience) Take(err error) error {
 	return p.refuse(err)
 }
 
-// takeAll is Take for a Write, which has an error for each delivery; it replaces them in errs. Deliveries can need
-// different rights, so a success does not end the refusals of a single right. They end by themselves: a refused
-// delivery is tried again within deniedApart.
+// takeAll is Take for a Write, which has an error for each delivery. It replaces them in errs. Deliveries can need
+// different rights, so a success does not end the refusals of a single right. Such refusals end by themselves, because
+// a refused delivery is tried again within deniedApart.
 func (p *Patience) takeAll(batchErr error, errs []error) error {
 	switch {
 	case batchErr != nil && IsDenied(batchErr):
@@ -67,7 +67,7 @@ func (p *Patience) takeAll(batchErr error, errs []error) error {
 	return nil
 }
 
-// partSucceeded notes that a part of a call worked. The refused parts may need other rights.
+// partSucceeded notes that a part of a call succeeded. The refused parts can need other rights.
 func (p *Patience) partSucceeded() { p.success(func() { delete(p.refused, "") }) }
 
 func (p *Patience) success(forget func()) {

@@ -21,45 +21,45 @@ import (
 
 // Options describe a pipeline.
 type Options struct {
-	Name      string          // required: keeps state and fingerprints apart, and names own writes
-	Filters   []Filter        // in order, at the source. Default: none
+	Name      string          // required: part of the keys of state and fingerprints, and marks own writes
+	Filters   []Filter        // of the source, in order. Default: none
 	Detectors []NamedDetector // in order. Default: none
 	Routes    []Route         // at least one
 
-	Decoder record.DecoderOptions // how the records of its tables become changes; see Pipeline.Decoder. Default: the zero options
+	Decoder record.DecoderOptions // for Pipeline.Decoder. Default: the zero options
 
-	// Accept is asked of every change before anything else is. Its error ends the run as one marked with Fatal does:
-	// the source is another one than the pipeline is made for. Default: all are accepted
+	// Accept is called first for every change. Its error ends the run like one marked with Fatal: the pipeline is not
+	// meant for this source. Default: all changes are accepted.
 	Accept func(c *record.Change) error
 
 	DeadLetters DeadLetters // Default: none; a permanent failure then blocks its key
 
-	// MaxHold is how long a change may fail and be tried again before it is given up to dead letters, with its key
-	// quarantined where there is a Quarantine. It counts from the record's creation where Live is set, and from the
-	// first try where not. Default (0): without end. It needs DeadLetters.
+	// MaxHold is how long a change can fail and be tried again. Then it is dead-lettered, and its key is quarantined if
+	// there is a Quarantine. The time counts from the creation of the record if Live is set, else from the first try.
+	// MaxHold needs DeadLetters. Default (0): no limit.
 	MaxHold    time.Duration
-	Live       bool       // the source is a stream that is read as it is written, not a replay: no batch waits longer than MaxLinger
-	Quarantine Quarantine // Default: none; behind a change that was given up its key goes on. It needs DeadLetters
+	Live       bool       // the source is a live stream, not a replay: no batch waits longer than MaxLinger
+	Quarantine Quarantine // needs DeadLetters. Default: none; a key continues after a dead letter
 
 	Workers     int                  // pages prepared at once. Default: GOMAXPROCS
 	MaxBytes    int64                // bytes of pages in flight. Default: 32 MiB
 	MaxChanges  int                  // changes in flight. Default: 50,000
-	MaxPacked   int64                // bytes of what waits for batches of a [SortedWriter] to fill, compressed. Default: MaxBytes
-	Backoff     Backoff              // between the tries of what failed. Default: that of Backoff
+	MaxPacked   int64                // compressed bytes that wait for batches of a [SortedWriter] to fill. Default: MaxBytes
+	Backoff     Backoff              // between tries. Default: that of Backoff
 	Logger      *slog.Logger         // Default: discards
-	See         func(Failure) string // the command that shows more of a failure, which its line in the log has. Default: none
+	See         func(Failure) string // the command that shows more about a failure, for the log. Default: none
 	Tracer      trace.TracerProvider // Default: the global provider
 	Meter       metric.MeterProvider // Default: the global provider
-	StopTimeout time.Duration        // how long a soft stop drains before it turns hard. Default: 30s
+	StopTimeout time.Duration        // how long a soft stop lasts before it becomes hard. Default: 30s
 }
 
-// Failure is what the log has a line of.
+// Failure describes a failure for Options.See.
 type Failure struct {
-	Sink   string // "" where it is of none
-	Letter bool   // there are dead letters of it; else it is tried again
+	Sink   string // "" if no sink failed
+	Letter bool   // it was dead-lettered; else it is tried again
 }
 
-// NamedDetector is a detector with the name that its events carry.
+// NamedDetector is a detector with a name, which its events carry.
 type NamedDetector struct {
 	Name string
 	Detector
@@ -73,21 +73,21 @@ type Pipeline struct {
 	detectors     []detectorStage
 	routes        []*route
 	needs         requirements
-	ignoresEvents bool         // no sink looks at events
-	seed          maphash.Seed // of the hashes of keys
+	ignoresEvents bool         // no sink uses events
+	seed          maphash.Seed // for the hashes of keys
 	tel           *telemetry
 	patience      struct{ deadLetters, quarantineRead, quarantineWrite, commit Patience }
 
-	// mu guards what follows, the ledgers of the routes, and all that changes in a run; see run.on.
+	// mu guards the following fields, the ledgers of the routes, and the state of the run; see run.step.
 	mu     sync.Mutex
 	run    *run          // nil between runs
 	ended  chan struct{} // closed when run has returned
 	source SourceLedger
 	events map[string]int64
-	newest newestTime // read
+	newest newestTime // of the changes that were read
 }
 
-// New checks the options and makes a pipeline.
+// New checks the options and returns a pipeline.
 func New(o Options) (*Pipeline, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
@@ -139,7 +139,7 @@ func New(o Options) (*Pipeline, error) {
 	return p, nil
 }
 
-// check names the first option that is missing or out of range.
+// check returns an error for the first option that is missing or out of range.
 func (o *Options) check() error {
 	if o.Name == "" {
 		return errors.New("Options.Name is empty")
@@ -192,14 +192,16 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Run reads src until it ends (io.EOF), fails, or ctx is done, delivers what was read, and commits what is finished; c
-// may be nil. One Run at a time.
+// Run reads src until it ends (io.EOF), fails, or ctx is done. It delivers the changes that were read, and commits
+// finished positions to c, which may be nil. Only one Run at a time is possible.
 //
-// The end of the source is waited out, and so is its error: Run returns when everything read is finished, however long
-// retries take. When ctx is done it stops softly: it does the same, for at most StopTimeout, then stops hard. So does
-// an error of a source that is [Controlled], because others wait for what it has. Run returns nil after the end and
-// after a soft stop, the source's error when that ended the run, a *[StopError] after a hard stop (joined with the
-// source's error), and at once an error marked with Fatal.
+// After the end of the source, or an error of it, Run returns once all changes that were read are finished, however
+// long retries take. When ctx is done, the run stops softly: it does the same for at most StopTimeout, and then stops
+// hard. An error of a [Controlled] source stops it softly too, because other consumers wait for its partitions.
+//
+// Run returns nil after the end and after a soft stop. It returns the error of the source if that ended the run, and a
+// *[StopError] after a hard stop, joined with the error of the source. It returns at once with an error that is marked
+// with Fatal.
 func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	p.mu.Lock()
 	if p.run != nil {
@@ -221,14 +223,13 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	return err
 }
 
-// Name is Options.Name.
+// Name returns Options.Name.
 func (p *Pipeline) Name() string { return p.o.Name }
 
-// Decoder is a decoder with Options.Decoder, for a source that is handed records and knows nothing of the tables that
-// they are of.
+// Decoder returns a decoder with Options.Decoder, for a source that receives records of unknown tables.
 func (p *Pipeline) Decoder() *record.Decoder { return record.NewDecoder(p.o.Decoder) }
 
-// Ledger is a consistent snapshot of both ledgers; it may be called at any time.
+// Ledger returns a consistent snapshot of the ledgers. It is safe for concurrent use.
 func (p *Pipeline) Ledger() Ledger {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -239,15 +240,15 @@ func (p *Pipeline) Ledger() Ledger {
 	return l
 }
 
-// countPage adds a page to the source's ledger. mu is held.
-func (p *Pipeline) countPage(prep *preparedPage) {
-	s, n := &p.source, &prep.source
+// countPage adds a page to the ledger of the source. mu is held.
+func (p *Pipeline) countPage(page *preparedPage) {
+	s, n := &p.source, &page.source
 	s.Read += n.Read
 	s.Duplicate += n.Duplicate
 	s.Unrouted += n.Unrouted
 	s.Undecodable += n.Undecodable
 	s.Routed += n.Routed
-	prep.drops.addTo(s.Filtered)
-	prep.events.addTo(p.events)
-	p.newest.update(prep.newest)
+	page.drops.addTo(s.Filtered)
+	page.events.addTo(p.events)
+	p.newest.update(page.newest)
 }

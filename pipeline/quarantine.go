@@ -9,26 +9,27 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Quarantine records the quarantined keys of each sink, for all processes that run the pipeline. Such a key has changes
-// in dead letters that later changes must not overtake.
+// Quarantine stores the quarantined keys of each sink, for all processes that run the pipeline. Such a key has changes
+// in dead letters that its later changes must not overtake.
 //
-// Before a Write the pipeline checks the keys of its batch. Changes of quarantined keys become dead letters, with the
+// Before a Write the pipeline looks up the keys of the batch. Changes of quarantined keys become dead letters, with the
 // outcome Quarantined. The order is always: the letter is durable, the key is quarantined, the change is acknowledged.
 type Quarantine interface {
-	// Held reports for each key whether any process has held it for the sink before the call. The pipeline calls it
-	// before every Write, so it must be cheap if no key is held.
+	// Held reports for each key whether any process quarantined it for the sink before the call. The pipeline calls it
+	// before every Write, so it must be cheap if no key is quarantined.
 	Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error)
 
-	// Hold records one more letter for each of keys, and blocks until that is durable. A key can occur several times in
-	// keys: each adds a letter. A key that was released meanwhile is held again.
+	// Hold quarantines keys and counts one letter for each, and blocks until that is durable. A key can occur several
+	// times in keys. A key that was released meanwhile is quarantined again.
 	Hold(ctx context.Context, sink string, keys []item.Key) error
 }
 
 // errQuarantined is the failure of a change whose key is in quarantine.
 var errQuarantined = &failure{classQuarantined, errs.New("its key is quarantined: an earlier change of it lies in dead letters; redrive delivers both, in order")}
 
-// quarantines reports whether a failure of that class quarantines its key. At a sink that compares versions, only an
-// expired change does, and those quarantined after it: the redrive of another failure after later changes is safe.
+// quarantines reports whether a failure of that class quarantines its key. At a sink that compares versions only an
+// expired change does, and changes quarantined after it. A redrive of other failures is safe there even after later
+// changes.
 func (r *run) quarantines(rt *route, class string) bool {
 	return r.p.o.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
 }
@@ -41,7 +42,7 @@ func (r *run) readQuarantine(ctx context.Context, sink string, keys []item.Key) 
 	return held, err
 }
 
-// quarantineKeys retries until keys are quarantined durably; it returns false if ctx ends first.
+// quarantineKeys retries until keys are quarantined durably. It returns false if ctx ends first.
 func (r *run) quarantineKeys(ctx context.Context, sink string, keys []item.Key, failed func()) bool {
 	if len(keys) == 0 {
 		return true
@@ -51,7 +52,7 @@ func (r *run) quarantineKeys(ctx context.Context, sink string, keys []item.Key, 
 	}, failed)
 }
 
-// quarantineFailed is the error of all deliveries of a batch for which Held failed.
+// quarantineFailed returns the error of all deliveries of a batch after Held failed.
 func quarantineFailed(err error) error {
 	if IsFatal(err) {
 		return fmt.Errorf("quarantine: %w", err)
@@ -60,7 +61,7 @@ func quarantineFailed(err error) error {
 	return RetryAfter(&quarantineError{err}, after)
 }
 
-// quarantineError is a failed call of a Quarantine. It is retried, even after a panic, as no delivery failed.
+// quarantineError is a failed call of a Quarantine. It is retried even after a panic, because no delivery failed.
 type quarantineError struct{ err error }
 
 var _ redact.Redacted = (*quarantineError)(nil)
@@ -68,7 +69,7 @@ var _ redact.Redacted = (*quarantineError)(nil)
 func (e *quarantineError) Error() string    { return "quarantine: " + e.err.Error() }
 func (e *quarantineError) Redacted() string { return "quarantine: " + redact.SafeText(e.err) }
 
-// quarantineRest dead-letters the waiting changes of a lane: a letter of it quarantines the key.
+// quarantineRest dead-letters the waiting changes of a lane, because a letter of the lane quarantines its key.
 func (s *scheduler) quarantineRest(l *lane) {
 	l.attempt, l.retryAt = 0, time.Time{}
 	for qd := range l.queue.all() {
@@ -81,7 +82,7 @@ func (s *scheduler) quarantineRest(l *lane) {
 	l.quarantinesRest = false // the lane is empty: nothing follows these letters
 }
 
-// deadline returns when the first change of a lane, which failed when it was tried, expires; zero: never.
+// deadline returns when the first change of a lane expires, which failed when it was tried. It is zero for never.
 func (s *scheduler) deadline(l *lane, tried time.Time) time.Time {
 	o := &s.run.p.o
 	created := l.queue.first.d.Change.Time
@@ -96,7 +97,7 @@ func (s *scheduler) deadline(l *lane, tried time.Time) time.Time {
 	return tried.Add(o.MaxHold)
 }
 
-// expire fails the first change of an awake lane if its deadline has passed.
+// expire fails the first change of a queued lane if it has expired.
 func (s *scheduler) expire(l *lane, now time.Time) {
 	if l.expiresAt.IsZero() || now.Before(l.expiresAt) {
 		return
@@ -105,7 +106,7 @@ func (s *scheduler) expire(l *lane, now time.Time) {
 	l.queue.first.fail = &failure{classHeld, &holdError{s.run.p.o.MaxHold, l.err}}
 }
 
-// holdError is the failure of an expired change: MaxHold passed.
+// holdError is the failure of a change that failed for longer than MaxHold.
 type holdError struct {
 	hold time.Duration
 	last error

@@ -25,20 +25,20 @@ const (
 
 func (m *classifiedError) Unwrap() error { return m.error }
 
-// Transient marks err as worth retrying. A nil err stays nil.
+// Transient marks err as worth a retry. A nil err stays nil.
 func Transient(err error) error { return classify(err, transient, 0) }
 
-// RetryAfter marks err as worth retrying, not before the wait d that the server asked for.
+// RetryAfter marks err as worth a retry, after the wait d that the server requested. A nil err stays nil.
 func RetryAfter(err error, d time.Duration) error { return classify(err, transient, d) }
 
-// Permanent marks err as not worth retrying, whatever it wraps.
+// Permanent marks err as not worth a retry, whatever err wraps. A nil err stays nil.
 func Permanent(err error) error { return classify(err, permanent, 0) }
 
-// Fatal marks err as one that no delivery can survive: the pipeline stops.
+// Fatal marks err as one that concerns all deliveries: the pipeline stops. A nil err stays nil.
 func Fatal(err error) error { return classify(err, fatal, 0) }
 
-// Denied marks err as a refusal of the credentials or of what they may do. It is fatal, but where the call worked
-// before it is tried again for [DeniedFor]: credentials expire and are renewed, rights are changed back.
+// Denied marks err as a refusal of credentials or rights. It is fatal. But if the call worked before, it is tried again
+// for [DeniedFor], because credentials expire and are renewed, and rights can be restored. A nil err stays nil.
 func Denied(err error) error { return classify(err, denied, 0) }
 
 func classify(err error, c errorClass, d time.Duration) error {
@@ -48,10 +48,11 @@ func classify(err error, c errorClass, d time.Duration) error {
 	return &classifiedError{err, c, d}
 }
 
-// Retryable tells whether err is marked as transient or is a timeout, and the wait that the server asked for (0: none).
+// Retryable reports whether err is marked as transient or is a timeout. It also returns the wait that the server
+// requested (0: none).
 func Retryable(err error) (after time.Duration, ok bool) {
 	if err == nil {
-		return 0, false // as nearly always: it is asked of every delivery
+		return 0, false // the usual case, first because it is called for every delivery
 	}
 	if m, found := errors.AsType[*classifiedError](err); found {
 		return m.after, m.class == transient
@@ -63,19 +64,20 @@ func Retryable(err error) (after time.Duration, ok bool) {
 	return 0, false
 }
 
-// IsFatal tells whether err is marked with Fatal or Denied.
+// IsFatal reports whether err is marked with Fatal or Denied.
 func IsFatal(err error) bool {
 	m, found := errors.AsType[*classifiedError](err)
 	return found && (m.class == fatal || m.class == denied)
 }
 
-// IsDenied tells whether err is marked with Denied.
+// IsDenied reports whether err is marked with Denied.
 func IsDenied(err error) bool {
 	m, found := errors.AsType[*classifiedError](err)
 	return found && m.class == denied
 }
 
-// Backoff spaces retries: full jitter between 0 and min(Max, Base << attempt), never less than the server's wait.
+// Backoff computes the wait between tries: full jitter between 0 and min(Max, Base << attempt), and at least the wait
+// that the server requested.
 type Backoff struct {
 	Base time.Duration // Default: 100ms
 	Max  time.Duration // Default: 30s
@@ -85,12 +87,12 @@ func (b Backoff) withDefaults() Backoff {
 	return Backoff{cmp.Or(b.Base, 100*time.Millisecond), cmp.Or(b.Max, 30*time.Second)}
 }
 
-// Delay is the wait before the retry that follows attempt (0: the first try), at least the server's.
+// Delay returns the wait after a try. attempt is 0 after the first one. The wait is at least that of the server.
 func (b Backoff) Delay(attempt int, server time.Duration) time.Duration {
 	return b.withDefaults().delay(attempt, server)
 }
 
-// delay is Delay with the defaults filled in.
+// delay is Delay for a Backoff with defaults.
 func (b Backoff) delay(attempt int, server time.Duration) time.Duration {
 	top := b.Max
 	if attempt < 32 && b.Base<<attempt > 0 {
@@ -99,7 +101,7 @@ func (b Backoff) delay(attempt int, server time.Duration) time.Duration {
 	return max(server, rand.N(top+1))
 }
 
-// Sleep waits for d and returns nil, or the cause of ctx if that ends first.
+// Sleep waits for d and returns nil. If ctx ends first, it returns the cause of ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)

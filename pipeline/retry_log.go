@@ -5,26 +5,28 @@ import (
 	"time"
 )
 
-// retryLogEvery spaces the log lines of one sink's retries: in an outage there are thousands a second, and one line
-// tells it all.
+// retryLogEvery is the shortest time between two lines about the retries of a sink. An outage causes thousands of
+// retries a second.
 const retryLogEvery = 10 * time.Second
 
-// retention is how long a stream of DynamoDB keeps a record.
+// retention is how long a DynamoDB stream keeps a record.
 const retention = 24 * time.Hour
 
-// retryLog gathers failures that are tried again.
+// retryLog collects failures that are tried again, for the log.
 type retryLog struct {
+	// Since the last line:
 	n      int64
-	err    error     // the last
-	oldest time.Time // creation of the oldest change among them; zero: not known
-	next   time.Time
+	err    error     // the last failure
+	oldest time.Time // creation of the oldest change; zero: unknown
+	blocks bool      // a change can never be written, and blocks its key
 
-	since  time.Time // of the first failure since all was well; zero: all is
-	logged bool      // of those since then
-	last   error     // of those since then
+	next time.Time // the next line can be written
 
-	blocks       bool // of n: some can never be written, and nobody keeps them
-	loggedBlocks bool
+	// Since the sink last worked:
+	since        time.Time // the first failure; zero: the sink works
+	last         error
+	logged       bool // a line reported failures
+	loggedBlocks bool // a line reported blocked keys
 }
 
 func (l *retryLog) add(s *scheduler, qd *queuedDelivery, err error, now time.Time) {
@@ -40,7 +42,7 @@ func (l *retryLog) add(s *scheduler, qd *queuedDelivery, err error, now time.Tim
 	}
 }
 
-// flush writes a line when there is something to say and the last one is long enough ago.
+// flush writes a line if there were failures and the last line is old enough.
 func (l *retryLog) flush(s *scheduler, now time.Time) {
 	if l.n == 0 || now.Before(l.next) && (!l.blocks || l.loggedBlocks) {
 		return
@@ -54,7 +56,7 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 		attrs := s.run.p.failed(Failure{Sink: s.route.Name}, err,
 			slog.String("sink", s.route.Name), slog.Int64("failures", n), slog.Int("keys_waiting", waiting), slog.String("class", classOf(err)))
 		if o := &s.run.p.o; o.Live && !oldest.IsZero() {
-			// What nothing gives up is lost when the stream drops it.
+			// The stream drops a change that is not dead-lettered in time.
 			attrs = append(attrs, slog.Float64("hours_to_loss", hours(oldest.Add(retention).Sub(now))))
 			if o.MaxHold > 0 {
 				attrs = append(attrs, slog.Float64("hours_to_dead_letters", hours(oldest.Add(o.MaxHold).Sub(now))))
@@ -66,13 +68,13 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 	l.n, l.err, l.oldest, l.next, l.logged = 0, nil, time.Time{}, now.Add(retryLogEvery), true
 }
 
-// recover says once that nothing waits any more of what failed, where it was said that something does.
+// recover logs once that no failed delivery waits any more, if a line reported failures.
 func (l *retryLog) recover(s *scheduler, now time.Time) {
 	if l.since.IsZero() || len(s.parked) > 0 {
 		return
 	}
 	for lane := range s.lanes.all() {
-		if lane.attempt > 0 { // it is being tried again
+		if lane.attempt > 0 { // a retry is in flight
 			return
 		}
 	}
@@ -86,10 +88,10 @@ func (l *retryLog) recover(s *scheduler, now time.Time) {
 	l.n, l.err, l.oldest, l.since, l.logged, l.last = 0, nil, time.Time{}, time.Time{}, false, nil
 }
 
-// down is for how long something did not work.
+// down returns how long something has failed.
 func down(since time.Time) time.Duration { return time.Since(since).Round(time.Millisecond) }
 
-// hours is d in hours, to a tenth, and not below 0.
+// hours returns d in hours, rounded to a tenth, and at least 0.
 func hours(d time.Duration) float64 {
 	return float64(max(d, 0).Round(6*time.Minute)) / float64(time.Hour)
 }

@@ -148,9 +148,9 @@ func (s *scheduler) revokeReady() {
 
 // revokeLetters revokes deliveries that wait for a Put of dead letters. A Put in flight may finish.
 func (s *scheduler) revokeLetters(now time.Time) {
-	items := s.deadLetters.deliveries
+	deliveries := s.deadLetters.deliveries
 	s.deadLetters.deliveries = nil
-	for _, qd := range items {
+	for _, qd := range deliveries {
 		if qd.page.partition.state.revoked() {
 			s.finishLetter(qd, Revoked, now)
 		} else {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// route is a Route with its defaults, and what it has counted.
+// route is a Route with its defaults and its state.
 type route struct {
 	Route
 	stage          string // for errors: `sink "orders"`
 	filters        []filterStage
-	planner        Planner // nil where the sink has none
+	planner        Planner // nil if the sink is none
 	keepsOrder     bool
 	guarded        bool
-	ignoresEvents  bool         // the sink looks at no events
-	sortedWriter   SortedWriter // nil where the sink is none
-	hasDeadLetters bool         // permanent failures go to dead letters
+	ignoresEvents  bool         // the sink uses no events
+	sortedWriter   SortedWriter // nil if the sink is none
+	hasDeadLetters bool         // the pipeline has DeadLetters
 	ledger         SinkLedger
 	newest         newestTime
 	health         health
-	patience       Patience // with refusals of its Writes and Flushes
+	patience       Patience // for refused Writes and Flushes
 	tel            *sinkTelemetry
 	arenas         arenaPool
 	scratch        scratchPool
@@ -49,35 +49,36 @@ func newRoute(o Route, letters bool) *route {
 	return r
 }
 
-// Route is the way to one sink.
+// Route describes a sink, and which changes it gets.
 type Route struct {
 	Name        string
 	Sink        Sink
-	Filters     []Filter // of this route alone, after the source's. Default: none
-	NeedsEvents bool     // a detector's error is this route's too
+	Filters     []Filter // of this route, after those of the source. Default: none
+	NeedsEvents bool     // an error of a detector fails the change at this route
 	Concurrency int      // Writes in flight. Default: 4
 	Batch       Batch
 	Rate        float64 // deliveries a second. Default (0): unlimited
-	Suppress    string  // plan every delivery and write none: its outcome is Suppressed, for this reason ("replay"). Default (""): write
+	Suppress    string  // if set, deliveries are planned and not written: the outcome is Suppressed, with this reason ("replay"). Default: write
 }
 
-// Batch bounds one Write: a batch is full when it has Count deliveries, or when the next one would pass Bytes. A single
-// larger delivery passes alone.
+// Batch limits one Write: a batch is full when it has Count deliveries, or when the next one would exceed Bytes. A
+// single larger delivery is written alone.
 //
-// A free writer takes what is there at once. With Linger, it waits that long for the batch to be full; with Fill and no
-// Linger it waits without a limit. Either wait also ends when the source ends or stops, when the pipeline is at its
-// bounds and nothing else can move, and when it is what keeps a partition of a [Pauser] from being read.
+// Without Linger and Fill, a free writer takes the deliveries that are available at once. With Linger, it waits up to
+// that long for the batch to be full. With Fill and no Linger, it waits without a limit. Either wait also ends when the
+// source ends or stops, when the bounds of memory are reached and nothing else can make progress, and when it keeps a
+// partition of a [Pauser] from being read.
 //
-// With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], batches are cut by the input alone: as long as
-// no delivery fails, replaying the same pages brings the same batches in the order of the source, however fast either
+// With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], the batches depend on the input alone: unless
+// a delivery fails, a replay of the same pages has the same batches in the order of the source, however fast either
 // side is.
 type Batch struct {
 	Count  int           // deliveries. Default: 500
 	Bytes  int64         // raw bytes of records. Default: 4 MiB
-	Linger time.Duration // from the first delivery waiting. Default (0): see Fill
-	Fill   bool          // write full batches only. Default: write what is there
+	Linger time.Duration // from the arrival of the first delivery. Default (0): see Fill
+	Fill   bool          // write full batches only. Default: write what is available
 }
 
-// MaxLinger is how long a batch of a pipeline that is Live may wait to be full. The changes in it hold the checkpoint
-// back, and a stream drops what stays unread after a crash.
+// MaxLinger is how long a batch of a pipeline that is Live may wait to be full. Its changes hold back the checkpoint,
+// and after a crash the stream may have dropped what is unread.
 const MaxLinger = time.Hour

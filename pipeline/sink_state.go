@@ -7,17 +7,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// SinkState is how a sink does now.
+// SinkState is the current state of a sink.
 type SinkState struct {
 	Name    string
-	Pending int64     // changes that are routed to it, and neither written nor given up
-	Oldest  time.Time // creation of the oldest of those that failed and wait; zero: none, or not known
-	Failing time.Time // since when changes fail that are tried again; zero: none do
-	Error   string    // of the last of them, as LogText has it
-	Blocked int       // keys that wait behind a change that can never be written, as there are no dead letters
+	Pending int64     // changes routed to it that are not finished
+	Oldest  time.Time // creation of the oldest change that failed and waits; zero: none, or unknown
+	Failing time.Time // first of the failures that are tried again; zero: none
+	Error   string    // redacted text of the last failure
+	Blocked int       // keys blocked by a change that can never be written, as there are no dead letters
 }
 
-// Sinks is how the sinks do now, in their order; nil without a Run. It may be called at any time.
+// Sinks returns the states of the sinks in the order of Options.Routes; nil without a Run. It is safe for concurrent
+// use.
 func (p *Pipeline) Sinks() []SinkState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,11 +48,11 @@ func (s *scheduler) sinkState() SinkState {
 	return st
 }
 
-// health is when a sink's Writes last succeeded and last failed for now. What is refused for good says nothing of the
-// sink.
+// health has the times when Writes of a sink last succeeded and last failed transiently. A permanent failure proves
+// nothing about the sink.
 type health struct{ wrote, failed atomic.Int64 }
 
-// update notes what a Write answered: the error of all of it, or of each delivery.
+// update notes the result of a Write: one error for all deliveries, or one for each.
 func (h *health) update(batchErr error, errs []error) {
 	wrote, failed := false, false
 	note := func(err error) {
@@ -74,7 +75,7 @@ func (h *health) update(batchErr error, errs []error) {
 	}
 }
 
-// times are what see noted; zero where there is nothing.
+// times returns the times of the last success and of the last transient failure; zero if there was none.
 func (h *health) times() (wrote, failed time.Time) {
 	return at(h.wrote.Load()), at(h.failed.Load())
 }
@@ -86,7 +87,7 @@ func at(nanos int64) time.Time {
 	return time.Unix(0, nanos)
 }
 
-// newestTime is the creation time of the newest change that a stage is done with.
+// newestTime is the creation time of the newest change that a stage has finished.
 type newestTime struct{ nanos atomic.Int64 }
 
 func (n *newestTime) update(t time.Time) {
@@ -101,7 +102,7 @@ func (n *newestTime) update(t time.Time) {
 	}
 }
 
-// lag is how far the stage is behind now; false before the first change.
+// lag returns how far the stage is behind now; false before the first change.
 func (n *newestTime) lag(now time.Time) (time.Duration, bool) {
 	at := n.nanos.Load()
 	if at == 0 {
