@@ -84,11 +84,11 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 func (f *opened) openFile(cfg *config.Config, path string, change bool) error {
 	f.silent = max(f.silent, fileSilent)
 	f.read = func(context.Context) (leases.Snapshot, error) {
-		seen, _, err := leasesfile.Look(path)
+		seen, _, err := leasesfile.ReadUnlocked(path)
 		return seen, err
 	}
 	f.gaps = func(context.Context) ([]record.Gap, error) {
-		_, noted, err := leasesfile.Look(path)
+		_, noted, err := leasesfile.ReadUnlocked(path)
 		return noted, err
 	}
 	if !change {

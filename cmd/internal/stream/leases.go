@@ -72,7 +72,7 @@ func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (strin
 		return "", err
 	}
 	if path != "" {
-		seen, _, err := leasesfile.Look(path)
+		seen, _, err := leasesfile.ReadUnlocked(path)
 		return ReadText(seen, path), err
 	}
 	sdk, err := target.LoadAWS(ctx)

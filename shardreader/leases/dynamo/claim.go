@@ -11,12 +11,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// attrPipeline is whose leases they are.
+// attrPipeline holds the pipeline that owns the lease table.
 const attrPipeline = "pipeline"
 
-// Claim makes the lease table that of this pipeline. The error is fatal where another one
-// of the same state table has it: two pipelines over one lease table are no members of each
-// other's fleets, and each would take the other's shards and skip what the other has read.
+// Claim reserves the lease table for this pipeline. If another pipeline of the same state table
+// has claimed it, the error is fatal. Two pipelines do not see each other's members: each would
+// take the other's shards, and skip what the other has read.
 func (t *Table) Claim(ctx context.Context) error {
 	row := Item{attrPK: text(sharedLeases + escaped(t.o.Table)), attrSK: text("-"), attrPipeline: text(t.o.Pipeline)}
 	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{
@@ -25,7 +25,7 @@ func (t *Table) Claim(ctx context.Context) error {
 		ExpressionAttributeNames:            map[string]string{"#p": attrPipeline},
 		ExpressionAttributeValues:           Item{":p": row[attrPipeline]},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}, once)
+	}, noRetries)
 	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
 		return t.failed(ctx, "PutItem", t.o.State, err)

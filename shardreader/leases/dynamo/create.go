@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
-// spec is a table as it is made and as it must be. All of its key is S.
+// spec is the required schema of a table. All its key attributes are strings.
 type spec struct {
 	name string
 	key  []string
@@ -31,9 +31,9 @@ func (t *Table) specs() []spec {
 	}
 }
 
-// CreateTables makes the lease table and the state table where there are none, billed on demand, and
-// waits until they are active. What is there is checked, and not changed but for the
-// state table's TTL, which is enabled. Several processes may do so at once.
+// CreateTables creates the lease table and the state table if they do not exist, billed on demand, and
+// waits until they are active. Existing tables are checked and not changed, except that the
+// TTL of the state table is enabled. Several processes may call it at once.
 func (t *Table) CreateTables(ctx context.Context) error {
 	specs := t.specs()
 	errs := make([]error, len(specs))
@@ -49,7 +49,7 @@ func (t *Table) CreateTables(ctx context.Context) error {
 }
 
 // Check waits until both tables are active, and finds out the lease table's [Form]. The error is fatal
-// where one is missing or has another key. A lease that cannot be read is no error: [Table.Read] tells of it.
+// if a table is missing or has another key. A damaged lease is not an error here: [Table.Read] reports it.
 func (t *Table) Check(ctx context.Context) error {
 	for _, s := range t.specs() {
 		if err := t.check(ctx, s); err != nil {
@@ -79,8 +79,8 @@ func (t *Table) make(ctx context.Context, s spec) error {
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(k), AttributeType: types.ScalarAttributeTypeS})
 		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k), KeyType: []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
 	}
-	_, err := t.o.Client.CreateTable(ctx, in, patient)
-	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists { // another process was first, or the answer was lost
+	_, err := t.o.Client.CreateTable(ctx, in, sdkRetries)
+	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists { // another process was first, or our answer was lost
 		return nil
 	}
 	return t.failed(ctx, "CreateTable", s.name, err)
@@ -92,7 +92,7 @@ func missing(err error) bool {
 }
 
 func (t *Table) describe(ctx context.Context, s spec) (*types.TableDescription, error) {
-	out, err := t.o.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.name}, patient)
+	out, err := t.o.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.name}, sdkRetries)
 	if err != nil {
 		return nil, t.failed(ctx, "DescribeTable", s.name, err)
 	}
@@ -118,9 +118,9 @@ func (t *Table) check(ctx context.Context, s spec) error {
 	}
 }
 
-// compare is the error of a table whose key is another one.
+// compare returns an error if the key of the table is not the one of s.
 func (s spec) compare(d *types.TableDescription) error {
-	var is []string
+	var key []string
 	for _, typ := range []types.KeyType{types.KeyTypeHash, types.KeyTypeRange} {
 		for _, k := range d.KeySchema {
 			if k.KeyType != typ {
@@ -131,26 +131,26 @@ func (s spec) compare(d *types.TableDescription) error {
 			if i >= 0 && d.AttributeDefinitions[i].AttributeType != types.ScalarAttributeTypeS {
 				name += " (" + string(d.AttributeDefinitions[i].AttributeType) + ")"
 			}
-			is = append(is, name)
+			key = append(key, name)
 		}
 	}
-	if slices.Equal(is, s.key) {
+	if slices.Equal(key, s.key) {
 		return nil
 	}
 	return pipeline.Fatal(&Error{
 		Op: "DescribeTable", Table: s.name,
-		Detail: fmt.Sprintf("its key is %s, and %s is needed", strings.Join(is, ", "), strings.Join(s.key, ", ")),
+		Detail: fmt.Sprintf("its key is %s, and %s is needed", strings.Join(key, ", "), strings.Join(s.key, ", ")),
 		Hint:   "name another table",
 	})
 }
 
-// expire enables the TTL of a table that needs one and has none. One on another attribute
-// is left: what should go stays, and does no harm.
+// expire enables the TTL of a table that needs one. A TTL on another attribute is not
+// changed: then expired rows stay, which is harmless.
 func (t *Table) expire(ctx context.Context, s spec) error {
 	if s.ttl == "" {
 		return nil
 	}
-	out, err := t.o.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &s.name}, patient)
+	out, err := t.o.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &s.name}, sdkRetries)
 	if err != nil {
 		return t.failed(ctx, "DescribeTimeToLive", s.name, err)
 	}
@@ -159,8 +159,8 @@ func (t *Table) expire(ctx context.Context, s spec) error {
 	}
 	_, refused := t.o.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName: &s.name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &s.ttl, Enabled: aws.Bool(true)},
-	}, patient)
-	if awserr.Code(refused) == "ValidationException" { // another process was first, or it was changed within the hour
+	}, sdkRetries)
+	if awserr.Code(refused) == "ValidationException" { // another process was first, or the TTL was changed within the last hour
 		refused = nil
 	}
 	return t.failed(ctx, "UpdateTimeToLive", s.name, refused)

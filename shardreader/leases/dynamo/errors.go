@@ -11,20 +11,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Error is a call that failed, marked as transient or fatal. Its text shows what the server's
-// error is called, and nothing that it says.
+// Error is a failed call, marked as transient or fatal. Its text has the server's error code, but not the
+// server's message, which may contain data.
 type Error struct {
-	Op     string // as the API has it: UpdateItem
+	Op     string // name of the API call, such as UpdateItem
 	Table  string
-	Code   string // as the server has it; "" where it did not answer
-	Detail string // what is known beside it
-	Hint   string // what to do, where there is something to do
-	Err    error  // the cause; nil where there is none
+	Code   string // error code of the server; "" if it did not answer
+	Detail string // what else is known
+	Hint   string // what to do; may be ""
+	Err    error  // the cause; may be nil
 }
 
 var _ redact.Redacted = (*Error)(nil)
 
-// Error reads "leases: UpdateItem on T: AccessDeniedException: what to do".
+// Error returns "leases: UpdateItem on T: AccessDeniedException: what to do".
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("leases: " + e.Op + " on " + e.Table)
@@ -36,10 +36,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Redacted is Error: it shows no values.
+// Redacted returns Error, which contains no data of items.
 func (e *Error) Redacted() string { return e.Error() }
 
-// Describe is what the code means.
+// Describe returns the class of the server's error.
 func (e *Error) Describe() (class, field string) {
 	if e.Err == nil {
 		return "leases", ""
@@ -57,10 +57,10 @@ func (e *Error) Describe() (class, field string) {
 	return "leases", ""
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// failed says what an error of a call means; nil stays nil.
+// failed classifies the error of a call; nil stays nil.
 func (t *Table) failed(ctx context.Context, op, table string, err error) error {
 	if err == nil {
 		return nil
@@ -86,7 +86,7 @@ func (t *Table) failed(ctx context.Context, op, table string, err error) error {
 	return pipeline.Fatal(e)
 }
 
-// cause is why there was no answer, without what a server may have said.
+// cause returns the reason why there is no valid answer, without a message of the server.
 func cause(err error) string {
 	if st := awserr.Status(err); st != 0 {
 		return fmt.Sprintf("an answer with status %d that is none of the service's", st)

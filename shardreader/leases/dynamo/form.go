@@ -6,23 +6,23 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Form is how an application writes new rows.
+// Form is the format of new rows. It is that of the application which wrote the present rows.
 type Form struct {
 	Version Version
-	Streams bool // rows say which stream they are of: KCL's multi-stream mode
+	Streams bool // rows name their stream: KCL's multi-stream mode
 }
 
-// Version is whose rows they are.
+// Version is the version of the KCL that reads and writes the rows.
 type Version uint8
 
-// The versions. The zero Version is what a table without leases is written as.
+// The versions. The zero Version is for a table without leases.
 const (
 	Adapter2 Version = iota // dynamodb-streams-kinesis-adapter 2.x on KCL 3, which has two more tables
 	Adapter1                // dynamodb-streams-kinesis-adapter 1.x on KCL 1
 	KCL35                   // KCL 3.5, which has one table for all
 )
 
-// String is what people call it.
+// String returns the common name of the form.
 func (f Form) String() string {
 	s := [...]string{"adapter 2.x", "adapter 1.x", "KCL 3.5"}[f.Version]
 	if f.Streams {
@@ -31,13 +31,13 @@ func (f Form) String() string {
 	return s
 }
 
-// signs are what rows tell of their writer.
-type signs struct {
+// formSigns collects the attributes that reveal the form of the rows.
+type formSigns struct {
 	leases                  int
 	entities, hash, streams bool
 }
 
-func (s *signs) see(row Item, lease bool) {
+func (s *formSigns) see(row Item, lease bool) {
 	if _, ok := row[attrEntity]; ok {
 		s.entities = true
 	}
@@ -53,15 +53,15 @@ func (s *signs) see(row Item, lease bool) {
 	}
 }
 
-func (s *signs) add(t signs) {
+func (s *formSigns) add(t formSigns) {
 	s.leases += t.leases
 	s.entities = s.entities || t.entities
 	s.hash = s.hash || t.hash
 	s.streams = s.streams || t.streams
 }
 
-// form is that of a table that was known as f. Where there are no leases to tell, it stays.
-func (s signs) form(f Form) Form {
+// form returns the form that the rows show. If there are no leases, it is f, the form known so far.
+func (s formSigns) form(f Form) Form {
 	if s.leases > 0 {
 		f.Streams = s.streams
 		f.Version = Adapter1
@@ -75,7 +75,7 @@ func (s signs) form(f Form) Form {
 	return f
 }
 
-// key is the leaseKey of a lease.
+// key returns the leaseKey of a lease.
 func (f Form) key(l leases.Lease) (string, error) {
 	if l.Opaque != "" {
 		return l.Opaque, nil
@@ -87,7 +87,7 @@ func (f Form) key(l leases.Lease) (string, error) {
 	return id + ":" + l.Shard, err
 }
 
-// fresh is the row of a new lease.
+// fresh returns the row of a new lease.
 func (f Form) fresh(l leases.Lease) (Item, error) {
 	l.Opaque = ""
 	key, err := f.key(l)
@@ -98,7 +98,7 @@ func (f Form) fresh(l leases.Lease) (Item, error) {
 	row[attrKey] = text(key)
 	row[attrSwitches] = number(l.Switches)
 	if f.Version != Adapter1 {
-		row[attrHashFirst], row[attrHashLast] = text("0"), text("1") // KCL wants a range of hash keys of every shard; a table's streams have none
+		row[attrHashFirst], row[attrHashLast] = text("0"), text("1") // KCL requires a range of hash keys, which shards of a table's stream do not have
 	}
 	if f.Version == KCL35 {
 		row[attrEntity] = text(entityLease)
@@ -110,8 +110,8 @@ func (f Form) fresh(l leases.Lease) (Item, error) {
 	return row, nil
 }
 
-// isLease tells whether a row is a lease: one without entityType is, as long as it has
-// anything of one.
+// isLease reports whether a row is a lease. A row without entityType is one if it has a counter
+// or a checkpoint.
 func isLease(row Item) bool {
 	v, typed := row[attrEntity]
 	if !typed {

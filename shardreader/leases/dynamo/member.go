@@ -18,38 +18,38 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Attributes of the state table. Its key and its TTL attribute are those of all its rows.
+// Attributes of the state table. All its rows have the same key attributes and TTL attribute.
 const (
 	attrPK      = "pk"
 	attrSK      = "sk"
 	attrExpires = "expires" // Unix seconds
 
-	attrName    = "name"
-	attrBeat    = "beat"
-	attrLeaving = "leaving"
-	attrLeases  = "leases"
-	attrLoad    = "load"
-	attrCalls   = "calls"
-	attrReading = "pending"
-	attrBehind  = "behind"  // by shard: Unix seconds; NULL where nothing was read
-	attrStopped = "stopped" // by shard: why
-	attrFailing = "failing" // by shard: since when its reads fail, in Unix seconds, and the class of the error
-	attrAtEnd   = "at_end"  // a beat; absent where there is none
+	attrName           = "name"
+	attrBeat           = "beat"
+	attrLeaving        = "leaving"
+	attrLeases         = "leases"
+	attrLoad           = "load"
+	attrCalls          = "calls"
+	attrRecordsPending = "pending"
+	attrBehind         = "behind"  // map by shard: Unix seconds; NULL if nothing was read
+	attrStopped        = "stopped" // map by shard: reason
+	attrFailing        = "failing" // map by shard: Unix seconds of the first failure, and the class of the last error
+	attrAtEnd          = "at_end"  // number of a heartbeat; may be absent
 
 	attrCount = "count"
 )
 
-// maxStopped bounds a member's row: an item is at most 400 KB. Of more shards the first are told.
+// The limits of a member's row, as an item has at most 400 KB. Only the first shards by name are stored.
 const (
 	maxStopped = 1000
-	maxWhy     = 200 // bytes
+	maxReason  = 200 // bytes
 )
 
-// begunPrefix is that of the sort keys of the streams that were begun. They stand among
-// the members, so that one query reads both; no worker's name has a # when it is escaped.
+// begunPrefix begins the sort key of a begun stream. These rows have the partition key of the members,
+// so that one query reads both. An escaped consumer id contains no #.
 const begunPrefix = "begun#"
 
-// Members reads the members alone, which is possible where the lease table is gone.
+// Members reads only the members. It works without the lease table.
 func (t *Table) Members(ctx context.Context) ([]leases.Member, error) {
 	var s leases.Snapshot
 	if err := t.members(ctx, &s); err != nil {
@@ -59,7 +59,7 @@ func (t *Table) Members(ctx context.Context) ([]leases.Member, error) {
 	return s.Members, nil
 }
 
-// members reads the members of this pipeline, and the streams that it has begun.
+// members reads the members and the begun streams of this pipeline.
 func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 	in := &dynamodb.QueryInput{
 		TableName: &t.o.State, ConsistentRead: aws.Bool(true),
@@ -67,7 +67,7 @@ func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 		ExpressionAttributeValues: Item{":pk": text(t.fleet())},
 	}
 	for {
-		out, err := send(ctx, t, t.o.Client.Query, in, patient)
+		out, err := send(ctx, t, t.o.Client.Query, in, sdkRetries)
 		if err != nil {
 			return t.failed(ctx, "Query", t.o.State, err)
 		}
@@ -101,7 +101,7 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	row := encodeMember(m)
 	maps.Copy(row, key)
 	row[attrExpires] = number(time.Now().Add(t.o.Keep).Unix())
-	_, err = send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, once)
+	_, err = send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, noRetries)
 	return t.failed(ctx, "PutItem", t.o.State, err)
 }
 
@@ -111,17 +111,17 @@ func (t *Table) Leave(ctx context.Context, worker string) error {
 	if err != nil {
 		return err
 	}
-	_, err = send(ctx, t, t.o.Client.DeleteItem, &dynamodb.DeleteItemInput{TableName: &t.o.State, Key: key}, once)
+	_, err = send(ctx, t, t.o.Client.DeleteItem, &dynamodb.DeleteItemInput{TableName: &t.o.State, Key: key}, noRetries)
 	return t.failed(ctx, "DeleteItem", t.o.State, err)
 }
 
-// Begin implements [leases.Table]. The row has no TTL: it is kept for as long as the pipeline is.
+// Begin implements [leases.Table]. The row has no TTL.
 func (t *Table) Begin(ctx context.Context, stream string) error {
 	if stream == "" {
 		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
 	row := Item{attrPK: text(t.fleet()), attrSK: text(begunPrefix + escaped(stream))}
-	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, once)
+	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, noRetries)
 	return t.failed(ctx, "PutItem", t.o.State, err)
 }
 
@@ -147,7 +147,7 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.o.Client.UpdateItem, in, once)
+	_, err = send(ctx, t, t.o.Client.UpdateItem, in, noRetries)
 	row, refused, err := t.refusal(ctx, "UpdateItem", t.o.State, key, err)
 	switch {
 	case err != nil:
@@ -159,15 +159,15 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	return r.integer(attrCount), false, nil
 }
 
-// Partition keys of what several pipelines share. No pipeline's rows begin so: all others begin with its name.
+// Partition keys of rows that pipelines share. All other partition keys begin with the name of a pipeline.
 const (
 	sharedQuotas = "#quotas"
-	sharedLeases = "#leases#" // and the lease table
+	sharedLeases = "#leases#" // followed by the name of the lease table
 )
 
 func (t *Table) fleet() string { return escaped(t.o.Pipeline) + "#workers" }
 
-// member is the key of a worker's row.
+// member returns the key of a consumer's row.
 func (t *Table) member(worker string) (Item, error) {
 	sk := escaped(worker)
 	if sk == "" || len(sk) > 1024 {
@@ -181,7 +181,7 @@ func escaped(name string) string { return string(item.AppendEscaped(nil, name)) 
 func encodeMember(m leases.Member) Item {
 	row := Item{
 		attrName: text(m.Name), attrBeat: number(m.Heartbeat), attrLeaving: &types.AttributeValueMemberBOOL{Value: m.Leaving},
-		attrLeases: number(int64(m.Leases)), attrLoad: decimal(m.Load), attrCalls: decimal(m.Calls), attrReading: number(m.Pending),
+		attrLeases: number(int64(m.Leases)), attrLoad: decimal(m.Load), attrCalls: decimal(m.Calls), attrRecordsPending: number(m.Pending),
 	}
 	if m.AtEnd > 0 {
 		row[attrAtEnd] = number(m.AtEnd)
@@ -195,20 +195,20 @@ func encodeMember(m leases.Member) Item {
 	}
 	shards := slices.Sorted(maps.Keys(m.Stopped))
 	for _, shard := range shards[:min(len(shards), maxStopped)] {
-		stopped[shard] = text(cut(m.Stopped[shard], maxWhy))
+		stopped[shard] = text(cut(m.Stopped[shard], maxReason))
 	}
 	for shard, f := range m.Failing {
-		failing[shard] = stamp(f.Since, cut(f.Class, maxWhy))
+		failing[shard] = stamp(f.Since, cut(f.Class, maxReason))
 	}
-	for name, of := range map[string]Item{attrBehind: behind, attrStopped: stopped, attrFailing: failing} {
-		if len(of) > 0 {
-			row[name] = &types.AttributeValueMemberM{Value: of}
+	for name, entries := range map[string]Item{attrBehind: behind, attrStopped: stopped, attrFailing: failing} {
+		if len(entries) > 0 {
+			row[name] = &types.AttributeValueMemberM{Value: entries}
 		}
 	}
 	return row
 }
 
-// cut is the first runes of s, at most n bytes of them.
+// cut returns the first runes of s, at most n bytes.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -219,8 +219,8 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// decodeMember is the member of a row. What is not as it should be is left out: nothing depends on more
-// than the beat.
+// decodeMember returns the member of a row. Damaged attributes are ignored: only the heartbeat
+// decides anything.
 func decodeMember(row Item) leases.Member {
 	r := reader{row: row}
 	worker, err := item.Unescape(r.text(attrSK))
@@ -229,7 +229,7 @@ func decodeMember(row Item) leases.Member {
 	}
 	m := leases.Member{
 		Worker: worker, Name: r.text(attrName), Heartbeat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
-		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrReading), AtEnd: r.integer(attrAtEnd),
+		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending), AtEnd: r.integer(attrAtEnd),
 		Behind: make(map[string]time.Time), Stopped: make(map[string]string), Failing: make(map[string]leases.ReadFailure),
 	}
 	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {
@@ -253,7 +253,7 @@ func decodeMember(row Item) leases.Member {
 	return m
 }
 
-// table reads a map; one that is absent is empty.
+// table returns a reader of a map attribute. If the attribute is absent, the map is empty.
 func (r *reader) table(name string) *reader {
 	if m, ok := r.row[name].(*types.AttributeValueMemberM); ok {
 		return &reader{row: m.Value}

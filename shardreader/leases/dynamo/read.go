@@ -10,24 +10,23 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// How a table is read: in segments, side by side, as soon as it has many rows. A page is
-// at most 1 MB, some 2,000 rows.
+// A table with many rows is scanned in parallel segments. A page is at most 1 MB, about 2,000 rows.
 const (
 	rowsPerSegment = 1000
 	maxSegments    = 8
 )
 
-// Read implements [leases.Table]. Rows are read consistently, each at its time. One that
-// somebody damaged keeps nobody from reading the others: it is told as broken.
+// Read implements [leases.Table]. Each row is read consistently, at its own time. A damaged row
+// is reported in Snapshot.Broken and does not fail the Read.
 func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	var s leases.Snapshot
-	var ofLeases, ofMembers error
+	var leasesErr, membersErr error
 	var wg sync.WaitGroup
 	var rows segment
-	wg.Go(func() { rows, ofLeases = t.leases(ctx) })
-	wg.Go(func() { ofMembers = t.members(ctx, &s) })
+	wg.Go(func() { rows, leasesErr = t.leases(ctx) })
+	wg.Go(func() { membersErr = t.members(ctx, &s) })
 	wg.Wait()
-	for _, err := range []error{ofLeases, ofMembers} {
+	for _, err := range []error{leasesErr, membersErr} {
 		if err != nil {
 			return leases.Snapshot{}, err
 		}
@@ -67,18 +66,18 @@ func (t *Table) leases(ctx context.Context) (all segment, err error) {
 type segment struct {
 	leases []leases.Lease
 	broken []leases.Broken
-	signs  signs
+	signs  formSigns
 	rows   int
 	err    error
 }
 
-func (t *Table) scan(ctx context.Context, s *segment, i, of int) error {
+func (t *Table) scan(ctx context.Context, s *segment, i, n int) error {
 	in := &dynamodb.ScanInput{TableName: &t.o.Table, ConsistentRead: aws.Bool(true)}
-	if of > 1 {
-		in.Segment, in.TotalSegments = aws.Int32(int32(i)), aws.Int32(int32(of))
+	if n > 1 {
+		in.Segment, in.TotalSegments = aws.Int32(int32(i)), aws.Int32(int32(n))
 	}
 	for {
-		out, err := send(ctx, t, t.o.Client.Scan, in, patient)
+		out, err := send(ctx, t, t.o.Client.Scan, in, sdkRetries)
 		if err != nil {
 			return t.failed(ctx, "Scan", t.o.Table, err)
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Item is a row, as the SDK has it.
+// Item is a row in the SDK's type.
 type Item = map[string]types.AttributeValue
 
-// KCL's attributes.
+// Attributes of KCL.
 const (
 	attrKey             = "leaseKey"
 	attrOwner           = "leaseOwner"
@@ -41,15 +41,16 @@ const (
 	entityLease = "LEASE"
 )
 
-// Our own.
+// Attributes of tablewake. KCL keeps them when it writes a checkpoint. So tw_time and tw_stopped name their checkpoint,
+// and are ignored if the row has another one.
 const (
 	attrStream = "tw_stream" // ARN
 	attrFirst  = "tw_first"
-	attrFrom   = "tw_from" // Unix seconds
-	attrTime   = "tw_time" // Unix seconds, a space, and the checkpoint that it is of: KCL moves that one and leaves this
-	attrWanted = "tw_wanted"
+	attrFrom   = "tw_from"   // Unix seconds
+	attrTime   = "tw_time"   // Unix seconds, a space, and the checkpoint
+	attrWanted = "tw_wanted" // Lease.RequestedBy
 	attrPinned = "tw_pinned"
-	attrStop   = "tw_stopped" // the checkpoint that it is of, a space, and why
+	attrStop   = "tw_stopped" // the checkpoint, a space, and the reason
 )
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -58,7 +59,7 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// decimal is f as an N, which holds neither infinities nor what an average decays to.
+// decimal returns f as an N, and 0 for numbers outside DynamoDB's range.
 func decimal(f float64) types.AttributeValue {
 	if a := math.Abs(f); !(a > 1e-100 && a < 1e100) {
 		f = 0
@@ -66,19 +67,19 @@ func decimal(f float64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
 }
 
-// stamp is a time in Unix seconds, a space, and what it is of.
-func stamp(at time.Time, of string) types.AttributeValue {
-	return text(strconv.FormatInt(at.Unix(), 10) + " " + of)
+// stamp returns a time in Unix seconds, a space, and a label.
+func stamp(at time.Time, label string) types.AttributeValue {
+	return text(strconv.FormatInt(at.Unix(), 10) + " " + label)
 }
 
-// parseStamp undoes stamp.
-func parseStamp(s string) (at time.Time, of string, ok bool) {
-	seconds, of, _ := strings.Cut(s, " ")
+// parseStamp is the inverse of stamp.
+func parseStamp(s string) (at time.Time, label string, ok bool) {
+	seconds, label, _ := strings.Cut(s, " ")
 	n, err := strconv.ParseInt(seconds, 10, 64)
-	return time.Unix(n, 0).UTC(), of, err == nil
+	return time.Unix(n, 0).UTC(), label, err == nil
 }
 
-// encode is what a lease sets in its row, beside its key and what is counted there.
+// encode returns the attributes of a lease, except its key and Switches.
 func encode(l leases.Lease) Item {
 	row := Item{
 		attrCounter:    number(l.Counter),
@@ -111,7 +112,7 @@ func encode(l leases.Lease) Item {
 	return row
 }
 
-// decode is the lease of a row.
+// decode is the inverse of encode.
 func decode(row Item) (leases.Lease, error) {
 	r := reader{row: row}
 	l := leases.Lease{
@@ -141,16 +142,16 @@ func decode(row Item) (leases.Lease, error) {
 	if owner := r.text(attrCheckpointOwner); owner != "" {
 		l.Owner = owner
 	}
-	if at, of, ok := parseStamp(r.text(attrTime)); ok && of == l.Checkpoint.String() {
+	if at, checkpoint, ok := parseStamp(r.text(attrTime)); ok && checkpoint == l.Checkpoint.String() {
 		l.Time = at
 	}
-	if at, why, ok := strings.Cut(r.text(attrStop), " "); ok && at == l.Checkpoint.String() {
-		l.Stopped = why
+	if checkpoint, reason, ok := strings.Cut(r.text(attrStop), " "); ok && checkpoint == l.Checkpoint.String() {
+		l.Stopped = reason
 	}
 	return l, r.err
 }
 
-// shardOf is the shard of a row that cannot be read, as far as it tells; else its key.
+// shardOf returns the shard of a damaged row, or the key of the row if the shard is unknown.
 func shardOf(row Item) string {
 	r := reader{row: row}
 	key, shard := r.text(attrKey), r.text(attrShard)
@@ -160,29 +161,29 @@ func shardOf(row Item) string {
 	return cmp.Or(shard, key)
 }
 
-// reader reads attributes of a row. Absent ones are zero; the first that is of another type
-// than it must be is the error.
+// reader reads typed attributes of a row. An absent attribute is the zero value. err is set by the first
+// attribute of a wrong type.
 type reader struct {
 	row Item
 	err error
 }
 
-func (r *reader) wrong(name, must string) {
+func (r *reader) wrong(name, want string) {
 	if r.err == nil {
 		key, _ := r.row[attrKey].(*types.AttributeValueMemberS)
 		what := "a row without a leaseKey"
 		if key != nil {
 			what = "the row " + key.Value
 		}
-		r.err = errs.Errorf("%s: %s is not %s", redact.Safe(what), redact.Safe(name), redact.Safe(must))
+		r.err = errs.Errorf("%s: %s is not %s", redact.Safe(what), redact.Safe(name), redact.Safe(want))
 	}
 }
 
-// attr is an attribute of a type; ok is false where it is absent, or of another type.
-func attr[T types.AttributeValue](r *reader, name, must string) (v T, ok bool) {
+// attr returns an attribute of the type T. ok is false if it is absent or of another type.
+func attr[T types.AttributeValue](r *reader, name, want string) (v T, ok bool) {
 	got, there := r.row[name]
 	if v, ok = got.(T); there && !ok {
-		r.wrong(name, must)
+		r.wrong(name, want)
 	}
 	return v, ok
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// identifier is how KCL's multi-stream mode names a stream of a table: of
-// arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE/stream/LABEL it is
+// identifier returns the name of a stream in KCL's multi-stream mode. The name of
+// arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE/stream/LABEL is
 // ACCOUNT:REGION$ACCOUNT$TABLE$LABEL:1. See KinesisMapperUtil of the adapter.
 func identifier(arn string) (string, error) {
 	parts := strings.SplitN(arn, ":", 6)
@@ -22,13 +22,13 @@ func identifier(arn string) (string, error) {
 	return "", pipeline.Permanent(errs.Errorf("leases: the leases of this table name their streams, and %s is no ARN of a table's stream", redact.Safe(arn)))
 }
 
-// arnOf undoes identifier; "" where id is none.
+// arnOf is the inverse of identifier; "" if id is not such a name.
 func arnOf(id string) string {
 	parts := strings.Split(id, ":")
 	if len(parts) != 3 {
 		return ""
 	}
-	name := strings.SplitN(parts[1], "$", 4) // no table's name has a $
+	name := strings.SplitN(parts[1], "$", 4) // table names cannot contain $
 	if len(name) != 4 {
 		return ""
 	}
@@ -36,7 +36,7 @@ func arnOf(id string) string {
 	return "arn:" + partition(region) + ":dynamodb:" + region + ":" + name[1] + ":table/" + name[2] + "/stream/" + strings.ReplaceAll(name[3], "_", ":")
 }
 
-// partition is the first part of a Region's ARNs.
+// partition returns the AWS partition of a Region, as ARNs have it.
 func partition(region string) string {
 	for _, p := range [][2]string{
 		{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-isob-", "aws-iso-b"}, {"us-isof-", "aws-iso-f"}, {"eu-isoe-", "aws-iso-e"}, {"us-iso-", "aws-iso"}, {"eusc-", "aws-eusc"},

@@ -16,31 +16,31 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Options shape a Table.
+// Options configure a Table.
 type Options struct {
 	Client   Client        // Required.
 	Table    string        // name of the lease table. Required.
 	State    string        // name of the state table. Required.
-	Pipeline string        // whose members these are. Required.
-	Streams  bool          // leases of a table that has none yet say which stream they are of. Default: they are all of one
+	Pipeline string        // name of the pipeline that the members belong to. Required.
+	Streams  bool          // in a table without leases, new rows name their stream. Default: all leases belong to one stream
 	Timeout  time.Duration // of one call. Default: 2s
-	Keep     time.Duration // how long the row of a member that is gone stays. Default: 7 days
+	Keep     time.Duration // TTL of members' rows after the last heartbeat. Default: 7 days
 }
 
-// Table is a lease table and what is beside it in the state table. It is safe for
-// concurrent use. Writes are tried once: what became of one is the caller's to find out.
+// Table implements [leases.Table] over a lease table and a state table. It is safe for
+// concurrent use. A write is tried once: after a transient error the caller reads what happened.
 type Table struct {
 	o Options
 
 	mu   sync.Mutex
 	form Form
-	rows int  // at the last Read
-	seen bool // form is known
+	rows int  // number of rows at the last Read
+	seen bool // form was learned from the rows
 }
 
 var _ leases.Table = (*Table)(nil)
 
-// New makes a Table. It calls nothing: see [Table.Check] and [Table.CreateTables].
+// New returns a Table. It makes no calls: see [Table.Check] and [Table.CreateTables].
 func New(o Options) (*Table, error) {
 	switch {
 	case o.Client == nil:
@@ -59,7 +59,7 @@ func New(o Options) (*Table, error) {
 	return &Table{o: o, form: Form{Streams: o.Streams}}, nil
 }
 
-// Form is how new rows are written, by the last Read; before it, by [Table.Check].
+// Form returns the form of new rows, as the last Read or [Table.Check] found it.
 func (t *Table) Form() Form {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,7 +82,7 @@ func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 		ConditionExpression:                 aws.String("attribute_not_exists(" + attrKey + ")"),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.o.Client.PutItem, in, once)
+	_, err = send(ctx, t, t.o.Client.PutItem, in, noRetries)
 	return t.answer(ctx, "PutItem", l, err)
 }
 
@@ -102,7 +102,7 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.o.Client.UpdateItem, in, once)
+	_, err = send(ctx, t, t.o.Client.UpdateItem, in, noRetries)
 	old.Opaque = key
 	return t.answer(ctx, "UpdateItem", old, err)
 }
@@ -122,7 +122,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.o.Client.DeleteItem, in, once)
+	_, err = send(ctx, t, t.o.Client.DeleteItem, in, noRetries)
 	old.Opaque = key
 	err = t.answer(ctx, "DeleteItem", old, err)
 	if c, ok := leases.AsConflict(err); ok && c.Gone {
@@ -131,7 +131,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	return err
 }
 
-// key is the leaseKey of a lease that its caller may have made without reading it.
+// key returns the leaseKey of a lease. Leases that were not read have no Opaque: their key depends on the form.
 func (t *Table) key(ctx context.Context, l leases.Lease) (string, error) {
 	if l.Opaque != "" {
 		return l.Opaque, nil
@@ -143,7 +143,7 @@ func (t *Table) key(ctx context.Context, l leases.Lease) (string, error) {
 	return form.key(l)
 }
 
-// known is the table's form, which its rows tell.
+// known returns the form of the table, and scans the table if no Read has learned it yet.
 func (t *Table) known(ctx context.Context) (Form, error) {
 	t.mu.Lock()
 	form, seen := t.form, t.seen
@@ -155,7 +155,7 @@ func (t *Table) known(ctx context.Context) (Form, error) {
 	return t.Form(), err
 }
 
-// answer is the error of a write of a lease, whose Opaque is its leaseKey: a conflict where its condition was not met.
+// answer returns the error of a write of l, whose Opaque is its leaseKey. It is a *Conflict if the condition failed.
 func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error) error {
 	row, refused, err := t.refusal(ctx, op, t.o.Table, Item{attrKey: text(l.Opaque)}, err)
 	switch {
@@ -171,8 +171,8 @@ func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error
 	return &leases.Conflict{Now: now}
 }
 
-// refusal is the row in the way of a write whose condition was not met. Where it was met refused is false, and the
-// error is what the call failed with.
+// refusal returns the row that made the condition of a write fail; nil if there is none. If err is not a failed
+// condition, refused is false and the returned error is err, classified.
 func (t *Table) refusal(ctx context.Context, op, table string, key Item, err error) (row Item, refused bool, _ error) {
 	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	switch {
@@ -181,37 +181,37 @@ func (t *Table) refusal(ctx context.Context, op, table string, key Item, err err
 	case len(unmet.Item) > 0:
 		return unmet.Item, true, nil
 	}
-	row, err = t.get(ctx, table, key) // there is none, or whoever answered does not tell
+	row, err = t.get(ctx, table, key) // there is no row, or the server does not return it
 	return row, true, err
 }
 
-// get reads a row as it is now; nil where there is none.
+// get reads a row consistently; nil if there is none.
 func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
-	out, err := send(ctx, t, t.o.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}, patient)
+	out, err := send(ctx, t, t.o.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}, sdkRetries)
 	if err != nil {
 		return nil, t.failed(ctx, "GetItem", table, err)
 	}
 	return out.Item, nil
 }
 
-// send makes a call of the client within its time.
+// send makes a call of the client, limited by Options.Timeout.
 func send[I, O any](ctx context.Context, t *Table, call func(context.Context, I, ...func(*dynamodb.Options)) (O, error), in I, o func(*dynamodb.Options)) (O, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
 	defer cancel()
 	return call(ctx, in, o)
 }
 
-// once keeps the SDK from trying again by itself.
-func once(o *dynamodb.Options) {
+// noRetries disables retries of the SDK.
+func noRetries(o *dynamodb.Options) {
 	o.RetryMaxAttempts = 1
-	patient(o)
+	sdkRetries(o)
 }
 
-// patient leaves trying again to the client. What that takes for an answer is the service's.
-func patient(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient)) }
+// sdkRetries keeps the client's own retries. An answer is accepted only if it is the service's, not one of a proxy.
+func sdkRetries(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient)) }
 
-// broken is the error of a write that a row which cannot be read is in the way of. It is
-// transient: somebody repairs the row.
+// broken returns the error of a write that met a damaged row. It is transient, since an operator can
+// repair the row.
 func (t *Table) broken(op string, err error) error {
 	return pipeline.Transient(&Error{Op: op, Table: t.o.Table, Detail: err.Error(), Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// expression is an update in the making. The zero expression is empty.
+// expression builds an update. The zero expression is empty.
 type expression struct {
 	names            map[string]string
 	values           Item
 	set, remove, add []string
 }
 
-// name is an attribute's name as expressions have it: many are reserved words.
+// name returns the alias of an attribute, since many names are reserved words.
 func (e *expression) name(attr string) string {
 	if e.names == nil {
 		e.names = make(map[string]string)
@@ -47,51 +47,53 @@ func (e *expression) drop(attrs ...string) {
 	}
 }
 
-// changes is the UpdateExpression.
+// changes returns the UpdateExpression.
 func (e *expression) changes() string {
 	var parts []string
 	for _, clause := range []struct {
-		verb string
-		of   []string
+		verb  string
+		terms []string
 	}{{"SET", e.set}, {"REMOVE", e.remove}, {"ADD", e.add}} {
-		if len(clause.of) > 0 {
-			parts = append(parts, clause.verb+" "+strings.Join(clause.of, ", "))
+		if len(clause.terms) > 0 {
+			parts = append(parts, clause.verb+" "+strings.Join(clause.terms, ", "))
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
-// condition holds while the row has old's owner and counter. An empty owner is as good
-// as none; while KCL hands a lease over, the owner is checkpointOwner.
+// condition returns the condition that the row has old's owner and counter. An empty owner equals
+// an absent one. While KCL hands a lease over, the owner is in checkpointOwner.
 func (e *expression) condition(old leases.Lease) string {
-	owner, handing, counter := e.name(attrOwner), e.name(attrCheckpointOwner), e.name(attrCounter)
-	none := e.value(text(""))
-	nobody := func(attr string) string { return "(attribute_not_exists(" + attr + ") OR " + attr + " = " + none + ")" }
-	is := "(" + nobody(owner) + " AND " + nobody(handing) + ")"
+	owner, handover, counter := e.name(attrOwner), e.name(attrCheckpointOwner), e.name(attrCounter)
+	empty := e.value(text(""))
+	free := func(attr string) string {
+		return "(attribute_not_exists(" + attr + ") OR " + attr + " = " + empty + ")"
+	}
+	ownerMatches := "(" + free(owner) + " AND " + free(handover) + ")"
 	if old.Owner != "" {
 		v := e.value(text(old.Owner))
-		is = "(" + handing + " = " + v + " OR " + owner + " = " + v + " AND " + nobody(handing) + ")"
+		ownerMatches = "(" + handover + " = " + v + " OR " + owner + " = " + v + " AND " + free(handover) + ")"
 	}
-	at := counter + " = " + e.value(number(old.Counter))
+	counterMatches := counter + " = " + e.value(number(old.Counter))
 	if old.Counter == 0 {
-		at = "(attribute_not_exists(" + counter + ") OR " + at + ")"
+		counterMatches = "(attribute_not_exists(" + counter + ") OR " + counterMatches + ")"
 	}
-	return "attribute_exists(" + e.name(attrKey) + ") AND " + is + " AND " + at
+	return "attribute_exists(" + e.name(attrKey) + ") AND " + ownerMatches + " AND " + counterMatches
 }
 
-// update is what makes old next, and what KCL does besides.
+// update returns the changes from old to next, and what KCL changes with them.
 func update(old, next leases.Lease) *expression {
 	e := new(expression)
-	was, is := encode(old), encode(next)
-	is[attrCounter] = number(next.Counter)
-	delete(was, attrCounter) // so that there is something to write always
-	for _, attr := range slices.Sorted(maps.Keys(is)) {
-		if !equal(was[attr], is[attr]) {
-			e.put(attr, is[attr])
+	before, after := encode(old), encode(next)
+	after[attrCounter] = number(next.Counter)
+	delete(before, attrCounter) // always write the counter, so that the expression is never empty
+	for _, attr := range slices.Sorted(maps.Keys(after)) {
+		if !equal(before[attr], after[attr]) {
+			e.put(attr, after[attr])
 		}
 	}
-	for _, attr := range slices.Sorted(maps.Keys(was)) {
-		if _, stays := is[attr]; !stays && attr != attrCounter {
+	for _, attr := range slices.Sorted(maps.Keys(before)) {
+		if _, stays := after[attr]; !stays && attr != attrCounter {
 			e.drop(attr)
 		}
 	}
@@ -108,7 +110,7 @@ func update(old, next leases.Lease) *expression {
 	return e
 }
 
-// equal compares what encode makes.
+// equal compares values that encode returns.
 func equal(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:

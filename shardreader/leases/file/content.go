@@ -16,20 +16,20 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// version is that of the file's form.
+// version is the version of the file's format.
 const version = 1
 
-// document is the file.
+// document is the JSON of the file.
 type document struct {
 	Version  int         `json:"version"`
 	Pipeline string      `json:"pipeline"`
-	Begun    []string    `json:"begun,omitempty"` // streams
+	Begun    []string    `json:"begun,omitempty"` // ARNs of streams
 	Leases   []leaseRow  `json:"leases"`
 	Members  []memberRow `json:"members"`
 	Gaps     []gapRow    `json:"gaps"`
 }
 
-// content is the file as it is to be written: a lease, member or gap a line.
+// content returns the new content of the file: one line per lease, member and gap.
 func (t *Table) content() ([]byte, error) {
 	s, err := t.rows.ReadShards(context.Background(), t.lines.stale())
 	if err != nil {
@@ -66,7 +66,7 @@ func (t *Table) content() ([]byte, error) {
 	return b.Bytes(), b.err
 }
 
-// writer writes JSON values, up to the first that cannot be written.
+// writer writes JSON values. It keeps the first error.
 type writer struct {
 	bytes.Buffer
 	err error
@@ -78,7 +78,7 @@ func (b *writer) value(v any) {
 	b.err = cmp.Or(b.err, err)
 }
 
-// line begins the line of the i-th element of a list.
+// line begins the line of element i of a list.
 func (b *writer) line(i int) {
 	if i > 0 {
 		b.WriteByte(',')
@@ -86,14 +86,14 @@ func (b *writer) line(i int) {
 	b.WriteByte('\n')
 }
 
-// contents is what a file holds.
+// contents is the parsed content of a file.
 type contents struct {
 	pipeline string
 	snapshot leases.Snapshot
 	gaps     []record.Gap
 }
 
-// load reads a file; one that is not there is empty.
+// load reads a file. A missing file is empty.
 func load(path string) (contents, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -50,7 +50,7 @@ func TestReopened(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	look, noted, err := file.Look(path) // while it is in use
+	look, noted, err := file.ReadUnlocked(path) // while it is in use
 	if err != nil || len(look.Leases) != 2 || !look.Leases[0].Equal(full()) || len(look.Members) != 1 || !reflect.DeepEqual(noted, gaps) {
 		t.Errorf("a look shows\n%+v\n%+v (%v)", look, noted, err)
 	}
@@ -78,7 +78,7 @@ func TestReopened(t *testing.T) {
 }
 
 func TestLook_Nothing(t *testing.T) {
-	s, gaps, err := file.Look(filepath.Join(t.TempDir(), "none.json"))
+	s, gaps, err := file.ReadUnlocked(filepath.Join(t.TempDir(), "none.json"))
 	if err != nil || len(s.Leases)+len(s.Members)+len(gaps) != 0 {
 		t.Errorf("%+v %v (%v)", s, gaps, err)
 	}
@@ -131,7 +131,7 @@ func TestTheLockIsRemoved(t *testing.T) {
 		if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "removed or replaced") || !strings.Contains(err.Error(), "start again") {
 			t.Errorf("without %s the first writes: %v", name, err)
 		}
-		if s, _, err := file.Look(path); err != nil || len(s.Leases) == 0 || slices.ContainsFunc(s.Leases, func(l leases.Lease) bool { return l.Shard == "lost" }) {
+		if s, _, err := file.ReadUnlocked(path); err != nil || len(s.Leases) == 0 || slices.ContainsFunc(s.Leases, func(l leases.Lease) bool { return l.Shard == "lost" }) {
 			t.Errorf("without %s: %+v (%v)", name, s, err)
 		}
 	}
@@ -256,7 +256,7 @@ func TestInterrupted(t *testing.T) {
 	if err := again.Create(t.Context(), leases.Lease{Shard: "shard-2"}); err != nil {
 		t.Fatal(err)
 	}
-	if s, _, err := file.Look(path); err != nil || len(s.Leases) != 2 {
+	if s, _, err := file.ReadUnlocked(path); err != nil || len(s.Leases) != 2 {
 		t.Errorf("%+v (%v)", s, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".*.new")); err != nil || len(left) > 0 {
@@ -294,7 +294,7 @@ func TestDamaged_InALog(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := file.Look(path)
+		_, _, err := file.ReadUnlocked(path)
 		if got := redact.LogText(err); !strings.HasPrefix(got, "leases: "+path+" is no file of leases: "+want) {
 			t.Errorf("%s is in the log as %q, want %q", content, got, want)
 		}

@@ -8,26 +8,26 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// lines are the leases as the file has them, a line each. Few of many change between two
-// writes: only those are made anew, and the others are copied as they are.
+// lines caches the JSON line of each lease. Few leases change between two writes: only their
+// lines are encoded again.
 type lines struct {
 	shards  []string          // sorted
-	json    map[string][]byte // by shard
-	touched map[string]bool   // shards whose lines may be out of date
+	json    map[string][]byte // line by shard
+	touched map[string]bool   // shards whose lines may be outdated
 }
 
 func newLines() lines {
 	return lines{json: make(map[string][]byte), touched: make(map[string]bool)}
 }
 
-// touch notes that the lease of a shard may change.
+// touch marks the line of a shard as outdated. Callers call it before they change the lease.
 func (l *lines) touch(shard string) { l.touched[shard] = true }
 
-// stale are the shards whose leases renew is to be given.
+// stale returns the shards with outdated lines.
 func (l *lines) stale() []string { return slices.Collect(maps.Keys(l.touched)) }
 
-// renew makes the lines of the shards that are stale: of them these have leases, and the
-// others have none.
+// renew encodes the outdated lines. now has the leases of those shards; an outdated shard that is not in now has
+// no lease any more, and loses its line.
 func (l *lines) renew(now []leases.Lease) error {
 	for _, lease := range now {
 		line, err := json.Marshal(rowOf(lease))

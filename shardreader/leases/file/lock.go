@@ -11,12 +11,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// patience is how long the file may be in use before it counts as such: commands that change
-// leases have it for a moment.
+// patience is how long Open waits for the lock. Commands that change leases have the lock for a
+// moment only.
 const patience = 2 * time.Second
 
-// lock keeps other processes from the file at path, by a file beside it: that one is
-// replaced, and a lock would go with what it replaces.
+// lock locks the file at path against other processes. The lock is on a file beside it, since the
+// file itself is replaced by each write.
 func lock(path string) (*filelock.Lock, error) {
 	l, err := filelock.Take(context.Background(), lockOf(path), filelock.Exclusive, patience)
 	if errors.Is(err, filelock.ErrInUse) {
@@ -27,11 +27,11 @@ func lock(path string) (*filelock.Lock, error) {
 
 func lockOf(path string) string { return path + ".lock" }
 
-// InUse reports whether a process has the file at path open. It keeps nobody from opening it.
+// InUse reports whether a process has the file at path open. It does not lock the file.
 func InUse(path string) (bool, error) { return filelock.Taken(lockOf(path)) }
 
-// errLock is the error of a table whose lock somebody removed: another process may have the
-// file by now.
+// errLock returns the error of a table whose lock file was removed: another process may use the
+// file now.
 func errLock(err error) error {
 	return pipeline.Fatal(fmt.Errorf("%w: stop every other process that uses these leases, and start again", err))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// leaseRow is a lease with its checkpoint as text.
+// leaseRow is the JSON of a lease.
 type leaseRow struct {
 	Shard      string `json:"shard"`
 	Checkpoint string `json:"checkpoint"`
@@ -16,7 +16,7 @@ type leaseRow struct {
 	leases.Lease
 }
 
-// memberRow is a member whose behind has null where nothing was read.
+// memberRow is the JSON of a member. In Behind, null replaces the zero time.
 type memberRow struct {
 	leases.Member
 	Behind  map[string]*time.Time         `json:"behind,omitempty"`
@@ -67,7 +67,7 @@ func (r gapRow) gap() record.Gap {
 	}
 }
 
-// seconds is a time in Unix seconds, 0 for the zero time.
+// seconds returns a time in Unix seconds; 0 for the zero time.
 func seconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

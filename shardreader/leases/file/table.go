@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// beatEvery is how old the file may be when a beat is all that there is to write.
-const beatEvery = 10 * time.Second
+// heartheartbeatEvery is the minimum time between two writes of the file that contain only heartbeats.
+const heartbeatEvery = 10 * time.Second
 
 // Table is a lease table in a file. It is safe for concurrent use, and starts no goroutines.
 type Table struct {
@@ -25,33 +25,33 @@ type Table struct {
 	pipeline string
 	save     func(path string, content []byte) error
 	lock     *filelock.Lock
-	rows     *leases.Memory // locks itself; is changed under mu
+	rows     *leases.Memory // has its own lock; is changed only under mu
 
 	mu      sync.Mutex
-	gaps    []record.Gap // by stream, shard and After
+	gaps    []record.Gap // sorted by stream, shard and After
 	lines   lines
-	size    int   // of the file, as it was written last
-	changed int64 // changes that are to be on disk
-	saved   int64 // of them, those that are
+	size    int   // bytes of the last written content
+	changed int64 // number of changes so far
+	saved   int64 // number of changes on disk
 	written time.Time
-	took    time.Duration // to write it last
-	batch   *batch        // that is under way; nil: none
+	took    time.Duration // duration of the last write
+	batch   *batch        // the write in flight; may be nil
 	closed  bool
 }
 
 var _ leases.Table = (*Table)(nil)
 
-// batch is one writing of the file.
+// batch is one write of the file. The changes of several callers share it.
 type batch struct {
-	done chan struct{} // closed when it ended; then:
-	upTo int64         // which changes it was to write
+	done chan struct{} // closed when the write ended; only then upTo and err are valid
+	upTo int64         // number of changes in the written content
 	err  error
 }
 
-// Open opens the file at path, or makes it with its folder at the first write, and locks it against other processes.
-// The leases that it holds are nobody's, as the process that owned them has ended. The
-// error says what to do where another process has it, where another pipeline
-// wrote it, and where it is damaged.
+// Open opens the file at path and locks it against other processes. If the file is missing, the first write creates
+// it with its folder. Open clears the owners of all leases, since their process has ended. If
+// another process has the file, another pipeline wrote it, or it is damaged, the error says
+// what to do.
 func Open(path, pipeline string) (*Table, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -91,9 +91,9 @@ func open(path, name string) (*Table, error) {
 	return t, nil
 }
 
-// Look reads the file of a pipeline as it is, without a lock: also while a process works with it. One that does not exist
-// is empty.
-func Look(path string) (leases.Snapshot, []record.Gap, error) {
+// ReadUnlocked reads the leases and gaps of the file at path without a lock, so it works while a consumer runs. A
+// missing file is empty.
+func ReadUnlocked(path string) (leases.Snapshot, []record.Gap, error) {
 	c, err := load(path)
 	return c.snapshot, c.gaps, err
 }
@@ -138,7 +138,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	t.mu.Lock()
-	due := time.Since(t.written) >= beatEvery
+	due := time.Since(t.written) >= heartbeatEvery
 	t.mu.Unlock()
 	beat := func() error { return t.rows.Heartbeat(ctx, m) }
 	if due {
@@ -170,8 +170,8 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	return count, ok, nil
 }
 
-// AddGap notes a gap. Of the same stream, shard and After, it replaces the one that is noted;
-// it was found when that was, unless it says itself when.
+// AddGap stores a gap. It replaces the stored gap of the same stream, shard and After, and keeps that gap's Found
+// unless g has one.
 func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 	return t.do(ctx, true, func() error {
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
@@ -191,7 +191,7 @@ func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 	})
 }
 
-// Gaps are the gaps that are noted, by stream, shard and After.
+// Gaps returns the stored gaps, sorted by stream, shard and After.
 func (t *Table) Gaps(ctx context.Context) ([]record.Gap, error) {
 	var gaps []record.Gap
 	err := t.do(ctx, false, func() error {
@@ -211,8 +211,8 @@ func compareGaps(a, b record.Gap) int {
 	return strings.Compare(a.After, b.After)
 }
 
-// Close waits for what is being written, lets go of the lock, and makes every other call fail. A second
-// Close does nothing.
+// Close waits for the write in flight and releases the lock. All later calls fail. Closing again
+// does nothing.
 func (t *Table) Close() error {
 	t.mu.Lock()
 	if t.closed {
@@ -228,8 +228,8 @@ func (t *Table) Close() error {
 	return t.lock.Release()
 }
 
-// do executes f, and returns when all that f could see is on disk: an answer that a crash
-// takes back is none. A change is one more thing to write.
+// do runs f, and returns when everything that f could see is on disk: no answer may be
+// undone by a crash. change is set if f changes rows or gaps.
 func (t *Table) do(ctx context.Context, change bool, f func() error) error {
 	want, err := t.apply(ctx, change, f)
 	if failed := t.durable(ctx, want); failed != nil {
@@ -238,7 +238,7 @@ func (t *Table) do(ctx context.Context, change bool, f func() error) error {
 	return err
 }
 
-// apply executes f, and returns how many changes there are by then.
+// apply runs f, and returns the number of changes so far.
 func (t *Table) apply(ctx context.Context, change bool, f func() error) (changes int64, err error) {
 	if ctx.Err() != nil {
 		return 0, pipeline.Transient(context.Cause(ctx))

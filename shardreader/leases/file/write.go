@@ -13,66 +13,78 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// The pace of writing: after a write that took d the next one begins idle * d later, at most maxIdle.
+// After a write that took d, the next one waits for idle * d, at most maxIdle.
 const (
 	idle    = 4
 	maxIdle = 500 * time.Millisecond
 )
 
-// durable returns when the first changes are on disk. Of those who wait for a change, one
-// writes for all; what comes meanwhile is the next one's.
-func (t *Table) durable(ctx context.Context, changes int64) error {
+// durable waits until the first n changes are on disk. If no write is in flight, the caller writes,
+// for all callers that wait. Changes that arrive during the write are left to the next one.
+func (t *Table) durable(ctx context.Context, n int64) error {
 	for {
-		t.mu.Lock()
-		if t.saved >= changes {
-			t.mu.Unlock()
-			return nil
+		b, isWriter, err := t.joinBatch(n)
+		if b == nil {
+			return err
 		}
-		b := t.batch
-		mine := b == nil
-		if mine && t.closed {
-			t.mu.Unlock()
-			return t.isClosed()
-		}
-		if mine {
-			b = &batch{done: make(chan struct{})}
-			t.batch = b
-		}
-		rest := time.Until(t.written.Add(min(idle*t.took, maxIdle)))
-		t.mu.Unlock()
-		if mine {
-			if rest <= 0 || pipeline.Sleep(ctx, rest) == nil {
-				t.write(b)
-			}
-			t.mu.Lock()
-			t.batch = nil
-			t.mu.Unlock()
-			close(b.done)
+		if isWriter {
+			t.runBatch(ctx, b)
 		}
 		select {
 		case <-b.done:
 		case <-ctx.Done():
 		}
 		switch {
-		case ctx.Err() != nil && !finished(b, changes):
-			return pipeline.Transient(context.Cause(ctx))
-		case finished(b, changes):
+		case b.includes(n):
 			return b.err
+		case ctx.Err() != nil:
+			return pipeline.Transient(context.Cause(ctx))
 		}
 	}
 }
 
-// finished tells whether b has ended, and was to write these changes.
-func finished(b *batch, changes int64) bool {
+// joinBatch returns the write in flight, or a new one that the caller must run. If the first n changes
+// are on disk already, or the table is closed, b is nil.
+func (t *Table) joinBatch(n int64) (b *batch, isWriter bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.saved >= n:
+		return nil, false, nil
+	case t.batch != nil:
+		return t.batch, false, nil
+	case t.closed:
+		return nil, false, t.isClosed()
+	}
+	t.batch = &batch{done: make(chan struct{})}
+	return t.batch, true, nil
+}
+
+// runBatch writes the file after the pause that follows the last write, and ends b.
+func (t *Table) runBatch(ctx context.Context, b *batch) {
+	t.mu.Lock()
+	pause := time.Until(t.written.Add(min(idle*t.took, maxIdle)))
+	t.mu.Unlock()
+	if pause <= 0 || pipeline.Sleep(ctx, pause) == nil {
+		t.write(b)
+	}
+	t.mu.Lock()
+	t.batch = nil
+	t.mu.Unlock()
+	close(b.done)
+}
+
+// includes reports whether b has ended, and was to write the first n changes.
+func (b *batch) includes(n int64) bool {
 	select {
 	case <-b.done:
-		return b.upTo >= changes
+		return b.upTo >= n
 	default:
 		return false
 	}
 }
 
-// write writes the file as it is now.
+// write writes the file with all changes so far, and sets the result of b.
 func (t *Table) write(b *batch) {
 	t.mu.Lock()
 	begun := time.Now()
@@ -97,13 +109,13 @@ func (t *Table) write(b *batch) {
 	b.err = failed(t.path, err)
 }
 
-// replace makes content all that the file at path holds, in one step.
+// replace replaces the file at path by one with this content, atomically.
 func replace(path string, content []byte) error {
 	dir, name := filepath.Split(path)
 	return private.WriteFile(path, filepath.Join(dir, "."+name+".new"), content)
 }
 
-// failed marks the error of a write: fatal where no later try can do better.
+// failed classifies the error of a write: fatal if a retry cannot help.
 func failed(path string, err error) error {
 	hint := ""
 	switch {
@@ -119,16 +131,16 @@ func failed(path string, err error) error {
 	return pipeline.Fatal(&Error{path, err, hint})
 }
 
-// Error is a file that could not be written.
+// Error is a failed write of the file.
 type Error struct {
 	Path string
 	Err  error
-	Hint string // what to do; "" where another try may do
+	Hint string // what to do; "" if the write is retried
 }
 
 var _ redact.Redacted = (*Error)(nil)
 
-// Error reads "writing PATH: cause: hint".
+// Error returns "writing PATH: cause: hint".
 func (e *Error) Error() string {
 	s := "writing " + e.Path + ": " + e.Err.Error()
 	if e.Hint != "" {
@@ -137,11 +149,11 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Redacted is Error: paths and errors of the system are no values of items.
+// Redacted returns Error: paths and system errors contain no data of items.
 func (e *Error) Redacted() string { return e.Error() }
 
-// Describe is the class of the system's error.
+// Describe returns the class of the system's error.
 func (e *Error) Describe() (class, field string) { return redact.ErrorClass(e.Err), "" }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -17,7 +17,7 @@ func createOnce(t *testing.T, table leases.Table) {
 	same(t, "the lease", lease(t, table, "s"), first)
 }
 
-// A Swap holds only while owner and counter are those that its writer knows.
+// A Swap succeeds only if owner and counter are those that its writer knows.
 func swapIsConditional(t *testing.T, table leases.Table) {
 	was := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 5, Checkpoint: leases.After("10")})
 	create(t, table, leases.Lease{Shard: "r", Owner: "a", Counter: 5})
@@ -39,7 +39,7 @@ func swapIsConditional(t *testing.T, table leases.Table) {
 	}
 	same(t, "the lease", lease(t, table, "s"), was)
 
-	// The checkpoint that a writer knows is no condition: owner and counter are enough.
+	// The checkpoint is not part of the condition.
 	old := was
 	old.Checkpoint = leases.After("9")
 	next := old
@@ -48,7 +48,7 @@ func swapIsConditional(t *testing.T, table leases.Table) {
 	next.Checkpoint = was.Checkpoint
 	same(t, "a lease that was let go", got, next)
 
-	// Nobody owns it: an owner in the condition is wrong.
+	// A condition with an owner fails on a free lease.
 	old = got
 	old.Owner = "a"
 	same(t, "what is in the way", conflict(t, table.Swap(t.Context(), old, next)).Now, got)
@@ -77,7 +77,7 @@ func deleteIsConditional(t *testing.T, table leases.Table) {
 		old.Opaque = was.Opaque
 		same(t, "what is in the way", conflict(t, table.Delete(t.Context(), old)).Now, was)
 	}
-	for range 2 { // what is gone already is no error
+	for range 2 { // a missing row is not an error
 		must(t, table.Delete(t.Context(), was))
 	}
 	if err := table.Delete(t.Context(), leases.Lease{Shard: "none", Owner: "a"}); err != nil {
@@ -100,7 +100,7 @@ func reserveOnce(t *testing.T, table leases.Table) {
 		count int64
 		ok    bool
 	}{
-		{"describe", 5, 0, false}, // one that nobody ever asked for
+		{"describe", 5, 0, false}, // the quota has no count yet
 		{"describe", 0, 1, true},
 		{"describe", 0, 1, false},
 		{"describe", 1, 2, true},
@@ -118,7 +118,7 @@ func reserveOnce(t *testing.T, table leases.Table) {
 	}
 }
 
-// A table keeps none of its caller's slices and maps, and gives none of its own away.
+// A table and its callers share no slices and maps.
 func callersKeepTheirs(t *testing.T, table leases.Table) {
 	given, want := full("s"), full("s")
 	must(t, table.Create(t.Context(), given))
@@ -137,7 +137,7 @@ func callersKeepTheirs(t *testing.T, table leases.Table) {
 	}
 }
 
-// A call whose context is done is answered, with an error that is no conflict.
+// A cancelled call returns an error that is not a conflict.
 func cancelledCallSaysSo(t *testing.T, table leases.Table) {
 	l := create(t, table, full("s"))
 	ctx, cancel := context.WithCancel(t.Context())

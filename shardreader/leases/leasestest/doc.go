@@ -1,7 +1,7 @@
 // Package leasestest is the conformance suite of lease tables, and a table in memory
 // that fails on demand.
 //
-// [Run] and [RunLost] hold a table to what [leases.Table] promises. [Table] is for tests of what stands
-// on a table: its calls can be refused, delayed, overtaken by another writer, or executed
-// with their answer lost, by the test and at its times alone.
+// [Run] and [RunLost] check the contract of [leases.Table]. [Table] is for tests of code that uses
+// a table. Hooks of the test can refuse or delay its calls, let another writer go first, or execute a call
+// and lose its answer.
 package leasestest

@@ -6,7 +6,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// A Swap whose answer was lost is recognised when it is sent again: the row is as it made it.
+// A Swap whose answer was lost is recognized when it is sent again.
 func lostSwap(t *testing.T, table leases.Table, lose func()) {
 	l := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 1})
 	next := l
@@ -18,13 +18,13 @@ func lostSwap(t *testing.T, table leases.Table, lose func()) {
 	if !c.Did(next) {
 		t.Errorf("%+v is not recognised", c.Now)
 	}
-	// Where another one was faster, it is not as the writer made it.
+	// A row that another writer changed is not recognized.
 	taken := next
 	taken.Owner, taken.Counter = "b", 2
 	if c.Did(taken) {
 		t.Errorf("%+v is taken for %+v", c.Now, taken)
 	}
-	// What changes neither owner nor checkpoint can be sent again as it is.
+	// A Swap that changes neither owner nor checkpoint can be repeated.
 	wanted := c.Now
 	wanted.RequestedBy = "b"
 	lose()
@@ -62,7 +62,7 @@ func lostHeartbeat(t *testing.T, table leases.Table, lose func()) {
 	}
 }
 
-// A count whose answer was lost is one that somebody took: nobody has it twice.
+// A reservation with a lost answer is taken: no other call gets the same count.
 func lostReserve(t *testing.T, table leases.Table, lose func()) {
 	lose()
 	_, ok, err := table.Reserve(t.Context(), "q", 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// asMemory has the table and a [leases.Memory] do the same, at random: what they answer and
-// what they hold is the same after each call.
+// asMemory runs the same random calls on the table and on a [leases.Memory]. After each call, their
+// answers and contents must be equal.
 func asMemory(t *testing.T, table leases.Table) {
 	for seed := range uint64(2) {
 		m := &pair{t: t, table: table, model: leases.NewMemory(read(t, table)), dice: rand.New(rand.NewPCG(seed, 1))}
@@ -28,7 +28,7 @@ type pair struct {
 	table leases.Table
 	model *leases.Memory
 	dice  *rand.Rand
-	known []leases.Lease // as they were at some time: also what is out of date
+	known []leases.Lease // every lease that was ever read, also outdated ones
 }
 
 func (p *pair) pick(from ...string) string { return from[p.dice.IntN(len(from))] }
@@ -37,7 +37,7 @@ func (p *pair) set() []string {
 	return []string{"shard-0", "shard-1", "shard-2"}[:p.dice.IntN(4)]
 }
 
-// random is a lease with anything in it.
+// random returns old with a few random fields.
 func (p *pair) random(old leases.Lease) leases.Lease {
 	l := old
 	for range 1 + p.dice.IntN(4) {
@@ -56,7 +56,7 @@ func (p *pair) random(old leases.Lease) leases.Lease {
 			l.From = time.Unix(int64(p.dice.IntN(3)), 0)
 		case 6:
 			l.Time = time.Unix(int64(p.dice.IntN(3)), 0)
-			l.Checkpoint = leases.After(fmt.Sprint(4444 + p.dice.IntN(100))) // it is of a checkpoint
+			l.Checkpoint = leases.After(fmt.Sprint(4444 + p.dice.IntN(100))) // Time changes only with the checkpoint
 		case 7:
 			l.RequestedBy = p.pick("", "a", "b")
 		case 8:
@@ -75,7 +75,7 @@ func (p *pair) random(old leases.Lease) leases.Lease {
 	return l
 }
 
-// step does something in both, and says what.
+// step makes one call on both, and describes it.
 func (p *pair) step() string {
 	ctx := p.t.Context()
 	switch p.dice.IntN(8) {
@@ -112,7 +112,7 @@ func (p *pair) step() string {
 	}
 }
 
-// old is a lease as somebody may know it.
+// old returns a known lease, recent or outdated.
 func (p *pair) old() (leases.Lease, bool) {
 	p.known = append(p.known, read(p.t, p.table).Leases...)
 	if len(p.known) == 0 {
@@ -121,7 +121,7 @@ func (p *pair) old() (leases.Lease, bool) {
 	return p.known[max(0, len(p.known)-1-p.dice.IntN(6))], true
 }
 
-// same compares answers, and all that both hold.
+// same compares the answers and the contents of both.
 func (p *pair) same(got, want error) {
 	p.t.Helper()
 	a, refused := leases.AsConflict(got)

@@ -14,7 +14,7 @@ const (
 	rounds = 8
 )
 
-// race runs f in several goroutines at once.
+// race runs f in several goroutines concurrently.
 func race(f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range racers {
@@ -23,7 +23,7 @@ func race(f func(i int)) {
 	wg.Wait()
 }
 
-// Of those who take a lease from the same state, exactly one has it, and the others are told who.
+// Of concurrent Swaps from the same state one wins, and the others get it as the conflict.
 func oneSwapWins(t *testing.T, table leases.Table) {
 	l := create(t, table, leases.Lease{Shard: "s"})
 	for range rounds {
@@ -95,7 +95,7 @@ func oneCreateWins(t *testing.T, table leases.Table) {
 	}
 }
 
-// Writers of different leases are not in each other's way, and readers are in nobody's.
+// Writers of different leases do not disturb each other or readers.
 func besideEachOther(t *testing.T, table leases.Table) {
 	race(func(i int) {
 		name := fmt.Sprint("s", i)

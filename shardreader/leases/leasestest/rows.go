@@ -22,7 +22,7 @@ func leasesComeBack(t *testing.T, table leases.Table) {
 	want = leases.Lease{Shard: "shard-2"}
 	same(t, "an empty lease", create(t, table, want), want)
 
-	// What is finer than a second, or twice in a set, may go; the rest may not.
+	// Fractions of seconds and duplicates may be lost, nothing else.
 	want = full("shard-3")
 	want.From = want.From.Add(987654321 * time.Nanosecond).In(time.FixedZone("", 3600))
 	slices.Reverse(want.Parents)
@@ -47,11 +47,11 @@ func kindsComeBack(t *testing.T, table leases.Table) {
 		want := leases.Lease{Shard: fmt.Sprint("shard-", i), Counter: 1, Checkpoint: c}
 		got := create(t, table, want)
 		same(t, "a lease at "+c.String(), got, want)
-		// And from there to the end.
+		// From there to the end.
 		next := got
 		next.Checkpoint, next.Counter = leases.Checkpoint{Kind: leases.ShardEnd}, 2
 		same(t, "a lease that ended", swap(t, table, got, next), next)
-		// And back.
+		// Back again.
 		end := next
 		next.Checkpoint, next.Counter = c, 3
 		same(t, "a lease that was reset", swap(t, table, end, next), next)
@@ -80,12 +80,12 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 	}
 }
 
-// Only what differs is written: what others wrote meanwhile stays.
+// Only differences are written: other writers' changes stay.
 func swapWritesDifference(t *testing.T, table leases.Table) {
 	a := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 3, First: "1"})
 	wanted := a
 	wanted.RequestedBy, wanted.Pinned = "b", "p"
-	swap(t, table, a, wanted) // the counter is as it was: a's next checkpoint holds
+	swap(t, table, a, wanted) // this keeps the counter, so a's next checkpoint succeeds
 	moved := a
 	moved.Checkpoint, moved.Counter, moved.Load = leases.After("10"), 4, 5
 	got := swap(t, table, a, moved)
@@ -112,7 +112,7 @@ func switchesAreCounted(t *testing.T, table leases.Table) {
 		sequence string
 		want     int64
 	}{
-		{"a", "", 0}, // from nobody
+		{"a", "", 0}, // from a free lease
 		{"b", "", 1},
 		{"c", "", 2},
 		{"c", "1", 0},
@@ -133,7 +133,7 @@ func switchesAreCounted(t *testing.T, table leases.Table) {
 	}
 }
 
-// A stop stays with its checkpoint, whoever owns the lease, until it is written anew or taken away.
+// A stop stays with its checkpoint, whoever owns the lease, until it is replaced or cleared.
 func stopsStay(t *testing.T, table leases.Table) {
 	l := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 1, Checkpoint: leases.After("10")})
 	step := func(what string, change func(*leases.Lease)) {
@@ -169,7 +169,7 @@ func membersComeBack(t *testing.T, table leases.Table) {
 	}
 }
 
-// A beat replaces all of a member's row, and no other row.
+// A heartbeat replaces the whole row of its member, and no other row.
 func membersAreWhole(t *testing.T, table leases.Table) {
 	beat := func(m leases.Member) { must(t, table.Heartbeat(t.Context(), m)) }
 	leave := func(worker string) { must(t, table.Leave(t.Context(), worker)) }
@@ -191,11 +191,11 @@ func membersAreWhole(t *testing.T, table leases.Table) {
 	expect(b)
 	leave("a")
 	leave("nobody")
-	beat(a) // one that was believed dead
+	beat(a) // a member that others believed dead
 	expect(a, b)
 }
 
-// An average that decays, or one over no time at all, is no reason to fail.
+// Infinite, tiny and undefined loads are stored without an error.
 func oddNumbers(t *testing.T, table leases.Table) {
 	for i, f := range []float64{1e-200, 5e-324, math.Inf(1), math.NaN(), 1e300, 0.1, 1e-9} {
 		l := leases.Lease{Shard: fmt.Sprint("s", i), Load: f}
@@ -208,7 +208,7 @@ func oddNumbers(t *testing.T, table leases.Table) {
 	}
 }
 
-// begunStays: a stream that was begun stays so, whatever becomes of leases and members.
+// begunStays checks that the mark of a begun stream survives changes of leases and members.
 func begunStays(t *testing.T, table leases.Table) {
 	one, two := "arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/1", "arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/2"
 	if s := read(t, table); len(s.Begun) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Run checks a table. open makes an empty one, and closes it when its test ends.
+// Run checks a table. open returns an empty table, and closes it when its test ends.
 func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 	for name, check := range map[string]func(*testing.T, leases.Table){
 		"Empty":                emptyTable,
@@ -39,8 +39,8 @@ func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 	}
 }
 
-// RunLost checks what a caller can know when an answer is lost. lose has the next write
-// executed, and its answer lost.
+// RunLost checks that callers recognize writes whose answers were lost. lose makes the next write succeed
+// and lose its answer.
 func RunLost(t *testing.T, open func(t *testing.T) (table leases.Table, lose func())) {
 	for name, check := range map[string]func(*testing.T, leases.Table, func()){
 		"Swap":      lostSwap,
@@ -56,7 +56,7 @@ func RunLost(t *testing.T, open func(t *testing.T) (table leases.Table, lose fun
 	}
 }
 
-// full is a lease with all that a lease can have.
+// full returns a lease with all fields set.
 func full(shard string) leases.Lease {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	return leases.Lease{
@@ -82,7 +82,7 @@ func read(t *testing.T, table leases.Table) leases.Snapshot {
 	return s
 }
 
-// lease is what the table has of a shard.
+// lease returns the lease of a shard.
 func lease(t *testing.T, table leases.Table, shard string) leases.Lease {
 	t.Helper()
 	for _, l := range read(t, table).Leases {
@@ -106,7 +106,7 @@ func swap(t *testing.T, table leases.Table, old, next leases.Lease) leases.Lease
 	return lease(t, table, old.Shard)
 }
 
-// same expects a lease as it is kept: Opaque is the table's own affair.
+// same compares two leases. It ignores Opaque, which belongs to the table.
 func same(t *testing.T, what string, got, want leases.Lease) {
 	t.Helper()
 	want.Opaque = got.Opaque
@@ -115,7 +115,7 @@ func same(t *testing.T, what string, got, want leases.Lease) {
 	}
 }
 
-// conflict expects an error to be one, and returns it.
+// conflict fails the test unless err is a conflict, and returns it.
 func conflict(t *testing.T, err error) *leases.Conflict {
 	t.Helper()
 	c, ok := leases.AsConflict(err)
@@ -128,7 +128,7 @@ func conflict(t *testing.T, err error) *leases.Conflict {
 	return c
 }
 
-// transient expects an error that says to try again.
+// transient fails the test unless err is transient.
 func transient(t *testing.T, err error) {
 	t.Helper()
 	if _, again := pipeline.Retryable(err); !again {

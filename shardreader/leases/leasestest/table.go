@@ -8,37 +8,36 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Call is a call of a [Table].
+// Call describes a call of a [Table].
 type Call struct {
 	Op     string // Read, Create, Swap, Delete, Heartbeat, Leave, Begin or Reserve
-	Shard  string // of Create, Swap and Delete
-	Worker string // of Heartbeat and Leave, and Owner of the lease as its writer knows it
+	Shard  string // for Create, Swap and Delete
+	Worker string // for Heartbeat and Leave; otherwise Owner of the lease that the call passes
 }
 
-// Table is a lease table in memory whose calls may fail. Hooks run within the call, and
+// Table is a lease table in memory whose calls may fail. Hooks run within the call. They
 // may sleep or call the table's Memory. Set them before the table is used.
-// It starts no goroutines: it does what it is told, in the order in which it is told.
+// Table starts no goroutines.
 type Table struct {
 	*leases.Memory
 
-	// Before runs before a call is executed. An error of it is the call's, and nothing is
-	// executed: [Throttled]. A conditional failure comes of a Before that
-	// changes the lease.
+	// Before runs before a call. If it returns an error, the call is not executed and returns that
+	// error, for example [Throttled]. A Before that changes the lease causes a conflict.
 	Before func(ctx context.Context, c Call) error
 
-	// After runs when a call was executed, which succeeded. An error of it is the call's: [Lost].
+	// After runs after a successful call. Its error is returned to the caller, for example [Lost].
 	After func(ctx context.Context, c Call) error
 }
 
 var _ leases.Table = (*Table)(nil)
 
-// NewTable is an empty table without hooks.
+// NewTable returns an empty table without hooks.
 func NewTable() *Table { return &Table{Memory: leases.NewMemory(leases.Snapshot{})} }
 
-// Throttled is the error of a call that a table over its throughput refuses.
+// Throttled returns the error of a table over its throughput.
 func Throttled() error { return pipeline.Transient(errors.New("leasestest: throttled")) }
 
-// Lost is the error of a call whose answer did not come.
+// Lost returns the error of a call whose answer was lost.
 func Lost() error { return pipeline.Transient(errors.New("leasestest: the answer was lost")) }
 
 // Read implements [leases.Table].
@@ -110,8 +109,8 @@ func (t *Table) do(ctx context.Context, c Call, f func() error) error {
 	return nil
 }
 
-// Torn is a Read that began at before and ended at after: of each lease it has what after
-// has where late says so, and else what before has. Tables do not read at one instant.
+// Torn returns the snapshot of a Read during which rows changed from before to after. It has the leases
+// of after if late reports true for their shard, and otherwise those of before.
 func Torn(before, after leases.Snapshot, late func(shard string) bool) leases.Snapshot {
 	s := leases.Snapshot{Members: after.Members, Begun: after.Begun}
 	for _, l := range before.Leases {
