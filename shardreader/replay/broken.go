@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// FileError is a place of a file that is not as it should be, and what of the file was
-// not read for it. All else was delivered.
+// FileError is a fault in a file. Everything else of the file was delivered.
 type FileError struct {
 	File   string
-	Offset int64 // where its grammar broke, bytes from the start, decompressed
-	Line   int64 // the same as a line, 1-based
-	Unread int64 // bytes from Offset on that were not read; 0: none, or nobody can tell
-	More   int   // other places of the file with the same error
+	Offset int64 // of the fault: bytes from the start, decompressed
+	Line   int64 // line of Offset, 1-based
+	Unread int64 // bytes from Offset on that were not read; 0 if none or unknown
+	More   int   // number of other positions in the file with the same error
 	Err    error
 }
 
-// Error reads "events.json:12 (byte 4711): cause".
+// Error returns "events.json:12 (byte 4711): cause".
 func (e *FileError) Error() string {
 	text := fmt.Sprintf("%s:%d (byte %d): %v", e.File, e.Line, e.Offset, e.Err)
 	if e.More > 0 {
@@ -28,12 +27,12 @@ func (e *FileError) Error() string {
 // Unwrap is the cause.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// BrokenError ends a replay in which files were broken. All that could be read was delivered.
+// BrokenError ends a replay of broken files. Everything that could be read was delivered.
 type BrokenError struct {
 	Files []*FileError // at least one
 }
 
-// Error names each place.
+// Error lists the first 20 files.
 func (e *BrokenError) Error() string {
 	if len(e.Files) == 1 {
 		return "input is broken at " + e.Files[0].Error()
@@ -50,7 +49,7 @@ func (e *BrokenError) Error() string {
 	return b.String()
 }
 
-// Unwrap gives errors.Is and errors.As the errors of the files.
+// Unwrap returns the errors of the files.
 func (e *BrokenError) Unwrap() []error {
 	errs := make([]error, len(e.Files))
 	for i, f := range e.Files {
@@ -59,20 +58,20 @@ func (e *BrokenError) Unwrap() []error {
 	return errs
 }
 
-// PlaceError says where in the inputs a record stands that could not be decoded.
-type PlaceError struct {
+// LocationError is the error of a record, with the record's location in the inputs.
+type LocationError struct {
 	File   string
 	Line   int64 // of Offset, 1-based
-	Offset int64 // of the record, or of the byte at which its grammar broke; from the start of the file, decompressed
-	Record int64 // its number in its array or event, 1-based; 0: it is a document by itself
+	Offset int64 // of the record, or of the first broken byte; from the start of the file, decompressed
+	Record int64 // number in its array or event, 1-based; 0 if the record is a document itself
 	Err    error
 }
 
-// Error reads "stream.jsonl:17 (byte 4711): cause", or "event.json:17 (byte 4711, record 4): cause".
-func (e *PlaceError) Error() string { return fmt.Sprintf("%s: %v", e.Place(), e.Err) }
+// Error returns "stream.jsonl:17 (byte 4711): cause", or "event.json:17 (byte 4711, record 4): cause".
+func (e *LocationError) Error() string { return fmt.Sprintf("%s: %v", e.Location(), e.Err) }
 
-// Place reads "stream.jsonl:17 (byte 4711)", or "event.json:17 (byte 4711, record 4)".
-func (e *PlaceError) Place() string {
+// Location returns "stream.jsonl:17 (byte 4711)", or "event.json:17 (byte 4711, record 4)".
+func (e *LocationError) Location() string {
 	if e.Record > 0 {
 		return fmt.Sprintf("%s:%d (byte %d, record %d)", e.File, e.Line, e.Offset, e.Record)
 	}
@@ -80,4 +79,4 @@ func (e *PlaceError) Place() string {
 }
 
 // Unwrap is the cause.
-func (e *PlaceError) Unwrap() error { return e.Err }
+func (e *LocationError) Unwrap() error { return e.Err }

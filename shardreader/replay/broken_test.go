@@ -33,7 +33,7 @@ func TestSource_BrokenLines(t *testing.T) {
 					continue
 				}
 				start := len(strings.Join(rs[:at], "\n"))
-				place, ok := errors.AsType[*PlaceError](g.errs[0].Err)
+				place, ok := errors.AsType[*LocationError](g.errs[0].Err)
 				if !ok || place.File != path || place.Line != int64(at)+1 || place.Offset < int64(start) || place.Offset > int64(start+1+len(broken)) {
 					t.Errorf("%s is said to be at %+v, want line %d, byte %d", broken, place, at+1, start)
 				}
@@ -70,7 +70,7 @@ func TestSource_WrongRecords(t *testing.T) {
 			t.Errorf("%s: %v, records (-want +got):\n%s", name, g.err, diff)
 			continue
 		}
-		place, ok := errors.AsType[*PlaceError](g.errs[0].Err)
+		place, ok := errors.AsType[*LocationError](g.errs[0].Err)
 		at := strings.Index(content, `"x"`)
 		at = strings.LastIndex(content[:at], "{")
 		if !ok || place.Offset != int64(at) || place.Line != int64(1+strings.Count(content[:at], "\n")) || name != "lines" && place.Record != 5 {
@@ -123,7 +123,7 @@ func TestSource_BrokenFiles(t *testing.T) {
 			}
 			file := filepath.Join(dir, "2")
 			for _, e := range g.errs {
-				if place, ok := errors.AsType[*PlaceError](e.Err); !ok || place.File != file || tt.record >= 0 && place.Offset != int64(tt.record) {
+				if place, ok := errors.AsType[*LocationError](e.Err); !ok || place.File != file || tt.record >= 0 && place.Offset != int64(tt.record) {
 					t.Errorf("a record is said to break at %+v, want byte %d", place, tt.record)
 				}
 			}
@@ -162,7 +162,7 @@ func TestSource_BrokenEventOfMany(t *testing.T) {
 				t.Errorf("broken at %d, by %d: %v, records (-want +got):\n%s", at, block, g.err, diff)
 				continue
 			}
-			if place, ok := errors.AsType[*PlaceError](g.errs[0].Err); !ok || place.Line != int64(at)+1 {
+			if place, ok := errors.AsType[*LocationError](g.errs[0].Err); !ok || place.Line != int64(at)+1 {
 				t.Errorf("broken at %d, by %d: said to be at %v", at, block, g.errs[0].Err)
 			}
 		}

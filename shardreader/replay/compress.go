@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// decompressed looks at the first bytes of r, not at its name, and unpacks gzip
-// (also several members) and zstd (also several frames); anything else comes as it is.
+// decompressed returns a reader of the decompressed content of r, and a function that closes it. It knows gzip with
+// several members and zstd with several frames by their first bytes. Other content is unchanged.
 func decompressed(r io.Reader) (io.Reader, func(), error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	head, err := b.Peek(4)
@@ -24,41 +24,41 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 	case bytes.HasPrefix(head, gzipMagic):
 		z, err := gzip.NewReader(b)
 		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // it ends within its header
+			err = io.ErrUnexpectedEOF // r ends within the header
 		}
 		if err != nil {
 			return nil, nil, unpackError("gzip", err)
 		}
 		z.Multistream(false)
-		return unpacked{"gzip", &members{b, z}}, func() {}, nil
+		return unpackErrors{"gzip", &gzipMembers{b, z}}, func() {}, nil
 	case bytes.HasPrefix(head, zstdMagic),
 		len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}): // a skippable frame
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			return nil, nil, unpackError("zstd", err)
 		}
-		return unpacked{"zstd", z}, z.Close, nil
+		return unpackErrors{"zstd", z}, z.Close, nil
 	case len(head) > 1 && len(head) < 4 && bytes.Equal(head, zstdMagic[:len(head)]):
 		return nil, nil, unpackError("zstd", io.ErrUnexpectedEOF)
 	}
 	return b, func() {}, nil
 }
 
-// errRubbish is of bytes behind the end of gzip data that begin no further member.
-var errRubbish = errs.New("rubbish behind the end")
+// errTrailingData means bytes after the end of gzip data that are not another member.
+var errTrailingData = errs.New("rubbish behind the end")
 
-// members unpacks gzip members one behind the other.
-type members struct {
+// gzipMembers decompresses gzip members, one after another.
+type gzipMembers struct {
 	packed *bufio.Reader
 	z      *gzip.Reader
 }
 
-func (m *members) Read(p []byte) (int, error) {
+func (m *gzipMembers) Read(p []byte) (int, error) {
 	for {
 		n, err := m.z.Read(p)
 		if n > 0 || !errors.Is(err, io.EOF) {
 			if errors.Is(err, io.EOF) {
-				err = nil // the next Read finds it again
+				err = nil // the next Read returns it
 			}
 			return n, err
 		}
@@ -69,7 +69,7 @@ func (m *members) Read(p []byte) (int, error) {
 		case err != nil && !errors.Is(err, io.EOF):
 			return 0, err
 		case !bytes.HasPrefix(gzipMagic, head):
-			return 0, errRubbish
+			return 0, errTrailingData
 		}
 		if err := m.z.Reset(m.packed); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -85,13 +85,13 @@ var gzipMagic = []byte{0x1f, 0x8b}
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// unpacked says of a compressed file what is wrong with it.
-type unpacked struct {
+// unpackErrors adds the format to errors of a decompressor.
+type unpackErrors struct {
 	format string
 	r      io.Reader
 }
 
-func (u unpacked) Read(p []byte) (int, error) {
+func (u unpackErrors) Read(p []byte) (int, error) {
 	n, err := u.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = unpackError(u.format, err)
@@ -101,9 +101,9 @@ func (u unpacked) Read(p []byte) (int, error) {
 
 func unpackError(format string, err error) error {
 	switch {
-	case errors.Is(err, errRubbish):
+	case errors.Is(err, errTrailingData):
 		return errs.Errorf("rubbish stands behind the end of the %s data; what is before it was read: take it off, or copy the file again, and replay it", redact.Safe(format))
-	case errors.Is(err, errGivenUp):
+	case errors.Is(err, errInterrupted):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errs.Errorf("the %s data is cut short: copy the file again, and replay it", redact.Safe(format))

@@ -10,18 +10,18 @@ import (
 // event or a record; any layout is allowed. It has one record in memory at a time, so an array or event can have
 // any size.
 //
-// Broken text is returned as a record with the reason, up to where reading continues; see broken. Errors
+// Broken text is returned as a record with the reason, up to where reading continues; see skipBroken. Errors
 // that cost no record are in faults.
 type documents struct {
-	w      *window
-	scan   scanner
-	within nest
-	expect expectation
-	number int64              // of the last record, in its array or event
-	open   map[int64]struct{} // offsets of brackets that are never closed
-	openTo int64              // the largest of them
-	faults []*fault
-	torn   bool // brackets were missing: within is a guess
+	w            *window
+	scan         scanner
+	within       nesting
+	expect       expectation
+	number       int64              // of the last record, in its array or event
+	unclosed     map[int64]struct{} // offsets of brackets that are never closed
+	lastUnclosed int64              // the largest offset in unclosed
+	faults       []*fault
+	uncertain    bool // within is a guess, since brackets were missing
 
 	last, lastLine int64 // position after the last token
 
@@ -39,7 +39,7 @@ const (
 	either                     // any of these: the text before was broken
 )
 
-// record is one record as it is in the file.
+// savedRecord is one record as it is in the file.
 type savedRecord struct {
 	raw    []byte
 	offset int64
@@ -80,7 +80,7 @@ func (d *documents) next() (savedRecord, error) {
 		}
 		r, found, err := d.step(c)
 		if err != nil {
-			r, found, err = d.broken(err)
+			r, found, err = d.skipBroken(err)
 		}
 		if found || err != nil {
 			return r, err
@@ -90,46 +90,46 @@ func (d *documents) next() (savedRecord, error) {
 
 // step reads one token: a bracket, a comma or a whole record. found reports whether it is a record.
 func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
-	nested := d.within != inDocuments
+	nested := d.within != betweenDocuments
 	switch {
 	case c == ',':
 		if !nested || d.expect == first || d.expect == another {
-			d.tell(errComma)
+			d.addFault(errComma)
 		}
 		d.w.take(1)
 		d.expect = another
 		return savedRecord{}, false, nil
 	case c == ']' && nested:
 		if d.expect == another {
-			d.tell(errComma)
+			d.addFault(errComma)
 		}
 		d.w.take(1)
-		return savedRecord{}, false, d.leave()
-	case c == '[' && (!nested || d.expect == comma || !d.isOpen(0) && d.holds()):
+		return savedRecord{}, false, d.endArray()
+	case c == '[' && (!nested || d.expect == comma || !d.isUnclosed(0) && d.startsWithRecord()):
 		if nested {
-			d.tell(errNoEnd)
-			d.torn = true
+			d.addFault(errNoEnd)
+			d.uncertain = true
 		}
 		d.w.take(1)
 		d.within, d.expect, d.number = inArray, first, 0
 		return savedRecord{}, false, nil
 	case c == '{':
 		if nested && d.expect == comma {
-			if d.adopt() {
-				d.tell(errNoComma)
+			if d.guessNesting() {
+				d.addFault(errNoComma)
 			}
 		}
 		return d.object()
 	case nested && d.expect == comma:
-		return savedRecord{}, false, d.bad(0)
+		return savedRecord{}, false, d.syntaxError(0)
 	}
-	if d.isOpen(0) {
+	if d.isUnclosed(0) {
 		d.at = 0
 		return savedRecord{}, false, errOpen
 	}
-	end, err := d.value(0)
+	end, err := d.scanValue(0)
 	if err == nil {
-		err = d.swallows(end)
+		err = d.checkClosed(end)
 	}
 	if err != nil {
 		return savedRecord{}, false, err
@@ -148,9 +148,9 @@ func (d *documents) peek() (byte, bool) {
 		if d.w.fillTo(len(mark)); !bytes.HasPrefix(d.w.buf, mark) {
 			return c, ok
 		}
-		if d.within != inDocuments { // a file begins here: the one before was cut short
-			d.tell(errNoEnd)
-			d.within, d.torn = inDocuments, true
+		if d.within != betweenDocuments { // a file begins here: the one before was cut short
+			d.addFault(errNoEnd)
+			d.within, d.uncertain = betweenDocuments, true
 		}
 		indent := d.w.indent
 		d.w.take(len(mark))
@@ -162,25 +162,25 @@ var mark = []byte("\ufeff")
 
 // end returns the error at the end of the input. It adds a fault if an array or event is still open there.
 func (d *documents) end() error {
-	if errors.Is(d.w.err, errGivenUp) {
+	if errors.Is(d.w.err, errInterrupted) {
 		return d.w.err
 	}
-	if d.w.err != nil || d.within != inDocuments {
-		d.faults = append(d.faults, &fault{offset: d.last, line: d.lastLine, err: d.w.why()})
-		d.w.err, d.within = nil, inDocuments
+	if d.w.err != nil || d.within != betweenDocuments {
+		d.faults = append(d.faults, &fault{offset: d.last, line: d.lastLine, err: d.w.growError()})
+		d.w.err, d.within = nil, betweenDocuments
 	}
 	return io.EOF
 }
 
 // object reads the next object. found is true for a record; an event is entered.
 func (d *documents) object() (r savedRecord, found bool, err error) {
-	if d.isOpen(0) {
+	if d.isUnclosed(0) {
 		d.at = 0
 		return savedRecord{}, false, errOpen
 	}
-	end, event, err := d.outline(0)
+	end, event, err := d.scanObject(0)
 	if err == nil && !event {
-		err = d.swallows(end)
+		err = d.checkClosed(end)
 	}
 	switch {
 	case err != nil:
@@ -198,21 +198,21 @@ func (d *documents) object() (r savedRecord, found bool, err error) {
 	return d.take(end), true, nil
 }
 
-// leave continues after the end of an array. If it was the Records of an event, leave also skips the rest of
+// endArray continues after the end of an array. If it was the Records of an event, endArray also skips the rest of
 // the event.
-func (d *documents) leave() error {
+func (d *documents) endArray() error {
 	d.expect = comma
 	if d.within == inArray {
-		d.within = inDocuments
+		d.within = betweenDocuments
 		return nil
 	}
-	outer := inDocuments
+	outer := betweenDocuments
 	if d.within == inArrayOfEvent {
 		outer = inArray
 	}
 	for {
 		c, ok := d.peek()
-		if !ok || d.within == inDocuments {
+		if !ok || d.within == betweenDocuments {
 			return nil // end reports it
 		}
 		if c == '}' {
@@ -221,11 +221,11 @@ func (d *documents) leave() error {
 			return nil
 		}
 		if c != ',' {
-			d.tell(errNoEnd)
-			d.within, d.torn = outer, true
+			d.addFault(errNoEnd)
+			d.within, d.uncertain = outer, true
 			return nil
 		}
-		end, records, err := d.member()
+		end, records, err := d.scanMember()
 		switch {
 		case records:
 			d.w.take(end)
@@ -238,22 +238,22 @@ func (d *documents) leave() error {
 			d.w.take(d.at) // end reports it
 			return nil
 		}
-		d.within, d.expect, d.torn = outer, either, true
+		d.within, d.expect, d.uncertain = outer, either, true
 		return err
 	}
 }
 
 // take consumes a record that ends at end.
 func (d *documents) take(end int) savedRecord {
-	r := d.begin()
+	r := d.newRecord()
 	r.raw = d.w.take(end)
 	return r
 }
 
-// begin returns the record that begins here, without its text.
-func (d *documents) begin() savedRecord {
+// newRecord returns the record that begins here, without its text.
+func (d *documents) newRecord() savedRecord {
 	r := savedRecord{offset: d.w.offset, line: d.w.line}
-	if d.within != inDocuments {
+	if d.within != betweenDocuments {
 		d.number++
 		r.number = d.number
 	}
@@ -261,8 +261,8 @@ func (d *documents) begin() savedRecord {
 	return r
 }
 
-// tell adds a fault that costs no record. Of several with one error it keeps the first, and counts the others.
-func (d *documents) tell(err error) {
+// addFault adds a fault that costs no record. Of several with one error it keeps the first, and counts the others.
+func (d *documents) addFault(err error) {
 	for _, f := range d.faults {
 		if errors.Is(f.err, err) {
 			f.more++

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// file reads one input block by block.
+// file reads one input in blocks.
 type file struct {
 	input
 	w     *window
@@ -16,16 +16,17 @@ type file struct {
 	close func()
 }
 
-// block is a run of whole records, copied out of a file and not yet decoded.
+// block is a sequence of whole records, copied out of a file and not yet decoded. It is either a part of the
+// file (lines), or an array that was built of records.
 type block struct {
 	file   string
-	lines  bool // bytes are lines as they are in the file; else they are an array made of its records
+	lines  bool // bytes are lines of the file; otherwise an array of records
 	bytes  []byte
-	offset int64               // of the first byte in the file, where lines
-	line   int64               // of the first byte, where lines
-	starts []start             // of each record, where not lines
-	broken map[int]savedRecord // what is no record; the array has a 0 in its place
-	behind place
+	offset int64               // of the first byte in the file; for lines only
+	line   int64               // of the first byte; for lines only
+	starts []start             // of each record of the array
+	broken map[int]savedRecord // broken text by index; the array has a 0 there
+	next   inputPosition
 }
 
 // start is where a record of a block begins.
@@ -36,7 +37,7 @@ type start struct {
 	number  int64
 }
 
-// add adds a record to those of an array.
+// add appends a record to the array.
 func (b *block) add(r savedRecord) {
 	b.bytes = append(b.bytes, "[,"[min(len(b.starts), 1)])
 	b.starts = append(b.starts, start{len(b.bytes), r.offset, r.line, r.number})
@@ -52,8 +53,9 @@ func (b *block) add(r savedRecord) {
 	b.bytes = append(b.bytes, '0')
 }
 
-// openFile prepares r, the bytes of in as they are on disk, to be read from p on.
-func openFile(in input, r io.Reader, closeRaw func(), interruptible func(io.Reader) io.Reader, blockBytes, most int, p place) (*file, error) {
+// openFile returns the file that reads in from a position. r is the content on disk. The file closes r with
+// closeRaw, also if openFile fails.
+func openFile(in input, r io.Reader, closeRaw func(), interruptible func(io.Reader) io.Reader, blockBytes, maxRecord int, from inputPosition) (*file, error) {
 	plain, closeUnpacker, err := decompressed(r)
 	if err != nil {
 		closeRaw()
@@ -62,37 +64,37 @@ func openFile(in input, r io.Reader, closeRaw func(), interruptible func(io.Read
 	plain = interruptible(plain)
 	memory := blockBytes
 	if in.size > 0 {
-		memory = int(min(int64(blockBytes), in.size+1)) // it grows where that was packed
+		memory = int(min(int64(blockBytes), in.size+1)) // the window grows if the content was compressed
 	}
 	f := &file{
 		input: in,
 		block: blockBytes,
-		w:     &window{r: plain, block: memory, most: most, offset: p.Offset, line: p.Line},
+		w:     &window{r: plain, block: memory, maxRecord: maxRecord, offset: from.Offset, line: from.Line},
 		close: func() { closeUnpacker(); closeRaw() },
 	}
-	f.docs = documents{w: f.w, within: p.Within, number: p.Record}
-	if p.Offset > 0 {
+	f.docs = documents{w: f.w, within: from.Within, number: from.Record}
+	if from.Offset > 0 {
 		f.docs.expect, f.w.indent = either, -1
 	}
-	_, err = io.CopyN(io.Discard, plain, p.Offset)
+	_, err = io.CopyN(io.Discard, plain, from.Offset)
 	if errors.Is(err, io.EOF) {
 		err = errs.New("the file is shorter now")
 	}
 	if err != nil {
 		f.close()
-		return nil, fmt.Errorf("going to byte %d, where reading went on last time: %w", p.Offset, err)
+		return nil, fmt.Errorf("going to byte %d, where reading went on last time: %w", from.Offset, err)
 	}
 	return f, nil
 }
 
-// next is the next block; io.EOF at the end. A *fault ends the file, of which nothing is read.
+// next returns the next block, and io.EOF at the end. A *fault means that the file was refused, unread.
 func (f *file) next() (*block, error) {
-	if f.docs.within == inNothing {
+	if f.docs.within == atFileStart {
 		if err := f.recognize(); err != nil {
 			return nil, err
 		}
 	}
-	if f.docs.within == inDocuments {
+	if f.docs.within == betweenDocuments {
 		f.w.fillTo(f.block)
 		if n, ends := f.w.lines(f.block); n > 0 {
 			return f.takeLines(n, ends), nil
@@ -101,20 +103,20 @@ func (f *file) next() (*block, error) {
 	return f.nextRecords()
 }
 
-// takeLines takes n bytes of lines, with so many line ends.
+// takeLines returns a block of the next n bytes, which are whole lines with this number of line ends.
 func (f *file) takeLines(n, ends int) *block {
 	b := &block{file: f.path, lines: true, offset: f.w.offset, line: f.w.line}
 	b.bytes = f.w.takeLines(n, ends)
 	if len(b.bytes) < f.block/2 {
-		b.bytes = bytes.Clone(b.bytes) // the page would pin a whole block
+		b.bytes = bytes.Clone(b.bytes) // a short slice would keep the whole block in memory
 	}
-	b.behind = f.place()
+	b.next = f.position()
 	return b
 }
 
-// nextRecords takes records out of documents, about a block of them.
+// nextRecords returns a block of records of documents.
 func (f *file) nextRecords() (*block, error) {
-	size := f.block + f.block/8 // a record more than a block, mostly
+	size := f.block + f.block/8 // the last record usually ends after the block size
 	if f.w.eof {
 		size = min(size, len(f.w.buf)+1)
 	}
@@ -122,7 +124,7 @@ func (f *file) nextRecords() (*block, error) {
 	for len(b.bytes) < f.block {
 		r, err := f.docs.next()
 		if errors.Is(err, io.EOF) && len(b.starts) > 0 {
-			break // it comes again
+			break // the next call gets it again
 		}
 		if err != nil {
 			return nil, err
@@ -130,13 +132,13 @@ func (f *file) nextRecords() (*block, error) {
 		b.add(r)
 	}
 	b.bytes = append(b.bytes, ']')
-	b.behind = f.place()
+	b.next = f.position()
 	return b, nil
 }
 
-// place is where reading goes on.
-func (f *file) place() place {
-	return place{
+// position returns where reading continues.
+func (f *file) position() inputPosition {
+	return inputPosition{
 		File:   f.path,
 		Offset: f.w.offset,
 		Line:   f.w.line,

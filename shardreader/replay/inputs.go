@@ -11,13 +11,13 @@ import (
 
 // input is one file to read, or standard input.
 type input struct {
-	path  string // as given, or below the folder that was given; "-" is standard input
-	named bool   // given by name, not found in a folder
+	path  string // as given, or a path below the given folder; "-" is standard input
+	named bool   // the user named the file; otherwise it was found in a folder
 	size  int64  // bytes on disk; 0 for standard input
 }
 
-// listInputs resolves paths to files: folders recursively, in the order of names,
-// leaving out what is hidden.
+// listInputs resolves paths to files. Folders are read recursively, sorted by name, without
+// hidden files.
 func listInputs(paths []string) ([]input, error) {
 	var ins []input
 	for _, p := range paths {
@@ -65,21 +65,21 @@ func listInputs(paths []string) ([]input, error) {
 	return ins, nil
 }
 
-// awaited makes reads from a pipe or terminal end with a context: they run in a goroutine,
-// which outlives a read given up until its bytes, or the end, come.
-type awaited struct {
+// interruptibleReader reads from a pipe or terminal until a context is done. Each read runs in a goroutine. If the
+// context ends first, the goroutine lives on until bytes or the end arrive, and the next read gets them.
+type interruptibleReader struct {
 	r    io.Reader
-	buf  []byte     // the goroutine's while one runs
-	next chan error // of the goroutine, or nil
-	n    int        // what it read, once next gave
-	rest []byte     // of buf, not yet handed out
+	buf  []byte     // written by the goroutine while it runs
+	next chan error // result of the running goroutine; nil if none runs
+	n    int        // number of bytes read, valid after next was received
+	rest []byte     // part of buf that is not returned yet
 	err  error
 }
 
-// errGivenUp is what read returns when ctx is done before bytes came.
-var errGivenUp = errs.New("reading was given up")
+// errInterrupted is the error of read if ctx is done before bytes arrive.
+var errInterrupted = errs.New("reading was interrupted")
 
-func (a *awaited) read(ctx context.Context, p []byte) (int, error) {
+func (a *interruptibleReader) read(ctx context.Context, p []byte) (int, error) {
 	for len(a.rest) == 0 {
 		if a.err != nil {
 			return 0, a.err
@@ -100,7 +100,7 @@ func (a *awaited) read(ctx context.Context, p []byte) (int, error) {
 		case a.err = <-a.next:
 			a.rest, a.next = a.buf[:a.n], nil
 		case <-ctx.Done():
-			return 0, errGivenUp
+			return 0, errInterrupted
 		}
 	}
 	n := copy(p, a.rest)

@@ -7,29 +7,29 @@ import (
 
 // The methods of this file scan the window from an index, and read more of the file as needed. They consume nothing.
 
-// outline scans the object at i. If the object is an event, which has an array named Records, end is the index
+// scanObject scans the object at i. If the object is an event, which has an array named Records, end is the index
 // after the opening bracket of that array. For any other object it is the index after the object.
-func (d *documents) outline(i int) (end int, event bool, err error) {
+func (d *documents) scanObject(i int) (end int, event bool, err error) {
 	d.start = i
 	i++
 	for n := 0; ; n++ {
-		if i, err = d.space(i); err != nil {
+		if i, err = d.skipSpace(i); err != nil {
 			return 0, false, err
 		}
 		if n == 0 && d.w.buf[i] == '}' {
 			return i + 1, false, nil
 		}
-		name, at, err := d.name(i)
+		name, at, err := d.scanName(i)
 		if err != nil {
 			return 0, false, err
 		}
 		if string(name) == "Records" && d.w.buf[at] == '[' {
 			return at + 1, true, nil
 		}
-		if i, err = d.value(at); err != nil {
+		if i, err = d.scanValue(at); err != nil {
 			return 0, false, err
 		}
-		if i, err = d.space(i); err != nil {
+		if i, err = d.skipSpace(i); err != nil {
 			return 0, false, err
 		}
 		switch d.w.buf[i] {
@@ -38,35 +38,35 @@ func (d *documents) outline(i int) (end int, event bool, err error) {
 		case ',':
 			i++
 		default:
-			return 0, false, d.bad(i)
+			return 0, false, d.syntaxError(i)
 		}
 	}
 }
 
-// member scans a comma and the member after it, in an event after its Records. If the member is a second array
+// scanMember scans a comma and the member after it, in an event after its Records. If the member is a second array
 // named Records, it returns the index after the opening bracket, and true.
-func (d *documents) member() (end int, records bool, err error) {
+func (d *documents) scanMember() (end int, records bool, err error) {
 	d.start = 0
-	i, err := d.space(1)
+	i, err := d.skipSpace(1)
 	if err != nil {
 		return 0, false, err
 	}
-	name, at, err := d.name(i)
+	name, at, err := d.scanName(i)
 	if err != nil {
 		return 0, false, err
 	}
 	if string(name) == "Records" {
-		d.tell(errRecords)
+		d.addFault(errRecords)
 		if d.w.buf[at] == '[' {
 			return at + 1, true, nil
 		}
 	}
-	end, err = d.value(at)
+	end, err = d.scanValue(at)
 	return end, false, err
 }
 
-// value scans the value at i, and returns the index after it.
-func (d *documents) value(i int) (int, error) {
+// scanValue scans the value at i, and returns the index after it.
+func (d *documents) scanValue(i int) (int, error) {
 	if i == 0 {
 		d.start = 0
 	}
@@ -79,20 +79,20 @@ func (d *documents) value(i int) (int, error) {
 		if st != bad && d.w.grow(d.start) {
 			continue
 		}
-		d.noteOpen()
+		d.noteUnclosed()
 		if st == bad {
-			return 0, d.bad(end)
+			return 0, d.syntaxError(end)
 		}
-		return 0, d.cut()
+		return 0, d.cutError()
 	}
 }
 
-// name returns the member name at i, and the index of its value.
-func (d *documents) name(i int) (name []byte, at int, err error) {
+// scanName returns the member name at i, and the index of its value.
+func (d *documents) scanName(i int) (name []byte, at int, err error) {
 	for {
 		at, st := scanName(d.w.buf, i)
 		if st == bad {
-			return nil, 0, d.bad(at)
+			return nil, 0, d.syntaxError(at)
 		}
 		if st == done && at < len(d.w.buf) {
 			end, _ := scanString(d.w.buf, i)
@@ -100,31 +100,31 @@ func (d *documents) name(i int) (name []byte, at int, err error) {
 			if bytes.IndexByte(name, '\\') >= 0 {
 				var text string
 				if err := json.Unmarshal(d.w.buf[i:end], &text); err != nil {
-					return nil, 0, d.bad(i)
+					return nil, 0, d.syntaxError(i)
 				}
 				name = []byte(text)
 			}
 			return name, at, nil
 		}
 		if !d.w.grow(d.start) {
-			return nil, 0, d.cut()
+			return nil, 0, d.cutError()
 		}
 	}
 }
 
-// space returns the index of the first byte from i that is not white space.
-func (d *documents) space(i int) (int, error) {
+// skipSpace returns the index of the first byte from i that is not white space.
+func (d *documents) skipSpace(i int) (int, error) {
 	for {
 		if i = skipSpace(d.w.buf, i); i < len(d.w.buf) {
 			return i, nil
 		}
 		if !d.w.grow(d.start) {
-			return 0, d.cut()
+			return 0, d.cutError()
 		}
 	}
 }
 
-func (d *documents) bad(i int) error {
+func (d *documents) syntaxError(i int) error {
 	d.at = i
 	switch c := d.w.buf[i]; {
 	case c == '\n' || c == '\r':
@@ -138,7 +138,7 @@ func (d *documents) bad(i int) error {
 	}
 }
 
-func (d *documents) cut() error {
+func (d *documents) cutError() error {
 	d.at = len(d.w.buf)
-	return d.w.why()
+	return d.w.growError()
 }

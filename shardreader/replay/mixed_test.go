@@ -45,7 +45,7 @@ func readMixed(t *rapid.T, text string, most int) got {
 	}
 	defer s.Close()
 	if most > 0 {
-		s.most = most
+		s.maxRecord = most
 	}
 	return readAll(t, s)
 }
@@ -72,7 +72,7 @@ func (m *mixed) check(t *rapid.T, text string, g got) {
 		t.Fatalf("a sound input has errors: %v\n%v\nin\n%s", g.errs, g.err, shown(text))
 	}
 	for _, e := range g.errs {
-		place, ok := errors.AsType[*PlaceError](e.Err)
+		place, ok := errors.AsType[*LocationError](e.Err)
 		if !ok || place.File != "-" || place.Line != int64(lineOf(text, int(place.Offset))) {
 			t.Fatalf("%v has no place, or a wrong one: line %d is %d, in\n%s", e, place.Line, lineOf(text, int(place.Offset)), shown(text))
 		}
@@ -82,7 +82,7 @@ func (m *mixed) check(t *rapid.T, text string, g got) {
 // told says whether an error shows the broken record, or says that it was not read.
 func told(g got, text string, b element) bool {
 	if slices.ContainsFunc(g.errs, func(e *record.RecordError) bool {
-		place, ok := errors.AsType[*PlaceError](e.Err)
+		place, ok := errors.AsType[*LocationError](e.Err)
 		return bytes.Contains(e.Raw, []byte(strings.TrimRight(text[b.from:b.to], ", \r\n"))) ||
 			ok && b.name == unclosed && int64(b.document) <= place.Offset
 	}) {

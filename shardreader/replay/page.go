@@ -8,16 +8,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// page is a block on its way to the pipeline, whose workers decode it.
+// page returns a page of the block. The pipeline's preparers call its Decode.
 func (s *Source) page(b *block) *pipeline.Page {
 	decoder := s.decoder
 	return &pipeline.Page{
 		Partition: Partition,
-		Position:  b.behind.position(),
+		Position:  b.next.encode(),
 		Page:      record.Page{Bytes: len(b.bytes)},
 		Decode: func() (*record.Page, error) {
 			b, p := b.decode(decoder)
-			if err := s.streams.check(p, b.place); err != nil {
+			if err := s.streams.check(p, b.location); err != nil {
 				return &record.Page{}, err
 			}
 			return p, nil
@@ -25,19 +25,19 @@ func (s *Source) page(b *block) *pipeline.Page {
 	}
 }
 
-// decode decodes the block, or one that is made of the same records.
+// decode decodes the block. If its lines are broken, it decodes and returns a block with an array of the same records.
 func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
 	if b.lines {
 		if p := b.decodeLines(decoder); p != nil {
 			return b, p
 		}
-		b = b.documents()
+		b = b.split()
 	}
 	return b, b.decodeRecords(decoder)
 }
 
-// decodeLines decodes lines; nil where a line's grammar is broken. They are read once more then,
-// as documents: so one record is lost, and not what follows it on its line.
+// decodeLines decodes lines. If the JSON of a line is broken, it returns nil: split then finds the records
+// after the broken text on the same line.
 func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 	p := decoder.DecodeLines(b.bytes)
 	line, at := b.line, int64(0)
@@ -48,21 +48,21 @@ func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 		line += int64(bytes.Count(b.bytes[at:e.Offset], newline))
 		at = e.Offset
 		e.Offset += b.offset
-		e.Err = &PlaceError{File: b.file, Line: line, Offset: e.Offset, Err: e.Err}
+		e.Err = &LocationError{File: b.file, Line: line, Offset: e.Offset, Err: e.Err}
 	}
 	return p
 }
 
-// documents are the records of lines.
-func (b *block) documents() *block {
-	d := documents{within: inDocuments, w: &window{
-		buf: b.bytes, most: maxRecord, offset: b.offset, line: b.line, eof: true, cut: errLineCut,
+// split returns a block with an array of the records of lines.
+func (b *block) split() *block {
+	d := documents{within: betweenDocuments, w: &window{
+		buf: b.bytes, maxRecord: maxRecordBytes, offset: b.offset, line: b.line, eof: true, cutErr: errLineCut,
 	}}
 	out := &block{file: b.file}
 	for {
-		told := len(d.faults)
+		known := len(d.faults)
 		r, err := d.next()
-		for _, f := range d.faults[told:] {
+		for _, f := range d.faults[known:] {
 			out.add(savedRecord{offset: f.offset, line: f.line, broken: f})
 		}
 		if err != nil {
@@ -75,8 +75,8 @@ func (b *block) documents() *block {
 
 var errLineCut = errs.New("the line ends in the middle of a document")
 
-// decodeRecords decodes the records of an array. Their ends are known, so what
-// the decoder takes for broken grammar costs one record, not the rest.
+// decodeRecords decodes an array. The positions of its records are known, so a record with
+// broken JSON does not stop the decoding of the rest.
 func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 	p, err := decoder.Decode(b.bytes)
 	for from := 0; err != nil; {
@@ -90,7 +90,7 @@ func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 		if from = index + 1; from == len(b.starts) {
 			break
 		}
-		// The rest as an array of its own: what stands before it becomes the bracket.
+		// Decode the rest as an array: the comma before it becomes the bracket.
 		rest := bytes.Clone(b.bytes[b.starts[from].inBlock-1:])
 		rest[0] = '['
 		var q *record.Page
@@ -99,26 +99,26 @@ func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 	}
 	for _, e := range p.Errors {
 		at := b.starts[e.Index]
-		place := &PlaceError{File: b.file, Line: at.line, Offset: at.inFile, Record: at.number, Err: e.Err}
+		location := &LocationError{File: b.file, Line: at.line, Offset: at.inFile, Record: at.number, Err: e.Err}
 		if r, broken := b.broken[e.Index]; broken {
 			*e = *decoder.DecodeBroken(r.raw, e.Index)
-			place.Line, place.Offset, place.Err = r.broken.line, r.broken.offset, r.broken.err
+			location.Line, location.Offset, location.Err = r.broken.line, r.broken.offset, r.broken.err
 		}
-		e.Offset, e.Err = at.inFile, place
+		e.Offset, e.Err = at.inFile, location
 	}
 	return p
 }
 
-// raw is the record with an index.
+// raw returns the text of record i.
 func (b *block) raw(i int) []byte {
 	end := len(b.bytes)
 	if i+1 < len(b.starts) {
 		end = b.starts[i+1].inBlock
 	}
-	return b.bytes[b.starts[i].inBlock : end-1] // without the comma or bracket behind it
+	return b.bytes[b.starts[i].inBlock : end-1] // without the comma or bracket after it
 }
 
-// appendPage adds to p what q holds, whose first record is record from of the block.
+// appendPage appends the result q of an array that begins with record from of the block.
 func appendPage(p, q *record.Page, from int) {
 	for _, c := range q.Changes {
 		c.Index += int32(from)

@@ -6,25 +6,23 @@ import (
 )
 
 const (
-	headBytes = 64 << 10 // how much of a file is looked at first to see what it holds
-	maxHead   = 8 << 20  // and at most
+	headBytes = 64 << 10 // first part of a file that is searched for markers
+	maxHead   = 8 << 20  // the search doubles it up to this size
 )
 
-// markers are what some record in the head of a file has, whichever way the
-// records were saved.
+// markers are member names. Every saved record has one of them, in each format.
 var markers = []string{`"dynamodb"`, `"kinesis"`, `"eventID"`, `"eventName"`, `"Records"`}
 
-// errForeign is about a file that holds no stream records at all.
+// errForeign is the error of a file without stream records.
 var errForeign = errs.New("it holds no stream records")
 
-// recognize looks at the start of the file, and refuses one that holds something else. An
-// empty file is io.EOF.
+// recognize returns a *fault if the file does not begin like saved records, and io.EOF if it is empty.
 func (f *file) recognize() error {
-	f.docs.within = inDocuments
+	f.docs.within = betweenDocuments
 	if _, ok := f.docs.peek(); !ok {
 		return f.docs.end()
 	}
-	for n := headBytes; ; n *= 2 { // a file of records may begin with a long line of something else
+	for n := headBytes; ; n *= 2 { // other text may come before the first record
 		f.w.fillTo(n)
 		err := foreign(f.w.buf)
 		if err == nil {
@@ -40,7 +38,7 @@ func (f *file) recognize() error {
 	return nil
 }
 
-// foreign is an error that tells what head is, where it is no start of saved records.
+// foreign returns an error that describes head, or nil if head may be the start of saved records.
 func foreign(head []byte) error {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if opensWith(head, "Item") {
@@ -70,7 +68,7 @@ func foreign(head []byte) error {
 	return fmt.Errorf("%w: %s; wanted are JSON lines, arrays, Lambda events or get-records output", errForeign, looks)
 }
 
-// opensWith tells whether head is an object whose first member is called name.
+// opensWith reports whether head is an object whose first member has this name.
 func opensWith(head []byte, name string) bool {
 	rest, ok := bytes.CutPrefix(head, []byte("{"))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"`+name+`"`))

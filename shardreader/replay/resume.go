@@ -6,22 +6,22 @@ import (
 	"fmt"
 )
 
-// broken consumes broken text up to where reading continues, which is the first of:
+// skipBroken consumes broken text up to where reading continues, which is the first of:
 //   - the next whole record or event, except in the rest of the line if that line is a document of its own;
 //   - the next line with the indentation of the broken text's first line, unless it begins with a quote, a closing
 //     bracket, a comma or a colon: in a file with one record a line, a broken line costs itself alone.
 //
 // A string ends with its line, so a cut string hides no record. The text is returned as a record with the
-// reason. A text over the bound is a fault instead, and found is false.
-func (d *documents) broken(why error) (r savedRecord, found bool, err error) {
-	if errors.Is(why, errGivenUp) {
+// reason. If the text is over the bound, it becomes a fault instead, and found is false.
+func (d *documents) skipBroken(why error) (r savedRecord, found bool, err error) {
+	if errors.Is(why, errInterrupted) {
 		return savedRecord{}, false, why
 	}
 	indent, failed := d.w.indent, d.at
-	r = d.begin()
+	r = d.newRecord()
 	d.expect = either
 	end, whole := d.resume(indent)
-	if errors.Is(d.w.err, errGivenUp) {
+	if errors.Is(d.w.err, errInterrupted) {
 		return savedRecord{}, false, d.w.err
 	}
 	if end == len(d.w.buf) { // the end of the file: report the last byte that is not white space
@@ -29,23 +29,23 @@ func (d *documents) broken(why error) (r savedRecord, found bool, err error) {
 	}
 	text := d.w.take(end)
 	if whole {
-		d.adopt()
+		d.guessNesting()
 	} else if d.w.indent >= 0 {
 		d.w.indent = indent
 	}
-	if d.openTo < d.w.offset {
-		d.open = nil
+	if d.lastUnclosed < d.w.offset {
+		d.unclosed = nil
 	}
 	if d.w.err != nil && errors.Is(why, d.w.err) {
 		return savedRecord{}, false, nil // end reports it
 	}
 	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}
-	if int64(len(text)) < r.broken.unread || len(text) > d.w.most/8 {
+	if int64(len(text)) < r.broken.unread || len(text) > d.w.maxRecord/8 {
 		r.broken.err = fmt.Errorf("%w; up to line %d nothing is read: mend it, and replay the file again", why, d.w.line)
 		d.faults = append(d.faults, r.broken)
 		return savedRecord{}, false, nil
 	}
-	if r.raw = bytes.TrimRight(text, " \t\r\n"); d.within != inDocuments {
+	if r.raw = bytes.TrimRight(text, " \t\r\n"); d.within != betweenDocuments {
 		r.raw = bytes.TrimRight(bytes.TrimSuffix(r.raw, []byte(",")), " \t\r\n")
 	}
 	before := r.raw[:min(failed, len(r.raw))]
@@ -55,13 +55,13 @@ func (d *documents) broken(why error) (r savedRecord, found bool, err error) {
 	return r, true, nil
 }
 
-// resume returns the index at which reading continues after broken text; see broken. whole reports whether a
+// resume returns the index at which reading continues after broken text; see skipBroken. whole reports whether a
 // whole record or event begins there. If the text is over the bound, resume consumes what it has skipped.
 func (d *documents) resume(indent int) (end int, whole bool) {
 	// A line that is a document of its own is skipped whole, unless it begins with a closing bracket.
-	alone := indent >= 0 && d.within == inDocuments && !d.torn && bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
+	alone := indent >= 0 && d.within == betweenDocuments && !d.uncertain && bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
 	for i := 1; ; {
-		if i > d.w.most {
+		if i > d.w.maxRecord {
 			d.w.take(i)
 			i = 0
 		}
@@ -76,7 +76,7 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 				i++
 				break
 			}
-			next, whole := d.begins(i)
+			next, whole := d.recordAt(i)
 			if whole {
 				return i, true
 			}
@@ -98,7 +98,7 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 			}
 			if i-from == indent && bytes.IndexByte([]byte("\"}],:"), d.w.buf[i]) < 0 {
 				if d.w.buf[i] == '{' {
-					_, whole = d.begins(i)
+					_, whole = d.recordAt(i)
 				}
 				return i, whole
 			}
@@ -108,61 +108,61 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 	}
 }
 
-// begins reports whether a whole record, or an event, begins with the brace at i. If none does, next is where the
-// search continues. It scans no bracket again that is known to be open.
-func (d *documents) begins(i int) (next int, whole bool) {
-	if d.isOpen(i) {
+// recordAt reports whether a whole record or event begins with the brace at i. If none does, next is where the
+// search continues. It does not scan again from a bracket that is known to be unclosed.
+func (d *documents) recordAt(i int) (next int, whole bool) {
+	if d.isUnclosed(i) {
 		return i + 1, false
 	}
-	end, event, err := d.outline(i)
+	end, event, err := d.scanObject(i)
 	switch {
 	case err != nil:
 		return i + 1, false
 	case event:
 		return i, true
 	}
-	switch record, around := d.judge(i, end); {
-	case record:
+	switch isRecord, hasRecords := d.classify(i, end); {
+	case isRecord:
 		return i, true
-	case around:
+	case hasRecords:
 		return i + 1, false
 	}
 	return end, false
 }
 
-// holds reports whether the array here begins with a whole record. Within an array, a record is expected here, so
-// that such an array means that the end of the one before is missing.
-func (d *documents) holds() bool {
+// startsWithRecord reports whether the array here begins with a whole record. Inside an array a record is expected
+// here, so such an array means that the end of the outer one is missing.
+func (d *documents) startsWithRecord() bool {
 	d.start = 0
-	i, err := d.space(1)
+	i, err := d.skipSpace(1)
 	if err != nil || d.w.buf[i] != '{' {
 		return false
 	}
-	_, whole := d.begins(i)
+	_, whole := d.recordAt(i)
 	return whole
 }
 
-// adopt guesses within from the next record or event and the byte after it: the text before is broken, and may
-// have hidden brackets. It keeps within and returns false if the record is broken too.
-func (d *documents) adopt() (sound bool) {
+// guessNesting guesses within from the next record or event and the byte after it: the text before is broken, and may
+// have hidden brackets. If the record is broken too, it keeps within and returns false.
+func (d *documents) guessNesting() (sound bool) {
 	d.expect = another
 	was := d.within
-	defer func() { d.torn = d.torn || d.within != was }()
-	end, event, err := d.outline(0)
+	defer func() { d.uncertain = d.uncertain || d.within != was }()
+	end, event, err := d.scanObject(0)
 	if event && d.within == inArrayOfEvent {
 		d.within = inArray
 	} else if event && d.within == inEvent {
-		d.within = inDocuments
+		d.within = betweenDocuments
 	}
 	if event || err != nil {
 		return err == nil
 	}
-	i, err := d.space(end)
+	i, err := d.skipSpace(end)
 	nested := err == nil && (d.w.buf[i] == ',' || d.w.buf[i] == ']')
 	switch {
 	case !nested:
-		d.within = inDocuments
-	case d.within == inDocuments:
+		d.within = betweenDocuments
+	case d.within == betweenDocuments:
 		d.within, d.number = inArray, 0
 	}
 	return true

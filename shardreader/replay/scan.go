@@ -5,34 +5,33 @@ import (
 	"math/bits"
 )
 
-// status is how a scan came out.
+// status is the result of a scan.
 type status uint8
 
 const (
-	done status = iota
-	more        // the bytes end within the value
-	bad         // the grammar is broken
+	done       status = iota
+	incomplete        // the value continues after the bytes
+	bad               // syntax error
 )
 
-// scanner finds the end of JSON values, checking their grammar. It leaves to the
-// decoder what is within the grammar: UTF-8, duplicate names, what the record means.
+// scanner finds the end of JSON values and checks their syntax. It does not check UTF-8, duplicate names or
+// the content of records: the decoder does.
 type scanner struct {
-	stack []int // indexes of the '{' and '[' that are open; after a scan that failed, still
+	stack []int // indexes of the open '{' and '['; a failed scan leaves them
 }
 
-// maxDepth bounds the nesting of JSON, as the decoder does.
+// maxDepth is the maximum nesting of JSON, as in the decoder.
 const maxDepth = 1000
 
-// value scans the JSON value that starts at b[i]. The index it returns is the one
-// behind the value (done), or that of the byte at which the grammar broke (bad).
-// A number that ends with b is done: the caller asks for more bytes where more may come.
+// value scans the JSON value at b[i]. It returns the index after the value (done), or the index of the
+// syntax error (bad). A number at the end of b is done, although it may continue: the caller checks that.
 func (s *scanner) value(b []byte, i int) (int, status) {
 	s.stack = s.stack[:0]
 	var st status
 	for {
-		// A value stands here.
+		// Scan a value.
 		if i >= len(b) {
-			return i, more
+			return i, incomplete
 		}
 		switch c := b[i]; {
 		case c == '"':
@@ -41,7 +40,7 @@ func (s *scanner) value(b []byte, i int) (int, status) {
 			open := i
 			i = skipSpace(b, i+1)
 			if i >= len(b) {
-				return i, more
+				return i, incomplete
 			}
 			if b[i] == c+2 { // '{'+2 is '}', '['+2 is ']'
 				i++
@@ -71,13 +70,13 @@ func (s *scanner) value(b []byte, i int) (int, status) {
 		if st != done {
 			return i, st
 		}
-		// A value ended here: close what ends with it.
+		// Close the arrays and objects that end after the value.
 		for {
 			if len(s.stack) == 0 {
 				return i, done
 			}
 			if i = skipSpace(b, i); i >= len(b) {
-				return i, more
+				return i, incomplete
 			}
 			open := b[s.stack[len(s.stack)-1]]
 			if b[i] == open+2 {
@@ -99,10 +98,10 @@ func (s *scanner) value(b []byte, i int) (int, status) {
 	}
 }
 
-// scanName scans a member's name and its colon, up to where its value starts.
+// scanName scans a member name, its colon and white space. It returns the index of the value.
 func scanName(b []byte, i int) (int, status) {
 	if i >= len(b) {
-		return i, more
+		return i, incomplete
 	}
 	if b[i] != '"' {
 		return i, bad
@@ -112,7 +111,7 @@ func scanName(b []byte, i int) (int, status) {
 		return i, st
 	}
 	if i = skipSpace(b, i); i >= len(b) {
-		return i, more
+		return i, incomplete
 	}
 	if b[i] != ':' {
 		return i, bad
@@ -141,7 +140,7 @@ func scanString(b []byte, i int) (int, status) {
 		case c == '\\':
 			i++
 			if i >= len(b) {
-				return i, more
+				return i, incomplete
 			}
 			switch b[i] {
 			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -149,7 +148,7 @@ func scanString(b []byte, i int) (int, status) {
 				for range 4 {
 					i++
 					if i >= len(b) {
-						return i, more
+						return i, incomplete
 					}
 					if !isHex(b[i]) {
 						return i, bad
@@ -160,11 +159,11 @@ func scanString(b []byte, i int) (int, status) {
 			}
 		}
 	}
-	return i, more
+	return i, incomplete
 }
 
-// stops has the highest bit of a byte set where that is the first of w that is a quote, a
-// backslash or a control character; behind it, bits may be set of others.
+// stops sets the highest bit of the first byte of w that is a quote, a backslash or a control
+// character. It may set bits of later bytes by mistake.
 func stops(w uint64) uint64 {
 	const ones = 0x0101010101010101
 	quote, slash := w^ones*'"', w^ones*'\\'
@@ -205,7 +204,7 @@ func scanNumber(b []byte, i int) (int, status) {
 
 func noDigit(b []byte, i int) (int, status) {
 	if i >= len(b) {
-		return i, more
+		return i, incomplete
 	}
 	return i, bad
 }
@@ -213,7 +212,7 @@ func noDigit(b []byte, i int) (int, status) {
 func scanLiteral(b []byte, i int, word string) (int, status) {
 	for j := range len(word) {
 		if i+j >= len(b) {
-			return i + j, more
+			return i + j, incomplete
 		}
 		if b[i+j] != word[j] {
 			return i + j, bad

@@ -13,41 +13,41 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Partition is the one partition that all files together are: their order is kept.
+// Partition is the partition of all records: one, so that the order of the files is kept.
 const Partition = "replay"
 
-// Options say what to replay.
+// Options configure a Source.
 type Options struct {
 	Paths      []string                     // files, folders (recursively, in the order of names) and "-", standard input; at least one
 	Stdin      io.Reader                    // what "-" reads. Default: os.Stdin
 	Decoder    record.DecoderOptions        // how records become changes
-	From       pipeline.Position            // go on behind this position of an earlier replay of the same paths. Default: from the start
+	From       pipeline.Position            // position at which an earlier replay of the same paths ended. Default: the start
 	BlockBytes int                          // size of the blocks that files are cut into. Default: 1 MiB
-	Skipped    func(path string, why error) // told of a file, found in a folder, that holds no stream records. Default: not told
+	Skipped    func(path string, why error) // called for each file of a folder that has no stream records. Default: nothing is called
 }
 
-// Source reads saved records. Read is for one goroutine; Progress for any.
+// Source reads saved records. One goroutine may call Read, any may call Progress.
 type Source struct {
-	o       Options
-	decoder *record.Decoder
-	inputs  []input // not yet opened
-	from    place   // in the first of inputs
-	most    int     // bound of a record, in bytes
-	file    *file   // open, or nil
-	broken  []*FileError
-	streams streams
+	o         Options
+	decoder   *record.Decoder
+	inputs    []input       // not yet opened
+	from      inputPosition // in the first of inputs
+	maxRecord int           // largest record, in bytes
+	file      *file         // open, or nil
+	broken    []*FileError
+	streams   streamNames
 
 	total   int64
 	read    atomic.Int64
 	files   int
 	opened  atomic.Int64
-	stdin   *awaited
-	reading context.Context // of the Read under way
+	stdin   *interruptibleReader
+	reading context.Context // of the running Read
 }
 
 var _ pipeline.Source = (*Source)(nil)
 
-// Open finds the files and folders of o; it fails on one that is not there. Close the source.
+// Open lists the files of o.Paths, and fails if a path does not exist. The caller must close the source.
 func Open(o Options) (*Source, error) {
 	if len(o.Paths) == 0 {
 		return nil, errors.New("replay: Paths is empty: name files, folders, or - for standard input")
@@ -67,27 +67,27 @@ func Open(o Options) (*Source, error) {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
 	s := &Source{
-		o:       o,
-		decoder: record.NewDecoder(o.Decoder),
-		inputs:  inputs,
-		from:    place{Line: 1},
-		most:    maxRecord,
-		files:   len(inputs),
-		stdin:   &awaited{r: o.Stdin},
+		o:         o,
+		decoder:   record.NewDecoder(o.Decoder),
+		inputs:    inputs,
+		from:      inputPosition{Line: 1},
+		maxRecord: maxRecordBytes,
+		files:     len(inputs),
+		stdin:     &interruptibleReader{r: o.Stdin},
 	}
 	for _, in := range inputs {
 		s.total += in.size
 	}
 	if o.From != "" {
-		if err := s.goTo(o.From); err != nil {
+		if err := s.seek(o.From); err != nil {
 			return nil, fmt.Errorf("replay: %w", err)
 		}
 	}
 	return s, nil
 }
 
-// goTo drops the files before a position.
-func (s *Source) goTo(p pipeline.Position) error {
+// seek skips the files before a position.
+func (s *Source) seek(p pipeline.Position) error {
 	from, err := parsePosition(p)
 	if err != nil {
 		return err
@@ -103,8 +103,8 @@ func (s *Source) goTo(p pipeline.Position) error {
 	return errs.Errorf("the position to go on from is in %s, which is not among the files", from.File)
 }
 
-// Read returns the next block of records, undecoded, and io.EOF behind the last.
-// Where files were broken it ends with a *BrokenError instead.
+// Read returns the next block of records, undecoded. At the end it returns io.EOF, or a *BrokenError if
+// files were broken.
 func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	s.reading = ctx
 	for {
@@ -119,7 +119,7 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 			continue
 		}
 		b, err := s.file.next()
-		if ctx.Err() != nil && errors.Is(err, errGivenUp) {
+		if ctx.Err() != nil && errors.Is(err, errInterrupted) {
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
@@ -131,16 +131,16 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 }
 
-// open opens the next file; one that cannot be opened is broken.
+// open opens the next file. A file that cannot be opened is noted in broken.
 func (s *Source) open() {
 	in, from := s.inputs[0], s.from
-	s.inputs, s.from = s.inputs[1:], place{Line: 1}
+	s.inputs, s.from = s.inputs[1:], inputPosition{Line: 1}
 	s.opened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {
-		s.file, err = openFile(in, &counted{raw, &s.read}, closeRaw, s.interruptible, s.o.BlockBytes, s.most, from)
+		s.file, err = openFile(in, &countingReader{raw, &s.read}, closeRaw, s.interruptible, s.o.BlockBytes, s.maxRecord, from)
 	}
-	if err != nil && !errors.Is(err, errGivenUp) {
+	if err != nil && !errors.Is(err, errInterrupted) {
 		s.broken = append(s.broken, &FileError{File: in.path, Offset: from.Offset, Line: from.Line, Err: err})
 	}
 }
@@ -156,7 +156,7 @@ func (s *Source) openRaw(in input) (io.Reader, func(), error) {
 	return f, func() { _ = f.Close() }, nil
 }
 
-// endFile takes leave of the file at hand.
+// endFile closes the current file and notes its faults. err is the error that ended it.
 func (s *Source) endFile(err error) {
 	f := s.file
 	faults := f.docs.faults
@@ -181,7 +181,7 @@ func (s *Source) end() error {
 	return io.EOF
 }
 
-// Close closes the file that is open. It leaves standard input as it is.
+// Close closes the current file. It does not close standard input.
 func (s *Source) Close() error {
 	if s.file != nil {
 		s.file.close()
@@ -191,23 +191,23 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// Progress is how far a replay has come.
+// Progress is the progress of a replay.
 type Progress struct {
-	Bytes, TotalBytes int64 // as they are on disk; TotalBytes leaves out standard input
-	Files, TotalFiles int   // opened, and found
+	Bytes, TotalBytes int64 // on disk; TotalBytes excludes standard input
+	Files, TotalFiles int   // opened files, and all files
 }
 
-// Progress may be called at any time.
+// Progress returns the progress so far. It is safe for concurrent use.
 func (s *Source) Progress() Progress {
 	return Progress{Bytes: s.read.Load(), TotalBytes: s.total, Files: int(s.opened.Load()), TotalFiles: s.files}
 }
 
-// interruptible makes reads end with the Read that they are made for: few bytes on
-// disk may be very many once they are unpacked.
+// interruptible returns a reader that fails when the context of the running Read is done. A few compressed
+// bytes may expand to very many.
 func (s *Source) interruptible(r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		if s.reading.Err() != nil {
-			return 0, errGivenUp
+			return 0, errInterrupted
 		}
 		return r.Read(p)
 	})
@@ -217,13 +217,13 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// counted counts what is read.
-type counted struct {
+// countingReader adds the number of bytes read to n.
+type countingReader struct {
 	io.Reader
 	n *atomic.Int64
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.n.Add(int64(n))
 	return n, err

@@ -442,8 +442,8 @@ func TestSource_GivenUpOnALongFile(t *testing.T) {
 		}
 		return len(p), nil
 	}))
-	w := &window{r: r, block: 100, most: maxRecord}
-	if w.fillTo(1 << 30); !errors.Is(w.err, errGivenUp) || reads != 3 {
+	w := &window{r: r, block: 100, maxRecord: maxRecordBytes}
+	if w.fillTo(1 << 30); !errors.Is(w.err, errInterrupted) || reads != 3 {
 		t.Errorf("%v after %d reads", w.err, reads)
 	}
 }

@@ -8,34 +8,34 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// StreamError ends a replay of records of which only some name their stream: a version
-// without a stream counts as older than any with one, so changes would be lost.
+// StreamError ends a replay in which only some records name their stream. A version
+// without a stream is older than any with one, so changes would be lost.
 type StreamError struct {
-	Unnamed string // place of a record that names no stream
-	Named   string // place of one that does
+	Unnamed string // location of a record without a stream
+	Named   string // location of a record with a stream
 }
 
-// Error names both places, and what to do.
+// Error returns both locations, and what to do.
 func (e *StreamError) Error() string {
 	return fmt.Sprintf("%s: the record does not name its stream, and that at %s does: nobody can tell which is newer; name the stream with --stream-arn", e.Unnamed, e.Named)
 }
 
-// Redacted is Error without the places: names of an archive's objects hold values.
+// Redacted returns Error without the locations: names of archive objects contain values.
 func (e *StreamError) Redacted() string {
 	return "a record does not name its stream, and another one does: nobody can tell which is newer; name the stream with --stream-arn"
 }
 
-// Describe is the class of what is wrong with the input.
+// Describe returns the class of this package's errors.
 func (e *StreamError) Describe() (class, field string) { return string(errs), "" }
 
-// streams is what records say of their streams. Pages are decoded by several goroutines.
-type streams struct {
+// streamNames checks that either all records name their stream or none. It is safe for concurrent use.
+type streamNames struct {
 	mu             sync.Mutex
-	unnamed, named string // places of the first of each
+	unnamed, named string // locations of the first record of each kind
 }
 
-// check fails where only some of the records that were read name their stream.
-func (s *streams) check(p *record.Page, place func(c *record.Change) string) error {
+// check returns a *StreamError if some records of all pages name their stream and others do not.
+func (s *streamNames) check(p *record.Page, location func(c *record.Change) string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range p.Changes {
@@ -47,16 +47,16 @@ func (s *streams) check(p *record.Page, place func(c *record.Change) string) err
 		if *first != "" {
 			continue
 		}
-		if *first = place(c); s.unnamed != "" && s.named != "" {
+		if *first = location(c); s.unnamed != "" && s.named != "" {
 			return &StreamError{Unnamed: s.unnamed, Named: s.named}
 		}
 	}
 	return nil
 }
 
-// place says where a change of the block is.
-func (b *block) place(c *record.Change) string {
-	at := PlaceError{File: b.file}
+// location returns the location of a change of the block.
+func (b *block) location(c *record.Change) string {
+	at := LocationError{File: b.file}
 	if b.lines {
 		offset := max(bytes.Index(b.bytes, c.Raw), 0)
 		at.Line, at.Offset = b.line+int64(bytes.Count(b.bytes[:offset], newline)), b.offset+int64(offset)
@@ -64,5 +64,5 @@ func (b *block) place(c *record.Change) string {
 		start := b.starts[c.Index]
 		at.Line, at.Offset, at.Record = start.line, start.inFile, start.number
 	}
-	return at.Place()
+	return at.Location()
 }

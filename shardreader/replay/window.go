@@ -10,26 +10,26 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// maxRecord bounds one record, line or envelope. The largest record of a stream
-// (two images of 400 KB, in base64) is far below.
-const maxRecord = 64 << 20
+// maxRecordBytes limits a record, line or envelope. The largest record of a stream
+// (two images of 400 KB, in base64) is far smaller.
+const maxRecordBytes = 64 << 20
 
-// window is the part of a file that is in memory: the bytes read and not yet
-// consumed. Bytes once handed out are never written again.
+// window is the part of a file that is in memory: bytes that are read and not yet
+// consumed. Consumed bytes belong to the caller and are never overwritten.
 type window struct {
-	r      io.Reader
-	block  int    // bytes to read at a time
-	most   int    // bound of what is looked at together
-	buf    []byte // read, not consumed
-	offset int64  // of buf[0] in the file, decompressed
-	line   int64  // of buf[0], 1-based
-	indent int    // white space before buf[0] on its line; -1: something else is there
-	eof    bool   // nothing comes after buf
-	err    error  // why the file ended, if that was no plain end
-	cut    error  // what is wrong where it ends in the middle of a document
+	r         io.Reader
+	block     int    // bytes to read at a time
+	maxRecord int    // largest text that is scanned at once, in bytes
+	buf       []byte // read, not consumed
+	offset    int64  // of buf[0] in the file, decompressed
+	line      int64  // of buf[0], 1-based
+	indent    int    // length of the white space before buf[0] on its line; -1 if other text is before it
+	eof       bool   // the file ends after buf
+	err       error  // read error that ended the file; nil for a plain end
+	cutErr    error  // error if the file ends within a document. Default: errCut
 }
 
-// fill reads more bytes behind those in memory, at least one unless the file ends.
+// fill reads at least one more byte, unless the file ends.
 func (w *window) fill() {
 	if w.eof {
 		return
@@ -56,26 +56,26 @@ func (w *window) fillTo(n int) {
 	}
 }
 
-// grow doubles what is in memory from i on: whoever scans that again each time scans
-// each byte twice, on average. False: nothing more comes, or it is over the bound.
+// grow doubles the bytes in memory from i on, so that repeated scans read each byte twice on average.
+// It returns false at the end of the file, or if there are more than maxRecord bytes.
 func (w *window) grow(i int) bool {
 	n := len(w.buf)
-	if n-i > w.most {
+	if n-i > w.maxRecord {
 		return false
 	}
 	w.fillTo(n + max(n-i, 1))
 	return len(w.buf) > n
 }
 
-// why is the reason for which grow has failed.
-func (w *window) why() error {
+// growError returns the reason why grow returned false.
+func (w *window) growError() error {
 	switch {
 	case w.err != nil:
 		return w.err
 	case w.eof:
-		return cmp.Or(w.cut, errCut)
+		return cmp.Or(w.cutErr, errCut)
 	}
-	return errs.Errorf("more than %s without the end of a record", redact.Safe(size(w.most)))
+	return errs.Errorf("more than %s without the end of a record", redact.Safe(size(w.maxRecord)))
 }
 
 func size(n int) string {
@@ -85,12 +85,12 @@ func size(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// take consumes n bytes and hands them out.
+// take consumes and returns n bytes.
 func (w *window) take(n int) []byte {
 	return w.takeLines(n, bytes.Count(w.buf[:n], newline))
 }
 
-// takeLines is take of bytes with so many line ends.
+// takeLines is take for n bytes with a known number of line ends.
 func (w *window) takeLines(n, ends int) []byte {
 	b := w.buf[:n:n]
 	w.buf = w.buf[n:]
@@ -105,7 +105,7 @@ func (w *window) takeLines(n, ends int) []byte {
 	return b
 }
 
-// space consumes white space, and shows the byte after it; false at the end.
+// space consumes white space, and returns the next byte without consuming it; false at the end.
 func (w *window) space() (byte, bool) {
 	for {
 		if n := skipSpace(w.buf, 0); n > 0 {
@@ -128,10 +128,10 @@ func (w *window) space() (byte, bool) {
 	}
 }
 
-// lines is the size of the whole lines at the start of the window, up to limit, of which
-// each begins and ends as an object does, and is followed by a line that begins a document.
-// No document goes on over such a line end: after a value, sound JSON goes on with a
-// comma or a closing bracket. The last line of a file is none of them.
+// lines returns the size and number of the whole lines at the start of the window, up to limit bytes. Each of them
+// begins and ends like an object, and a line that begins a document follows.
+// No document can continue over such a line end: valid JSON continues after a value with a
+// comma or a closing bracket. The last line of a file is never included.
 func (w *window) lines(limit int) (end, ends int) {
 	b := w.buf[:min(limit, len(w.buf))]
 	for ; ; ends++ {

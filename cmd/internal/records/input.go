@@ -176,12 +176,12 @@ func (r *Reporting) report(p *record.Page) {
 
 // Placed is what is wrong with a record, by its place in the input.
 func Placed(e *record.RecordError) string {
-	at, ok := errors.AsType[*replay.PlaceError](e.Err)
+	at, ok := errors.AsType[*replay.LocationError](e.Err)
 	if !ok {
 		return e.Error()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: ", at.Place())
+	fmt.Fprintf(&b, "%s: ", at.Location())
 	if e.Path != "" {
 		fmt.Fprintf(&b, "%s: ", e.Path)
 	}

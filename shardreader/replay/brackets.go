@@ -1,0 +1,128 @@
+package replay
+
+import "bytes"
+
+// noteUnclosed notes the brackets that the failed scan left open: a scan from one of them would fail again. It leaves
+// out the bracket of an event, whose Records can be read although its end is missing.
+func (d *documents) noteUnclosed() {
+	for n, at := range d.scan.stack {
+		if n+1 < len(d.scan.stack) && opensRecords(d.w.buf[:d.scan.stack[n+1]+1]) {
+			continue
+		}
+		d.addUnclosed(at)
+	}
+}
+
+// addUnclosed notes that the bracket at i is never closed.
+func (d *documents) addUnclosed(i int) {
+	if d.unclosed == nil {
+		d.unclosed = make(map[int64]struct{})
+	}
+	at := d.w.offset + int64(i)
+	d.unclosed[at] = struct{}{}
+	d.lastUnclosed = max(d.lastUnclosed, at)
+}
+
+// isUnclosed reports whether the bracket at i is known to be never closed.
+func (d *documents) isUnclosed(i int) bool {
+	_, open := d.unclosed[d.w.offset+int64(i)]
+	return open
+}
+
+// opensRecords reports whether b ends with the opening bracket of an event's Records.
+func opensRecords(b []byte) bool {
+	const space = " \t\r\n"
+	b, array := bytes.CutSuffix(b, []byte{'['})
+	b, named := bytes.CutSuffix(bytes.TrimRight(b, space), []byte{':'})
+	return array && named && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
+}
+
+// checkClosed returns errOpen for an element that is not a record itself but contains whole records or events. Such
+// an element lacks its closing bracket, and a bracket of an outer array or event closed it instead.
+func (d *documents) checkClosed(end int) error {
+	if c := d.w.buf[0]; d.within == betweenDocuments && !d.uncertain || c != '[' && c != '{' {
+		return nil
+	}
+	if _, hasRecords := d.classify(0, end); !hasRecords {
+		return nil
+	}
+	d.at = 0
+	return errOpen
+}
+
+// bracket is an object or array that classify has entered and not left.
+type bracket struct {
+	at        int
+	object    bool
+	name      []byte // of the current member, in an object
+	isRecord  bool   // it is a record or an event
+	hasRecord bool   // a record or an event is in it
+}
+
+// classify reports whether the object or array from i to end, which is valid JSON, is a whole record or event, or
+// otherwise contains some. It notes inner brackets of the latter kind, unless they are in a record. A part of a record
+// is never mistaken for a record: each value in it has a type tag. classify reads each byte once.
+func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
+	b := d.w.buf[:end]
+	var stack [8]bracket
+	open := stack[:0]
+	var inner []int
+	named := false // whether the next string is the name of a member
+	for i < end {
+		c := b[i]
+		switch c {
+		case '{', '[':
+			open = append(open, bracket{at: i, object: c == '{'})
+			named = c == '{'
+		case '}', ']':
+			closed := open[len(open)-1]
+			open = open[:len(open)-1]
+			hasRecords := closed.hasRecord && !closed.isRecord
+			if len(open) > 0 {
+				open[len(open)-1].hasRecord = open[len(open)-1].hasRecord || closed.hasRecord || closed.isRecord
+				if hasRecords {
+					inner = append(inner, closed.at)
+				}
+				break
+			}
+			if !closed.isRecord {
+				for _, at := range inner {
+					d.addUnclosed(at)
+				}
+			}
+			return closed.isRecord, hasRecords
+		case ',':
+			named = open[len(open)-1].object
+		case '"':
+			to, _ := scanString(b, i)
+			if named {
+				open[len(open)-1].name = b[i+1 : to-1]
+				noteName(open, b[skipSpace(b, skipSpace(b, to)+1):])
+				named = false
+			}
+			i = to
+			continue
+		}
+		i++
+	}
+	return false, false
+}
+
+// noteName marks the innermost two objects as a record or an event if the name of the current member shows it. value is
+// the text after the name.
+func noteName(open []bracket, value []byte) {
+	in := &open[len(open)-1]
+	name := string(in.name)
+	if name == "Records" && value[0] == '[' {
+		in.isRecord = true
+	}
+	if len(open) < 2 {
+		return
+	}
+	switch outer := &open[len(open)-2]; string(outer.name) {
+	case "dynamodb":
+		outer.isRecord = outer.isRecord || name == "SequenceNumber" || name == "Keys"
+	case "kinesis":
+		outer.isRecord = outer.isRecord || name == "data"
+	}
+}
