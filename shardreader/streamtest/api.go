@@ -10,18 +10,18 @@ import (
 
 var _ shardreader.API = (*Server)(nil)
 
-// called is a call with what it is about, for people.
-type called struct {
+// describedCall is a call with the subject of its errors.
+type describedCall struct {
 	Call
 	subject string
 }
 
-func (c called) failed(err error) *shardreader.Error {
+func (c describedCall) failed(err error) *shardreader.Error {
 	return &shardreader.Error{Op: c.Op, Subject: c.subject, Err: err}
 }
 
-// call runs an operation whose answer is T, which a fault may break on its way.
-func call[T any](ctx context.Context, s *Server, c called, wire func(T) map[string]any, do func() (T, *failure)) (T, error) {
+// call runs an operation with the answer T. A fault may break the answer.
+func call[T any](ctx context.Context, s *Server, c describedCall, wire func(T) map[string]any, do func() (T, *failure)) (T, error) {
 	var none T
 	out, fault, err := begin(ctx, s, c, do)
 	switch {
@@ -30,7 +30,7 @@ func call[T any](ctx context.Context, s *Server, c called, wire func(T) map[stri
 	case fault.Cut != nil:
 		return none, c.failed(pipeline.Transient(fault.Cut))
 	case fault.Body != nil:
-		// What the SDK would make of a changed answer is its own matter: it is broken.
+		// A changed answer counts as broken, whatever the SDK would read from it.
 		whole := bodyOf(wire(out)).bytes()
 		if string(fault.Body(whole)) != string(bodyOf(wire(out)).bytes()) {
 			return none, c.failed(pipeline.Transient(errBroken))
@@ -39,8 +39,8 @@ func call[T any](ctx context.Context, s *Server, c called, wire func(T) map[stri
 	return out, nil
 }
 
-// begin runs an operation, or the fault that is to meet it.
-func begin[T any](ctx context.Context, s *Server, c called, do func() (T, *failure)) (out T, fault Fault, err error) {
+// begin runs an operation, or the fault that replaces it.
+func begin[T any](ctx context.Context, s *Server, c describedCall, do func() (T, *failure)) (out T, fault Fault, err error) {
 	var f *failure
 	if ctx.Err() != nil {
 		return out, fault, c.failed(context.Cause(ctx))
@@ -79,7 +79,7 @@ func begin[T any](ctx context.Context, s *Server, c called, do func() (T, *failu
 		e.Err = pipeline.Transient(f)
 	}
 	if fault.Cut != nil || fault.Body != nil && !json.Valid(fault.change(bodyOf(wireFailure(f))).bytes()) {
-		e.Kind, e.Err = nil, pipeline.Transient(errBroken) // nobody can read which error it was
+		e.Kind, e.Err = nil, pipeline.Transient(errBroken) // the error is unreadable
 	}
 	return out, fault, e
 }

@@ -1,19 +1,22 @@
-// Package streamtest is a DynamoDB Streams API in memory, for tests and benchmarks:
-// streams whose shards split, roll over, close, age and disappear, listings that
-// lag behind, iterators that expire, pages that come empty in the middle of a
-// shard, quotas, and answers that fail or break on demand.
+// Package streamtest is a DynamoDB Streams API in memory, for tests and benchmarks.
+// Its shards split, roll over, close, expire and disappear. Listings may be
+// late, iterators expire, pages may be empty in the middle of a
+// shard, quotas apply, and calls fail or return broken answers on demand.
 //
 // A [Server] is a [shardreader.API], an [http.RoundTripper] for the AWS SDK's
-// client, and an [http.Handler]; [Server.As] tells several readers apart. What is
-// in a stream is written shard by shard ([Stream.Put]), or by way of a [Table],
-// which makes the records of puts and deletes as DynamoDB does and keeps what the
-// table holds, so that a test can compare it with what its sinks hold.
+// client, and an [http.Handler]. [Server.As] identifies one of several readers. Records
+// are written to a shard ([Stream.Put]) or to a [Table], which creates the records of
+// puts and deletes as DynamoDB does. A Table keeps its items, so that a test can compare them
+// with the content of a sink.
 //
-// A server starts no goroutine. What it answers depends on the calls made so far
-// and on [Options.Now] alone: by default the time package's clock, so it works in
-// the bubbles of testing/synctest, as long as no socket is involved.
+// A server starts no goroutine. Its answers depend only on the calls so far
+// and on [Options.Now]. By default that is the clock of package time, so the server works in
+// the bubbles of testing/synctest if no socket is involved.
 //
-// It is not a copy of the service where nobody can know how the service does it:
-// which shard a key belongs to, how sequence numbers are spaced, when exactly a
-// record that is 24 hours old goes. What the service promises of them holds here.
+// Some behavior of the service is unknown, and chosen freely here: the shard
+// of a key, the distance of sequence numbers, and the exact time when a
+// record is removed after 24 hours. The service's promises about them hold.
+//
+// A call goes through Reader (or Server.answer for HTTP), Server.begin, which counts it and picks its fault, and the
+// function of its operation in operations.go. Read server.go, stream.go, shard.go and operations.go in this order.
 package streamtest

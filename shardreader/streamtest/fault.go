@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// Fault is one call that goes wrong. The zero value is a call that does not.
+// Fault makes one call fail or return a changed answer. The zero Fault changes nothing.
 type Fault struct {
-	Code   string              // the answer is this error: ThrottlingException, ...
+	Code   string              // error code of the answer, such as ThrottlingException
 	Status int                 // HTTP status of that error. Default: 500 for InternalServerError, 503 for ServiceUnavailable, else 400
-	Err    error               // there is no answer, the connection fails
-	Body   func([]byte) []byte // the answer's body is changed on its way
-	Cut    error               // reading the body ends with this error behind what Body leaves
-	Delay  time.Duration       // the answer, or its failure, comes this much later; what it says is of the time of the call
+	Err    error               // the connection fails with this error
+	Body   func([]byte) []byte // changes the body of the answer
+	Cut    error               // reading the body fails with this error, after the bytes that Body returns
+	Delay  time.Duration       // delay of the answer or error; its content is that at the time of the call
 }
 
-// Call is a call that came in.
+// Call describes a call of the server.
 type Call struct {
 	Op            string // ListStreams, DescribeStream, GetShardIterator, GetRecords
-	N             int    // of that operation, from 1 on
-	Reader        string // who calls, see Server.As; "" where nobody says
-	Stream, Shard string // what is asked for: the stream's ARN, the shard's id; "" where it says nothing of it
+	N             int    // number of the call among those of its operation, from 1
+	Reader        string // name of the reader, see Server.As; may be ""
+	Stream, Shard string // stream ARN and shard id of the request; may be ""
 	Time          time.Time
 }
 
-// Fail makes the next calls of an operation (GetRecords, ...) go wrong, one a fault.
+// Fail adds faults to the next calls of an operation (GetRecords, ...), one per call.
 func (s *Server) Fail(op string, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,17 +36,17 @@ func (s *Server) Fail(op string, faults ...Fault) {
 	o.faults = append(o.faults, faults...)
 }
 
-// FailWhen has a function choose the fault of every call that [Server.Fail] left
-// none for; nil ends that. Calls come one at a time. It must not call the server.
+// FailWhen sets a function that chooses the fault of each call without a fault of [Server.Fail];
+// nil removes it. Calls of choose are serialized. choose must not call the server.
 func (s *Server) FailWhen(choose func(Call) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failing = choose
 }
 
-// Sometimes is a function for [Server.FailWhen]: each call goes wrong with that
-// probability, by one of the faults. The same seed hits the same calls, by operation
-// and number, whatever the order in which different operations are called.
+// Sometimes returns a function for [Server.FailWhen]. Each call gets one of the faults with this
+// probability. The seed, the operation and the number of a call decide, so the order of
+// different operations does not matter.
 func Sometimes(seed uint64, probability float64, faults ...Fault) func(Call) Fault {
 	return func(c Call) Fault {
 		r := rand.New(rand.NewPCG(seed^hash(c.Op), uint64(c.N)))
@@ -57,9 +57,7 @@ func Sometimes(seed uint64, probability float64, faults ...Fault) func(Call) Fau
 	}
 }
 
-// Faults are the usual faults by their names, which are: throttled, limited,
-// throughput, internal, unavailable, expired, trimmed, lost, denied, reset, cut, empty,
-// object, garbage, trailing, halferror, and slow, which takes a second.
+// Faults returns the usual faults by name: throttled, limited,
 func Faults() map[string]Fault {
 	return map[string]Fault{
 		"throttled":   {Code: "ThrottlingException"},
@@ -84,13 +82,13 @@ func Faults() map[string]Fault {
 
 func half(b []byte) []byte { return b[:len(b)/2] }
 
-// ErrReset is a connection that breaks, for [Fault.Err] and [Fault.Cut].
+// ErrReset is the error of a broken connection, for [Fault.Err] and [Fault.Cut].
 var ErrReset = fmt.Errorf("read: %w", errors.New("connection reset by peer"))
 
-// errBroken is an answer that arrived, and that nobody can read.
+// errBroken is the error of an unreadable answer.
 var errBroken = errors.New("the answer was broken on its way")
 
-// failure is the error answer that a fault asks for, if it does.
+// failure returns the error answer of the fault, or nil.
 func (f Fault) failure() *failure {
 	if f.Code == "" {
 		return nil
@@ -106,7 +104,7 @@ func (f Fault) failure() *failure {
 	return &failure{code: f.Code, message: "injected", status: status}
 }
 
-// change is the body as it arrives.
+// change returns the body with the change of the fault.
 func (f Fault) change(b body) body {
 	if f.Body == nil {
 		return b

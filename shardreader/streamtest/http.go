@@ -54,7 +54,7 @@ func (s *Server) roundTrip(req *http.Request, name string) (*http.Response, erro
 	return resp, nil
 }
 
-// ServeHTTP answers a request over a socket; a connection that is to fail is closed.
+// ServeHTTP implements [http.Handler]. For a fault with Err it closes the connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	in, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// accessKey is the key that a request is signed with, "" where it is not.
+// accessKey returns the access key of the request's signature, or "".
 func accessKey(req *http.Request) string {
 	_, credential, _ := strings.Cut(req.Header.Get("Authorization"), "Credential=")
 	key, _, _ := strings.Cut(credential, "/")
@@ -97,7 +97,7 @@ func (s *Server) delay(ctx context.Context, f Fault) error {
 	return s.o.Sleep(ctx, f.Delay)
 }
 
-// answer is the status and body of one call, and the fault that it meets.
+// answer executes a request, and returns status and body with the fault of the call.
 func (s *Server) answer(req *http.Request, name string, in []byte) (status int, b body, fault Fault) {
 	c := Call{Op: strings.TrimPrefix(req.Header.Get("X-Amz-Target"), "DynamoDBStreams_20120810."), Reader: name}
 	var r request
@@ -133,7 +133,7 @@ func (s *Server) answer(req *http.Request, name string, in []byte) (status int, 
 	return http.StatusOK, b, fault
 }
 
-// run runs an operation. What it returns encodes the answer, which needs no lock.
+// run executes an operation. encode returns the body, and needs no lock.
 func (s *Server) run(op string, r request) (encode func() body, f *failure) {
 	has, bound := s.o.PageShards, 100
 	if op == "GetRecords" {

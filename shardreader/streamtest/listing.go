@@ -6,7 +6,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Shards are the ids of the shards that are there, listed or not, oldest first.
+// Shards returns the ids of all shards, listed or not, oldest first.
 func (st *Stream) Shards() []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -14,7 +14,7 @@ func (st *Stream) Shards() []string {
 	return names(st.shards)
 }
 
-// Open are the ids of the shards that take records, by the keys that they own.
+// Open returns the ids of the open shards, sorted by their key ranges.
 func (st *Stream) Open() []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -27,11 +27,11 @@ func (st *Stream) Open() []string {
 	return ids
 }
 
-// Hide leaves shards out of DescribeStream until [Stream.Show]. Who knows their ids
-// can read them: a listing lags behind what there is, in the service too.
+// Hide removes shards from DescribeStream until [Stream.Show]. They can still be
+// read by id: the service's listings are late in the same way.
 func (st *Stream) Hide(shardIDs ...string) { st.hide(true, shardIDs) }
 
-// Show ends what [Stream.Hide] began, and [Options.ListDelay] for these shards.
+// Show lists shards again, and ends [Options.ListDelay] for them.
 func (st *Stream) Show(shardIDs ...string) { st.hide(false, shardIDs) }
 
 func (st *Stream) hide(hidden bool, shardIDs []string) {
@@ -45,8 +45,8 @@ func (st *Stream) hide(hidden bool, shardIDs []string) {
 	}
 }
 
-// ListOpen has shards listed as open, without an end, until it is taken back,
-// whatever they are: the service lists a parent so beside its child, for a while.
+// ListOpen lists shards without an end, even if they are closed, until it is called with false.
+// The service does so with a parent for a while after its child is listed.
 func (st *Stream) ListOpen(open bool, shardIDs ...string) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -55,17 +55,17 @@ func (st *Stream) ListOpen(open bool, shardIDs ...string) {
 	}
 }
 
-// ShardState is what a shard is, whatever the stream lists of it.
+// ShardState is the real state of a shard, whatever the stream lists.
 type ShardState struct {
 	shardreader.Shard
-	Records int       // ever written
-	Trimmed int       // of them, from the oldest on
-	Oldest  string    // sequence number of the oldest record left; "" where none is
-	Newest  string    // sequence number of the newest record, trimmed or not; "" where none was written
-	Written time.Time // when the newest record was written; zero where none was
+	Records int       // number of records ever written
+	Trimmed int       // number of trimmed records
+	Oldest  string    // sequence number of the oldest record that is not trimmed, or ""
+	Newest  string    // sequence number of the newest record ever written, or ""
+	Written time.Time // time of the newest record; may be zero
 }
 
-// States are the states of the shards that are there, oldest first.
+// States returns the state of each shard, oldest first.
 func (st *Stream) States() []ShardState {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -77,7 +77,7 @@ func (st *Stream) States() []ShardState {
 	return states
 }
 
-// State is the state of one shard.
+// State returns the state of one shard.
 func (st *Stream) State(shardID string) ShardState {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// listStreams is one page. The lock is held, here and below.
+// listStreams returns one page. The caller holds the lock, as for all functions of this file.
 func (s *Server) listStreams(table, after string, limit int) (shardreader.StreamPage, *failure) {
 	var page shardreader.StreamPage
 	s.forget()
@@ -52,7 +52,7 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 	if s.o.NewestFirst {
 		at, step = len(from)-1, -1
 	}
-	if q.After != "" { // ids are in the order of time; one that is gone still says where
+	if q.After != "" { // ids sort by time, so an id that is gone still has a position
 		var there bool
 		at, there = slices.BinarySearchFunc(from, q.After, func(sh *shard, id string) int { return strings.Compare(sh.id, id) })
 		if there || step < 0 {
@@ -86,7 +86,7 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		return "", invalid("One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type")
 	}
 	it := iterator{stream: at.StreamARN, shard: at.Shard, made: s.o.Now()}
-	below := len(sh.records) == 0 // the position is below whatever record comes first
+	below := len(sh.records) == 0 // the position is before the first record, also of those to come
 	switch at.Type {
 	case shardreader.TrimHorizon:
 		it.index = sh.horizon
@@ -100,9 +100,9 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		if n < sh.first || n > max(sh.last(), sh.first) {
 			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber: it is not of shard %s", at.Shard)
 		}
-		it.index = sh.behind(n)
+		it.index = sh.indexFrom(n)
 		below = below || n < sh.records[0].number && (at.Type == shardreader.AtSequence || n+1 < sh.records[0].number)
-		held := it.index // what the number stands for has to be there, in the strict way
+		held := it.index // with StrictTrim, the record at the position itself must exist
 		if at.Type == shardreader.AfterSequence && it.index < len(sh.records) && sh.records[it.index].number == n {
 			it.index++
 		}
@@ -118,7 +118,7 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	return it.String(), nil
 }
 
-// getRecords is the body of an answer.
+// getRecords returns the body of an answer.
 func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	st, f := s.stream(it.stream)
 	if f != nil {
@@ -162,16 +162,16 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	return append(b, append(next.append(end), `"}`...)), nil
 }
 
-// iterator is a position that GetRecords takes. As text its fields are joined by |;
-// no character of it needs escapes in JSON.
+// iterator is a position for GetRecords. Its text has fields separated by |, and
+// no character that JSON escapes.
 type iterator struct {
 	stream, shard string
-	index         int // of the next record, trimmed ones counted; belowAll
-	empty         int // pages given empty here so far
+	index         int // of the next record, counting trimmed records; or belowAll
+	empty         int // number of empty pages returned here so far
 	made          time.Time
 }
 
-// belowAll is a position below the first record of a shard, see [Options.RefuseBelow].
+// belowAll is the position before the first record of a shard, see [Options.RefuseBelow].
 const belowAll = -1
 
 func (i iterator) String() string { return string(i.append(make([]byte, 0, 160))) }

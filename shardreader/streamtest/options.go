@@ -9,49 +9,49 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Options shape a server.
+// Options configure a server.
 type Options struct {
-	Decoder record.DecoderOptions // of the pages that Server.GetRecords returns
+	Decoder record.DecoderOptions // decodes the pages of Server.GetRecords
 
-	PageRecords int  // records a page. Default: 1000
-	PageBytes   int  // bytes of JSON of a page's records; a page has one at least. Default: 1 MiB
-	PageShards  int  // shards and streams a page. Default: 100
-	EmptyPages  int  // pages that come empty before each page with records. Default: 0
-	EmptyEnd    bool // the last page of a closed shard comes empty. Default: its records come together with the end
+	PageRecords int  // records per page. Default: 1000
+	PageBytes   int  // largest JSON of a page's records; a page has at least one record. Default: 1 MiB
+	PageShards  int  // shards or streams per page. Default: 100
+	EmptyPages  int  // number of empty pages before each page with records. Default: 0
+	EmptyEnd    bool // the last page of a closed shard is empty. Default: it has records
 
 	IteratorLife time.Duration // Default: 15m
 	Retention    time.Duration // of records, of closed shards and of disabled streams. Default: 24h
-	StrictTrim   bool          // a position at a trimmed record is refused though nothing behind it is missing. Default: given
+	StrictTrim   bool          // refuse a position at a trimmed record, even if no later record is trimmed. Default: accept it
 
-	// RefuseBelow answers GetRecords at a position below the oldest record of a shard with
-	// TrimmedDataAccessException, though nothing was trimmed: as DynamoDB Local does where other tables
-	// were written between. A shard then starts below its first record, and so does every position
-	// that was taken while it was empty. Default: such a position is at the first record
+	// RefuseBelow refuses GetRecords at a position before the first record of a shard, with
+	// TrimmedDataAccessException, although nothing was trimmed. DynamoDB Local does so if other tables
+	// were written in between: a shard then starts before its first record, and so does every position
+	// that was taken while the shard was empty. Default: such a position is at the first record
 	RefuseBelow bool
 
-	ListDelay   time.Duration // until a new child is listed. Default: 0
-	CloseDelay  time.Duration // for which a closed shard is still listed as open. Default: 0
+	ListDelay   time.Duration // time until a new child is listed. Default: 0
+	CloseDelay  time.Duration // time during which a closed shard is still listed as open. Default: 0
 	NewestFirst bool          // shards are listed newest first, children before their parents. Default: oldest first
-	ChildFilter ChildFilter   // how DescribeStream takes the filter CHILD_SHARDS. Default: as the service does
+	ChildFilter ChildFilter   // how DescribeStream treats the filter CHILD_SHARDS. Default: as the service does
 
-	// DescribePerSecond bounds the DescribeStream calls in any one second; those
-	// beyond fail with LimitExceededException. The service's bound is 10. Default: none
+	// DescribePerSecond limits the DescribeStream calls in any one second. More
+	// calls fail with LimitExceededException. The service's limit is 10. Default: no limit
 	DescribePerSecond int
-	// ShardReaders bounds the readers ([Server.As]) that call GetRecords of one
-	// shard in any one second; those beyond fail with ThrottlingException. The
-	// service's bound is 2. Default: none
+	// ShardReaders limits the readers ([Server.As]) that call GetRecords of one
+	// shard in any one second. More readers get ThrottlingException. The
+	// service's limit is 2. Default: no limit
 	ShardReaders int
 
-	// Now tells the time. Default: time.Now
+	// Now returns the current time. Default: time.Now
 	Now func() time.Time
 	// Sleep waits for d, or until ctx is done: for Fault.Delay. Default: a timer of the time package
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// ChildFilter is what becomes of the filter CHILD_SHARDS of DescribeStream.
+// ChildFilter is how DescribeStream treats the filter CHILD_SHARDS.
 type ChildFilter uint8
 
-// The ways to take it.
+// The kinds of ChildFilter.
 const (
 	FilterHonoured ChildFilter = iota // the shard's children are listed
 	FilterIgnored                     // all shards are listed

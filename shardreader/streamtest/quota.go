@@ -2,30 +2,30 @@ package streamtest
 
 import "time"
 
-// operation is what is known of one operation's calls.
+// operation has the statistics and faults of one operation.
 type operation struct {
 	calls  int
 	peak   int
-	recent []int64 // times of the calls in the second before the last one, Unix nanoseconds
+	recent []int64 // times of the calls of the last second, Unix nanoseconds
 	faults []Fault
 }
 
-// Calls counts the calls of an operation so far, failed ones too.
+// Calls returns the number of calls of an operation so far, including failed ones.
 func (s *Server) Calls(op string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.operation(op).calls
 }
 
-// Peak is the most calls of an operation in any one second, failed ones too: what
-// the service's quotas bound.
+// Peak returns the largest number of calls of an operation in any one second, including failed ones. The
+// service's quotas limit this number.
 func (s *Server) Peak(op string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.operation(op).peak
 }
 
-// MostReaders is the most readers ([Server.As]) that called GetRecords of one shard in any
+// MostReaders returns the largest number of readers ([Server.As]) that called GetRecords of one shard in any
 // one second, and that shard.
 func (s *Server) MostReaders() (n int, shardID string) {
 	s.mu.Lock()
@@ -33,7 +33,7 @@ func (s *Server) MostReaders() (n int, shardID string) {
 	return s.most, s.where
 }
 
-// operation finds what is known of an operation. The lock is held, here and below.
+// operation returns the entry of an operation. The caller holds the lock, here and below.
 func (s *Server) operation(op string) *operation {
 	o := s.calls[op]
 	if o == nil {
@@ -43,7 +43,7 @@ func (s *Server) operation(op string) *operation {
 	return o
 }
 
-// begin counts a call, and finds the fault that is to meet it.
+// begin counts a call, and returns its fault.
 func (s *Server) begin(c Call) Fault {
 	c.Time = s.o.Now()
 	o := s.operation(c.Op)
@@ -55,7 +55,7 @@ func (s *Server) begin(c Call) Fault {
 	}
 	o.recent = append(o.recent[old:], at)
 	o.peak = max(o.peak, len(o.recent))
-	readers := s.read(c)
+	readers := s.countReaders(c)
 	switch {
 	case len(o.faults) > 0:
 		f := o.faults[0]
@@ -71,8 +71,8 @@ func (s *Server) begin(c Call) Fault {
 	return Fault{}
 }
 
-// read counts the readers of the call's shard.
-func (s *Server) read(c Call) (readers int) {
+// countReaders returns the number of readers of the call's shard in the last second.
+func (s *Server) countReaders(c Call) (readers int) {
 	if c.Op != "GetRecords" || c.Reader == "" {
 		return 0
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Reader is a server as one of several readers sees it: the same, but that its
-// calls are told apart from others'.
+// Reader is a server with the calls of one named reader.
 type Reader struct {
 	server *Server
 	name   string
@@ -21,8 +20,8 @@ var (
 	_ http.RoundTripper = (*Reader)(nil)
 )
 
-// As is the server for a reader of that name. Over HTTP a reader is the access
-// key that a request is signed with.
+// As returns the server for a reader of this name. Over HTTP the name is the access
+// key of the request's signature.
 func (s *Server) As(name string) *Reader { return &Reader{server: s, name: name} }
 
 // RoundTrip answers a request of the AWS SDK in process.
@@ -32,7 +31,7 @@ func (r *Reader) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // ListStreams implements [shardreader.API].
 func (r *Reader) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
-	c := called{Call{Op: "ListStreams", Reader: r.name}, "of table " + table}
+	c := describedCall{Call{Op: "ListStreams", Reader: r.name}, "of table " + table}
 	return call(ctx, r.server, c, wireStreams, func() (shardreader.StreamPage, *failure) {
 		return r.server.listStreams(table, after, r.server.o.PageShards)
 	})
@@ -40,7 +39,7 @@ func (r *Reader) ListStreams(ctx context.Context, table, after string) (shardrea
 
 // DescribeStream implements [shardreader.API].
 func (r *Reader) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
-	c := called{Call{Op: "DescribeStream", Reader: r.name, Stream: q.StreamARN, Shard: q.ChildrenOf}, q.StreamARN}
+	c := describedCall{Call{Op: "DescribeStream", Reader: r.name, Stream: q.StreamARN, Shard: q.ChildrenOf}, q.StreamARN}
 	return call(ctx, r.server, c, wireShards, func() (shardreader.StreamDescription, *failure) {
 		return r.server.describeStream(q, r.server.o.PageShards)
 	})
@@ -48,7 +47,7 @@ func (r *Reader) DescribeStream(ctx context.Context, q shardreader.DescribeQuery
 
 // GetShardIterator implements [shardreader.API].
 func (r *Reader) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
-	c := called{Call{Op: "GetShardIterator", Reader: r.name, Stream: at.StreamARN, Shard: at.Shard}, "shard " + at.Shard}
+	c := describedCall{Call{Op: "GetShardIterator", Reader: r.name, Stream: at.StreamARN, Shard: at.Shard}, "shard " + at.Shard}
 	return call(ctx, r.server, c, wireIterator, func() (string, *failure) {
 		return r.server.getShardIterator(at)
 	})
@@ -58,7 +57,7 @@ func (r *Reader) GetShardIterator(ctx context.Context, at shardreader.ShardPosit
 func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	s := r.server
 	it, wrong := parseIterator(q.Iterator)
-	c := called{Call{Op: "GetRecords", Reader: r.name, Stream: it.stream, Shard: it.shard}, "shard " + q.Shard}
+	c := describedCall{Call{Op: "GetRecords", Reader: r.name, Stream: it.stream, Shard: it.shard}, "shard " + q.Shard}
 	b, fault, err := begin(ctx, s, c, func() (body, *failure) {
 		if wrong != nil {
 			return nil, wrong

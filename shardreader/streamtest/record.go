@@ -7,17 +7,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Record is a record to put. Images and keys are DynamoDB JSON. Images that the
-// stream's view type lacks are left out.
+// Record is a record to put. Images and keys are DynamoDB JSON. The stream's view type decides
+// which images are sent.
 type Record struct {
-	Event     string // Default: INSERT where there is no Old, MODIFY with both images, REMOVE without New
+	Event     string // Default: INSERT without Old, REMOVE without New, otherwise MODIFY
 	Keys      string // required, unless Raw is set
 	Old, New  string // Default: none
-	Principal string // of a service's userIdentity. Default: none
-	Raw       string // the whole record as it is to be sent; Sequence numbers are then Raw's own matter
+	Principal string // PrincipalId of a userIdentity of a service. Default: none
+	Raw       string // the whole record as it is sent, with a sequence number of its own
 }
 
-// append writes the record as GetRecords gives it.
+// append appends the JSON of the record in GetRecords.
 func (r Record) append(dst []byte, n sequence, second int64, view record.ViewType) []byte {
 	if r.Raw != "" {
 		return append(dst, r.Raw...)
@@ -63,11 +63,11 @@ func (r Record) append(dst []byte, n sequence, second int64, view record.ViewTyp
 	return append(dst, '}')
 }
 
-// appendID is an event id: 32 hexadecimal digits that no other record has.
+// appendID appends an event id: 32 hexadecimal digits, unique to the record.
 func appendID(dst []byte, n sequence) []byte {
 	x := uint64(n)
 	for range 2 {
-		x = (x ^ x>>31) * 0x9e3779b97f4a7c15 // odd: no two become one
+		x = (x ^ x>>31) * 0x9e3779b97f4a7c15 // an odd factor keeps different numbers different
 		for shift := 60; shift >= 0; shift -= 4 {
 			dst = append(dst, "0123456789abcdef"[x>>shift&15])
 		}

@@ -2,7 +2,7 @@ package streamtest
 
 import "slices"
 
-// Trim drops the oldest n records that a shard has left.
+// Trim removes the oldest n records of a shard.
 func (st *Stream) Trim(shardID string, n int) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -10,8 +10,8 @@ func (st *Stream) Trim(shardID string, n int) {
 	sh.trim(sh.horizon + n)
 }
 
-// Drop makes a shard disappear, with its records. The keys of one that was open
-// go to a child of it as soon as a table writes one of them.
+// Drop removes a shard with its records. If it was open, a new child takes over its
+// keys at the next write to one of them.
 func (st *Stream) Drop(shardID string) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -19,8 +19,8 @@ func (st *Stream) Drop(shardID string) {
 	st.sweep()
 }
 
-// DropEnded makes all shards disappear that are closed: what is left has parents
-// that nobody can look up.
+// DropEnded removes all closed shards. The remaining shards have parents
+// that are not found.
 func (st *Stream) DropEnded() {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -31,8 +31,8 @@ func (st *Stream) DropEnded() {
 	st.sweep()
 }
 
-// age makes the shards disappear that closed too long ago: their records are all
-// older than that. The lock is held, here and below.
+// age removes shards that closed longer ago than the retention, since all their records are
+// older. The caller holds the lock, here and below.
 func (st *Stream) age() {
 	n := 0
 	for n < len(st.closing) && (st.closing[n].gone || st.server.expired(st.closing[n].ended)) {
@@ -45,7 +45,7 @@ func (st *Stream) age() {
 	}
 }
 
-// sweep takes what is gone out of the listings.
+// sweep removes gone shards from the indexes.
 func (st *Stream) sweep() {
 	isGone := func(sh *shard) bool { return sh.gone }
 	for _, sh := range st.shards {

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// keyRange is a range of keys' hashes, both ends within.
+// keyRange is a range of key hashes; both ends are included.
 type keyRange struct{ from, to uint64 }
 
 var whole = keyRange{0, ^uint64(0)}
 
-// split shares a range out among n.
+// split divides a range into n.
 func (r keyRange) split(n int) []keyRange {
 	if n < 1 {
 		panic("streamtest: a split into no shard")
@@ -31,7 +31,7 @@ func (r keyRange) split(n int) []keyRange {
 func hash(key string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key))
-	x := h.Sum64() // its upper bits are much alike for short keys that are much alike
+	x := h.Sum64() // similar short keys have similar upper bits
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33
@@ -39,9 +39,8 @@ func hash(key string) uint64 {
 	return x ^ x>>33
 }
 
-// Owner is the open shard that records of a key belong to: of all shards that a
-// key ever had, each is a descendant of the one before. The key is any text that
-// stands for the item.
+// Owner returns the open shard of a key's records. Over time, each shard of a key
+// is a descendant of the one before. The key is any text that identifies the item.
 func (st *Stream) Owner(key string) string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -52,8 +51,8 @@ func (st *Stream) Owner(key string) string {
 	return sh.id
 }
 
-// owner is nil in a disabled stream. Where the owner was dropped, a child of it
-// takes over. The lock is held, here and below.
+// owner returns the open shard of a key; nil in a disabled stream. If that shard was dropped, owner adds a
+// child of it. The caller holds the lock, here and below.
 func (st *Stream) owner(key string) *shard {
 	if len(st.writable) == 0 {
 		return nil
@@ -68,8 +67,8 @@ func (st *Stream) owner(key string) *shard {
 	return sh
 }
 
-// place is where an open shard stands among the open ones.
-func (st *Stream) place(sh *shard) int {
+// writableIndex returns the index of an open shard in st.writable.
+func (st *Stream) writableIndex(sh *shard) int {
 	i, _ := slices.BinarySearchFunc(st.writable, sh.keys.to, func(sh *shard, to uint64) int { return cmp.Compare(sh.keys.to, to) })
 	return i
 }

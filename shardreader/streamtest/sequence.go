@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// sequence is a sequence number, less a base that makes it as long as the
-// service's are. Soon after the first ones they get one digit longer, so that who
-// compares them as text is found out.
+// sequence is a sequence number minus a base that makes numbers as long as the
+// service's. Soon after the first ones they get one digit longer. This reveals readers that
+// compare them as text.
 type sequence uint64
 
 const (
@@ -18,7 +18,7 @@ const (
 	sequenceStep  sequence = 7
 )
 
-// text is the number in digits, at least 21.
+// text returns the digits, at least 21.
 func (n sequence) text() string { return string(n.append(nil)) }
 
 func (n sequence) append(dst []byte) []byte {
@@ -33,7 +33,7 @@ func (n sequence) append(dst []byte) []byte {
 	return append(dst, digits[:]...)
 }
 
-// parseSequence reads digits. Numbers outside of what a server gives out become
+// parseSequence parses digits. Numbers outside the server's range become
 // the least or the greatest sequence.
 func parseSequence(text string) (n sequence, ok bool) {
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {

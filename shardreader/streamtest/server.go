@@ -13,26 +13,26 @@ import (
 
 // Server is a Streams API in memory. It is safe for concurrent use.
 type Server struct {
-	nobody  // whose calls are those of no reader
+	nobody  // calls of the server itself have no reader name
 	o       Options
 	decoder *record.Decoder
 
-	mu      sync.Mutex // guards all below, and the streams and tables
+	mu      sync.Mutex // guards the fields below, and all streams and tables
 	streams []*Stream  // oldest first
 	byARN   map[string]*Stream
-	labels  map[string]time.Time // of the newest stream ever, by table
+	labels  map[string]time.Time // label of the newest stream ever, by table
 	tables  map[string]*Table
 	minted  sequence
-	shards  int // ever made, for their ids
+	shards  int // number of shards ever created, for their ids
 	calls   map[string]*operation
 	failing func(Call) Fault
-	most    int    // readers of one shard in one second
-	where   string // that shard
+	most    int    // see MostReaders
+	where   string // shard of most
 }
 
 type nobody = Reader
 
-// New makes a server without streams.
+// New returns a server without streams.
 func New(o Options) *Server {
 	s := &Server{
 		o:       o.withDefaults(),
@@ -47,18 +47,18 @@ func New(o Options) *Server {
 	return s
 }
 
-// StreamOptions shape a stream.
+// StreamOptions configure a stream.
 type StreamOptions struct {
-	Shards int             // that it starts with. Default: 1
+	Shards int             // number of shards at the start. Default: 1
 	View   record.ViewType // Default: NewAndOldImages
 }
 
 // AddStream enables a stream, with one open shard and both images, on a table.
 func (s *Server) AddStream(table string) *Stream { return s.Enable(table, StreamOptions{}) }
 
-// Enable enables a stream on a table. Its label is the time, or a second after the
-// label of the stream before it. Streams that the table has already stay as they
-// are: [Stream.Disable] ends them, as a table has one enabled stream only.
+// Enable enables a stream on a table. Its label is the time, at least a second after the
+// label of the table's last stream. It does not disable the table's other streams:
+// call [Stream.Disable] first, since a real table has one enabled stream.
 func (s *Server) Enable(table string, o StreamOptions) *Stream {
 	if table == "" || strings.Trim(table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" {
 		panic(fmt.Sprintf("streamtest: %q cannot be a table's name", table))
@@ -98,7 +98,7 @@ func (s *Server) Enable(table string, o StreamOptions) *Stream {
 	return st
 }
 
-// Streams are the streams that are listed, oldest first.
+// Streams returns the listed streams, oldest first.
 func (s *Server) Streams() []*Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Server) Streams() []*Stream {
 	return slices.Clone(s.streams)
 }
 
-// stream finds a stream. The lock is held, here and below.
+// stream returns the stream of an ARN. The caller holds the lock, here and below.
 func (s *Server) stream(arn string) (*Stream, *failure) {
 	st := s.byARN[arn]
 	if st != nil && s.expired(st.disabled) {
@@ -120,7 +120,7 @@ func (s *Server) stream(arn string) (*Stream, *failure) {
 	return st, nil
 }
 
-// forget drops the streams that were disabled too long ago.
+// forget removes streams that were disabled longer ago than the retention.
 func (s *Server) forget() {
 	s.streams = slices.DeleteFunc(s.streams, func(st *Stream) bool {
 		gone := s.expired(st.disabled)
@@ -131,12 +131,12 @@ func (s *Server) forget() {
 	})
 }
 
-// expired tells whether what ended at that time is kept no longer; zero has not ended.
+// expired reports whether the retention after a time is over. The zero time has no end.
 func (s *Server) expired(ended time.Time) bool {
 	return !ended.IsZero() && s.o.Now().Sub(ended) > s.o.Retention
 }
 
-// next mints a sequence number.
+// next returns a new sequence number.
 func (s *Server) next() sequence {
 	s.minted += sequenceStep
 	return s.minted

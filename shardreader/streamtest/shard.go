@@ -8,32 +8,32 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// shard holds its records as they are sent, one behind the other with commas
-// between, so that a page is a range of bytes that is neither built nor copied.
+// shard stores its records as GetRecords sends them, joined by
+// commas, so that a page is a range of bytes that needs no copy.
 type shard struct {
 	id, parent string
 	keys       keyRange
-	first      sequence // at which it starts
-	back       sequence // how far its numbers are behind the server's
+	first      sequence // number at which the shard starts
+	back       sequence // difference between the server's numbers and the shard's
 
-	listed   time.Time // from when on; zero: at once
+	listed   time.Time // time from which the shard is listed; zero: always
 	hidden   bool
-	open     bool      // listed as open, though it may have ended
-	ended    time.Time // zero while it is open
+	open     bool      // listed as open, even if it ended
+	ended    time.Time // zero if the shard is open
 	gone     bool
-	horizon  int // records gone from its start
+	horizon  int // number of trimmed records
 	records  []stored
-	blocks   [][]byte // filled up to their capacity, never moved: read without a lock; nil when trimmed
-	released int      // blocks that are nil
+	blocks   [][]byte // never moved or reallocated, so readers need no lock; nil when trimmed
+	released int      // number of nil blocks
 
-	seen map[string]time.Time // readers, with their last GetRecords
+	seen map[string]time.Time // time of the last GetRecords by reader
 }
 
 type stored struct {
 	number   sequence
-	at       int64 // when it was written, Unix nanoseconds
+	at       int64 // time of the write, Unix nanoseconds
 	block    int32
-	from, to uint32 // in its block
+	from, to uint32 // range in the block
 }
 
 const (
@@ -43,25 +43,25 @@ const (
 
 func (sh *shard) closed() bool { return !sh.ended.IsZero() }
 
-// next mints a number for a record of the shard.
+// next returns the sequence number of the next record.
 func (sh *shard) next(s *Server) sequence { return s.next() - sh.back }
 
-// append adds a record, which text writes behind what it is given.
+// append adds a record. text appends its JSON to a block.
 func (sh *shard) append(n sequence, at int64, text func(dst []byte) []byte) {
 	last := len(sh.blocks) - 1
 	var grown []byte
 	if last >= 0 {
 		grown = sh.blocks[last]
 	}
-	room := cap(grown)
+	free := cap(grown)
 	if len(grown) > 0 {
 		grown = append(grown, ',')
 	}
 	from := len(grown)
 	grown = text(grown)
-	if cap(grown) != room { // it did not fit: the block stays, the record begins another
+	if cap(grown) != free { // the block was too small: keep it, and begin another with the record
 		record := grown[from:]
-		grown = make([]byte, 0, max(min(2*room, largeBlock), smallBlock, len(record)))
+		grown = make([]byte, 0, max(min(2*free, largeBlock), smallBlock, len(record)))
 		grown, from = append(grown, record...), 0
 		sh.blocks = append(sh.blocks, nil)
 		last++
@@ -70,8 +70,8 @@ func (sh *shard) append(n sequence, at int64, text func(dst []byte) []byte) {
 	sh.records = append(sh.records, stored{number: n, at: at, block: int32(last), from: uint32(from), to: uint32(len(grown))})
 }
 
-// page is the records from one on: their bytes in ranges that are to be joined with
-// commas, and the record behind them.
+// page returns records from index i on, as byte ranges that the caller joins with
+// commas, and the index after them.
 func (sh *shard) page(dst [][]byte, from, limit, size int) (parts [][]byte, next int) {
 	next = from
 	for next < len(sh.records) && next-from < limit {
@@ -97,10 +97,10 @@ func (sh *shard) page(dst [][]byte, from, limit, size int) (parts [][]byte, next
 	return dst, next
 }
 
-// trim makes the horizon be at record n or behind it.
+// trim removes the records before n.
 func (sh *shard) trim(n int) {
 	sh.horizon = min(max(sh.horizon, n), len(sh.records))
-	keep := len(sh.blocks) - 1 // takes more records
+	keep := len(sh.blocks) - 1 // the last block takes more records
 	if sh.horizon < len(sh.records) {
 		keep = int(sh.records[sh.horizon].block)
 	}
@@ -109,7 +109,7 @@ func (sh *shard) trim(n int) {
 	}
 }
 
-// age trims what was written before a time.
+// age trims the records that were written before a time.
 func (sh *shard) age(before int64) {
 	n := sh.horizon
 	for n < len(sh.records) && sh.records[n].at < before {
@@ -120,13 +120,13 @@ func (sh *shard) age(before int64) {
 	}
 }
 
-// behind is the first record whose number is n or above.
-func (sh *shard) behind(n sequence) int {
+// indexFrom returns the index of the first record with a number of at least n.
+func (sh *shard) indexFrom(n sequence) int {
 	i, _ := slices.BinarySearchFunc(sh.records, n, func(r stored, n sequence) int { return cmp.Compare(r.number, n) })
 	return i
 }
 
-// last is the number at which a closed shard ended.
+// last returns the last number of a closed shard.
 func (sh *shard) last() sequence {
 	if len(sh.records) == 0 {
 		return sh.first
@@ -134,7 +134,7 @@ func (sh *shard) last() sequence {
 	return sh.records[len(sh.records)-1].number
 }
 
-// listing is the shard as DescribeStream lists it; ok is false while it does not.
+// listing returns the shard as DescribeStream lists it. ok is false if it is not listed.
 func (sh *shard) listing(o *Options, now time.Time) (s shardreader.Shard, ok bool) {
 	if sh.hidden || now.Before(sh.listed) {
 		return s, false

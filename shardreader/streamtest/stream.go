@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Stream is one stream of a [Server]. Its methods panic when they are given a shard
-// that it does not have.
+// Stream is one stream of a [Server]. Its methods panic if the shard that they are given does not
+// exist.
 type Stream struct {
 	server  *Server // whose lock guards all below
 	ref     shardreader.StreamRef
@@ -19,18 +19,18 @@ type Stream struct {
 	enabled time.Time
 
 	disabled time.Time           // zero while it is enabled
-	shards   []*shard            // that are there, in the order of their making, and so of their ids
-	byID     map[string]*shard   // the same
-	children map[string][]*shard // the same, by their parent
-	writable []*shard            // the open ones, by the keys that they own
-	closing  []*shard            // in the order of their closing: the next to age
+	shards   []*shard            // sorted by creation, and so by id
+	byID     map[string]*shard   // by id
+	children map[string][]*shard // by id of the parent
+	writable []*shard            // open shards, sorted by key range
+	closing  []*shard            // closed shards, oldest first
 	last     int64               // creation time of the newest shard, Unix milliseconds
 }
 
-// ARN is the stream's ARN.
+// ARN returns the ARN of the stream.
 func (st *Stream) ARN() string { return st.ref.ARN }
 
-// Table is the name of the stream's table.
+// Table returns the name of the stream's table.
 func (st *Stream) Table() string { return st.ref.Table }
 
 // Put appends records to an open shard and returns their sequence numbers.
@@ -48,28 +48,28 @@ func (st *Stream) Put(shardID string, records ...Record) []string {
 	return sequences
 }
 
-// append writes a record. The lock is held, here and below.
+// append writes a record. The caller holds the lock, here and below.
 func (st *Stream) append(sh *shard, r Record) sequence {
 	n, now := sh.next(st.server), st.server.o.Now()
 	sh.append(n, now.UnixNano(), func(dst []byte) []byte { return r.append(dst, n, now.Unix(), st.view) })
 	return n
 }
 
-// Split closes a shard and opens n children of it, which share its keys; their
-// ids are returned.
+// Split closes a shard, and opens n children that share its keys. It returns
+// their ids.
 func (st *Stream) Split(shardID string, n int) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	return names(st.split(st.must(shardID), n))
 }
 
-// Rollover closes a shard and opens one child of it, as the service does to each
+// Rollover closes a shard and opens one child. The service does so with each
 // shard every few hours.
 func (st *Stream) Rollover(shardID string) string { return st.Split(shardID, 1)[0] }
 
-// SplitBelow is Split into children whose sequence numbers start below the
-// parent's. The service never does that, and versions rest on it: a reader has to
-// notice, and to stop.
+// SplitBelow is Split with children whose sequence numbers start below the
+// parent's. The service never does that, and versions depend on it: a reader must
+// notice and stop.
 func (st *Stream) SplitBelow(shardID string, n int) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -86,7 +86,7 @@ func (st *Stream) split(parent *shard, n int) []*shard {
 	if parent.closed() {
 		panic("streamtest: Split of the closed shard " + parent.id)
 	}
-	at := st.place(parent)
+	at := st.writableIndex(parent)
 	st.close(parent)
 	var made []*shard
 	for _, r := range parent.keys.split(n) {
@@ -98,14 +98,14 @@ func (st *Stream) split(parent *shard, n int) []*shard {
 
 // close closes an open shard.
 func (st *Stream) close(sh *shard) {
-	at := st.place(sh)
+	at := st.writableIndex(sh)
 	st.writable = slices.Delete(st.writable, at, at+1)
 	sh.ended = st.server.o.Now()
 	st.closing = append(st.closing, sh)
 }
 
-// Disable closes the stream and its shards, which stay readable until they are
-// too old.
+// Disable closes the stream and its shards. They stay readable until the
+// retention is over.
 func (st *Stream) Disable() {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -123,7 +123,7 @@ func (st *Stream) Disable() {
 	}
 }
 
-// SetStatus changes the status that is told, and nothing else: a stream is
+// SetStatus changes only the reported status: a stream is
 // ENABLING before it has records, and DISABLING while its shards are still open.
 func (st *Stream) SetStatus(status shardreader.StreamStatus) {
 	st.server.mu.Lock()
@@ -131,7 +131,7 @@ func (st *Stream) SetStatus(status shardreader.StreamStatus) {
 	st.status = status
 }
 
-// Delete makes the stream disappear, as it does 24 hours after it was disabled.
+// Delete removes the stream, as the service does 24 hours after it was disabled.
 func (st *Stream) Delete() {
 	st.Disable()
 	st.server.mu.Lock()
@@ -167,7 +167,7 @@ func (st *Stream) find(shardID string) (*shard, *failure) {
 	return nil, notFound("Requested resource not found: Shard: %s in Stream: %s not found", shardID, st.ref.ARN)
 }
 
-// must finds a shard for a test that should know it.
+// must returns a shard, and panics if it does not exist.
 func (st *Stream) must(shardID string) *shard {
 	st.age()
 	sh, f := st.find(shardID)

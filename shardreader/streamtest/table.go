@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Table is a DynamoDB table whose writes go into its newest enabled stream: the
-// stream's records carry old and new images, go to the shard that owns the item,
-// and so are in order for each item, from parents to children. It is safe for
+// Table is a DynamoDB table whose writes go to its newest enabled stream. The
+// records have old and new images, and go to the shard that owns the item. So
+// they are in order for each item, from parents to children. A Table is safe for
 // concurrent use.
 type Table struct {
 	server *Server // whose lock guards the rest
-	name   string  // for ever, as the key attributes
+	name   string  // never changes, as the key attributes
 	keys   []string
-	stream *Stream           // nil while none is enabled
-	items  map[string]string // by their key
+	stream *Stream           // nil if no stream is enabled
+	items  map[string]string // by key
 }
 
-// Table is the table of that name with its key attributes, by default PK and SK.
-// One that is there already is returned as it is.
+// Table returns the table of this name. If it does not exist yet, it is created with these key attributes, by default
+// PK and SK.
 func (s *Server) Table(name string, keys ...string) *Table {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *Server) Table(name string, keys ...string) *Table {
 	return t
 }
 
-// keysOf are the key attributes of a table, by default PK and SK. The lock is held.
+// keysOf returns the key attributes of a table, by default PK and SK. The caller holds the lock.
 func (s *Server) keysOf(table string) []string {
 	if t := s.tables[table]; t != nil {
 		return t.keys
@@ -51,19 +51,19 @@ func (s *Server) keysOf(table string) []string {
 	return []string{"PK", "SK"}
 }
 
-// Name is the table's name.
+// Name returns the name of the table.
 func (t *Table) Name() string { return t.name }
 
-// Written is the record that a write made. It is zero where there is none: the
+// Written is the record of a write. It is zero if the
 // write changed nothing, or no stream is enabled.
 type Written struct {
 	Shard, Sequence string
 	Event           string // INSERT, MODIFY, REMOVE
 }
 
-// Put writes an item, as DynamoDB JSON: {"PK":{"S":"a"},...}. Where it is equal to the
-// one that is there, no record is made. An item that spells the same in another way
-// (1.0 for 1, a set in another order) is not equal.
+// Put writes an item in DynamoDB JSON: {"PK":{"S":"a"},...}. If it equals the
+// stored item, no record is written. Items in another spelling
+// (1.0 for 1, a set in another order) are not equal.
 func (t *Table) Put(item string) (Written, error) {
 	attributes, key, err := t.parse(item)
 	if err != nil {
@@ -72,11 +72,10 @@ func (t *Table) Put(item string) (Written, error) {
 	return t.write(key, encodeItem(attributes), ""), nil
 }
 
-// Delete removes the item of a key, given as DynamoDB JSON; other attributes are
-// passed over.
+// Delete removes the item of a key in DynamoDB JSON. It ignores other attributes.
 func (t *Table) Delete(key string) (Written, error) { return t.remove(key, "") }
 
-// Expire removes the item of a key as time to live does.
+// Expire removes the item of a key like a TTL delete.
 func (t *Table) Expire(key string) (Written, error) { return t.remove(key, "dynamodb.amazonaws.com") }
 
 func (t *Table) remove(key, principal string) (Written, error) {
@@ -87,7 +86,7 @@ func (t *Table) remove(key, principal string) (Written, error) {
 	return t.write(key, "", principal), nil
 }
 
-// Item is the item of a key, as the table holds it.
+// Item returns the stored item of a key.
 func (t *Table) Item(key string) (item string, ok bool) {
 	_, key, err := t.parse(key)
 	if err != nil {
@@ -99,7 +98,7 @@ func (t *Table) Item(key string) (item string, ok bool) {
 	return item, ok
 }
 
-// Items are the table's items as DynamoDB JSON, in the order of their keys' text.
+// Items returns all items as DynamoDB JSON, sorted by the text of their keys.
 func (t *Table) Items() []string {
 	t.server.mu.Lock()
 	items := maps.Clone(t.items)
@@ -111,14 +110,14 @@ func (t *Table) Items() []string {
 	return all
 }
 
-// Stream is the stream that takes the table's writes, nil where none is enabled.
+// Stream returns the enabled stream of the table, or nil.
 func (t *Table) Stream() *Stream {
 	t.server.mu.Lock()
 	defer t.server.mu.Unlock()
 	return t.stream
 }
 
-// write puts an item, or removes it where item is "".
+// write puts an item, or removes it if item is "".
 func (t *Table) write(key, item, principal string) Written {
 	t.server.mu.Lock()
 	defer t.server.mu.Unlock()
@@ -146,7 +145,7 @@ func (t *Table) write(key, item, principal string) Written {
 	return w
 }
 
-// parse reads an item, and its key as DynamoDB JSON.
+// parse decodes an item, and returns its key as DynamoDB JSON.
 func (t *Table) parse(text string) (item map[string]any, key string, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -167,7 +166,7 @@ func (t *Table) parse(text string) (item map[string]any, key string, err error) 
 	return item, encodeItem(attributes), nil
 }
 
-// encodeItem is equal for equal items: members are in the order of their names.
+// encodeItem returns equal JSON for equal items: members are sorted by name.
 func encodeItem(item map[string]any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

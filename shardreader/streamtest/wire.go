@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// request holds the members of all requests; their names are matched without case.
+// request has the members of all requests. JSON matches their names case-insensitively.
 type request struct {
 	TableName, ExclusiveStartStreamArn string
 	StreamArn, ExclusiveStartShardID   string
@@ -18,18 +18,18 @@ type request struct {
 	ShardIterator                      string
 	Limit                              *int
 
-	iterator iterator // ShardIterator, taken apart
+	iterator iterator // parsed ShardIterator
 }
 
-// limit is the request's own, or what the server has. bound is the service's.
-func (r request) limit(has, bound int) (int, *failure) {
+// limit returns the request's limit, or the server's if that is lower. bound is the service's maximum.
+func (r request) limit(serverLimit, bound int) (int, *failure) {
 	switch {
 	case r.Limit == nil:
-		return has, nil
+		return serverLimit, nil
 	case *r.Limit < 1 || *r.Limit > bound:
 		return 0, invalid("One or more parameter values were invalid: Limit must be between 1 and %d", bound)
 	}
-	return min(has, *r.Limit), nil
+	return min(serverLimit, *r.Limit), nil
 }
 
 func wireStreams(p shardreader.StreamPage) map[string]any {
@@ -54,7 +54,7 @@ func wireFailure(f *failure) map[string]any {
 	return map[string]any{"__type": space + f.code, "message": f.message}
 }
 
-// wireKeys are the key attributes of a table, as a description of its stream has them.
+// wireKeys returns the KeySchema of a table.
 func wireKeys(keys []string) []map[string]string {
 	schema := []map[string]string{}
 	for i, name := range keys {
@@ -89,7 +89,7 @@ func wireDescription(d shardreader.StreamDescription, keys []string) map[string]
 
 func wireShards(d shardreader.StreamDescription) map[string]any { return wireDescription(d, nil) }
 
-// body is a body in parts, which are read where they stand.
+// body is an HTTP body in parts, which are not copied.
 type body [][]byte
 
 func bodyOf(v any) body {
@@ -108,10 +108,10 @@ func (b body) size() int {
 	return n
 }
 
-// bytes is the body in one piece of its own.
+// bytes returns the joined body.
 func (b body) bytes() []byte { return bytes.Join(b, nil) }
 
-// reader reads a body, and ends with an error where there is one.
+// reader reads a body, and then fails with err if that is set.
 type reader struct {
 	parts body
 	err   error
