@@ -14,16 +14,16 @@ const (
 
 	anyBirth = `SELECT EXISTS (SELECT 1 FROM "_tws_births")`
 
-	bear = `INSERT INTO "_tws_births" (pipeline, sink, target, id, made, state, store, begun) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	insertBirth = `INSERT INTO "_tws_births" (pipeline, sink, target, id, made, state, store, begun) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-	asRead = ` WHERE pipeline = ? AND sink = ? AND target = ? AND id = ? AND state = ? AND store = ? AND begun = ?`
+	ifUnchanged = ` WHERE pipeline = ? AND sink = ? AND target = ? AND id = ? AND state = ? AND store = ? AND begun = ?`
 
-	setBirth = `UPDATE "_tws_births" SET id = ?, made = ?, state = ?, store = ?, begun = ?` + asRead
+	setBirth = `UPDATE "_tws_births" SET id = ?, made = ?, state = ?, store = ?, begun = ?` + ifUnchanged
 
-	dropBirth = `DELETE FROM "_tws_births"` + asRead
+	dropBirth = `DELETE FROM "_tws_births"` + ifUnchanged
 )
 
-// Births reads a pipeline's births as they are when the reading begins.
+// Births yields a pipeline's births as they are when the read begins.
 func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return Read(ctx, s.db, readBirths, []any{s.pipeline}, func(rows *sql.Rows) (b state.Birth, err error) {
 		var made int64
@@ -36,7 +36,7 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 // RecordBirth inserts a birth if there is none, and records in the witness that there are births.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	err := s.db.Write(ctx, func(w *Writer) error {
-		if err := w.Exec(context.WithoutCancel(ctx), bear, s.pipeline, b.Sink, b.Target, b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun); err != nil {
+		if err := w.Exec(context.WithoutCancel(ctx), insertBirth, s.pipeline, b.Sink, b.Target, b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun); err != nil {
 			return err
 		}
 		return s.db.witness.setBirths(true)
@@ -44,11 +44,11 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 	if err != nil {
 		return b, err
 	}
-	is, _, err := state.FindBirth(ctx, s, b.Sink, b.Target)
-	return is, err
+	stored, _, err := state.FindBirth(ctx, s, b.Sink, b.Target)
+	return stored, err
 }
 
-// SetBirth replaces a birth where it is as it was read.
+// SetBirth replaces a birth if it is unchanged.
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (done bool, err error) {
 	err = s.db.Write(ctx, func(w *Writer) error {
 		ctx := context.WithoutCancel(ctx)
@@ -71,15 +71,15 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (done bool, 
 	return done, err
 }
 
-// Identity is what the witness calls the file; "" where there is no witness.
+// Identity returns the token of the witness; "" if the file has no witness.
 func (s *State) Identity(context.Context) (string, error) { return s.db.witness.identity(), nil }
 
 var _ state.LossDetector = (*State)(nil)
 
-// DetectLoss is not "" if the witness records births and the file has none.
+// DetectLoss returns evidence if the witness records births and the file has none.
 func (s *State) DetectLoss(ctx context.Context) (string, error) {
-	any, _, err := ReadFirst(ctx, s.db, anyBirth, nil, ScanColumn[bool])
-	if err != nil || any || !s.db.witness.hasBirths() {
+	found, _, err := ReadFirst(ctx, s.db, anyBirth, nil, ScanColumn[bool])
+	if err != nil || found || !s.db.witness.hasBirths() {
 		return "", err
 	}
 	return s.db.witness.path + " says that sinks wrote to " + s.db.path + ", and it knows nothing of them: it was deleted, or exchanged", nil

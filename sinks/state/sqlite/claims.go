@@ -26,7 +26,7 @@ WHERE s.target = ? AND s.row = j.value AND c.target = s.target AND c.row = s.row
 	deleteClaim = `DELETE FROM "_tws_claims" WHERE target = ? AND row = ? AND item = ?`
 )
 
-// RowClaims reads the claims on rows, in their order.
+// RowClaims reads the claims on rows, and returns them in the order of rows.
 func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) ([]state.RowClaims, error) {
 	all := make([]state.RowClaims, len(rows))
 	for i, row := range rows {
@@ -59,8 +59,8 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 	return all, err
 }
 
-// SetClaims changes the claims of an item and its guard, within a transaction; false if the guard, or the claims on
-// one of the rows, are not as they were read: then the transaction is to be undone.
+// SetClaims changes the claims of an item and its guard, within a transaction. It returns false if the guard, or the
+// claims on one of the rows, are not as expected; the caller then rolls the transaction back.
 func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrite) (bool, error) {
 	if ok, err := w.setGuard(ctx, target, iw); err != nil || !ok {
 		return false, err
@@ -73,7 +73,7 @@ func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrit
 	return true, nil
 }
 
-// setClaim changes one claim on a row; false if the claims are not as they were read.
+// setClaim changes one claim on a row; false if the claims are not as expected.
 func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw *state.RowClaimsWrite) (bool, error) {
 	row := string(rw.Row)
 	var revision string
@@ -96,7 +96,7 @@ func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw
 	return err == nil, err
 }
 
-// columnsJSON is the attributes of a claim as DynamoDB JSON.
+// columnsJSON returns the attributes of a claim as DynamoDB JSON.
 func columnsJSON(columns []state.Column) string {
 	b := []byte{'{'}
 	for i, c := range columns {

@@ -20,26 +20,26 @@ import (
 
 // Options shape a DB.
 type Options struct {
-	ReadOnly    bool          // the file must exist and is not changed; writing fails. Default: the file and its folder are made, and written
+	ReadOnly    bool          // the file must exist, and writing fails. Default: Open creates a missing file and its folder
 	BusyTimeout time.Duration // how long a write waits for another process. Default: 5s
 
-	// Witness is the path of a file by which [State.Identity] distinguishes the database from
-	// another one under its name, and from an older copy. It is written each time the database is
-	// opened for writing, which one process at a time may do. Default: no identity
+	// Witness is the path of a file that distinguishes the database from another one of the same name
+	// and from an older copy ([State.Identity]). It is written each time the database is opened for
+	// writing, so only one process at a time may open it. Default: the database has no identity.
 	Witness string
 }
 
-// DB is one SQLite file. It is safe for concurrent use; its writes take turns.
+// DB is one open SQLite file. It is safe for concurrent use; one caller at a time writes.
 type DB struct {
 	path    string
 	writer  *sql.DB
 	reader  reader
 	witness *witness     // nil: an older copy of the file is not detected
-	opened  disk.Opened  // of who writes
-	turn    chan *Writer // holds the Writer while nobody uses it; nil in it: closed, or read-only
+	opened  disk.Opened  // the file as it was opened for writing
+	free    chan *Writer // holds the Writer while it is not in use; nil if the DB is closed or read-only
 }
 
-// Open opens the file at path, and goes on where the last process left it.
+// Open opens the file at path, with the contents that the last process committed.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if path == "" {
 		return nil, errors.New("sqlite: path is empty")
@@ -48,7 +48,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db := &DB{path: path, turn: make(chan *Writer, 1)}
+	db := &DB{path: path, free: make(chan *Writer, 1)}
 	db.reader.prepared = make(map[string]*sql.Stmt)
 	var w *Writer
 	if db.reader.DB, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)")); err != nil {
@@ -58,7 +58,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	} else {
 		w, err = db.openWriter(ctx, abs, o)
 	}
-	db.turn <- w
+	db.free <- w
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -84,12 +84,12 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	if err != nil {
 		return nil, disk.Failed(fmt.Errorf("sqlite: %w", err))
 	}
-	// FULL: with WAL, NORMAL would lose the last commits in a power failure, which
+
 	// have been acknowledged by then.
 	db.writer, err = sql.Open("sqlite", dsn(abs, o, "journal_mode(wal)", "synchronous(full)",
 		"wal_autocheckpoint(4000)", // pages, 16 MiB
 		"cache_size(-32768)",       // KiB
-		"temp_store(memory)"))      // also what undoes a savepoint, which is no larger than the pages that it writes
+		"temp_store(memory)"))      // holds the undo log of a savepoint, which is at most as large as the pages that it writes
 	if err != nil {
 		return nil, db.WrapError("open", err)
 	}
@@ -109,8 +109,8 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	return w, db.witness.renewToken(ctx, w)
 }
 
-// makeFile makes an empty file where there is none. The engine gives the files beside it the same mode.
-// One that is there is not opened: closing it would release the engine's locks on it.
+// makeFile creates an empty file if there is none. SQLite gives its other files the same mode.
+// An existing file is not opened, because closing it would release SQLite's locks on it.
 func makeFile(path string) error {
 	f, err := private.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if errors.Is(err, fs.ErrExist) {
@@ -122,7 +122,7 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
-// dsn names the file and the settings of every connection to it.
+// dsn returns the file and the settings of every connection to it, as the driver expects them.
 func dsn(abs string, o Options, pragmas ...string) string {
 	busy := cmp.Or(o.BusyTimeout, 5*time.Second)
 	q := url.Values{"_pragma": append([]string{"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")"}, pragmas...)}
@@ -130,21 +130,20 @@ func dsn(abs string, o Options, pragmas ...string) string {
 	return u.String()
 }
 
-// Path is the file's name, as it was given to Open.
+// Path returns the path as it was given to Open.
 func (db *DB) Path() string { return db.path }
 
-// Reader is the connections that read, each statement a state of the file that was
-// committed. It may be used by several goroutines until Close.
+// Reader returns the pool of reading connections. Each statement reads one committed state of the
+// file. It may be used by several goroutines until Close.
 func (db *DB) Reader() *sql.DB { return db.reader.DB }
 
-// Write runs do with the writing connection, which nobody else uses meanwhile.
-// It blocks until the connection is free. The error is transient where ctx is done
-// before that, and fatal where the file is closed, was opened to be read, or is not at its
-// path any more.
+// Write calls do with the writing connection. It blocks until no other caller uses the connection.
+// The error is transient if ctx ends before that. It is fatal if the DB is closed or read-only, or if
+// the file is no longer at its path.
 func (db *DB) Write(ctx context.Context, do func(w *Writer) error) error {
 	select {
-	case w := <-db.turn:
-		defer func() { db.turn <- w }()
+	case w := <-db.free:
+		defer func() { db.free <- w }()
 		if w == nil {
 			return db.WrapError("write", errClosed)
 		}
@@ -157,11 +156,10 @@ func (db *DB) Write(ctx context.Context, do func(w *Writer) error) error {
 	}
 }
 
-// Close closes the file. What was reported as done is in it already. A second
-// Close does nothing.
+// Close closes the file. A second Close does nothing.
 func (db *DB) Close() error {
-	w := <-db.turn
-	db.turn <- nil
+	w := <-db.free
+	db.free <- nil
 	var errs []error
 	if w != nil {
 		errs = append(errs, w.close())

@@ -1,13 +1,16 @@
-// Package sqlite keeps, in one SQLite file, what a pipeline must remember: guards,
-// contributions, quarantine marks, gaps, births and fingerprints, and lends the file to the
-// stores whose rows change in one transaction with that.
+// Package sqlite keeps the state of pipelines in one SQLite file: guards, contributions, tombstones,
+// quarantine marks, gaps, births and fingerprints. Stores of rows and documents (sinks/view/sqlite,
+// sinks/search/sqlite) put their tables in the same file, so that rows and state change in one
+// transaction.
 //
-// A [DB] is one file, open. It has one connection that writes ([DB.Write], whose
-// callers take turns) and others that read. What a call reports as done survives
-// a killed process and a power failure: a transaction is synced before it returns.
-// Several processes may have one file open.
+// [Open] returns a [DB]. It has one writing connection, which [DB.Write] lends as a [Writer], and
+// several reading connections ([Read], [ReadAll], [ReadFirst]). [DB.State] returns the part that a
+// pipeline itself uses. What a call reports as done survives a killed process and a power failure,
+// since a transaction is synced before it returns. Several processes may open one file.
 //
-// The file's layout has a number. A file of another layout is refused, with the command that
-// fills it again where it is older. A witness beside the file tells it from an older copy
-// ([Options.Witness]).
+// The layout of the file has a number (format). A file of another layout is refused with an error
+// that says what to do. A witness beside the file distinguishes the file from an older copy
+// ([Options].Witness).
+//
+// Read db.go, writer.go and reader.go first, then schema.go and remembered.go.
 package sqlite

@@ -16,9 +16,9 @@ import (
 
 var errClosed = errs.New("the store is closed or was opened to be read")
 
-// WrapError says what could not be done, and what to do about it: transient where
-// another process has the file, fatal where the file is at fault, since then nothing
-// can be written, and permanent where a value is too large. A nil err stays nil.
+// WrapError adds the operation, the file and a hint to an error of SQLite. The result is transient if
+// another process uses the file or the call was cancelled, permanent if a value is too large, and fatal
+// if the file cannot be written at all. A nil err stays nil.
 func (db *DB) WrapError(op string, err error) error {
 	if err == nil {
 		return nil
@@ -29,11 +29,11 @@ func (db *DB) WrapError(op string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return pipeline.Transient(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), coded(err)))
 	}
-	is := code(err)
-	if (is == lib.SQLITE_IOERR || is == lib.SQLITE_CANTOPEN) && disk.Full(filepath.Dir(db.path)) {
-		is = lib.SQLITE_FULL
+	result := code(err)
+	if (result == lib.SQLITE_IOERR || result == lib.SQLITE_CANTOPEN) && disk.Full(filepath.Dir(db.path)) {
+		result = lib.SQLITE_FULL
 	}
-	switch is {
+	switch result {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return pipeline.Transient(wrap("another process is writing to it"))
 	case lib.SQLITE_INTERRUPT:
@@ -52,25 +52,25 @@ func (db *DB) WrapError(op string, err error) error {
 	return pipeline.Fatal(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), coded(err)))
 }
 
-// Damaged is the error of a part of the file that can't be read.
+// Damaged returns the error of a part of the file that can't be read.
 func (db *DB) Damaged(what string, err error) error {
 	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", redact.Safe(db.path), redact.Safe(what), err))
 }
 
-// CanceledError is the error of a call whose context is done before anything was written.
+// CanceledError returns the transient error of a call whose context ended before anything was written.
 func CanceledError(ctx context.Context) error {
 	return pipeline.Transient(errs.Errorf("sqlite: stopped: %w", context.Cause(ctx)))
 }
 
-// IsTooBig tells whether a value was larger than SQLite takes.
+// IsTooBig reports whether SQLite refused a value for its size.
 func IsTooBig(err error) bool { return code(err) == lib.SQLITE_TOOBIG }
 
-// noTransaction tells whether a rollback failed because there was nothing to roll back.
+// noTransaction reports whether a rollback failed because no transaction was open.
 func noTransaction(err error) bool {
 	return code(err) == lib.SQLITE_ERROR && strings.Contains(err.Error(), "no transaction")
 }
 
-// code is the primary result code of a SQLite error, and -1 of any other.
+// code returns the primary result code of a SQLite error, and -1 for any other error.
 func code(err error) int {
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code() & 0xff
@@ -78,7 +78,8 @@ func code(err error) int {
 	return -1
 }
 
-// codedError is an error of SQLite, of whose text a log has the code's: the other half may quote values.
+// codedError is an error of SQLite. Its text may quote values, so a log shows the text of its code
+// instead.
 type codedError struct{ error }
 
 func coded(err error) error {
@@ -88,7 +89,7 @@ func coded(err error) error {
 	return codedError{err}
 }
 
-// Describe is the class of the code.
+// Describe returns the class of the code.
 func (e codedError) Describe() (class, field string) {
 	switch code(e.error) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
@@ -107,8 +108,8 @@ func (e codedError) Describe() (class, field string) {
 	return "sqlite", ""
 }
 
-// Redacted is the code.
+// Redacted returns the text of the code.
 func (e codedError) Redacted() string { return driver.ErrorCodeString[code(e.error)] }
 
-// Unwrap is the error.
+// Unwrap returns the error of SQLite.
 func (e codedError) Unwrap() error { return e.error }

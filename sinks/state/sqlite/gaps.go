@@ -15,7 +15,7 @@ const (
 	allGaps = `SELECT stream, shard, after, before, "from", "to", found, whole, unknown FROM "_tws_gaps" WHERE pipeline = ? ORDER BY found, stream, shard, after`
 )
 
-// AddGap notes a gap, and replaces what was noted of it before.
+// AddGap records a gap. It replaces the record of a gap with the same beginning.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	if g.Found.IsZero() {
 		g.Found = time.Now()
@@ -25,7 +25,7 @@ func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	return err
 }
 
-// Gaps reads the gaps as they are when the reading begins.
+// Gaps yields the gaps as they are when the read begins.
 func (s *State) Gaps(ctx context.Context) iter.Seq2[record.Gap, error] {
 	return Read(ctx, s.db, allGaps, []any{s.pipeline}, func(rows *sql.Rows) (g record.Gap, err error) {
 		var from, to, found sql.NullInt64
@@ -35,7 +35,7 @@ func (s *State) Gaps(ctx context.Context) iter.Seq2[record.Gap, error] {
 	})
 }
 
-// nanoseconds is a time as the file has it, NULL for the zero time.
+// nanoseconds returns a time as the file stores it: NULL for the zero time.
 func nanoseconds(t time.Time) any {
 	if t.IsZero() {
 		return nil

@@ -17,12 +17,12 @@ const (
 	deleteGroup = `DELETE FROM "_tws_groups" WHERE id = ?`
 )
 
-// Group is what the row of an aggregate is made of. It is of use within a transaction.
+// Group is the stored group of one row of an aggregate. It may be used within a transaction only.
 type Group struct {
 	writer  *Writer
 	target  int64
 	row     state.Row
-	id      int64 // 0: there is no such group
+	id      int64 // 0 if the group is not stored
 	shares  int64
 	version string
 	totals  totals
@@ -40,7 +40,7 @@ func (w *Writer) Group(ctx context.Context, target int64, row state.Row) (*Group
 	return g, err
 }
 
-// Exists reports whether anything counted in the group before the change.
+// Exists reports whether the group was stored before the change.
 func (g *Group) Exists() bool { return g.id != 0 }
 
 func (g *Group) damaged(err error) error {
@@ -50,8 +50,8 @@ func (g *Group) damaged(err error) error {
 	return g.writer.db.Damaged("the group "+string(g.row), err)
 }
 
-// Change changes the group, and returns its version and the attributes of its row. exists is false if nothing counts
-// in it any more: then it is gone.
+// Change applies a change, and returns the version and the attributes of the group's row. exists is false if no share is
+// left in the group; Change then deletes it.
 func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version record.Version, columns []state.Column, exists bool, err error) {
 	if err := g.add(ctx, c); err != nil {
 		return version, nil, false, err
@@ -79,22 +79,22 @@ func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version recor
 	return version, columns, true, g.damaged(err)
 }
 
-// add adds a change to what the group comes to. The group is made if there is none.
+// add adds a change to the totals. It inserts the group if it is not stored.
 func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
 	if g.id == 0 {
 		if _, err := g.writer.QueryRow(ctx, newGroup, []any{g.target, string(g.row)}, &g.id); err != nil {
 			return err
 		}
 	}
-	for _, adds := range [][]state.Increment{c.Counts, c.Sums} {
-		for _, a := range adds {
-			if err := g.totals.of(a.Name, 0).add(a.Amount); err != nil {
+	for _, increments := range [][]state.Increment{c.Counts, c.Sums} {
+		for _, in := range increments {
+			if err := g.totals.find(in.Name, 0).add(in.Amount); err != nil {
 				return g.damaged(err)
 			}
 		}
 	}
 	for i := range c.Members {
-		if err := g.member(ctx, &c.Members[i]); err != nil {
+		if err := g.changeMember(ctx, &c.Members[i]); err != nil {
 			return err
 		}
 	}

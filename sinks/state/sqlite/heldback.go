@@ -8,8 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The notes are in a table that is made with the first of them, in a file of any layout: nothing
-// depends on them.
+// The table of notes is created with the first note, so it is not part of the layout.
 const (
 	makeHeldBack = `CREATE TABLE IF NOT EXISTS "_tws_heldback" (
 	pipeline TEXT NOT NULL,
@@ -27,8 +26,8 @@ const (
 	allHeldBack   = `SELECT consumer, at, total, worst FROM "_tws_heldback" WHERE pipeline = ? AND at > ? ORDER BY consumer`
 )
 
-// SetHeldBack replaces what the consumer noted before; with nothing in it, it takes it away.
-// What has expired goes with it.
+// SetHeldBack replaces the note of the consumer, or deletes it if h is empty. It also deletes expired
+// notes.
 func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	worst, err := h.Body()
 	if err != nil {
@@ -48,7 +47,7 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	})
 }
 
-// HeldBack is what all consumers noted, by their ids. What has expired is left out.
+// HeldBack returns the notes of all consumers, in the order of their ids, without expired notes.
 func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
 	if made, _, err := ReadFirst(ctx, s.db, hasHeldBack, nil, ScanColumn[bool]); err != nil || !made {
 		return nil, err

@@ -18,14 +18,14 @@ const (
 	addLetter = `INSERT INTO "_tws_marks" AS m (pipeline, sink, item, letters, since) VALUES (?, ?, ?, 1, ?)
 ON CONFLICT DO UPDATE SET letters = m.letters + 1`
 
-	// A mark that was cleared and put again is another one, by its time.
+	// since distinguishes a mark that was cleared and added again.
 	clearMark = `DELETE FROM "_tws_marks" WHERE pipeline = ? AND sink = ? AND item = ? AND letters = ? AND since = ?`
 
 	allMarks = `SELECT sink, item, letters, since FROM "_tws_marks" WHERE pipeline = ? AND (? = '' OR sink = ?) ORDER BY sink, item`
 )
 
-// Held asks one question down an index where the sink has no mark, and one more
-// where it has any. It does not wait for who writes, and sees what any process committed.
+// Held makes one indexed read if the sink has no mark, and one more if it has any. It does not wait for
+// writers, and sees what any process committed.
 func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
 	if found, _, err := ReadFirst(ctx, s.db, anyMark, []any{s.pipeline, sink}, ScanColumn[bool]); err != nil || !found {
@@ -53,14 +53,13 @@ func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	})
 }
 
-// Clear takes a mark away where it is as it was read.
+// Clear deletes a mark if it is unchanged.
 func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
 	n, err := s.db.execCount(ctx, clearMark, s.pipeline, m.Sink, string(m.Key), m.Letters, m.Since.UnixNano())
 	return n > 0, err
 }
 
-// Marks reads the marks as they are when the reading begins: what is written
-// meanwhile is not in it.
+// Marks yields the marks as they are when the read begins.
 func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
 	return Read(ctx, s.db, allMarks, []any{s.pipeline, sink, sink}, func(rows *sql.Rows) (m state.Mark, err error) {
 		var since int64

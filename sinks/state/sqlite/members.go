@@ -13,16 +13,16 @@ const (
 
 	removeMembers = `DELETE FROM "_tws_members" WHERE "group" = ?`
 
-	// One is enough to know that the value is not alone, two that it was there before.
-	countOwners = `SELECT count(*) FROM (SELECT 1 FROM "_tws_members" WHERE "group" = ? AND name = ? AND value = ? LIMIT 2)`
+	// Only the first and the last member of a value change a distinct, so counting stops at two.
+	countMembers = `SELECT count(*) FROM (SELECT 1 FROM "_tws_members" WHERE "group" = ? AND name = ? AND value = ? LIMIT 2)`
 
 	leastMember    = `SELECT value FROM "_tws_members" WHERE "group" = ? AND name = ? ORDER BY value LIMIT 1`
 	greatestMember = `SELECT value FROM "_tws_members" WHERE "group" = ? AND name = ? ORDER BY value DESC LIMIT 1`
 )
 
-// member puts a member in or takes it out, and keeps the total of its value: each
-// costs a step or two down an index, however many members there are.
-func (g *Group) member(ctx context.Context, m *state.Member) error {
+// changeMember adds or removes a member, and updates the total of its value. The cost is one or two
+// index reads, independent of the number of members.
+func (g *Group) changeMember(ctx context.Context, m *state.Member) error {
 	q := addMember
 	if m.Remove {
 		q = removeMember
@@ -30,39 +30,40 @@ func (g *Group) member(ctx context.Context, m *state.Member) error {
 	value := []byte(m.Value)
 	n, err := g.writer.ExecCount(ctx, q, g.id, m.Name, value, m.ID)
 	if err != nil || n == 0 {
-		return err // 0: it was so before
+		return err // n is 0 if the member was already there, or already gone
 	}
-	t := g.totals.of(m.Name, m.Kind)
+	t := g.totals.find(m.Name, m.Kind)
 	switch {
 	case m.Kind == state.Distinct:
-		return g.different(ctx, t, m, value)
+		return g.updateDistinct(ctx, t, m, value)
 	case !m.Remove:
 		if t.Text == "" || (m.Kind == state.Min) == (m.Value < t.Text) {
 			t.Text = m.Value
 		}
 	case m.Value == t.Text:
-		return g.first(ctx, t)
+		return g.readExtreme(ctx, t)
 	}
 	return nil
 }
 
-// different counts a value when its first member comes, and when its last one goes.
-func (g *Group) different(ctx context.Context, t *total, m *state.Member, value []byte) error {
-	var owners int
-	if _, err := g.writer.QueryRow(ctx, countOwners, []any{g.id, m.Name, value}, &owners); err != nil {
+// updateDistinct counts a value when its first member is added, and discounts it when its last member
+// is removed.
+func (g *Group) updateDistinct(ctx context.Context, t *total, m *state.Member, value []byte) error {
+	var members int
+	if _, err := g.writer.QueryRow(ctx, countMembers, []any{g.id, m.Name, value}, &members); err != nil {
 		return err
 	}
 	switch {
-	case m.Remove && owners == 0:
+	case m.Remove && members == 0:
 		return t.count(-1)
-	case !m.Remove && owners == 1:
+	case !m.Remove && members == 1:
 		return t.count(+1)
 	}
 	return nil
 }
 
-// first reads a min or a max anew.
-func (g *Group) first(ctx context.Context, t *total) error {
+// readExtreme sets a min or a max to its first remaining member.
+func (g *Group) readExtreme(ctx context.Context, t *total) error {
 	q := leastMember
 	if t.Kind == state.Max {
 		q = greatestMember

@@ -7,35 +7,35 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Output is what all outputs in a file have in common, for those who implement [state.Output].
+// Output implements the parts of [state.Output] that all outputs in a file share.
 type Output struct {
 	*DB
 	state.OutputRef
 }
 
-// Identity is "": an output is in one file with what is remembered of it, whose identity is that
-// of the state.
+// Identity returns "": the output is in the same file as the state, whose identity covers both.
 func (Output) Identity(context.Context) (string, error) { return "", nil }
 
-// Forget does nothing: the file holds nothing of deleted rows and documents.
+// Forget does nothing: the file keeps nothing of a deleted output.
 func (Output) Forget(context.Context) error { return nil }
 
-// Count adds up the rows of a query: a birth, how many bear it, and how many of those are tombstones.
+// Count sums the rows of a query. Each row is a birth, a number of rows with that birth, and how many of them are
+// tombstones.
 func (o Output) Count(ctx context.Context, query string, args ...any) (state.Inspection, error) {
-	l := state.Inspection{Complete: true}
+	in := state.Inspection{Complete: true}
 	add := func(rows *sql.Rows) (_ struct{}, err error) {
 		var birth string
 		var n, tombstones int
 		if err = rows.Scan(&birth, &n, &tombstones); err == nil {
-			l.Add(birth, n)
-			l.Tombstones += tombstones
+			in.Add(birth, n)
+			in.Tombstones += tombstones
 		}
 		return struct{}{}, err
 	}
 	for _, err := range Read(ctx, o.DB, query, args, add) {
 		if err != nil {
-			return l, err
+			return in, err
 		}
 	}
-	return l, nil
+	return in, nil
 }

@@ -2,7 +2,7 @@ package sqlite
 
 import "github.com/tablewake/tablewake/sinks/state"
 
-// State is what one pipeline remembers in the file, apart from what its views do.
+// State is the state of one pipeline in the file, without the guards and contributions of its views.
 type State struct {
 	db       *DB
 	pipeline string
@@ -10,5 +10,5 @@ type State struct {
 
 var _ state.Store = (*State)(nil)
 
-// State is the quarantine and the gaps of a pipeline. It lives as long as db is open.
+// State returns the state of a pipeline. It may be used until db is closed.
 func (db *DB) State(pipeline string) *State { return &State{db: db, pipeline: pipeline} }

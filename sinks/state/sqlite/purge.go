@@ -9,8 +9,8 @@ import (
 
 var _ state.Purger = (*DB)(nil)
 
-// Purge forgets the tombstones that are apart from rows, the guards without a row and the
-// contributions without a share that were written before a time, in one transaction.
+// Purge deletes tombstones, guards without a row and contributions without shares that were
+// written before a time, in one transaction.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	total := int64(0)
 	err := db.transact(ctx, func(ctx context.Context, w *Writer) error {
@@ -18,7 +18,7 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 			return err
 		}
 		for _, q := range []string{
-			`DELETE FROM "_tws_guards" WHERE written < ?`, // of what has a row, written is NULL
+			`DELETE FROM "_tws_guards" WHERE written < ?`, // written is NULL while the guard has a row
 			`DELETE FROM "_tws_contributions" WHERE written < ?`,
 			`DELETE FROM "_tws_tombstones" WHERE written < ?`,
 		} {

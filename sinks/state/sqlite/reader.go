@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// reader is the connections that read, with the statements that are prepared on them.
+// reader is the pool of reading connections, with the statements that are prepared on them.
 type reader struct {
 	*sql.DB
 	mu       sync.Mutex
-	prepared map[string]*sql.Stmt // by their text
+	prepared map[string]*sql.Stmt // by their SQL
 }
 
 func (r *reader) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
@@ -39,7 +39,8 @@ func (r *reader) close() error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
-// Read is what a query brings, row by row, of one state of the file.
+// Read yields the rows of a query, as scan returns them. All rows are from one state of the file. A
+// pulled error ends the sequence.
 func Read[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -66,7 +67,7 @@ func Read[T any](ctx context.Context, db *DB, query string, args []any, scan fun
 	}
 }
 
-// ReadAll is all rows that a query brings, of one state of the file.
+// ReadAll returns all rows of a query, from one state of the file.
 func ReadAll[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (all []T, err error) {
 	for v, err := range Read(ctx, db, query, args, scan) {
 		if err != nil {
@@ -77,7 +78,7 @@ func ReadAll[T any](ctx context.Context, db *DB, query string, args []any, scan 
 	return all, nil
 }
 
-// ReadFirst is the only row that a query brings; false where it brings none.
+// ReadFirst returns the first row of a query; false if it has none.
 func ReadFirst[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (T, bool, error) {
 	for v, err := range Read(ctx, db, query, args, scan) {
 		return v, err == nil, err

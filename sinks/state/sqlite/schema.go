@@ -8,22 +8,22 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// format is the layout of the file, in its user_version. The tables of views are
-// laid out by the package that writes them; this number counts their layouts too.
+// format is the number of the file's layout, stored as user_version. It also counts the layouts of the
+// tables that the stores of rows and documents create.
 const format = 5
 
-// Prefix is how the names of the tables of state begin. Tables of views have others.
+// Prefix begins the names of the tables of state. Tables of views have other names.
 const Prefix = "_tws_"
 
-// layout is what makes an empty file one of this format. Times are Unix nanoseconds.
+// layout creates the tables of this format in an empty file. Times are Unix nanoseconds.
 var layout = []string{
 	`CREATE TABLE "_tw_tables" (name TEXT PRIMARY KEY, pk TEXT NOT NULL, sk TEXT NOT NULL) STRICT`,
 
-	// Since when the file remembers, and whether anything was ever purged.
+	// When the file was made, and whether anything was ever purged ([DB.StoreAge]).
 	`CREATE TABLE "_tws_memory" (born INTEGER NOT NULL, forgets INTEGER NOT NULL) STRICT`,
 	`INSERT INTO "_tws_memory" (born, forgets) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000, 0)`,
 
-	// Pipeline, table and view are long and the same in many rows: these have their number.
+	// Pipeline, table, view and birth are long and repeat in many rows, which store the id instead.
 	`CREATE TABLE "_tws_targets" (
 	id INTEGER PRIMARY KEY,
 	pipeline TEXT NOT NULL,
@@ -33,8 +33,8 @@ var layout = []string{
 	UNIQUE (pipeline, name, view, birth)
 ) STRICT`,
 
-	// written is when the guard lost its row, or the contribution its last share; NULL
-	// while there is one, so that it is never forgotten.
+	// written is when the guard lost its row, or the contribution its last share. It is NULL
+	// while there is a row or a share, so that the entry is never purged.
 	`CREATE TABLE "_tws_guards" (
 	target INTEGER NOT NULL,
 	item TEXT NOT NULL,
@@ -54,12 +54,12 @@ var layout = []string{
 	PRIMARY KEY (target, item)
 ) STRICT, WITHOUT ROWID`,
 
-	// Rows that several items claim: the item that holds the row, and all claims.
+	// Rows that several items claim: the item that owns the row (holder), and all claims.
 	`CREATE TABLE "_tws_seats" (
 	target INTEGER NOT NULL,
 	row TEXT NOT NULL,
 	revision TEXT NOT NULL,
-	holder TEXT NOT NULL, -- '' where nobody does
+	holder TEXT NOT NULL, -- '' if none does
 	PRIMARY KEY (target, row)
 ) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE "_tws_claims" (
@@ -72,7 +72,7 @@ var layout = []string{
 	PRIMARY KEY (target, row, item)
 ) STRICT, WITHOUT ROWID`,
 
-	// The rows of aggregates: how many shares they have, and what their values come to.
+	// The groups of aggregates: how many shares they have, and the totals of their values.
 	`CREATE TABLE "_tws_groups" (
 	id INTEGER PRIMARY KEY,
 	target INTEGER NOT NULL,
@@ -82,7 +82,7 @@ var layout = []string{
 	totals TEXT NOT NULL, -- JSON
 	UNIQUE (target, row)
 ) STRICT`,
-	// What min, max and distinct are made of, in the order of the values.
+	// The members of min, max and distinct, in the order of the values.
 	`CREATE TABLE "_tws_members" (
 	"group" INTEGER NOT NULL,
 	name TEXT NOT NULL,
@@ -120,7 +120,7 @@ var layout = []string{
 	settings TEXT NOT NULL, -- JSON
 	PRIMARY KEY (pipeline, sink)
 ) STRICT, WITHOUT ROWID`,
-	// Tombstones of rows that guard themselves, apart from the rows.
+	// Tombstones of rows without a guard, apart from the rows.
 	`CREATE TABLE "_tws_tombstones" (
 	target INTEGER NOT NULL,
 	pk ANY NOT NULL, -- as the table of rows has it
@@ -131,7 +131,7 @@ var layout = []string{
 	written INTEGER NOT NULL,
 	PRIMARY KEY (target, pk, sk)
 ) STRICT, WITHOUT ROWID`,
-	// What each sink's output began with, and what it was accepted with.
+	// The birth of each sink's output, with the accepted identities of state and store.
 	`CREATE TABLE "_tws_births" (
 	pipeline TEXT NOT NULL,
 	sink TEXT NOT NULL,
@@ -145,7 +145,7 @@ var layout = []string{
 ) STRICT, WITHOUT ROWID`,
 }
 
-// prepareFile makes an empty file one of this format, all of it or nothing.
+// prepareFile creates the tables in an empty file, all or none.
 func (w *Writer) prepareFile(ctx context.Context) error {
 	found, err := w.db.format(ctx, w.conn)
 	if err != nil || found == format {
@@ -153,7 +153,7 @@ func (w *Writer) prepareFile(ctx context.Context) error {
 	}
 	ctx = context.WithoutCancel(ctx)
 	return w.Transact(ctx, func() error {
-		// Another process may have done it meanwhile.
+		// Another process may have prepared the file meanwhile.
 		if found, err = w.db.format(ctx, w.conn); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// format is that of the file, 0 for one that is empty or not this package's.
+// format returns the format of the file; 0 if it is empty or not a file of this package.
 func (db *DB) format(ctx context.Context, q queryer) (int, error) {
 	var found int
 	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&found); err != nil {

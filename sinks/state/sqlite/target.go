@@ -6,8 +6,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Target is the number that stands for t in the tables of state. It is called
-// outside a transaction, and makes the number durable.
+// Target returns the id of t in the tables of state. It is called outside a transaction, and makes a
+// new id durable.
 func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	if id, ok := w.targets[t]; ok {
 		return id, nil
@@ -19,7 +19,7 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	found, err := w.QueryRow(ctx, find, key, &id)
 	if err == nil && !found {
 		err = w.Transact(ctx, func() error {
-			// Another process may have been first.
+			// Another process may have inserted the target first.
 			if err := w.Exec(ctx, `INSERT INTO "_tws_targets" (pipeline, name, view, birth) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, key...); err != nil {
 				return err
 			}
@@ -34,7 +34,7 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	return id, nil
 }
 
-// Remembers reports whether anything is remembered of a target.
+// Remembers reports whether the file has a guard, contribution or tombstone of a target.
 func (w *Writer) Remembers(ctx context.Context, target int64) (yes bool, err error) {
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?1) OR EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?1)
 	OR EXISTS (SELECT 1 FROM "_tws_tombstones" WHERE target = ?1)`
@@ -42,7 +42,7 @@ func (w *Writer) Remembers(ctx context.Context, target int64) (yes bool, err err
 	return yes, err
 }
 
-// RemembersRows reports whether a row or a group of a target is remembered.
+// RemembersRows reports whether the file has a guard with a row, or a contribution with shares, of a target.
 func (db *DB) RemembersRows(ctx context.Context, t state.Target) (bool, error) {
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND (
 	EXISTS (SELECT 1 FROM "_tws_guards" AS g WHERE g.target = t.id AND g.written IS NULL) OR

@@ -18,8 +18,8 @@ ON CONFLICT (target, pk, sk) DO UPDATE SET version = excluded.version, void = ex
 WHERE excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void`
 )
 
-// StoredTombstone is the version of a row's tombstone and the item that had the row; false where there is none. The
-// columns are those of the row's key.
+// StoredTombstone returns the version of a row's tombstone and the item that had the row; false if there is none. pk and
+// sk are the columns of the row's key.
 func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (version record.Version, item item.Key, found bool, err error) {
 	const q = `SELECT s.version, s.item FROM "_tws_targets" t JOIN "_tws_tombstones" s ON s.target = t.id
 WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND s.pk = ? AND s.sk = ?`
@@ -35,16 +35,16 @@ WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND s.pk = ? AND s.sk = ?`
 	return version, item, found, err
 }
 
-// Tombstone is the version of a row's tombstone, "" where there is none, and whether it is
-// void: no row could be made of its change. The columns are those of the row's key.
+// Tombstone returns the version of a row's tombstone, "" if there is none, and whether it is
+// void. pk and sk are the columns of the row's key.
 func (w *Writer) Tombstone(ctx context.Context, target int64, pk, sk any) (version string, void bool, err error) {
 	_, err = w.QueryRow(ctx, readTombstone, []any{target, pk, sk}, &version, &void)
 	return version, void, err
 }
 
-// SetTombstone writes the tombstone of a row over a lower one, or over a void of its
-// version unless it is void itself, within a transaction. It returns the version of one
-// that stays; "" where it wrote.
+// SetTombstone writes the tombstone of a row, within a transaction, unless the stored tombstone is newer.
+// A stored tombstone of the same version is replaced only if it is void and the new one is not. It
+// returns "" if it wrote, and the version of the stored tombstone otherwise.
 func (w *Writer) SetTombstone(ctx context.Context, target int64, pk, sk any, item item.Key, version string, void bool) (before string, err error) {
 	n, err := w.ExecCount(ctx, writeTombstone, target, pk, sk, version, void, string(item), time.Now().UnixNano())
 	if err != nil || n > 0 {

@@ -10,13 +10,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// totals is what the values of a group come to, sorted by their names.
+// totals holds the value of each count, sum, min, max and distinct of a group, sorted by name.
 type totals []total
 
 type total struct {
 	Name string           `json:"name"`
-	Kind state.MemberKind `json:"kind,omitempty"` // zero: a count or a sum
-	Text string           `json:"text"`           // of a min or a max [state.SortableText], else a number; "" where there is no member
+	Kind state.MemberKind `json:"kind,omitempty"` // zero for a count or a sum
+	Text string           `json:"text"`           // [state.SortableText] of a min or max, else a number; "" if there is no member
 }
 
 func parseTotals(text string) (totals, error) {
@@ -30,8 +30,8 @@ func (ts totals) marshal() (string, error) {
 	return string(b), err
 }
 
-// of is the total of a value, made where it is missing.
-func (ts *totals) of(name string, kind state.MemberKind) *total {
+// find returns the total of a name, and inserts it if it is missing.
+func (ts *totals) find(name string, kind state.MemberKind) *total {
 	i, ok := slices.BinarySearchFunc(*ts, name, func(t total, name string) int { return strings.Compare(t.Name, name) })
 	if !ok {
 		*ts = slices.Insert(*ts, i, total{Name: name, Kind: kind})
@@ -39,10 +39,10 @@ func (ts *totals) of(name string, kind state.MemberKind) *total {
 	return &(*ts)[i]
 }
 
-// add adds to a count or a sum, which then is there, also as 0.
+// add adds to a count or a sum. From then on the total is shown, even if it is 0.
 func (t *total) add(n state.Number) error {
-	was, err := t.number()
-	t.Text = was.Add(n).String()
+	old, err := t.number()
+	t.Text = old.Add(n).String()
 	return err
 }
 
@@ -53,7 +53,7 @@ func (t *total) number() (state.Number, error) {
 	return state.ParseNumber(t.Text)
 }
 
-// count changes how many different members a distinct has; without any it has no text.
+// count changes the number of different values of a distinct. A distinct without values has no text.
 func (t *total) count(by int) error {
 	n := 0
 	var err error
@@ -66,7 +66,7 @@ func (t *total) count(by int) error {
 	return err
 }
 
-// columns is the totals as the row's attributes: what has no member is left out.
+// columns returns the totals as attributes of the group's row, without those that have no member.
 func (ts totals) columns() ([]state.Column, error) {
 	cs := make([]state.Column, 0, len(ts))
 	for i := range ts {

@@ -16,11 +16,11 @@ import (
 )
 
 // witness is a file beside the database. Each time the database is opened for writing, the
-// witness and the births in the database get a new token. Births with another token are those of
-// an older copy of the database, and a new database has none.
+// witness and the births in the database get a new token. Births with another token belong to an
+// older copy of the database, and a new database has no births.
 //
-// The witness holds the old and the new token before the births change, so that a crash leaves
-// births with a token that is in the witness.
+// The witness holds the old and the new token while the births change, so that a crash leaves
+// births with a token of the witness.
 type witness struct {
 	path string
 	witnessContent
@@ -28,8 +28,8 @@ type witness struct {
 
 // witnessContent is the content of the file.
 type witnessContent struct {
-	Tokens []string `json:"tokens"` // that births may have; the newest last
-	Births bool     `json:"births"` // that there are births
+	Tokens []string `json:"tokens"` // tokens that births may have; the newest last
+	Births bool     `json:"births"` // whether there are births
 }
 
 // renewToken gives the witness and the births a new token.
@@ -41,20 +41,20 @@ func (w *witness) renewToken(ctx context.Context, db *Writer) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return disk.Failed(err)
 	}
-	was := slices.Clone(w.Tokens)
+	old := slices.Clone(w.Tokens)
 	w.Tokens = append(w.Tokens, strings.ToLower(rand.Text()[:16]))
 	if err := w.write(); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := db.Exec(ctx, `UPDATE "_tws_births" SET state = ? WHERE state IN (SELECT value FROM json_each(?))`, w.identity(), JSONArray(was)); err != nil {
+	if err := db.Exec(ctx, `UPDATE "_tws_births" SET state = ? WHERE state IN (SELECT value FROM json_each(?))`, w.identity(), JSONArray(old)); err != nil {
 		return err
 	}
 	w.Tokens = w.Tokens[len(w.Tokens)-1:]
 	return w.write()
 }
 
-// identity is the token of the file; "" where there is no witness.
+// identity returns the newest token; "" if there is no witness.
 func (w *witness) identity() string {
 	if w == nil {
 		return ""
@@ -65,7 +65,7 @@ func (w *witness) identity() string {
 // hasBirths reports whether the witness records that there are births.
 func (w *witness) hasBirths() bool { return w != nil && w.Births }
 
-// setBirths records whether there are births. Only the holder of the writing connection calls it.
+// setBirths records whether there are births. Only the user of the writing connection calls it.
 func (w *witness) setBirths(births bool) error {
 	if w == nil || w.Births == births {
 		return nil

@@ -8,29 +8,28 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Writer is the connection that writes, lent by [DB.Write]: it is of use until the
-// function that it was given to returns. It prepares a statement once. Its errors are
-// marked as [DB.WrapError] does.
+// Writer is the writing connection. [DB.Write] lends it to a function, which may use it until the
+// function returns. It prepares each statement once. Its errors are wrapped by [DB.WrapError].
 type Writer struct {
 	db       *DB
 	conn     *sql.Conn
-	prepared map[string]*sql.Stmt // by their text
+	prepared map[string]*sql.Stmt // by their SQL
 	targets  map[state.Target]int64
-	buf      []byte // of a contribution
+	buf      []byte // reused to encode contributions
 }
 
-// Transact runs do in a transaction that has the file to itself. It is committed
-// and durable when Transact returns nil, and undone when do fails.
+// Transact runs do in a transaction. No other process writes to the file meanwhile. The transaction is
+// durable when Transact returns nil, and rolled back if do fails.
 //
-// A statement whose context can be cancelled costs a goroutine: do looks at its own
-// context between them, and uses ctx without it.
+// A statement whose context can be cancelled costs a goroutine. So do checks its own
+// context between statements, and runs them with ctx, which is not cancelled.
 func (w *Writer) Transact(ctx context.Context, do func() error) (err error) {
 	if err := w.Exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	returned := false
 	defer func() {
-		if !returned { // do panicked: whoever recovers goes on with a connection that is free
+		if !returned { // do panicked: the connection must be usable after a recover
 			_ = w.Exec(ctx, "ROLLBACK")
 		}
 	}()
@@ -42,14 +41,14 @@ func (w *Writer) Transact(ctx context.Context, do func() error) (err error) {
 	if err == nil {
 		return nil
 	}
-	// Some errors, a full disk among them, roll back by themselves: then there is nothing left to do.
+	// Some errors, such as a full disk, have rolled back already.
 	if undo := w.Exec(ctx, "ROLLBACK"); undo != nil && !noTransaction(undo) {
 		return errors.Join(err, undo)
 	}
 	return err
 }
 
-// transact runs do in a transaction of its own.
+// transact borrows the Writer and runs do in a transaction that cannot be cancelled.
 func (db *DB) transact(ctx context.Context, do func(ctx context.Context, w *Writer) error) error {
 	return db.Write(ctx, func(w *Writer) error {
 		ctx := context.WithoutCancel(ctx)
@@ -57,7 +56,7 @@ func (db *DB) transact(ctx context.Context, do func(ctx context.Context, w *Writ
 	})
 }
 
-// execCount runs one statement by itself, and tells how many rows it changed.
+// execCount borrows the Writer and runs one statement. It returns how many rows the statement changed.
 func (db *DB) execCount(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = db.Write(ctx, func(w *Writer) error {
 		n, err = w.ExecCount(context.WithoutCancel(ctx), query, args...)
@@ -66,8 +65,8 @@ func (db *DB) execCount(ctx context.Context, query string, args ...any) (n int64
 	return n, err
 }
 
-// Savepoint runs do within a transaction. Where it does not return nil, what it wrote is
-// undone, and the transaction can go on.
+// Savepoint runs do within a transaction. If do fails, its writes are undone and the transaction
+// continues.
 func (w *Writer) Savepoint(ctx context.Context, do func() error) error {
 	if err := w.Exec(ctx, "SAVEPOINT whole"); err != nil {
 		return err
@@ -81,7 +80,7 @@ func (w *Writer) Savepoint(ctx context.Context, do func() error) error {
 	return errors.Join(err, w.Exec(ctx, "RELEASE whole"))
 }
 
-// Stmt is the statement of a query, prepared once.
+// Stmt returns the prepared statement of a query.
 func (w *Writer) Stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s, ok := w.prepared[query]; ok {
 		return s, nil
@@ -100,7 +99,7 @@ func (w *Writer) Exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// ExecCount runs a statement, and tells how many rows it changed.
+// ExecCount runs a statement, and returns how many rows it changed.
 func (w *Writer) ExecCount(ctx context.Context, query string, args ...any) (int64, error) {
 	s, err := w.Stmt(ctx, query)
 	if err != nil {
@@ -114,7 +113,7 @@ func (w *Writer) ExecCount(ctx context.Context, query string, args ...any) (int6
 	return n, w.db.WrapError("write", err)
 }
 
-// QueryRow reads the only row that a statement brings into dest; false where it brings none.
+// QueryRow scans the first row of a query into dest; false if the query has no row.
 func (w *Writer) QueryRow(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
 	s, err := w.Stmt(ctx, query)
 	if err != nil {
@@ -127,7 +126,7 @@ func (w *Writer) QueryRow(ctx context.Context, query string, args []any, dest ..
 	return err == nil, w.db.WrapError("read", err)
 }
 
-// QueryRows hands each row that a statement brings to each.
+// QueryRows calls each for every row of a query.
 func (w *Writer) QueryRows(ctx context.Context, query string, args []any, each func(*sql.Rows) error) error {
 	s, err := w.Stmt(ctx, query)
 	if err != nil {
@@ -146,7 +145,7 @@ func (w *Writer) QueryRows(ctx context.Context, query string, args []any, each f
 	return w.db.WrapError("read", rows.Err())
 }
 
-// ExecDDL runs a statement that defines a table or the like: it is run once, and not kept.
+// ExecDDL runs a statement that defines a table or sets a pragma. The statement is not kept prepared.
 func (w *Writer) ExecDDL(ctx context.Context, query string) error {
 	_, err := w.conn.ExecContext(ctx, query)
 	return w.db.WrapError("create", err)

@@ -9,35 +9,35 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-func (w *world) births(s state.Store) []state.Birth {
+func (w *fixture) births(s state.Store) []state.Birth {
 	w.t.Helper()
-	return all(w.t, s.Births(w.t.Context()))
+	return collect(w.t, s.Births(w.t.Context()))
 }
 
-func (w *world) bear(s state.Store, b state.Birth) state.Birth {
+func (w *fixture) recordBirth(s state.Store, b state.Birth) state.Birth {
 	w.t.Helper()
-	is, err := s.RecordBirth(w.t.Context(), b)
-	need(w.t, err)
-	return is
+	stored, err := s.RecordBirth(w.t.Context(), b)
+	must(w.t, err)
+	return stored
 }
 
-func (w *world) setBirth(s state.Store, was, now state.Birth) bool {
+func (w *fixture) setBirth(s state.Store, was, now state.Birth) bool {
 	w.t.Helper()
 	done, err := s.SetBirth(w.t.Context(), was, now)
-	need(w.t, err)
+	must(w.t, err)
 	return done
 }
 
 var bornAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// Births come back in every process, in order, and are a pipeline's own.
-func birthsComeBack(t *testing.T, w *world) {
-	second := w.bear(w.state, state.NewBirth("orders", "table b#%/é", bornAt))
-	first := w.bear(w.state, state.NewBirth("orders", "table a", bornAt))
+// Every process reads the births that were recorded, in order, and only those of its pipeline.
+func birthsComeBack(t *testing.T, w *fixture) {
+	second := w.recordBirth(w.state, state.NewBirth("orders", "table b#%/é", bornAt))
+	first := w.recordBirth(w.state, state.NewBirth("orders", "table a", bornAt))
 	full := state.NewBirth("users", "index users", bornAt)
 	full.State, full.Store, full.Begun = "the state", "the store", true
-	w.bear(w.state, full)
-	w.bear(w.suite.State(w.Store, "other"), state.NewBirth("orders", "table a", bornAt))
+	w.recordBirth(w.state, full)
+	w.recordBirth(w.suite.State(w.Store, "other"), state.NewBirth("orders", "table a", bornAt))
 	got := w.births(w.suite.State(w.open(), "test"))
 	if want := []state.Birth{first, second, full}; !slices.Equal(got, want) {
 		t.Errorf("births:\n%+v, want\n%+v", got, want)
@@ -47,8 +47,8 @@ func birthsComeBack(t *testing.T, w *world) {
 	}
 }
 
-// However many processes begin a sink at once, it has one birth.
-func birthsAreOne(t *testing.T, w *world) {
+// Many processes that begin a sink at once get one birth.
+func birthsAreOne(t *testing.T, w *fixture) {
 	const n = 8
 	got := make([]state.Birth, n)
 	var all sync.WaitGroup
@@ -69,9 +69,9 @@ func birthsAreOne(t *testing.T, w *world) {
 	}
 }
 
-// A birth is replaced as it was read, and by who is first.
-func birthsChangeAsRead(t *testing.T, w *world) {
-	was := w.bear(w.state, state.NewBirth("orders", "table a", bornAt))
+// A birth is replaced only if it is unchanged, so that the first of two writers wins.
+func birthsChangeAsRead(t *testing.T, w *fixture) {
+	was := w.recordBirth(w.state, state.NewBirth("orders", "table a", bornAt))
 	now := was
 	now.State, now.Store, now.Begun = "s", "t", true
 	if !w.setBirth(w.state, was, now) {
@@ -91,17 +91,17 @@ func birthsChangeAsRead(t *testing.T, w *world) {
 	if !w.setBirth(w.state, now, state.Birth{}) || len(w.births(w.state)) > 0 {
 		t.Error("it was not removed")
 	}
-	if again := w.bear(w.state, state.NewBirth("orders", "table a", bornAt)); again.ID == was.ID {
+	if again := w.recordBirth(w.state, state.NewBirth("orders", "table a", bornAt)); again.ID == was.ID {
 		t.Error("another birth has the same id")
 	}
 }
 
-// The state says of itself that it is the same, in every process.
-func identityStays(t *testing.T, w *world) {
-	is, err := w.state.Identity(t.Context())
-	need(t, err)
+// The state has the same identity in every process.
+func identityStays(t *testing.T, w *fixture) {
+	id, err := w.state.Identity(t.Context())
+	must(t, err)
 	again, err := w.suite.State(w.open(), "other").Identity(t.Context())
-	if err != nil || again != is {
-		t.Errorf("it is %q, and to another process %q (%v)", is, again, err)
+	if err != nil || again != id {
+		t.Errorf("it is %q, and to another process %q (%v)", id, again, err)
 	}
 }

@@ -1,5 +1,4 @@
-// Package statetest is the conformance suite of stores of state: what a store must
-// hold to so that quarantine marks, gaps and fingerprints do what package
-// state promises. Guards and contributions change together with rows: package
-// viewtest checks them.
+// Package statetest is the conformance suite for implementations of [state.Store]: quarantine marks,
+// gaps, births, fingerprints and notes of consumers that are held back. [Run] runs all checks. Guards
+// and contributions change together with rows: package viewtest checks them.
 package statetest

@@ -9,15 +9,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// heldBackStore is what a store of state has for consumers that are held back.
+// heldBackStore keeps the notes of consumers whose shards are held back.
 type heldBackStore interface {
 	SetHeldBack(ctx context.Context, h state.HeldBack) error
 	HeldBack(ctx context.Context) ([]state.HeldBack, error)
 }
 
-// Each consumer has one note, which it replaces and takes away; others, those of other
-// pipelines too, are apart, and what has expired is not shown.
-func heldBackComesBack(t *testing.T, w *world) {
+// Each consumer has one note, which it replaces and removes. Notes of other consumers and other
+// pipelines are separate, and expired notes are not returned.
+func heldBackComesBack(t *testing.T, w *fixture) {
 	notes := func(s state.Store) heldBackStore {
 		t.Helper()
 		kept, ok := s.(heldBackStore)
@@ -35,7 +35,7 @@ func heldBackComesBack(t *testing.T, w *world) {
 	}
 	set := func(s state.Store, h state.HeldBack) {
 		t.Helper()
-		need(t, notes(s).SetHeldBack(t.Context(), h))
+		must(t, notes(s).SetHeldBack(t.Context(), h))
 	}
 	want := func(s state.Store, what string, want ...state.HeldBack) {
 		t.Helper()

@@ -12,24 +12,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-func heldInEveryProcess(t *testing.T, w *world) {
+func heldInEveryProcess(t *testing.T, w *fixture) {
 	other := w.suite.State(w.open(), "test")
-	w.held(w.state, "crm", "")
+	w.expectHeld(w.state, "crm", "")
 	w.hold(w.state, "crm", "b")
-	w.held(w.state, "crm", "b")
-	w.held(other, "crm", "b")
-	w.held(other, "events", "")
+	w.expectHeld(w.state, "crm", "b")
+	w.expectHeld(other, "crm", "b")
+	w.expectHeld(other, "events", "")
 	w.hold(other, "crm", "a")
-	w.held(w.state, "crm", "ab")
+	w.expectHeld(w.state, "crm", "ab")
 	for _, m := range w.marks(other, "crm") {
 		if m.Key == "b" && !w.clear(other, m) {
 			t.Error("nothing was put behind b, and it stays held")
 		}
 	}
-	w.held(w.state, "crm", "a")
+	w.expectHeld(w.state, "crm", "a")
 }
 
-func manyKeys(t *testing.T, w *world) {
+func manyKeys(t *testing.T, w *fixture) {
 	var keys, odd []item.Key
 	for i := range 3000 {
 		keys = append(keys, item.Key(fmt.Sprintf("key%%20%d,é\"\\", i)))
@@ -39,7 +39,7 @@ func manyKeys(t *testing.T, w *world) {
 	}
 	w.hold(w.state, "crm", odd...)
 	held, err := w.state.Held(t.Context(), "crm", keys)
-	need(t, err)
+	must(t, err)
 	for i, yes := range held {
 		if yes != (i%2 == 1) {
 			t.Fatalf("key %d: held is %v", i, yes)
@@ -50,9 +50,9 @@ func manyKeys(t *testing.T, w *world) {
 	}
 }
 
-// A mark is cleared only as it was read: also one that was cleared and put again
-// is another one.
-func clearIsConditional(t *testing.T, w *world) {
+// A mark is cleared only if it is unchanged. A mark that was cleared and added again is a different
+// mark.
+func clearIsConditional(t *testing.T, w *fixture) {
 	before := time.Now().Add(-time.Second)
 	w.hold(w.state, "crm", "a", "a", "b")
 	ms := w.marks(w.state, "crm")
@@ -64,7 +64,7 @@ func clearIsConditional(t *testing.T, w *world) {
 	if w.clear(w.state, first) {
 		t.Error("a letter came behind a, and yet it is cleared")
 	}
-	w.held(w.state, "crm", "ab")
+	w.expectHeld(w.state, "crm", "ab")
 	second := w.marks(w.state, "crm")[0]
 	if !second.Since.Equal(first.Since) || second.Letters == first.Letters {
 		t.Errorf("after one letter more %+v is %+v", first, second)
@@ -79,10 +79,10 @@ func clearIsConditional(t *testing.T, w *world) {
 	if w.clear(w.state, second) {
 		t.Error("a mark of old clears a new one")
 	}
-	w.held(w.state, "crm", "ab")
+	w.expectHeld(w.state, "crm", "ab")
 }
 
-func marksComeInOrder(t *testing.T, w *world) {
+func marksComeInOrder(t *testing.T, w *fixture) {
 	w.hold(w.state, "events", "a")
 	w.hold(w.state, "crm", "b", "a")
 	for sink, want := range map[string]string{"": "crm/a crm/b events/a ", "crm": "crm/a crm/b ", "events": "events/a ", "none": ""} {
@@ -96,11 +96,11 @@ func marksComeInOrder(t *testing.T, w *world) {
 	}
 }
 
-func pipelinesAreApart(t *testing.T, w *world) {
+func pipelinesAreApart(t *testing.T, w *fixture) {
 	other := w.suite.State(w.Store, "other")
 	w.hold(w.state, "crm", "a")
-	w.held(other, "crm", "")
-	need(t, other.AddGap(t.Context(), record.Gap{StreamARN: "arn", Shard: "1"}))
+	w.expectHeld(other, "crm", "")
+	must(t, other.AddGap(t.Context(), record.Gap{StreamARN: "arn", Shard: "1"}))
 	if ms := w.marks(other, ""); len(ms) != 0 {
 		t.Errorf("another pipeline has the marks %v", ms)
 	}
@@ -109,28 +109,28 @@ func pipelinesAreApart(t *testing.T, w *world) {
 	}
 }
 
-// While marks are read, they are cleared and new ones come.
-func readingMayWrite(t *testing.T, w *world) {
+// Marks may be cleared and added while they are read.
+func readingMayWrite(t *testing.T, w *fixture) {
 	w.hold(w.state, "crm", "a", "b", "c")
 	for m, err := range w.state.Marks(t.Context(), "crm") {
-		need(t, err)
+		must(t, err)
 		if !w.clear(w.state, m) {
 			t.Errorf("%s is not cleared", m.Key)
 		}
 		w.hold(w.state, "events", m.Key)
 	}
-	w.held(w.state, "crm", "")
-	w.held(w.state, "events", "abc")
+	w.expectHeld(w.state, "crm", "")
+	w.expectHeld(w.state, "events", "abc")
 	for range 20 { // more often than a store has connections
 		for _, err := range w.state.Marks(t.Context(), "") {
-			need(t, err)
+			must(t, err)
 			break
 		}
 	}
 }
 
-func closedStoreSaysSo(t *testing.T, w *world) {
-	need(t, w.Close())
+func closedStoreSaysSo(t *testing.T, w *fixture) {
+	must(t, w.Close())
 	if err := w.state.Hold(t.Context(), "crm", []item.Key{"a"}); err == nil {
 		t.Error("a key is held in a closed store")
 	}
@@ -142,8 +142,8 @@ func closedStoreSaysSo(t *testing.T, w *world) {
 	}
 }
 
-// A call that is cancelled can be tried again: it never stops a pipeline.
-func cancelledCallSaysSo(t *testing.T, w *world) {
+// The error of a cancelled call is transient, so that it never stops a pipeline.
+func cancelledCallSaysSo(t *testing.T, w *fixture) {
 	w.hold(w.state, "crm", "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -155,9 +155,9 @@ func cancelledCallSaysSo(t *testing.T, w *world) {
 	}
 }
 
-// However letters come while marks are cleared, each letter that was put behind a
-// key is seen by whoever clears its mark, or the mark stays.
-func redriveAgainstHolding(t *testing.T, w *world) {
+// If letters are added while marks are cleared, each letter is either in a mark that was cleared or
+// in one that stays.
+func redriveAgainstHolding(t *testing.T, w *fixture) {
 	const letters = 60
 	other := w.suite.State(w.open(), "test")
 	var put sync.WaitGroup

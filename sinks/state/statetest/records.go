@@ -9,24 +9,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-func gapsComeBack(t *testing.T, w *world) {
+func gapsComeBack(t *testing.T, w *fixture) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	known := record.Gap{StreamARN: "arn:1", Shard: "shardId-2", After: "100", Before: "200", From: at, To: at.Add(time.Hour), Found: at.Add(2 * time.Hour)}
 	unknown := record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: at.Add(3 * time.Hour), UnknownExtent: true}
 	wider := known
 	wider.Before, wider.Whole = "300", true
 	for _, g := range []record.Gap{unknown, known, wider} {
-		need(t, w.state.AddGap(t.Context(), g))
+		must(t, w.state.AddGap(t.Context(), g))
 	}
-	got := all(t, w.suite.State(w.open(), "test").Gaps(t.Context()))
+	got := collect(t, w.suite.State(w.open(), "test").Gaps(t.Context()))
 	if want := []record.Gap{wider, unknown}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("gaps:\n%+v, want\n%+v", got, want)
 	}
 }
 
-func gapsAreFoundWhenNoted(t *testing.T, w *world) {
+func gapsAreFoundWhenNoted(t *testing.T, w *fixture) {
 	before := time.Now()
-	need(t, w.state.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1"}))
+	must(t, w.state.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1"}))
 	for g, err := range w.state.Gaps(t.Context()) {
 		if err != nil || g.Found.Before(before) || g.Found.After(time.Now()) {
 			t.Errorf("a gap without a time, noted after %v: %+v, %v", before, g, err)
@@ -34,7 +34,7 @@ func gapsAreFoundWhenNoted(t *testing.T, w *world) {
 	}
 }
 
-func fingerprintsComeBack(t *testing.T, w *world) {
+func fingerprintsComeBack(t *testing.T, w *fixture) {
 	if f, ok, err := w.Fingerprint(t.Context(), "test", "orders"); ok || err != nil {
 		t.Fatalf("nothing was written, and yet %v, %v", f, err)
 	}
@@ -42,7 +42,7 @@ func fingerprintsComeBack(t *testing.T, w *world) {
 	other := want
 	other.Sink, other.Settings = "users", nil
 	for _, f := range []state.Fingerprint{{Pipeline: "test", Sink: "orders", Generation: 7}, want, other} {
-		need(t, w.SetFingerprint(t.Context(), f))
+		must(t, w.SetFingerprint(t.Context(), f))
 	}
 	for _, s := range []Store{w.Store, w.open()} {
 		f, ok, err := s.Fingerprint(t.Context(), "test", "orders")

@@ -15,19 +15,19 @@ type Store interface {
 	Close() error
 }
 
-// Suite is a kind of store under test.
+// Suite describes the kind of store under test.
 type Suite struct {
-	// Open opens the store in dir, new or as it was left. One that is open may be
-	// opened again, as another process does. Required.
+	// Open opens the store in dir, new or as it was left. Opening a store that is already open acts as
+	// another process. Required.
 	Open func(ctx context.Context, dir string) (Store, error)
 
-	// State is what the store remembers for a pipeline. Required.
+	// State returns the state of a pipeline in the store. Required.
 	State func(s Store, pipeline string) state.Store
 }
 
-// Run checks a store.
+// Run runs all checks, each with a store of its own.
 func Run(t *testing.T, suite Suite) {
-	for name, check := range map[string]func(*testing.T, *world){
+	for name, check := range map[string]func(*testing.T, *fixture){
 		"HeldInEveryProcess":    heldInEveryProcess,
 		"ManyKeys":              manyKeys,
 		"ClearIsConditional":    clearIsConditional,
@@ -47,7 +47,7 @@ func Run(t *testing.T, suite Suite) {
 		"RedriveAgainstHolding": redriveAgainstHolding,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &world{t: t, suite: suite, dir: t.TempDir()}
+			w := &fixture{t: t, suite: suite, dir: t.TempDir()}
 			w.Store = w.open()
 			w.state = suite.State(w.Store, "test")
 			check(t, w)
@@ -55,8 +55,8 @@ func Run(t *testing.T, suite Suite) {
 	}
 }
 
-// world is a store with the state of one pipeline.
-type world struct {
+// fixture is an open store with the state of one pipeline.
+type fixture struct {
 	Store
 	t     *testing.T
 	suite Suite
@@ -64,11 +64,11 @@ type world struct {
 	state state.Store
 }
 
-// open opens the store once more, as another process.
-func (w *world) open() Store {
+// open opens the store again, as another process.
+func (w *fixture) open() Store {
 	w.t.Helper()
 	s, err := w.suite.Open(w.t.Context(), w.dir)
-	need(w.t, err)
+	must(w.t, err)
 	w.t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			w.t.Error(err)
@@ -77,13 +77,13 @@ func (w *world) open() Store {
 	return s
 }
 
-func (w *world) hold(s state.Store, sink string, keys ...item.Key) {
+func (w *fixture) hold(s state.Store, sink string, keys ...item.Key) {
 	w.t.Helper()
-	need(w.t, s.Hold(w.t.Context(), sink, keys))
+	must(w.t, s.Hold(w.t.Context(), sink, keys))
 }
 
-// held expects which of the keys a, b and c are held.
-func (w *world) held(s state.Store, sink, want string) {
+// expectHeld checks which of the keys a, b and c are held.
+func (w *fixture) expectHeld(s state.Store, sink, want string) {
 	w.t.Helper()
 	keys := []item.Key{"a", "b", "c"}
 	held, err := s.Held(w.t.Context(), sink, keys)
@@ -101,31 +101,31 @@ func (w *world) held(s state.Store, sink, want string) {
 	}
 }
 
-func (w *world) marks(s state.Store, sink string) []state.Mark {
+func (w *fixture) marks(s state.Store, sink string) []state.Mark {
 	w.t.Helper()
-	return all(w.t, s.Marks(w.t.Context(), sink))
+	return collect(w.t, s.Marks(w.t.Context(), sink))
 }
 
-func (w *world) clear(s state.Store, m state.Mark) bool {
+func (w *fixture) clear(s state.Store, m state.Mark) bool {
 	w.t.Helper()
 	cleared, err := s.Clear(w.t.Context(), m)
-	need(w.t, err)
+	must(w.t, err)
 	return cleared
 }
 
-// need ends the test on an error.
-func need(t *testing.T, err error) {
+// must ends the test on an error.
+func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// all is what a sequence yields.
-func all[T any](t *testing.T, seq iter.Seq2[T, error]) (vs []T) {
+// collect returns the values of a sequence, and ends the test on an error.
+func collect[T any](t *testing.T, seq iter.Seq2[T, error]) (vs []T) {
 	t.Helper()
 	for v, err := range seq {
-		need(t, err)
+		must(t, err)
 		vs = append(vs, v)
 	}
 	return vs

@@ -10,7 +10,7 @@ import (
 
 var _ state.AgeReporter = (*DB)(nil)
 
-// StoreAge is since when the file remembers: since it was made. It forgets from the first [DB.Purge] on.
+// StoreAge returns when the file was made, and whether [DB.Purge] was ever called.
 func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	m, _, err := ReadFirst(ctx, db, `SELECT born, forgets FROM "_tws_memory"`, nil, func(rows *sql.Rows) (state.StoreAge, error) {
 		var born int64
