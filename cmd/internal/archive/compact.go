@@ -49,7 +49,7 @@ and s3:DeleteObject.`,
 		Example: `  tablewake compact s3://audit/changes/ --dry-run
   tablewake compact s3://audit/changes/dt=2026-01-31/ --target 128MB
   tablewake compact out/archive/shop-archive`,
-		Args: cli.Exactly(1, 1, "(s3://BUCKET/PREFIX | DIR)"),
+		Args: cli.ArgumentRange(1, 1, "(s3://BUCKET/PREFIX | DIR)"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args[0]) },
 	}
 	f := c.Flags()
@@ -72,10 +72,10 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, place string) (
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	bar := cli.NewCount(s.Err, "rolled up")
+	bar := cli.NewCountProgress(s.Err, "rolled up")
 	done, err := archive.Compact(ctx, archive.CompactOptions{
 		Store: store, Prefix: prefix, Class: o.class, Small: int64(o.small), Target: int64(o.target), DryRun: o.dryRun, TableInKey: o.several,
-		Progress: func(p archive.CompactProgress) { bar.Of(p.Objects, 0) },
+		Progress: func(p archive.CompactProgress) { bar.Update(p.Objects, 0) },
 	})
 	bar.End()
 	if printErr := o.print(s, done); err == nil {

@@ -8,19 +8,19 @@ import (
 	"text/tabwriter"
 )
 
-// Column is a column of counts.
+// Column is a column of counts in the table of [PrintCounts].
 type Column[T any] struct {
 	Title string
-	Of    func(T) int64
+	Value func(T) int64
 }
 
-// Columns prints a line of counts for each of the sinks, by name. Columns that are zero everywhere are left out, but
-// for the first ones.
-func Columns[T any](w io.Writer, rows map[string]T, always int, columns []Column[T]) {
+// PrintCounts prints a table of counts with a row for each sink, sorted by name. It leaves out columns that are zero
+// in all rows, except the first fixed columns.
+func PrintCounts[T any](w io.Writer, rows map[string]T, fixed int, columns []Column[T]) {
 	names := slices.Sorted(maps.Keys(rows))
-	shown := slices.Clone(columns[:always])
-	for _, c := range columns[always:] {
-		if slices.ContainsFunc(names, func(n string) bool { return c.Of(rows[n]) != 0 }) {
+	shown := slices.Clone(columns[:fixed])
+	for _, c := range columns[fixed:] {
+		if slices.ContainsFunc(names, func(n string) bool { return c.Value(rows[n]) != 0 }) {
 			shown = append(shown, c)
 		}
 	}
@@ -33,7 +33,7 @@ func Columns[T any](w io.Writer, rows map[string]T, always int, columns []Column
 	for _, n := range names {
 		fmt.Fprint(tw, n+"\t")
 		for _, c := range shown {
-			fmt.Fprint(tw, Thousands(c.Of(rows[n]))+"\t")
+			fmt.Fprint(tw, Thousands(c.Value(rows[n]))+"\t")
 		}
 		fmt.Fprintln(tw)
 	}

@@ -8,14 +8,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// AddConfig adds -c to a command.
+// AddConfig adds the flag -c to c. Its value goes to file.
 func AddConfig(c *cobra.Command, file *string) {
 	c.Flags().StringVarP(file, "config", "c", "", "the configuration file (default tablewake.yaml)")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
-	*file = ""
 }
 
-// LoadConfig reads a configuration; without a name, tablewake.yaml of this folder.
+// LoadConfig reads and validates a configuration file. The default file is tablewake.yaml in the working directory.
 func LoadConfig(file string) (*config.Config, error) {
 	if file == "" {
 		file = "tablewake.yaml"

@@ -1,3 +1,6 @@
-// Package cli has what all commands share: standard streams, the flags -c and -o and those of the log, exit
-// codes, the forms of output, progress and the profile of a run.
+// Package cli has the parts that all commands share: standard streams, flags, exit codes, output formats, the log,
+// progress bars and profiles.
+//
+// [Run] parses a command line, runs its command and returns the exit code. It wraps both output streams: standard
+// output in a printableWriter, and standard error in a logWriter. Read run.go first, then exit.go and output.go.
 package cli

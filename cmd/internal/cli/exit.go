@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What the exit code of every command says.
+// The exit codes of all commands. exitCodes, a part of the help text, explains them.
 const (
 	ExitOK          = 0
 	ExitFailure     = 1
@@ -14,7 +14,7 @@ const (
 	ExitConfig      = 3
 	ExitDeadLetters = 4
 	ExitInterrupted = 5
-	ExitUnwell      = 6
+	ExitUnhealthy   = 6
 	ExitUnread      = 10
 )
 
@@ -30,16 +30,17 @@ const exitCodes = `Exit codes:
   10 consume: --idle-timeout passed, and not all that the stream has was read and written
 `
 
-// ExitError is an error with the exit code that it ends the process with.
+// ExitError is an error with the exit code of the process.
 type ExitError struct {
 	code int
 	err  error
 }
 
-// Exit is an error that ends the process with a code; err may be nil, as of a result that was printed.
+// Exit returns an error that ends the process with code. If err is nil, [Run] prints no message: the command has
+// printed its result.
 func Exit(code int, err error) error { return &ExitError{code, err} }
 
-// Error is that of the cause, "" if there is none.
+// Error returns the text of the cause; "" if there is none.
 func (e *ExitError) Error() string {
 	if e.err == nil {
 		return ""
@@ -50,7 +51,7 @@ func (e *ExitError) Error() string {
 // Unwrap returns the cause.
 func (e *ExitError) Unwrap() error { return e.err }
 
-// NoArguments is cobra's check of a command that takes flags only, with a usage error.
+// NoArguments is the cobra.PositionalArgs of a command that takes only flags.
 func NoArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -58,13 +59,13 @@ func NoArguments(c *cobra.Command, args []string) error {
 	return Usagef("%s takes no argument, and %q is one; see `%[1]s --help`", c.CommandPath(), args[0])
 }
 
-// Usagef is an error of the command line.
+// Usagef returns an error with [ExitUsage].
 func Usagef(format string, args ...any) error {
 	return Exit(ExitUsage, fmt.Errorf(format, args...))
 }
 
-// Some is cobra's check of a command that takes arguments; without any the message is a usage error.
-func Some(message string) cobra.PositionalArgs {
+// SomeArguments returns a check for a command that needs at least one argument. Without one, message is the error.
+func SomeArguments(message string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return Usagef("%s", message)
@@ -73,8 +74,8 @@ func Some(message string) cobra.PositionalArgs {
 	}
 }
 
-// Exactly is cobra's check of the number of arguments, with a usage error.
-func Exactly(least, most int, usage string) cobra.PositionalArgs {
+// ArgumentRange returns a check for a command that takes least to most arguments.
+func ArgumentRange(least, most int, usage string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
 			return Usagef("usage: %s %s", c.CommandPath(), usage)

@@ -13,14 +13,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// logFlags define how every command writes to standard error, and how much it logs.
+// logFlags are the flags --log-format and --log-level.
 type logFlags struct {
 	format Format
 	level  slog.LevelVar
 	set    bool // --log-level was given
 }
 
-// add adds the flags to c and the commands below it.
+// add adds the flags to c and its subcommands.
 func (l *logFlags) add(c *cobra.Command) {
 	l.format = FormatText
 	f := c.PersistentFlags()
@@ -31,42 +31,44 @@ func (l *logFlags) add(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// find sets the flags from args after the parsing of args failed at another flag.
-func (l *logFlags) find(args []string) {
+// parseIgnoringOthers sets the flags from args and ignores all other flags. The error of a wrong command line is
+// printed in the requested format, so these flags are needed even if cobra could not parse args.
+func (l *logFlags) parseIgnoringOthers(args []string) {
 	c := &cobra.Command{FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}}
 	l.add(c)
 	_ = c.ParseFlags(args)
 }
 
-// logWriter is standard error. It gets the log and other lines of a command; with JSON each line is a document.
+// logWriter is the standard error of a command: log lines, and other lines. With --log-format json each line
+// becomes a JSON document.
 type logWriter struct {
 	w     io.Writer
 	flags *logFlags
 
-	mu  sync.Mutex
-	cut []byte // with JSON: an incomplete line, which a later Write ends
+	mu      sync.Mutex
+	partial []byte // with JSON: a line without its end, which a later Write brings
 }
 
-// Warning begins the lines that are warnings.
+// Warning is the prefix of lines that are warnings.
 const Warning = "warning: "
 
-// Write writes p as it is. With JSON it writes each complete line as a document.
+// Write writes p unchanged, or with JSON each complete line as a document.
 func (l *logWriter) Write(p []byte) (int, error) {
 	if l.flags.format != FormatJSON {
 		return l.w.Write(p)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cut = append(l.cut, p...)
-	if n := bytes.LastIndexByte(l.cut, '\n') + 1; n > 0 {
-		l.document(l.cut[:n])
-		l.cut = append([]byte(nil), l.cut[n:]...)
+	l.partial = append(l.partial, p...)
+	if n := bytes.LastIndexByte(l.partial, '\n') + 1; n > 0 {
+		l.writeDocuments(l.partial[:n])
+		l.partial = append([]byte(nil), l.partial[n:]...)
 	}
 	return len(p), nil
 }
 
-// document writes each line as a document.
-func (l *logWriter) document(lines []byte) {
+// writeDocuments writes each line as a JSON document.
+func (l *logWriter) writeDocuments(lines []byte) {
 	log := slog.New(slog.NewJSONHandler(l.w, nil))
 	for line := range bytes.Lines(lines) {
 		if line = bytes.TrimRight(line, "\r\n"); len(line) == 0 {
@@ -80,61 +82,61 @@ func (l *logWriter) document(lines []byte) {
 	}
 }
 
-// end writes an incomplete line as a document.
-func (l *logWriter) end() {
+// flush writes the partial line as a document.
+func (l *logWriter) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.document(l.cut)
-	l.cut = nil
+	l.writeDocuments(l.partial)
+	l.partial = nil
 }
 
-// failed writes the error that a command ends with. With JSON it begins with its class, as in the log, and the exit
-// code is beside it.
-func (l *logWriter) failed(err error, code int) {
+// writeFailure writes the error of a failed command. With JSON the document also has the exit code, and the error
+// starts with its class, as in the log.
+func (l *logWriter) writeFailure(err error, code int) {
 	text := err.Error()
 	switch {
-	case text == "": // the exit code is enough
+	case text == "": // the command has printed its result
 		return
 	case l.flags.format != FormatJSON:
 		fmt.Fprintln(l.w, "tablewake:", text)
 		return
 	}
-	l.end()
+	l.flush()
 	if class := redact.ErrorClass(err); class != redact.UnknownClass && !strings.HasPrefix(text, class+":") {
 		text = class + ": " + text
 	}
 	slog.New(slog.NewJSONHandler(l.w, nil)).Error("the command failed", slog.String("error", text), slog.Int("exit_code", code))
 }
 
-// standardError returns the logWriter in w; nil if there is none.
-func standardError(w io.Writer) *logWriter {
+// findLogWriter returns the logWriter that w is or wraps; nil if there is none.
+func findLogWriter(w io.Writer) *logWriter {
 	switch w := w.(type) {
 	case *logWriter:
 		return w
 	case *Progress:
-		return standardError(w.w)
+		return findLogWriter(w.w)
 	}
 	return nil
 }
 
-// NewLogger returns a logger to w. The flags of w set its format, and its level if --log-level was given; else the
-// level is level. verbose sets debug in any case.
+// NewLogger returns a logger that writes to w. --log-format sets its format, and --log-level overrides level.
+// verbose sets the level to debug.
 func NewLogger(w io.Writer, level slog.Level, verbose bool) *slog.Logger {
-	o := &slog.HandlerOptions{Level: level}
-	to := standardError(w)
+	opts := &slog.HandlerOptions{Level: level}
+	to := findLogWriter(w)
 	if to != nil && to.flags.set {
-		o.Level = to.flags.level.Level()
+		opts.Level = to.flags.level.Level()
 	}
 	if verbose {
-		o.Level = slog.LevelDebug
+		opts.Level = slog.LevelDebug
 	}
 	if to != nil && to.flags.format == FormatJSON {
-		return slog.New(slog.NewJSONHandler(to.w, o))
+		return slog.New(slog.NewJSONHandler(to.w, opts))
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	return slog.New(slog.NewTextHandler(w, opts))
 }
 
-// Logger logs warnings, and all with verbose.
+// Logger returns a logger for warnings, or with verbose for all levels.
 func Logger(w io.Writer, verbose bool) *slog.Logger {
 	return NewLogger(w, slog.LevelWarn, verbose)
 }

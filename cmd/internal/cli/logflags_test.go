@@ -36,7 +36,7 @@ func TestLogFlags(t *testing.T) {
 		fmt.Fprint(w, "health: ")
 		fmt.Fprintln(w, "http://127.0.0.1:8080")
 		fmt.Fprint(w, "a line without an end")
-		w.end()
+		w.flush()
 		if got := fmt.Sprintf("debug=%v info=%v", strings.Contains(b.String(), "a debug line"), strings.Contains(b.String(), "an info line")); got != want {
 			t.Errorf("%q has %s: %s", args, got, b.String())
 		}

@@ -15,7 +15,7 @@ import (
 // Format is the form of a command's result: text for people, json for programs.
 type Format string
 
-// The forms of output.
+// The output formats.
 const (
 	FormatText Format = "text"
 	FormatJSON Format = "json"
@@ -24,15 +24,15 @@ const (
 // formats are the values of -o.
 var formats = []string{string(FormatText), string(FormatJSON)}
 
-// AddFormat adds -o to a command.
+// AddFormat adds the flag -o to c.
 func AddFormat(c *cobra.Command, f *Format) {
 	*f = FormatText
 	c.Flags().VarP(f, "output", "o", "text or json")
 	completeFormat(c, "output")
 }
 
-// AddFormatBelow adds -o to a command and those below it.
-func AddFormatBelow(c *cobra.Command, f *Format) {
+// AddPersistentFormat adds the flag -o to c and its subcommands.
+func AddPersistentFormat(c *cobra.Command, f *Format) {
 	*f = FormatText
 	c.PersistentFlags().VarP(f, "output", "o", "text or json")
 	completeFormat(c, "output")
@@ -45,10 +45,10 @@ func completeFormat(c *cobra.Command, flag string) {
 // String returns the value of the flag.
 func (f *Format) String() string { return string(*f) }
 
-// Type returns the flag's type, as help shows it.
+// Type returns the name of the flag's type in the help text.
 func (f *Format) Type() string { return "format" }
 
-// Set takes a value of the flag.
+// Set sets the value of the flag.
 func (f *Format) Set(s string) error {
 	if !slices.Contains(formats, s) {
 		return Usagef("%q is no output format: %s", s, strings.Join(formats, " or "))
@@ -64,8 +64,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// Print writes a result: v as JSON where that is asked for, else the text. What cannot be written is told at the
-// command's end.
+// Print writes a result: v as JSON, or text. It ignores write errors of text, as [Run] reports them at the end.
 func Print(w io.Writer, f Format, v any, text func(io.Writer)) error {
 	if f == FormatJSON {
 		return WriteJSON(w, v)
@@ -74,7 +73,7 @@ func Print(w io.Writer, f Format, v any, text func(io.Writer)) error {
 	return nil
 }
 
-// Thousands is n with separators: 1,234,567.
+// Thousands formats n with separators: 1,234,567.
 func Thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -83,32 +82,32 @@ func Thousands(n int64) string {
 	return s
 }
 
-// Counted is "1 sink" or "2 sinks".
-func Counted(n int, noun string) string {
+// Plural returns n and the noun, with an s unless n is 1: "1 sink", "2 sinks".
+func Plural(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Either is a where first is true, else b.
-func Either(first bool, a, b string) string {
-	if first {
+// Either returns a if cond is true, else b.
+func Either(cond bool, a, b string) string {
+	if cond {
 		return a
 	}
 	return b
 }
 
-// TextOf is the text of an error, "" without one.
-func TextOf(err error) string {
+// ErrorText returns the text of err; "" if err is nil.
+func ErrorText(err error) string {
 	if err == nil {
 		return ""
 	}
 	return err.Error()
 }
 
-// Known is a time, nil where there is none.
-func Known(t time.Time) *time.Time {
+// OptionalTime returns a pointer to t for a JSON field with omitempty; nil if t is the zero time.
+func OptionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}

@@ -9,47 +9,55 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// printable is the output of every command. It escapes control sequences for terminals: items can have any text.
-type printable struct {
-	mu   sync.Mutex
-	w    io.Writer
-	cut  []byte // an incomplete rune, which the next Write ends
-	room []byte // used again by each Write
-	err  error  // of the first Write that failed; later ones fail too
+// printableWriter escapes control characters, as the values of items could change the user's terminal. All
+// commands write through it.
+type printableWriter struct {
+	mu      sync.Mutex
+	w       io.Writer
+	partial []byte // the first bytes of a rune, which the next Write completes
+	buf     []byte // reused by each Write
+	err     error  // of the first failed Write; later ones fail with it too
 }
 
-// Write writes b in printable form.
-func (p *printable) Write(b []byte) (int, error) {
+// Write writes b in printableWriter form.
+func (p *printableWriter) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.err != nil {
 		return 0, p.err
 	}
-	text := slices.Concat(p.cut, b)
-	whole := len(text)
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				whole -= n
-			}
-			break
-		}
-	}
-	p.room = item.AppendPrintable(p.room[:0], text[:whole])
-	p.cut = append([]byte(nil), text[whole:]...)
-	if _, p.err = p.w.Write(p.room); p.err != nil {
+	text := slices.Concat(p.partial, b)
+	n := completeRunes(text)
+	p.buf = item.AppendPrintable(p.buf[:0], text[:n])
+	p.partial = append([]byte(nil), text[n:]...)
+	if _, p.err = p.w.Write(p.buf); p.err != nil {
 		return 0, p.err
 	}
 	return len(b), nil
 }
 
-// end writes an incomplete rune. It returns the error of the first write that failed.
-func (p *printable) end() error {
+// completeRunes returns the length of text without an incomplete rune at its end.
+func completeRunes(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		tail := text[len(text)-n:]
+		if !utf8.RuneStart(tail[0]) {
+			continue
+		}
+		if utf8.FullRune(tail) {
+			break
+		}
+		return len(text) - n
+	}
+	return len(text)
+}
+
+// flush writes the partial rune. It returns the error of the first failed write.
+func (p *printableWriter) flush() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.cut) > 0 && p.err == nil {
-		_, p.err = p.w.Write(item.AppendPrintable(nil, p.cut))
-		p.cut = nil
+	if len(p.partial) > 0 && p.err == nil {
+		_, p.err = p.w.Write(item.AppendPrintable(nil, p.partial))
+		p.partial = nil
 	}
 	return p.err
 }

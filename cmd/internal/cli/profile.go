@@ -11,19 +11,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
-// profile is what --profile asks for: what a command's time and memory went into.
+// profile writes the CPU and heap profiles of a run for --profile.
 type profile struct {
-	dir string   // "": nothing is asked for
-	cpu *os.File // nil: it is not being written
+	dir string   // "": no profile
+	cpu *os.File // nil: not started
 }
 
-// What is written into the folder.
+// The files in the folder.
 const (
 	cpuProfile  = "cpu.pprof"
 	heapProfile = "heap.pprof"
 )
 
-// start begins the profile of the processor time.
+// start starts the CPU profile.
 func (p *profile) start() (err error) {
 	if p.dir == "" {
 		return nil
@@ -42,8 +42,8 @@ func (p *profile) start() (err error) {
 	return nil
 }
 
-// stop writes both profiles, and says where they are. Of the heap it is what was held at
-// the last collection while the command worked, and all that was allocated up to then.
+// stop writes both profiles, and prints their paths to w. The heap profile is from the last garbage collection, as
+// pprof counts live objects only then.
 func (p *profile) stop(w io.Writer) error {
 	if p.cpu == nil {
 		return nil
@@ -51,11 +51,11 @@ func (p *profile) stop(w io.Writer) error {
 	pprof.StopCPUProfile()
 	err := p.cpu.Close()
 	p.cpu = nil
-	heap, create := private.Create(filepath.Join(p.dir, heapProfile))
-	if create == nil {
-		create = errors.Join(pprof.Lookup("heap").WriteTo(heap, 0), heap.Close())
+	heap, heapErr := private.Create(filepath.Join(p.dir, heapProfile))
+	if heapErr == nil {
+		heapErr = errors.Join(pprof.Lookup("heap").WriteTo(heap, 0), heap.Close())
 	}
-	if err := errors.Join(err, create); err != nil {
+	if err := errors.Join(err, heapErr); err != nil {
 		return fmt.Errorf("--profile: %w", err)
 	}
 	fmt.Fprintf(w, "profiles of this run: %s and %s; look into one with `go tool pprof -http :0 FILE`\n",

@@ -10,32 +10,31 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress shows how far long work has come: a bar on a terminal, a line every few
-// seconds elsewhere.
+// Progress shows the progress of a long command: a bar on a terminal, otherwise a line every five seconds.
 type Progress struct {
-	w     io.Writer
-	bar   *progressbar.ProgressBar // nil where w is no terminal
-	every time.Duration
-	last  time.Time
+	w        io.Writer
+	bar      *progressbar.ProgressBar // nil if w is not a terminal
+	interval time.Duration            // between two lines
+	last     time.Time                // of the last line
 }
 
-// NewProgress starts one. total is in bytes; 0 or less where it is not known.
-func NewProgress(w io.Writer, what string, total int64) *Progress {
-	return startProgress(w, what, total, progressbar.OptionShowBytes(true))
+// NewProgress starts a progress of bytes. Call [Progress.UpdateBytes] on it. A total of 0 or less is unknown.
+func NewProgress(w io.Writer, description string, total int64) *Progress {
+	return startProgress(w, description, total, progressbar.OptionShowBytes(true))
 }
 
-// NewCount starts one of things, how many is not known yet.
-func NewCount(w io.Writer, what string) *Progress {
-	return startProgress(w, what, 0, progressbar.OptionShowCount())
+// NewCountProgress starts a progress of items whose total is unknown yet. Call [Progress.Update] on it.
+func NewCountProgress(w io.Writer, description string) *Progress {
+	return startProgress(w, description, 0, progressbar.OptionShowCount())
 }
 
-func startProgress(w io.Writer, what string, total int64, unit progressbar.Option) *Progress {
-	p := &Progress{w: w, every: 5 * time.Second, last: time.Now()}
-	if to := standardError(w); to != nil && to.flags.format != FormatJSON {
+func startProgress(w io.Writer, description string, total int64, unit progressbar.Option) *Progress {
+	p := &Progress{w: w, interval: 5 * time.Second, last: time.Now()}
+	if to := findLogWriter(w); to != nil && to.flags.format != FormatJSON {
 		w = to.w
 	}
-	if shown, ok := w.(*printable); ok {
-		w = shown.w // the bar itself is made of what a terminal obeys
+	if shown, ok := w.(*printableWriter); ok {
+		w = shown.w // the bar needs the control characters that printableWriter escapes
 	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if total <= 0 {
@@ -43,18 +42,18 @@ func startProgress(w io.Writer, what string, total int64, unit progressbar.Optio
 		}
 		p.bar = progressbar.NewOptions64(total,
 			progressbar.OptionSetWriter(w),
-			progressbar.OptionSetDescription(what),
+			progressbar.OptionSetDescription(description),
 			unit,
 			progressbar.OptionSetWidth(30),
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionClearOnFinish(),
 		)
-		_ = p.bar.RenderBlank() // its clock starts now
+		_ = p.bar.RenderBlank() // starts the clock of the bar
 	}
 	return p
 }
 
-// Write prints lines for people: the bar makes way for them, and comes back.
+// Write prints lines above the bar.
 func (p *Progress) Write(lines []byte) (int, error) {
 	if p.bar != nil {
 		_ = p.bar.Clear()
@@ -62,22 +61,22 @@ func (p *Progress) Write(lines []byte) (int, error) {
 	return p.w.Write(lines)
 }
 
-// Of tells that done things of total are behind us, as far as is known now.
-func (p *Progress) Of(done, total int64) {
+// Update shows that done of total items are finished. total may grow later.
+func (p *Progress) Update(done, total int64) {
 	if p.bar != nil && total > 0 {
 		p.bar.ChangeMax64(total)
 	}
-	p.At(done, total, done)
+	p.UpdateBytes(done, total, done)
 }
 
-// At tells that done bytes of total are behind us, and records of them.
-func (p *Progress) At(done, total, records int64) {
+// UpdateBytes shows that done of total bytes are finished, and the number of records in them.
+func (p *Progress) UpdateBytes(done, total, records int64) {
 	if p.bar != nil {
 		_ = p.bar.Set64(done)
 		return
 	}
 	now := time.Now()
-	if now.Sub(p.last) < p.every {
+	if now.Sub(p.last) < p.interval {
 		return
 	}
 	p.last = now
@@ -88,7 +87,7 @@ func (p *Progress) At(done, total, records int64) {
 	}
 }
 
-// End takes the bar away.
+// End removes the bar.
 func (p *Progress) End() {
 	if p.bar != nil {
 		_ = p.bar.Finish()

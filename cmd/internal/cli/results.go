@@ -7,27 +7,28 @@ import (
 	"io"
 )
 
-// Results writes what a query finds, a line each.
+// Results writes the results of a query, one per line.
 type Results struct {
 	w      *bufio.Writer
 	format Format
-	limit  int // 0: none
-	N      int
-	More   bool // than were written
+	limit  int  // 0: no limit
+	N      int  // results written
+	More   bool // there are more results than limit
 }
 
-// NewResults writes to the output of s, limit results at most; 0: all.
+// NewResults returns a writer to the standard output of s. It writes at most limit results; 0: all.
 func NewResults(s Streams, f Format, limit int) *Results {
 	return &Results{w: bufio.NewWriter(s.Out), format: f, limit: limit}
 }
 
-// End ends a query that ended with err: it says on errs where there is more than was written.
+// End flushes the output of a query that ended with err, and returns the error of the command. If results were left
+// out it prints so on errs.
 func (r *Results) End(err error, errs io.Writer) error {
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, errLimit) {
 		err = nil
 	}
-	if failed := r.w.Flush(); err == nil { // what was found before an error is shown
-		err = failed
+	if flushErr := r.w.Flush(); err == nil { // flush even after an error, to show the results before it
+		err = flushErr
 	}
 	if err == nil && r.More {
 		fmt.Fprintf(errs, "there are more: these are the first %s; --limit 0 shows all\n", Thousands(int64(r.N)))
@@ -35,14 +36,14 @@ func (r *Results) End(err error, errs io.Writer) error {
 	return err
 }
 
-// errEnough ends a query that has found as much as was asked for.
-var errEnough = errors.New("enough")
+// errLimit ends a query at its limit. [Results.End] drops it.
+var errLimit = errors.New("the limit is reached")
 
-// Add writes one result: v as JSON, or text.
+// Add writes one result: v as JSON, or text. Return its error to end the query.
 func (r *Results) Add(v any, text func() string) error {
 	if r.limit > 0 && r.N == r.limit {
 		r.More = true
-		return errEnough
+		return errLimit
 	}
 	var err error
 	if r.format == FormatJSON {

@@ -18,18 +18,18 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Run runs one command line of the program with these commands, and returns its exit code. The first
-// interrupt stops the work softly; the second ends the process at once.
+// Run runs one command line, and returns its exit code. Each function of commands makes one subcommand. The first
+// stop signal cancels the context of the command; the second one kills the process.
 func Run(args []string, s Streams, version string, commands []func(Streams) *cobra.Command) int {
-	out, errs := &printable{w: s.Out}, &printable{w: s.Err}
-	defer func() { _ = errs.end() }() // of it nobody can be told
+	out, errs := &printableWriter{w: s.Out}, &printableWriter{w: s.Err}
+	defer func() { _ = errs.flush() }() // there is nowhere to report its error
 	var logs logFlags
 	log := &logWriter{w: errs, flags: &logs}
-	defer log.end()
+	defer log.flush()
 	s.Out, s.Err = out, log
 	ctx, stop := signal.NotifyContext(context.Background(), StopSignals()...)
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, stop) // the second signal has its default effect
 
 	var prof profile
 	root := newRoot(&prof, &logs)
@@ -42,24 +42,24 @@ func Run(args []string, s Streams, version string, commands []func(Streams) *cob
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	err := root.ExecuteContext(ctx)
-	if failed := prof.stop(s.Err); err == nil {
-		err = failed
+	if profileErr := prof.stop(s.Err); err == nil {
+		err = profileErr
 	}
-	if failed := out.end(); failed != nil && !errors.Is(err, failed) {
-		err = unwritten(err, failed)
+	if writeErr := out.flush(); writeErr != nil && !errors.Is(err, writeErr) {
+		err = outputError(err, writeErr)
 	}
 	if err == nil {
 		return ExitOK
 	}
 	code := ExitCode(err)
 	if code == ExitUsage {
-		logs.find(args)
+		logs.parseIgnoringOthers(args)
 	}
-	log.failed(err, code)
+	log.writeFailure(err, code)
 	return code
 }
 
-// ExitCode is what a command ends the process with that failed with err.
+// ExitCode returns the exit code for a command that failed with err.
 func ExitCode(err error) int {
 	if e, ok := errors.AsType[*ExitError](err); ok {
 		return e.code
@@ -70,19 +70,20 @@ func ExitCode(err error) int {
 	return ExitFailure
 }
 
-// unwritten is the error of a command that ended with err and whose output could not be written.
-func unwritten(err, failed error) error {
-	failed = fmt.Errorf("the output cannot be written, or not all of it: %w: run the command again where it can be", failed)
+// outputError returns the error of a command that ended with err, which may be nil, and whose output failed with
+// writeErr.
+func outputError(err, writeErr error) error {
+	writeErr = fmt.Errorf("the output cannot be written, or not all of it: %w: run the command again where it can be", writeErr)
 	switch {
 	case err == nil:
-		return failed
-	case err.Error() == "": // its exit code is all that it says
-		return Exit(ExitCode(err), failed)
+		return writeErr
+	case err.Error() == "": // only an exit code
+		return Exit(ExitCode(err), writeErr)
 	}
-	return errors.Join(err, failed)
+	return errors.Join(err, writeErr)
 }
 
-// newRoot is the program without its commands, with the flags and the errors that all of them share.
+// newRoot returns the root command with the flags and error texts that all commands share.
 func newRoot(prof *profile, logs *logFlags) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tablewake",

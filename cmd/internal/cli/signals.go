@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// StopSignals are those that ask for a soft stop. Under nohup a terminal that goes does not.
+// StopSignals returns the signals that request a soft stop. Under nohup, SIGHUP is ignored and not among them.
 func StopSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}

@@ -180,9 +180,9 @@ func (o *flags) file(ctx context.Context, w io.Writer, cfg *config.Config, f *Fi
 	}
 	if o.format == cli.FormatText && len(results) > 0 {
 		if failed > 0 {
-			fmt.Fprintf(w, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, cli.Counted(len(results), "test"))
+			fmt.Fprintf(w, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, cli.Plural(len(results), "test"))
 		} else {
-			fmt.Fprintf(w, "ok\t%s\t%s\n", f.Path, cli.Counted(len(results), "test"))
+			fmt.Fprintf(w, "ok\t%s\t%s\n", f.Path, cli.Plural(len(results), "test"))
 		}
 	}
 	return len(results), failed, nil
@@ -204,7 +204,7 @@ type testRun struct {
 
 func (o *flags) print(w io.Writer, t testRun) error {
 	if t.Result == "fail" {
-		t.Error, t.Letters, t.Differences = cli.TextOf(t.r.Err), t.r.Letters, t.r.Differences
+		t.Error, t.Letters, t.Differences = cli.ErrorText(t.r.Err), t.r.Letters, t.r.Differences
 	}
 	switch {
 	case o.format == cli.FormatJSON:

@@ -78,6 +78,6 @@ func validate(s cli.Streams, file string, f cli.Format) error {
 		filters += len(sink.Filters)
 	}
 	fmt.Fprintf(s.Out, "%s is valid: pipeline %s, %s, %s, %s\n",
-		cfg.File, cfg.Name, cli.Counted(len(cfg.Sinks), "sink"), cli.Counted(len(cfg.Detectors), "detector"), cli.Counted(filters, "filter"))
+		cfg.File, cfg.Name, cli.Plural(len(cfg.Sinks), "sink"), cli.Plural(len(cfg.Detectors), "detector"), cli.Plural(filters, "filter"))
 	return nil
 }

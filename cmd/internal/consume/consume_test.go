@@ -44,9 +44,9 @@ func TestConsume_GapStops(t *testing.T) {
 	clitest.Put(t, table, 3, "paid")
 	table.Stream().Trim(shard, 2)
 
-	wants(t, ends(t, cli.ExitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost", shard+" is read no further (records were lost before they were read")
-	wants(t, ends(t, cli.ExitUnwell, consume...), "is read no further") // it was not forgotten
-	text := ends(t, cli.ExitUnwell, status...)
+	wants(t, ends(t, cli.ExitUnhealthy, consume...), "shop: 0 records", "level=ERROR", "records were lost", shard+" is read no further (records were lost before they were read")
+	wants(t, ends(t, cli.ExitUnhealthy, consume...), "is read no further") // it was not forgotten
+	text := ends(t, cli.ExitUnhealthy, status...)
 	wants(t, text, "records that were lost before they were read:\n  shard "+shard+": behind ")
 	wants(t, text, "PROBLEM shard "+shard+" is read no further: records were lost", "leases reset -c "+file+" --local "+dir+" "+shard+" --to trim_horizon")
 	if strings.Contains(text, "start `tablewake consume") {
@@ -91,12 +91,12 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 		t.Errorf("a gap is told twice:\n%s", again)
 	}
 
-	wants(t, ends(t, cli.ExitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them", last.Shard+" is read no further (records were lost before they were read")
-	wants(t, ends(t, cli.ExitUnwell, "status", "-c", file, "--local", dir), "records that were lost before they were read:\n  shard "+last.Shard+": behind "+last.Sequence, " to its oldest record")
+	wants(t, ends(t, cli.ExitUnhealthy, consume...), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them", last.Shard+" is read no further (records were lost before they were read")
+	wants(t, ends(t, cli.ExitUnhealthy, "status", "-c", file, "--local", dir), "records that were lost before they were read:\n  shard "+last.Shard+": behind "+last.Sequence, " to its oldest record")
 
 	next := clitest.Put(t, table, 3, "paid")
-	wants(t, ends(t, cli.ExitUnwell, consume...), "shop: 0 records", "is read no further")
-	wants(t, ends(t, cli.ExitUnwell, "status", "-c", file, "--local", dir), " to "+next.Sequence)
+	wants(t, ends(t, cli.ExitUnhealthy, consume...), "shop: 0 records", "is read no further")
+	wants(t, ends(t, cli.ExitUnhealthy, "status", "-c", file, "--local", dir), " to "+next.Sequence)
 	wants(t, ends(t, cli.ExitOK, "leases", "reset", "-c", file, "--local", dir, last.Shard, "--to", "trim_horizon"), "checkpoint TRIM_HORIZON")
 	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
 	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
@@ -158,7 +158,7 @@ func TestConsume_ShowsNoValues(t *testing.T) {
 	st.Put(st.Shards()[0], streamtest.Record{Raw: `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"` + secret + `"}},"NewImage":{"N":{"N":"` + secret + `"}}}}`})
 	dir := filepath.Join(t.TempDir(), "out")
 	said := ends(t, cli.ExitOK, "consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms", "--verbose")
-	said += ends(t, cli.ExitUnwell, "status", "-c", file, "--local", dir, "-o", "json")
+	said += ends(t, cli.ExitUnhealthy, "status", "-c", file, "--local", dir, "-o", "json")
 	wants(t, said, "read 2 = undecodable 1 + routed 1")
 	if strings.Contains(said, secret) {
 		t.Errorf("a value is shown:\n%s", said)
@@ -168,7 +168,7 @@ func TestConsume_ShowsNoValues(t *testing.T) {
 // The end is that of the table: a stream that was switched on again is read, or is known to stand still.
 func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 	t.Parallel()
-	for policy, code := range map[string]int{"stop": cli.ExitUnwell, "continue": cli.ExitOK} {
+	for policy, code := range map[string]int{"stop": cli.ExitUnhealthy, "continue": cli.ExitOK} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			api, file, env := clitest.NewStream(t)
@@ -214,11 +214,11 @@ func TestConsume_StreamsBetween(t *testing.T) {
 		clitest.Put(t, api.Table("shop"), n, "paid")
 	}
 	for range 3 {
-		stopped := regexp.MustCompile(`shard (shardId-\S+) is read no further \(its stream follows`).FindStringSubmatch(clitest.Apart(t, env, cli.ExitUnwell, consume...))
+		stopped := regexp.MustCompile(`shard (shardId-\S+) is read no further \(its stream follows`).FindStringSubmatch(clitest.Apart(t, env, cli.ExitUnhealthy, consume...))
 		if stopped == nil {
 			t.Fatal("it names no shard")
 		}
-		said := clitest.Apart(t, env, cli.ExitUnwell, append([]string{"status"}, at...)...)
+		said := clitest.Apart(t, env, cli.ExitUnhealthy, append([]string{"status"}, at...)...)
 		wants(t, said, "leases reset -c "+file+" --local "+dir+" "+stopped[1]+" --to trim_horizon")
 		if strings.Contains(said, "is read by nobody") || strings.Contains(said, "no consumer reads") {
 			t.Errorf("a shard that waits for an older stream is no problem: %s", said)

@@ -217,7 +217,7 @@ func (c *consuming) verdict(sum replay.Summary, err error) error {
 		if n := len(stopped) - 1; n > 0 {
 			others = ", and so " + areOthers(n)
 		}
-		return cli.Exit(cli.ExitUnwell, fmt.Errorf("shard %s is read no further (%s)%s: `tablewake status %s` shows what to do", first, stopped[first], others, c.o.CommandLine(c.cfg)))
+		return cli.Exit(cli.ExitUnhealthy, fmt.Errorf("shard %s is read no further (%s)%s: `tablewake status %s` shows what to do", first, stopped[first], others, c.o.CommandLine(c.cfg)))
 	}
 	return nil
 }

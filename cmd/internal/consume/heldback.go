@@ -42,7 +42,7 @@ func failingSinks(all []pipeline.SinkState) []state.SinkTrouble {
 	for _, s := range all {
 		if !s.Failing.IsZero() {
 			failing = append(failing, state.SinkTrouble{
-				Sink: s.Name, Pending: s.Pending, Oldest: cli.Known(s.Oldest), Failing: s.Failing.UTC(), Error: s.Error, Blocked: s.Blocked,
+				Sink: s.Name, Pending: s.Pending, Oldest: cli.OptionalTime(s.Oldest), Failing: s.Failing.UTC(), Error: s.Error, Blocked: s.Blocked,
 			})
 		}
 	}

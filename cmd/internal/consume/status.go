@@ -46,7 +46,7 @@ func consumerStatusOf(st coordinator.Status, held []pipeline.HeldBack) consumerS
 	for _, p := range st.Partitions {
 		c.Shards = append(c.Shards, shardStatus{
 			Shard: p.Shard, Stream: p.Stream, Checkpoint: p.Checkpoint, Behind: p.Behind, Pending: p.Pending,
-			LastRead: cli.Known(p.Last), LastDone: cli.Known(p.Acked), Failures: p.Failures, Failing: cli.Known(p.Failing), Error: p.Error, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
+			LastRead: cli.OptionalTime(p.Last), LastDone: cli.OptionalTime(p.Acked), Failures: p.Failures, Failing: cli.OptionalTime(p.Failing), Error: p.Error, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
 		})
 	}
 	return c

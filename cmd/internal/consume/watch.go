@@ -92,7 +92,7 @@ func progressText(st coordinator.Status, read, pending int64) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("read %s records, %s pending; %s", cli.Thousands(read), cli.Thousands(pending), cli.Counted(len(st.Partitions), "shard"))
+	text := fmt.Sprintf("read %s records, %s pending; %s", cli.Thousands(read), cli.Thousands(pending), cli.Plural(len(st.Partitions), "shard"))
 	if behind > 0 {
 		text += fmt.Sprintf(", %d behind", behind)
 		if !oldest.IsZero() {

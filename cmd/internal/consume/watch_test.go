@@ -23,7 +23,7 @@ func TestVerdict_StoppedShards(t *testing.T) {
 	}
 	for _, others := range []string{", and so is another one", ""} {
 		err := c.verdict(replay.Summary{Balanced: true}, nil)
-		if err == nil || cli.ExitCode(err) != cli.ExitUnwell || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+coordinator.StoppedBroken+")"+others+": `tablewake status -c shop.yaml --live`") {
+		if err == nil || cli.ExitCode(err) != cli.ExitUnhealthy || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+coordinator.StoppedBroken+")"+others+": `tablewake status -c shop.yaml --live`") {
 			t.Errorf("the verdict is %v", err)
 		}
 		delete(c.stopped, "shardId-2")

@@ -46,7 +46,7 @@ there. The rest is as sensitive as the table.`,
 		Example: `  tablewake explain -c tablewake.yaml stream.jsonl
   tablewake explain -c tablewake.yaml --key 'USER%23001,ORDER%23000001' stream.jsonl
   tablewake explain -c tablewake.yaml --limit 10 -o json stream.jsonl | jq .sinks`,
-		Args: cli.Some("name what to explain: files, folders, or - for standard input"),
+		Args: cli.SomeArguments("name what to explain: files, folders, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
 	o.Add(c)

@@ -89,7 +89,7 @@ func explanationOf(n int64, e pipeline.Explanation) explanation {
 		x.Events = append(x.Events, eventSeen{ev.Detector, ev.ID(), ev.Path, rawOf(ev.Old), rawOf(ev.New), ev.Old, ev.New})
 	}
 	for _, r := range e.Routes {
-		w := sinkWould{Sink: r.Name, Filters: filtersOf(r.Filters), Reason: r.Reason, Error: cli.TextOf(r.Err)}
+		w := sinkWould{Sink: r.Name, Filters: filtersOf(r.Filters), Reason: r.Reason, Error: cli.ErrorText(r.Err)}
 		for _, op := range r.Ops {
 			w.Do = append(w.Do, op.String())
 		}
@@ -114,7 +114,7 @@ func explanationOf(n int64, e pipeline.Explanation) explanation {
 func filtersOf(ts []pipeline.FilterTrace) []filterSaid {
 	var said []filterSaid
 	for _, t := range ts {
-		said = append(said, filterSaid{t.Name, t.Verdict.Drop, t.Verdict.Reason, cli.TextOf(t.Err)})
+		said = append(said, filterSaid{t.Name, t.Verdict.Drop, t.Verdict.Reason, cli.ErrorText(t.Err)})
 	}
 	return said
 }

@@ -372,6 +372,6 @@ func leaseOf(l leases.Lease) leaseJSON {
 	return leaseJSON{
 		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
 		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.RequestedBy, Pinned: l.Pinned, Stopped: l.Stopped,
-		From: cli.Known(l.From), LastRecord: cli.Known(l.Time),
+		From: cli.OptionalTime(l.From), LastRecord: cli.OptionalTime(l.Time),
 	}
 }

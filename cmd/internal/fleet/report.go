@@ -320,7 +320,7 @@ func later(a, b time.Time) time.Time {
 func gapOf(g record.Gap, retention time.Duration) Gap {
 	out := Gap{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
-		From: cli.Known(g.From.UTC()), To: cli.Known(g.To.UTC()), Found: cli.Known(g.Found.UTC()),
+		From: cli.OptionalTime(g.From.UTC()), To: cli.OptionalTime(g.To.UTC()), Found: cli.OptionalTime(g.Found.UTC()),
 	}
 	if g.To.IsZero() && !g.Found.IsZero() { // the stream still had the records within its retention
 		g.To = g.Found.Add(-retention)

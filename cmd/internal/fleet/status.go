@@ -136,7 +136,7 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 	r := look.Report()
 	err = cli.Print(s.Out, o.format, r, func(w io.Writer) { r.Write(w, o.all) })
 	if err == nil && !r.Healthy {
-		err = cli.Exit(cli.ExitUnwell, nil)
+		err = cli.Exit(cli.ExitUnhealthy, nil)
 	}
 	return err
 }

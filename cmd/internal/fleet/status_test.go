@@ -96,7 +96,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	if out, _ := program.Run(t, cli.ExitOK, "status", "-c", function, "--live", "-o", "json"); !strings.Contains(out, `"note":"no consumer`) || !strings.Contains(out, `"shard":"shardId-7"`) {
 		t.Errorf("of a function it says\n%s", out)
 	}
-	if out, said := program.Run(t, cli.ExitUnwell, "status", "-c", consumer, "--live"); !strings.Contains(out, "there is no lease table "+name+"-leases") || !strings.Contains(out, gap) || strings.Count(said, "account ") != 1 {
+	if out, said := program.Run(t, cli.ExitUnhealthy, "status", "-c", consumer, "--live"); !strings.Contains(out, "there is no lease table "+name+"-leases") || !strings.Contains(out, gap) || strings.Count(said, "account ") != 1 {
 		t.Errorf("without a lease table it says\n%s%s", out, said)
 	}
 	beats, err := leasesdynamo.New(leasesdynamo.Options{Client: client, Table: name + "-leases", State: *table, Pipeline: name})
@@ -106,7 +106,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	if err := beats.Heartbeat(t.Context(), leases.Member{Worker: "w1", Heartbeat: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if out, _ := program.Run(t, cli.ExitUnwell, "status", "-c", consumer, "--live", "--no-watch"); !strings.Contains(out, "the lease table "+name+"-leases is gone: 1 consumers live") || !strings.Contains(out, "w1") || strings.Contains(out, "has begun") {
+	if out, _ := program.Run(t, cli.ExitUnhealthy, "status", "-c", consumer, "--live", "--no-watch"); !strings.Contains(out, "the lease table "+name+"-leases is gone: 1 consumers live") || !strings.Contains(out, "w1") || strings.Contains(out, "has begun") {
 		t.Errorf("of a consumer whose lease table is gone it says\n%s", out)
 	}
 	stopped, stop := context.WithCancel(t.Context())

@@ -99,7 +99,7 @@ func (o *options) ask(ctx context.Context) (v Verdict, well bool, err error) {
 
 // wellText is a line of what a consumer says of itself.
 func wellText(v Verdict) string {
-	text := fmt.Sprintf("%s: %s, %s records pending", v.State, cli.Counted(v.Shards, "shard"), cli.Thousands(v.Pending))
+	text := fmt.Sprintf("%s: %s, %s records pending", v.State, cli.Plural(v.Shards, "shard"), cli.Thousands(v.Pending))
 	if len(v.Reasons) > 0 {
 		text += "; " + strings.Join(v.Reasons, "; ")
 	}

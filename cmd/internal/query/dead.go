@@ -40,7 +40,7 @@ each with what was the first to fail: that is to be mended before tablewake redr
   tablewake query dead --local out --quarantined
   tablewake query dead -c tablewake.yaml --live
   tablewake query dead --local out --unmasked -o json | jq -c .record | tablewake replay -c tablewake.yaml --local again -`,
-		Args: cli.Exactly(0, 0, "(--local DIR | -c FILE --live)"),
+		Args: cli.ArgumentRange(0, 0, "(--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if d.live {
 				return d.inLive(c.Context(), o, s)

@@ -22,7 +22,7 @@ func (o *options) archive(s cli.Streams) *cobra.Command {
 		Short: "Archived changes by item, each version once",
 		Example: `  tablewake query archive shop-archive --local out
   tablewake query archive --local out --prefix changes/ -o json | tablewake replay -c other.yaml --local other -`,
-		Args: cli.Exactly(0, 1, "[BUCKET] --local DIR"),
+		Args: cli.ArgumentRange(0, 1, "[BUCKET] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.in(s, func(dir local.Dir, out *cli.Results) error {
 				buckets, err := chooseName(args, filepath.Dir(dir.Archive("x")), "bucket", "")
@@ -67,7 +67,7 @@ func (o *options) events(s cli.Streams) *cobra.Command {
 		Use:     "events [SINK]",
 		Short:   "Events that a notify sink published (replay --notify)",
 		Example: `  tablewake query events on_completed --local out`,
-		Args:    cli.Exactly(0, 1, "[SINK] --local DIR"),
+		Args:    cli.ArgumentRange(0, 1, "[SINK] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.in(s, func(dir local.Dir, out *cli.Results) error {
 				sink, err := chooseName(args, filepath.Dir(dir.Events("x")), "sink", ".jsonl")

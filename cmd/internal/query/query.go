@@ -54,7 +54,7 @@ a kind it lists what there is. Of dead letters it shows real ones too. Deleted r
 	f.StringVar(&o.local, "local", "", "the folder that a replay wrote (required)")
 	f.IntVarP(&o.limit, "limit", "n", 0, "at most so many results (0: all; default all, of a search 10)")
 	_ = c.MarkPersistentFlagDirname("local")
-	cli.AddFormatBelow(c, &o.format)
+	cli.AddPersistentFormat(c, &o.format)
 	c.AddCommand(o.view(s), o.search(s), o.archive(s), o.events(s), o.dead(s))
 	return c
 }

@@ -37,7 +37,7 @@ regular expressions, groups and boosts are not supported.`,
 		Example: `  tablewake query search products --local out
   tablewake query search products 'title:lamp' --local out -o json
   tablewake query search products '+Price:>=20 +Price:<30' --local out`,
-		Args: cli.Exactly(1, 2, "INDEX [QUERY] --local DIR"),
+		Args: cli.ArgumentRange(1, 2, "INDEX [QUERY] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.in(s, func(dir local.Dir, out *cli.Results) error {
 				return withSearch(c.Context(), dir, func(store *sqlite.Store) error {

@@ -27,7 +27,7 @@ func (o *options) view(s cli.Streams) *cobra.Command {
 		Example: `  tablewake query view shop-views --local out
   tablewake query view shop-views --local out --pk STATUS#paid --limit 5
   tablewake query view shop-views --local out --sk-prefix 2026-03 -o json`,
-		Args: cli.Exactly(0, 1, "[TABLE] --local DIR"),
+		Args: cli.ArgumentRange(0, 1, "[TABLE] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			q := view.Query{PKPrefix: pkPrefix, SKPrefix: skPrefix}
 			if pk != "" {

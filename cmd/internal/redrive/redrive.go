@@ -179,7 +179,7 @@ func (o *options) sayGone(ctx context.Context, cfg *config.Config, ro redrive.Op
 
 // deliver redrives, and reports.
 func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams) error {
-	bar := cli.NewCount(s.Err, "redriving")
+	bar := cli.NewCountProgress(s.Err, "redriving")
 	var opts []sinks.Option
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
@@ -203,7 +203,7 @@ func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.
 		for _, sink := range r.Sinks {
 			total += sink.Letters
 		}
-		bar.Of(int64(r.Delivered()), int64(total))
+		bar.Update(int64(r.Delivered()), int64(total))
 	}
 	report, err := redrive.Run(ctx, ro)
 	bar.End()

@@ -32,15 +32,15 @@ func (o *options) write(w io.Writer, r redrive.Report) {
 	}
 	type sink = redrive.SinkReport
 	if len(r.Sinks) > 0 {
-		cli.Columns(w, r.Sinks, 1, []cli.Column[sink]{
-			{Title: "letters", Of: func(s sink) int64 { return int64(s.Letters) }},
-			{Title: "delivered", Of: func(s sink) int64 { return int64(s.Delivered) }},
-			{Title: "superseded", Of: func(s sink) int64 { return int64(s.Superseded) }},
-			{Title: "discarded", Of: func(s sink) int64 { return int64(s.Discarded) }},
-			{Title: "failed", Of: func(s sink) int64 { return int64(s.Failed) }},
-			{Title: "waiting", Of: func(s sink) int64 { return int64(s.Waiting) }},
-			{Title: "keys let go", Of: func(s sink) int64 { return int64(s.Released) }},
-			{Title: "keys quarantined", Of: func(s sink) int64 { return int64(s.Held) }},
+		cli.PrintCounts(w, r.Sinks, 1, []cli.Column[sink]{
+			{Title: "letters", Value: func(s sink) int64 { return int64(s.Letters) }},
+			{Title: "delivered", Value: func(s sink) int64 { return int64(s.Delivered) }},
+			{Title: "superseded", Value: func(s sink) int64 { return int64(s.Superseded) }},
+			{Title: "discarded", Value: func(s sink) int64 { return int64(s.Discarded) }},
+			{Title: "failed", Value: func(s sink) int64 { return int64(s.Failed) }},
+			{Title: "waiting", Value: func(s sink) int64 { return int64(s.Waiting) }},
+			{Title: "keys let go", Value: func(s sink) int64 { return int64(s.Released) }},
+			{Title: "keys quarantined", Value: func(s sink) int64 { return int64(s.Held) }},
 		})
 	}
 	overtaken := 0

@@ -98,7 +98,7 @@ func (o recordFlags) run(ctx context.Context, s cli.Streams) error {
 	bar := cli.NewProgress(s.Err, "recording "+table, 0)
 	ro := shardreader.RecordOptions{
 		API: api, Source: table, Idle: o.idle, Mask: mask,
-		Progress: func(p shardreader.RecordProgress) { bar.At(p.Bytes, 0, p.Records) },
+		Progress: func(p shardreader.RecordProgress) { bar.UpdateBytes(p.Bytes, 0, p.Records) },
 	}
 	if local {
 		ro.EmptyPages = 2 // DynamoDB Local has no empty pages in the middle of a shard

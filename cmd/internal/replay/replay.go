@@ -57,7 +57,7 @@ compared by version: a replay never puts back what a newer change has written.`,
   tablewake replay -c tablewake.yaml --local out --fresh events/ more.jsonl.gz
   tablewake replay -c tablewake.yaml --local out s3://audit/changes/ --from 2026-01-01 --to 2026-02-01
   aws dynamodbstreams get-records --shard-iterator "$IT" | tablewake replay -c tablewake.yaml --local out --stream-arn "$ARN" -`,
-		Args: cli.Some("name what to replay: files, folders, s3://BUCKET/PREFIX, or - for standard input"),
+		Args: cli.SomeArguments("name what to replay: files, folders, s3://BUCKET/PREFIX, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
 	o.Input.Add(c)
@@ -148,7 +148,7 @@ func (o *options) drive(ctx context.Context, cfg *config.Config, p *pipeline.Pip
 				return
 			case <-tick.C:
 				pr := in.Progress()
-				bar.At(pr.Bytes, pr.TotalBytes, p.Ledger().Source.Read)
+				bar.UpdateBytes(pr.Bytes, pr.TotalBytes, p.Ledger().Source.Read)
 			}
 		}
 	})

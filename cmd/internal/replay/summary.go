@@ -94,17 +94,17 @@ func (s Summary) write(w io.Writer) {
 // writeSinks prints a line a sink; columns that are zero everywhere are left out.
 func (s Summary) writeSinks(w io.Writer) {
 	type ledger = pipeline.SinkLedger
-	cli.Columns(w, s.Ledger.Sinks, 2, []cli.Column[ledger]{
-		{Title: "routed", Of: func(l ledger) int64 { return l.Routed }},
-		{Title: "written", Of: func(l ledger) int64 { return l.Written }},
-		{Title: "superseded", Of: func(l ledger) int64 { return l.Superseded }},
-		{Title: "no effect", Of: func(l ledger) int64 { return total(l.NoEffect) }},
-		{Title: "coalesced", Of: func(l ledger) int64 { return l.Coalesced }},
-		{Title: "suppressed", Of: func(l ledger) int64 { return l.Suppressed }},
-		{Title: "dead letters", Of: func(l ledger) int64 { return l.DeadLettered }},
-		{Title: "quarantined", Of: func(l ledger) int64 { return l.Quarantined }},
-		{Title: "revoked", Of: func(l ledger) int64 { return l.Revoked }},
-		{Title: "pending", Of: func(l ledger) int64 { return l.Pending }},
+	cli.PrintCounts(w, s.Ledger.Sinks, 2, []cli.Column[ledger]{
+		{Title: "routed", Value: func(l ledger) int64 { return l.Routed }},
+		{Title: "written", Value: func(l ledger) int64 { return l.Written }},
+		{Title: "superseded", Value: func(l ledger) int64 { return l.Superseded }},
+		{Title: "no effect", Value: func(l ledger) int64 { return total(l.NoEffect) }},
+		{Title: "coalesced", Value: func(l ledger) int64 { return l.Coalesced }},
+		{Title: "suppressed", Value: func(l ledger) int64 { return l.Suppressed }},
+		{Title: "dead letters", Value: func(l ledger) int64 { return l.DeadLettered }},
+		{Title: "quarantined", Value: func(l ledger) int64 { return l.Quarantined }},
+		{Title: "revoked", Value: func(l ledger) int64 { return l.Revoked }},
+		{Title: "pending", Value: func(l ledger) int64 { return l.Pending }},
 	})
 	for _, n := range slices.Sorted(maps.Keys(s.Ledger.Sinks)) {
 		dropped := s.Ledger.Sinks[n].Dropped
