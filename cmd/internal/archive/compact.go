@@ -91,7 +91,7 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, place string) (
 func (o *compactOptions) open(ctx context.Context, place string) (_ archive.Remover, prefix string, release func() error, err error) {
 	release = func() error { return nil }
 	if target.IsS3(place) {
-		store, prefix, err := target.OpenS3(ctx, place, target.S3Options{Class: o.class, Key: o.key})
+		store, prefix, err := target.OpenS3(ctx, place, target.S3Options{StorageClass: o.class, KMSKey: o.key})
 		return store, prefix, release, err
 	}
 	path, err := filepath.Abs(place)
@@ -101,7 +101,7 @@ func (o *compactOptions) open(ctx context.Context, place string) (_ archive.Remo
 	if err != nil {
 		return nil, "", nil, err
 	}
-	if dir := filepath.Dir(filepath.Dir(path)); filepath.Dir(path) == filepath.Dir(local.Dir(dir).Archive("x")) && target.WroteLocal(dir) == nil {
+	if dir := filepath.Dir(filepath.Dir(path)); filepath.Dir(path) == filepath.Dir(local.Dir(dir).Archive("x")) && target.CheckLocalFolder(dir) == nil {
 		opened, err := local.Open(dir)
 		if err != nil {
 			return nil, "", nil, err

@@ -140,7 +140,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return o.Hint(err)
 	}
 	source, err := consumer.New(consumer.Options{
-		API: f.api, Table: f.table, Gaps: f.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.Patience, Logger: o.logger(log),
+		API: f.api, Table: f.table, Gaps: f.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.CallTimeout, Logger: o.logger(log),
 		Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
 	})
 	if err != nil {

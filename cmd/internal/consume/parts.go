@@ -44,7 +44,7 @@ func (o *options) openParts(ctx context.Context, cfg *config.Config, w io.Writer
 	if err != nil {
 		return nil, err
 	}
-	sdk, err := target.LoadObserved(ctx, o.Telemetry)
+	sdk, err := target.LoadAWSWithTelemetry(ctx, o.Telemetry)
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +60,11 @@ func (o *options) openParts(ctx context.Context, cfg *config.Config, w io.Writer
 func (p *parts) announce(ctx context.Context, sdk awssdk.Config, w io.Writer) {
 	ctx, stop := context.WithCancel(ctx)
 	p.asking.Go(func() {
-		if account := target.AccountOf(ctx, sdk); ctx.Err() == nil {
+		if account := target.AccountID(ctx, sdk); ctx.Err() == nil {
 			fmt.Fprintf(w, "account %s, Region %s\n", account, sdk.Region)
 		}
 	})
-	p.Closes(func() error {
+	p.OnClose(func() error {
 		stop()
 		p.asking.Wait()
 		return nil
@@ -73,7 +73,7 @@ func (p *parts) announce(ctx context.Context, sdk awssdk.Config, w io.Writer) {
 
 // say says which streams are read, from where, and what that costs.
 func (p *parts) say(ctx context.Context, s *starting, cfg *config.Config, w io.Writer) error {
-	refs, err := waiting(ctx, s, "listing the streams", func() ([]shardreader.StreamRef, error) { return stream.Newest(ctx, p.api, cfg) })
+	refs, err := waiting(ctx, s, "listing the streams", func() ([]shardreader.StreamRef, error) { return stream.NewestStreams(ctx, p.api, cfg) })
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (p *parts) open(ctx context.Context, o *options, cfg *config.Config, sdk aw
 	} else if p.stores, err = o.OpenLocal(cfg, w, false); err != nil {
 		return err
 	}
-	p.Closes(p.stores.Close)
+	p.OnClose(p.stores.Close)
 	kept, err := waiting(ctx, &o.start, "opening the state", func() (state.Store, error) { return p.stores.State(ctx, cfg) }) // first: a state table is not made beside what was written under another one
 	if err != nil {
 		return err
@@ -105,9 +105,9 @@ func (p *parts) open(ctx context.Context, o *options, cfg *config.Config, sdk aw
 		}
 		fmt.Fprintf(w, "leases in %s, for this consumer alone\n", filepath.Clean(path))
 		p.table, p.gaps = table, table
-		p.Closes(table.Close)
+		p.OnClose(table.Close)
 		seen, err := table.Read(ctx)
-		p.readBefore = stream.ReadText(seen, filepath.Clean(path))
+		p.readBefore = stream.ReadBeforeText(seen, filepath.Clean(path))
 		return err
 	}
 	table, err := waiting(ctx, &o.start, "opening the lease table", func() (*leasesdynamo.Table, error) {
@@ -126,7 +126,7 @@ func (p *parts) open(ctx context.Context, o *options, cfg *config.Config, sdk aw
 	if err != nil {
 		return err
 	}
-	p.readBefore = stream.ReadText(seen, "table "+cfg.Leases.Table.Name)
+	p.readBefore = stream.ReadBeforeText(seen, "table "+cfg.Leases.Table.Name)
 	p.table, p.gaps = table, kept
 	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table.Name, table.Form(), stream.LeaseDuration(cfg))
 	return takeOver(ctx, read, w)

@@ -77,7 +77,7 @@ func TestConsume_StartWaits(t *testing.T) {
 	addr := r.says(`health: (http://[^/]+)/livez`)[1]
 	r.says("a start waits for a server.*listing the streams")
 	for range 200 {
-		if api.Calls("ListStreams") > stream.Tries {
+		if api.Calls("ListStreams") > stream.MaxTries {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)

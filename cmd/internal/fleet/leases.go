@@ -56,7 +56,7 @@ Consumers may run meanwhile.`,
 	f := c.PersistentFlags()
 	f.StringVarP(&o.config, "config", "c", "", "the configuration (required)")
 	_ = c.MarkPersistentFlagFilename("config", "yaml", "yml")
-	o.AddBelow(c, "the folder that a consumer works on")
+	o.AddPersistent(c, "the folder that a consumer works on")
 	c.AddCommand(o.newList(s), o.newRelease(s), o.newReset(s), o.newPin(s), o.newUnpin(s))
 	return c
 }
@@ -266,7 +266,7 @@ func write(ctx context.Context, f *opened, e Edit, do func() error) error {
 			return fmt.Errorf("what is passed over cannot be noted, so nothing is changed: %w", err)
 		}
 	}
-	_, err := stream.Trying(ctx, func() (struct{}, error) { return struct{}{}, do() })
+	_, err := stream.Retry(ctx, func() (struct{}, error) { return struct{}{}, do() })
 	if c, lost := leases.AsConflict(err); lost && c.Did(e.Next) {
 		return nil
 	}

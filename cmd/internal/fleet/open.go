@@ -48,13 +48,13 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 		return nil, err
 	}
 	if !t.Live {
-		if err := target.WroteLocal(t.Local); err != nil {
+		if err := target.CheckLocalFolder(t.Local); err != nil {
 			return nil, err
 		}
 	}
 	f := &opened{silent: stream.LeaseDuration(cfg), streams: func() (shardreader.API, error) {
 		sdk, err := target.LoadAWS(ctx)
-		return stream.Polite(sdk, cfg), err
+		return stream.OpenRateLimited(sdk, cfg), err
 	}}
 	if path != "" {
 		if change && !t.Live {
@@ -62,7 +62,7 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 			if err != nil {
 				return nil, err
 			}
-			f.Closes(folder.Close)
+			f.OnClose(folder.Close)
 		}
 		if err := errors.Join(f.openFile(cfg, path, change), f.openHeldBack(ctx, t, cfg, w)); err != nil {
 			return nil, errors.Join(err, f.Close())
@@ -100,7 +100,7 @@ func (f *opened) openFile(cfg *config.Config, path string, change bool) error {
 		return err
 	}
 	f.table = table
-	f.Closes(table.Close)
+	f.OnClose(table.Close)
 	f.note = table.AddGap
 	return nil
 }
@@ -135,7 +135,7 @@ func (f *opened) openTable(ctx context.Context, t *target.Flags, sdk awssdk.Conf
 // if the command only looks.
 func (f *opened) openState(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	opened := aws.Stores(sdk, t.Options(w)...)
-	f.Closes(opened.Close)
+	f.OnClose(opened.Close)
 	kept, err := opened.State(ctx, cfg)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (f *opened) openHeldBack(ctx context.Context, t *target.Flags, cfg *config.
 		return err
 	}
 	beside := &opened{}
-	f.Closes(beside.Close)
+	f.OnClose(beside.Close)
 	err = beside.openState(ctx, t, sdk, cfg, w)
 	f.heldBack = beside.heldBack
 	return err

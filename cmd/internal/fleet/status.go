@@ -183,7 +183,7 @@ func lostStores(ctx context.Context, cfg *config.Config, f *opened, seen leases.
 	if f.stores == nil {
 		return nil, nil
 	}
-	all, err := sinks.Adopt(ctx, cfg, f.stores, stream.ReadText(seen, "the lease table"))
+	all, err := sinks.Adopt(ctx, cfg, f.stores, stream.ReadBeforeText(seen, "the lease table"))
 	lost := make([]Lost, len(all))
 	for i := range all {
 		lost[i] = Lost{Sink: all[i].Sink, What: all[i].Problem}

@@ -63,7 +63,7 @@ func counted[T any](o overview, kind, name string, all iter.Seq2[T, error], what
 }
 
 func (o overview) views(ctx context.Context) error {
-	if target.Missing(o.dir.Views()) {
+	if target.IsMissing(o.dir.Views()) {
 		return nil
 	}
 	return target.WithViews(ctx, o.dir, func(db *sqlite.Store) error {
@@ -78,7 +78,7 @@ func (o overview) views(ctx context.Context) error {
 }
 
 func (o overview) indexes(ctx context.Context) error {
-	if target.Missing(o.dir.Views()) {
+	if target.IsMissing(o.dir.Views()) {
 		return nil
 	}
 	return withSearch(ctx, o.dir, func(store *searchsqlite.Store) error {

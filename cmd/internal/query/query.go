@@ -67,7 +67,7 @@ func (o *options) in(s cli.Streams, query func(local.Dir, *cli.Results) error) (
 	if o.local == "" {
 		return cli.Usagef("--local is missing: name the folder that a replay wrote")
 	}
-	if err := target.WroteLocal(o.local); err != nil {
+	if err := target.CheckLocalFolder(o.local); err != nil {
 		return err
 	}
 	release, err := local.Share(o.local)

@@ -19,23 +19,23 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// Patience is how long one call of the Streams API may take.
-const Patience = 20 * time.Second
+// CallTimeout bounds one call of the Streams API.
+const CallTimeout = 20 * time.Second
 
-// Open is the Streams API, whose records are decoded as cfg's tables want it. It
-// has connections of its own, enough for calls at once, and sends each request once: who
-// calls knows better when to call again.
+// Open returns a client of the Streams API that decodes records by the settings of cfg. It has its own pool of
+// connections, for up to calls concurrent calls. It does not retry, as the coordinator of a consumer schedules
+// retries.
 func Open(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
 	client := dynamodbstreams.NewFromConfig(conf, func(o *dynamodbstreams.Options) {
 		o.RetryMaxAttempts = 1
-		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(Patience).WithTransportOptions(func(t *http.Transport) {
+		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(CallTimeout).WithTransportOptions(func(t *http.Transport) {
 			t.MaxIdleConnsPerHost, t.MaxIdleConns = calls, max(calls, t.MaxIdleConns)
 		})
 	})
 	return sdk.New(client, sinks.Decoder(cfg))
 }
 
-// Sources are the tables and streams of cfg as a worker reads them.
+// Sources returns the source tables and streams of cfg for the coordinator.
 func Sources(cfg *config.Config) []coordinator.Source {
 	sources := make([]coordinator.Source, 0, len(cfg.Source.Tables))
 	for _, t := range cfg.Source.Tables {
@@ -48,8 +48,8 @@ func Sources(cfg *config.Config) []coordinator.Source {
 	return sources
 }
 
-// Newest are the streams that cfg's tables have now.
-func Newest(ctx context.Context, api shardreader.API, cfg *config.Config) ([]shardreader.StreamRef, error) {
+// NewestStreams returns the newest stream of each source table of cfg.
+func NewestStreams(ctx context.Context, api shardreader.API, cfg *config.Config) ([]shardreader.StreamRef, error) {
 	refs := make([]shardreader.StreamRef, 0, len(cfg.Source.Tables))
 	for _, t := range cfg.Source.Tables {
 		ref, err := shardreader.FindStream(ctx, api, cmp.Or(t.StreamARN, t.Name))
@@ -63,49 +63,49 @@ func Newest(ctx context.Context, api shardreader.API, cfg *config.Config) ([]sha
 	return refs, nil
 }
 
-// politely is an API for who only looks: it tries a call that failed for now again, and
-// keeps DescribeStream calls apart, whose quota the consumers share.
-type politely struct {
+// rateLimitedStreams is a Streams API for commands that only inspect a stream. It retries transient errors. It limits
+// the rate of DescribeStream calls, because the consumers need the quota of the account.
+type rateLimitedStreams struct {
 	shardreader.API
-	next time.Time // when DescribeStream may be called again
+	next time.Time // earliest time of the next DescribeStream call
 }
 
-// Polite is the Streams API for who only looks.
-func Polite(conf awssdk.Config, cfg *config.Config) shardreader.API {
-	return &politely{API: Open(conf, cfg, 2)}
+// OpenRateLimited returns a client of the Streams API for a command that only inspects a stream.
+func OpenRateLimited(conf awssdk.Config, cfg *config.Config) shardreader.API {
+	return &rateLimitedStreams{API: Open(conf, cfg, 2)}
 }
 
-// lookPause lies between two DescribeStream calls: a fifth of the account's quota, which
-// consumers leave.
-const lookPause = 500 * time.Millisecond
+// describePause is the pause between two DescribeStream calls. 2 calls a second are a fifth of the account's quota:
+// consumers use the other 8.
+const describePause = 500 * time.Millisecond
 
-// DescribeStream waits its turn.
-func (p *politely) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
-	return Trying(ctx, func() (shardreader.StreamDescription, error) {
+// DescribeStream waits until the rate limit permits the call.
+func (p *rateLimitedStreams) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
+	return Retry(ctx, func() (shardreader.StreamDescription, error) {
 		if err := pipeline.Sleep(ctx, time.Until(p.next)); err != nil {
 			return shardreader.StreamDescription{}, err
 		}
-		p.next = time.Now().Add(lookPause)
+		p.next = time.Now().Add(describePause)
 		return p.API.DescribeStream(ctx, q)
 	})
 }
 
 // ListStreams implements [shardreader.API].
-func (p *politely) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
-	return Trying(ctx, func() (shardreader.StreamPage, error) { return p.API.ListStreams(ctx, table, after) })
+func (p *rateLimitedStreams) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
+	return Retry(ctx, func() (shardreader.StreamPage, error) { return p.API.ListStreams(ctx, table, after) })
 }
 
-// Tries is how often a call of a command that looks is made.
-const Tries = 6
+// MaxTries is the number of tries of [Retry].
+const MaxTries = 6
 
-// Trying makes a call again where its error is transient, unless it was not answered for long.
-func Trying[T any](ctx context.Context, call func() (T, error)) (T, error) {
+// Retry repeats a call after transient errors, up to [MaxTries] times. It starts no new try after [CallTimeout].
+func Retry[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	var backoff pipeline.Backoff
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		got, err := call()
 		after, again := pipeline.Retryable(err)
-		if err == nil || !again || attempt+1 == Tries || time.Since(start) >= Patience {
+		if err == nil || !again || attempt+1 == MaxTries || time.Since(start) >= CallTimeout {
 			return got, err
 		}
 		if pipeline.Sleep(ctx, backoff.Delay(attempt, after)) != nil {

@@ -1,2 +1,5 @@
-// Package stream opens the Streams API and the leases of a configuration.
+// Package stream opens the Streams API and the leases that a configuration names.
+//
+// consume reads with [Open]; commands that only inspect use [OpenRateLimited]. [OpenLeaseTable] and [LeaseFile] find
+// the leases, and [ReadBefore] reports whether they prove earlier reads.
 package stream

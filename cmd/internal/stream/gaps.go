@@ -7,10 +7,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// AllGaps are the gaps that were noted, the oldest first.
-func AllGaps(ctx context.Context, from state.Gaps) ([]record.Gap, error) {
+// AllGaps returns the stored gaps, the oldest first.
+func AllGaps(ctx context.Context, store state.Gaps) ([]record.Gap, error) {
 	var gaps []record.Gap
-	for g, err := range from.Gaps(ctx) {
+	for g, err := range store.Gaps(ctx) {
 		if err != nil {
 			return nil, err
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// LeaseFile returns the file of cfg's leases, "" if they are in a table. With --local they are in the folder,
-// whatever cfg says: a local try takes no shard from the consumers of cfg.
+// LeaseFile returns the path of cfg's lease file; "" if the leases are in a table. With --local the leases are always
+// in the folder, so that a local run takes no shard from the consumers of cfg.
 func LeaseFile(t *target.Flags, cfg *config.Config) (string, error) {
 	switch {
 	case !t.Live:
@@ -30,7 +30,7 @@ func LeaseFile(t *target.Flags, cfg *config.Config) (string, error) {
 	return cfg.Leases.File, nil
 }
 
-// OpenLeaseTable opens the table of cfg's leases, and creates it if create is set.
+// OpenLeaseTable opens the lease table of cfg, and creates it if create is set. It checks that the table is usable.
 func OpenLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool) (*leasesdynamo.Table, error) {
 	err := errors.Join(aws.SameRegion("leases.table", cfg.Leases.Table.ARN, sdk), aws.SameRegion("state.table", cfg.State.Table.ARN, sdk))
 	if err != nil {
@@ -46,7 +46,7 @@ func OpenLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, 
 	return table, table.Check(ctx)
 }
 
-// NewLeaseTable returns the table of cfg's leases. It makes no call.
+// NewLeaseTable returns the lease table of cfg. It makes no call.
 func NewLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, error) {
 	return leasesdynamo.New(leasesdynamo.Options{
 		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table.Name, State: cfg.State.Table.Name, Pipeline: cfg.Name,
@@ -54,7 +54,7 @@ func NewLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, 
 	})
 }
 
-// LeaseDuration returns how long a consumer of cfg can be silent.
+// LeaseDuration returns the time without a heartbeat after which other consumers take the shards of a consumer.
 func LeaseDuration(cfg *config.Config) time.Duration {
 	if cfg.Leases == nil {
 		return 6 * time.Second
@@ -62,7 +62,8 @@ func LeaseDuration(cfg *config.Config) time.Duration {
 	return cfg.Leases.Duration
 }
 
-// ReadBefore says how leases show that the pipeline has read its stream; "": they do not. See [sinks.ReadBefore].
+// ReadBefore reads the leases of cfg. It returns [ReadBeforeText] of them; "" if a Lambda reads the stream. The result
+// is for [sinks.ReadBefore].
 func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {
 	if t.Live && cfg.Leases == nil {
 		return "", nil
@@ -73,7 +74,7 @@ func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (strin
 	}
 	if path != "" {
 		seen, _, err := leasesfile.ReadUnlocked(path)
-		return ReadText(seen, path), err
+		return ReadBeforeText(seen, path), err
 	}
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
@@ -83,13 +84,14 @@ func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (strin
 	if err != nil {
 		return "", err
 	}
-	seen, err := Trying(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
-	return ReadText(seen, "table "+cfg.Leases.Table.Name), err
+	seen, err := Retry(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
+	return ReadBeforeText(seen, "table "+cfg.Leases.Table.Name), err
 }
 
-// ReadText is [ReadBefore] for leases in the place where. Shards that only another application read, whose
-// leases the pipeline takes over, do not count.
-func ReadText(seen leases.Snapshot, where string) string {
+// ReadBeforeText returns the error text for leases that prove earlier reads of the stream while the state is empty;
+// "" if they prove none. where names the file or table of the leases. Shards that only another application read do
+// not count, as the pipeline takes over their leases.
+func ReadBeforeText(seen leases.Snapshot, where string) string {
 	shard, n := seen.Consumed()
 	if n == 0 {
 		return ""

@@ -1,3 +1,6 @@
-// Package target opens what commands work on: the embedded stores of a --local folder, or with --live the real
+// Package target opens the stores of a command: with --local the embedded stores in a folder, with --live the real
 // stores that a configuration names.
+//
+// A command embeds [Flags] and calls [Flags.Add], [Flags.Load], [Flags.Open] and [Flags.Assemble]. Read target.go
+// first, then localdir.go and live.go.
 package target

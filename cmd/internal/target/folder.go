@@ -17,9 +17,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// WithViews opens the view tables of a folder.
+// WithViews opens the view tables of a folder read-only, calls do and closes them.
 func WithViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
-	if Missing(dir.Views()) {
+	if IsMissing(dir.Views()) {
 		return fmt.Errorf("the folder holds no views: its configuration has none")
 	}
 	db, err := sqlite.Open(ctx, dir.Views(), sqlite.Options{ReadOnly: true})
@@ -29,10 +29,10 @@ func WithViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error)
 	return errors.Join(do(db), db.Close())
 }
 
-// ReadState reads what a folder remembers of a pipeline, which a consumer may work on meanwhile. A folder without
-// state remembers nothing.
+// ReadState opens the state of a pipeline in a folder read-only, and calls do. A consumer may use the folder at the
+// same time. If the folder has no state, do is not called.
 func ReadState(ctx context.Context, dir local.Dir, pipeline string, do func(*statesqlite.State) error) error {
-	if Missing(dir.Views()) {
+	if IsMissing(dir.Views()) {
 		return nil
 	}
 	db, err := statesqlite.Open(ctx, dir.Views(), statesqlite.Options{ReadOnly: true})
@@ -42,15 +42,15 @@ func ReadState(ctx context.Context, dir local.Dir, pipeline string, do func(*sta
 	return errors.Join(do(db.State(pipeline)), db.Close())
 }
 
-// Missing tells whether there is nothing at a path.
-func Missing(path string) bool {
+// IsMissing reports whether path does not exist.
+func IsMissing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// EachLetter hands each letter of a folder to do. Lines that are none are logged.
+// EachLetter calls do with each dead letter of a folder. It logs lines that are not dead letters.
 func EachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pipeline.DeadLetter) error) error {
-	if Missing(dir.DeadLetters()) {
+	if IsMissing(dir.DeadLetters()) {
 		return nil
 	}
 	store, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters(), Logger: log})
@@ -69,9 +69,9 @@ func EachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pi
 	return nil
 }
 
-// EachMark hands each quarantined key to do.
-func EachMark(ctx context.Context, of state.Quarantine, do func(state.Mark) error) error {
-	for m, err := range of.Marks(ctx, "") {
+// EachMark calls do with the mark of each quarantined key.
+func EachMark(ctx context.Context, quarantine state.Quarantine, do func(state.Mark) error) error {
+	for m, err := range quarantine.Marks(ctx, "") {
 		if err == nil {
 			err = do(m)
 		}
@@ -82,8 +82,8 @@ func EachMark(ctx context.Context, of state.Quarantine, do func(state.Mark) erro
 	return nil
 }
 
-// WroteLocal is an error where dir is no folder that a replay wrote.
-func WroteLocal(dir string) error {
+// CheckLocalFolder returns an error if dir is not a --local folder: it has no owner file.
+func CheckLocalFolder(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, ownerFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is no folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir, dir)

@@ -19,10 +19,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// openLive opens the real stores that cfg names, once it has said which they are; tel may be
-// nil.
+// openLive prints to w which real stores cfg names, and opens them. tel may be nil.
 func openLive(ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option) (*Stores, error) {
-	sdk, err := LoadObserved(ctx, tel)
+	sdk, err := LoadAWSWithTelemetry(ctx, tel)
 	if err != nil {
 		return nil, err
 	}
@@ -30,15 +29,15 @@ func openLive(ctx context.Context, cfg *config.Config, w io.Writer, tel *telemet
 	return LiveStores(sdk, opts...), nil
 }
 
-// LiveStores are the stores that sdk reaches.
+// LiveStores returns the real stores of the account of sdk.
 func LiveStores(sdk awssdk.Config, opts ...aws.Option) *Stores {
 	opened := aws.Stores(sdk, opts...)
 	return &Stores{opened, Closers{opened.Close}}
 }
 
-// LoadAWS is the SDK's configuration as the standard variables and files have it.
+// LoadAWS returns the configuration of the AWS SDK from the standard environment variables and files.
 func LoadAWS(ctx context.Context) (awssdk.Config, error) {
-	// What the SDK would log are connections that it tries again.
+	// Without this logger the SDK logs each connection that it retries.
 	sdk, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
 	switch {
 	case err != nil:
@@ -49,15 +48,15 @@ func LoadAWS(ctx context.Context) (awssdk.Config, error) {
 	return sdk, nil
 }
 
-// Announce says whose stores are used, and which. Who may not ask whose credentials
-// these are may still use the stores.
+// Announce prints the account, the Region and the stores of cfg to w.
 func Announce(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) {
-	fmt.Fprintf(w, "account %s, Region %s\n", AccountOf(ctx, sdk), sdk.Region)
+	fmt.Fprintf(w, "account %s, Region %s\n", AccountID(ctx, sdk), sdk.Region)
 	AnnounceStores(cfg, w)
 }
 
-// AccountOf is the account whose credentials sdk has, as far as it may be asked for.
-func AccountOf(ctx context.Context, sdk awssdk.Config) string {
+// AccountID returns the account of sdk's credentials, or a text that begins with "unknown". That is not an error: the
+// stores may be usable without the right to call STS.
+func AccountID(ctx context.Context, sdk awssdk.Config) string {
 	short, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	id, err := sts.NewFromConfig(sdk, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(short, nil)
@@ -67,7 +66,7 @@ func AccountOf(ctx context.Context, sdk awssdk.Config) string {
 	return awssdk.ToString(id.Account)
 }
 
-// AnnounceStores says which stores cfg names.
+// AnnounceStores prints the stores of cfg to w.
 func AnnounceStores(cfg *config.Config, w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range cfg.Sinks {
@@ -82,7 +81,7 @@ func AnnounceStores(cfg *config.Config, w io.Writer) {
 	_ = tw.Flush()
 }
 
-// destination returns in words where a sink writes.
+// destination describes the store of a sink.
 func destination(cfg *config.Config, s config.Sink) string {
 	switch {
 	case s.View != nil:

@@ -13,21 +13,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// ownerFile names, in a --local folder, the pipeline that wrote it.
+// ownerFile is the file of a --local folder that names the pipeline of the folder.
 const ownerFile = "pipeline.json"
 
-// owner is what the owner file holds. What shaped each sink's output stands
-// beside that output.
+// owner is the content of the owner file. The settings of a sink are not in it: they are stored with the sink's output.
 type owner struct {
 	Pipeline   string `json:"pipeline"`
 	TableInKey bool   `json:"table_in_key"` // keys are prefixed by their table
 }
 
-func ownerOf(cfg *config.Config) owner {
+func newOwner(cfg *config.Config) owner {
 	return owner{Pipeline: cfg.Name, TableInKey: len(cfg.Source.Tables) > 1}
 }
 
-// ReadOwner tells who wrote a folder.
+// ReadOwner reads the owner file of a folder.
 func ReadOwner(dir string) (owner, error) {
 	var o owner
 	b, err := os.ReadFile(filepath.Join(dir, ownerFile))
@@ -37,47 +36,46 @@ func ReadOwner(dir string) (owner, error) {
 	return o, err
 }
 
-// claimLocal makes dir the folder of cfg: an empty one becomes it, one that the same
-// pipeline wrote is gone on with, any other is refused unless fresh empties it. Whoever calls
-// it has the folder to itself.
+// claimLocal makes cfg's pipeline the owner of dir. It accepts an empty folder, and a folder of the same pipeline.
+// If fresh is set it empties a folder of any pipeline first. The caller has locked the folder.
 func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
-	wrote, err := ReadOwner(dir)
-	ours := err == nil
+	previous, err := ReadOwner(dir)
+	owned := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	others := 0
+	foreign := 0 // files that are neither the lock nor a partial owner file
 	for _, e := range entries {
 		if e.Name() != local.LockFile && e.Name() != "."+ownerFile {
-			others++
+			foreign++
 		}
 	}
 	switch {
-	case !ours && others > 0:
+	case !owned && foreign > 0:
 		return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
-	case ours && fresh:
+	case owned && fresh:
 		for _, e := range entries {
-			if e.Name() == local.LockFile || e.Name() == ownerFile { // the owner goes last: a folder half emptied is still ours
+			if e.Name() == local.LockFile || e.Name() == ownerFile { // the owner file stays, so that an interrupted --fresh can be repeated
 				continue
 			}
 			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
 		}
-	case ours && wrote.Pipeline != cfg.Name:
+	case owned && previous.Pipeline != cfg.Name:
 		return fmt.Errorf("%s was written by the pipeline %s, and %s has the name %s: "+
-			"--fresh empties the folder first, or give --local another one", dir, wrote.Pipeline, cfg.File, cfg.Name)
-	case ours && wrote != ownerOf(cfg):
+			"--fresh empties the folder first, or give --local another one", dir, previous.Pipeline, cfg.File, cfg.Name)
+	case owned && previous != newOwner(cfg):
 		return fmt.Errorf("%s was written with other source tables than %s names: the keys of items differ where there are several; "+
 			"--fresh empties the folder first, or give --local another one", dir, cfg.File)
-	case ours:
+	case owned:
 		return nil
 	}
-	b, err := json.Marshal(ownerOf(cfg))
+	b, err := json.Marshal(newOwner(cfg))
 	if err != nil {
 		return err
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/s3"
 )
 
-// IsS3 tells whether an argument names objects in S3.
+// IsS3 reports whether a command's argument is an s3:// URL.
 func IsS3(arg string) bool { return strings.HasPrefix(arg, "s3://") }
 
-// S3Options are what objects are written with.
-type S3Options struct{ Class, Key string }
+// S3Options are the storage class and the KMS key of new objects; "": the bucket's default.
+type S3Options struct{ StorageClass, KMSKey string }
 
-// OpenS3 opens the bucket of s3://BUCKET/PREFIX, with what the SDK's variables and
-// files say. Servers other than AWS (AWS_ENDPOINT_URL_S3) have no host names for buckets.
-func OpenS3(ctx context.Context, url string, o S3Options) (store *s3.Store, prefix string, err error) {
+// OpenS3 opens the bucket of the URL s3://BUCKET/PREFIX with the standard AWS configuration, and returns the prefix.
+// With AWS_ENDPOINT_URL_S3 bucket names are in the path, as other servers have no host name for each bucket.
+func OpenS3(ctx context.Context, url string, opts S3Options) (store *s3.Store, prefix string, err error) {
 	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(url, "s3://"), "/")
 	if bucket == "" {
 		return nil, "", cli.Usagef("%q names no bucket: write s3://BUCKET/PREFIX", url)
@@ -30,6 +30,6 @@ func OpenS3(ctx context.Context, url string, o S3Options) (store *s3.Store, pref
 	}
 	client := awss3.NewFromConfig(sdk, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
 	folder, _ := path.Split(prefix)
-	store, err = s3.New(s3.Options{Client: client, Bucket: bucket, Folder: folder, StorageClass: o.Class, KMSKey: o.Key})
+	store, err = s3.New(s3.Options{Client: client, Bucket: bucket, Folder: folder, StorageClass: opts.StorageClass, KMSKey: opts.KMSKey})
 	return store, prefix, err
 }

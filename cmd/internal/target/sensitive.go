@@ -16,14 +16,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
-// sensitiveFile names, in a --local folder, the attributes that were sensitive in a
-// configuration that wrote it, a pattern a line. What dead letters hold of them stays
-// sensitive when a later configuration says no more of it.
+// sensitiveFile is the file of a --local folder with the sensitive attributes of all configurations that wrote the
+// folder, one pattern per line. Dead letters still have these attributes after a later configuration drops them.
 const sensitiveFile = "sensitive.txt"
 
-// rememberSensitive adds what is sensitive in cfg to what the folder remembers.
-func rememberSensitive(dir string, cfg *config.Config) error {
-	known, err := sensitiveIn(dir)
+// addSensitive adds the sensitive attributes of cfg to the sensitive file.
+func addSensitive(dir string, cfg *config.Config) error {
+	known, err := readSensitive(dir)
 	if err != nil {
 		return err
 	}
@@ -39,8 +38,8 @@ func rememberSensitive(dir string, cfg *config.Config) error {
 	return private.WriteFile(filepath.Join(dir, sensitiveFile), filepath.Join(dir, "."+sensitiveFile), []byte(strings.Join(all, "\n")+"\n"))
 }
 
-// sensitiveIn are the patterns that a folder remembers.
-func sensitiveIn(dir string) ([]string, error) {
+// readSensitive returns the patterns of the sensitive file.
+func readSensitive(dir string) ([]string, error) {
 	b, err := os.ReadFile(filepath.Join(dir, sensitiveFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -48,23 +47,22 @@ func sensitiveIn(dir string) ([]string, error) {
 	return strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' }), err
 }
 
-// FolderMask hides what a folder remembers as sensitive, under a key that nobody
-// keeps: no secret is needed to look into a folder, and the texts are equal for equal
-// values within one output only.
+// FolderMask returns a mask for the patterns of the sensitive file. Its key is random, so that a command needs no
+// secret to read a folder. Equal values have equal masked texts only within one run of a command.
 func FolderMask(dir string) (*mask.Mask, error) {
-	texts, err := sensitiveIn(dir)
+	texts, err := readSensitive(dir)
 	if err != nil {
 		return nil, err
 	}
-	var ps []item.Pattern
+	var patterns []item.Pattern
 	for _, text := range texts {
 		p, err := item.ParsePattern(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, sensitiveFile), err)
 		}
-		ps = append(ps, p)
+		patterns = append(patterns, p)
 	}
 	key := make([]byte, 32)
 	rand.Read(key)
-	return mask.New(ps, key)
+	return mask.New(patterns, key)
 }

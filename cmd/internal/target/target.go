@@ -19,25 +19,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// Flags are the flags that say which stores a command works on: embedded ones in a
-// folder, or the real ones that the configuration names.
+// Flags are the flags --local, --live and --create, which select the stores of a command.
 type Flags struct {
 	Local  string
 	Live   bool
 	Create bool // make tables, indexes and buckets that are missing
 
-	LookOnly  bool                 // nothing is made that a run would make
-	Telemetry *telemetry.Telemetry // of calls to real stores; nil where nobody watches
+	LookOnly  bool                 // open real stores read-only: create nothing. Set by the command
+	Telemetry *telemetry.Telemetry // for calls to real stores; nil: none. StartTelemetry sets it
 }
 
-// Add adds --local, with what a command does in the folder, and --live.
+// Add adds --local and --live to c. folder is the help text of --local.
 func (t *Flags) Add(c *cobra.Command, folder string) {
 	t.add(c.Flags(), folder)
 	_ = c.MarkFlagDirname("local")
 }
 
-// AddBelow adds them for the commands below one.
-func (t *Flags) AddBelow(c *cobra.Command, folder string) {
+// AddPersistent is [Flags.Add] for c and its subcommands.
+func (t *Flags) AddPersistent(c *cobra.Command, folder string) {
 	t.add(c.PersistentFlags(), folder)
 	_ = c.MarkPersistentFlagDirname("local")
 }
@@ -55,7 +54,7 @@ func (t *Flags) AddCreate(c *cobra.Command) {
 	c.Flags().BoolVar(&t.Create, "create", false, "with --live: make the tables, buckets and indexes that are missing")
 }
 
-// Check is a usage error where not exactly one of the two is asked for.
+// Check returns a usage error unless exactly one of --local and --live is set.
 func (t *Flags) Check() error {
 	switch {
 	case t.Local != "" && t.Live:
@@ -68,7 +67,7 @@ func (t *Flags) Check() error {
 	return nil
 }
 
-// Load reads a configuration, and checks the flags.
+// Load reads a configuration file and checks the flags.
 func (t *Flags) Load(file string) (*config.Config, error) {
 	cfg, err := cli.LoadConfig(file)
 	if err != nil {
@@ -77,35 +76,35 @@ func (t *Flags) Load(file string) (*config.Config, error) {
 	return cfg, t.Check()
 }
 
-// CommandLine names the configuration and the target again, for a command line that is shown.
+// CommandLine returns the flags for the same configuration and stores, for the commands that messages suggest.
 func (t *Flags) CommandLine(cfg *config.Config) string {
 	return "-c " + cfg.File + " " + cli.Either(t.Live, "--live", "--local "+t.Local)
 }
 
-// Stores are open stores of a pipeline.
+// Stores are the open stores of a pipeline.
 type Stores struct {
 	sinks.Stores
 	Closers
 }
 
-// Closers close what is open, in the order in which it was opened.
+// Closers are the Close functions of open resources, in the order in which they were opened.
 type Closers []func() error
 
-// Closes adds what is to be closed.
-func (c *Closers) Closes(one func() error) { *c = append(*c, one) }
+// OnClose adds a function that [Closers.Close] calls.
+func (c *Closers) OnClose(fn func() error) { *c = append(*c, fn) }
 
-// Close closes all, the last first.
+// Close calls all functions, the last first. A second Close does nothing.
 func (c *Closers) Close() error {
 	var errs []error
-	for _, one := range slices.Backward(*c) {
-		errs = append(errs, one())
+	for _, fn := range slices.Backward(*c) {
+		errs = append(errs, fn())
 	}
 	*c = nil
 	return errors.Join(errs...)
 }
 
-// Open opens the stores. Of real ones it first says on w which they are; a folder is
-// claimed for cfg, and emptied first where fresh says so.
+// Open opens the stores. With --live it first prints to w which stores these are. With --local it makes cfg the owner
+// of the folder; fresh empties the folder first.
 func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
 	if t.Live {
 		return openLive(ctx, cfg, w, t.Telemetry, t.Options(w)...)
@@ -113,8 +112,7 @@ func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh
 	return t.OpenLocal(cfg, w, fresh)
 }
 
-// OpenLocal claims the folder for cfg, and opens the stores in it; what is wrong with its
-// files is logged on w.
+// OpenLocal makes cfg the owner of the --local folder and opens the stores in it. Warnings about its files go to w.
 func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
 	opened, err := local.Open(t.Local, local.WithLogger(cli.Logger(w, false)))
 	if err != nil {
@@ -122,7 +120,7 @@ func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores,
 	}
 	err = claimLocal(t.Local, cfg, fresh)
 	if err == nil {
-		err = rememberSensitive(t.Local, cfg)
+		err = addSensitive(t.Local, cfg)
 	}
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
@@ -130,7 +128,7 @@ func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores,
 	return &Stores{opened, Closers{opened.Close}}, nil
 }
 
-// Options are what is asked of real stores; what is wrong with files of theirs is logged on w.
+// Options returns the options for real stores. Their warnings go to w.
 func (t *Flags) Options(w io.Writer) []aws.Option {
 	opts := []aws.Option{aws.WithLogger(cli.Logger(w, false))}
 	if t.Create {
@@ -142,23 +140,23 @@ func (t *Flags) Options(w io.Writer) []aws.Option {
 	return opts
 }
 
-// OpenWritten opens the stores that a run wrote to: a folder must be there.
+// OpenWritten is [Flags.Open] for a command that works on the output of earlier runs: a --local folder must exist.
 func (t *Flags) OpenWritten(ctx context.Context, cfg *config.Config, w io.Writer) (*Stores, error) {
 	if !t.Live {
-		if err := WroteLocal(t.Local); err != nil {
+		if err := CheckLocalFolder(t.Local); err != nil {
 			return nil, err
 		}
 	}
 	return t.Open(ctx, cfg, w, false)
 }
 
-// Assemble makes the pipeline of cfg over open stores.
+// Assemble builds the pipeline of cfg over open stores. Call [Flags.StartTelemetry] first.
 func (t *Flags) Assemble(ctx context.Context, cfg *config.Config, opened sinks.Stores, log *slog.Logger, opts ...sinks.Option) (*pipeline.Pipeline, error) {
 	return sinks.Assemble(ctx, cfg, opened, append(opts, sinks.WithLogger(log), sinks.WithCommands(t.CommandLine(cfg)),
 		sinks.WithTelemetry(t.Telemetry.Tracer, t.Telemetry.Meter))...)
 }
 
-// Hint adds to an error of Assemble what this target can do about it.
+// Hint adds --fresh to an error of Assemble if that flag can help.
 func (t *Flags) Hint(err error) error {
 	if _, changed := errors.AsType[*sinks.ChangedError](err); t.Live || !changed && !errors.Is(err, sinks.ErrNotEmpty) {
 		return err

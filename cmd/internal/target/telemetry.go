@@ -13,20 +13,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// telemetryPatience is how long the end of a command waits for a collector. With the 25 s
-// of a stop it is below the 30 s after which ECS kills a task.
-const telemetryPatience = 3 * time.Second
+// telemetryTimeout bounds the last export to a collector. ECS kills a task 30 s after SIGTERM: the timeout and the 25 s
+// of a soft stop are less.
+const telemetryTimeout = 3 * time.Second
 
-// StartTelemetry sets spans and metrics up as the environment and cfg say, and says on log
-// where they go, if anywhere. Documents of EMF are written to emf; without one there are none.
-// end exports what is left; that it cannot is said, and is no failure of the command.
+// StartTelemetry starts spans and metrics by the environment and cfg, and prints their destination to log. EMF
+// documents go to emf; if emf is nil there are none. The caller must call end, which exports the remaining data. A
+// failure to export is printed, and does not fail the command.
 func (t *Flags) StartTelemetry(ctx context.Context, cfg *config.Config, emf, log io.Writer, verbose bool) (end func(), err error) {
 	metrics := cfg.Metrics
 	if metrics == config.MetricsEMF && emf == nil {
 		metrics = config.MetricsNone
 	}
 	t.Telemetry, err = telemetry.Start(ctx, telemetry.Options{
-		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.Logger(log, verbose), Patience: telemetryPatience,
+		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.Logger(log, verbose), Patience: telemetryTimeout,
 	})
 	switch {
 	case err != nil:
@@ -43,8 +43,8 @@ func (t *Flags) StartTelemetry(ctx context.Context, cfg *config.Config, emf, log
 	}, nil
 }
 
-// LoadObserved is loadAWS, with calls traced and counted where tel is there.
-func LoadObserved(ctx context.Context, tel *telemetry.Telemetry) (awssdk.Config, error) {
+// LoadAWSWithTelemetry is [LoadAWS] with traces and metrics of the calls. tel may be nil.
+func LoadAWSWithTelemetry(ctx context.Context, tel *telemetry.Telemetry) (awssdk.Config, error) {
 	sdk, err := LoadAWS(ctx)
 	if err == nil && tel != nil {
 		err = tel.AWS(&sdk)
