@@ -26,7 +26,7 @@ type options struct {
 	records.Input
 	target.Flags
 	worker      string
-	start       starting
+	start       startup
 	health      string
 	stopTimeout time.Duration
 	idle        time.Duration
@@ -107,19 +107,19 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	stop := newStopper(ctx, o.stopTimeout)
 	defer stop.close()
 	defer func() {
-		if _, said := errors.AsType[*cli.ExitError](err); err != nil && !said && ctx.Err() != nil {
+		if _, hasCode := errors.AsType[*cli.ExitError](err); err != nil && !hasCode && ctx.Err() != nil {
 			err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", err))
 		}
 	}()
 	var emf io.Writer
 	if o.Live && cfg.Metrics == config.MetricsEMF {
-		emf, s.Out = s.Out, log // a log of documents alone: the summary goes to the other one
+		emf, s.Out = s.Out, log // standard output has only EMF documents: the summary goes to standard error
 	}
-	end, err := o.StartTelemetry(ctx, cfg, emf, log, o.verbose)
+	endTelemetry, err := o.StartTelemetry(ctx, cfg, emf, log, o.verbose)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer endTelemetry()
 	o.start.log = o.logger(log)
 	endpoint, err := o.serve(cfg, log)
 	if err != nil {
@@ -128,38 +128,38 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if endpoint != nil {
 		defer func() { err = errors.Join(err, endpoint.Close()) }()
 	}
-	f, err := o.openParts(ctx, cfg, log)
+	res, err := o.openResources(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	p, err := waiting(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
-		return o.Assemble(ctx, cfg, f.stores, o.logger(log), sinks.Live(), sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(f.readBefore))
+	defer func() { err = errors.Join(err, res.Close()) }()
+	p, err := startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
+		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.Live(), sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(res.readBefore))
 	})
 	if err != nil {
 		return o.Hint(err)
 	}
 	source, err := consumer.New(consumer.Options{
-		API: f.api, Table: f.table, Gaps: f.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.CallTimeout, Logger: o.logger(log),
+		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.CallTimeout, Logger: o.logger(log),
 		Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
 	})
 	if err != nil {
 		return err
 	}
-	c := &consuming{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: f.stores, heldBack: f.heldBack}
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: res.stores, heldBack: res.heldBack}
 	o.start.done(c)
 	return c.run(ctx, s)
 }
 
-// logger logs what happens to shards, and all with --verbose.
+// logger returns a logger of level info, which has the events of shards; debug with --verbose.
 func (o *options) logger(w io.Writer) *slog.Logger {
 	return cli.NewLogger(w, slog.LevelInfo, o.verbose)
 }
 
-// readCalls is how many GetRecords calls are made at once.
+// readCalls is the number of concurrent GetRecords calls.
 const readCalls = 64
 
-// workerOptions are those that cfg says.
+// workerOptions returns the options of the coordinator.
 func (o *options) workerOptions(cfg *config.Config) coordinator.Options {
 	w := coordinator.Options{
 		Name: o.worker, Sources: stream.Sources(cfg), Lease: stream.LeaseDuration(cfg),

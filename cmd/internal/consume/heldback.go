@@ -13,13 +13,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// heldBackStore keeps the notes of consumers for `status`.
+// heldBackStore stores the notes of consumers for `status`. A note is the reasons that hold its shards back.
 type heldBackStore interface {
 	SetHeldBack(ctx context.Context, h state.HeldBack) error
 	HeldBack(ctx context.Context) ([]state.HeldBack, error)
 }
 
-// heldBackShards are the reasons that hold a consumer's shards back, the longest first.
+// heldBackShards returns the reasons that hold a consumer's shards back, the oldest first.
 func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.HeldBackShard {
 	shards := make(map[string]string, len(st.Partitions))
 	for _, p := range st.Partitions {
@@ -29,14 +29,14 @@ func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.Hel
 	for _, h := range held {
 		shard, ok := shards[h.Partition]
 		if !ok {
-			shard, _, _ = strings.Cut(h.Partition, "~") // the consumer has just let it go
+			shard, _, _ = strings.Cut(h.Partition, "~") // the consumer has just released it
 		}
 		all = append(all, state.HeldBackShard{Shard: shard, Sink: h.Sink, Reason: h.Reason, Since: h.Since.UTC(), Bytes: h.Bytes})
 	}
 	return all
 }
 
-// failingSinks are the sinks that fail.
+// failingSinks returns the failing ones of all sinks.
 func failingSinks(all []pipeline.SinkState) []state.SinkTrouble {
 	var failing []state.SinkTrouble
 	for _, s := range all {
@@ -50,26 +50,29 @@ func failingSinks(all []pipeline.SinkState) []state.SinkTrouble {
 }
 
 const (
-	noteEvery   = 10 * time.Second // how often a consumer looks at what is held back
-	noteAfter   = 30 * time.Second // how long a reason lasts before it is noted
-	noteRefresh = time.Hour        // how often an unchanged note is written again: it expires
-	noteSize    = 20               // reasons in a note
-	noteTimeout = 10 * time.Second // of writing a note
+	noteEvery   = 10 * time.Second // interval of updates
+	noteAfter   = 30 * time.Second // a note has only reasons that last longer
+	noteRefresh = time.Hour        // an unchanged note is written again after this time, as notes expire
+	noteSize    = 20               // most reasons in a note
+	noteTimeout = 10 * time.Second // of one write
 )
 
-// heldBackNote is the note that a consumer leaves for `status`. It is written when it changes.
+// heldBackNote writes the note of one consumer, whenever it changes.
 type heldBackNote struct {
 	store    heldBackStore
 	consumer string
 
-	noted state.HeldBack // as the store has it; zero where it has none
+	stored state.HeldBack // the last written note; zero if the store has none
 }
 
-// look brings the note up to date with what is held back now.
-func (n *heldBackNote) look(ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.SinkTrouble) error {
+// update writes the note if held or failing differs from the stored note.
+func (n *heldBackNote) update(ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.SinkTrouble) error {
 	long := slices.DeleteFunc(slices.Clone(held), func(h state.HeldBackShard) bool { return now.Sub(h.Since) < noteAfter })
 	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteSize)], Sinks: failing}
-	if note.Total == n.noted.Total && slices.EqualFunc(note.Worst, n.noted.Worst, sameHold) && len(failing)+len(n.noted.Sinks) == 0 && (note.Total == 0 || now.Sub(n.noted.At) < noteRefresh) {
+	unchanged := note.Total == n.stored.Total && slices.EqualFunc(note.Worst, n.stored.Worst, sameReason)
+	noSinks := len(failing)+len(n.stored.Sinks) == 0
+	fresh := note.Total == 0 || now.Sub(n.stored.At) < noteRefresh
+	if unchanged && noSinks && fresh {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
@@ -77,40 +80,40 @@ func (n *heldBackNote) look(ctx context.Context, now time.Time, held []state.Hel
 	if err := n.store.SetHeldBack(ctx, note); err != nil {
 		return fmt.Errorf("what holds shards back cannot be noted for `tablewake status`: %w", err)
 	}
-	n.noted = note
+	n.stored = note
 	return nil
 }
 
-// sameHold reports whether two reasons are the same. Their bytes always differ.
-func sameHold(a, b state.HeldBackShard) bool {
+// sameReason reports whether a and b are the same reason. It ignores their bytes, which always change.
+func sameReason(a, b state.HeldBackShard) bool {
 	return a.Shard == b.Shard && a.Sink == b.Sink && a.Reason == b.Reason && a.Since.Equal(b.Since)
 }
 
-// noteHeldBack keeps the note of a consumer until ctx is done, and then removes it.
-func (c *consuming) noteHeldBack(ctx context.Context) {
+// noteHeldBack updates the consumer's note until ctx is done, and then removes it.
+func (c *consumerRun) noteHeldBack(ctx context.Context) {
 	if c.heldBack == nil {
 		return
 	}
 	note := heldBackNote{store: c.heldBack, consumer: c.source.ID()}
-	said := ""
-	look := func(ctx context.Context, held []pipeline.HeldBack, sinks []pipeline.SinkState) {
+	lastError := ""
+	update := func(ctx context.Context, held []pipeline.HeldBack, sinks []pipeline.SinkState) {
 		text := ""
-		if err := note.look(ctx, time.Now(), heldBackShards(held, c.source.Status()), failingSinks(sinks)...); err != nil {
+		if err := note.update(ctx, time.Now(), heldBackShards(held, c.source.Status()), failingSinks(sinks)...); err != nil {
 			text = err.Error()
 		}
-		if text != said && text != "" {
+		if text != lastError && text != "" {
 			fmt.Fprintln(c.log, text)
 		}
-		said = text
+		lastError = text
 	}
 	tick := time.NewTicker(noteEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			look(ctx, c.pipeline.HeldBack(), c.pipeline.Sinks())
+			update(ctx, c.pipeline.HeldBack(), c.pipeline.Sinks())
 		case <-ctx.Done():
-			look(context.WithoutCancel(ctx), nil, nil)
+			update(context.WithoutCancel(ctx), nil, nil)
 			return
 		}
 	}

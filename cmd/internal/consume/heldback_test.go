@@ -70,7 +70,7 @@ func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 		{"no more for a day", 24 * time.Hour, nil, nil, 5, 0},
 	} {
 		book.err = step.err
-		if err := note.look(t.Context(), start.Add(step.at), step.held); (err == nil) != (step.err == nil) {
+		if err := note.update(t.Context(), start.Add(step.at), step.held); (err == nil) != (step.err == nil) {
 			t.Errorf("%s: %v", step.what, err)
 		}
 		if book.writes != step.writes || book.last.Total != step.total || len(book.last.Worst) != min(step.total, 20) {
@@ -85,8 +85,8 @@ func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 // /status names shards, and not the pipeline's partitions.
 func TestConsumerStatus_HeldBack(t *testing.T) {
 	since := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	st := coordinator.Status{Partitions: []coordinator.PartitionStatus{{Name: "shardId-1~7", Shard: "shardId-1"}}}
-	got := consumerStatusOf(st, []pipeline.HeldBack{
+	st := coordinator.Status{Partitions: []coordinator.Partition{{Name: "shardId-1~7", Shard: "shardId-1"}}}
+	got := newConsumerStatus(st, []pipeline.HeldBack{
 		{Partition: "shardId-1~7", Sink: "history", Reason: pipeline.HeldByFilling, Since: since, Bytes: 5},
 		{Partition: "shardId-2~9", Reason: pipeline.HeldByBackoff, Since: since},
 	}).HeldBack
@@ -97,7 +97,7 @@ func TestConsumerStatus_HeldBack(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("held back %+v, want %+v", got, want)
 	}
-	if b, err := json.Marshal(consumerStatusOf(coordinator.Status{}, nil)); err != nil || !json.Valid(b) || !reflect.DeepEqual(consumerStatusOf(st, nil).HeldBack, []state.HeldBackShard{}) {
+	if b, err := json.Marshal(newConsumerStatus(coordinator.Status{}, nil)); err != nil || !json.Valid(b) || !reflect.DeepEqual(newConsumerStatus(st, nil).HeldBack, []state.HeldBackShard{}) {
 		t.Errorf("nothing is held back: %s, %v", b, err)
 	}
 }
@@ -139,7 +139,7 @@ func TestStatus_HeldBack(t *testing.T) {
 	for _, consumer := range []string{"task-1-x", "task-0-dead"} {
 		note := heldBackNote{store: db.State("shop"), consumer: consumer}
 		held := []state.HeldBackShard{{Shard: "shardId-1", Sink: "of-" + consumer, Reason: pipeline.HeldByShare, Since: now.Add(-5 * time.Minute), Bytes: 1 << 20}}
-		if err := note.look(t.Context(), now, held); err != nil {
+		if err := note.update(t.Context(), now, held); err != nil {
 			t.Fatal(err)
 		}
 	}

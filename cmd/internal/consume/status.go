@@ -9,19 +9,19 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// consumerStatus is what /status shows of a consumer.
+// consumerStatus is the consumer part of /status.
 type consumerStatus struct {
 	Worker      string        `json:"worker"`
 	Name        string        `json:"name"`
-	Lists       bool          `json:"lists_streams"` // it is the one of the fleet that does
-	Consumers   int           `json:"consumers"`     // of the fleet, that take shards
+	Lists       bool          `json:"lists_streams"` // it is the consumer that lists the streams for all
+	Consumers   int           `json:"consumers"`     // live consumers of the pipeline
 	CallsAMonth float64       `json:"calls_a_month"`
 	Shards      []shardStatus `json:"reads"`
 
-	HeldBack []state.HeldBackShard `json:"held_back"` // what is not read on, or waits to be durable, the longest first
+	HeldBack []state.HeldBackShard `json:"held_back"` // shards that are paused or whose checkpoint waits, the oldest reason first
 }
 
-// shardStatus is a shard that it reads.
+// shardStatus is a shard that the consumer reads.
 type shardStatus struct {
 	Shard      string     `json:"shard"`
 	Stream     string     `json:"stream"`
@@ -29,16 +29,16 @@ type shardStatus struct {
 	Behind     bool       `json:"behind"`
 	Pending    int64      `json:"pending"`
 	LastRead   *time.Time `json:"last_read,omitempty"`     // creation time of the last record read
-	LastDone   *time.Time `json:"last_durable,omitempty"`  // of the last one that is durable everywhere
-	Failures   int        `json:"failures,omitempty"`      // calls that failed in a row
-	Failing    *time.Time `json:"failing_since,omitempty"` // when the first of them did
-	Error      string     `json:"error,omitempty"`         // of the last of them
-	Full       bool       `json:"full,omitempty"`          // the sinks hold all that they may of it
+	LastDone   *time.Time `json:"last_durable,omitempty"`  // creation time of the last record that all sinks have
+	Failures   int        `json:"failures,omitempty"`      // failed calls in a row
+	Failing    *time.Time `json:"failing_since,omitempty"` // time of the first failed call
+	Error      string     `json:"error,omitempty"`         // error of the last failed call
+	Full       bool       `json:"full,omitempty"`          // reading is paused: the sinks have as many pending records as they may
 	Draining   bool       `json:"draining,omitempty"`
-	Stopped    string     `json:"stopped,omitempty"` // why it is read no further
+	Stopped    string     `json:"stopped,omitempty"` // why its reading is stopped
 }
 
-func consumerStatusOf(st coordinator.Status, held []pipeline.HeldBack) consumerStatus {
+func newConsumerStatus(st coordinator.Status, held []pipeline.HeldBack) consumerStatus {
 	c := consumerStatus{
 		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls, Shards: []shardStatus{},
 		HeldBack: heldBackShards(held, st),

@@ -11,36 +11,35 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// stopper is the two ways in which a long-lived command stops: softly, at the first
-// signal, and hard, at the second one or when the soft stop took too long.
+// stopper stops a long-lived command: softly at the first signal, hard at the second signal or after the timeout.
 type stopper struct {
-	soft    context.Context // done: stop softly
-	hard    context.Context // done: stop hard, with a cause
-	end     context.CancelCauseFunc
-	begin   context.CancelFunc
+	soft    context.Context         // done: stop softly
+	hard    context.Context         // done: stop hard, with a cause
+	end     context.CancelCauseFunc // cancels hard
+	begin   context.CancelFunc      // cancels soft
 	signals chan os.Signal
 	work    sync.WaitGroup
 }
 
-// The log has these as the cause of a hard stop.
+// The causes of a hard stop, as the log has them.
 var (
 	errSecondSignal = redact.Class("stopped").New("a second signal came")
 	errStopTimeout  = redact.Class("stopped").New("--stop-timeout passed")
 )
 
-// newStopper stops softly when ctx is done, and hard timeout after that.
+// newStopper returns a stopper. It stops softly when ctx is done, and hard after timeout.
 func newStopper(ctx context.Context, timeout time.Duration) *stopper {
 	s := &stopper{signals: make(chan os.Signal, 2)}
 	s.soft, s.begin = context.WithCancel(ctx)
 	s.hard, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	signal.Notify(s.signals, cli.StopSignals()...) // also keeps a second one from ending the process at once
+	signal.Notify(s.signals, cli.StopSignals()...) // so that a second signal does not kill the process
 	s.work.Go(func() { s.watch(timeout) })
 	return s
 }
 
-// watch turns soft into hard. The first signal ends ctx, too, which may be seen before it.
+// watch begins the hard stop. It counts signals, because the first one also ends ctx: either may be seen first.
 func (s *stopper) watch(timeout time.Duration) {
-	came := 0
+	signals := 0
 	var expired <-chan time.Time
 	soft := s.soft.Done()
 	for {
@@ -50,7 +49,7 @@ func (s *stopper) watch(timeout time.Duration) {
 			defer t.Stop()
 			expired, soft = t.C, nil
 		case <-s.signals:
-			if came++; came > 1 {
+			if signals++; signals > 1 {
 				s.end(errSecondSignal)
 			}
 		case <-expired:
@@ -62,7 +61,7 @@ func (s *stopper) watch(timeout time.Duration) {
 	}
 }
 
-// close ends the watch. Signals do again what they do by default.
+// close ends the goroutine, and restores the default effect of signals.
 func (s *stopper) close() {
 	signal.Stop(s.signals)
 	s.begin()

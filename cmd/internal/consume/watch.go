@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	lookEvery  = 200 * time.Millisecond // at how it goes, while its end waits for that
-	lookSeldom = time.Second            // at how it goes else: of thousands of shards a look costs something
-	tellEvery  = time.Minute            // where something was read
+	watchIdleEvery = 200 * time.Millisecond // with --exit-when-idle, so that the end is noticed soon
+	watchEvery     = time.Second            // otherwise: the status of thousands of shards costs CPU
+	reportEvery    = time.Minute            // interval of progress lines, if records were read
 )
 
-// watch looks at how it goes: tells it now and then, and stops a consumer that is to
-// end when all is read, or when it waited for that in vain.
-func (c *consuming) watch(ctx context.Context) {
-	every := lookSeldom
+// watch prints progress until ctx is done. With --exit-when-idle it begins the stop when the stream is read, or when
+// --idle-timeout has passed without progress.
+func (c *consumerRun) watch(ctx context.Context) {
+	interval := watchEvery
 	if c.o.idle > 0 {
-		every = lookEvery
+		interval = watchIdleEvery
 	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	var told int64
-	var did [2]int64 // records read, deliveries finished
-	next, since := time.Now().Add(tellEvery), time.Now()
+	var reported int64        // records read, at the last report
+	var lastProgress [2]int64 // records read, deliveries finished
+	nextReport, progressAt := time.Now().Add(reportEvery), time.Now()
 	for {
 		select {
 		case <-tick.C:
@@ -35,33 +35,33 @@ func (c *consuming) watch(ctx context.Context) {
 			return
 		}
 		now := time.Now()
-		st := c.see()
+		st := c.refreshStopped()
 		ledger := c.pipeline.Ledger()
-		read, pending := progressOf(ledger)
-		if now.After(next) {
-			if next = now.Add(tellEvery); read != told {
-				told = read
+		read, pending := readAndPending(ledger)
+		if now.After(nextReport) {
+			if nextReport = now.Add(reportEvery); read != reported {
+				reported = read
 				fmt.Fprintln(c.log, progressText(st, read, pending))
 			}
 		}
 		if c.o.idle == 0 || c.stop.soft.Err() != nil {
 			continue
 		}
-		if is := [2]int64{read, finished(ledger)}; is != did {
-			did, since = is, now
+		if progress := [2]int64{read, finishedDeliveries(ledger)}; progress != lastProgress {
+			lastProgress, progressAt = progress, now
 		}
 		end, ended := c.source.AtEnd()
 		switch {
 		case ended:
 			c.mu.Lock()
-			c.atEnd = end.Stopped
+			c.stoppedAtEnd = end.Stopped
 			c.mu.Unlock()
 			c.stop.begin()
-		case c.o.idleTimeout > 0 && now.Sub(since) >= c.o.idleTimeout:
+		case c.o.idleTimeout > 0 && now.Sub(progressAt) >= c.o.idleTimeout:
 			c.mu.Lock()
 			c.unread = cmp.Or(st.Unread, "it is not known yet whether there is more")
 			if pending > 0 {
-				c.unread = fmt.Sprintf("%s records are pending, most of them in the sink %s", cli.Thousands(pending), slowest(ledger))
+				c.unread = fmt.Sprintf("%s records are pending, most of them in the sink %s", cli.Thousands(pending), slowestSink(ledger))
 			}
 			c.mu.Unlock()
 			c.stop.begin()
@@ -69,35 +69,13 @@ func (c *consuming) watch(ctx context.Context) {
 	}
 }
 
-// see looks at the consumer, and keeps which of its shards stand still.
-func (c *consuming) see() coordinator.Status {
+// refreshStopped stores the stopped shards of the consumer, and returns its status.
+func (c *consumerRun) refreshStopped() coordinator.Status {
 	st := c.source.Status()
-	if st.Contact && !st.Member.Leaving { // else they are somebody else's to tell
+	if st.Contact && !st.Member.Leaving { // otherwise another consumer may own the shards
 		c.mu.Lock()
-		c.stopped = st.Member.Stopped // also shards that nobody has, as their lease is damaged
+		c.stopped = st.Member.Stopped // with the shards whose lease is damaged, which no consumer owns
 		c.mu.Unlock()
 	}
 	return st
-}
-
-// progressText is a line of how it goes.
-func progressText(st coordinator.Status, read, pending int64) string {
-	behind := 0
-	var oldest time.Time
-	for _, p := range st.Partitions {
-		if p.Behind {
-			behind++
-			if !p.Last.IsZero() && (oldest.IsZero() || p.Last.Before(oldest)) {
-				oldest = p.Last
-			}
-		}
-	}
-	text := fmt.Sprintf("read %s records, %s pending; %s", cli.Thousands(read), cli.Thousands(pending), cli.Plural(len(st.Partitions), "shard"))
-	if behind > 0 {
-		text += fmt.Sprintf(", %d behind", behind)
-		if !oldest.IsZero() {
-			text += fmt.Sprintf(", by %s at the most", time.Since(oldest).Round(time.Second))
-		}
-	}
-	return text + "; at this rate " + callsText(st.Member.Calls)
 }

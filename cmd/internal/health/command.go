@@ -60,19 +60,19 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	v, well, err := o.ask(ctx)
+	v, ok, err := o.getVerdict(ctx)
 	if err != nil {
 		return fmt.Errorf("the consumer does not answer: %w (it listens where `tablewake consume --health` says; nobody else does)", err)
 	}
-	err = cli.Print(s.Out, o.format, v, func(w io.Writer) { fmt.Fprintln(w, wellText(v)) })
-	if err == nil && !well {
+	err = cli.Print(s.Out, o.format, v, func(w io.Writer) { fmt.Fprintln(w, verdictText(v)) })
+	if err == nil && !ok {
 		err = cli.Exit(cli.ExitFailure, nil)
 	}
 	return err
 }
 
-// ask has the consumer judge itself; well is what the exit code says.
-func (o *options) ask(ctx context.Context) (v Verdict, well bool, err error) {
+// getVerdict requests /livez, or /readyz with --ready. ok reports the status 200.
+func (o *options) getVerdict(ctx context.Context) (v Verdict, ok bool, err error) {
 	path := "/livez"
 	if o.ready {
 		path = "/readyz"
@@ -81,7 +81,7 @@ func (o *options) ask(ctx context.Context) (v Verdict, well bool, err error) {
 	if err != nil {
 		return v, false, err
 	}
-	// Never by a proxy that the environment names: it is the machine's own consumer.
+	// This transport ignores the proxy of the environment: the consumer is on this machine.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -97,8 +97,8 @@ func (o *options) ask(ctx context.Context) (v Verdict, well bool, err error) {
 	return v, resp.StatusCode == http.StatusOK, nil
 }
 
-// wellText is a line of what a consumer says of itself.
-func wellText(v Verdict) string {
+// verdictText formats a verdict as one line.
+func verdictText(v Verdict) string {
 	text := fmt.Sprintf("%s: %s, %s records pending", v.State, cli.Plural(v.Shards, "shard"), cli.Thousands(v.Pending))
 	if len(v.Reasons) > 0 {
 		text += "; " + strings.Join(v.Reasons, "; ")

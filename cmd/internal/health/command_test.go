@@ -31,10 +31,10 @@ func TestHealthOfAConsumer(t *testing.T) {
 		"as JSON": {facts, "--ready -o json", 0, `{"live":true,"ready":true,"state":"idle","reasons":[],`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			judge := health.NewJudge(health.Options{})
-			judge.Observe(time.Now(), tt.facts)
+			monitor := health.NewMonitor(health.Options{})
+			monitor.Observe(time.Now(), tt.facts)
 			source := health.SourceFunc(func(context.Context) (health.Facts, error) { return tt.facts, nil })
-			server, err := health.Start("127.0.0.1:0", judge, source, nil)
+			server, err := health.Start("127.0.0.1:0", monitor, source, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

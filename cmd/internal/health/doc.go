@@ -1,8 +1,7 @@
-// Package health says whether a consumer lives, and whether it works.
+// Package health reports whether a consumer is live and ready, and has the command health.
 //
-// It tells idle from stuck by progress, not by activity: a consumer that has nothing
-// pending is idle, however long it has read nothing; one that has records pending of
-// which none is finished for [Options.Patience] is stuck, however busily it tries. To
-// be alive its loop must step and its beats must arrive: who calls restarts a process that
-// is not, and no other.
+// A [Server] asks its [Source] for [Facts] every second and passes them to a [Monitor]. [Monitor.Verdict] answers the
+// requests. A consumer without pending records is idle. A consumer that has pending records and has finished none for
+// [Options.Patience] is stuck, even if it retries all the time. A consumer is dead if its loop does not run or does not
+// answer: only then a restart helps. Read monitor.go first, then server.go.
 package health

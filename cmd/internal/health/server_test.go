@@ -19,9 +19,9 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 func TestServer(t *testing.T) {
 	var facts atomic.Pointer[health.Facts]
 	facts.Store(&health.Facts{Live: true, Ready: true, Contact: true, Seen: true, Shards: 2, Read: 7})
-	j := health.NewJudge(health.Options{Every: 10 * time.Millisecond})
+	m := health.NewMonitor(health.Options{Every: 10 * time.Millisecond})
 	asked := make(chan struct{})
-	s, err := health.Start("127.0.0.1:0", j, health.SourceFunc(func(ctx context.Context) (health.Facts, error) {
+	s, err := health.Start("127.0.0.1:0", m, health.SourceFunc(func(ctx context.Context) (health.Facts, error) {
 		select {
 		case asked <- struct{}{}:
 		case <-ctx.Done():
@@ -51,7 +51,7 @@ func TestServer(t *testing.T) {
 	if code, _ := get(t, s, "/livez"); code != 200 {
 		t.Errorf("/livez of one that stops: %d", code)
 	}
-	if _, err := health.Start(s.Addr(), j, nil, nil); err == nil {
+	if _, err := health.Start(s.Addr(), m, nil, nil); err == nil {
 		t.Error("two listen on one address")
 	}
 	for range 2 {
@@ -79,7 +79,7 @@ func get(t *testing.T, s *health.Server, path string) (int, map[string]any) {
 // startEverywhere starts a server at all addresses of the machine until the test ends.
 func startEverywhere(t *testing.T) (port string) {
 	t.Helper()
-	s, err := health.Start("0.0.0.0:0", health.NewJudge(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
+	s, err := health.Start("0.0.0.0:0", health.NewMonitor(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestHostOfAnotherAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := health.Serve(elsewhere{l, tt.at}, "0.0.0.0", health.NewJudge(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
+		s := health.Serve(elsewhere{l, tt.at}, "0.0.0.0", health.NewMonitor(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
 		for host, want := range tt.hosts {
 			if code := codeOf(t, "http://"+s.Addr()+"/status", host); (code != http.StatusForbidden) != want {
 				t.Errorf("%s: /status of %s: %d", tt.at.String(), host, code)

@@ -60,13 +60,13 @@ func TestVerdict(t *testing.T) {
 		"it has no shards, as one too many": {[]step{{0, with(func(f *health.Facts) { f.Shards = 0 })}}, time.Second, true, true, health.Idle, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := health.NewJudge(health.Options{})
+			m := health.NewMonitor(health.Options{})
 			for _, s := range tt.steps {
 				if s.facts != nil {
-					j.Observe(start.Add(s.after), *s.facts)
+					m.Observe(start.Add(s.after), *s.facts)
 				}
 			}
-			v := j.Verdict(start.Add(tt.at))
+			v := m.Verdict(start.Add(tt.at))
 			if v.Live != tt.live || v.Ready != tt.ready || v.State != tt.state || !strings.Contains(strings.Join(v.Reasons, "; "), tt.says) {
 				t.Errorf("%+v, want live %v, ready %v, %s, %q", v, tt.live, tt.ready, tt.state, tt.says)
 			}

@@ -60,7 +60,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	}
 	stop := newStopper(t.Context(), o.stopTimeout)
 	defer stop.close()
-	c := &consuming{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: st}
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: st}
 	ended := make(chan error, 1)
 	go func() { ended <- c.run(t.Context(), cli.Streams{Out: io.Discard, Err: log}) }()
 	select {

@@ -1,0 +1,63 @@
+package consume
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
+)
+
+// month is the period of the printed calls and costs.
+const month = 30 * 24 * time.Hour
+
+// callsText formats a number of GetRecords calls with its list price.
+func callsText(calls float64) string {
+	return fmt.Sprintf("%s GetRecords calls in 30 days, $%.2f", cli.Thousands(int64(calls)), calls*cost.PriceOf(cost.Streams, "read").Dollars)
+}
+
+// pollingText describes how often an idle shard is polled, and the cost. A pause has jitter: it is between MaxIdle/2 and
+// MaxIdle, on average 0.75 MaxIdle.
+func pollingText(p config.Polling) string {
+	callsWhenIdle := float64(month) / (0.75 * float64(p.MaxIdle))
+	text := fmt.Sprintf("polling: a shard without news is asked again after %s at most, which is about %s", p.MaxIdle, callsText(callsWhenIdle))
+	if p.CallsPerMonth > 0 {
+		text += fmt.Sprintf("; less often where all consumers together would pass %s", callsText(float64(p.CallsPerMonth)))
+	}
+	return text + " (list price of us-east-1)"
+}
+
+// startText describes where the reading of a stream starts.
+func startText(s config.Start) string {
+	switch {
+	case s.Latest:
+		return "from its newest records where it was not read before"
+	case !s.Time.IsZero():
+		return "from " + s.Time.Format(time.RFC3339) + " where it was not read before"
+	}
+	return "from its oldest record where it was not read before"
+}
+
+// progressText formats the progress line of a consumer.
+func progressText(st coordinator.Status, read, pending int64) string {
+	behind := 0
+	var oldest time.Time
+	for _, p := range st.Partitions {
+		if p.Behind {
+			behind++
+			if !p.Last.IsZero() && (oldest.IsZero() || p.Last.Before(oldest)) {
+				oldest = p.Last
+			}
+		}
+	}
+	text := fmt.Sprintf("read %s records, %s pending; %s", cli.Thousands(read), cli.Thousands(pending), cli.Plural(len(st.Partitions), "shard"))
+	if behind > 0 {
+		text += fmt.Sprintf(", %d behind", behind)
+		if !oldest.IsZero() {
+			text += fmt.Sprintf(", by %s at the most", time.Since(oldest).Round(time.Second))
+		}
+	}
+	return text + "; at this rate " + callsText(st.Member.Calls)
+}

@@ -1,0 +1,157 @@
+package consume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
+	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// resources are the open stream, leases, gaps and stores of a consumer.
+type resources struct {
+	api    shardreader.API
+	table  leases.Table
+	gaps   pipeline.GapStore
+	stores *target.Stores
+
+	heldBack   heldBackStore // nil: the state cannot store notes
+	readBefore string        // see [stream.ReadBeforeText]
+
+	target.Closers
+	announcing sync.WaitGroup
+}
+
+// openResources opens the resources of a consumer, and prints to w what it opens.
+func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Writer) (*resources, error) {
+	path, err := stream.LeaseFile(&o.Flags, cfg)
+	if err != nil {
+		return nil, err
+	}
+	sdk, err := target.LoadAWSWithTelemetry(ctx, o.Telemetry)
+	if err != nil {
+		return nil, err
+	}
+	r := &resources{api: stream.Open(sdk, cfg, readCalls)}
+	r.announceAccount(ctx, sdk, w)
+	if err := errors.Join(r.announceStreams(ctx, &o.start, cfg, w), r.open(ctx, o, cfg, sdk, path, w)); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// announceAccount prints the account in the background, so that a slow STS does not delay the start.
+func (r *resources) announceAccount(ctx context.Context, sdk awssdk.Config, w io.Writer) {
+	ctx, stop := context.WithCancel(ctx)
+	r.announcing.Go(func() {
+		if account := target.AccountID(ctx, sdk); ctx.Err() == nil {
+			fmt.Fprintf(w, "account %s, Region %s\n", account, sdk.Region)
+		}
+	})
+	r.OnClose(func() error {
+		stop()
+		r.announcing.Wait()
+		return nil
+	})
+}
+
+// announceStreams prints the streams, where reading starts, and the cost of polling.
+func (r *resources) announceStreams(ctx context.Context, s *startup, cfg *config.Config, w io.Writer) error {
+	refs, err := startStep(ctx, s, "listing the streams", func() ([]shardreader.StreamRef, error) { return stream.NewestStreams(ctx, r.api, cfg) })
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		fmt.Fprintf(w, "stream %s, %s, %s\n", ref.ARN, startText(cfg.Source.Start), cli.Either(cfg.Source.ContinueOnGap, "gaps are passed over", "shards stop at gaps"))
+	}
+	fmt.Fprintln(w, pollingText(cfg.Source.Polling))
+	return nil
+}
+
+// open opens the stores, the state, the leases and the gaps.
+func (r *resources) open(ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer) (err error) {
+	if o.Live {
+		target.AnnounceStores(cfg, w)
+		r.stores = target.LiveStores(sdk, o.Options(w)...)
+	} else if r.stores, err = o.OpenLocal(cfg, w, false); err != nil {
+		return err
+	}
+	r.OnClose(r.stores.Close)
+	// The state is opened before the lease table. It refuses to create a state table if the sinks have output of a lost
+	// one; the lease table would create it.
+	stateStore, err := startStep(ctx, &o.start, "opening the state", func() (state.Store, error) { return r.stores.State(ctx, cfg) })
+	if err != nil {
+		return err
+	}
+	r.heldBack, _ = stateStore.(heldBackStore)
+	if path != "" {
+		table, err := leasesfile.Open(path, cfg.Name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "leases in %s, for this consumer alone\n", filepath.Clean(path))
+		r.table, r.gaps = table, table
+		r.OnClose(table.Close)
+		seen, err := table.Read(ctx)
+		r.readBefore = stream.ReadBeforeText(seen, filepath.Clean(path))
+		return err
+	}
+	table, err := startStep(ctx, &o.start, "opening the lease table", func() (*leasesdynamo.Table, error) {
+		return stream.OpenLeaseTable(ctx, sdk, cfg, o.Create)
+	})
+	if err != nil {
+		return err
+	}
+	read := func(ctx context.Context) (leases.Snapshot, error) {
+		return startStep(ctx, &o.start, "reading the lease table", func() (leases.Snapshot, error) { return table.Read(ctx) })
+	}
+	if _, err := startStep(ctx, &o.start, "claiming the lease table", func() (struct{}, error) { return struct{}{}, table.Claim(ctx) }); err != nil {
+		return err
+	}
+	seen, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	r.readBefore = stream.ReadBeforeText(seen, "table "+cfg.Leases.Table.Name)
+	r.table, r.gaps = table, stateStore
+	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table.Name, table.Form(), stream.LeaseDuration(cfg))
+	return waitForOthers(ctx, read, w)
+}
+
+// restTime is the time without a change of its leases after which another application has stopped: an application of
+// the KCL renews its leases at least every ten seconds.
+const restTime = 12 * time.Second
+
+// waitForOthers returns an error if another application still renews leases of the table. It waits for restTime if the
+// table has leases of another application. Two applications would take the same shards from each other.
+func waitForOthers(ctx context.Context, read func(context.Context) (leases.Snapshot, error), w io.Writer) error {
+	before, err := read(ctx)
+	if err != nil || len(before.Foreign()) == 0 {
+		return err
+	}
+	fmt.Fprintf(w, "there are leases of another application (%s): watching for %s whether it is at rest\n", strings.Join(before.Foreign(), ", "), restTime)
+	if err := pipeline.Sleep(ctx, restTime); err != nil {
+		return err
+	}
+	after, err := read(ctx)
+	if moving := leases.Moving(before, after); err == nil && len(moving) > 0 {
+		return fmt.Errorf("another application works on these leases (%s): stop it first, all of it; then this one goes on where it stood", strings.Join(moving, ", "))
+	}
+	return err
+}

@@ -1,0 +1,87 @@
+package consume
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/tablewake/tablewake/cmd/internal/health"
+	"github.com/tablewake/tablewake/cmd/internal/patience"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
+
+// startup is the state of a process before its consumer runs: the health endpoint answers already. The zero startup
+// logs nothing.
+type startup struct {
+	log *slog.Logger
+
+	mu      sync.Mutex
+	problem string       // the last failed step, and its error
+	run     *consumerRun // nil: not started yet
+}
+
+// startStep calls do, a step of the start, until it succeeds. It retries as long as a running consumer does.
+func startStep[T any](ctx context.Context, s *startup, step string, do func() (T, error)) (T, error) {
+	log := s.log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return patience.Wait(ctx, log, step, s.stepFailed, do)
+}
+
+func (s *startup) stepFailed(step string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problem = step + " fails, and is tried again: " + redact.LogText(err)
+}
+
+func (s *startup) done(c *consumerRun) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run = c
+}
+
+// current returns the running consumer. Before it runs, it is nil, and problem is the last failed step.
+func (s *startup) current() (c *consumerRun, problem string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.run, s.problem
+}
+
+// facts implements [health.Source]. A starting process is live, and not ready.
+func (s *startup) facts(ctx context.Context) (health.Facts, error) {
+	c, problem := s.current()
+	if c != nil {
+		return c.facts(ctx)
+	}
+	f := health.Facts{Live: true, Reasons: []string{"it is starting"}}
+	if problem != "" {
+		f.Reasons = append(f.Reasons, problem)
+	}
+	return f, nil
+}
+
+// status returns the consumer part of /status; nil before the consumer runs.
+func (s *startup) status() any {
+	if c, _ := s.current(); c != nil {
+		return newConsumerStatus(c.source.Status(), c.pipeline.HeldBack())
+	}
+	return nil
+}
+
+// serve starts the health endpoint; nil with --health off. It is called before the slow steps of a start.
+func (o *options) serve(cfg *config.Config, log io.Writer) (*health.Server, error) {
+	if o.health == "off" {
+		return nil, nil
+	}
+	monitor := health.NewMonitor(health.Options{Patience: healthPatience(cfg), Status: "tablewake status " + o.CommandLine(cfg)})
+	s, err := health.Start(o.health, monitor, health.SourceFunc(o.start.facts), o.start.status)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(log, "health: http://%s/livez, /readyz, /status\n", s.Addr())
+	return s, nil
+}

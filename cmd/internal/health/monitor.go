@@ -1,0 +1,156 @@
+package health
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Options are the timeouts of a [Monitor].
+type Options struct {
+	Patience time.Duration // a consumer that finishes no pending record for this long is stuck. Longer than sinks wait for a batch. Default: 2m
+	Silence  time.Duration // a consumer that does not answer for this long is dead. Default: 30s
+	Every    time.Duration // interval of the [Server]'s calls of [Source], and their timeout. Default: 1s
+	Status   string        // the command that shows why shards are stopped. Default: tablewake status
+}
+
+// Facts are what a consumer reports about itself.
+type Facts struct {
+	Live    bool     // its loop runs
+	Ready   bool     // its heartbeats succeed, and it reads its shards
+	Reasons []string // why it is not live or not ready
+
+	Contact  bool   // its heartbeats succeed
+	Seen     bool   // it has read the leases
+	Leaving  bool   // it drains before a stop
+	Stuck    int    // shards that it owns and cannot read
+	Shards   int    // shards that it reads
+	Stopped  int    // those of Shards that are stopped, as at a gap
+	Unbegun  int    // shards that it does not begin because of a gap before them
+	Behind   int    // those of Shards that may have unread records
+	Pending  int64  // records read and not finished
+	Slowest  string // the sink with the most pending records
+	Finished int64  // records finished since the process started; it never decreases
+	Read     int64  // records read since the process started
+}
+
+// State is the state of a consumer.
+type State string
+
+// The states.
+const (
+	Starting State = "starting" // it has not read the leases yet
+	Idle     State = "idle"     // no record is pending or unread
+	Working  State = "working"  // pending records are being finished
+	Stuck    State = "stuck"    // records are pending, and none is finished
+	Isolated State = "isolated" // its heartbeats fail: it reads and writes nothing
+	Draining State = "draining" // it is stopping
+	Dead     State = "dead"     // its loop does not run
+)
+
+// Verdict is the answer to a health request.
+type Verdict struct {
+	Live    bool     `json:"live"`
+	Ready   bool     `json:"ready"`
+	State   State    `json:"state"`
+	Reasons []string `json:"reasons"` // why it is not live or not ready, and what else is wrong
+	Since   float64  `json:"seconds_since_progress"`
+
+	Shards  int   `json:"shards"`
+	Behind  int   `json:"shards_behind"`
+	Stopped int   `json:"shards_stopped"`
+	Pending int64 `json:"pending"`
+	Read    int64 `json:"read"`
+}
+
+// Monitor derives a [Verdict] from the facts of a consumer over time. It is safe for concurrent use and starts no
+// goroutine.
+type Monitor struct {
+	o Options
+
+	mu       sync.Mutex
+	began    bool
+	facts    Facts
+	answered time.Time // when facts came
+	progress time.Time // when a record was last finished, or no record was pending
+}
+
+// NewMonitor returns a Monitor.
+func NewMonitor(o Options) *Monitor {
+	o.Patience = cmp.Or(o.Patience, 2*time.Minute)
+	o.Silence = cmp.Or(o.Silence, 30*time.Second)
+	o.Every = cmp.Or(o.Every, time.Second)
+	o.Status = cmp.Or(o.Status, "tablewake status")
+	return &Monitor{o: o}
+}
+
+// Observe stores the facts that the consumer reported at now. Call it every few seconds. If the consumer did not
+// answer, do not call it: the missing answer is what makes a consumer dead.
+func (m *Monitor) Observe(now time.Time, f Facts) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.began {
+		m.began, m.progress = true, now
+	}
+	if f.Pending == 0 || f.Finished != m.facts.Finished {
+		m.progress = now
+	}
+	m.facts, m.answered = f, now
+}
+
+// Verdict returns the verdict at now.
+func (m *Monitor) Verdict(now time.Time) Verdict {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.facts
+	v := Verdict{
+		Live: true, Ready: true, State: Idle, Reasons: []string{}, Since: max(now.Sub(m.progress), 0).Seconds(),
+		Shards: f.Shards, Behind: f.Behind, Stopped: f.Stopped + f.Unbegun, Pending: f.Pending, Read: f.Read,
+	}
+	if !m.began {
+		v.Since = 0
+	}
+	if f.Pending > 0 || f.Behind > f.Stopped {
+		v.State = Working
+	}
+	silent, noProgress := now.Sub(m.answered), now.Sub(m.progress)
+	switch {
+	case !m.began:
+		v.unready(Starting, "nothing is read yet")
+	case !f.Live:
+		v.unready(Dead, f.Reasons...)
+	case silent > m.o.Silence:
+		v.unready(Dead, fmt.Sprintf("it does not answer for %s", round(silent)))
+	case f.Leaving:
+		v.unready(Draining, "it stops: what was read is written, then its shards are let go")
+	case !f.Seen:
+		v.unready(Starting, f.Reasons...)
+	case !f.Contact:
+		v.unready(Isolated, f.Reasons...)
+	case f.Pending > 0 && noProgress > m.o.Patience:
+		v.unready(Stuck, fmt.Sprintf("%d records are pending, and none was finished for %s: look at what %s", f.Pending, round(noProgress), f.slowestAnswers()))
+	case !f.Ready:
+		v.unready(Stuck, f.Reasons...)
+	}
+	v.Live = v.State != Dead // a restart helps no isolated consumer: it continues once the lease table answers
+	if v.Stopped > 0 {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%d shards are read no further: `%s` says why", v.Stopped, m.o.Status))
+	}
+	return v
+}
+
+// slowestAnswers returns the end of the message about a stuck consumer.
+func (f Facts) slowestAnswers() string {
+	if f.Slowest == "" {
+		return "the sinks answer"
+	}
+	return "the sink " + f.Slowest + " answers"
+}
+
+func (v *Verdict) unready(s State, reasons ...string) {
+	v.Ready, v.State = false, s
+	v.Reasons = append(v.Reasons, reasons...)
+}
+
+func round(d time.Duration) time.Duration { return d.Round(time.Second) }
