@@ -85,7 +85,7 @@ func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 // /status names shards, and not the pipeline's partitions.
 func TestConsumerStatus_HeldBack(t *testing.T) {
 	since := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	st := coordinator.Status{Partitions: []coordinator.Partition{{Name: "shardId-1~7", Shard: "shardId-1"}}}
+	st := coordinator.Status{Partitions: []coordinator.PartitionStatus{{Name: "shardId-1~7", Shard: "shardId-1"}}}
 	got := newConsumerStatus(st, []pipeline.HeldBack{
 		{Partition: "shardId-1~7", Sink: "history", Reason: pipeline.HeldByFilling, Since: since, Bytes: 5},
 		{Partition: "shardId-2~9", Reason: pipeline.HeldByBackoff, Since: since},

@@ -11,18 +11,18 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Edit is a change of a lease by hand, with its effects.
+// Edit is a planned change of a lease, with its effects.
 type Edit struct {
 	Old, Next leases.Lease
-	Makes     bool        // there is no lease yet: Old is the lease of [Begin]
+	Creates   bool        // the lease is created: Old is the result of [FirstLease]
 	Effects   []string    // for the operator
-	Skips     *record.Gap // unread records that are skipped; nil: none. Note it before the lease is written
+	Skipped   *record.Gap // unread records that the change skips; nil: none. The caller stores this gap before it writes the lease
 }
 
 // Changes reports whether the lease must be written.
 func (e Edit) Changes() bool { return !e.Old.Equal(e.Next) }
 
-// Release takes a lease from its owner, so that any consumer can take it.
+// Release returns the edit that takes a lease from its owner, so that any consumer can take it.
 func Release(l leases.Lease) (Edit, error) {
 	switch {
 	case l.Ended():
@@ -33,7 +33,7 @@ func Release(l leases.Lease) (Edit, error) {
 	e := fence(l)
 	e.Effects = []string{
 		fmt.Sprintf("%s loses it: what it has under way is given up, and its writes are stopped", l.Owner),
-		"the next owner reads on " + readingOn(l) + "; what was read since is read again",
+		"the next owner reads on " + resumeText(l) + "; what was read since is read again",
 	}
 	if l.Pinned != "" {
 		e.Effects = append(e.Effects, "it is pinned to "+l.Pinned+", who takes it while alive")
@@ -41,7 +41,7 @@ func Release(l leases.Lease) (Edit, error) {
 	return e, nil
 }
 
-// fence returns the change that takes a lease from its owner. The new counter makes the next write of the owner fail.
+// fence returns the edit that removes the owner. The new counter makes the next write of the owner fail.
 func fence(l leases.Lease) Edit {
 	e := Edit{Old: l, Next: l.Clone()}
 	e.Next.Owner, e.Next.RequestedBy = "", ""
@@ -49,8 +49,8 @@ func fence(l leases.Lease) Edit {
 	return e
 }
 
-// readingOn describes where the next owner of a lease begins.
-func readingOn(l leases.Lease) string {
+// resumeText describes where the next owner of a lease begins.
+func resumeText(l leases.Lease) string {
 	switch l.Checkpoint.Kind {
 	case leases.TrimHorizon:
 		return "from the oldest record"
@@ -67,8 +67,8 @@ func readingOn(l leases.Lease) string {
 	return "behind " + l.Checkpoint.Sequence
 }
 
-// Pin assigns a lease to the consumers of that name, while one of them is alive, whatever the balance. Another
-// owner hands it over softly. The name "" unpins it.
+// Pin returns the edit that assigns a lease to the consumers of a name. While one of them is alive, no other consumer
+// takes it. The current owner finishes its pending records first. The name "" unpins the lease.
 func Pin(l leases.Lease, name string) (Edit, error) {
 	switch {
 	case l.Ended():
@@ -78,19 +78,18 @@ func Pin(l leases.Lease, name string) (Edit, error) {
 	}
 	e := Edit{Old: l, Next: l.Clone()}
 	e.Next.Pinned = name
-	switch name {
-	case "":
+	if name == "" {
 		e.Effects = []string{"it is balanced as the others are"}
-	default:
-		e.Effects = []string{
-			"consumers named " + name + " read it, as long as one of them lives; else any other does",
-			"an owner of another name hands it over: drained and checkpointed, nothing is read twice",
-		}
+		return e, nil
+	}
+	e.Effects = []string{
+		"consumers named " + name + " read it, as long as one of them lives; else any other does",
+		"an owner of another name hands it over: drained and checkpointed, nothing is read twice",
 	}
 	return e, nil
 }
 
-// Position is where a shard is to be read from.
+// Position is the position of a reset. Exactly one field is set.
 type Position struct {
 	Oldest   bool
 	Latest   bool
@@ -118,52 +117,52 @@ func ParsePosition(text string) (Position, error) {
 	return Position{Sequence: text}, nil
 }
 
-// Reset moves a lease to another position, and takes it from its owner. skip allows a position that skips unread
-// records, or may skip some. now is the current time.
+// Reset returns the edit that moves a lease to another position and removes its owner. A position that may skip unread
+// records is a [SkipError] unless skip is set. now is the current time.
 func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) {
 	if l.Ended() {
 		return Edit{}, fmt.Errorf("shard %s is read to its end, and what comes behind it was begun: to run its records again, record and replay them", l.Shard)
 	}
 	e := fence(l)
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
-	var again string
+	var rereads string // the records that are read again
 	if to.Sequence == "" {
-		e.Next.First = "" // a lost first record is no gap any more
+		e.Next.First = "" // the first record may be lost by now: that is no gap after a reset
 	}
 	switch {
 	case to.Oldest:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.TrimHorizon}
-		again = "all that the stream still has of it is read again"
+		rereads = "all that the stream still has of it is read again"
 	case to.End:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
-		e.Skips = &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time, Found: now.UTC(), Whole: true, UnknownExtent: true}
+		e.Skipped = &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time, Found: now.UTC(), Whole: true, UnknownExtent: true}
 		e.Effects = append(e.Effects, "what is left of it is given up, and its children are read; it is noted as a gap")
 	case to.Latest:
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.Latest}, now.UTC().Truncate(time.Second)
-		e.skips(e.Next.From, "", now)
+		e.setSkipped(e.Next.From, "", now)
 	case to.Sequence != "":
 		if l.First != "" && record.CompareSequence(to.Sequence, l.First) < 0 {
 			return Edit{}, fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
 		}
 		e.Next.Checkpoint = leases.After(to.Sequence)
 		if l.Checkpoint.Kind == leases.Sequence && record.CompareSequence(to.Sequence, l.Checkpoint.Sequence) <= 0 {
-			again = "what lies between " + to.Sequence + " and " + l.Checkpoint.Sequence + " is read again"
+			rereads = "what lies between " + to.Sequence + " and " + l.Checkpoint.Sequence + " is read again"
 		} else {
-			e.skips(time.Time{}, to.Sequence, now)
+			e.setSkipped(time.Time{}, to.Sequence, now)
 		}
 	default:
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.AtTime}, to.Time.Truncate(time.Second)
 		if !l.Time.IsZero() && !e.Next.From.After(l.Time) {
-			again = "what was written since " + e.Next.From.Format(time.RFC3339) + " is read again"
+			rereads = "what was written since " + e.Next.From.Format(time.RFC3339) + " is read again"
 		} else {
-			e.skips(e.Next.From, "", now)
+			e.setSkipped(e.Next.From, "", now)
 		}
 	}
-	if e.Skips != nil && !skip {
+	if e.Skipped != nil && !skip {
 		return e, &SkipError{Shard: l.Shard, What: e.Effects[0]}
 	}
-	if again != "" {
-		e.Effects = append(e.Effects, again+"; views, aggregates and indexes take it at no harm, archives and notifications get it once more")
+	if rereads != "" {
+		e.Effects = append(e.Effects, rereads+"; views, aggregates and indexes take it at no harm, archives and notifications get it once more")
 	}
 	if l.Owner != "" {
 		e.Effects = append(e.Effects, l.Owner+" loses it: what it has under way is given up, and its writes are stopped")
@@ -171,18 +170,18 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 	return e, nil
 }
 
-// Begin returns the lease of a shard that has none: no consumer began the shard, as it is unknown whether records
-// before it were lost. listed are the shards of its stream, and there are the existing leases. It returns an error if
-// a descendant of the shard has a lease.
-func Begin(stream string, s shardreader.Shard, listed []shardreader.Shard, there []leases.Lease) (leases.Lease, error) {
+// FirstLease returns a lease for a shard that no consumer began, because records before it may be lost. listed are the
+// shards of its stream; existing are all leases. It returns an error if a descendant of the shard has a lease, as the
+// shard was read then.
+func FirstLease(stream string, s shardreader.Shard, listed []shardreader.Shard, existing []leases.Lease) (leases.Lease, error) {
 	parents := make(map[string]string, len(listed))
-	for _, of := range listed {
-		parents[of.ID] = of.Parent
+	for _, shard := range listed {
+		parents[shard.ID] = shard.Parent
 	}
-	for _, l := range there {
-		for _, up := range append([]string{parents[l.Shard]}, l.Parents...) {
-			for ; up != ""; up = parents[up] {
-				if up == s.ID {
+	for _, l := range existing {
+		for _, ancestor := range append([]string{parents[l.Shard]}, l.Parents...) {
+			for ; ancestor != ""; ancestor = parents[ancestor] {
+				if ancestor == s.ID {
 					return leases.Lease{}, fmt.Errorf("shard %s has no lease, as its descendant %s has one: it was read", s.ID, l.Shard)
 				}
 			}
@@ -195,7 +194,7 @@ func Begin(stream string, s shardreader.Shard, listed []shardreader.Shard, there
 	return l, nil
 }
 
-// SkipError is a refused reset, which would skip unread records.
+// SkipError is the error of a reset that would skip unread records.
 type SkipError struct{ Shard, What string }
 
 // Error says which records the reset would skip.
@@ -203,16 +202,16 @@ func (e *SkipError) Error() string {
 	return fmt.Sprintf("shard %s: %s; --skip says that this is meant", e.Shard, e.What)
 }
 
-// skips sets Skips to the gap between the old checkpoint and a time or a sequence number, and adds it to the
-// effects.
-func (e *Edit) skips(until time.Time, before string, now time.Time) {
+// setSkipped sets Skipped to the gap between the old checkpoint and a time or a sequence number, and describes it in
+// the effects.
+func (e *Edit) setSkipped(until time.Time, before string, now time.Time) {
 	l := e.Old
 	g := &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time, To: until, Found: now.UTC()}
-	e.Skips = g
+	e.Skipped = g
 	text := "what was not read of it is passed over"
 	switch {
 	case !g.From.IsZero() && !g.To.IsZero():
-		text = fmt.Sprintf("%s of writes are passed over, between %s and %s", Age(g.To.Sub(g.From)), g.From.UTC().Format(time.RFC3339), g.To.Format(time.RFC3339))
+		text = fmt.Sprintf("%s of writes are passed over, between %s and %s", FormatAge(g.To.Sub(g.From)), g.From.UTC().Format(time.RFC3339), g.To.Format(time.RFC3339))
 	case !g.From.IsZero():
 		text = fmt.Sprintf("what was written since %s is passed over, up to %s", g.From.UTC().Format(time.RFC3339), before)
 	case !g.To.IsZero():

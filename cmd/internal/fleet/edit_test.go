@@ -86,11 +86,11 @@ func TestReset_NeverSkipsUnasked(t *testing.T) {
 			t.Errorf("%s: %v, want one that says %q", name, err, tt.says)
 		}
 		e, err := fleet.Reset(tt.lease, tt.to, true, now)
-		if err != nil || e.Skips == nil {
+		if err != nil || e.Skipped == nil {
 			t.Fatalf("%s: %+v, %v", name, e, err)
 		}
 		tt.gap.StreamARN, tt.gap.Shard, tt.gap.Found = arn, "s", now
-		if diff := cmp.Diff(tt.gap, *e.Skips); diff != "" {
+		if diff := cmp.Diff(tt.gap, *e.Skipped); diff != "" {
 			t.Errorf("%s: the gap (-want +got):\n%s", name, diff)
 		}
 	}
@@ -159,8 +159,8 @@ func TestReset_ToTheEnd(t *testing.T) {
 		t.Errorf("without --skip: %v", err)
 	}
 	e, err := fleet.Reset(held(), fleet.Position{End: true}, true, now)
-	if err != nil || e.Skips == nil || !e.Skips.Whole || !e.Skips.UnknownExtent || e.Skips.After != "700" {
-		t.Errorf("gap %+v, %v", e.Skips, err)
+	if err != nil || e.Skipped == nil || !e.Skipped.Whole || !e.Skipped.UnknownExtent || e.Skipped.After != "700" {
+		t.Errorf("gap %+v, %v", e.Skipped, err)
 	}
 }
 
@@ -179,12 +179,12 @@ func TestReset_EndsAStop(t *testing.T) {
 // A shard without a lease gets one, unless a descendant of it has one.
 func TestBegin(t *testing.T) {
 	listed := []shardreader.Shard{{ID: "b", Parent: "a"}, {ID: "c", Parent: "b"}, {ID: "d", Parent: "c"}}
-	l, err := fleet.Begin(arn, listed[1], listed, []leases.Lease{{Shard: "x", Parents: []string{"w"}}})
+	l, err := fleet.FirstLease(arn, listed[1], listed, []leases.Lease{{Shard: "x", Parents: []string{"w"}}})
 	if diff := cmp.Diff(leases.Lease{Shard: "c", Stream: arn, Parents: []string{"b"}}, l); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	for _, there := range []leases.Lease{{Shard: "d"}, {Shard: "e", Parents: []string{"d"}}, {Shard: "f", Parents: []string{"c"}}} {
-		if l, err := fleet.Begin(arn, listed[1], listed, []leases.Lease{there}); err == nil {
+		if l, err := fleet.FirstLease(arn, listed[1], listed, []leases.Lease{there}); err == nil {
 			t.Errorf("below it there is %s, and it gets %+v", there.Shard, l)
 		}
 	}

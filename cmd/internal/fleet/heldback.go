@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// HeldBack is a reason why the reading of a shard is paused, or why its checkpoint does not move, as its consumer
-// noted it.
+// HeldBack is a reason that holds a shard back: its reading is paused, or its checkpoint does not move. Consumers
+// store these reasons in notes.
 type HeldBack struct {
 	Shard    string    `json:"shard"`
 	Sink     string    `json:"sink,omitempty"` // absent: it waits for dead letters
@@ -22,18 +22,18 @@ type HeldBack struct {
 	Consumer string    `json:"consumer"`
 }
 
-// heldBack adds the notes of live consumers to the report, the oldest reason first.
-func (r *Report) heldBack(l *Look) {
-	for _, h := range l.HeldBack {
+// addHeldBack adds the notes of live consumers to the report, the oldest reason first.
+func (r *Report) addHeldBack(obs *Observation) {
+	for _, h := range obs.HeldBack {
 		if !r.alive(h.Consumer) {
 			continue
 		}
 		for _, s := range h.Worst {
-			r.HeldBack = append(r.HeldBack, HeldBack{s.Shard, s.Sink, s.Reason, s.Since.UTC(), max(l.At.Sub(s.Since), 0).Seconds(), s.Bytes, h.Consumer})
+			r.HeldBack = append(r.HeldBack, HeldBack{s.Shard, s.Sink, s.Reason, s.Since.UTC(), max(obs.At.Sub(s.Since), 0).Seconds(), s.Bytes, h.Consumer})
 		}
 		r.HeldBackMore += max(h.Total-len(h.Worst), 0)
 	}
-	r.unanswered()
+	r.addUnansweredSinks()
 	slices.SortStableFunc(r.HeldBack, func(a, b HeldBack) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Shard, b.Shard)) })
 }
 
@@ -42,25 +42,25 @@ func (r *Report) alive(id string) bool {
 	return slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Worker == id && c.Alive })
 }
 
-// unanswered adds a problem for each sink whose Writes are not answered.
-func (r *Report) unanswered() {
-	first := make(map[string]HeldBack)
-	n := make(map[string]int64)
+// addUnansweredSinks adds a problem for each sink whose store does not answer a Write.
+func (r *Report) addUnansweredSinks() {
+	oldest := make(map[string]HeldBack) // by sink
+	shards := make(map[string]int64)    // by sink
 	for _, h := range r.HeldBack {
 		if h.Reason != pipeline.HeldByWriting {
 			continue
 		}
-		if n[h.Sink]++; n[h.Sink] == 1 || h.Since.Before(first[h.Sink].Since) {
-			first[h.Sink] = h
+		if shards[h.Sink]++; shards[h.Sink] == 1 || h.Since.Before(oldest[h.Sink].Since) {
+			oldest[h.Sink] = h
 		}
 	}
-	for _, sink := range slices.Sorted(maps.Keys(n)) {
-		what, h := "sink "+sink+" does", first[sink]
+	for _, sink := range slices.Sorted(maps.Keys(shards)) {
+		subject, h := "sink "+sink+" does", oldest[sink]
 		if sink == "" {
-			what = "the dead letters do"
+			subject = "the dead letters do"
 		}
-		r.problem(FailingSink, cmp.Or(sink, "dead letters"), "look whether its server works and can be reached: nothing is lost, and it goes on once the write is answered",
-			"%s not answer: a write has lasted for %s, and the checkpoints of %s shards wait; the first is %s", what, Age(seconds(h.Seconds)), cli.Thousands(n[sink]), h.Shard)
+		r.addProblem(FailingSink, cmp.Or(sink, "dead letters"), "look whether its server works and can be reached: nothing is lost, and it goes on once the write is answered",
+			"%s not answer: a write has lasted for %s, and the checkpoints of %s shards wait; the first is %s", subject, FormatAge(seconds(h.Seconds)), cli.Thousands(shards[sink]), h.Shard)
 	}
 }
 
@@ -72,7 +72,7 @@ func (r Report) writeHeldBack(out printer) {
 	out.line("held back:")
 	rows := [][]string{{"SHARD", "SINK", "REASON", "FOR", "BYTES", "CONSUMER"}}
 	for _, h := range r.HeldBack {
-		rows = append(rows, []string{h.Shard, cmp.Or(h.Sink, "(dead letters)"), h.Reason, Age(seconds(h.Seconds)), cli.Thousands(h.Bytes), h.Consumer})
+		rows = append(rows, []string{h.Shard, cmp.Or(h.Sink, "(dead letters)"), h.Reason, FormatAge(seconds(h.Seconds)), cli.Thousands(h.Bytes), h.Consumer})
 	}
 	out.table(rows)
 	if r.HeldBackMore > 0 {

@@ -68,8 +68,8 @@ func (o *leasesOptions) newList(s cli.Streams) *cobra.Command {
 		Example: "  tablewake leases list -c tablewake.yaml --live -o json",
 		Args:    cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.with(c.Context(), s, false, func(ctx context.Context, _ *config.Config, f *opened) error {
-				seen, err := f.read(ctx)
+			return o.withStores(c.Context(), s, false, func(ctx context.Context, _ *config.Config, shared *sharedStores) error {
+				seen, err := shared.read(ctx)
 				if err != nil {
 					return err
 				}
@@ -90,7 +90,7 @@ under way is given up, and the next one reads on behind the last checkpoint.`,
 		Example: "  tablewake leases release -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
 		Args:    shardArguments("name the shards whose leases are to be released"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.edit(c.Context(), s, args, Release)
+			return o.editLeases(c.Context(), s, args, Release)
 		},
 	}
 	o.addDryRun(c)
@@ -119,7 +119,7 @@ meant: they are noted as a gap first.`,
 			if err != nil {
 				return cli.Usagef("--to %q: %w", o.to, err)
 			}
-			return o.edit(c.Context(), s, args, func(l leases.Lease) (Edit, error) { return Reset(l, to, o.skip, time.Now()) })
+			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (Edit, error) { return Reset(l, to, o.skip, time.Now()) })
 		},
 	}
 	c.Flags().StringVar(&o.to, "to", "", "trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, or a sequence number (required)")
@@ -142,7 +142,7 @@ of them lives. Another owner hands it over softly: nothing is read twice.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.edit(c.Context(), s, args[:1], func(l leases.Lease) (Edit, error) { return Pin(l, args[1]) })
+			return o.editLeases(c.Context(), s, args[:1], func(l leases.Lease) (Edit, error) { return Pin(l, args[1]) })
 		},
 	}
 	o.addDryRun(c)
@@ -156,7 +156,7 @@ func (o *leasesOptions) newUnpin(s cli.Streams) *cobra.Command {
 		Example: "  tablewake leases unpin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
 		Args:    shardArguments("name the shards that are to be pinned no more"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.edit(c.Context(), s, args, func(l leases.Lease) (Edit, error) { return Pin(l, "") })
+			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (Edit, error) { return Pin(l, "") })
 		},
 	}
 	o.addDryRun(c)
@@ -176,25 +176,25 @@ func shardArguments(hint string) cobra.PositionalArgs {
 	}
 }
 
-// with opens the stores that consumers share, calls do, and closes them. change reports whether do writes leases.
-func (o *leasesOptions) with(ctx context.Context, s cli.Streams, change bool, do func(context.Context, *config.Config, *opened) error) (err error) {
+// withStores opens the stores that consumers share, calls do, and closes them. change is set if do writes leases.
+func (o *leasesOptions) withStores(ctx context.Context, s cli.Streams, change bool, do func(context.Context, *config.Config, *sharedStores) error) (err error) {
 	cfg, err := o.Load(o.config)
 	if err != nil {
 		return err
 	}
 	o.LookOnly = true
-	f, err := openStores(ctx, &o.Flags, cfg, s.Err, change)
+	shared, err := openStores(ctx, &o.Flags, cfg, s.Err, change)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return do(ctx, cfg, f)
+	defer func() { err = errors.Join(err, shared.Close()) }()
+	return do(ctx, cfg, shared)
 }
 
-// edit changes the leases of shards, one after the other, and stops at the first error.
-func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (Edit, error)) error {
-	return o.with(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, f *opened) error {
-		seen, err := f.read(ctx)
+// editLeases plans and writes the change of each shard's lease, one after the other. It stops at the first error.
+func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (Edit, error)) error {
+	return o.withStores(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, shared *sharedStores) error {
+		seen, err := shared.read(ctx)
 		if err != nil {
 			return err
 		}
@@ -206,34 +206,34 @@ func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string
 			case b >= 0:
 				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or set by hand what is wrong with it", shard, seen.Broken[b].Why)
 			case i >= 0:
-				done, err = o.swap(ctx, f, seen.Leases[i], plan)
+				done, err = o.swapLease(ctx, shared, seen.Leases[i], plan)
 			case o.to != "":
-				done, err = o.begin(ctx, f, cfg, shard, seen, plan)
+				done, err = o.createLease(ctx, shared, cfg, shard, seen, plan)
 			default:
 				err = fmt.Errorf("shard %s has no lease: `tablewake leases list %s` shows those that there are", shard, o.CommandLine(cfg))
 			}
 			if err != nil {
 				return err
 			}
-			o.tell(s.Out, done)
+			o.printEdit(s.Out, done)
 		}
 		return nil
 	})
 }
 
-// begin creates the lease of a shard that has none.
-func (o *leasesOptions) begin(ctx context.Context, f *opened, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (Edit, error)) (Edit, error) {
-	api, err := f.streams()
+// createLease plans and creates the lease of a shard that has none.
+func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (Edit, error)) (Edit, error) {
+	api, err := shared.streams()
 	if err != nil {
 		return Edit{}, err
 	}
 	var refs []shardreader.StreamRef
 	for _, t := range cfg.Source.Tables {
-		of, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
+		found, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
 		if err != nil {
 			return Edit{}, err
 		}
-		refs = append(refs, of...)
+		refs = append(refs, found...)
 	}
 	for _, ref := range slices.Backward(refs) { // most shards belong to the newest stream
 		d, err := shardreader.ListShards(ctx, api, ref.ARN)
@@ -244,25 +244,25 @@ func (o *leasesOptions) begin(ctx context.Context, f *opened, cfg *config.Config
 		if i < 0 {
 			continue
 		}
-		l, err := Begin(ref.ARN, d.Shards[i], d.Shards, seen.Leases)
+		l, err := FirstLease(ref.ARN, d.Shards[i], d.Shards, seen.Leases)
 		if err != nil {
 			return Edit{}, err
 		}
 		e, err := plan(l)
-		e.Makes = true
+		e.Creates = true
 		if err != nil || o.dryRun {
 			return e, err
 		}
-		return e, write(ctx, f, e, func() error { return f.table.Create(ctx, e.Next) })
+		return e, writeEdit(ctx, shared, e, func() error { return shared.table.Create(ctx, e.Next) })
 	}
 	return Edit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
 }
 
-// write notes the records that an edit skips as a gap, and writes the lease with do. A write whose answer was lost is
-// done.
-func write(ctx context.Context, f *opened, e Edit, do func() error) error {
-	if e.Skips != nil {
-		if err := f.note(ctx, *e.Skips); err != nil {
+// writeEdit stores the gap of an edit, and then writes the lease with do. If do succeeded but its answer was lost,
+// writeEdit returns nil.
+func writeEdit(ctx context.Context, shared *sharedStores, e Edit, do func() error) error {
+	if e.Skipped != nil {
+		if err := shared.note(ctx, *e.Skipped); err != nil {
 			return fmt.Errorf("what is passed over cannot be noted, so nothing is changed: %w", err)
 		}
 	}
@@ -273,17 +273,17 @@ func write(ctx context.Context, f *opened, e Edit, do func() error) error {
 	return err
 }
 
-// contention bounds the tries of a change whose lease is changed by its owner meanwhile.
-const contention = 20
+// maxSwapTries bounds the tries of [leasesOptions.swapLease]: the owner of a lease may write it at the same time.
+const maxSwapTries = 20
 
-// swap changes one lease. If its owner changed it meanwhile, swap plans the change again.
-func (o *leasesOptions) swap(ctx context.Context, f *opened, l leases.Lease, plan func(leases.Lease) (Edit, error)) (Edit, error) {
-	for range contention {
+// swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, it plans again.
+func (o *leasesOptions) swapLease(ctx context.Context, shared *sharedStores, l leases.Lease, plan func(leases.Lease) (Edit, error)) (Edit, error) {
+	for range maxSwapTries {
 		e, err := plan(l)
 		if err != nil || o.dryRun || !e.Changes() {
 			return e, err
 		}
-		err = write(ctx, f, e, func() error { return f.table.Swap(ctx, e.Old, e.Next) })
+		err = writeEdit(ctx, shared, e, func() error { return shared.table.Swap(ctx, e.Old, e.Next) })
 		c, lost := leases.AsConflict(err)
 		switch {
 		case !lost:
@@ -296,14 +296,14 @@ func (o *leasesOptions) swap(ctx context.Context, f *opened, l leases.Lease, pla
 	return Edit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard, l.Owner)
 }
 
-// tell prints the change of a lease and its effects.
-func (o *leasesOptions) tell(w io.Writer, e Edit) {
-	would := cli.Either(o.dryRun, " (dry run: nothing is written)", "")
+// printEdit prints the change of a lease and its effects.
+func (o *leasesOptions) printEdit(w io.Writer, e Edit) {
+	dryRun := cli.Either(o.dryRun, " (dry run: nothing is written)", "")
 	if !e.Changes() {
 		fmt.Fprintf(w, "%s: unchanged: it is so already\n", e.Old.Shard)
 		return
 	}
-	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, would, cli.Either(e.Makes, "no lease", leaseText(e.Old)), leaseText(e.Next))
+	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, dryRun, cli.Either(e.Creates, "no lease", leaseText(e.Old)), leaseText(e.Next))
 	for _, effect := range e.Effects {
 		fmt.Fprintf(w, "  %s\n", effect)
 	}
@@ -329,7 +329,7 @@ func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
 	if o.format == cli.FormatJSON {
 		all := []leaseJSON{}
 		for _, l := range seen.Leases {
-			all = append(all, leaseOf(l))
+			all = append(all, newLeaseJSON(l))
 		}
 		for _, b := range seen.Broken {
 			all = append(all, leaseJSON{Shard: b.Shard, Broken: b.Why, Parents: []string{}, Children: []string{}})
@@ -360,15 +360,15 @@ type leaseJSON struct {
 	Checkpoint string     `json:"checkpoint"`
 	Parents    []string   `json:"parents"`
 	Children   []string   `json:"children"`
-	From       *time.Time `json:"from,omitempty"`        // what was created before it is passed over
+	From       *time.Time `json:"from,omitempty"`        // older records are skipped
 	LastRecord *time.Time `json:"last_record,omitempty"` // creation time of the record at the checkpoint
 	Wanted     string     `json:"wanted,omitempty"`
 	Pinned     string     `json:"pinned,omitempty"`
-	Stopped    string     `json:"stopped,omitempty"` // why the shard is read no further than the checkpoint
-	Broken     string     `json:"broken,omitempty"`  // why the row cannot be read; then nothing else of it is known
+	Stopped    string     `json:"stopped,omitempty"` // why the reading of the shard is stopped
+	Broken     string     `json:"broken,omitempty"`  // why the row cannot be read; all other fields except shard are empty then
 }
 
-func leaseOf(l leases.Lease) leaseJSON {
+func newLeaseJSON(l leases.Lease) leaseJSON {
 	return leaseJSON{
 		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
 		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.RequestedBy, Pinned: l.Pinned, Stopped: l.Stopped,

@@ -16,43 +16,43 @@ import (
 )
 
 const (
-	countedLetters = 10_000          // how many letters status counts
-	countingFor    = 5 * time.Second // and for how long, both at most
+	maxLetters   = 10_000          // status counts at most this many dead letters
+	countTimeout = 5 * time.Second // status counts for at most this long
 )
 
-var errCounted = errors.New("enough are counted")
+var errMaxLetters = errors.New("the limit of counted dead letters is reached")
 
 // uncountable is the reason why some dead letters are never counted. It is not a failure.
 type uncountable string
 
 func (u uncountable) Error() string { return string(u) }
 
-// lettersOf counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing. It
+// countLetters counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing. It
 // does not count the letters of a queue, as a read of a queue hides its messages from other readers.
-func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *opened) *Letters {
+func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, shared *sharedStores) *Letters {
 	l := &Letters{Sinks: map[string]int{}, Keys: map[string]int{}}
 	if cfg.DeadLetters == nil && o.Live { // a folder keeps them in any case
 		l.None = true
 		return l
 	}
-	ctx, cancel := context.WithTimeout(ctx, countingFor)
+	ctx, cancel := context.WithTimeout(ctx, countTimeout)
 	defer cancel()
 	n := 0
 	add := func(d pipeline.DeadLetter) error {
-		if n++; n > countedLetters {
-			return errCounted
+		if n++; n > maxLetters {
+			return errMaxLetters
 		}
 		l.Sinks[d.Sink]++
 		return nil
 	}
 	var err error
 	if o.Live {
-		err = liveLetters(ctx, cfg, f, l, add)
+		err = liveLetters(ctx, cfg, shared, l, add)
 	} else {
 		err = errors.Join(target.EachLetter(ctx, local.Dir(o.Local), slog.New(slog.DiscardHandler), add), target.ReadState(ctx, local.Dir(o.Local), cfg.Name, func(kept *sqlite.State) error { return countKeys(ctx, kept, l) }))
 	}
 	switch {
-	case errors.Is(err, errCounted), n > 0 && ctx.Err() != nil:
+	case errors.Is(err, errMaxLetters), n > 0 && ctx.Err() != nil:
 		l.More = true
 	case err != nil:
 		l.Unknown = err.Error()
@@ -62,11 +62,11 @@ func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *op
 	return l
 }
 
-func liveLetters(ctx context.Context, cfg *config.Config, f *opened, l *Letters, add func(pipeline.DeadLetter) error) error {
-	if f.stores == nil {
+func liveLetters(ctx context.Context, cfg *config.Config, shared *sharedStores, l *Letters, add func(pipeline.DeadLetter) error) error {
+	if shared.stores == nil {
 		return uncountable("leases are in a file: `tablewake redrive --list` shows the letters")
 	}
-	if kept, err := f.stores.State(ctx, cfg); err != nil {
+	if kept, err := shared.stores.State(ctx, cfg); err != nil {
 		return err
 	} else if kept != nil {
 		if err := countKeys(ctx, kept, l); err != nil {
@@ -76,7 +76,7 @@ func liveLetters(ctx context.Context, cfg *config.Config, f *opened, l *Letters,
 	if cfg.DeadLetters.Queue != "" {
 		return uncountable("to count those of a queue hides them from a redrive: `tablewake redrive --list` shows them")
 	}
-	kept, err := letters.Open(ctx, cfg, f.stores)
+	kept, err := letters.Open(ctx, cfg, shared.stores)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// opened has the open stores that consumers share, for a command that inspects or changes them.
-type opened struct {
+// sharedStores are the open stores that consumers share, for a command that inspects or changes them.
+type sharedStores struct {
 	read    func(context.Context) (leases.Snapshot, error)
 	table   leases.Table                    // nil if leases are only read
 	streams func() (shardreader.API, error) // nil if the command does not read the stream
@@ -42,7 +42,7 @@ type opened struct {
 
 // openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
 // first names them on w.
-func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool) (*opened, error) {
+func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool) (*sharedStores, error) {
 	path, err := stream.LeaseFile(t, cfg)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 			return nil, err
 		}
 	}
-	f := &opened{silent: stream.LeaseDuration(cfg), streams: func() (shardreader.API, error) {
+	shared := &sharedStores{silent: stream.LeaseDuration(cfg), streams: func() (shardreader.API, error) {
 		sdk, err := target.LoadAWS(ctx)
 		return stream.OpenRateLimited(sdk, cfg), err
 	}}
@@ -62,46 +62,46 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 			if err != nil {
 				return nil, err
 			}
-			f.OnClose(folder.Close)
+			shared.OnClose(folder.Close)
 		}
-		if err := errors.Join(f.openFile(cfg, path, change), f.openHeldBack(ctx, t, cfg, w)); err != nil {
-			return nil, errors.Join(err, f.Close())
+		if err := errors.Join(shared.openFile(cfg, path, change), shared.openHeldBack(ctx, t, cfg, w)); err != nil {
+			return nil, errors.Join(err, shared.Close())
 		}
-		return f, nil
+		return shared, nil
 	}
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return nil, err
 	}
 	target.Announce(ctx, sdk, cfg, w)
-	if err := f.openTable(ctx, t, sdk, cfg, w); err != nil {
-		return nil, errors.Join(err, f.Close())
+	if err := shared.openTable(ctx, t, sdk, cfg, w); err != nil {
+		return nil, errors.Join(err, shared.Close())
 	}
-	return f, nil
+	return shared, nil
 }
 
-// openFile opens leases in a file. A consumer can use the file meanwhile if change is false.
-func (f *opened) openFile(cfg *config.Config, path string, change bool) error {
-	f.silent = max(f.silent, fileSilent)
-	f.read = func(context.Context) (leases.Snapshot, error) {
+// openFile opens leases in a file. Without change a consumer can use the file at the same time.
+func (shared *sharedStores) openFile(cfg *config.Config, path string, change bool) error {
+	shared.silent = max(shared.silent, fileSilent)
+	shared.read = func(context.Context) (leases.Snapshot, error) {
 		seen, _, err := leasesfile.ReadUnlocked(path)
 		return seen, err
 	}
-	f.gaps = func(context.Context) ([]record.Gap, error) {
+	shared.gaps = func(context.Context) ([]record.Gap, error) {
 		_, noted, err := leasesfile.ReadUnlocked(path)
 		return noted, err
 	}
 	if !change {
-		f.gone = idleSince(path)
+		shared.gone = idleSince(path)
 		return nil
 	}
 	table, err := leasesfile.Open(path, cfg.Name)
 	if err != nil {
 		return err
 	}
-	f.table = table
-	f.OnClose(table.Close)
-	f.note = table.AddGap
+	shared.table = table
+	shared.OnClose(table.Close)
+	shared.note = table.AddGap
 	return nil
 }
 
@@ -122,39 +122,39 @@ func idleSince(path string) time.Duration {
 const fileSilent = 13 * time.Second
 
 // openTable opens leases in a table, and the state table.
-func (f *opened) openTable(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
+func (shared *sharedStores) openTable(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	table, err := stream.OpenLeaseTable(ctx, sdk, cfg, t.Create)
 	if err != nil {
 		return err
 	}
-	f.table, f.read = table, table.Read
-	return f.openState(ctx, t, sdk, cfg, w)
+	shared.table, shared.read = table, table.Read
+	return shared.openState(ctx, t, sdk, cfg, w)
 }
 
-// openState opens the state table: gaps, and what consumers noted of held back shards. It keeps the stores of sinks
-// if the command only looks.
-func (f *opened) openState(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
+// openState opens the state table, which has the gaps and the notes of consumers. It keeps the stores of sinks if the
+// command only inspects.
+func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	opened := aws.Stores(sdk, t.Options(w)...)
-	f.OnClose(opened.Close)
+	shared.OnClose(opened.Close)
 	kept, err := opened.State(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	f.note = kept.AddGap
+	shared.note = kept.AddGap
 	if noted, ok := kept.(interface {
 		HeldBack(ctx context.Context) ([]state.HeldBack, error)
 	}); ok {
-		f.heldBack = noted.HeldBack
+		shared.heldBack = noted.HeldBack
 	}
 	if t.LookOnly {
-		f.stores = opened
+		shared.stores = opened
 	}
-	f.gaps = func(ctx context.Context) ([]record.Gap, error) { return stream.AllGaps(ctx, kept) }
+	shared.gaps = func(ctx context.Context) ([]record.Gap, error) { return stream.AllGaps(ctx, kept) }
 	return nil
 }
 
 // openGaps opens the state table of cfg, without leases and streams. It first names the stores on w.
-func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) (*opened, error) {
+func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) (*sharedStores, error) {
 	if cfg.State == nil {
 		return nil, fmt.Errorf("%s has neither leases, so that there is no consumer to inspect, nor state, which holds the gaps: add state: {table: NAME}", cfg.File)
 	}
@@ -163,18 +163,18 @@ func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Wri
 		return nil, err
 	}
 	target.Announce(ctx, sdk, cfg, w)
-	f := &opened{read: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
-	if err := f.openState(ctx, t, sdk, cfg, w); err != nil {
-		return nil, errors.Join(err, f.Close())
+	shared := &sharedStores{read: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
+	if err := shared.openState(ctx, t, sdk, cfg, w); err != nil {
+		return nil, errors.Join(err, shared.Close())
 	}
-	return f, nil
+	return shared, nil
 }
 
-// openHeldBack opens what is noted beside leases that are in a file: in the --local folder, or
-// in the state table, where there is one.
-func (f *opened) openHeldBack(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) error {
+// openHeldBack opens the notes of consumers if the leases are in a file. The notes are in the --local folder, or in the
+// state table if cfg has one.
+func (shared *sharedStores) openHeldBack(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) error {
 	if !t.Live {
-		f.heldBack = func(ctx context.Context) ([]state.HeldBack, error) { return localHeldBack(ctx, t.Local, cfg.Name) }
+		shared.heldBack = func(ctx context.Context) ([]state.HeldBack, error) { return localHeldBack(ctx, t.Local, cfg.Name) }
 		return nil
 	}
 	if cfg.State == nil {
@@ -184,14 +184,14 @@ func (f *opened) openHeldBack(ctx context.Context, t *target.Flags, cfg *config.
 	if err != nil {
 		return err
 	}
-	beside := &opened{}
-	f.OnClose(beside.Close)
-	err = beside.openState(ctx, t, sdk, cfg, w)
-	f.heldBack = beside.heldBack
+	stateOnly := &sharedStores{}
+	shared.OnClose(stateOnly.Close)
+	err = stateOnly.openState(ctx, t, sdk, cfg, w)
+	shared.heldBack = stateOnly.heldBack
 	return err
 }
 
-// localHeldBack is what is noted in a folder, which a consumer may work on.
+// localHeldBack returns the notes in a --local folder. A consumer may use the folder at the same time.
 func localHeldBack(ctx context.Context, dir, name string) (held []state.HeldBack, err error) {
 	err = target.ReadState(ctx, local.Dir(dir), name, func(kept *sqlite.State) error {
 		held, err = kept.HeldBack(ctx)

@@ -4,72 +4,194 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
-	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Report evaluates a look.
-func (l Look) Report() Report {
-	l.Retention = cmp.Or(l.Retention, 24*time.Hour)
-	l.Urgent = cmp.Or(l.Urgent, 4*time.Hour)
-	r := Report{Pipeline: l.Pipeline, At: l.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}}
+// Report is the state of a fleet, with its problems.
+type Report struct {
+	Pipeline  string     `json:"pipeline"`
+	At        time.Time  `json:"at"`
+	Healthy   bool       `json:"healthy"`        // there are no problems
+	Note      string     `json:"note,omitempty"` // why the report cannot have consumers; "": it can
+	Problems  []Problem  `json:"problems"`
+	Consumers []Consumer `json:"consumers"`
+	Streams   []Listing  `json:"streams"`
+	Shards    []Shard    `json:"shards"` // each after its parents
+	Gaps      []Gap      `json:"gaps"`
+	HeldBack  []HeldBack `json:"held_back"` // the oldest first
+
+	Sinks   []Sink   `json:"sinks"`        // failing sinks, as consumers noted them
+	Letters *Letters `json:"dead_letters"` // null: they were not counted
+
+	HeldBackMore int `json:"held_back_more,omitempty"` // reasons beyond those that a note can have
+}
+
+// Problem is something that needs attention.
+type Problem struct {
+	Kind    ProblemKind `json:"kind"`
+	Subject string      `json:"subject"` // a shard, a consumer or a sink
+	Text    string      `json:"text"`
+	Hint    string      `json:"hint"`
+}
+
+// ProblemKind is the kind of a problem.
+type ProblemKind string
+
+// The kinds of problems.
+const (
+	StoppedShard ProblemKind = "stopped_shard"  // the reading of a shard is stopped
+	SilentMember ProblemKind = "silent_member"  // a consumer that has shards sends no heartbeats
+	NoOwner      ProblemKind = "no_owner"       // no consumer reads a shard that could be read
+	LossNear     ProblemKind = "loss_near"      // unread records will be lost soon
+	LostLeases   ProblemKind = "lost_leases"    // there are heartbeats, and the lease table is gone
+	NotLookedAt  ProblemKind = "not_looked_at"  // something could not be read, and is unknown
+	NotListed    ProblemKind = "not_listed"     // a stream could not be listed
+	NoConsumers  ProblemKind = "no_consumers"   // no consumer reads
+	BrokenLease  ProblemKind = "broken_lease"   // a row of the lease table is damaged
+	FailingShard ProblemKind = "failing_shard"  // the calls that read a shard fail
+	FailingSink  ProblemKind = "failing_sink"   // a sink fails
+	DeadLetters  ProblemKind = "dead_letters"   // changes are in dead letters
+	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
+	Breach       ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
+)
+
+// Consumer is a consumer, by its heartbeat.
+type Consumer struct {
+	Worker        string  `json:"worker"`
+	Name          string  `json:"name"`
+	Alive         bool    `json:"alive"`
+	SilentSeconds float64 `json:"silent_seconds,omitempty"` // how long it was watched without a new heartbeat
+	Gone          bool    `json:"gone"`                     // it is silent and has no shard any more
+	Leaving       bool    `json:"leaving"`
+	Shards        int     `json:"shards"`
+	Behind        int     `json:"behind"` // shards that may have unread records; 200 at most
+	Pending       int64   `json:"pending"`
+	BytesASecond  float64 `json:"bytes_a_second"`
+	CallsAMonth   float64 `json:"calls_a_month"`
+}
+
+// Listing is the result of listing a stream.
+type Listing struct {
+	ARN    string                   `json:"arn"`
+	Status shardreader.StreamStatus `json:"status,omitempty"`
+	Shards int                      `json:"shards"`
+	Error  string                   `json:"error,omitempty"`
+}
+
+// Gap is a range of records that was lost before it was read.
+type Gap struct {
+	Stream        string     `json:"stream"`
+	Shard         string     `json:"shard"`            // "": the gap is before the stream
+	After         string     `json:"after,omitempty"`  // sequence number of the last record before it
+	Before        string     `json:"before,omitempty"` // sequence number of the first record after it
+	Whole         bool       `json:"whole"`            // the rest of the shard is lost
+	UnknownExtent bool       `json:"unknown_extent"`   // it is unknown whether there were any records
+	From          *time.Time `json:"from,omitempty"`
+	To            *time.Time `json:"to,omitempty"`
+	Found         *time.Time `json:"found,omitempty"`
+	LostSeconds   *int64     `json:"lost_seconds_at_least,omitempty"` // time span of the lost writes, at least; absent if unknown
+}
+
+// State is the state of a shard.
+type State string
+
+// The states of shards.
+const (
+	Done      State = "done"      // read to its end, all of it durable
+	Reading   State = "reading"   // a live consumer reads it
+	Waiting   State = "waiting"   // a parent, or an older stream, is not read to its end
+	Stopped   State = "stopped"   // its reading is stopped; Why has the reason
+	Unowned   State = "unowned"   // no live consumer owns it
+	Unclaimed State = "unclaimed" // it has no lease, and waits for nothing
+)
+
+// Shard is a shard in the tree.
+type Shard struct {
+	ID       string   `json:"shard"`
+	Stream   string   `json:"stream,omitempty"`
+	Parents  []string `json:"parents"`
+	Children []string `json:"children"`
+	Listed   bool     `json:"listed"`
+	Open     bool     `json:"open"` // listed as open
+	State    State    `json:"state"`
+	Why      string   `json:"why,omitempty"`
+
+	Owner      string     `json:"owner,omitempty"`
+	Name       string     `json:"name,omitempty"` // of the owner, the same over restarts
+	Pinned     string     `json:"pinned,omitempty"`
+	Wanted     string     `json:"wanted,omitempty"`
+	Checkpoint string     `json:"checkpoint,omitempty"` // "": there is no lease
+	Counter    int64      `json:"counter,omitempty"`
+	LastRecord *time.Time `json:"last_record,omitempty"`             // creation time of the last one that is durable everywhere
+	AgeSeconds *float64   `json:"last_record_age_seconds,omitempty"` // of it
+	Behind     *bool      `json:"behind,omitempty"`                  // it may have unread records; absent if unknown
+	Records    *int64     `json:"records_behind,omitempty"`          // how many are not durable everywhere; absent if unknown
+	FailingFor *float64   `json:"reads_fail_seconds,omitempty"`      // how long all its reads have failed
+	Failing    string     `json:"reads_fail_for,omitempty"`          // the class of the error
+	LossIn     *float64   `json:"seconds_until_loss,omitempty"`      // at the earliest; absent if no record is unread, or if it is unknown
+}
+
+// Report derives the report from an observation. It makes no call.
+func (obs Observation) Report() Report {
+	obs.Retention = cmp.Or(obs.Retention, 24*time.Hour)
+	obs.Urgent = cmp.Or(obs.Urgent, 4*time.Hour)
+	r := Report{Pipeline: obs.Pipeline, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}}
 	switch {
-	case l.Unconfigured != "":
-		r.Note = "no consumer is configured: " + l.Unconfigured + " says nothing of leases; what Lambda invokes shows in its own metrics and log"
-	case l.NoTable != "" && len(l.Leases.Members) > 0:
-		r.lostLeases(&l)
-	case l.NoTable != "":
-		r.problem(NoConsumers, l.Pipeline, "start `"+l.command("consume")+" --create`; where a function carries the changes, take leases out of the file",
-			"no consumer has begun: there is no lease table %s", l.NoTable)
+	case obs.Unconfigured != "":
+		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases; what Lambda invokes shows in its own metrics and log"
+	case obs.NoTable != "" && len(obs.Leases.Members) > 0:
+		r.addLostLeases(&obs)
+	case obs.NoTable != "":
+		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+" --create`; where a function carries the changes, take leases out of the file",
+			"no consumer has begun: there is no lease table %s", obs.NoTable)
 	}
-	for _, lost := range l.Lost {
-		r.problem(LostStore, lost.Sink, "`"+l.command("adopt")+" --sink "+lost.Sink+"` shows what is there, and what can be done; no consumer starts before", "sink %s: %s", lost.Sink, lost.What)
+	for _, lost := range obs.Lost {
+		r.addProblem(LostStore, lost.Sink, "`"+obs.command("adopt")+" --sink "+lost.Sink+"` shows what is there, and what can be done; no consumer starts before", "sink %s: %s", lost.Sink, lost.What)
 	}
-	for _, u := range l.Unknown {
-		r.problem(NotLookedAt, u.What, "it is unknown, so look again once the store answers", "%s could not be looked at: %v", u.What, u.Err)
+	for _, u := range obs.Unknown {
+		r.addProblem(NotLookedAt, u.What, "it is unknown, so look again once the store answers", "%s could not be looked at: %v", u.What, u.Err)
 	}
-	for _, m := range l.Leases.Members {
-		r.consumer(&l, m)
+	for _, m := range obs.Leases.Members {
+		r.addConsumer(&obs, m)
 	}
-	r.heldBack(&l)
-	r.sinks(&l)
-	for _, s := range l.Streams {
-		r.listing(s)
+	r.addHeldBack(&obs)
+	r.addSinks(&obs)
+	for _, s := range obs.Streams {
+		r.addStream(s)
 	}
-	t := treeOf(&l)
-	l.unreadBefore = unreadBefore(l.Streams, t)
-	for _, b := range l.Leases.Broken {
-		r.problem(BrokenLease, b.Shard, "restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
+	t := newTree(&obs)
+	obs.unreadBefore = unreadBefore(obs.Streams, t)
+	for _, b := range obs.Leases.Broken {
+		r.addProblem(BrokenLease, b.Shard, "restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
 			"the lease of %s cannot be read: %s", b.Shard, b.Why)
 	}
 	unread := false                // a shard is unread that a consumer would read
 	stuck := make(map[string]bool) // stopped shards, those that wait for one, and the streams of both
 	for _, n := range t.sorted() {
-		s := r.shard(&l, t, n)
-		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) || stuck[l.unreadBefore[n.stream]]
+		s := r.newShard(&obs, t, n)
+		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) || stuck[obs.unreadBefore[n.stream]]
 		if stuck[s.ID] = s.State == Stopped || s.State == Waiting && behindStuck; stuck[s.ID] {
 			stuck[n.stream] = true
 		}
 		unread = unread || s.State != Done && !stuck[s.ID]
 		r.Shards = append(r.Shards, s)
 	}
-	for _, g := range l.Gaps {
-		r.Gaps = append(r.Gaps, gapOf(g, l.Retention))
+	for _, g := range obs.Gaps {
+		r.Gaps = append(r.Gaps, gapOf(g, obs.Retention))
 	}
 	reads := slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive })
 	switch {
 	case reads:
 	case unread:
 		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner }) // no shard has a live owner: one problem is enough
-		r.problem(NoConsumers, l.Pipeline, "start `"+l.command("consume")+"`, or look why it stopped", "no consumer reads: %d shards wait", r.waiting())
-	case len(l.Streams) == 0 && l.Unconfigured == "" && l.NoTable == "" && len(r.Problems) == 0:
-		r.problem(NoConsumers, l.Pipeline, "look without --no-stream, or start `"+l.command("consume")+"`", "no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
+		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+"`, or look why it stopped", "no consumer reads: %d shards wait", r.countUnowned())
+	case len(obs.Streams) == 0 && obs.Unconfigured == "" && obs.NoTable == "" && len(r.Problems) == 0:
+		r.addProblem(NoConsumers, obs.Pipeline, "look without --no-stream, or start `"+obs.command("consume")+"`", "no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
 	}
 	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(rank(a.Kind), rank(b.Kind)) })
 	r.Healthy = len(r.Problems) == 0
@@ -81,28 +203,28 @@ func rank(k ProblemKind) int {
 	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingSink, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
 }
 
-func (r *Report) problem(kind ProblemKind, subject, hint, format string, args ...any) {
+func (r *Report) addProblem(kind ProblemKind, subject, hint, format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// lostLeases adds the problem that the lease table is gone although consumers used it.
-func (r *Report) lostLeases(l *Look) {
+// addLostLeases adds the problem that the lease table is gone although consumers used it.
+func (r *Report) addLostLeases(obs *Observation) {
 	alive := 0
-	for _, m := range l.Leases.Members {
-		if _, silent := l.Silent[m.Worker]; !silent {
+	for _, m := range obs.Leases.Members {
+		if _, silent := obs.Silent[m.Worker]; !silent {
 			alive++
 		}
 	}
-	who := "consumers had it, and none of them lives"
+	users := "consumers had it, and none of them lives"
 	if alive > 0 {
-		who = fmt.Sprintf("%d consumers live, and cannot write their checkpoints", alive)
+		users = fmt.Sprintf("%d consumers live, and cannot write their checkpoints", alive)
 	}
-	r.problem(LostLeases, l.Pipeline, "restore the table under its name if there is a copy. `"+l.command("consume")+" --create` makes an empty one: the stream is then read from source.start, and archives and notifications get again what they have",
-		"the lease table %s is gone: %s", l.NoTable, who)
+	r.addProblem(LostLeases, obs.Pipeline, "restore the table under its name if there is a copy. `"+obs.command("consume")+" --create` makes an empty one: the stream is then read from source.start, and archives and notifications get again what they have",
+		"the lease table %s is gone: %s", obs.NoTable, users)
 }
 
-// waiting counts the shards that a consumer could read.
-func (r *Report) waiting() (n int) {
+// countUnowned counts the shards that a consumer could read and none does.
+func (r *Report) countUnowned() (n int) {
 	for _, s := range r.Shards {
 		if s.State == Unowned || s.State == Unclaimed {
 			n++
@@ -111,209 +233,26 @@ func (r *Report) waiting() (n int) {
 	return n
 }
 
-func (r *Report) consumer(l *Look, m leases.Member) {
-	silent, is := l.Silent[m.Worker]
-	gone := is && !slices.ContainsFunc(l.Leases.Leases, func(lease leases.Lease) bool { return lease.Owner == m.Worker && !lease.Ended() })
+func (r *Report) addConsumer(obs *Observation, m leases.Member) {
+	silence, silent := obs.Silent[m.Worker]
+	gone := silent && !slices.ContainsFunc(obs.Leases.Leases, func(lease leases.Lease) bool { return lease.Owner == m.Worker && !lease.Ended() })
 	r.Consumers = append(r.Consumers, Consumer{
-		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !is, SilentSeconds: silent.Seconds(), Gone: gone, Leaving: m.Leaving,
+		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !silent, SilentSeconds: silence.Seconds(), Gone: gone, Leaving: m.Leaving,
 		Shards: m.Leases, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load, CallsAMonth: m.Calls,
 	})
-	if is && !gone {
-		r.problem(SilentMember, m.Worker, "others take its shards; if it still runs, look at its log: it cannot reach the state table, or hangs",
-			"consumer %s shows no sign of life: its beat stood still for %s", m.Worker, Age(silent))
+	if silent && !gone {
+		r.addProblem(SilentMember, m.Worker, "others take its shards; if it still runs, look at its log: it cannot reach the state table, or hangs",
+			"consumer %s shows no sign of life: its beat stood still for %s", m.Worker, FormatAge(silence))
 	}
 }
 
-func (r *Report) listing(s Stream) {
-	of := Listing{ARN: s.ARN, Status: s.Status, Shards: len(s.Shards)}
+func (r *Report) addStream(s Stream) {
+	listing := Listing{ARN: s.ARN, Status: s.Status, Shards: len(s.Shards)}
 	if s.Err != nil {
-		of.Error = s.Err.Error()
-		r.problem(NotListed, s.ARN, "what follows is made of the leases alone", "the stream cannot be listed: %v", s.Err)
+		listing.Error = s.Err.Error()
+		r.addProblem(NotListed, s.ARN, "what follows is made of the leases alone", "the stream cannot be listed: %v", s.Err)
 	}
-	r.Streams = append(r.Streams, of)
-}
-
-// shard reports one shard, and adds its problems.
-func (r *Report) shard(l *Look, t tree, n *node) Shard {
-	s := Shard{ID: n.id, Stream: n.stream, Parents: append([]string{}, n.parents...), Children: append([]string{}, n.children...), Listed: n.listed != nil}
-	s.Open = n.listed != nil && n.listed.Open() && len(n.children) == 0
-	if n.lease != nil {
-		s.Owner, s.Pinned, s.Wanted = n.lease.Owner, n.lease.Pinned, n.lease.RequestedBy
-		s.Checkpoint, s.Counter = n.lease.Checkpoint.String(), n.lease.Counter
-		if !n.lease.Time.IsZero() {
-			at, age := n.lease.Time.UTC(), max(l.At.Sub(n.lease.Time), 0).Seconds()
-			s.LastRecord, s.AgeSeconds = &at, &age
-		}
-	}
-	owner, member := l.member(s.Owner)
-	if member {
-		s.Name = cmp.Or(owner.Name, owner.Worker)
-	}
-	s.State, s.Why = l.state(t, n)
-	if s.State == Reading {
-		last, behind := owner.Behind[n.id]
-		failing, fails := owner.Failing[n.id]
-		if fails {
-			age := max(l.At.Sub(failing.Since), 0).Seconds()
-			s.FailingFor, s.Failing = &age, failing.Class
-		} else {
-			s.Behind = &behind
-		}
-		switch alone := owner.Leases == 1; {
-		case fails && !behind:
-			s.lossIn(l, failing.Since) // records from before the failures are read
-		case behind:
-			s.lossIn(l, last)
-		case owner.Pending == 0 || alone: // else it is unknown which shard they belong to
-			s.Records = &owner.Pending
-			if owner.Pending > 0 {
-				s.lossIn(l, n.lease.Time)
-			}
-		}
-	} else if s.State != Done && s.State != Waiting && n.lease != nil && !n.readWhole() {
-		s.lossIn(l, later(n.lease.Time, n.lease.From))
-	}
-	r.judge(l, t, n, &s)
-	return s
-}
-
-// judge adds the problems of a shard.
-func (r *Report) judge(l *Look, t tree, n *node, s *Shard) {
-	if below := t.breach(n); below != nil {
-		r.problem(Breach, n.id, "stop the consumers and reset the lease that is wrong: "+l.command("leases list"),
-			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
-	}
-	switch {
-	case n.broken != "": // Report has added this problem
-	case s.State == Stopped:
-		r.problem(StoppedShard, n.id, l.wayOn(n.id, s.Why), "shard %s is read no further: %s", n.id, s.Why)
-	case s.FailingFor != nil:
-		r.problem(FailingShard, n.id, "the log of the consumer has the error: look at the stream, the network and the rights; it is tried again by itself, and nothing is lost while the stream has it",
-			"shard %s cannot be read for %s: all calls fail (%s)", n.id, Age(seconds(*s.FailingFor)), cmp.Or(s.Failing, "unknown"))
-	case s.State == Unowned || s.State == Unclaimed:
-		r.problem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs", "shard %s is read by nobody: %s", n.id, s.Why)
-	}
-	if s.LossIn == nil || *s.LossIn >= l.Urgent.Seconds() {
-		return
-	}
-	left := "records of shard %s that are not read yet are lost in %s, at the earliest"
-	if *s.LossIn <= 0 {
-		left = "records of shard %s may be lost already: the last one read is %s older than what the stream keeps"
-	}
-	in := time.Duration(*s.LossIn * float64(time.Second)).Abs()
-	r.problem(LossNear, n.id, "add consumers, or find what holds the sinks up", left, n.id, Age(in))
-}
-
-// command returns a command line for this pipeline.
-func (l *Look) command(of string) string { return strings.TrimSuffix("tablewake "+of+" "+l.Flags, " ") }
-
-// wayOn returns what to do about a stopped shard.
-func (l *Look) wayOn(shard, why string) string {
-	reset := l.command("leases reset") + " " + shard + " --to "
-	switch why {
-	case coordinator.StoppedGone:
-		return reset + "end --skip goes on with its children"
-	case coordinator.StoppedBroken:
-		return "it goes on by itself once the row is repaired"
-	case coordinator.StoppedBelow, coordinator.StoppedContrary:
-		return "versions cannot be trusted there: hold the views against the table before anything is reset"
-	}
-	return reset + "trim_horizon goes on behind what is lost"
-}
-
-// state returns the state of a shard, and the reason for it.
-func (l *Look) state(t tree, n *node) (State, string) {
-	if t.done(n) {
-		return Done, ""
-	}
-	if n.broken != "" {
-		return Stopped, "its lease cannot be read"
-	}
-	for _, m := range l.Leases.Members {
-		if why, ok := m.Stopped[n.id]; ok {
-			return Stopped, why
-		}
-	}
-	if n.lease != nil && n.lease.Stopped != "" && n.lease.Stopped != coordinator.PassedGap {
-		return Stopped, n.lease.Stopped // known even if its consumer is gone
-	}
-	if p := t.waitsFor(n); p != nil {
-		return Waiting, "for the end of " + p.id
-	}
-	if n.lease == nil && slices.ContainsFunc(l.Gaps, func(g record.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
-		return Stopped, coordinator.StoppedUnbegun
-	}
-	if n.lease == nil && t.below(n) {
-		return Stopped, coordinator.StoppedBelow
-	}
-	if n.lease == nil && l.between(n.stream) {
-		return Stopped, coordinator.StoppedBetween
-	}
-	if before := l.unreadBefore[n.stream]; n.lease == nil && before != "" {
-		return Waiting, "for the end of the stream " + before
-	}
-	if n.lease == nil {
-		return Unclaimed, "there is no lease of it"
-	}
-	_, member := l.member(n.lease.Owner)
-	silent, is := l.Silent[n.lease.Owner]
-	switch {
-	case n.lease.Owner == "":
-		return Unowned, "its lease is free"
-	case !member:
-		return Unowned, "its owner " + n.lease.Owner + " is no consumer of this pipeline, or is gone"
-	case is:
-		return Unowned, fmt.Sprintf("its owner %s shows no sign of life since %s", n.lease.Owner, Age(silent))
-	}
-	return Reading, ""
-}
-
-// between reports whether a stream is unbegun because of the gap between it and the stream before it.
-func (l *Look) between(stream string) bool {
-	return slices.ContainsFunc(l.Gaps, func(g record.Gap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
-		!slices.ContainsFunc(l.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
-}
-
-// unreadBefore returns, for each listed stream, the oldest stream of its table before it that is not read to its
-// end. A stream without one is left out.
-func unreadBefore(streams []Stream, t tree) map[string]string {
-	byAge := slices.SortedFunc(slices.Values(streams), func(a, b Stream) int { return strings.Compare(a.ARN, b.ARN) })
-	oldest, before := make(map[string]string), make(map[string]string) // by table, by stream
-	for _, s := range byAge {
-		table, _, _ := strings.Cut(s.ARN, "/stream/")
-		switch {
-		case oldest[table] != "":
-			before[s.ARN] = oldest[table]
-		case slices.ContainsFunc(s.Shards, func(shard shardreader.Shard) bool { return !t.done(t[shard.ID]) }):
-			oldest[table] = s.ARN
-		}
-	}
-	return before
-}
-
-func (l *Look) member(worker string) (leases.Member, bool) {
-	for _, m := range l.Leases.Members {
-		if m.Worker == worker && worker != "" {
-			return m, true
-		}
-	}
-	return leases.Member{}, false
-}
-
-// lossIn sets when the stream drops the records written after last.
-func (s *Shard) lossIn(l *Look, last time.Time) {
-	if last.IsZero() {
-		return
-	}
-	in := (l.Retention - l.At.Sub(last)).Seconds()
-	s.LossIn = &in
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	r.Streams = append(r.Streams, listing)
 }
 
 // gapOf returns a gap with the time span of the lost writes.

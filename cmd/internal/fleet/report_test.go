@@ -33,8 +33,8 @@ func ago(d time.Duration) time.Time { return now.Add(-d) }
 
 // healthy is a fleet of two consumers. Shard a is read to its end, its child c is being read, b is being read, and
 // its child d waits for b.
-func healthy() fleet.Look {
-	return fleet.Look{
+func healthy() fleet.Observation {
+	return fleet.Observation{
 		Pipeline: "shop", At: now,
 		Leases: leases.Snapshot{
 			Leases: []leases.Lease{
@@ -57,7 +57,7 @@ func healthy() fleet.Look {
 }
 
 // ill is the same fleet with problems.
-func ill() fleet.Look {
+func ill() fleet.Observation {
 	l := healthy()
 	l.Flags = "-c shop.yaml --live"
 	l.Silent = map[string]time.Duration{"task-1-x": 7 * time.Second}
@@ -86,14 +86,14 @@ func TestReport_Text(t *testing.T) {
 	unlisted := healthy()
 	unlisted.Streams[0] = fleet.Stream{ARN: arn, Err: errors.New("access denied")}
 	unlisted.Leases.Members = nil
-	for name, look := range map[string]fleet.Look{
+	for name, obs := range map[string]fleet.Observation{
 		"healthy": healthy(), "ill": ill(), "unlisted": unlisted, "nothing": {Pipeline: "shop", At: now},
 		"function": {Pipeline: "shop", At: now, Unconfigured: "shop.yaml", Gaps: ill().Gaps},
 		"unbegun":  {Pipeline: "shop", At: now, Flags: "-c shop.yaml --live", NoTable: "shop-leases", Gaps: ill().Gaps},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var text bytes.Buffer
-			r := look.Report()
+			r := obs.Report()
 			r.Write(&text, name == "healthy")
 			golden(t, name+".txt", text.Bytes())
 			j, err := json.MarshalIndent(r, "", " ")
@@ -125,59 +125,61 @@ func golden(t *testing.T, name string, got []byte) {
 // Each fault is reported as a problem of its kind.
 func TestReport_Problems(t *testing.T) {
 	for name, tt := range map[string]struct {
-		change func(*fleet.Look)
+		change func(*fleet.Observation)
 		want   string
 	}{
-		"nothing is wrong":     {func(*fleet.Look) {}, ""},
-		"a consumer is silent": {func(l *fleet.Look) { l.Silent = map[string]time.Duration{"task-2-y": time.Minute} }, "silent_member task-2-y, no_owner shard-c"},
-		"a consumer died long ago": {func(l *fleet.Look) {
+		"nothing is wrong":     {func(*fleet.Observation) {}, ""},
+		"a consumer is silent": {func(l *fleet.Observation) { l.Silent = map[string]time.Duration{"task-2-y": time.Minute} }, "silent_member task-2-y, no_owner shard-c"},
+		"a consumer died long ago": {func(l *fleet.Observation) {
 			l.Leases.Members = append(l.Leases.Members, leases.Member{Worker: "old"})
 			l.Silent = map[string]time.Duration{"old": time.Minute}
 		}, ""},
-		"a lease is free":                 {func(l *fleet.Look) { l.Leases.Leases[2].Owner = "" }, "no_owner shard-c"},
-		"an owner is another application": {func(l *fleet.Look) { l.Leases.Leases[2].Owner = "kcl" }, "no_owner shard-c"},
-		"a free lease is about to lose":   {func(l *fleet.Look) { l.Leases.Leases[2].Owner, l.Leases.Leases[2].Time = "", ago(23*time.Hour) }, "loss_near shard-c, no_owner shard-c"},
-		"an idle shard loses nothing":     {func(l *fleet.Look) { l.Leases.Leases[2].Time = ago(100 * time.Hour) }, ""},
-		"a shard is far behind":           {func(l *fleet.Look) { l.Leases.Members[0].Behind["shard-b"] = ago(21 * time.Hour) }, "loss_near shard-b"},
-		"a shard lost records, it seems":  {func(l *fleet.Look) { l.Leases.Members[0].Behind["shard-b"] = ago(25 * time.Hour) }, "loss_near shard-b"},
-		"what is read is not written":     {func(l *fleet.Look) { l.Leases.Members[1].Pending, l.Leases.Leases[2].Time = 7, ago(21*time.Hour) }, "loss_near shard-c"},
-		"a shard is stopped":              {func(l *fleet.Look) { l.Leases.Members[0].Stopped = map[string]string{"shard-b": "a gap"} }, "stopped_shard shard-b"},
-		"a shard is stopped, and its consumer is gone": {func(l *fleet.Look) {
+		"a lease is free":                 {func(l *fleet.Observation) { l.Leases.Leases[2].Owner = "" }, "no_owner shard-c"},
+		"an owner is another application": {func(l *fleet.Observation) { l.Leases.Leases[2].Owner = "kcl" }, "no_owner shard-c"},
+		"a free lease is about to lose":   {func(l *fleet.Observation) { l.Leases.Leases[2].Owner, l.Leases.Leases[2].Time = "", ago(23*time.Hour) }, "loss_near shard-c, no_owner shard-c"},
+		"an idle shard loses nothing":     {func(l *fleet.Observation) { l.Leases.Leases[2].Time = ago(100 * time.Hour) }, ""},
+		"a shard is far behind":           {func(l *fleet.Observation) { l.Leases.Members[0].Behind["shard-b"] = ago(21 * time.Hour) }, "loss_near shard-b"},
+		"a shard lost records, it seems":  {func(l *fleet.Observation) { l.Leases.Members[0].Behind["shard-b"] = ago(25 * time.Hour) }, "loss_near shard-b"},
+		"what is read is not written": {func(l *fleet.Observation) {
+			l.Leases.Members[1].Pending, l.Leases.Leases[2].Time = 7, ago(21*time.Hour)
+		}, "loss_near shard-c"},
+		"a shard is stopped": {func(l *fleet.Observation) { l.Leases.Members[0].Stopped = map[string]string{"shard-b": "a gap"} }, "stopped_shard shard-b"},
+		"a shard is stopped, and its consumer is gone": {func(l *fleet.Observation) {
 			l.Leases.Members = nil
 			l.Leases.Leases[1].Stopped, l.Leases.Leases[1].Owner = coordinator.StoppedAtGap, ""
 		}, "stopped_shard shard-b, no_consumers shop"},
-		"all that is left is stopped": {func(l *fleet.Look) {
+		"all that is left is stopped": {func(l *fleet.Observation) {
 			l.Leases.Members = nil
 			l.Leases.Leases[1].Stopped, l.Leases.Leases[2].Checkpoint = coordinator.StoppedAtGap, leases.Checkpoint{Kind: leases.ShardEnd}
 		}, "stopped_shard shard-b"},
-		"a gap was passed": {func(l *fleet.Look) { l.Leases.Leases[1].Stopped = coordinator.PassedGap }, ""},
-		"a child starts below its parent's": {func(l *fleet.Look) {
+		"a gap was passed": {func(l *fleet.Observation) { l.Leases.Leases[1].Stopped = coordinator.PassedGap }, ""},
+		"a child starts below its parent's": {func(l *fleet.Observation) {
 			l.Streams[0].Shards[3] = shardreader.Shard{ID: "shard-d", Parent: "shard-a", First: "450"}
 		}, "stopped_shard shard-d"},
-		"a shard has no lease":       {func(l *fleet.Look) { l.Streams[0].Shards[3].Parent = "" }, "no_owner shard-d"},
-		"no consumer is there":       {func(l *fleet.Look) { l.Leases.Members = nil }, "no_consumers shop"},
-		"the stream is not listed":   {func(l *fleet.Look) { l.Streams[0] = fleet.Stream{ARN: arn, Err: errors.New("denied")} }, "not_listed " + arn},
-		"a child was begun too soon": {func(l *fleet.Look) { l.Leases.Leases[0].Checkpoint = leases.After("400") }, "lineage_breach shard-a, no_owner shard-a"},
-		"a free lease is at the last": {func(l *fleet.Look) {
+		"a shard has no lease":       {func(l *fleet.Observation) { l.Streams[0].Shards[3].Parent = "" }, "no_owner shard-d"},
+		"no consumer is there":       {func(l *fleet.Observation) { l.Leases.Members = nil }, "no_consumers shop"},
+		"the stream is not listed":   {func(l *fleet.Observation) { l.Streams[0] = fleet.Stream{ARN: arn, Err: errors.New("denied")} }, "not_listed " + arn},
+		"a child was begun too soon": {func(l *fleet.Observation) { l.Leases.Leases[0].Checkpoint = leases.After("400") }, "lineage_breach shard-a, no_owner shard-a"},
+		"a free lease is at the last": {func(l *fleet.Observation) {
 			l.Leases.Leases[1] = leases.Lease{Shard: "shard-b", Checkpoint: leases.After("800"), Time: ago(23 * time.Hour)}
 		}, "no_owner shard-b"},
-		"the parent's lease is deleted": {func(l *fleet.Look) { l.Leases.Leases = l.Leases.Leases[1:] }, ""},
-		"the parent is listed no more":  {func(l *fleet.Look) { l.Streams[0].Shards = l.Streams[0].Shards[1:] }, ""},
-		"shards stand in a circle":      {func(l *fleet.Look) { l.Streams[0].Shards[0].Parent = "shard-c" }, "lineage_breach shard-c"},
-		"a lease is damaged": {func(l *fleet.Look) {
+		"the parent's lease is deleted": {func(l *fleet.Observation) { l.Leases.Leases = l.Leases.Leases[1:] }, ""},
+		"the parent is listed no more":  {func(l *fleet.Observation) { l.Streams[0].Shards = l.Streams[0].Shards[1:] }, ""},
+		"shards stand in a circle":      {func(l *fleet.Observation) { l.Streams[0].Shards[0].Parent = "shard-c" }, "lineage_breach shard-c"},
+		"a lease is damaged": {func(l *fleet.Observation) {
 			l.Leases.Leases = slices.Delete(l.Leases.Leases, 1, 2)
 			l.Leases.Broken = []leases.Broken{{Shard: "shard-b", Why: "the row shard-b: leaseCounter is not a number"}}
 		}, "broken_lease shard-b"},
-		"a lease that is not listed is damaged": {func(l *fleet.Look) {
+		"a lease that is not listed is damaged": {func(l *fleet.Observation) {
 			l.Leases.Broken = []leases.Broken{{Shard: "shard-x", Why: "the row shard-x: checkpoint is not a string"}}
 		}, "broken_lease shard-x"},
-		"what begins a stream is damaged":  {func(l *fleet.Look) { l.Leases.Broken = []leases.Broken{{Shard: "begun#x", Why: "its key"}} }, "broken_lease begun#x"},
-		"urgent is what the caller thinks": {func(l *fleet.Look) { l.Urgent = 24 * time.Hour }, "loss_near shard-b"},
+		"what begins a stream is damaged":  {func(l *fleet.Observation) { l.Leases.Broken = []leases.Broken{{Shard: "begun#x", Why: "its key"}} }, "broken_lease begun#x"},
+		"urgent is what the caller thinks": {func(l *fleet.Observation) { l.Urgent = 24 * time.Hour }, "loss_near shard-b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			look := healthy()
-			tt.change(&look)
-			r := look.Report()
+			obs := healthy()
+			tt.change(&obs)
+			r := obs.Report()
 			var got []string
 			for _, p := range r.Problems {
 				got = append(got, string(p.Kind)+" "+p.Subject)
@@ -191,11 +193,11 @@ func TestReport_Problems(t *testing.T) {
 
 // A shard whose lease is damaged is stopped, and its children wait. It is not reported as a shard without a lease.
 func TestReport_BrokenLease(t *testing.T) {
-	look := healthy()
-	look.Leases.Leases = slices.Delete(look.Leases.Leases, 1, 2)
-	look.Leases.Broken = []leases.Broken{{Shard: "shard-b", Why: "the row shard-b: leaseCounter is not a number"}}
+	obs := healthy()
+	obs.Leases.Leases = slices.Delete(obs.Leases.Leases, 1, 2)
+	obs.Leases.Broken = []leases.Broken{{Shard: "shard-b", Why: "the row shard-b: leaseCounter is not a number"}}
 	states := map[string]string{}
-	for _, s := range look.Report().Shards {
+	for _, s := range obs.Report().Shards {
 		states[s.ID] = strings.TrimSpace(string(s.State) + " " + s.Why)
 	}
 	want := map[string]string{"shard-a": "done", "shard-b": "stopped its lease cannot be read", "shard-c": "reading", "shard-d": "waiting for the end of shard-b"}
@@ -206,11 +208,11 @@ func TestReport_BrokenLease(t *testing.T) {
 
 // Every shard is after its parents, in whatever order they are listed.
 func TestReport_ParentsFirst(t *testing.T) {
-	look := healthy()
-	slices.Reverse(look.Streams[0].Shards)
-	slices.Reverse(look.Leases.Leases)
+	obs := healthy()
+	slices.Reverse(obs.Streams[0].Shards)
+	slices.Reverse(obs.Leases.Leases)
 	seen := map[string]bool{}
-	shards := look.Report().Shards
+	shards := obs.Report().Shards
 	for _, s := range shards {
 		for _, p := range s.Parents {
 			if !seen[p] {
@@ -229,7 +231,7 @@ func TestAge(t *testing.T) {
 		-time.Second: "0s", 0: "0s", 850 * time.Millisecond: "850ms", 12 * time.Second: "12s", 250 * time.Second: "4m10s",
 		3*time.Hour + 5*time.Minute: "3h5m", 52 * time.Hour: "2d4h",
 	} {
-		if got := fleet.Age(d); got != want {
+		if got := fleet.FormatAge(d); got != want {
 			t.Errorf("%v is %s, want %s", d, got, want)
 		}
 	}
@@ -247,9 +249,9 @@ func TestReport_RecordsBehind(t *testing.T) {
 		"some is not even read":      {func(m *leases.Member) { m.Behind = map[string]time.Time{"shard-c": ago(time.Minute)} }, "unknown"},
 		"all of many shards is done": {func(m *leases.Member) { m.Leases = 9 }, "0"},
 	} {
-		look := healthy()
-		tt.change(&look.Leases.Members[1])
-		for _, s := range look.Report().Shards {
+		obs := healthy()
+		tt.change(&obs.Leases.Members[1])
+		for _, s := range obs.Report().Shards {
 			got := "unknown"
 			if s.Records != nil {
 				got = fmt.Sprint(*s.Records)

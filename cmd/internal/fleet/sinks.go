@@ -18,41 +18,42 @@ type Sink struct {
 	Consumer string  `json:"consumer"`
 }
 
-// sinks adds the failing sinks that live consumers noted, and the counts of dead letters.
-func (r *Report) sinks(l *Look) {
-	for _, h := range l.HeldBack {
+// addSinks adds the failing sinks that live consumers noted, and the counts of dead letters.
+func (r *Report) addSinks(obs *Observation) {
+	for _, h := range obs.HeldBack {
 		if !r.alive(h.Consumer) {
 			continue
 		}
 		for _, s := range h.Sinks {
-			one := Sink{s, max(l.At.Sub(s.Failing), 0).Seconds(), h.Consumer}
-			r.Sinks = append(r.Sinks, one)
+			failing := Sink{s, max(obs.At.Sub(s.Failing), 0).Seconds(), h.Consumer}
+			r.Sinks = append(r.Sinks, failing)
 			hint := "the consumer's log has a line every ten seconds; mend the cause, and the sink continues"
-			text := fmt.Sprintf("sink %s has failed for %s, with %s changes pending: %s", s.Sink, Age(seconds(one.Seconds)), cli.Thousands(s.Pending), s.Error)
+			text := fmt.Sprintf("sink %s has failed for %s, with %s changes pending: %s", s.Sink, FormatAge(seconds(failing.Seconds)), cli.Thousands(s.Pending), s.Error)
 			if s.Blocked > 0 {
 				hint = "mend the cause, or configure dead_letters and start again"
 				text += fmt.Sprintf("; %s keys are blocked by a change that can never be written: no dead letters are configured", cli.Thousands(int64(s.Blocked)))
 			}
-			r.problem(FailingSink, s.Sink, hint, "%s", text)
+			r.addProblem(FailingSink, s.Sink, hint, "%s", text)
 		}
 	}
 	slices.SortStableFunc(r.Sinks, func(a, b Sink) int { return cmp.Or(a.Failing.Compare(b.Failing), cmp.Compare(a.Sink, b.Sink)) })
-	r.Letters = l.Letters
-	if l.Letters == nil {
+	r.Letters = obs.Letters
+	if obs.Letters == nil {
 		return
 	}
-	if l.Letters.Failed {
-		r.problem(NotLookedAt, "dead letters", "they are unknown, so look again once their store answers, or with `"+l.command("redrive")+" --list`", "dead letters could not be counted: %s", l.Letters.Unknown)
+	if obs.Letters.Failed {
+		r.addProblem(NotLookedAt, "dead letters", "they are unknown, so look again once their store answers, or with `"+obs.command("redrive")+" --list`", "dead letters could not be counted: %s", obs.Letters.Unknown)
 	}
-	if n := total(l.Letters.Sinks); n > 0 {
-		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
-			"%s changes are in dead letters", l.Letters.text(n))
-	} else if n := total(l.Letters.Keys); n > 0 {
-		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+"` delivers the waiting changes and releases the keys", "%s keys are quarantined", cli.Thousands(int64(n)))
+	if n := total(obs.Letters.Sinks); n > 0 {
+		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
+			"%s changes are in dead letters", obs.Letters.countText(n))
+	} else if n := total(obs.Letters.Keys); n > 0 {
+		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+"` delivers the waiting changes and releases the keys", "%s keys are quarantined", cli.Thousands(int64(n)))
 	}
 }
 
-func (l *Letters) text(n int) string {
+// countText formats a count of dead letters.
+func (l *Letters) countText(n int) string {
 	if l.More {
 		return "more than " + cli.Thousands(int64(n))
 	}
@@ -73,9 +74,9 @@ func (r Report) writeSinks(out printer) {
 		for _, s := range r.Sinks {
 			oldest := "unknown"
 			if s.Oldest != nil {
-				oldest = Age(max(r.At.Sub(*s.Oldest), 0))
+				oldest = FormatAge(max(r.At.Sub(*s.Oldest), 0))
 			}
-			rows = append(rows, []string{s.Sink, Age(seconds(s.Seconds)), cli.Thousands(s.Pending), oldest, s.Consumer, s.Error})
+			rows = append(rows, []string{s.Sink, FormatAge(seconds(s.Seconds)), cli.Thousands(s.Pending), oldest, s.Consumer, s.Error})
 		}
 		out.table(rows)
 	}

@@ -14,7 +14,7 @@ import (
 // A shard whose reads fail is a problem, and it is unknown whether it is behind.
 func TestReport_FailingReads(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	l := Look{Pipeline: "shop", At: at, Leases: leases.Snapshot{
+	l := Observation{Pipeline: "shop", At: at, Leases: leases.Snapshot{
 		Leases:  []leases.Lease{{Shard: "s1", Stream: "arn", Owner: "w1", Checkpoint: leases.After("1"), Time: at.Add(-30 * time.Hour)}},
 		Members: []leases.Member{{Worker: "w1", Leases: 1, Failing: map[string]leases.ReadFailure{"s1": {Since: at.Add(-50 * time.Second), Class: "unavailable"}}}},
 	}}
@@ -40,33 +40,33 @@ func TestReport_SinksAndLetters(t *testing.T) {
 		return []state.HeldBack{{Consumer: "w1", Sinks: []state.SinkTrouble{s}}}
 	}
 	for name, test := range map[string]struct {
-		look    Look
-		healthy bool
-		says    []string
+		observed Observation
+		healthy  bool
+		says     []string
 	}{
-		"well":      {Look{Letters: &Letters{}}, true, []string{"all is well"}},
-		"a sink":    {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 240, Oldest: &oldest, Failing: at.Add(-30 * time.Second), Error: "refused: no"})}, false, []string{"PROBLEM sink orders has failed for 30", "240", "refused: no", "1h"}},
-		"not known": {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 1, Failing: at})}, false, []string{"unknown"}},
-		"blocked":   {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Failing: at, Blocked: 3})}, false, []string{"3 keys are blocked", "no dead letters"}},
-		"hangs": {Look{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 2, Worst: []state.HeldBackShard{
+		"well":      {Observation{Letters: &Letters{}}, true, []string{"all is well"}},
+		"a sink":    {Observation{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 240, Oldest: &oldest, Failing: at.Add(-30 * time.Second), Error: "refused: no"})}, false, []string{"PROBLEM sink orders has failed for 30", "240", "refused: no", "1h"}},
+		"not known": {Observation{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 1, Failing: at})}, false, []string{"unknown"}},
+		"blocked":   {Observation{HeldBack: note(state.SinkTrouble{Sink: "orders", Failing: at, Blocked: 3})}, false, []string{"3 keys are blocked", "no dead letters"}},
+		"hangs": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 2, Worst: []state.HeldBackShard{
 			{Shard: "s2", Sink: "orders", Reason: pipeline.HeldByWriting, Since: at.Add(-31 * time.Second)},
 			{Shard: "s1", Sink: "orders", Reason: pipeline.HeldByWriting, Since: at.Add(-70 * time.Second)},
 		}}}}, false, []string{"PROBLEM sink orders does not answer", "lasted for 1m10s", "of 2 shards", "the first is s1"}},
-		"no letters": {Look{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackShard{{Shard: "s", Reason: pipeline.HeldByWriting, Since: at}}}}}, false,
+		"no letters": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackShard{{Shard: "s", Reason: pipeline.HeldByWriting, Since: at}}}}}, false,
 			[]string{"PROBLEM the dead letters do not answer", "(dead letters)"}},
-		"slow": {Look{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackShard{{Shard: "s", Sink: "orders", Reason: pipeline.HeldByShare, Since: at}}}}}, true,
+		"slow": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackShard{{Shard: "s", Sink: "orders", Reason: pipeline.HeldByShare, Since: at}}}}}, true,
 			[]string{"all is well"}},
-		"letters":     {Look{Letters: &Letters{Sinks: map[string]int{"orders": 7, "": 2}, Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 9 changes", "7 of orders", "2 of every sink", "quarantined keys: 1 of orders", "redrive", "--list"}},
-		"many":        {Look{Letters: &Letters{Sinks: map[string]int{"orders": 10_000}, More: true}}, false, []string{"more than 10,000"}},
-		"quarantined": {Look{Letters: &Letters{Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 1 keys are quarantined"}},
-		"a queue":     {Look{Letters: &Letters{Unknown: "it is a queue"}}, true, []string{"dead letters: unknown: it is a queue"}},
-		"not counted": {Look{Letters: &Letters{Unknown: "no answer", Failed: true}}, false, []string{"PROBLEM dead letters could not be counted: no answer"}},
-		"not looked":  {Look{Unknown: []Unknown{{"what sinks wrote", errors.New("throttled")}}}, false, []string{"PROBLEM what sinks wrote could not be looked at: throttled"}},
-		"no leases":   {Look{NoTable: "shop-leases", Flags: "-c shop.yaml --live"}, false, []string{"PROBLEM the lease table shop-leases is gone: 1 consumers live", "read from source.start"}},
-		"none":        {Look{Letters: &Letters{None: true}}, true, []string{"dead letters: none are configured"}},
+		"letters":     {Observation{Letters: &Letters{Sinks: map[string]int{"orders": 7, "": 2}, Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 9 changes", "7 of orders", "2 of every sink", "quarantined keys: 1 of orders", "redrive", "--list"}},
+		"many":        {Observation{Letters: &Letters{Sinks: map[string]int{"orders": 10_000}, More: true}}, false, []string{"more than 10,000"}},
+		"quarantined": {Observation{Letters: &Letters{Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 1 keys are quarantined"}},
+		"a queue":     {Observation{Letters: &Letters{Unknown: "it is a queue"}}, true, []string{"dead letters: unknown: it is a queue"}},
+		"not counted": {Observation{Letters: &Letters{Unknown: "no answer", Failed: true}}, false, []string{"PROBLEM dead letters could not be counted: no answer"}},
+		"not looked":  {Observation{Unknown: []ReadFailure{{"what sinks wrote", errors.New("throttled")}}}, false, []string{"PROBLEM what sinks wrote could not be looked at: throttled"}},
+		"no leases":   {Observation{NoTable: "shop-leases", Flags: "-c shop.yaml --live"}, false, []string{"PROBLEM the lease table shop-leases is gone: 1 consumers live", "read from source.start"}},
+		"none":        {Observation{Letters: &Letters{None: true}}, true, []string{"dead letters: none are configured"}},
 	} {
-		test.look.Pipeline, test.look.At, test.look.Leases = "shop", at, members
-		r := test.look.Report()
+		test.observed.Pipeline, test.observed.At, test.observed.Leases = "shop", at, members
+		r := test.observed.Report()
 		var text strings.Builder
 		r.Write(&text, false)
 		if r.Healthy != test.healthy {

@@ -87,16 +87,16 @@ func (o *statusOptions) run(ctx context.Context, s cli.Streams) error {
 // lookTimeout bounds one read of a store.
 const lookTimeout = 20 * time.Second
 
-// bounded calls look, which reads a store, for lookTimeout at most.
-func bounded[T any](ctx context.Context, look func(context.Context) (T, error)) (T, error) {
+// withTimeout calls read, which reads a store, with lookTimeout.
+func withTimeout[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, errNoAnswer)
 	defer cancel()
-	got, err := look(ctx)
-	return got, whyLate(ctx, err)
+	got, err := read(ctx)
+	return got, explainTimeout(ctx, err)
 }
 
-// whyLate adds errNoAnswer to an error if that ended ctx.
-func whyLate(ctx context.Context, err error) error {
+// explainTimeout adds errNoAnswer to an error if that ended ctx.
+func explainTimeout(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) && !errors.Is(err, errNoAnswer) {
 		return fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
@@ -115,25 +115,25 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 		return cli.Usagef("--loss-within is a time, as 4h")
 	}
 	o.LookOnly = true
-	look := Look{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Urgent: o.urgent}
+	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Urgent: o.urgent}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(errNoAnswer) })
-	f, err := o.open(opening, cfg, s.Err, &look)
+	shared, err := o.open(opening, cfg, s.Err, &obs)
 	if late.Stop(); err != nil {
-		return whyLate(opening, err)
+		return explainTimeout(opening, err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := o.look(ctx, cfg, f, &look); err != nil {
+	defer func() { err = errors.Join(err, shared.Close()) }()
+	if err := o.observe(ctx, cfg, shared, &obs); err != nil {
 		return err
 	}
-	look.Lost, err = bounded(ctx, func(ctx context.Context) ([]Lost, error) { return lostStores(ctx, cfg, f, look.Leases) })
-	look.Missed("what sinks wrote", err)
-	look.Letters = o.lettersOf(ctx, cfg, f)
+	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) { return lostStores(ctx, cfg, shared, obs.Leases) })
+	obs.AddUnread("what sinks wrote", err)
+	obs.Letters = o.countLetters(ctx, cfg, shared)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	r := look.Report()
+	r := obs.Report()
 	err = cli.Print(s.Out, o.format, r, func(w io.Writer) { r.Write(w, o.all) })
 	if err == nil && !r.Healthy {
 		err = cli.Exit(cli.ExitUnhealthy, nil)
@@ -143,50 +143,50 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 
 // open opens the stores that status reads. If the file has no leases, or the lease table does not exist, it leaves
 // out the leases and notes the reason in look.
-func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, look *Look) (*opened, error) {
+func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, obs *Observation) (*sharedStores, error) {
 	if o.Live && cfg.Leases == nil {
-		look.Unconfigured = cfg.File
+		obs.Unconfigured = cfg.File
 		return openGaps(ctx, &o.Flags, cfg, w)
 	}
-	f, err := openStores(ctx, &o.Flags, cfg, w, false)
+	shared, err := openStores(ctx, &o.Flags, cfg, w, false)
 	if noLeaseTable(err, cfg) {
-		look.NoTable = cfg.Leases.Table.Name
+		obs.NoTable = cfg.Leases.Table.Name
 		return o.openMembers(ctx, cfg)
 	}
-	return f, err
+	return shared, err
 }
 
 // openMembers opens the state table, which has gaps and heartbeats, if the lease table does not exist.
-func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*opened, error) {
-	f, err := openGaps(ctx, &o.Flags, cfg, io.Discard)
+func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*sharedStores, error) {
+	shared, err := openGaps(ctx, &o.Flags, cfg, io.Discard)
 	if err != nil {
 		return nil, err
 	}
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, shared.Close())
 	}
 	table, err := stream.NewLeaseTable(sdk, cfg)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, shared.Close())
 	}
-	f.silent = stream.LeaseDuration(cfg)
-	f.read = func(ctx context.Context) (leases.Snapshot, error) {
+	shared.silent = stream.LeaseDuration(cfg)
+	shared.read = func(ctx context.Context) (leases.Snapshot, error) {
 		members, err := table.Members(ctx)
 		return leases.Snapshot{Members: members}, err
 	}
-	return f, nil
+	return shared, nil
 }
 
 // lostStores returns the sinks whose output and state do not belong together.
-func lostStores(ctx context.Context, cfg *config.Config, f *opened, seen leases.Snapshot) ([]Lost, error) {
-	if f.stores == nil {
+func lostStores(ctx context.Context, cfg *config.Config, shared *sharedStores, seen leases.Snapshot) ([]LostOutput, error) {
+	if shared.stores == nil {
 		return nil, nil
 	}
-	all, err := sinks.Adopt(ctx, cfg, f.stores, stream.ReadBeforeText(seen, "the lease table"))
-	lost := make([]Lost, len(all))
+	all, err := sinks.Adopt(ctx, cfg, shared.stores, stream.ReadBeforeText(seen, "the lease table"))
+	lost := make([]LostOutput, len(all))
 	for i := range all {
-		lost[i] = Lost{Sink: all[i].Sink, What: all[i].Problem}
+		lost[i] = LostOutput{Sink: all[i].Sink, What: all[i].Problem}
 	}
 	return lost, err
 }
@@ -194,36 +194,36 @@ func lostStores(ctx context.Context, cfg *config.Config, f *opened, seen leases.
 // noLeaseTable reports whether err means that cfg's lease table does not exist.
 func noLeaseTable(err error, cfg *config.Config) bool {
 	_, missing := errors.AsType[*types.ResourceNotFoundException](err)
-	of, is := errors.AsType[*leasesdynamo.Error](err)
-	return missing && is && of.Table == cfg.Leases.Table.Name
+	tableErr, ok := errors.AsType[*leasesdynamo.Error](err)
+	return missing && ok && tableErr.Table == cfg.Leases.Table.Name
 }
 
-// look reads leases, streams, gaps and notes, and then watches the heartbeats.
-func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *opened, look *Look) error {
-	read := func(ctx context.Context) (leases.Snapshot, error) { return bounded(ctx, f.read) }
+// observe reads leases, streams, gaps and notes into obs, and then watches the heartbeats.
+func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared *sharedStores, obs *Observation) error {
+	read := func(ctx context.Context) (leases.Snapshot, error) { return withTimeout(ctx, shared.read) }
 	first, err := read(ctx)
 	if err != nil {
 		return err
 	}
-	if !o.noStream && f.streams != nil {
-		api, err := f.streams()
+	if !o.noStream && shared.streams != nil {
+		api, err := shared.streams()
 		if err != nil {
 			return fmt.Errorf("%w (--no-stream does without the stream)", err)
 		}
-		look.Streams = listStreams(ctx, api, cfg, first)
+		obs.Streams = listStreams(ctx, api, cfg, first)
 	}
-	look.Gaps, err = bounded(ctx, f.gaps)
-	look.Missed("gaps", err)
-	if f.heldBack != nil {
-		look.HeldBack, err = bounded(ctx, f.heldBack)
-		look.Missed("what consumers note of sinks", err)
+	obs.Gaps, err = withTimeout(ctx, shared.gaps)
+	obs.AddUnread("gaps", err)
+	if shared.heldBack != nil {
+		obs.HeldBack, err = withTimeout(ctx, shared.heldBack)
+		obs.AddUnread("what consumers note of sinks", err)
 	}
-	wait := f.silent
+	wait := shared.silent
 	if o.noWatch {
 		wait = 0
 	}
-	look.Leases, look.Silent, err = watch(ctx, read, wait, f.gone)
-	look.At = time.Now()
+	obs.Leases, obs.Silent, err = watch(ctx, read, wait, shared.gone)
+	obs.At = time.Now()
 	return err
 }
 

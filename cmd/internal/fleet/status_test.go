@@ -124,7 +124,7 @@ func TestStatus_LooksAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()
-		_, err := bounded(ctx, func(ctx context.Context) (int, error) {
+		_, err := withTimeout(ctx, func(ctx context.Context) (int, error) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		})

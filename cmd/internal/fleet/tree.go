@@ -20,35 +20,35 @@ type node struct {
 	parents  []string // known parents
 	children []string
 
-	depth   int  // generations of known shards above it; -1: not computed yet
-	begun   bool // a descendant has a lease
-	judging bool // a recursion has entered it: shards can be in a circle
+	depth    int  // generations of known shards above it; -1: not computed yet
+	begun    bool // a descendant has a lease
+	visiting bool // a recursion has entered it: a wrong listing can have a cycle
 }
 
 // tree has the shards by id.
 type tree map[string]*node
 
-// treeOf joins the listed shards and the leases.
-func treeOf(l *Look) tree {
+// newTree joins the listed shards and the leases.
+func newTree(obs *Observation) tree {
 	t := make(tree)
-	for _, s := range l.Streams {
+	for _, s := range obs.Streams {
 		for i := range s.Shards {
-			n := t.at(s.Shards[i].ID)
+			n := t.node(s.Shards[i].ID)
 			n.listed, n.stream = &s.Shards[i], s.ARN
 			t.link(s.Shards[i].Parent, n)
 		}
 	}
-	for i := range l.Leases.Leases {
-		lease := &l.Leases.Leases[i]
-		n := t.at(lease.Shard)
+	for i := range obs.Leases.Leases {
+		lease := &obs.Leases.Leases[i]
+		n := t.node(lease.Shard)
 		n.lease, n.stream = lease, cmp.Or(n.stream, lease.Stream)
 		for _, p := range lease.Parents {
 			t.link(p, n)
 		}
 	}
-	for _, b := range l.Leases.Broken {
+	for _, b := range obs.Leases.Broken {
 		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") { // else the row is no lease, but the one that begins a stream
-			t.at(b.Shard).broken = b.Why
+			t.node(b.Shard).broken = b.Why
 		}
 	}
 	for id, n := range t { // a parent that is neither listed nor leased was read
@@ -67,7 +67,7 @@ func treeOf(l *Look) tree {
 	return t
 }
 
-func (t tree) at(id string) *node {
+func (t tree) node(id string) *node {
 	n, ok := t[id]
 	if !ok {
 		n = &node{id: id, depth: -1}
@@ -81,21 +81,21 @@ func (t tree) link(parent string, n *node) {
 		return
 	}
 	n.parents = append(n.parents, parent)
-	p := t.at(parent)
+	p := t.node(parent)
 	p.children = append(p.children, n.id)
 }
 
 // depthOf counts the generations above a shard. It ends even if the listing has a circle.
 func (t tree) depthOf(n *node) int {
-	if n.depth >= 0 || n.judging {
+	if n.depth >= 0 || n.visiting {
 		return max(n.depth, 0)
 	}
-	n.judging = true
+	n.visiting = true
 	depth := 0
 	for _, p := range n.parents {
 		depth = max(depth, t.depthOf(t[p])+1)
 	}
-	n.judging, n.depth = false, depth
+	n.visiting, n.depth = false, depth
 	return depth
 }
 
@@ -141,22 +141,22 @@ func (t tree) done(n *node) bool {
 	case n.broken != "":
 		return false
 	}
-	return t.begunBelow(n)
+	return t.hasLeasedDescendant(n)
 }
 
-// begunBelow reports whether a descendant of n has a lease.
-func (t tree) begunBelow(n *node) bool {
-	if n.begun || n.judging {
+// hasLeasedDescendant reports whether a descendant of n has a lease.
+func (t tree) hasLeasedDescendant(n *node) bool {
+	if n.begun || n.visiting {
 		return n.begun
 	}
-	n.judging = true
-	n.begun = slices.ContainsFunc(n.children, func(c string) bool { return t[c].lease != nil || t.begunBelow(t[c]) })
-	n.judging = false
+	n.visiting = true
+	n.begun = slices.ContainsFunc(n.children, func(c string) bool { return t[c].lease != nil || t.hasLeasedDescendant(t[c]) })
+	n.visiting = false
 	return n.begun
 }
 
-// waitsFor returns the first parent that is not done; nil if there is none.
-func (t tree) waitsFor(n *node) *node {
+// unfinishedParent returns the first parent that is not done; nil if there is none.
+func (t tree) unfinishedParent(n *node) *node {
 	for _, p := range n.parents {
 		if !t.done(t[p]) {
 			return t[p]
@@ -178,16 +178,16 @@ func (t tree) breach(n *node) *node {
 	return nil
 }
 
-// below reports whether the first sequence number of a listed shard is not above the last one of a parent.
-func (t tree) below(n *node) bool {
+// startsBelowParent reports whether the first sequence number of a listed shard is not above the last one of a parent.
+func (t tree) startsBelowParent(n *node) bool {
 	return n.listed != nil && n.listed.First != "" && slices.ContainsFunc(n.parents, func(p string) bool {
 		up := t[p].listed
 		return up != nil && up.Last != "" && record.CompareSequence(n.listed.First, up.Last) <= 0
 	})
 }
 
-// readWhole reports whether the checkpoint is at the last record of a closed shard.
-func (n *node) readWhole() bool {
+// readToLast reports whether the checkpoint is at the last record of a closed shard.
+func (n *node) readToLast() bool {
 	return n.lease != nil && n.listed != nil && n.listed.Last != "" && n.lease.Checkpoint.Kind == leases.Sequence &&
 		record.CompareSequence(n.lease.Checkpoint.Sequence, n.listed.Last) >= 0
 }

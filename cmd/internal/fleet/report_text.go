@@ -36,7 +36,7 @@ func (r Report) Write(w io.Writer, all bool) {
 	}
 }
 
-// printer writes lines and tables. What cannot be written is told at the command's end.
+// printer writes lines and tables. It ignores write errors, as cli.Run reports them.
 type printer struct{ io.Writer }
 
 func (p printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
@@ -67,7 +67,7 @@ func (r Report) writeConsumers(out printer) {
 		case c.Gone:
 			state = "gone"
 		case !c.Alive:
-			state = "SILENT for " + Age(time.Duration(c.SilentSeconds*float64(time.Second)))
+			state = "SILENT for " + FormatAge(time.Duration(c.SilentSeconds*float64(time.Second)))
 		case c.Leaving:
 			state = "leaving"
 		}
@@ -87,12 +87,12 @@ func (r Report) streams() []Listing {
 	return all
 }
 
-func (r Report) writeStream(out printer, of Listing, all bool) {
+func (r Report) writeStream(out printer, listing Listing, all bool) {
 	n := make(map[State]int)
 	rows := [][]string{{"SHARD", "STATE", "OWNER", "READ UP TO", "LAST RECORD", "BEHIND", "LOST IN"}}
 	depth := make(map[string]int)
 	for _, s := range r.Shards {
-		if s.Stream != of.ARN {
+		if s.Stream != listing.ARN {
 			continue
 		}
 		n[s.State]++
@@ -117,9 +117,9 @@ func (r Report) writeStream(out printer, of Listing, all bool) {
 		}
 	}
 	out.line("")
-	out.line("%s%s: %s", cmp.Or(of.ARN, "(a stream that the leases do not name)"), spaced(string(of.Status)), cmp.Or(strings.Join(counts, ", "), "no shards"))
-	if of.Error != "" {
-		out.line("  not listed: %s", of.Error)
+	out.line("%s%s: %s", cmp.Or(listing.ARN, "(a stream that the leases do not name)"), spaced(string(listing.Status)), cmp.Or(strings.Join(counts, ", "), "no shards"))
+	if listing.Error != "" {
+		out.line("  not listed: %s", listing.Error)
 	}
 	if len(rows) > 1 {
 		out.table(rows)
@@ -153,17 +153,17 @@ func (s Shard) row(depth int) []string {
 		behind = "unknown"
 	}
 	if s.AgeSeconds != nil {
-		last = Age(seconds(*s.AgeSeconds)) + " ago"
+		last = FormatAge(seconds(*s.AgeSeconds)) + " ago"
 	}
 	if s.LossIn != nil {
 		loss = "NOW"
 		if *s.LossIn > 0 {
-			loss = Age(seconds(*s.LossIn))
+			loss = FormatAge(seconds(*s.LossIn))
 		}
 	}
 	state := string(s.State)
 	if s.FailingFor != nil {
-		state = "READS FAIL for " + Age(seconds(*s.FailingFor))
+		state = "READS FAIL for " + FormatAge(seconds(*s.FailingFor))
 	}
 	switch s.State {
 	case Waiting:
@@ -205,7 +205,7 @@ func (g Gap) String() string {
 	}
 	switch {
 	case g.LostSeconds != nil:
-		fmt.Fprintf(&b, ", %s of writes at least", Age(time.Duration(*g.LostSeconds)*time.Second))
+		fmt.Fprintf(&b, ", %s of writes at least", FormatAge(time.Duration(*g.LostSeconds)*time.Second))
 	case !g.UnknownExtent:
 		b.WriteString(", how much is not known")
 	}
@@ -252,3 +252,20 @@ func (g Gap) between() string {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// FormatAge formats a duration for people, in its two largest units: 850ms, 12s, 4m10s, 3h5m, 2d4h.
+func FormatAge(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%dd%dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+}

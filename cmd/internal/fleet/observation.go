@@ -1,0 +1,70 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Observation is the state of a fleet of consumers at one time, as its stores and the stream show it.
+type Observation struct {
+	Pipeline string
+	Flags    string    // flags of every command of this pipeline, for hints: -c FILE --live
+	At       time.Time // by the clock of this machine; ages are relative to it
+	Leases   leases.Snapshot
+	Silent   map[string]time.Duration // by consumer id: how long it was watched without a new heartbeat, for a whole lease or more
+	Streams  []Stream
+	Gaps     []record.Gap
+	HeldBack []state.HeldBack // notes of consumers; Report ignores those of silent consumers
+	Letters  *Letters         // nil: they were not counted
+	Lost     []LostOutput     // sinks whose output does not belong to the state
+	Unknown  []ReadFailure    // what could not be read
+
+	Unconfigured string // name of the file if it configures no consumer: there are no leases
+	NoTable      string // name of the lease table if it does not exist: there are no leases
+
+	Retention time.Duration // how long the stream keeps a record. Default: 24h
+	Urgent    time.Duration // records that are lost within this time are a problem. Default: 4h
+
+	unreadBefore map[string]string // by stream: an older one of its table that is not read to its end
+}
+
+// Letters counts the dead letters of a pipeline, and the keys that are quarantined for them.
+type Letters struct {
+	None    bool           `json:"none,omitempty"`    // the file names no place for dead letters
+	Sinks   map[string]int `json:"sinks"`             // letters by sink; "" has those of records that could not be decoded
+	Keys    map[string]int `json:"quarantined"`       // keys by sink
+	More    bool           `json:"more,omitempty"`    // there are more than were counted
+	Unknown string         `json:"unknown,omitempty"` // why some or all could not be counted
+	Failed  bool           `json:"failed,omitempty"`  // the count failed; false: such letters are never counted
+}
+
+// ReadFailure is something that could not be read, and the error.
+type ReadFailure struct {
+	What string
+	Err  error
+}
+
+// AddUnread adds a ReadFailure, unless err is nil.
+func (obs *Observation) AddUnread(what string, err error) {
+	if err != nil {
+		obs.Unknown = append(obs.Unknown, ReadFailure{what, err})
+	}
+}
+
+// LostOutput is a sink whose output does not belong to the state, and the problem.
+type LostOutput struct {
+	Sink string
+	What string
+}
+
+// Stream is a stream with its listed shards.
+type Stream struct {
+	ARN    string
+	Status shardreader.StreamStatus
+	Shards []shardreader.Shard
+	Err    error // why it could not be listed; then the tree has only its leases
+}

@@ -1,0 +1,199 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// newShard returns the report of one shard, and adds the problems of the shard to r.
+func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
+	s := Shard{ID: n.id, Stream: n.stream, Parents: append([]string{}, n.parents...), Children: append([]string{}, n.children...), Listed: n.listed != nil}
+	s.Open = n.listed != nil && n.listed.Open() && len(n.children) == 0
+	if n.lease != nil {
+		s.Owner, s.Pinned, s.Wanted = n.lease.Owner, n.lease.Pinned, n.lease.RequestedBy
+		s.Checkpoint, s.Counter = n.lease.Checkpoint.String(), n.lease.Counter
+		if !n.lease.Time.IsZero() {
+			at, age := n.lease.Time.UTC(), max(obs.At.Sub(n.lease.Time), 0).Seconds()
+			s.LastRecord, s.AgeSeconds = &at, &age
+		}
+	}
+	owner, member := obs.member(s.Owner)
+	if member {
+		s.Name = cmp.Or(owner.Name, owner.Worker)
+	}
+	s.State, s.Why = obs.state(t, n)
+	if s.State == Reading {
+		last, behind := owner.Behind[n.id]
+		failing, fails := owner.Failing[n.id]
+		if fails {
+			age := max(obs.At.Sub(failing.Since), 0).Seconds()
+			s.FailingFor, s.Failing = &age, failing.Class
+		} else {
+			s.Behind = &behind
+		}
+		switch alone := owner.Leases == 1; {
+		case fails && !behind:
+			s.setLoss(obs, failing.Since) // records from before the failures are read
+		case behind:
+			s.setLoss(obs, last)
+		case owner.Pending == 0 || alone: // else it is unknown which shard they belong to
+			s.Records = &owner.Pending
+			if owner.Pending > 0 {
+				s.setLoss(obs, n.lease.Time)
+			}
+		}
+	} else if s.State != Done && s.State != Waiting && n.lease != nil && !n.readToLast() {
+		s.setLoss(obs, later(n.lease.Time, n.lease.From))
+	}
+	r.findShardProblems(obs, t, n, &s)
+	return s
+}
+
+// findShardProblems adds the problems of a shard.
+func (r *Report) findShardProblems(obs *Observation, t tree, n *node, s *Shard) {
+	if below := t.breach(n); below != nil {
+		r.addProblem(Breach, n.id, "stop the consumers and reset the lease that is wrong: "+obs.command("leases list"),
+			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
+	}
+	switch {
+	case n.broken != "": // Report has added this problem
+	case s.State == Stopped:
+		r.addProblem(StoppedShard, n.id, obs.stoppedHint(n.id, s.Why), "shard %s is read no further: %s", n.id, s.Why)
+	case s.FailingFor != nil:
+		r.addProblem(FailingShard, n.id, "the log of the consumer has the error: look at the stream, the network and the rights; it is tried again by itself, and nothing is lost while the stream has it",
+			"shard %s cannot be read for %s: all calls fail (%s)", n.id, FormatAge(seconds(*s.FailingFor)), cmp.Or(s.Failing, "unknown"))
+	case s.State == Unowned || s.State == Unclaimed:
+		r.addProblem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs", "shard %s is read by nobody: %s", n.id, s.Why)
+	}
+	if s.LossIn == nil || *s.LossIn >= obs.Urgent.Seconds() {
+		return
+	}
+	left := "records of shard %s that are not read yet are lost in %s, at the earliest"
+	if *s.LossIn <= 0 {
+		left = "records of shard %s may be lost already: the last one read is %s older than what the stream keeps"
+	}
+	in := time.Duration(*s.LossIn * float64(time.Second)).Abs()
+	r.addProblem(LossNear, n.id, "add consumers, or find what holds the sinks up", left, n.id, FormatAge(in))
+}
+
+// command returns a command line for this pipeline.
+func (obs *Observation) command(name string) string {
+	return strings.TrimSuffix("tablewake "+name+" "+obs.Flags, " ")
+}
+
+// stoppedHint returns what to do about a stopped shard.
+func (obs *Observation) stoppedHint(shard, why string) string {
+	reset := obs.command("leases reset") + " " + shard + " --to "
+	switch why {
+	case coordinator.StoppedGone:
+		return reset + "end --skip goes on with its children"
+	case coordinator.StoppedBroken:
+		return "it goes on by itself once the row is repaired"
+	case coordinator.StoppedBelow, coordinator.StoppedContrary:
+		return "versions cannot be trusted there: hold the views against the table before anything is reset"
+	}
+	return reset + "trim_horizon goes on behind what is lost"
+}
+
+// state returns the state of a shard, and the reason for it.
+func (obs *Observation) state(t tree, n *node) (State, string) {
+	if t.done(n) {
+		return Done, ""
+	}
+	if n.broken != "" {
+		return Stopped, "its lease cannot be read"
+	}
+	for _, m := range obs.Leases.Members {
+		if why, ok := m.Stopped[n.id]; ok {
+			return Stopped, why
+		}
+	}
+	if n.lease != nil && n.lease.Stopped != "" && n.lease.Stopped != coordinator.PassedGap {
+		return Stopped, n.lease.Stopped // known even if its consumer is gone
+	}
+	if p := t.unfinishedParent(n); p != nil {
+		return Waiting, "for the end of " + p.id
+	}
+	if n.lease == nil && slices.ContainsFunc(obs.Gaps, func(g record.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
+		return Stopped, coordinator.StoppedUnbegun
+	}
+	if n.lease == nil && t.startsBelowParent(n) {
+		return Stopped, coordinator.StoppedBelow
+	}
+	if n.lease == nil && obs.isAfterGap(n.stream) {
+		return Stopped, coordinator.StoppedBetween
+	}
+	if before := obs.unreadBefore[n.stream]; n.lease == nil && before != "" {
+		return Waiting, "for the end of the stream " + before
+	}
+	if n.lease == nil {
+		return Unclaimed, "there is no lease of it"
+	}
+	_, member := obs.member(n.lease.Owner)
+	silence, silent := obs.Silent[n.lease.Owner]
+	switch {
+	case n.lease.Owner == "":
+		return Unowned, "its lease is free"
+	case !member:
+		return Unowned, "its owner " + n.lease.Owner + " is no consumer of this pipeline, or is gone"
+	case silent:
+		return Unowned, fmt.Sprintf("its owner %s shows no sign of life since %s", n.lease.Owner, FormatAge(silence))
+	}
+	return Reading, ""
+}
+
+// isAfterGap reports whether a stream has no leases because of a gap between it and the stream before it.
+func (obs *Observation) isAfterGap(stream string) bool {
+	return slices.ContainsFunc(obs.Gaps, func(g record.Gap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
+		!slices.ContainsFunc(obs.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
+}
+
+// unreadBefore returns, for each listed stream, the oldest stream of its table before it that is not read to its
+// end. A stream without one is left out.
+func unreadBefore(streams []Stream, t tree) map[string]string {
+	byAge := slices.SortedFunc(slices.Values(streams), func(a, b Stream) int { return strings.Compare(a.ARN, b.ARN) })
+	oldest, before := make(map[string]string), make(map[string]string) // by table, by stream
+	for _, s := range byAge {
+		table, _, _ := strings.Cut(s.ARN, "/stream/")
+		switch {
+		case oldest[table] != "":
+			before[s.ARN] = oldest[table]
+		case slices.ContainsFunc(s.Shards, func(shard shardreader.Shard) bool { return !t.done(t[shard.ID]) }):
+			oldest[table] = s.ARN
+		}
+	}
+	return before
+}
+
+func (obs *Observation) member(worker string) (leases.Member, bool) {
+	for _, m := range obs.Leases.Members {
+		if m.Worker == worker && worker != "" {
+			return m, true
+		}
+	}
+	return leases.Member{}, false
+}
+
+// setLoss sets LossIn: the time until the stream drops the first record written after last.
+func (s *Shard) setLoss(obs *Observation, last time.Time) {
+	if last.IsZero() {
+		return
+	}
+	in := (obs.Retention - obs.At.Sub(last)).Seconds()
+	s.LossIn = &in
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
