@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
 // costOptions are the flags of `cost`.
@@ -47,20 +50,20 @@ tries that were in vain, take more.`,
 	return c
 }
 
-// costs is what `cost -o json` prints.
+// costs is the output of `cost -o json`.
 type costs struct {
 	Changes int64      `json:"changes"`
 	Sinks   []sinkCost `json:"sinks"`
 }
 
-// sinkCost is one rule's part.
+// sinkCost is the cost of one view or aggregate.
 type sinkCost struct {
 	Sink       string  `json:"sink"`
 	Rule       string  `json:"rule"`        // in words
-	Changes    int64   `json:"changes"`     // that cost anything
-	WriteUnits float64 `json:"write_units"` // of all of them
+	Changes    int64   `json:"changes"`     // changes with a cost
+	WriteUnits float64 `json:"write_units"` // of all changes
 	ReadUnits  float64 `json:"read_units"`
-	Most       float64 `json:"most_write_units"` // of one change
+	Most       float64 `json:"most_write_units"` // of the most expensive change
 }
 
 func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) error {
@@ -73,29 +76,29 @@ func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) er
 		return err
 	}
 	sum := costs{Sinks: []sinkCost{}}
-	at := make(map[string]int)
+	index := make(map[string]int) // in sum.Sinks, by sink
 	for _, sink := range cfg.Sinks {
 		if rule := costRule(sink); rule != "" {
-			at[sink.Name] = len(sum.Sinks)
+			index[sink.Name] = len(sum.Sinks)
 			sum.Sinks = append(sum.Sinks, sinkCost{Sink: sink.Name, Rule: rule})
 		}
 	}
 	if len(paths) > 0 {
-		if err := o.count(ctx, s, cfg, p, paths, &sum, at); err != nil {
+		if err := o.count(ctx, s, cfg, p, paths, &sum, index); err != nil {
 			return err
 		}
 	}
 	return cli.Print(s.Out, o.format, sum, func(w io.Writer) { sum.write(w, len(paths) > 0) })
 }
 
-// count adds what each change of the records costs.
-func (o *costOptions) count(ctx context.Context, s cli.Streams, cfg *config.Config, p *pipeline.Pipeline, paths []string, sum *costs, at map[string]int) error {
+// count adds the cost of each change of the records to sum.
+func (o *costOptions) count(ctx context.Context, s cli.Streams, cfg *config.Config, p *pipeline.Pipeline, paths []string, sum *costs, index map[string]int) error {
 	undecodable := 0
 	for page, err := range o.Pages(ctx, cfg, s, paths) {
 		undecodable += len(page.Errors)
 		for i := range page.Changes {
 			sum.Changes++
-			sum.add(p.Explain(&page.Changes[i]), at)
+			sum.add(p.Explain(&page.Changes[i]), index)
 		}
 		if err != nil {
 			return err
@@ -107,9 +110,10 @@ func (o *costOptions) count(ctx context.Context, s cli.Streams, cfg *config.Conf
 	return nil
 }
 
-func (c *costs) add(x pipeline.Explanation, at map[string]int) {
+// add adds the cost of one change.
+func (c *costs) add(x pipeline.Explanation, index map[string]int) {
 	for _, r := range x.Routes {
-		i, ok := at[r.Name]
+		i, ok := index[r.Name]
 		if !ok || r.Err != nil {
 			continue
 		}
@@ -123,8 +127,7 @@ func (c *costs) add(x pipeline.Explanation, at map[string]int) {
 	}
 }
 
-// costRule is what a sink takes of DynamoDB for one change, in words; "" where it takes
-// nothing.
+// costRule describes the DynamoDB units of one change at a sink; "" if the sink does not write to DynamoDB.
 func costRule(s config.Sink) string {
 	switch {
 	case s.View != nil && s.View.RowsMayGuardThemselves():
@@ -169,3 +172,27 @@ func (c costs) write(w io.Writer, counted bool) {
 	fmt.Fprintf(tw, "all\t\t%s\t%s\t\t\t\n", cli.Thousands(int64(all.WriteUnits)), cli.Thousands(int64(all.ReadUnits)))
 	_ = tw.Flush()
 }
+
+// unitCostJSON is the cost of one change at one sink, in DynamoDB units.
+type unitCostJSON struct {
+	WriteUnits float64 `json:"write_units"`
+	ReadUnits  float64 `json:"read_units"`
+	Why        string  `json:"why"`
+}
+
+// costOf returns the cost of a change's ops; nil if they write nothing to DynamoDB.
+func costOf(c *record.Change, ops []pipeline.Op) *unitCostJSON {
+	cost, ok := dynamo.CostOf(c, ops)
+	if !ok {
+		return nil
+	}
+	return &unitCostJSON{cost.WriteUnits, cost.ReadUnits, cost.Why}
+}
+
+// String formats the cost as a line of `explain`.
+func (u unitCostJSON) String() string {
+	return fmt.Sprintf("on DynamoDB %s write and %s read units: %s", units(u.WriteUnits), units(u.ReadUnits), u.Why)
+}
+
+// units formats a number of units with as few digits as possible.
+func units(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

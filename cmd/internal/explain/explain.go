@@ -78,7 +78,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 		return err
 	}
 	out := bufio.NewWriter(s.Out)
-	n, err := o.explain(o.Pages(ctx, cfg, s, paths), explainer{p, mask}, out)
+	n, err := o.explainPages(o.Pages(ctx, cfg, s, paths), explainer{p, mask}, out)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
@@ -91,7 +91,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 	return err
 }
 
-// explainer says of a change what the pipeline would do with it, masked.
+// explainer explains changes and masks the explanations.
 type explainer struct {
 	*pipeline.Pipeline
 	mask *mask.Mask
@@ -101,11 +101,11 @@ func (e explainer) explain(c *record.Change) pipeline.Explanation {
 	return e.mask.Explanation(e.Explain(c))
 }
 
-// explain prints what is asked for, and answers how many explanations that were.
-func (o *options) explain(pages iter.Seq2[*record.Page, error], p explainer, out io.Writer) (printed int64, err error) {
-	var behind, undecodable int64
+// explainPages prints the explanations that the flags select, and returns their number.
+func (o *options) explainPages(pages iter.Seq2[*record.Page, error], p explainer, out io.Writer) (printed int64, err error) {
+	var before, undecodable int64 // records of earlier pages; undecodable records
 	for page, err := range pages {
-		for x := range o.explanations(p, page, behind) {
+		for x := range o.explanations(p, page, before) {
 			if x.Error != nil {
 				undecodable++
 			}
@@ -116,8 +116,8 @@ func (o *options) explain(pages iter.Seq2[*record.Page, error], p explainer, out
 				return printed, nil
 			}
 		}
-		behind += int64(len(page.Changes) + len(page.Errors))
-		if broken, is := errors.AsType[*replay.BrokenError](err); is {
+		before += int64(len(page.Changes) + len(page.Errors))
+		if broken, ok := errors.AsType[*replay.BrokenError](err); ok {
 			return printed, cli.Exit(cli.ExitDeadLetters, broken)
 		}
 		if err != nil {
@@ -130,7 +130,8 @@ func (o *options) explain(pages iter.Seq2[*record.Page, error], p explainer, out
 	return printed, nil
 }
 
-// explanations yields what is asked for of a page, in the order of its records.
+// explanations yields the explanations of a page that the flags select, in the order of the records. before is the
+// number of records of earlier pages. Flags match a key as stored, and as masked.
 func (o *options) explanations(p explainer, page *record.Page, before int64) func(func(explanation) bool) {
 	return func(yield func(explanation) bool) {
 		errs := page.Errors
@@ -141,23 +142,24 @@ func (o *options) explanations(p explainer, page *record.Page, before int64) fun
 				errs = errs[1:]
 				x := explanation{
 					Record: before + int64(e.Index) + 1, Op: "UNDECODABLE", Key: e.Key, Sequence: e.Sequence,
-					Error: &notDecodable{e.Path, records.Placed(e)},
+					Error: &decodeErrorJSON{e.Path, records.ErrorText(e)},
 				}
-				if (o.wants(key, e.Sequence) || o.wants(e.Key, e.Sequence)) && !yield(x) {
+				if (o.selects(key, e.Sequence) || o.selects(e.Key, e.Sequence)) && !yield(x) {
 					return
 				}
 				continue
 			}
 			c := &page.Changes[i]
 			i++
-			if (o.wants(c.Key, c.Sequence) || o.wants(p.mask.Key(c), c.Sequence)) && !yield(explanationOf(before+int64(c.Index)+1, p.explain(c))) {
+			if (o.selects(c.Key, c.Sequence) || o.selects(p.mask.Key(c), c.Sequence)) && !yield(newExplanation(before+int64(c.Index)+1, p.explain(c))) {
 				return
 			}
 		}
 	}
 }
 
-func (o *options) wants(key item.Key, sequence string) bool {
+// selects reports whether the flags select a change.
+func (o *options) selects(key item.Key, sequence string) bool {
 	return (o.key == "" || item.Key(o.key) == key) &&
 		(o.sequence == "" || record.CompareSequence(o.sequence, sequence) == 0)
 }

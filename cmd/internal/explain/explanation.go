@@ -13,38 +13,38 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// explanation is what `explain` says of one change, as JSON has it.
+// explanation is an element of `explain -o json`.
 type explanation struct {
-	Record   int64         `json:"record"` // 1-based, in the order of the input
-	Op       string        `json:"op"`
-	Key      item.Key      `json:"key"`
-	Sequence string        `json:"sequence"`
-	Version  string        `json:"version"`
-	Time     *time.Time    `json:"time,omitempty"`
-	TTL      bool          `json:"ttl_delete,omitempty"`
-	Filters  []filterSaid  `json:"filters,omitempty"`
-	Diff     []difference  `json:"diff,omitempty"`
-	Events   []eventSeen   `json:"events,omitempty"`
-	Sinks    []sinkWould   `json:"sinks,omitempty"`
-	Error    *notDecodable `json:"error,omitempty"` // of a record that could not be decoded
+	Record   int64              `json:"record"` // 1-based, in the order of the input
+	Op       string             `json:"op"`
+	Key      item.Key           `json:"key"`
+	Sequence string             `json:"sequence"`
+	Version  string             `json:"version"`
+	Time     *time.Time         `json:"time,omitempty"`
+	TTL      bool               `json:"ttl_delete,omitempty"`
+	Filters  []filterResultJSON `json:"filters,omitempty"`
+	Diff     []differenceJSON   `json:"diff,omitempty"`
+	Events   []eventJSON        `json:"events,omitempty"`
+	Sinks    []sinkPlanJSON     `json:"sinks,omitempty"`
+	Error    *decodeErrorJSON   `json:"error,omitempty"` // of a record that could not be decoded
 }
 
-type filterSaid struct {
+type filterResultJSON struct {
 	Filter string `json:"filter"`
 	Drop   bool   `json:"drop"`
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-type difference struct {
+type differenceJSON struct {
 	Path string          `json:"path"`
-	Old  json.RawMessage `json:"old,omitempty"` // DynamoDB JSON; absent where the path is
+	Old  json.RawMessage `json:"old,omitempty"` // DynamoDB JSON; omitted if the path is absent
 	New  json.RawMessage `json:"new,omitempty"`
 
 	old, new item.Value
 }
 
-type eventSeen struct {
+type eventJSON struct {
 	Detector string          `json:"detector"`
 	ID       string          `json:"id"`
 	Path     string          `json:"path,omitempty"`
@@ -54,42 +54,42 @@ type eventSeen struct {
 	old, new item.Value
 }
 
-type sinkWould struct {
-	Sink    string       `json:"sink"`
-	Filters []filterSaid `json:"filters,omitempty"`
-	Do      []string     `json:"do,omitempty"`
-	Cost    *unitCost    `json:"cost,omitempty"`    // on DynamoDB
-	Outcome string       `json:"outcome,omitempty"` // where nothing is written
-	Reason  string       `json:"reason,omitempty"`
-	Error   string       `json:"error,omitempty"`
-	Stops   bool         `json:"stops_pipeline,omitempty"` // the error does
+type sinkPlanJSON struct {
+	Sink    string             `json:"sink"`
+	Filters []filterResultJSON `json:"filters,omitempty"`
+	Do      []string           `json:"do,omitempty"`
+	Cost    *unitCostJSON      `json:"cost,omitempty"`    // on DynamoDB
+	Outcome string             `json:"outcome,omitempty"` // if nothing is written
+	Reason  string             `json:"reason,omitempty"`
+	Error   string             `json:"error,omitempty"`
+	Stops   bool               `json:"stops_pipeline,omitempty"` // the error stops the pipeline
 }
 
 // notRouted is the outcome of a change that a sink's own filter drops.
 const notRouted = "not routed"
 
-type notDecodable struct {
+type decodeErrorJSON struct {
 	Path    string `json:"path,omitempty"`
 	Message string `json:"message"`
 }
 
-func explanationOf(n int64, e pipeline.Explanation) explanation {
+func newExplanation(n int64, e pipeline.Explanation) explanation {
 	c := e.Change
 	x := explanation{
 		Record: n, Op: c.Op.String(), Key: c.Key, Sequence: c.Sequence, Version: c.Version.String(),
-		TTL: c.TTLDelete(), Filters: filtersOf(e.Filters),
+		TTL: c.TTLDelete(), Filters: filterResults(e.Filters),
 	}
 	if !c.Time.IsZero() {
 		x.Time = &c.Time
 	}
 	for _, d := range e.Diff {
-		x.Diff = append(x.Diff, difference{d.Path, rawOf(d.Old), rawOf(d.New), d.Old, d.New})
+		x.Diff = append(x.Diff, differenceJSON{d.Path, dynamoDBJSON(d.Old), dynamoDBJSON(d.New), d.Old, d.New})
 	}
 	for _, ev := range e.Events {
-		x.Events = append(x.Events, eventSeen{ev.Detector, ev.ID(), ev.Path, rawOf(ev.Old), rawOf(ev.New), ev.Old, ev.New})
+		x.Events = append(x.Events, eventJSON{ev.Detector, ev.ID(), ev.Path, dynamoDBJSON(ev.Old), dynamoDBJSON(ev.New), ev.Old, ev.New})
 	}
 	for _, r := range e.Routes {
-		w := sinkWould{Sink: r.Name, Filters: filtersOf(r.Filters), Reason: r.Reason, Error: cli.ErrorText(r.Err)}
+		w := sinkPlanJSON{Sink: r.Name, Filters: filterResults(r.Filters), Reason: r.Reason, Error: cli.ErrorText(r.Err)}
 		for _, op := range r.Ops {
 			w.Do = append(w.Do, op.String())
 		}
@@ -111,15 +111,15 @@ func explanationOf(n int64, e pipeline.Explanation) explanation {
 	return x
 }
 
-func filtersOf(ts []pipeline.FilterTrace) []filterSaid {
-	var said []filterSaid
+func filterResults(ts []pipeline.FilterTrace) []filterResultJSON {
+	var results []filterResultJSON
 	for _, t := range ts {
-		said = append(said, filterSaid{t.Name, t.Verdict.Drop, t.Verdict.Reason, cli.ErrorText(t.Err)})
+		results = append(results, filterResultJSON{t.Name, t.Verdict.Drop, t.Verdict.Reason, cli.ErrorText(t.Err)})
 	}
-	return said
+	return results
 }
 
-func rawOf(v item.Value) json.RawMessage {
+func dynamoDBJSON(v item.Value) json.RawMessage {
 	if !v.Exists() {
 		return nil
 	}
@@ -161,20 +161,20 @@ func (x explanation) write(w io.Writer) {
 	}
 }
 
-// labels prints lines under a label that stands only where it changes.
+// labels returns a function that prints lines with a label. It prints a label only once for consecutive lines.
 func labels(w io.Writer) func(label, text string) {
 	last := ""
 	return func(label, text string) {
-		shown := label
+		printed := label
 		if label == last {
-			shown = ""
+			printed = ""
 		}
 		last = label
-		fmt.Fprintf(w, "  %-7s %s\n", shown, text)
+		fmt.Fprintf(w, "  %-7s %s\n", printed, text)
 	}
 }
 
-func (f filterSaid) String() string {
+func (f filterResultJSON) String() string {
 	switch {
 	case f.Error != "":
 		return f.Filter + ": fails: " + f.Error
@@ -184,45 +184,45 @@ func (f filterSaid) String() string {
 	return f.Filter + ": keeps it"
 }
 
-// lines say what a sink would do, or why it would do nothing.
-func (s sinkWould) lines() []string {
-	var ls []string
+// lines describe the writes of a sink, or why there are none.
+func (s sinkPlanJSON) lines() []string {
+	var lines []string
 	for _, f := range s.Filters {
-		if f.Error == "" { // else the sink's error is the filter's
-			ls = append(ls, f.String())
+		if f.Error == "" { // the error of a filter is also the sink's error, which is printed below
+			lines = append(lines, f.String())
 		}
 	}
 	switch {
 	case s.Stops:
-		ls = append(ls, "stops the pipeline: "+s.Error)
+		lines = append(lines, "stops the pipeline: "+s.Error)
 	case s.Error != "":
-		ls = append(ls, "fails, goes to dead letters: "+s.Error)
+		lines = append(lines, "fails, goes to dead letters: "+s.Error)
 	case len(s.Do) > 0:
-		ls = append(ls, s.Do...)
+		lines = append(lines, s.Do...)
 		if s.Cost != nil {
-			ls = append(ls, s.Cost.String())
+			lines = append(lines, s.Cost.String())
 		}
 	case s.Outcome != "" && s.Reason != "":
-		ls = append(ls, s.Outcome+" ("+s.Reason+")")
-	case s.Outcome == notRouted: // the filter that dropped it has said so
+		lines = append(lines, s.Outcome+" ("+s.Reason+")")
+	case s.Outcome == notRouted: // the filter's line has the reason
 	case s.Outcome != "":
-		ls = append(ls, s.Outcome)
+		lines = append(lines, s.Outcome)
 	default:
-		ls = append(ls, "writes it")
+		lines = append(lines, "writes it")
 	}
-	return ls
+	return lines
 }
 
-const shown = 80 // characters of a value that a line shows
+const maxShown = 80 // characters
 
-// short is a value as plain JSON, cut where it is long.
+// short returns a value as plain JSON, truncated to maxShown.
 func short(v item.Value) string {
 	if !v.Exists() {
 		return "absent"
 	}
 	b := v.AppendJSON(nil)
-	if utf8.RuneCount(b) <= shown {
+	if utf8.RuneCount(b) <= maxShown {
 		return string(b)
 	}
-	return strings.ToValidUTF8(string(b[:shown]), "") + fmt.Sprintf("... (%d bytes)", len(b))
+	return strings.ToValidUTF8(string(b[:maxShown]), "") + fmt.Sprintf("... (%d bytes)", len(b))
 }

@@ -1,5 +1,5 @@
-// Package letters says how the dead letters of a configuration are redriven and shown, for the
-// programs that do.
+// Package letters opens, masks and prints the dead letters of a configuration. The commands and the Lambda function for
+// redrives use it.
 package letters
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// Open opens the dead letters among stores, as a redrive works on them.
+// Open opens the dead letters of cfg for a redrive.
 func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores) (deadletter.Store, error) {
 	kept, err := stores.DeadLetters(ctx, cfg)
 	if err != nil {
@@ -30,7 +30,7 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores) (deadlet
 	return letters, nil
 }
 
-// Each passes the letters of cfg's pipeline to do, until do returns an error.
+// Each calls do with each letter of cfg's pipeline, until do returns an error.
 func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do func(pipeline.DeadLetter) error) error {
 	for l, err := range letters.Read(ctx) {
 		if err == nil && (l.Pipeline == "" || l.Pipeline == cfg.Name) {
@@ -43,7 +43,7 @@ func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do 
 	return nil
 }
 
-// Options are how letters of cfg's pipeline go back to its sinks: all of them.
+// Options returns the options to redrive all letters of cfg's pipeline.
 func Options(ctx context.Context, cfg *config.Config, stores sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
 	o := redrive.Options{Pipeline: p, Letters: letters, Decoder: sinks.Decoder(cfg), Name: cfg.Name}
 	var err error

@@ -17,8 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// Mask is a dead letter as it may be shown: its record masked, or left out where
-// it does not decode, so that nobody can tell what of it is hidden.
+// Mask returns a dead letter that may be shown. Its record is masked. A record that cannot be decoded is removed, as its
+// sensitive attributes are unknown.
 func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	if m == nil {
 		return l
@@ -38,8 +38,8 @@ func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	case err == nil && len(page.Errors) == 1 && len(page.Changes) == 0:
 		e := m.RecordError(page.Errors[0])
 		l.Key, l.Raw = e.Key, nil
-		if was := page.Errors[0].Path; was != e.Path {
-			l.Error = strings.ReplaceAll(l.Error, was, e.Path)
+		if path := page.Errors[0].Path; path != e.Path {
+			l.Error = strings.ReplaceAll(l.Error, path, e.Path)
 		}
 	default:
 		l.Raw = nil
@@ -50,9 +50,8 @@ func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	return l
 }
 
-// maskText is the text of an error without the texts that v holds, as they are and as
-// names of objects have them. What a letter's error says is masked where it is made;
-// the name of an object that a sink may make of a sensitive attribute is not.
+// maskText masks the texts of v in the text of an error, also in their escaped form. The pipeline masks the values in
+// an error, but not the object names that a sink builds from a sensitive attribute.
 func maskText(m *mask.Mask, text string, v item.Value) string {
 	for _, inner := range v.Members() {
 		text = maskText(m, text, inner)
@@ -60,24 +59,24 @@ func maskText(m *mask.Mask, text string, v item.Value) string {
 	for _, inner := range v.Elements() {
 		text = maskText(m, text, inner)
 	}
-	held, _ := v.Text()
+	value, _ := v.Text()
 	if n, ok := v.Number(); ok {
-		held = n.String()
+		value = n.String()
 	}
-	if len(held) < 3 { // it would be found everywhere
+	if len(value) < 3 { // a short text also matches unrelated parts of the error
 		return text
 	}
-	for _, form := range []string{held, string(item.AppendEscaped(nil, held))} {
+	for _, form := range []string{value, string(item.AppendEscaped(nil, value))} {
 		pattern, err := regexp.Compile("(?i)" + regexp.QuoteMeta(form))
 		if err == nil {
-			text = pattern.ReplaceAllLiteralString(text, m.Text(held))
+			text = pattern.ReplaceAllLiteralString(text, m.Text(value))
 		}
 	}
 	return text
 }
 
-// Shown is a dead letter as `query dead -o json` prints it.
-type Shown struct {
+// LetterJSON is a dead letter in `query dead -o json`.
+type LetterJSON struct {
 	ID       string          `json:"id"`
 	Sink     string          `json:"sink,omitempty"`
 	Class    string          `json:"class"`
@@ -86,12 +85,12 @@ type Shown struct {
 	Sequence string          `json:"sequence,omitempty"`
 	Time     time.Time       `json:"time"`
 	Record   json.RawMessage `json:"record,omitempty"`
-	Bytes    []byte          `json:"record_base64,omitempty"` // of a record that is no JSON, or no UTF-8
+	Bytes    []byte          `json:"record_base64,omitempty"` // of a record that is not JSON or not UTF-8
 }
 
-// ShownOf is a letter without its ID.
-func ShownOf(l pipeline.DeadLetter) Shown {
-	out := Shown{Sink: l.Sink, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
+// NewLetterJSON converts a letter, without its ID.
+func NewLetterJSON(l pipeline.DeadLetter) LetterJSON {
+	out := LetterJSON{Sink: l.Sink, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
 	if json.Valid(l.Raw) && utf8.Valid(l.Raw) {
 		out.Record = l.Raw
 	} else {
@@ -100,17 +99,18 @@ func ShownOf(l pipeline.DeadLetter) Shown {
 	return out
 }
 
-// Line is a letter in a list: ID, time, sink, key, and why.
-func (l Shown) Line() string {
+// Line formats a letter for a list: ID, time, sink, key and error.
+func (l LetterJSON) Line() string {
 	return fmt.Sprintf("%s  %s  %s  %s  %s: %s", l.ID, l.Time.UTC().Format(time.RFC3339), EverySink(l.Sink), l.Key, l.Class, l.Error)
 }
 
-// EverySink names the sink of a letter; one that could not be decoded is of every sink.
+// EverySink returns the sink of a letter for people. A letter of an undecodable record belongs to all sinks: its sink
+// is "".
 func EverySink(name string) string { return cmp.Or(name, "(every sink)") }
 
-// Masked is the letter with its own ID, as the mask shows it.
-func Masked(m *mask.Mask, l pipeline.DeadLetter) Shown {
-	shown := ShownOf(Mask(m, l))
-	shown.ID = deadletter.ID(&l) // the masked letter's own is another
+// MaskedJSON returns a masked letter with its ID.
+func MaskedJSON(m *mask.Mask, l pipeline.DeadLetter) LetterJSON {
+	shown := NewLetterJSON(Mask(m, l))
+	shown.ID = deadletter.ID(&l) // the ID of the masked letter would differ
 	return shown
 }

@@ -1,4 +1,5 @@
-// Package patience waits out at a start what a running process waits out: servers that throttle, answer 5xx or are away.
+// Package patience retries the steps of a start while servers throttle, answer 5xx or are unreachable, as a running
+// process does.
 package patience
 
 import (
@@ -14,17 +15,17 @@ import (
 )
 
 const (
-	// Start is how long a start waits for servers, as long as a running process does.
+	// Start bounds the retries of one step. A running process retries as long.
 	Start = 5 * time.Minute
 
-	tellEvery = time.Minute
+	logEvery = time.Minute
 )
 
-// Wait makes a step of a start until it succeeds, or fails in a way that no retry helps, for [Start] at most: then the error is
-// that of the last try. It logs the first failure, and again each minute; tell, which may be nil, is told of each.
-func Wait[T any](ctx context.Context, log *slog.Logger, step string, tell func(step string, err error), do func() (T, error)) (T, error) {
+// Wait calls do, a step of a start, until it succeeds, fails permanently, or [Start] has passed. It returns the result of
+// the last call. Wait logs a failure once a minute. onFailure, which may be nil, is called at each transient failure.
+func Wait[T any](ctx context.Context, log *slog.Logger, step string, onFailure func(step string, err error), do func() (T, error)) (T, error) {
 	var backoff pipeline.Backoff
-	var told time.Time
+	var logged time.Time
 	began := time.Now()
 	for attempt := 0; ; attempt++ {
 		got, err := do()
@@ -33,11 +34,11 @@ func Wait[T any](ctx context.Context, log *slog.Logger, step string, tell func(s
 		if err == nil || !again || left <= 0 {
 			return got, err
 		}
-		if tell != nil {
-			tell(step, err)
+		if onFailure != nil {
+			onFailure(step, err)
 		}
-		if time.Since(told) >= tellEvery {
-			told = time.Now()
+		if time.Since(logged) >= logEvery {
+			logged = time.Now()
 			log.LogAttrs(ctx, slog.LevelWarn, "a start waits for a server", slog.String("step", step), slog.Duration("for_at_most", left.Round(time.Second)), slog.String("error", err.Error()))
 		}
 		if pipeline.Sleep(ctx, min(backoff.Delay(attempt, after), left)) != nil {
@@ -46,9 +47,9 @@ func Wait[T any](ctx context.Context, log *slog.Logger, step string, tell func(s
 	}
 }
 
-var standard = retry.NewStandard()
+var standardRetryer = retry.NewStandard()
 
-// transient tells whether another try may succeed, and when it may be made.
+// transient reports whether a retry may succeed, and the delay that the server asked for.
 func transient(err error) (time.Duration, bool) {
 	if err == nil || pipeline.IsFatal(err) || errors.Is(err, context.Canceled) {
 		return 0, false
@@ -56,5 +57,5 @@ func transient(err error) (time.Duration, bool) {
 	if after, ok := pipeline.Retryable(err); ok {
 		return after, true
 	}
-	return 0, standard.IsErrorRetryable(err) && !errors.As(err, new(*aws.RequestCanceledError))
+	return 0, standardRetryer.IsErrorRetryable(err) && !errors.As(err, new(*aws.RequestCanceledError))
 }

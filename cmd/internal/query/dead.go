@@ -148,7 +148,7 @@ func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results)
 		return quarantined(ctx, box, out)
 	}
 	return box.letters(ctx, func(l pipeline.DeadLetter) error {
-		one := letters.Masked(box.mask, l)
+		one := letters.MaskedJSON(box.mask, l)
 		return out.Add(one, func() string {
 			return fmt.Sprintf("%s  %s  %s: %s", letters.EverySink(one.Sink), one.Key, one.Class, one.Error)
 		})

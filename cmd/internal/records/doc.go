@@ -1,3 +1,6 @@
-// Package records opens saved records, of files, folders, standard input and archives in S3, for the commands
-// that read them.
+// Package records opens saved records for the commands that read them: files, folders, standard input and archives in
+// S3.
+//
+// replay reads with [Open] and wraps the source in a [Reporting]; explain and cost read decoded pages with
+// [Input.Pages].
 package records

@@ -22,7 +22,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// Input are the flags of the commands that read saved records.
+// Input are the flags -c and --stream-arn of the commands that read saved records.
 type Input struct {
 	Config    string
 	streamARN string
@@ -44,16 +44,16 @@ func (in *Input) Load() (*config.Config, error) {
 	return cli.LoadConfig(in.Config)
 }
 
-// Source is how saved records become changes. Those that do not name their stream
-// are of --stream-arn, else of the stream that the configuration names. Where there is neither
-// none may name its stream: a change without one counts as older than any with one.
+// Source returns the options to read saved records. A record without a stream ARN gets that of --stream-arn, else that
+// of the configuration. Without both, either all records have an ARN or none has: a change without an ARN is older
+// than every change with one.
 func (in *Input) Source(cfg *config.Config, s cli.Streams, paths []string) replay.Options {
 	return replay.Options{Paths: paths, Stdin: s.In, Decoder: in.Decoder(cfg), Skipped: func(path string, why error) {
 		fmt.Fprintf(s.Err, "left out %s: %v\n", path, why)
 	}}
 }
 
-// Decoder says how records are decoded.
+// Decoder returns the options to decode records.
 func (in *Input) Decoder(cfg *config.Config) record.DecoderOptions {
 	d := sinks.Decoder(cfg)
 	d.StreamARN = cmp.Or(in.streamARN, d.StreamARN)
@@ -61,8 +61,8 @@ func (in *Input) Decoder(cfg *config.Config) record.DecoderOptions {
 	return d
 }
 
-// Pages yields the decoded pages of saved records, for who runs no pipeline over them. A pulled error ends the
-// sequence; there may be changes beside it.
+// Pages yields the decoded pages of saved records, for commands that run no pipeline. An error ends the sequence; the
+// page of an error may have changes.
 func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, paths []string) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
 		src, err := replay.Open(in.Source(cfg, s, paths))
@@ -75,12 +75,12 @@ func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, p
 			var read *pipeline.Page
 			page := &record.Page{}
 			if read, err = src.Read(ctx); read != nil && read.Decode != nil {
-				decoded, failed := read.Decode()
+				decoded, decodeErr := read.Decode()
 				if decoded != nil {
 					page = decoded
 				}
 				if err == nil {
-					err = failed
+					err = decodeErr
 				}
 			} else if read != nil {
 				page = &read.Page
@@ -96,8 +96,7 @@ func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, p
 	}
 }
 
-// Reporting names what could not be decoded as it passes, and remembers how the
-// input ended.
+// Reporting is a Source that prints undecodable records to W, and stores how the input ended.
 type Reporting struct {
 	Source
 	W      io.Writer
@@ -108,12 +107,12 @@ type Reporting struct {
 	Ended     bool       // the input was read to its end
 	Broken    *replay.BrokenError
 	epochZero bool   // some records do not name their stream
-	named     bool   // some do
+	named     bool   // some records name their stream
 	foreign   string // a table of records that the configuration does not name
 }
 
-// Read reports what the page, once it is decoded, could not decode. Input that is
-// broken has an end like any other: what could be read of it is finished first.
+// Read returns a page that reports its undecodable records when it is decoded. Read stores a BrokenError in Broken and
+// returns io.EOF instead, so that the run finishes the records before it.
 func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 	p, err := r.Source.Read(ctx)
 	if broken, ok := errors.AsType[*replay.BrokenError](err); ok {
@@ -123,8 +122,8 @@ func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 	switch {
 	case p == nil:
 	case p.Decode != nil:
-		decode, q := p.Decode, *p
-		q.Decode = func() (*record.Page, error) {
+		decode, reporting := p.Decode, *p
+		reporting.Decode = func() (*record.Page, error) {
 			page, err := decode()
 			if page != nil {
 				r.report(page)
@@ -134,21 +133,21 @@ func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 			}
 			return page, err
 		}
-		p = &q
+		p = &reporting
 	default:
 		r.report(&p.Page)
 	}
 	return p, err
 }
 
-// mixed tells whether only some of the records name their stream, of all inputs.
+// mixed reports whether some records of the input name their stream and others do not.
 func (r *Reporting) mixed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.epochZero && r.named
 }
 
-// Warn says what is odd about the input as a whole.
+// Warn prints warnings about the whole input.
 func (r *Reporting) Warn(w io.Writer) {
 	if r.epochZero {
 		fmt.Fprintln(w, cli.Warning+"the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
@@ -158,6 +157,7 @@ func (r *Reporting) Warn(w io.Writer) {
 	}
 }
 
+// report prints the undecodable records of a page, and notes streams and tables for [Reporting.Warn].
 func (r *Reporting) report(p *record.Page) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,13 +170,13 @@ func (r *Reporting) report(p *record.Page) {
 		}
 	}
 	for _, e := range p.Errors {
-		fmt.Fprintln(r.W, "undecodable:", Placed(r.Mask.RecordError(e)))
+		fmt.Fprintln(r.W, "undecodable:", ErrorText(r.Mask.RecordError(e)))
 	}
 }
 
-// Placed is what is wrong with a record, by its place in the input.
-func Placed(e *record.RecordError) string {
-	at, ok := errors.AsType[*replay.LocationError](e.Err)
+// ErrorText formats the error of a record with the file and line of the record.
+func ErrorText(e *record.RecordError) string {
+	at, ok := errors.AsType[*replay.PlaceError](e.Err)
 	if !ok {
 		return e.Error()
 	}

@@ -17,14 +17,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// Source are what a command reads: one input, or several one behind the other.
+// Source is the input of a command: one input, or a sequence of inputs.
 type Source interface {
 	pipeline.Source
 	Progress() replay.Progress
 	Close() error
 }
 
-// Period are the flags that bound archives in time.
+// Period are the flags --from and --to, for archives in S3.
 type Period struct{ from, to string }
 
 // Add adds --from and --to.
@@ -33,7 +33,7 @@ func (p *Period) Add(c *cobra.Command) {
 	c.Flags().StringVar(&p.to, "to", "", "of archives in S3, only changes created before this time")
 }
 
-// bounds are the times of the flags, zero where one is not given.
+// bounds parses the flags. A missing flag is the zero time.
 func (p *Period) bounds() (from, to time.Time, err error) {
 	if from, err = parseTime("--from", p.from); err == nil {
 		to, err = parseTime("--to", p.to)
@@ -56,8 +56,8 @@ func parseTime(flag, text string) (time.Time, error) {
 	return time.Time{}, cli.Usagef("%s %q is no time: write it as 2026-01-31 (UTC), or as 2026-01-31T12:00:00Z", flag, text)
 }
 
-// Open opens what o.Paths name, in their order: files and folders, and archives
-// in S3 (s3://BUCKET/PREFIX), of which the period is read.
+// Open opens o.Paths in their order. A path is a file, a folder, - or an archive s3://BUCKET/PREFIX, of which only the
+// period is read.
 func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
 	from, to, err := p.bounds()
 	if err != nil {
@@ -97,11 +97,10 @@ func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
 	return &chain{left: parts, open: inS3}, nil
 }
 
-// archiveRecords are those of an archive in S3.
+// archiveRecords is an archive in S3 as a [Source].
 type archiveRecords struct{ *archive.Source }
 
-// Progress is in the sizes of the objects that were opened; how many there are to
-// come is not known.
+// Progress returns the size of the opened objects. The total is unknown.
 func (r archiveRecords) Progress() replay.Progress {
 	p := r.Source.Progress()
 	return replay.Progress{Bytes: p.Bytes, Files: int(p.Objects)}
@@ -124,17 +123,17 @@ func openArchive(ctx context.Context, url string, d record.DecoderOptions, from,
 	return archiveRecords{src}, nil
 }
 
-// chain reads one input behind the other.
+// chain reads several inputs in sequence. The error for broken files comes at the end.
 type chain struct {
-	open   bool // the size of some input is not known
+	open   bool // the size of an input is unknown
 	broken []*replay.FileError
 
-	mu   sync.Mutex // Progress is asked for while Read goes on
+	mu   sync.Mutex // Progress is called during Read
 	left []Source
-	done replay.Progress // of those that are through
+	done replay.Progress // of finished inputs
 }
 
-// Read reads on in the next input where one ends. What was broken is told in the end.
+// Read reads the next page, and continues with the next input at the end of one.
 func (c *chain) Read(ctx context.Context) (*pipeline.Page, error) {
 	for len(c.left) > 0 {
 		page, err := c.left[0].Read(ctx)
@@ -158,7 +157,7 @@ func (c *chain) Read(ctx context.Context) (*pipeline.Page, error) {
 	return nil, io.EOF
 }
 
-// next takes leave of the first input.
+// next closes the first input and removes it.
 func (c *chain) next() error {
 	first := c.left[0]
 	c.mu.Lock()
@@ -168,7 +167,7 @@ func (c *chain) next() error {
 	return first.Close()
 }
 
-// Progress is that of all inputs together; their total is not known where that of one is not.
+// Progress returns the sum of all inputs. Its total is 0 if the size of an input is unknown.
 func (c *chain) Progress() replay.Progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +185,7 @@ func sum(a, b replay.Progress) replay.Progress {
 	return replay.Progress{Bytes: a.Bytes + b.Bytes, TotalBytes: a.TotalBytes + b.TotalBytes, Files: a.Files + b.Files, TotalFiles: a.TotalFiles + b.TotalFiles}
 }
 
-// Close closes what is left.
+// Close closes the remaining inputs.
 func (c *chain) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

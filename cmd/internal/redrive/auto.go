@@ -14,16 +14,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// Auto delivers, beside a run, what an outage sent to dead letters
-// (dead_letters.redrive: auto), and once more behind it.
+// Auto is the automatic redrive (dead_letters.redrive: auto). During a run and once after it, it delivers the dead
+// letters of outages.
 type Auto struct {
 	options redrive.Options
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	err     error // that ended it beside the run
+	err     error // of the redrive during the run
 }
 
-// StartAuto starts beside a run of p; nil where the file does not ask for it.
+// StartAuto starts the automatic redrive for a run of p; nil if cfg does not enable it.
 func StartAuto(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer, verbose bool) (*Auto, error) {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return nil, nil
@@ -33,19 +33,19 @@ func StartAuto(ctx context.Context, in *records.Input, cfg *config.Config, opene
 		return nil, err
 	}
 	a := &Auto{}
-	if a.options, err = settings(ctx, in, cfg, opened, kept, p); err != nil {
+	if a.options, err = redriveOptions(ctx, in, cfg, opened, kept, p); err != nil {
 		return nil, err
 	}
-	beside, stop := context.WithCancel(ctx)
+	runCtx, stop := context.WithCancel(ctx)
 	a.stop = stop
 	a.running.Go(func() {
-		a.err = redrive.Auto(beside, redrive.AutoOptions{Options: a.options, Logger: cli.Logger(log, verbose)})
+		a.err = redrive.Auto(runCtx, redrive.AutoOptions{Options: a.options, Logger: cli.Logger(log, verbose)})
 	})
 	return a, nil
 }
 
-// Finish stops what runs beside, and redrives what is left of an outage that is over. A
-// letter that fails again stays, for the next run or for tablewake redrive.
+// Finish stops the redrive of the run, and then tries each remaining letter of an outage once. A letter that fails
+// again stays for the next run or for `tablewake redrive`.
 func (a *Auto) Finish(ctx context.Context) error {
 	if a == nil {
 		return nil

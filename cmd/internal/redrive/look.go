@@ -15,13 +15,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// look shows letters, and gives back what a queue keeps for who reads it.
+// look prints letters for --list and --show. It releases the messages of a queue, so that other readers get them.
 func (o *options) look(ctx context.Context, cfg *config.Config, kept deadletter.Store, s cli.Streams) (err error) {
 	if l, ok := kept.(deadletter.Releaser); ok {
 		defer func() { err = errors.Join(err, l.Release(context.WithoutCancel(ctx))) }()
 	}
 	var mask *mask.Mask
-	if !o.bare {
+	if !o.unmasked {
 		if mask, err = sinks.Mask(cfg); err != nil {
 			return err
 		}
@@ -34,10 +34,10 @@ func (o *options) look(ctx context.Context, cfg *config.Config, kept deadletter.
 		}
 		switch {
 		case o.show == deadletter.ID(&l):
-			return cli.WriteJSON(s.Out, letters.Masked(mask, l))
-		case o.list && o.wants(cfg, &l):
-			one := letters.Masked(mask, l)
-			if err := out.Add(one, one.Line); err != nil {
+			return cli.WriteJSON(s.Out, letters.MaskedJSON(mask, l))
+		case o.list && o.selects(cfg, &l):
+			letter := letters.MaskedJSON(mask, l)
+			if err := out.Add(letter, letter.Line); err != nil {
 				return err
 			}
 		}
@@ -51,8 +51,8 @@ func (o *options) look(ctx context.Context, cfg *config.Config, kept deadletter.
 	return nil
 }
 
-// wants tells whether a letter is one that the flags ask for.
-func (o *options) wants(cfg *config.Config, l *pipeline.DeadLetter) bool {
+// selects reports whether the flags select a letter.
+func (o *options) selects(cfg *config.Config, l *pipeline.DeadLetter) bool {
 	return (l.Pipeline == "" || l.Pipeline == cfg.Name) && (o.sink == "" || o.sink == l.Sink) &&
 		(o.key == "" || o.key == string(l.Key)) && (len(o.classes) == 0 || slices.Contains(o.classes, l.Class))
 }

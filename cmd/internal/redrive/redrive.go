@@ -24,18 +24,18 @@ import (
 type options struct {
 	records.Input
 	target.Flags
-	sink    string
-	to      string // a sink that letters are moved to
-	key     string
-	classes []string
-	list    bool
-	show    string // ID of a letter
-	bare    bool   // show sensitive attributes
-	dryRun  bool
-	discard bool
-	notify  bool
-	verbose bool
-	format  cli.Format
+	sink     string
+	to       string // a sink that letters are moved to
+	key      string
+	classes  []string
+	list     bool
+	show     string // ID of a letter
+	unmasked bool   // show sensitive attributes
+	dryRun   bool
+	discard  bool
+	notify   bool
+	verbose  bool
+	format   cli.Format
 }
 
 // New is the command redrive.
@@ -88,7 +88,7 @@ until they are moved to another one with --to, which makes them its own, or are 
 	f.StringSliceVar(&o.classes, "class", nil, "letters of these classes only: "+classes)
 	f.BoolVar(&o.list, "list", false, "show the letters, and deliver none")
 	f.StringVar(&o.show, "show", "", "show the whole of the letter with this ID, and deliver none")
-	f.BoolVar(&o.bare, "unmasked", false, "with --list or --show: sensitive attributes as they are")
+	f.BoolVar(&o.unmasked, "unmasked", false, "with --list or --show: sensitive attributes as they are")
 	f.BoolVar(&o.dryRun, "dry-run", false, "count, and deliver nothing")
 	f.BoolVar(&o.discard, "discard", false, "remove the letters, and deliver none; needs --sink, --key or --class")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
@@ -127,18 +127,18 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	return o.deliver(ctx, cfg, opened, kept, s)
 }
 
-// check is a usage error where the flags contradict each other.
+// check returns a usage error if the flags contradict each other.
 func (o *options) check(cfg *config.Config) error {
-	looks := 0
-	for _, asked := range []bool{o.list, o.show != "", o.dryRun, o.discard} {
-		if asked {
-			looks++
+	actions := 0
+	for _, set := range []bool{o.list, o.show != "", o.dryRun, o.discard} {
+		if set {
+			actions++
 		}
 	}
 	switch {
-	case looks > 1 && !(looks == 2 && o.dryRun && o.discard):
+	case actions > 1 && !(actions == 2 && o.dryRun && o.discard):
 		return cli.Usagef("--list, --show, --dry-run and --discard are each a thing to do: choose one")
-	case o.bare && !o.list && o.show == "":
+	case o.unmasked && !o.list && o.show == "":
 		return cli.Usagef("--unmasked is of --list and --show")
 	case o.discard && o.sink == "" && o.key == "" && len(o.classes) == 0:
 		return cli.Usagef("--discard removes letters for good: say which, with --sink, --key or --class")
@@ -158,26 +158,26 @@ func hasSink(cfg *config.Config, name string) bool {
 	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
 }
 
-// settings are how letters go back to the sinks of a pipeline: all of them.
-func settings(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
+// redriveOptions returns the options to redrive all letters of a pipeline.
+func redriveOptions(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
 	o, err := letters.Options(ctx, cfg, opened, kept, p)
 	o.Decoder = in.Decoder(cfg)
 	return o, err
 }
 
-// sayGone says how many letters of a sink that the file has no more are about to go.
-func (o *options) sayGone(ctx context.Context, cfg *config.Config, ro redrive.Options, s cli.Streams) error {
+// announceRemoved prints how many letters of a sink that is no longer in the file will be moved or discarded.
+func (o *options) announceRemoved(ctx context.Context, cfg *config.Config, ro redrive.Options, s cli.Streams) error {
 	ro.DryRun = true
 	report, err := redrive.Run(ctx, ro)
 	if err != nil {
 		return err
 	}
-	does := cli.Either(o.to == "", "to be discarded", "to be moved to "+o.to)
-	fmt.Fprintf(s.Err, "%s letters of the sink %s, which %s has no more, are %s\n", cli.Thousands(int64(report.Sinks[o.sink].Letters)), o.sink, cfg.File, does)
+	action := cli.Either(o.to == "", "to be discarded", "to be moved to "+o.to)
+	fmt.Fprintf(s.Err, "%s letters of the sink %s, which %s has no more, are %s\n", cli.Thousands(int64(report.Sinks[o.sink].Letters)), o.sink, cfg.File, action)
 	return nil
 }
 
-// deliver redrives, and reports.
+// deliver redrives the selected letters, and prints the report.
 func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams) error {
 	bar := cli.NewCountProgress(s.Err, "redriving")
 	var opts []sinks.Option
@@ -188,13 +188,13 @@ func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.
 	if err != nil {
 		return err
 	}
-	ro, err := settings(ctx, &o.Input, cfg, opened, kept, p)
+	ro, err := redriveOptions(ctx, &o.Input, cfg, opened, kept, p)
 	if err != nil {
 		return err
 	}
 	ro.Sink, ro.To, ro.Key, ro.Classes, ro.DryRun, ro.Discard = o.sink, o.to, item.Key(o.key), o.classes, o.dryRun, o.discard
 	if o.sink != "" && !hasSink(cfg, o.sink) {
-		if err := o.sayGone(ctx, cfg, ro, s); err != nil {
+		if err := o.announceRemoved(ctx, cfg, ro, s); err != nil {
 			return err
 		}
 	}
@@ -207,7 +207,7 @@ func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.
 	}
 	report, err := redrive.Run(ctx, ro)
 	bar.End()
-	if err == nil || !report.Empty() { // what could not be read is not none
+	if err == nil || !report.Empty() { // an empty report after a read error would say that there are no letters
 		if err := o.print(s, report); err != nil {
 			return err
 		}

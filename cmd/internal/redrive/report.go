@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// redriven is what `redrive -o json` prints.
-type redriven struct {
+// reportJSON is the output of `redrive -o json`.
+type reportJSON struct {
 	redrive.Report
 	DryRun bool `json:"dry_run"`
 	Left   int  `json:"left"`
@@ -21,7 +21,7 @@ func (o *options) print(s cli.Streams, r redrive.Report) error {
 	if r.Sinks == nil {
 		r.Sinks = map[string]redrive.SinkReport{}
 	}
-	return cli.Print(s.Out, o.format, redriven{r, o.dryRun, r.Left()}, func(w io.Writer) { o.write(w, r) })
+	return cli.Print(s.Out, o.format, reportJSON{r, o.dryRun, r.Left()}, func(w io.Writer) { o.write(w, r) })
 }
 
 // write prints the report for people. Columns that are zero everywhere are left out.
@@ -43,16 +43,16 @@ func (o *options) write(w io.Writer, r redrive.Report) {
 			{Title: "keys quarantined", Value: func(s sink) int64 { return int64(s.Held) }},
 		})
 	}
-	overtaken := 0
+	superseded := 0
 	for _, sink := range r.Sinks {
-		overtaken += sink.Superseded
+		superseded += sink.Superseded
 	}
 	for _, line := range []struct {
 		n    int
 		what string
 	}{
 		{r.Moved, "moved from " + o.sink + " to " + o.to},
-		{overtaken, "superseded: the sink has a newer version of their items"},
+		{superseded, "superseded: the sink has a newer version of their items"},
 		{r.Decoded, "could not be decoded before and can now"},
 		{r.Undecodable, "still cannot be decoded"},
 		{r.Discarded, "that could not be decoded discarded"},

@@ -20,8 +20,8 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// recordFlags are the flags of `record`.
-type recordFlags struct {
+// recordOptions are the flags of `record`.
+type recordOptions struct {
 	config, table, out        string
 	region, profile, endpoint string
 	idle                      time.Duration
@@ -32,7 +32,7 @@ type recordFlags struct {
 
 // NewRecord is the command record.
 func NewRecord(s cli.Streams) *cobra.Command {
-	var o recordFlags
+	var o recordOptions
 	c := &cobra.Command{
 		Use:   "record (--table NAME_OR_ARN | -c FILE) --out FILE",
 		Short: "Save a table's stream into a file that replay takes",
@@ -68,7 +68,7 @@ Credentials and Region are taken as the AWS command line takes them.`,
 	return c
 }
 
-func (o recordFlags) run(ctx context.Context, s cli.Streams) error {
+func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 	table, local, mask, err := o.source()
 	if err != nil {
 		return err
@@ -119,8 +119,8 @@ func (o recordFlags) run(ctx context.Context, s cli.Streams) error {
 	return o.report(s, r, mask)
 }
 
-// source is the table to record, whether it is on DynamoDB Local, and what is masked.
-func (o recordFlags) source() (table string, local bool, mask *mask.Mask, err error) {
+// source returns the table to record, whether it is in DynamoDB Local, and the mask for its records.
+func (o recordOptions) source() (table string, local bool, mask *mask.Mask, err error) {
 	switch {
 	case o.config == "" && o.table == "":
 		return "", false, nil, cli.Usagef("name a table with --table, or a configuration with -c")
@@ -146,45 +146,45 @@ func (o recordFlags) source() (table string, local bool, mask *mask.Mask, err er
 	return cmp.Or(cfg.Source.Tables[0].StreamARN, cfg.Source.Tables[0].Name), local, mask, nil
 }
 
-// report says what was recorded; a gap is a loss, so it is named.
-func (o recordFlags) report(s cli.Streams, r shardreader.Recording, mask *mask.Mask) error {
-	hidden := make([]string, 0, len(mask.Patterns()))
+// report prints what was recorded, and each gap.
+func (o recordOptions) report(s cli.Streams, r shardreader.Recording, mask *mask.Mask) error {
+	maskedPaths := make([]string, 0, len(mask.Patterns()))
 	for _, p := range mask.Patterns() {
-		hidden = append(hidden, p.String())
+		maskedPaths = append(maskedPaths, p.String())
 	}
 	w := s.Out
 	if o.out == "-" {
 		w = s.Err
 	}
 	if o.format == cli.FormatJSON {
-		type lost struct {
+		type gapJSON struct {
 			Shard string
 			After string
 			Whole bool
 		}
-		gaps := []lost{}
+		gaps := []gapJSON{}
 		for _, g := range r.Gaps {
-			gaps = append(gaps, lost{g.Shard, g.After, g.Whole})
+			gaps = append(gaps, gapJSON{g.Shard, g.After, g.Whole})
 		}
 		return cli.WriteJSON(w, struct {
-			Stream      string   `json:"stream"`
-			Records     int64    `json:"records"`
-			Bytes       int64    `json:"bytes"`
-			Shards      int      `json:"shards"`
-			Undecodable int64    `json:"undecodable"`
-			Sensitive   []string `json:"sensitive"` // what is masked in them
-			Masked      int64    `json:"masked"`    // records in which something is
-			LeftOut     int64    `json:"left_out"`  // not decodable, so that nobody can tell what to mask
-			Gaps        []lost   `json:"gaps"`
-		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, hidden, r.Masked, r.LeftOut, gaps})
+			Stream      string    `json:"stream"`
+			Records     int64     `json:"records"`
+			Bytes       int64     `json:"bytes"`
+			Shards      int       `json:"shards"`
+			Undecodable int64     `json:"undecodable"`
+			Sensitive   []string  `json:"sensitive"` // masked attributes
+			Masked      int64     `json:"masked"`    // records with a masked attribute
+			LeftOut     int64     `json:"left_out"`  // undecodable records: their sensitive attributes are unknown
+			Gaps        []gapJSON `json:"gaps"`
+		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, maskedPaths, r.Masked, r.LeftOut, gaps})
 	}
 	fmt.Fprintf(w, "%s records of %d shards of %s in %s\n", cli.Thousands(r.Records), r.Shards, r.Stream.ARN, o.out)
 	if r.Undecodable > 0 {
 		fmt.Fprintf(w, "%s of them could not be decoded, and are in the file as they came\n", cli.Thousands(r.Undecodable))
 	}
 	switch {
-	case len(hidden) > 0:
-		fmt.Fprintf(w, "masked in %s of them: %s (--unmasked writes them as they are)\n", cli.Thousands(r.Masked), strings.Join(hidden, ", "))
+	case len(maskedPaths) > 0:
+		fmt.Fprintf(w, "masked in %s of them: %s (--unmasked writes them as they are)\n", cli.Thousands(r.Masked), strings.Join(maskedPaths, ", "))
 	case o.config == "":
 		fmt.Fprintln(w, "nothing is masked: with -c FILE what it says is sensitive would be")
 	default:

@@ -96,11 +96,11 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	defer src.Close()
-	end, err := o.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose)
+	endTelemetry, err := o.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer endTelemetry()
 	stores, err := o.Open(ctx, cfg, s.Err, o.fresh)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	in := &records.Reporting{Source: src, W: bar, Tables: cfg.Source.Tables, Mask: mask}
-	sum, runErr := o.drive(ctx, cfg, p, in, bar)
+	sum, runErr := o.runPipeline(ctx, cfg, p, in, bar)
 	if err := auto.Finish(ctx); err != nil && runErr == nil {
 		runErr = err
 	}
@@ -132,11 +132,11 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	in.Warn(s.Err)
-	return o.verdict(sum, in.Broken, runErr)
+	return o.exitError(sum, in.Broken, runErr)
 }
 
-// drive runs the pipeline, and shows its progress.
-func (o *options) drive(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *records.Reporting, bar *cli.Progress) (Summary, error) {
+// runPipeline runs the pipeline and shows the progress.
+func (o *options) runPipeline(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *records.Reporting, bar *cli.Progress) (Summary, error) {
 	ticking, stop := context.WithCancel(ctx)
 	var ticker sync.WaitGroup
 	ticker.Go(func() {
@@ -168,8 +168,8 @@ func (o *options) drive(ctx context.Context, cfg *config.Config, p *pipeline.Pip
 	return sum, err
 }
 
-// verdict is the command's error, with the exit code that tells what happened.
-func (o *options) verdict(sum Summary, broken *replay.BrokenError, err error) error {
+// exitError returns the error of the command, with its exit code.
+func (o *options) exitError(sum Summary, broken *replay.BrokenError, err error) error {
 	switch {
 	case sum.Interrupted:
 		return cli.Exit(cli.ExitInterrupted, errors.Join(errors.New("interrupted before the end; the same command continues"), err))

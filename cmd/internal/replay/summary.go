@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Summary is what a replay prints at its end.
+// Summary is the result of a run: the output of `replay -o json` and `consume -o json`.
 type Summary struct {
 	Pipeline         string          `json:"pipeline"`
 	Records          int64           `json:"records"`
@@ -23,9 +23,9 @@ type Summary struct {
 	Interrupted      bool            `json:"interrupted"`
 	Ledger           pipeline.Ledger `json:"ledger"`
 	Balanced         bool            `json:"balanced"`
-	DeadLetters      string          `json:"dead_letters,omitempty"` // the command that shows them, when there are any
-	Redrive          string          `json:"redrive,omitempty"`      // the command that delivers them
-	Errors           []string        `json:"errors,omitempty"`       // of input that broke
+	DeadLetters      string          `json:"dead_letters,omitempty"` // the command that lists the dead letters; "": there are none
+	Redrive          string          `json:"redrive,omitempty"`      // the command that delivers the dead letters
+	Errors           []string        `json:"errors,omitempty"`       // of broken input files
 }
 
 // Summarize makes the summary of a run from its ledger.
@@ -39,7 +39,7 @@ func Summarize(name string, l pipeline.Ledger, took time.Duration) Summary {
 	return s
 }
 
-// refused is how many records could not be decoded or delivered.
+// refused returns the number of records that could not be decoded or delivered.
 func (s Summary) refused() int64 {
 	n := s.Ledger.Source.Undecodable
 	for _, k := range s.Ledger.Sinks {
@@ -48,7 +48,7 @@ func (s Summary) refused() int64 {
 	return n
 }
 
-// Print prints the summary, with the commands that show and deliver what was refused.
+// Print prints the summary, with the commands that list and deliver the dead letters.
 func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *target.Flags) error {
 	if s.refused() > 0 {
 		s.Redrive = "tablewake redrive " + t.CommandLine(cfg)
@@ -91,7 +91,7 @@ func (s Summary) write(w io.Writer) {
 	}
 }
 
-// writeSinks prints a line a sink; columns that are zero everywhere are left out.
+// writeSinks prints the counts of each sink, and the reasons of dropped changes.
 func (s Summary) writeSinks(w io.Writer) {
 	type ledger = pipeline.SinkLedger
 	cli.PrintCounts(w, s.Ledger.Sinks, 2, []cli.Column[ledger]{

@@ -33,15 +33,15 @@ type Question struct {
 
 // Answer is what the sinks hold of the item; it is what `why -o json` prints.
 type Answer struct {
-	Key       item.Key        `json:"key"`
-	From      string          `json:"from"`     // where the item was read
-	Compared  bool            `json:"compared"` // false: nothing is known of what the item should come to
-	There     bool            `json:"there"`
-	Version   string          `json:"version,omitempty"`
-	Dropped   string          `json:"dropped_by,omitempty"` // the source filter that drops the item; "": none does
-	Differing int             `json:"differing"`            // places that are not as they should be
-	Sinks     []Sink          `json:"sinks"`
-	Letters   []letters.Shown `json:"dead_letters"` // of the item, in the order in which they came
+	Key       item.Key             `json:"key"`
+	From      string               `json:"from"`     // where the item was read
+	Compared  bool                 `json:"compared"` // false: nothing is known of what the item should come to
+	There     bool                 `json:"there"`
+	Version   string               `json:"version,omitempty"`
+	Dropped   string               `json:"dropped_by,omitempty"` // the source filter that drops the item; "": none does
+	Differing int                  `json:"differing"`            // places that are not as they should be
+	Sinks     []Sink               `json:"sinks"`
+	Letters   []letters.LetterJSON `json:"dead_letters"` // of the item, in the order in which they came
 
 	attributes int                   // of the item
 	letters    []pipeline.DeadLetter // as Letters
@@ -99,7 +99,7 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 	item := &q.Item
 	a := Answer{
 		Key: q.Mask.Key(item), From: q.From, Compared: q.Known, There: item.New.Exists(), attributes: item.New.Len(),
-		Sinks: []Sink{}, Letters: []letters.Shown{},
+		Sinks: []Sink{}, Letters: []letters.LetterJSON{},
 	}
 	if item.Sequence != "0" {
 		a.Version = versionText(item.Version)
@@ -142,7 +142,7 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 	}
 	for i, l := range a.letters {
 		a.letters[i] = letters.Mask(q.Mask, l)
-		a.Letters = append(a.Letters, letters.ShownOf(a.letters[i]))
+		a.Letters = append(a.Letters, letters.NewLetterJSON(a.letters[i]))
 	}
 	return a, nil
 }
