@@ -52,7 +52,7 @@ A test is written like this, and its expectations can be left to --update:
 		Example: `  tablewake test -c tablewake.yaml
   tablewake test -c tablewake.yaml --run 'order|refund' -v
   tablewake test -c tablewake.yaml orders_test.yaml --update`,
-		RunE: func(c *cobra.Command, args []string) error { return o.tests(c.Context(), s, args) },
+		RunE: func(c *cobra.Command, args []string) error { return o.runTests(c.Context(), s, args) },
 	}
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
@@ -63,7 +63,7 @@ A test is written like this, and its expectations can be left to --update:
 	return c
 }
 
-func (o *flags) tests(ctx context.Context, s cli.Streams, paths []string) error {
+func (o *flags) runTests(ctx context.Context, s cli.Streams, paths []string) error {
 	wanted, err := regexp.Compile(o.run)
 	if err != nil {
 		return cli.Usagef("--run: %w", err)
@@ -97,7 +97,7 @@ func (o *flags) tests(ctx context.Context, s cli.Streams, paths []string) error 
 	}
 	failed, ran := 0, 0
 	for _, f := range files {
-		n, bad, err := o.file(ctx, s.Out, cfg, f, wanted)
+		n, bad, err := o.runFile(ctx, s.Out, cfg, f, wanted)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (o *flags) tests(ctx context.Context, s cli.Streams, paths []string) error 
 	return nil
 }
 
-// testFiles are the files of tests that the paths name, each once.
+// testFiles returns the sorted files of tests of paths. Of a folder these are its *_test.yaml.
 func testFiles(paths []string) ([]string, error) {
 	var names []string
 	for _, p := range paths {
@@ -144,8 +144,8 @@ func testFiles(paths []string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// file runs the tests of one file, and answers how many ran and failed.
-func (o *flags) file(ctx context.Context, w io.Writer, cfg *config.Config, f *File, wanted *regexp.Regexp) (ran, failed int, err error) {
+// runFile runs the tests of one file, and returns how many ran and failed.
+func (o *flags) runFile(ctx context.Context, w io.Writer, cfg *config.Config, f *File, wanted *regexp.Regexp) (ran, failed int, err error) {
 	var cases []*Case
 	for _, c := range f.Cases {
 		if wanted.MatchString(c.Name) {
@@ -188,16 +188,16 @@ func (o *flags) file(ctx context.Context, w io.Writer, cfg *config.Config, f *Fi
 	return len(results), failed, nil
 }
 
-// testRun is what `test -o json` prints of one test.
+// testRun is the result of one test in `test -o json`.
 type testRun struct {
 	File        string       `json:"file"`
 	Line        int          `json:"line"`
 	Name        string       `json:"name"`
 	Result      string       `json:"result"` // pass, fail or updated
 	Seconds     float64      `json:"seconds"`
-	Error       string       `json:"error,omitempty"` // of a test that could not be run
+	Error       string       `json:"error,omitempty"` // why the test could not be run
 	Differences []Difference `json:"differences,omitempty"`
-	Letters     []string     `json:"letters,omitempty"` // errors of the dead letters of a test that failed
+	Letters     []string     `json:"letters,omitempty"` // errors of the dead letters, if the test failed
 
 	r *Result
 }

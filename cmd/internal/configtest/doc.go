@@ -1,10 +1,11 @@
-// Package configtest is the commands test and validate. It runs the tests that users write of their configuration.
+// Package configtest is the commands test and validate. It runs the tests that users write for their configuration.
 //
-// A test gives changes of items, and says what then stands in the sinks. It is run
-// by what runs in production: the configuration is assembled over the embedded
-// stores of a folder that is empty, each change is a stream record that is decoded,
-// filtered, planned and written, and what stands in the stores is compared. A change
-// is finished in every sink before the next one comes, so a test ends the same each time.
+// A test has given changes, and the expected contents of the sinks. [Load] parses a file of tests. [Run] runs each test
+// with the code of production: it assembles the configuration over empty embedded stores, turns each change into a
+// stream record and runs the pipeline. A change is finished in every sink before the next one starts, so that the result
+// is always the same. Then outcome.actual reads the stores, and compare finds the differences. [File.Update] writes the
+// actual contents into the file.
 //
-// README.md tells the form of a file.
+// Read file.go, step.go and expect.go first (the parts of a file), then run.go and outcome.go. README.md describes the
+// format of a file.
 package configtest

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// section is a part of what is expected.
+// section is a part of `expect`.
 type section string
 
 // The sections, in the order in which they are written.
@@ -27,13 +27,13 @@ const (
 
 var sections = []section{rows, aggregates, documents, objects, events, drops, letters}
 
-// byName tells whether a section has an entry for each sink.
+// byName reports whether a section has an entry for each sink.
 func (s section) byName() bool { return s != drops && s != letters }
 
-// typed tells whether values keep the types of DynamoDB there: elsewhere they are JSON.
+// typed reports whether the values of a section have DynamoDB types. Otherwise they are plain JSON.
 func (s section) typed() bool { return s == rows || s == aggregates || s == objects || s == letters }
 
-// shape is what stands under a name of a section.
+// shape describes the value of an entry.
 func (s section) shape() string {
 	switch s {
 	case documents:
@@ -44,14 +44,14 @@ func (s section) shape() string {
 	return "a list"
 }
 
-// expectation is what one entry of `expect` says: all that is to stand there.
+// expectation is one entry of `expect`: the complete expected contents of a sink, table or index.
 type expectation struct {
 	section section
-	name    string // "" of drops and letters
+	name    string // "" for drops and letters
 	want    value
 	line    int
-	at      *place // in the file, for update; with Alias it may be of other cases too
-	flow    bool   // within braces or brackets
+	at      *fileValue // for Update. With Alias other cases may share the value
+	flow    bool       // the entry is within braces or brackets
 }
 
 func (x expectation) String() string {
@@ -61,7 +61,7 @@ func (x expectation) String() string {
 	return string(x.section) + "." + x.name
 }
 
-// targets are the names that a section can have.
+// targets returns the names that are allowed in a section.
 func targets(cfg *config.Config, s section) []string {
 	var names []string
 	for _, k := range cfg.Sinks {
@@ -83,28 +83,28 @@ func targets(cfg *config.Config, s section) []string {
 			names = append(names, d.Name)
 		}
 	}
-	var once []string
+	var unique []string
 	for _, n := range names {
-		if !slices.Contains(once, n) {
-			once = append(once, n)
+		if !slices.Contains(unique, n) {
+			unique = append(unique, n)
 		}
 	}
-	return once
+	return unique
 }
 
-// bucketOf is where the objects of an archive sink stand.
+// bucketOf returns the bucket of an archive sink. A sink without one has its own name for it.
 func bucketOf(s config.Sink) string { return cmp.Or(s.Archive.Bucket, s.Name) }
 
-// expectations are what a case expects.
+// expectations are the entries of a case's `expect`.
 type expectations []expectation
 
-// Bind reads them.
-func (xs *expectations) Bind(f *yamlbind.File, v *place) {
+// Bind reads the entries in the order of sections.
+func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 	names := make([]string, len(sections))
 	for i, s := range sections {
 		names[i] = string(s)
 	}
-	parts := make(map[string]*place)
+	parts := make(map[string]*fileValue)
 	for _, m := range known(f, v, names) {
 		parts[m.Name] = m
 	}
@@ -116,7 +116,7 @@ func (xs *expectations) Bind(f *yamlbind.File, v *place) {
 		case !s.byName():
 			*xs = append(*xs, s.read(f, "", part, flow))
 		case f.Enter(part):
-			have := targets(of(f).cfg, s)
+			have := targets(contextOf(f).cfg, s)
 			for _, m := range f.Members(part) {
 				if slices.Contains(have, m.Name) {
 					*xs = append(*xs, s.read(f, m.Name, m, flow || isFlow(part)))
@@ -129,14 +129,14 @@ func (xs *expectations) Bind(f *yamlbind.File, v *place) {
 	f.FailIf(len(*xs) == 0 && len(f.Problems) == 0, v, "remove the key, and `tablewake test --update` writes what comes", "expects nothing")
 }
 
-func isFlow(v *place) bool { return v.Node.Style&yaml.FlowStyle != 0 }
+func isFlow(v *fileValue) bool { return v.Node.Style&yaml.FlowStyle != 0 }
 
-// known are the members of a mapping, whose names are these.
-func known(f *yamlbind.File, v *place, names []string) []*place {
+// known returns the members of a mapping, and adds a problem for each name that is not in names.
+func known(f *yamlbind.File, v *fileValue, names []string) []*fileValue {
 	return f.Known(f.Members(v), names, func(name string) string { return yamlbind.Hint(name, names, "the keys here are") })
 }
 
-// target is what a section is named by.
+// target describes the names of a section.
 func (s section) target() string {
 	return map[section]string{
 		rows: "view sink or table", aggregates: "aggregate sink", documents: "search sink or index",
@@ -144,10 +144,10 @@ func (s section) target() string {
 	}[s]
 }
 
-// read reads one entry, and checks that it has the form that its section has.
-func (s section) read(f *yamlbind.File, name string, v *place, flow bool) expectation {
+// read reads one entry and checks its form.
+func (s section) read(f *yamlbind.File, name string, v *fileValue, flow bool) expectation {
 	before := len(f.Problems)
-	x := expectation{section: s, name: name, line: v.Key.Line, at: v, flow: flow, want: plain(f, v, s.typed())}
+	x := expectation{section: s, name: name, line: v.Key.Line, at: v, flow: flow, want: parseValue(f, v, s.typed())}
 	if len(f.Problems) > before {
 		return x
 	}
@@ -156,21 +156,21 @@ func (s section) read(f *yamlbind.File, name string, v *place, flow bool) expect
 		f.Fail(v, "none at all is written [] or {}", "wants %s, not %s", s.shape(), f.Found(v.Node))
 		return x
 	}
-	for i, e := range below(f, v) {
+	for i, e := range children(f, v) {
 		x.want.elems[i] = s.element(f, x.want.elems[i], e)
 	}
 	return x
 }
 
-// below are the places of the elements of a list or the members of a mapping.
-func below(f *yamlbind.File, v *place) []*place {
+// children returns the elements of a list or the members of a mapping.
+func children(f *yamlbind.File, v *fileValue) []*fileValue {
 	if v.Node.Kind == yaml.SequenceNode {
 		return f.Elements(v)
 	}
 	return f.Members(v)
 }
 
-// fields are the keys of an element; of a row and a document they are the user's.
+// fields are the allowed keys of an element. The elements of other sections have the user's attributes.
 var fields = map[section][]string{
 	objects: {"op", "ttl", "table", "keys", "old", "new"},
 	events:  {"detector", "op", "table", "keys", "path", "old", "new"},
@@ -178,10 +178,10 @@ var fields = map[section][]string{
 	letters: {"class", "sink", "keys", "error"},
 }
 
-// element checks one element, and completes it.
-func (s section) element(f *yamlbind.File, v value, at *place) value {
+// element checks one element, and adds the default count of a drop.
+func (s section) element(f *yamlbind.File, v value, at *fileValue) value {
 	f.Enter(at)
-	if v.kind == item.KindL && s == objects { // an object of several changes
+	if v.kind == item.KindL && s == objects { // an archive object with several changes
 		for i, e := range f.Elements(at) {
 			v.elems[i] = s.element(f, v.elems[i], e)
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// place is a place of a file of tests.
-type place = yamlbind.Value
+// fileValue is a parsed value of a file of tests, with its position.
+type fileValue = yamlbind.Value
 
-// File is a file of tests, checked against the configuration that it tests.
+// File is a file of tests. [Load] has checked it against its configuration.
 type File struct {
 	Path  string
 	Keys  keyNames "key:\"keys,required\" add:\"add the key attributes of the source table: `keys: [PK, SK]`\""
@@ -34,12 +34,12 @@ type Case struct {
 	Given  []step       "key:\"given,required,empty\" add:\"add the changes that come: `given: [{new: {...}}]`\""
 	Expect expectations `key:"expect"`
 
-	keys keyNames
-	node *yaml.Node // the mapping, where an expectation may be added
-	none bool       // it has no `expect`
+	keys     keyNames
+	node     *yaml.Node // the mapping of the test, to which Update can add `expect`
+	noExpect bool       // it has no `expect`
 }
 
-// words are what the problems of a file of tests say otherwise than those of a configuration.
+// words are the hints of parse errors that differ from those of a configuration.
 var words = yamlbind.Words{
 	Empty:  "begin with `keys: [PK, SK]` and `tests:`",
 	Second: "put it into a file of its own",
@@ -47,7 +47,7 @@ var words = yamlbind.Words{
 	Merge:  "use an alias for a whole value",
 }
 
-// maxNodes bounds what the aliases of a file may expand it to.
+// maxNodes bounds the size of a file after its aliases are expanded.
 const maxNodes = 1_000_000
 
 var grammar = sync.OnceValue(func() *yamlbind.Rule {
@@ -56,17 +56,16 @@ var grammar = sync.OnceValue(func() *yamlbind.Rule {
 	})
 })
 
-// reading is what a file of tests is checked against.
-type reading struct {
+// parseContext is what a file of tests is checked against while it is parsed.
+type parseContext struct {
 	cfg  *config.Config
-	dir  string // of the file: fixtures are named from there
+	dir  string // of the file: paths of fixtures are relative to it
 	keys keyNames
 }
 
-func of(f *yamlbind.File) *reading { return yamlbind.Owner[*reading](f) }
+func contextOf(f *yamlbind.File) *parseContext { return yamlbind.Owner[*parseContext](f) }
 
-// Load reads a file of tests of cfg. The error is [config.Problems], or says why the
-// file cannot be read.
+// Load reads and checks a file of tests for cfg. The error is [config.Problems], or an error of the file system.
 func Load(path string, cfg *config.Config) (*File, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -77,7 +76,7 @@ func Load(path string, cfg *config.Config) (*File, error) {
 
 func parse(path string, b []byte, cfg *config.Config) (*File, error) {
 	f := &File{Path: path, text: b}
-	r := yamlbind.New(path, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Owner: &reading{cfg: cfg, dir: filepath.Dir(path)}})
+	r := yamlbind.New(path, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Owner: &parseContext{cfg: cfg, dir: filepath.Dir(path)}})
 	r.Read(grammar(), f)
 	if len(r.Problems) > 0 {
 		r.Problems.Sort()
@@ -86,8 +85,8 @@ func parse(path string, b []byte, cfg *config.Config) (*File, error) {
 	return f, nil
 }
 
-// Made checks that there are tests, each with a name of its own.
-func (f *File) Made(r *yamlbind.File, v *place) {
+// Made implements yamlbind's hook after a mapping is read. It checks that there are tests with unique names.
+func (f *File) Made(r *yamlbind.File, v *fileValue) {
 	names := make(map[string]int)
 	for _, e := range v.Get("tests").All() {
 		name := e.Get("name").Text()
@@ -101,18 +100,18 @@ func (f *File) Made(r *yamlbind.File, v *place) {
 	}
 }
 
-// Made remembers where the case stands.
-func (c *Case) Made(f *yamlbind.File, v *place) {
-	c.keys, c.node, c.none = of(f).keys, v.Node, v.Get("expect") == nil
+// Made implements yamlbind's hook. It stores the position of the case.
+func (c *Case) Made(f *yamlbind.File, v *fileValue) {
+	c.keys, c.node, c.noExpect = contextOf(f).keys, v.Node, v.Get("expect") == nil
 }
 
-// keyNames are key attributes by table: a list, or by table where there are several.
+// keyNames are the key attributes by table. A file with one table has only a list.
 type keyNames map[string][]string
 
-// Bind reads them.
-func (k *keyNames) Bind(f *yamlbind.File, v *place) {
+// Bind reads the key attributes.
+func (k *keyNames) Bind(f *yamlbind.File, v *fileValue) {
 	*k = make(keyNames)
-	r := of(f)
+	r := contextOf(f)
 	r.keys = *k
 	if v.Node.Kind != yaml.MappingNode {
 		names := keyList(f, v)
@@ -128,7 +127,7 @@ func (k *keyNames) Bind(f *yamlbind.File, v *place) {
 	}
 }
 
-func keyList(f *yamlbind.File, v *place) []string {
+func keyList(f *yamlbind.File, v *fileValue) []string {
 	var names []string
 	for _, e := range f.Elements(v) {
 		if name := f.Text(e); name != "" {
@@ -142,8 +141,8 @@ func keyList(f *yamlbind.File, v *place) []string {
 	return names
 }
 
-// table checks that the configuration reads a table, which v names at n.
-func (r *reading) table(f *yamlbind.File, v *place, n *yaml.Node, name string) bool {
+// table reports whether name is a source table of the configuration. Otherwise it adds a problem at n.
+func (r *parseContext) table(f *yamlbind.File, v *fileValue, n *yaml.Node, name string) bool {
 	var have []string
 	for _, t := range r.cfg.Source.Tables {
 		have = append(have, t.Name)

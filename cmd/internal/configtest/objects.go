@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// objects are those of an archive sink or a bucket: by name, and of a sink that
-// writes a log the changes in it, however they are cut into objects.
+// objects returns the objects of an archive sink or a bucket by their names. If the sink writes a log and the
+// expectation is a list, objects returns the changes of the log instead.
 func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	sink, bySink := o.sink(x.name)
 	bySink = bySink && sink.Archive != nil
@@ -24,36 +24,36 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	for _, one := range found {
-		es, err := o.entries(ctx, one)
+	for _, object := range found {
+		entries, err := o.entries(ctx, object)
 		if err != nil {
 			return value{}, err
 		}
 		if log {
-			changes = append(changes, es...)
+			changes = append(changes, entries...)
 			continue
 		}
-		v, err := o.archived(es)
+		v, err := o.entryValues(entries)
 		if err != nil {
 			return value{}, err
 		}
 		if len(v.elems) == 1 {
 			v = v.elems[0]
 		}
-		out = out.with(one.info.Name, v)
+		out = out.with(object.info.Name, v)
 	}
 	if !log {
 		return out, nil
 	}
 	slices.SortStableFunc(changes, func(a, b archive.Entry) int { return a.Version.Compare(b.Version) })
-	return o.archived(changes)
+	return o.entryValues(changes)
 }
 
-// archives are the objects of some archive sinks, by their names.
-func (o *outcome) archives(ctx context.Context, of func(config.Sink) bool) ([]oneObject, error) {
-	var found []oneObject
+// archives lists the objects of the selected archive sinks, sorted by name.
+func (o *outcome) archives(ctx context.Context, selects func(config.Sink) bool) ([]singleObject, error) {
+	var found []singleObject
 	for _, k := range o.cfg.Sinks {
-		if k.Archive == nil || !of(k) {
+		if k.Archive == nil || !selects(k) {
 			continue
 		}
 		store, err := o.stores.Archive(ctx, o.cfg, k)
@@ -65,15 +65,15 @@ func (o *outcome) archives(ctx context.Context, of func(config.Sink) bool) ([]on
 			if err != nil {
 				return nil, err
 			}
-			found = append(found, oneObject{listed, info})
+			found = append(found, singleObject{listed, info})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b oneObject) int { return cmp.Compare(a.info.Name, b.info.Name) })
+	slices.SortStableFunc(found, func(a, b singleObject) int { return cmp.Compare(a.info.Name, b.info.Name) })
 	return found, nil
 }
 
-// entries are the changes of one object.
-func (o *outcome) entries(ctx context.Context, one oneObject) ([]archive.Entry, error) {
+// entries returns the changes of one object.
+func (o *outcome) entries(ctx context.Context, one singleObject) ([]archive.Entry, error) {
 	var es []archive.Entry
 	for e, err := range archive.Read(ctx, one, archive.ReadOptions{TableInKey: len(o.cfg.Source.Tables) > 1}) {
 		if err != nil {
@@ -84,28 +84,28 @@ func (o *outcome) entries(ctx context.Context, one oneObject) ([]archive.Entry, 
 	return es, nil
 }
 
-// oneObject is an archive that lists one object.
-type oneObject struct {
+// singleObject is an archive that lists one object.
+type singleObject struct {
 	archive.Lister
 	info archive.Info
 }
 
-// List yields it.
-func (one oneObject) List(context.Context, string) iter.Seq2[archive.Info, error] {
+// List yields the object.
+func (one singleObject) List(context.Context, string) iter.Seq2[archive.Info, error] {
 	return func(yield func(archive.Info, error) bool) { yield(one.info, nil) }
 }
 
-// archived are changes as an archive holds them.
-func (o *outcome) archived(es []archive.Entry) (value, error) {
+// entryValues converts the changes of an archive to values.
+func (o *outcome) entryValues(es []archive.Entry) (value, error) {
 	out := list()
 	for _, e := range es {
 		v := object()
 		if c := e.Change; c != nil {
 			v = v.with("op", text(c.Op.String()))
 			if c.TTLDelete() {
-				v = v.with("ttl", yes())
+				v = v.with("ttl", trueValue())
 			}
-			v = v.with("table", text(c.Table)).with("keys", imageOf(c.Keys)).with("old", imageOf(c.Old)).with("new", imageOf(c.New))
+			v = v.with("table", text(c.Table)).with("keys", imageValue(c.Keys)).with("old", imageValue(c.Old)).with("new", imageValue(c.New))
 		} else {
 			line, err := parseJSON(e.Line)
 			if err != nil {
@@ -113,7 +113,7 @@ func (o *outcome) archived(es []archive.Entry) (value, error) {
 			}
 			v = v.with("op", line.get("op"))
 			if line.get("kind").text == string(archive.TTLDelete) {
-				v = v.with("ttl", yes())
+				v = v.with("ttl", trueValue())
 			}
 			for _, name := range []string{"table", "keys", "old", "new"} {
 				v = v.with(name, line.get(name))
@@ -123,16 +123,16 @@ func (o *outcome) archived(es []archive.Entry) (value, error) {
 			v = v.without("table")
 		}
 		if v.get("old").kind != item.Absent || v.get("new").kind != item.Absent {
-			v = v.without("keys") // they stand in the images
+			v = v.without("keys") // the images have the keys
 		}
 		out.elems = append(out.elems, v)
 	}
 	return out, nil
 }
 
-// named gives objects the names that an expectation has for them: a * in one
-// stands for anything, where the name matches one object alone.
-func named(got, want value) value {
+// matchNames renames objects to the patterns of the expectation. A * in a pattern matches any text. A pattern counts
+// only if it matches exactly one object.
+func matchNames(got, want value) value {
 	if got.kind != item.KindM || want.kind != item.KindM {
 		return got
 	}
@@ -152,7 +152,7 @@ func named(got, want value) value {
 	return got
 }
 
-// glob tells whether name is pattern, in which a * stands for any text.
+// glob reports whether name matches pattern. A * matches any text.
 func glob(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

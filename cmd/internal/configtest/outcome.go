@@ -17,7 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// outcome is what came of a case, in the form in which a file of tests says it.
+// outcome reads the results of a case: stores, events, dropped changes and dead letters. It returns them in the format of
+// a file of tests.
 type outcome struct {
 	cfg    *config.Config
 	keys   map[string][]string // key attributes of the source's tables
@@ -27,42 +28,42 @@ type outcome struct {
 	dead   []pipeline.DeadLetter
 }
 
-// mark is the attribute of rows and documents that is the pipeline's own.
+// mark is tablewake's own attribute in rows and documents. Expectations do not have it.
 const mark = "_tw"
 
-// see notes what the detectors raised.
-func (o *outcome) see(es []pipeline.Event) {
+// addEvents stores the events of the detectors.
+func (o *outcome) addEvents(es []pipeline.Event) {
 	for _, e := range es {
 		v := object().with("detector", text(e.Detector))
 		if e.Path != "" {
 			v = v.with("path", text(e.Path))
 		}
-		v = v.with("op", text(e.Change.Op.String())).with("table", text(e.Change.Table)).with("keys", jsonOf(e.Change.Keys.Value()))
-		o.raised[e.Detector] = append(o.raised[e.Detector], v.with("old", jsonOf(e.Old)).with("new", jsonOf(e.New)))
+		v = v.with("op", text(e.Change.Op.String())).with("table", text(e.Change.Table)).with("keys", plainJSON(e.Change.Keys.Value()))
+		o.raised[e.Detector] = append(o.raised[e.Detector], v.with("old", plainJSON(e.Old)).with("new", plainJSON(e.New)))
 	}
 }
 
-// jsonOf is a value as plain JSON has it.
-func jsonOf(v item.Value) value {
+// plainJSON converts a value of DynamoDB to plain JSON.
+func plainJSON(v item.Value) value {
 	if !v.Exists() {
 		return value{}
 	}
-	out, _ := parseJSON(v.AppendJSON(nil)) // it is JSON
+	out, _ := parseJSON(v.AppendJSON(nil)) // AppendJSON writes valid JSON
 	return out
 }
 
-// part is what stands where an expectation looks, in the form of the expectation.
-func (o *outcome) part(ctx context.Context, x expectation) (value, error) {
+// actual returns the actual contents for an expectation, in the form of the expectation.
+func (o *outcome) actual(ctx context.Context, x expectation) (value, error) {
 	switch x.section {
 	case rows:
 		return o.rows(ctx, x.name)
 	case aggregates:
-		return o.groups(ctx, x.name)
+		return o.aggregateRows(ctx, x.name)
 	case documents:
 		return o.documents(ctx, x.name)
 	case objects:
 		got, err := o.objects(ctx, x)
-		return named(got, x.want), err
+		return matchNames(got, x.want), err
 	case events:
 		return o.events(x.name)
 	case drops:
@@ -72,8 +73,8 @@ func (o *outcome) part(ctx context.Context, x expectation) (value, error) {
 	}
 }
 
-// everything is all that stands somewhere, as expectations without a place.
-func (o *outcome) everything(ctx context.Context) ([]expectation, error) {
+// allActual returns all contents that are not empty, as expectations without a position.
+func (o *outcome) allActual(ctx context.Context) ([]expectation, error) {
 	var xs []expectation
 	for _, s := range sections {
 		names := []string{""}
@@ -82,7 +83,7 @@ func (o *outcome) everything(ctx context.Context) ([]expectation, error) {
 		}
 		for _, name := range names {
 			x := expectation{section: s, name: name}
-			got, err := o.part(ctx, x)
+			got, err := o.actual(ctx, x)
 			if err != nil {
 				return nil, err
 			}
@@ -94,7 +95,7 @@ func (o *outcome) everything(ctx context.Context) ([]expectation, error) {
 	return xs, nil
 }
 
-// sinksOf are the sinks that a section can name.
+// sinksOf returns the names of the sinks of a section.
 func (o *outcome) sinksOf(s section) []string {
 	var names []string
 	have := targets(o.cfg, s)
@@ -106,7 +107,7 @@ func (o *outcome) sinksOf(s section) []string {
 	return names
 }
 
-// sink is the sink of that name, if there is one.
+// sink returns the sink of that name.
 func (o *outcome) sink(name string) (config.Sink, bool) {
 	i := slices.IndexFunc(o.cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
 	if i < 0 {
@@ -115,10 +116,10 @@ func (o *outcome) sink(name string) (config.Sink, bool) {
 	return o.cfg.Sinks[i], true
 }
 
-// rows are those of a view, or all of a table, without the pipeline's own mark.
+// rows returns the rows of a view sink, or of all views in a table.
 func (o *outcome) rows(ctx context.Context, name string) (value, error) {
-	sink, ok := o.sink(name)
-	ok = ok && sink.View != nil
+	sink, isSink := o.sink(name)
+	isSink = isSink && sink.View != nil
 	out := list()
 	table := o.tableOf(name)
 	i := slices.IndexFunc(o.cfg.Sinks, func(s config.Sink) bool { return s.View != nil && s.View.Table.Name == table })
@@ -130,15 +131,15 @@ func (o *outcome) rows(ctx context.Context, name string) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		if !ok || row.View == name {
+		if !isSink || row.View == name {
 			out.elems = append(out.elems, o.row(name, row))
 		}
 	}
 	return out, nil
 }
 
-// groups are the rows of an aggregate, its shards added up.
-func (o *outcome) groups(ctx context.Context, name string) (value, error) {
+// aggregateRows returns the rows of an aggregate, with its shards added up.
+func (o *outcome) aggregateRows(ctx context.Context, name string) (value, error) {
 	sink, _ := o.sink(name)
 	a := sink.Aggregate
 	g := view.Groups{Table: view.Table{Name: a.Table.Name, PK: a.Group[0].Name}, Aggregate: name, Shards: a.Shards}
@@ -162,10 +163,10 @@ func (o *outcome) groups(ctx context.Context, name string) (value, error) {
 	return out, nil
 }
 
-// row is a row with its key at the beginning.
+// row converts a row without mark, with its key attributes first.
 func (o *outcome) row(name string, r view.Row) value {
-	item, out := imageOf(r.Item).without(mark), object()
-	for _, k := range o.keyOf(o.tableOf(name)) {
+	item, out := imageValue(r.Item).without(mark), object()
+	for _, k := range o.keyAttributes(o.tableOf(name)) {
 		out = out.with(k, item.get(k))
 		item = item.without(k)
 	}
@@ -175,8 +176,8 @@ func (o *outcome) row(name string, r view.Row) value {
 	return out
 }
 
-// keyOf are the names of a view table's key attributes.
-func (o *outcome) keyOf(table string) []string {
+// keyAttributes returns the key attributes of a view table.
+func (o *outcome) keyAttributes(table string) []string {
 	var names []string
 	for _, s := range o.cfg.Sinks {
 		var key []config.Column
@@ -196,12 +197,12 @@ func (o *outcome) keyOf(table string) []string {
 	return names
 }
 
-// reader of documents, which the embedded store is.
+// documentReader is implemented by the embedded search index.
 type documentReader interface {
 	Documents(ctx context.Context, index string) iter.Seq2[search.Document, error]
 }
 
-// documents are those of an index by their ids. Sinks of one index share them.
+// documents returns the documents of an index by their ids. name is the index, or a sink that writes to the index.
 func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 	out := object()
 	for _, s := range o.cfg.Sinks {
@@ -228,7 +229,7 @@ func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 	return out, nil
 }
 
-// events are those that a notify sink sent, or that a detector raised.
+// events returns the events that a notify sink sent, or that a detector raised.
 func (o *outcome) events(name string) (value, error) {
 	all := o.raised[name]
 	if s, ok := o.sink(name); ok && s.Notify != nil {
@@ -254,7 +255,7 @@ func (o *outcome) events(name string) (value, error) {
 	return out, nil
 }
 
-// drops are what filters dropped, at the source and then on the way to each sink.
+// drops returns the counts of dropped changes: first of the source's filters, then of each sink's.
 func (o *outcome) drops() value {
 	out := list()
 	add := func(sink string, by map[string]int64) {
@@ -276,11 +277,11 @@ func (o *outcome) drops() value {
 	return out
 }
 
-// letters are the dead letters. One that an expectation describes, with as much as
-// it wants to say, is told in its words.
+// letters returns the dead letters. An expected letter may have only some of the fields: a letter that matches one is
+// returned with the fields of the expectation.
 func (o *outcome) letters(want value) (value, error) {
 	out := list()
-	told := make([]bool, len(want.elems))
+	matched := make([]bool, len(want.elems))
 	for _, l := range o.dead {
 		v := object()
 		if l.Sink != "" {
@@ -288,15 +289,15 @@ func (o *outcome) letters(want value) (value, error) {
 		}
 		v = v.with("class", text(l.Class))
 		if l.Key != "" {
-			keys, err := o.keysOf(l)
+			keys, err := o.letterKey(l)
 			if err != nil {
 				return value{}, err
 			}
 			v = v.with("keys", keys)
 		}
 		for i, w := range want.elems {
-			if !told[i] && describes(w, v, l.Error) {
-				told[i], v = true, w
+			if !matched[i] && describes(w, v, l.Error) {
+				matched[i], v = true, w
 				break
 			}
 		}
@@ -305,7 +306,7 @@ func (o *outcome) letters(want value) (value, error) {
 	return out, nil
 }
 
-// errors says why each dead letter is one.
+// errors describes each dead letter with its error.
 func (o *outcome) errors() []string {
 	var lines []string
 	for _, l := range o.dead {
@@ -314,23 +315,23 @@ func (o *outcome) errors() []string {
 	return lines
 }
 
-// describes tells whether all that w says is true of a letter.
-func describes(w, letter value, message string) bool {
-	for i, name := range w.names {
+// describes reports whether a letter has all fields of want.
+func describes(want, letter value, message string) bool {
+	for i, name := range want.names {
 		if name == "error" {
-			if !strings.Contains(message, w.elems[i].text) {
+			if !strings.Contains(message, want.elems[i].text) {
 				return false
 			}
-		} else if !w.elems[i].equal(letter.get(name)) {
+		} else if !want.elems[i].equal(letter.get(name)) {
 			return false
 		}
 	}
-	return w.get("sink").equal(letter.get("sink"))
+	return want.get("sink").equal(letter.get("sink"))
 }
 
-// keysOf is the key of a letter as attributes: a canonical key has them in the order
-// of their names.
-func (o *outcome) keysOf(l pipeline.DeadLetter) (value, error) {
+// letterKey returns the key of a letter as attributes. A canonical key has its values in the order of the attribute
+// names.
+func (o *outcome) letterKey(l pipeline.DeadLetter) (value, error) {
 	table, vs, err := l.Key.Decode()
 	if err != nil {
 		return value{}, err
@@ -340,11 +341,11 @@ func (o *outcome) keysOf(l pipeline.DeadLetter) (value, error) {
 	}
 	names := slices.Sorted(slices.Values(o.keys[table]))
 	if len(names) != len(vs) {
-		return text(string(l.Key)), nil // the table's keys are not these
+		return text(string(l.Key)), nil // `keys` of the file does not fit the table
 	}
 	out := object()
 	for i, v := range vs {
-		out = out.with(names[i], valueOf(v))
+		out = out.with(names[i], fromItem(v))
 	}
 	return out, nil
 }
@@ -359,7 +360,7 @@ func (o *outcome) identity(x expectation) func(value) value {
 	case letters:
 		names = []string{"sink", "keys"}
 	case rows, aggregates:
-		names = o.keyOf(o.tableOf(x.name))
+		names = o.keyAttributes(o.tableOf(x.name))
 	default:
 		return nil
 	}
@@ -372,7 +373,7 @@ func (o *outcome) identity(x expectation) func(value) value {
 	}
 }
 
-// tableOf is the table of a view or an aggregate, or the name itself.
+// tableOf returns the table of a view or aggregate sink; name itself if it is not a sink.
 func (o *outcome) tableOf(name string) string {
 	switch s, _ := o.sink(name); {
 	case s.View != nil:

@@ -18,19 +18,19 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// begin is the creation time of a case's first change, and when the streams of
-// tables began that the configuration names no stream of.
+// begin is the creation time of a case's first change. It is also the creation time of the streams that the
+// configuration does not name.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // recorder makes stream records of the steps of a case.
 type recorder struct {
 	cfg      *config.Config
 	sequence int
-	last     time.Time // of the change before
+	last     time.Time // creation time of the previous change
 }
 
-// decoding is how records become changes, as in a replay.
-func decoding(cfg *config.Config) record.DecoderOptions {
+// decoderOptions returns the options to decode records, the same as for a replay.
+func decoderOptions(cfg *config.Config) record.DecoderOptions {
 	d := sinks.Decoder(cfg)
 	if len(cfg.Source.Tables) == 1 {
 		d.StreamARN = streamOf(cfg, d.Table)
@@ -38,7 +38,7 @@ func decoding(cfg *config.Config) record.DecoderOptions {
 	return d
 }
 
-// streamOf is the stream of a table.
+// streamOf returns the stream ARN of a table.
 func streamOf(cfg *config.Config, table string) string {
 	for _, t := range cfg.Source.Tables {
 		if t.Name == table && t.StreamARN != "" {
@@ -48,7 +48,7 @@ func streamOf(cfg *config.Config, table string) string {
 	return "arn:aws:dynamodb:eu-central-1:123456789012:table/" + table + "/stream/" + begin.Format("2006-01-02T15:04:05.000")
 }
 
-// source is where the changes of a step come from; close it.
+// source returns a source of the changes of a step, and its Close function.
 func (r *recorder) source(s step) (pipeline.Source, func(), error) {
 	if s.Fixture != "" {
 		return fixtureSource(r.cfg, s)
@@ -58,15 +58,15 @@ func (r *recorder) source(s step) (pipeline.Source, func(), error) {
 		if b == nil {
 			return nil, io.EOF
 		}
-		decoded, err := record.NewDecoder(decoding(r.cfg)).Decode(b)
+		decoded, err := record.NewDecoder(decoderOptions(r.cfg)).Decode(b)
 		b = nil
 		position := pipeline.Position(strconv.Itoa(r.sequence))
 		return &pipeline.Page{Page: *decoded, Partition: replay.Partition, Position: position}, err
 	}), func() {}, nil
 }
 
-// record is a change as its stream shows it. Sequence numbers rise by themselves;
-// that of a snapshot is below all of them.
+// record returns a change as a stream record. Each record has the next sequence number; the number of a snapshot is
+// below all others.
 func (r *recorder) record(c step) []byte {
 	r.sequence++
 	sequence := fmt.Sprintf("1%020d", r.sequence)
@@ -102,10 +102,9 @@ func (r *recorder) record(c step) []byte {
 	return fmt.Appendf(b, `,"SequenceNumber":%q,"StreamViewType":"NEW_AND_OLD_IMAGES"}}`, sequence)
 }
 
-// fixtureSource reads saved records: all of a file or folder, or some lines of a
-// file of JSON lines.
+// fixtureSource reads the saved records of a file or folder, or some lines of a JSON lines file.
 func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) {
-	o := replay.Options{Paths: []string{s.Fixture}, Decoder: decoding(cfg)}
+	o := replay.Options{Paths: []string{s.Fixture}, Decoder: decoderOptions(cfg)}
 	if s.first > 0 {
 		b, err := os.ReadFile(s.Fixture)
 		if err != nil {
@@ -127,8 +126,8 @@ func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) 
 	return src, func() { _ = src.Close() }, nil
 }
 
-// broken says of a fixture where it broke.
-func broken(s step, err error) error {
+// addLines adds the lines of the fixture to an error.
+func addLines(s step, err error) error {
 	if _, ok := errors.AsType[*replay.BrokenError](err); ok && s.first > 0 {
 		return fmt.Errorf("lines %d-%d of %s: %w", s.first, s.last, s.Fixture, err)
 	}

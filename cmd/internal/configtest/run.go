@@ -19,26 +19,26 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// maxTime bounds one case: a sink that never takes a change must not hang the run.
+// maxTime bounds one case, in case a sink never accepts a change.
 const maxTime = time.Minute
 
-// Result is what came of one case.
+// Result is the result of one case.
 type Result struct {
 	Case        *Case
 	Took        time.Duration
 	Err         error        // the case could not be run
-	Differences []Difference // between what was expected and what came
-	Letters     []string     // where there are differences: the error of each dead letter, which may be why
+	Differences []Difference // between the expected and the actual contents
+	Letters     []string     // errors of the dead letters if there are differences: they may explain them
 
-	got []value // beside the case's expectations; where it has none, the whole of them
-	all []expectation
+	got []value       // actual contents, one for each expectation of the case
+	all []expectation // all actual contents, if the case has no expectations
 }
 
-// Passed tells whether everything came as expected.
+// Passed reports whether the actual contents are as expected.
 func (r *Result) Passed() bool { return r.Err == nil && len(r.Differences) == 0 }
 
-// Run runs cases, as many at a time as there are processors, and yields their results
-// in order. The cases that are under way when the reading stops are waited for.
+// Run runs cases in parallel, and yields their results in order. If the caller stops early, Run waits for the running
+// cases.
 func Run(ctx context.Context, cfg *config.Config, cases []*Case) iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -81,7 +81,7 @@ func runCase(ctx context.Context, cfg *config.Config, c *Case) *Result {
 }
 
 func (r *Result) run(ctx context.Context, cfg *config.Config) (err error) {
-	dir, err := os.MkdirTemp(memory(), "tablewake-test-")
+	dir, err := os.MkdirTemp(memoryDir(), "tablewake-test-")
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (r *Result) run(ctx context.Context, cfg *config.Config) (err error) {
 	o := &outcome{cfg: cfg, keys: r.Case.keys, stores: s, raised: make(map[string][]value)}
 	rec := &recorder{cfg: cfg}
 	for i, st := range r.Case.Given {
-		if err := o.give(ctx, p, rec, st); err != nil {
+		if err := o.runStep(ctx, p, rec, st); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
@@ -113,12 +113,12 @@ func (r *Result) run(ctx context.Context, cfg *config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	return r.judge(ctx, o)
+	return r.compareExpectations(ctx, o)
 }
 
-// memory is a folder of the machine's memory, where it has one: what a case writes
-// does not outlive it, and waits for no disk. "" is the default of temporary files.
-func memory() string {
+// memoryDir returns a folder in memory for the stores of a case, so that writes need no disk; "", the default folder, if
+// there is none.
+func memoryDir() string {
 	const shared = "/dev/shm"
 	if os.Getenv("TMPDIR") != "" {
 		return ""
@@ -134,8 +134,8 @@ func memory() string {
 	return shared
 }
 
-// give delivers one step, until all sinks are done with it.
-func (o *outcome) give(ctx context.Context, p *pipeline.Pipeline, rec *recorder, s step) error {
+// runStep runs the pipeline over the changes of one step until all sinks are finished.
+func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, rec *recorder, s step) error {
 	src, closeSource, err := rec.source(s)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (o *outcome) give(ctx context.Context, p *pipeline.Pipeline, rec *recorder,
 		}
 		if page != nil {
 			for i := range page.Changes {
-				o.see(p.Explain(&page.Changes[i]).Events)
+				o.addEvents(p.Explain(&page.Changes[i]).Events)
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -158,7 +158,7 @@ func (o *outcome) give(ctx context.Context, p *pipeline.Pipeline, rec *recorder,
 		return page, err
 	}), nil)
 	if err != nil {
-		return broken(s, err)
+		return addLines(s, err)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -166,11 +166,11 @@ func (o *outcome) give(ctx context.Context, p *pipeline.Pipeline, rec *recorder,
 	return nil
 }
 
-// judge compares what came with what is expected. A case that expects nothing gets
-// all that came, so that update can write it.
-func (r *Result) judge(ctx context.Context, o *outcome) error {
-	if r.Case.none {
-		all, err := o.everything(ctx)
+// compareExpectations compares the actual contents with the expectations. For a case without `expect` it stores all
+// contents, so that Update can write them.
+func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
+	if r.Case.noExpect {
+		all, err := o.allActual(ctx)
 		r.all = all
 		if err == nil {
 			r.Differences = []Difference{{Line: r.Case.Line, Where: "expect", Lines: []string{"the test expects nothing; `tablewake test --update` writes what comes"}}}
@@ -178,7 +178,7 @@ func (r *Result) judge(ctx context.Context, o *outcome) error {
 		return err
 	}
 	for _, x := range r.Case.Expect {
-		got, err := o.part(ctx, x)
+		got, err := o.actual(ctx, x)
 		if err != nil {
 			return err
 		}

@@ -12,15 +12,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// step is one change that a case gives, or records out of a file.
+// step is one given change of a case, or the records of a fixture file.
 type step struct {
-	Old     value     `key:"old"` // absent where there is no such image
+	Old     value     `key:"old"` // absent: no such image
 	New     value     `key:"new"`
 	Op      string    `key:"op"`
 	TTL     bool      `key:"ttl"`
-	At      time.Time `key:"at"` // zero: a second behind the step before
+	At      time.Time `key:"at"` // zero: a second after the previous step
 	Table   string    `key:"table"`
-	Fixture string    `key:"fixture"` // path; "" where the step is a change
+	Fixture string    `key:"fixture"` // path; "": the step is a change
 	Lines   string    `key:"lines" is:"scalar"`
 
 	first, last int // lines of the fixture, 1-based; 0, 0: all of it
@@ -28,8 +28,8 @@ type step struct {
 	keys        value
 }
 
-// Made checks that the step is a change, or records of a fixture.
-func (s *step) Made(f *yamlbind.File, v *place) {
+// Made implements yamlbind's hook after a mapping is read. It checks that the step is a change or a fixture.
+func (s *step) Made(f *yamlbind.File, v *fileValue) {
 	lines := v.Get("lines")
 	if v.Get("fixture") != nil {
 		for _, e := range v.Entries {
@@ -48,13 +48,13 @@ func (s *step) Made(f *yamlbind.File, v *place) {
 	s.itemKeys(f, v)
 }
 
-// fixture finds the file of saved records.
-func (s *step) fixture(f *yamlbind.File, fixture, lines *place) {
+// fixture checks the path and the lines of a fixture.
+func (s *step) fixture(f *yamlbind.File, fixture, lines *fileValue) {
 	if s.Fixture == "" {
 		return
 	}
 	if !filepath.IsAbs(s.Fixture) {
-		s.Fixture = filepath.Join(of(f).dir, s.Fixture)
+		s.Fixture = filepath.Join(contextOf(f).dir, s.Fixture)
 	}
 	if _, err := os.Stat(s.Fixture); err != nil {
 		f.Fail(fixture, "a fixture is named from the folder of this file", "%v", err)
@@ -72,9 +72,9 @@ func (s *step) fixture(f *yamlbind.File, fixture, lines *place) {
 	f.FailIf(errFrom != nil || errTo != nil || s.first < 1 || s.last < s.first, lines, "write 3, or 3-7", "%s are no lines", yamlbind.Quoted(s.Lines))
 }
 
-// table checks the table of the change, or takes the only one.
-func (s *step) table(f *yamlbind.File, v *place) {
-	r := of(f)
+// table checks the table of the change. The default is the only source table.
+func (s *step) table(f *yamlbind.File, v *fileValue) {
+	r := contextOf(f)
 	switch t := v.Get("table"); {
 	case t != nil && s.Table != "" && r.table(f, t, t.Node, s.Table):
 	case len(r.cfg.Source.Tables) > 0:
@@ -83,9 +83,9 @@ func (s *step) table(f *yamlbind.File, v *place) {
 	}
 }
 
-// readTime reads a creation time. In the year 9999, the last that records can say, the
-// steps behind it would have none.
-func readTime(f *yamlbind.File, v *place, _ []yamlbind.Part) any {
+// readTime reads a creation time. Records can have times up to the year 9999; the limit 9998 leaves room for the steps
+// after it.
+func readTime(f *yamlbind.File, v *fileValue, _ []yamlbind.Part) any {
 	const hint = "write it as 2026-03-01T12:00:00Z"
 	t, err := time.Parse(time.RFC3339Nano, v.Source)
 	if err != nil {
@@ -96,10 +96,10 @@ func readTime(f *yamlbind.File, v *place, _ []yamlbind.Part) any {
 	return t
 }
 
-// Bind reads an image, which is absent where it is null.
-func (v *value) Bind(f *yamlbind.File, at *place) {
+// Bind reads an image. null is an absent image.
+func (v *value) Bind(f *yamlbind.File, at *fileValue) {
 	before := len(f.Problems)
-	read := plain(f, at, true)
+	read := parseValue(f, at, true)
 	if len(f.Problems) > before {
 		return
 	}
@@ -115,9 +115,9 @@ func (v *value) Bind(f *yamlbind.File, at *place) {
 	}
 }
 
-// operation derives what happened from the images, or checks what the step says of it. Where an
-// image is not sound, that is told already.
-func (s *step) operation(f *yamlbind.File, v *place) {
+// operation derives the operation from the images, or checks `op` against them. It adds no problem for an invalid
+// image, as that has one.
+func (s *step) operation(f *yamlbind.File, v *fileValue) {
 	old, new := s.Old.kind != item.Absent, s.New.kind != item.Absent
 	unsound := func(image any) bool { return f.Has(image) && !f.Sound(image) }
 	switch {
@@ -143,9 +143,9 @@ func (s *step) operation(f *yamlbind.File, v *place) {
 	f.FailIf(s.TTL && (!old || new), &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
 }
 
-// itemKeys takes the key out of the images.
-func (s *step) itemKeys(f *yamlbind.File, v *place) {
-	keys := of(f).keys[s.Table]
+// itemKeys copies the key attributes from the images and checks them.
+func (s *step) itemKeys(f *yamlbind.File, v *fileValue) {
+	keys := contextOf(f).keys[s.Table]
 	s.keys = object()
 	f.FailIf(len(keys) == 0 && len(f.Problems) == 0, v, "add it there: `"+s.Table+": [PK, SK]`", "`keys` does not say which attributes are the key of the table %s", s.Table)
 	for _, image := range []*value{&s.Old, &s.New} {

@@ -11,8 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// stores are the embedded stores of one case. They are read once it is run: each is opened once, and a bundle
-// answers with the same one again.
+// stores are the embedded stores of one case. After the run, outcome reads the same open stores.
 type stores struct {
 	*local.Stores
 	dir     local.Dir
@@ -29,30 +28,29 @@ func openStores(dir string) (*stores, error) {
 	return &stores{s, local.Dir(dir), make(map[string]*index)}, nil
 }
 
-// Archive opens a bucket of the sink's own: several sinks may share one, and a test asks of each.
+// Archive opens a separate bucket for the sink, so that a test can expect the objects of each sink of a shared bucket.
 func (s *stores) Archive(ctx context.Context, cfg *config.Config, spec config.Sink) (archive.Store, error) {
 	own := *spec.Archive
 	own.Bucket, spec.Archive = spec.Name, &own
 	return s.Stores.Archive(ctx, cfg, spec)
 }
 
-// index is the index of a search sink, which is opened when the first document
-// comes: opening one costs more than everything else in a case.
+// index is a search index that is opened at its first write: to open one takes longer than the rest of a case.
 type index struct {
 	open func(context.Context) (search.Store, error)
 
 	mu    sync.Mutex
-	store search.Store // nil while nothing was written
+	store search.Store // nil: nothing is written
 }
 
-// Search opens nothing yet.
+// Search returns the index of a sink, which is not open yet.
 func (s *stores) Search(_ context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
 	ix := &index{open: func(ctx context.Context) (search.Store, error) { return s.Stores.Search(ctx, cfg, spec) }}
 	s.indexes[spec.Name] = ix
 	return ix, nil
 }
 
-// Apply opens the index, and writes.
+// Apply opens the index and writes.
 func (ix *index) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	store, err := ix.opened(ctx)
 	if err != nil {
@@ -71,7 +69,7 @@ func (ix *index) opened(ctx context.Context) (search.Store, error) {
 	return ix.store, err
 }
 
-// written is the store, or nil where nothing was written.
+// written returns the store; nil if nothing is written.
 func (ix *index) written() search.Store {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

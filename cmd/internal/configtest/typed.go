@@ -13,14 +13,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// oddNumber is what YAML takes for a number and people often do not: a leading zero, octal, hexadecimal.
+// oddNumber matches numbers of YAML that people often mean as text: a leading zero, octal or hexadecimal.
 var oddNumber = regexp.MustCompile(`^[-+]?(?:0[0-9ox]|\.[iInN])`)
 
-// boolWord is true or false, quoted too.
+// boolWord matches true and false, also if quoted.
 var boolWord = regexp.MustCompile(`^(?:true|True|TRUE|false|False|FALSE)$`)
 
-// marks are the types that a mapping with one key names: {$SS: [a]} is what
-// {"SS": ["a"]} is in DynamoDB JSON.
+// marks are the keys that give a value its DynamoDB type: {$SS: [a]} is {"SS": ["a"]} in DynamoDB JSON.
 var marks = func() map[string]item.Kind {
 	m := make(map[string]item.Kind)
 	for k := item.KindS; k <= item.KindBS; k++ {
@@ -29,24 +28,23 @@ var marks = func() map[string]item.Kind {
 	return m
 }()
 
-// plain reads a value as people write it. Where typed is true, a mapping with the
-// single key $S, $N, $B, ... is a value in DynamoDB JSON; in a place of plain JSON it
-// is a mapping like any other.
-func plain(f *yamlbind.File, at *place, typed bool) value {
+// parseValue reads a value. If typed is set, a mapping with the single key $S, $N, $B, ... is a value in DynamoDB JSON;
+// otherwise it is an ordinary mapping.
+func parseValue(f *yamlbind.File, at *fileValue, typed bool) value {
 	if !f.Enter(at) {
 		return value{}
 	}
-	each := func(e *place) value { return plain(f, e, typed) }
+	each := func(e *fileValue) value { return parseValue(f, e, typed) }
 	switch n := at.Node; n.Kind {
 	case yaml.MappingNode:
 		if m, k := onlyMember(at, ""); k != item.Absent && typed {
-			return marked(f, m, k)
+			return parseMarked(f, m, k)
 		}
-		return members(f, at, each)
+		return parseMembers(f, at, each)
 	case yaml.SequenceNode:
-		return value{kind: item.KindL, elems: elements(f, at, each)}
+		return value{kind: item.KindL, elems: parseElements(f, at, each)}
 	}
-	switch is := yamlbind.Resolve(at.Node); is {
+	switch yamlbind.Resolve(at.Node) {
 	case yamlbind.IsText:
 		return text(at.Node.Value)
 	case yamlbind.IsNull:
@@ -54,12 +52,12 @@ func plain(f *yamlbind.File, at *place, typed bool) value {
 	case yamlbind.IsBoolean:
 		return value{kind: item.KindBOOL, text: strings.ToLower(at.Node.Value)}
 	default:
-		return digits(f, at, typed)
+		return parseNumber(f, at, typed)
 	}
 }
 
-// members reads a mapping as an M, and elements a list.
-func members(f *yamlbind.File, at *place, each func(*place) value) value {
+// parseMembers reads a mapping as an M; each reads a member.
+func parseMembers(f *yamlbind.File, at *fileValue, each func(*fileValue) value) value {
 	v := object()
 	for _, m := range f.Members(at) {
 		v = v.with(m.Name, each(m))
@@ -67,7 +65,8 @@ func members(f *yamlbind.File, at *place, each func(*place) value) value {
 	return v
 }
 
-func elements(f *yamlbind.File, at *place, each func(*place) value) []value {
+// parseElements reads the elements of a list; each reads an element.
+func parseElements(f *yamlbind.File, at *fileValue, each func(*fileValue) value) []value {
 	var vs []value
 	for _, e := range f.Elements(at) {
 		vs = append(vs, each(e))
@@ -75,9 +74,9 @@ func elements(f *yamlbind.File, at *place, each func(*place) value) []value {
 	return vs
 }
 
-// onlyMember is the member of a mapping that has one, and the type that its name says behind a mark: Absent where it
-// says none.
-func onlyMember(at *place, mark string) (*place, item.Kind) {
+// onlyMember returns the only member of a mapping, and the type for its key after the prefix mark. The type is Absent if
+// the key is not a type.
+func onlyMember(at *fileValue, mark string) (*fileValue, item.Kind) {
 	n := at.Node
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode {
 		return nil, item.Absent
@@ -85,8 +84,8 @@ func onlyMember(at *place, mark string) (*place, item.Kind) {
 	return at.Member(n.Content[0], n.Content[1]), marks[mark+n.Content[0].Value]
 }
 
-// digits reads an N with the digits that it has.
-func digits(f *yamlbind.File, at *place, typed bool) value {
+// parseNumber reads an N. It keeps the digits as written.
+func parseNumber(f *yamlbind.File, at *fileValue, typed bool) value {
 	n := at.Node
 	text := strings.TrimPrefix(n.Value, "+")
 	hint := "quote it where text is meant: " + yamlbind.Quoted(n.Value)
@@ -98,54 +97,54 @@ func digits(f *yamlbind.File, at *place, typed bool) value {
 	return value{kind: item.KindN, text: text}
 }
 
-// setOf is the type of the members of a set.
+// setOf is the type of the members by the type of a set.
 var setOf = map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN, item.KindBS: item.KindB}
 
-// marked reads what stands under a mark: DynamoDB JSON of that type.
-func marked(f *yamlbind.File, at *place, k item.Kind) value {
+// parseMarked reads the value of a mark: DynamoDB JSON of type k.
+func parseMarked(f *yamlbind.File, at *fileValue, k item.Kind) value {
 	if !f.Enter(at) {
 		return value{}
 	}
 	v := value{kind: k}
-	each := func(e *place) value { return typed(f, e) }
-	switch of, isSet := setOf[k]; {
+	each := func(e *fileValue) value { return parseDynamoDB(f, e) }
+	switch memberKind, isSet := setOf[k]; {
 	case k == item.KindM:
-		return members(f, at, each)
+		return parseMembers(f, at, each)
 	case k == item.KindL:
-		v.elems = elements(f, at, each)
+		v.elems = parseElements(f, at, each)
 	case isSet:
 		for _, e := range f.Elements(at) {
-			m := scalar(f, e, of)
+			m := parseScalar(f, e, memberKind)
 			f.FailIf(slices.ContainsFunc(v.elems, m.equal), e, "remove it", "the member stands twice in the set")
 			v.elems = append(v.elems, m)
 		}
 		f.FailIf(at.Node.Kind == yaml.SequenceNode && len(v.elems) == 0, at, "DynamoDB has no empty set: leave the attribute out", "the set is empty")
 	default:
-		return scalar(f, at, k)
+		return parseScalar(f, at, k)
 	}
 	return v
 }
 
-// typed reads DynamoDB JSON: a mapping with one key, the type.
-func typed(f *yamlbind.File, at *place) value {
+// parseDynamoDB reads DynamoDB JSON: a mapping with one key, which is the type.
+func parseDynamoDB(f *yamlbind.File, at *fileValue) value {
 	if !f.Enter(at) {
 		return value{}
 	}
 	if m, k := onlyMember(at, "$"); k != item.Absent {
-		return marked(f, m, k)
+		return parseMarked(f, m, k)
 	}
 	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it away", "wants a value in DynamoDB JSON, not %s", f.Found(at.Node))
 	return value{}
 }
 
-// scalar reads a value of a type that is known: quoted, or as YAML has it.
-func scalar(f *yamlbind.File, at *place, k item.Kind) value {
+// parseScalar reads a scalar of type k, which may be quoted.
+func parseScalar(f *yamlbind.File, at *fileValue, k item.Kind) value {
 	if !f.Enter(at) {
 		return value{}
 	}
 	v := value{kind: k, text: at.Node.Value}
 	var err error
-	good := at.Node.Kind == yaml.ScalarNode
+	valid := at.Node.Kind == yaml.ScalarNode
 	switch k {
 	case item.KindN:
 		v.text = strings.TrimPrefix(v.text, "+")
@@ -154,16 +153,16 @@ func scalar(f *yamlbind.File, at *place, k item.Kind) value {
 		_, err = base64.StdEncoding.Strict().DecodeString(v.text)
 	case item.KindBOOL:
 		v.text = strings.ToLower(v.text)
-		good = good && boolWord.MatchString(at.Node.Value)
+		valid = valid && boolWord.MatchString(at.Node.Value)
 	case item.KindNULL:
 		v.text = ""
-		good = good && strings.EqualFold(at.Node.Value, "true")
+		valid = valid && strings.EqualFold(at.Node.Value, "true")
 	}
-	f.FailIf(!good || err != nil, at, "", "wants %s, not %s", wanted[k], f.Found(at.Node))
+	f.FailIf(!valid || err != nil, at, "", "wants %s, not %s", wanted[k], f.Found(at.Node))
 	return v
 }
 
-// wanted says what stands under a mark.
+// wanted describes the value of a mark for errors.
 var wanted = map[item.Kind]string{
 	item.KindS: "text", item.KindN: "a number of DynamoDB's", item.KindB: "base64",
 	item.KindBOOL: "true or false", item.KindNULL: "true",

@@ -18,10 +18,8 @@ type edit struct {
 	text     string
 }
 
-// Update replaces the entries of `expect` that differ from the results, and returns the
-// cases that it changed. Nothing else changes: comments and layout of the rest stay. Cases
-// that could not be run stay as they are. The file is written completely or not at all, and
-// not if nothing differs.
+// Update replaces the entries of `expect` that differ from the results, and returns the changed cases. Comments and
+// layout of the rest stay, and so do cases that could not be run. If an update fails, the file stays unchanged.
 func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 	var edits []edit
 	var changed []*Case
@@ -29,7 +27,7 @@ func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 		if r.Err != nil || len(r.Differences) == 0 {
 			continue
 		}
-		es, err := f.editsOf(r)
+		es, err := f.caseEdits(r)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %s: %w", f.Path, r.Case.Line, r.Case.Name, err)
 		}
@@ -49,7 +47,7 @@ func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 	return changed, private.WriteFile(f.Path, "", out)
 }
 
-// checkUpdated returns an error unless the bytes are a file that expects the results.
+// checkUpdated returns an error unless b is a file whose expectations are the results.
 func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) error {
 	f, err := parse(path, b, cfg)
 	if err != nil {
@@ -64,7 +62,7 @@ func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) 
 			continue
 		}
 		got := r.got
-		if r.Case.none {
+		if r.Case.noExpect {
 			for _, x := range r.all {
 				got = append(got, x.want)
 			}
@@ -82,14 +80,14 @@ func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) 
 	return nil
 }
 
-// editsOf are the edits of one case.
-func (f *File) editsOf(r *Result) ([]edit, error) {
-	t := &source{lines: strings.SplitAfter(string(f.text), "\n")}
-	if r.Case.none {
-		e, err := t.added(r)
+// caseEdits are the edits of one case.
+func (f *File) caseEdits(r *Result) ([]edit, error) {
+	t := &fileText{lines: strings.SplitAfter(string(f.text), "\n")}
+	if r.Case.noExpect {
+		e, err := t.addExpect(r)
 		return []edit{e}, err
 	}
-	var es []edit
+	var edits []edit
 	for i, x := range r.Case.Expect {
 		differs := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Line == x.line && d.Where == x.String() })
 		if !differs {
@@ -105,18 +103,18 @@ func (f *File) editsOf(r *Result) ([]edit, error) {
 		case x.at.Node.Line > x.at.Key.Line && e.text[0] == '\n':
 			e.from = t.lineEnd(x.at.Key.Line) // a comment after the key stays
 		}
-		es = append(es, e)
+		edits = append(edits, e)
 	}
-	return es, nil
+	return edits, nil
 }
 
-// source is the text of a file by its lines.
-type source struct {
+// fileText is the text of a file in lines.
+type fileText struct {
 	lines []string // with their ends
 }
 
-// offset is the byte at a 1-based line and column, which counts characters.
-func (t *source) offset(line, column int) int {
+// offset returns the byte offset of a line and column. Both start at 1; a column counts characters.
+func (t *fileText) offset(line, column int) int {
 	n := 0
 	for _, l := range t.lines[:line-1] {
 		n += len(l)
@@ -129,11 +127,11 @@ func (t *source) offset(line, column int) int {
 	return n + len(t.lines[line-1])
 }
 
-// text is the file from an offset on.
-func (t *source) text(from int) string { return strings.Join(t.lines, "")[from:] }
+// text returns the text from an offset to the end.
+func (t *fileText) text(from int) string { return strings.Join(t.lines, "")[from:] }
 
-// afterKey is the offset after the colon of a key.
-func (t *source) afterKey(key *yaml.Node) int {
+// afterKey returns the offset after the colon of a key.
+func (t *fileText) afterKey(key *yaml.Node) int {
 	from := t.offset(key.Line, key.Column)
 	rest := t.text(from)
 	n := len(key.Value)
@@ -143,8 +141,8 @@ func (t *source) afterKey(key *yaml.Node) int {
 	return from + n + strings.IndexByte(rest[n:], ':') + 1
 }
 
-// end is the offset after the last byte of a value.
-func (t *source) end(p *place) int {
+// end returns the offset after the last byte of a value.
+func (t *fileText) end(p *fileValue) int {
 	const block = yaml.LiteralStyle | yaml.FoldedStyle
 	v := p.Node
 	switch {
@@ -157,9 +155,9 @@ func (t *source) end(p *place) int {
 	return from + flowEnd(t.text(from))
 }
 
-// blockEnd is the end of the last line that belongs to a key at an indentation:
-// lines that are indented deeper, or hold the dashes of its list.
-func (t *source) blockEnd(line, indent int) int {
+// blockEnd returns the end of the last line of a key's value. Its lines are indented deeper than the key, or start with
+// the dash of a list.
+func (t *fileText) blockEnd(line, indent int) int {
 	last := line
 	for l := line + 1; l <= len(t.lines); l++ {
 		content := strings.TrimLeft(t.lines[l-1], " ")
@@ -175,13 +173,12 @@ func (t *source) blockEnd(line, indent int) int {
 	return t.lineEnd(last)
 }
 
-// lineEnd is the offset after the text of a line.
-func (t *source) lineEnd(line int) int {
+// lineEnd returns the offset after the text of a line.
+func (t *fileText) lineEnd(line int) int {
 	return t.offset(line, 1) + len(strings.TrimRight(t.lines[line-1], " \r\n"))
 }
 
-// flowEnd is the length of the value that a text begins with: braces or brackets,
-// a quoted scalar, or a word.
+// flowEnd returns the length of the flow value at the start of s: braces or brackets, a quoted scalar, or a word.
 func flowEnd(s string) int {
 	depth := 0
 	for i := 0; i < len(s); {
@@ -212,14 +209,13 @@ func flowEnd(s string) int {
 	return len(s)
 }
 
-// opensQuote reports whether a quote after the text before begins a scalar. Within a word it
-// is an apostrophe.
+// opensQuote reports whether a quote after the text before starts a scalar. Within a word the quote is an apostrophe.
 func opensQuote(before string) bool {
 	before = strings.TrimRight(before, " \n")
 	return before == "" || strings.ContainsRune("{[,:", rune(before[len(before)-1]))
 }
 
-// quotedEnd is the length of the quoted scalar that a text begins with.
+// quotedEnd returns the length of the quoted scalar at the start of s.
 func quotedEnd(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch {
@@ -234,8 +230,8 @@ func quotedEnd(s string) int {
 	return len(s)
 }
 
-// added is the edit that gives a case its `expect`.
-func (t *source) added(r *Result) (edit, error) {
+// addExpect returns the edit that adds `expect` to a case.
+func (t *fileText) addExpect(r *Result) (edit, error) {
 	n := r.Case.node
 	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle != 0 {
 		return edit{}, errors.New("write the case in lines, without braces around it, so that `expect` can be added")

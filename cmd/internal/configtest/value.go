@@ -12,22 +12,22 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// value is what stands in a file of tests, and what is compared with it: a value
-// of DynamoDB, or of plain JSON, which has no B and no sets. The zero value is absent.
+// value is an expected or actual value: of DynamoDB, or of plain JSON, which has no B and no sets. Unlike item.Value it
+// keeps the order of members and the digits of numbers, to show them as the user wrote them. The zero value is absent.
 type value struct {
 	kind  item.Kind
-	text  string   // of S; of N, as written; of B, base64; of BOOL, true or false
-	names []string // of M, in order; each stands once
-	elems []value  // of M, beside names; of L, SS, NS and BS
+	text  string   // S; N as written; B in base64; BOOL as true or false
+	names []string // M: unique names, in their order
+	elems []value  // M: the values of names; L, SS, NS, BS: the elements
 }
 
 func text(s string) value    { return value{kind: item.KindS, text: s} }
 func count(n int64) value    { return value{kind: item.KindN, text: fmt.Sprint(n)} }
-func yes() value             { return value{kind: item.KindBOOL, text: "true"} }
+func trueValue() value       { return value{kind: item.KindBOOL, text: "true"} }
 func list(vs ...value) value { return value{kind: item.KindL, elems: vs} }
 func object() value          { return value{kind: item.KindM} }
 
-// with is the object v with one member more; an absent one is left out.
+// with returns the object v with one more member. An absent member is not added.
 func (v value) with(name string, m value) value {
 	if m.kind == item.Absent {
 		return v
@@ -37,7 +37,7 @@ func (v value) with(name string, m value) value {
 	return v
 }
 
-// get is the member of that name, or absent.
+// get returns the member of that name, or absent.
 func (v value) get(name string) value {
 	if i := slices.Index(v.names, name); i >= 0 {
 		return v.elems[i]
@@ -45,7 +45,7 @@ func (v value) get(name string) value {
 	return value{}
 }
 
-// without is the object v without a member.
+// without returns the object v without a member.
 func (v value) without(name string) value {
 	i := slices.Index(v.names, name)
 	if i < 0 {
@@ -56,7 +56,7 @@ func (v value) without(name string) value {
 	return v
 }
 
-// equal compares by meaning: numbers by their value, objects by name, sets without order.
+// equal compares numbers by value, members by name, and sets without their order.
 func (v value) equal(w value) bool {
 	if v.kind != w.kind || len(v.elems) != len(w.elems) {
 		return false
@@ -78,8 +78,8 @@ func (v value) equal(w value) bool {
 	}
 }
 
-// sameNumber compares two numbers as far as DynamoDB has such; what plain JSON has
-// beyond that by its text.
+// sameNumber compares numbers by value. It compares the texts of numbers that DynamoDB cannot store, as plain JSON may
+// have.
 func sameNumber(a, b string) bool {
 	x, errX := decimal.Parse(a)
 	y, errY := decimal.Parse(b)
@@ -89,8 +89,8 @@ func sameNumber(a, b string) bool {
 	return x.Cmp(y) == 0
 }
 
-// valueOf is a value of DynamoDB.
-func valueOf(v item.Value) value {
+// fromItem converts a value of DynamoDB.
+func fromItem(v item.Value) value {
 	out := value{kind: v.Kind()}
 	switch v.Kind() {
 	case item.KindS:
@@ -106,25 +106,25 @@ func valueOf(v item.Value) value {
 		out.text = fmt.Sprint(b)
 	case item.KindM:
 		for name, m := range v.Members() {
-			out = out.with(name, valueOf(m))
+			out = out.with(name, fromItem(m))
 		}
 	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
 		for _, e := range v.Elements() {
-			out.elems = append(out.elems, valueOf(e))
+			out.elems = append(out.elems, fromItem(e))
 		}
 	}
 	return out
 }
 
-// base64Of is a B as DynamoDB JSON writes it.
+// base64Of returns a B in base64.
 func base64Of(v item.Value) string {
 	var s string
 	_ = json.Unmarshal(v.AppendJSON(nil), &s) // a JSON string, always
 	return s
 }
 
-// imageOf is an image as an object, or absent.
-func imageOf(m item.Image) value { return valueOf(m.Value()) }
+// imageValue converts an image; absent if there is none.
+func imageValue(m item.Image) value { return fromItem(m.Value()) }
 
 // appendDynamoDBJSON appends v as DynamoDB JSON: {"N":"10.50"}, with numbers as written.
 func (v value) appendDynamoDBJSON(dst []byte) []byte {
@@ -177,7 +177,7 @@ var errJSON = errors.New("it is no JSON object")
 func parseJSON(b []byte) (value, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
-	v, err := nextJSON(dec)
+	v, err := parseJSONToken(dec)
 	if err == nil {
 		if _, end := dec.Token(); !errors.Is(end, io.EOF) {
 			err = errJSON
@@ -186,14 +186,14 @@ func parseJSON(b []byte) (value, error) {
 	return v, err
 }
 
-func nextJSON(dec *json.Decoder) (value, error) {
+func parseJSONToken(dec *json.Decoder) (value, error) {
 	token, err := dec.Token()
 	if err != nil {
 		return value{}, err
 	}
 	switch t := token.(type) {
 	case json.Delim:
-		return restOfJSON(dec, t)
+		return parseJSONRest(dec, t)
 	case string:
 		return text(t), nil
 	case json.Number:
@@ -205,8 +205,8 @@ func nextJSON(dec *json.Decoder) (value, error) {
 	}
 }
 
-// restOfJSON reads an object or an array behind its first brace.
-func restOfJSON(dec *json.Decoder, open json.Delim) (value, error) {
+// parseJSONRest reads an object or an array after its opening delimiter.
+func parseJSONRest(dec *json.Decoder, open json.Delim) (value, error) {
 	v := list()
 	if open == '{' {
 		v = object()
@@ -215,11 +215,11 @@ func restOfJSON(dec *json.Decoder, open json.Delim) (value, error) {
 		var name value
 		var err error
 		if open == '{' {
-			if name, err = nextJSON(dec); err != nil {
+			if name, err = parseJSONToken(dec); err != nil {
 				return value{}, err
 			}
 		}
-		e, err := nextJSON(dec)
+		e, err := parseJSONToken(dec)
 		if err != nil {
 			return value{}, err
 		}

@@ -82,7 +82,7 @@ type document struct {
 	typed bool
 }
 
-func (d *document) Bind(f *yamlbind.File, at *place) { d.value = plain(f, at, d.typed) }
+func (d *document) Bind(f *yamlbind.File, at *fileValue) { d.value = parseValue(f, at, d.typed) }
 
 // readPlain reads a file that is one value.
 func readPlain(text string, typed bool) (value, yamlbind.Problems) {
@@ -139,7 +139,7 @@ func TestDynamoDBAndBack(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", it.appendMembers(nil), err)
 		}
-		if got := imageOf(image); !got.equal(it) || !it.equal(got) {
+		if got := imageValue(image); !got.equal(it) || !it.equal(got) {
 			t.Fatalf("%v became %v", it, got)
 		}
 	})

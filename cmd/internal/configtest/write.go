@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// String is v on one line as a file of tests writes it; "nothing" where v is absent.
+// String formats v on one line as in a file of tests; "nothing" if v is absent.
 func (v value) String() string {
 	if v.kind == item.Absent {
 		return "nothing"
@@ -18,7 +18,7 @@ func (v value) String() string {
 	return string(v.appendFlow(nil))
 }
 
-// appendFlow appends v as YAML on one line, with marks where a type needs one.
+// appendFlow appends v as YAML on one line, with the marks that its types need.
 func (v value) appendFlow(dst []byte) []byte {
 	switch v.kind {
 	case item.KindS:
@@ -75,14 +75,14 @@ func appendFlowList(dst []byte, vs []value, each func(value, []byte) []byte) []b
 	return append(dst, ']')
 }
 
-// plainText needs no quotes anywhere: it begins like a word, and is no word of
-// YAML 1.1 either, so that every reader takes it for text.
+// plainText matches text that needs no quotes in YAML, unless oldWord matches: words of YAML 1.1 that some readers do not
+// parse as text.
 var (
 	plainText = regexp.MustCompile(`^[\pL_$](?:[\pL\pN_./$#%-]| [\pL\pN])*$`)
 	oldWord   = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
 )
 
-// scalarText is s as a YAML scalar.
+// scalarText formats s as a YAML scalar.
 func scalarText(s string) string {
 	switch {
 	case plainText.MatchString(s) && !oldWord.MatchString(s):
@@ -93,11 +93,11 @@ func scalarText(s string) string {
 	return yamlbind.Quoted(s)
 }
 
-// wide is the length from which an element of a list stands on several lines.
-const wide = 120
+// maxLine is the longest line of an element. A longer element is written on several lines.
+const maxLine = 120
 
-// block is what stands behind a key of a block mapping, which is indented by so
-// much: " []", or lines that begin with a line feed.
+// block formats v as the value of a key in a block mapping with that indentation. The result is " []" or another value
+// on the line of the key, or lines that begin with a line feed.
 func (v value) block(indent int) string {
 	if v.kind != item.KindL && v.kind != item.KindM || len(v.elems) == 0 {
 		return " " + v.String()
@@ -116,7 +116,7 @@ func (v value) block(indent int) string {
 		}
 		line := e.String()
 		switch {
-		case len(start)+len(line) <= wide || e.kind != item.KindM && e.kind != item.KindL:
+		case len(start)+len(line) <= maxLine || e.kind != item.KindM && e.kind != item.KindL:
 			b.WriteString(start + " " + line)
 		case v.kind == item.KindM:
 			b.WriteString(start + e.block(indent+2))
