@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -33,11 +32,10 @@ func main() {
 	os.Exit(code)
 }
 
-// gcBallast lets 8 MB of garbage stand beside what is alive, and as much again as is
-// alive. A page is alive for milliseconds, so a heap of a few megabytes would be collected
-// hundreds of times a second. The collector lets the heap double: it counts in 8 MB here that
-// nobody touches, and that are no memory of the machine's therefore. A limit of memory in its
-// place would have what needs more than that collected without end. GOGC and GOMEMLIMIT override it.
+// gcBallast allocates 8 MB that are never touched, so that a small heap is collected less often. Pages live for
+// milliseconds: without the ballast a heap of a few megabytes would be collected hundreds of times a second. The
+// ballast needs no physical memory. A memory limit would have the same effect, but a run that needs more than the limit
+// would collect all the time. There is no ballast if GOGC or GOMEMLIMIT is set.
 func gcBallast() []byte {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return nil
@@ -45,21 +43,21 @@ func gcBallast() []byte {
 	return make([]byte, 8<<20)
 }
 
-// commands are those of tablewake.
+// commands has the constructors of all subcommands, in no special order: help sorts them.
 var commands = []func(cli.Streams) *cobra.Command{
 	replay.New, explain.New, configtest.NewValidate, configtest.New, replay.NewRecord,
 	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, template.New,
 	consume.New, health.New, fleet.NewStatus, fleet.NewLeases,
 }
 
-// version is a release's; what links one sets it (-X main.version=v1.2.3).
+// version is the version of a release. The linker sets it: -X main.version=v1.2.3.
 var version string
 
-// release is the version, or what the go command knows of where the program is from.
+// release returns the version, or the module version of the build info.
 func release() string {
-	built := "(devel)"
+	buildVersion := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok {
-		built = cmp.Or(info.Main.Version, built)
+		buildVersion = cmp.Or(info.Main.Version, buildVersion)
 	}
-	return cmp.Or(version, built)
+	return cmp.Or(version, buildVersion)
 }

@@ -43,12 +43,12 @@ each with what was the first to fail: that is to be mended before tablewake redr
 		Args: cli.ArgumentRange(0, 0, "(--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if d.live {
-				return d.inLive(c.Context(), o, s)
+				return d.runLive(c.Context(), o, s)
 			}
 			if d.config != "" {
 				return cli.Usagef("-c is of --live: a folder knows what wrote it")
 			}
-			return o.in(s, func(dir local.Dir, out *cli.Results) error {
+			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
 				box := folderBox(dir, cli.Logger(s.Err, false))
 				if !d.unmasked {
 					var err error
@@ -75,14 +75,14 @@ type deadOptions struct {
 	unmasked, keys bool
 }
 
-// letterBox is where letters and the marks of quarantined keys are.
+// letterBox reads dead letters and the marks of quarantined keys, from a folder or from real stores.
 type letterBox struct {
 	letters func(ctx context.Context, do func(pipeline.DeadLetter) error) error
 	marks   func(ctx context.Context, pipelines []string, do func(state.Mark) error) error
 	mask    *mask.Mask
 }
 
-// folderBox is that of a --local folder. Lines that are no letters are logged.
+// folderBox returns the letterBox of a --local folder. Lines that are not letters are logged.
 func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 	return letterBox{
 		letters: func(ctx context.Context, do func(pipeline.DeadLetter) error) error {
@@ -100,8 +100,8 @@ func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 	}
 }
 
-// inLive shows the letters of the stores that the configuration names.
-func (d *deadOptions) inLive(ctx context.Context, o *options, s cli.Streams) (err error) {
+// runLive shows the letters of the real stores that the configuration names.
+func (d *deadOptions) runLive(ctx context.Context, o *options, s cli.Streams) (err error) {
 	if o.local != "" || o.limit < 0 {
 		return cli.Usagef("--local and --live cannot stand together, and --limit is a number of results, or 0 for all")
 	}
@@ -126,11 +126,11 @@ func (d *deadOptions) inLive(ctx context.Context, o *options, s cli.Streams) (er
 			return letters.Each(ctx, cfg, kept, do)
 		},
 		marks: func(ctx context.Context, _ []string, do func(state.Mark) error) error {
-			remembered, err := opened.State(ctx, cfg)
-			if err != nil || remembered == nil {
+			stateStore, err := opened.State(ctx, cfg)
+			if err != nil || stateStore == nil {
 				return err
 			}
-			return target.EachMark(ctx, remembered, do)
+			return target.EachMark(ctx, stateStore, do)
 		},
 	}
 	if !d.unmasked {
@@ -142,41 +142,41 @@ func (d *deadOptions) inLive(ctx context.Context, o *options, s cli.Streams) (er
 	return out.End(d.show(ctx, box, out), s.Err)
 }
 
-// show shows letters, or the keys that are quarantined behind them.
+// show prints the letters, or with --quarantined the quarantined keys.
 func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results) error {
 	if d.keys {
 		return quarantined(ctx, box, out)
 	}
 	return box.letters(ctx, func(l pipeline.DeadLetter) error {
-		one := letters.MaskedJSON(box.mask, l)
-		return out.Add(one, func() string {
-			return fmt.Sprintf("%s  %s  %s: %s", letters.EverySink(one.Sink), one.Key, one.Class, one.Error)
+		letter := letters.MaskedJSON(box.mask, l)
+		return out.Add(letter, func() string {
+			return fmt.Sprintf("%s  %s  %s: %s", letters.EverySink(letter.Sink), letter.Key, letter.Class, letter.Error)
 		})
 	})
 }
 
-// heldKey is a quarantined key as `query dead --quarantined -o json` prints it.
-type heldKey struct {
+// quarantinedKey is a key in `query dead --quarantined -o json`.
+type quarantinedKey struct {
 	Sink    string    `json:"sink"`
 	Key     item.Key  `json:"key"`
 	Since   time.Time `json:"since"`
-	Letters int       `json:"letters"`         // of it
-	Class   string    `json:"class,omitempty"` // of the first
+	Letters int       `json:"letters"`         // number of its letters
+	Class   string    `json:"class,omitempty"` // of its first letter
 	Error   string    `json:"error,omitempty"`
 
 	version record.Version
 }
 
-func (k heldKey) text() string {
-	why := fmt.Sprintf("%s: %s", k.Class, k.Error)
+func (k quarantinedKey) text() string {
+	reason := fmt.Sprintf("%s: %s", k.Class, k.Error)
 	if k.Letters == 0 {
-		why = "its letters are delivered; a redrive lets it go"
+		reason = "its letters are delivered; a redrive lets it go"
 	}
-	return fmt.Sprintf("%s  %s  %s letters since %s  %s", k.Sink, k.Key, cli.Thousands(int64(k.Letters)), k.Since.Format(time.RFC3339), why)
+	return fmt.Sprintf("%s  %s  %s letters since %s  %s", k.Sink, k.Key, cli.Thousands(int64(k.Letters)), k.Since.Format(time.RFC3339), reason)
 }
 
 func quarantined(ctx context.Context, box letterBox, out *cli.Results) error {
-	keys, err := heldKeys(ctx, box)
+	keys, err := quarantinedKeys(ctx, box)
 	if err != nil {
 		return err
 	}
@@ -188,32 +188,32 @@ func quarantined(ctx context.Context, box letterBox, out *cli.Results) error {
 	return nil
 }
 
-// heldKeys are the quarantined keys by sink and key, with what the letters say of
-// them. The letters tell the pipelines, too.
-func heldKeys(ctx context.Context, box letterBox) ([]heldKey, error) {
-	type of struct {
+// quarantinedKeys returns the quarantined keys with the error of their first letter. It reads the letters first, as they
+// name the pipelines whose marks are read.
+func quarantinedKeys(ctx context.Context, box letterBox) ([]quarantinedKey, error) {
+	type keyOfSink struct {
 		sink string // "": every sink
 		key  item.Key
 	}
-	known := map[of]heldKey{}
+	known := map[keyOfSink]quarantinedKey{}
 	pipelines := map[string]bool{}
 	err := box.letters(ctx, func(l pipeline.DeadLetter) error {
 		pipelines[l.Pipeline] = true
-		at := of{l.Sink, l.Key}
-		k, found := known[at]
+		id := keyOfSink{l.Sink, l.Key}
+		k, found := known[id]
 		l = letters.Mask(box.mask, l)
 		if k.Letters++; !found || l.Version.Compare(k.version) < 0 {
 			k.Key, k.Class, k.Error, k.version = l.Key, l.Class, l.Error, l.Version
 		}
-		known[at] = k
+		known[id] = k
 		return nil
 	})
 	if err != nil || len(known) == 0 {
 		return nil, err
 	}
-	var keys []heldKey
+	var keys []quarantinedKey
 	err = box.marks(ctx, slices.Sorted(maps.Keys(pipelines)), func(m state.Mark) error {
-		k, every := known[of{m.Sink, m.Key}], known[of{"", m.Key}]
+		k, every := known[keyOfSink{m.Sink, m.Key}], known[keyOfSink{"", m.Key}]
 		if every.Letters > 0 && (k.Letters == 0 || every.version.Compare(k.version) < 0) {
 			k.Key, k.Class, k.Error = every.Key, every.Class, every.Error
 		}

@@ -24,8 +24,8 @@ func (o *options) archive(s cli.Streams) *cobra.Command {
   tablewake query archive --local out --prefix changes/ -o json | tablewake replay -c other.yaml --local other -`,
 		Args: cli.ArgumentRange(0, 1, "[BUCKET] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.in(s, func(dir local.Dir, out *cli.Results) error {
-				buckets, err := chooseName(args, filepath.Dir(dir.Archive("x")), "bucket", "")
+			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
+				buckets, err := chooseFile(args, filepath.Dir(dir.Archive("x")), "bucket", "")
 				if err != nil {
 					return err
 				}
@@ -54,7 +54,7 @@ func (o *options) archive(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// entryText is where an archived change stands in the life of its item.
+// entryText formats an archived change: key, version and operation.
 func entryText(e archive.Entry) string {
 	if e.Change == nil { // plain JSON: a projection
 		return string(e.Line)
@@ -69,8 +69,8 @@ func (o *options) events(s cli.Streams) *cobra.Command {
 		Example: `  tablewake query events on_completed --local out`,
 		Args:    cli.ArgumentRange(0, 1, "[SINK] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.in(s, func(dir local.Dir, out *cli.Results) error {
-				sink, err := chooseName(args, filepath.Dir(dir.Events("x")), "sink", ".jsonl")
+			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
+				sink, err := chooseFile(args, filepath.Dir(dir.Events("x")), "sink", ".jsonl")
 				if err != nil {
 					return err
 				}
@@ -88,8 +88,8 @@ func (o *options) events(s cli.Streams) *cobra.Command {
 	}
 }
 
-// chooseName is the name given, or the only one that the folder holds.
-func chooseName(args []string, folder, what, suffix string) (string, error) {
+// chooseFile returns the name in args, or the only name in the folder.
+func chooseFile(args []string, folder, what, suffix string) (string, error) {
 	have, err := names(folder, suffix)
 	if err != nil {
 		return "", err

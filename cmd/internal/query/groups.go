@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// groupsIn are the aggregates whose groups are spread over shards, as the settings
-// tell that their rows were written under. Those of other tables have no rows in t.
-func groupsIn(ctx context.Context, db *sqlite.Store, t view.Table) ([]view.Groups, error) {
+// shardedGroups returns the aggregates whose groups have several shards, by their stored settings. It does not filter by
+// table, as aggregates of other tables have no rows in t.
+func shardedGroups(ctx context.Context, db *sqlite.Store, t view.Table) ([]view.Groups, error) {
 	var all []view.Groups
 	for f, err := range db.Fingerprints(ctx) {
 		if err != nil {
@@ -35,12 +35,12 @@ func groupsOf(f state.Fingerprint, t view.Table) view.Groups {
 		if !ok {
 			continue
 		}
-		// It is NAME, of a count, or NAME.sum and the like, with the path.
-		of := "count"
+		// The rest is NAME for a count, or NAME.sum, NAME.min, NAME.max or NAME.distinct.
+		kind := "count"
 		if at := strings.LastIndexByte(name, '.'); at >= 0 && slices.Contains([]string{"sum", "min", "max", "distinct"}, name[at+1:]) {
-			name, of = name[:at], name[at+1:]
+			name, kind = name[:at], name[at+1:]
 		}
-		g.Values = append(g.Values, view.Value{Name: name, Of: of})
+		g.Values = append(g.Values, view.Value{Name: name, Of: kind})
 	}
 	return g
 }

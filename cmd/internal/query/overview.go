@@ -18,13 +18,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// overview lists what a folder holds.
+// overview prints the stores of a folder, each with a count.
 type overview struct {
 	dir local.Dir
 	out *cli.Results
 }
 
-// list lists all kinds.
+// list prints all kinds of stores.
 func (o overview) list(ctx context.Context, log *slog.Logger) error {
 	kinds := []func(context.Context) error{
 		o.views, o.indexes, o.archives, o.events,
@@ -38,20 +38,20 @@ func (o overview) list(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// add adds a line: n of what there are in a store of that kind and name.
-func (o overview) add(kind, name string, n int64, what string) error {
+// add prints a line for a store with n units, like rows.
+func (o overview) add(kind, name string, n int64, unit string) error {
 	type entry struct {
 		Kind string `json:"kind"`
 		Name string `json:"name"`
 		N    int64  `json:"count"`
 	}
 	return o.out.Add(entry{kind, name, n}, func() string {
-		return fmt.Sprintf("%-8s %-24s %s %s", kind, name, cli.Thousands(n), what)
+		return fmt.Sprintf("%-8s %-24s %s %s", kind, name, cli.Thousands(n), unit)
 	})
 }
 
-// counted adds a line with the number of what all yields.
-func counted[T any](o overview, kind, name string, all iter.Seq2[T, error], what string) error {
+// addCount prints a line with the length of the sequence all.
+func addCount[T any](o overview, kind, name string, all iter.Seq2[T, error], unit string) error {
 	var n int64
 	for _, err := range all {
 		if err != nil {
@@ -59,7 +59,7 @@ func counted[T any](o overview, kind, name string, all iter.Seq2[T, error], what
 		}
 		n++
 	}
-	return o.add(kind, name, n, what)
+	return o.add(kind, name, n, unit)
 }
 
 func (o overview) views(ctx context.Context) error {
@@ -69,7 +69,7 @@ func (o overview) views(ctx context.Context) error {
 	return target.WithViews(ctx, o.dir, func(db *sqlite.Store) error {
 		tables, err := db.Tables(ctx)
 		for _, t := range tables {
-			if err := counted(o, "view", t.Name, db.Rows(ctx, t, view.Query{}), "rows"); err != nil {
+			if err := addCount(o, "view", t.Name, db.Rows(ctx, t, view.Query{}), "rows"); err != nil {
 				return err
 			}
 		}
@@ -103,7 +103,7 @@ func (o overview) archives(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := counted(o, "archive", b, store.List(ctx, ""), "objects"); err != nil {
+		if err := addCount(o, "archive", b, store.List(ctx, ""), "objects"); err != nil {
 			return err
 		}
 	}
@@ -113,14 +113,14 @@ func (o overview) archives(ctx context.Context) error {
 func (o overview) events(context.Context) error {
 	sinks, err := names(filepath.Dir(o.dir.Events("x")), ".jsonl")
 	for _, sink := range sinks {
-		if err := counted(o, "events", sink, jsonl.Read(o.dir.Events(sink)), "events"); err != nil {
+		if err := addCount(o, "events", sink, jsonl.Read(o.dir.Events(sink)), "events"); err != nil {
 			return err
 		}
 	}
 	return err
 }
 
-// dead lists dead letters and quarantined keys, where there are any.
+// dead prints the counts of dead letters and quarantined keys, if there are any.
 func (o overview) dead(ctx context.Context, log *slog.Logger) error {
 	box := folderBox(o.dir, log)
 	var n int64
@@ -130,7 +130,7 @@ func (o overview) dead(ctx context.Context, log *slog.Logger) error {
 	if err := o.add("dead", "letters", n, "records"); err != nil {
 		return err
 	}
-	keys, err := heldKeys(ctx, box)
+	keys, err := quarantinedKeys(ctx, box)
 	if err != nil || len(keys) == 0 {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// options are the flags that every kind of query has.
+// options are the flags of all subcommands.
 type options struct {
 	local  string
 	limit  int
@@ -45,7 +45,7 @@ a kind it lists what there is. Of dead letters it shows real ones too. Deleted r
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.in(s, func(dir local.Dir, out *cli.Results) error {
+			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
 				return overview{dir, out}.list(c.Context(), cli.Logger(s.Err, false))
 			})
 		},
@@ -59,8 +59,8 @@ a kind it lists what there is. Of dead letters it shows real ones too. Deleted r
 	return c
 }
 
-// in runs a query in the folder, which no replay may be writing meanwhile.
-func (o *options) in(s cli.Streams, query func(local.Dir, *cli.Results) error) (err error) {
+// withFolder runs a query on the --local folder. It locks the folder, so that no replay writes to it meanwhile.
+func (o *options) withFolder(s cli.Streams, query func(local.Dir, *cli.Results) error) (err error) {
 	if o.limit < 0 {
 		return cli.Usagef("--limit is a number of results, or 0 for all")
 	}
@@ -79,36 +79,37 @@ func (o *options) in(s cli.Streams, query func(local.Dir, *cli.Results) error) (
 	return out.End(query(local.Dir(o.local), out), s.Err)
 }
 
-// choose is the name given, or the only one there is.
-func choose(args, have []string, none, what, several string) (string, error) {
+// choose returns the name in args, or the only name of have. none is the error if have is empty, several if there are
+// several names and args has none; noun describes a name.
+func choose(args, have []string, none, noun, several string) (string, error) {
 	switch {
 	case len(have) == 0:
 		return "", errors.New(none)
 	case len(args) == 1 && slices.Contains(have, args[0]):
 		return args[0], nil
 	case len(args) == 1:
-		return "", fmt.Errorf("no %s %q; there are: %s", what, args[0], strings.Join(have, ", "))
+		return "", fmt.Errorf("no %s %q; there are: %s", noun, args[0], strings.Join(have, ", "))
 	case len(have) == 1:
 		return have[0], nil
 	}
 	return "", cli.Usagef("%s: %s", several, strings.Join(have, ", "))
 }
 
-// names are the entries of a folder that end with suffix, without it, but for what begins with
-// a dot; none where the folder is missing.
+// names returns the entries of a folder that end with suffix, without the suffix. Hidden files are left out. A missing
+// folder has no names.
 func names(folder, suffix string) ([]string, error) {
-	es, err := os.ReadDir(folder)
+	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	ns := make([]string, 0, len(es))
-	for _, e := range es {
-		if name, is := strings.CutSuffix(e.Name(), suffix); is && !strings.HasPrefix(name, ".") {
-			ns = append(ns, name)
+	found := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), suffix); ok && !strings.HasPrefix(name, ".") {
+			found = append(found, name)
 		}
 	}
-	return ns, nil
+	return found, nil
 }

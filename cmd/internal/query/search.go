@@ -39,7 +39,7 @@ regular expressions, groups and boosts are not supported.`,
   tablewake query search products '+Price:>=20 +Price:<30' --local out`,
 		Args: cli.ArgumentRange(1, 2, "INDEX [QUERY] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.in(s, func(dir local.Dir, out *cli.Results) error {
+			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
 				return withSearch(c.Context(), dir, func(store *sqlite.Store) error {
 					if len(args) == 1 {
 						return allDocuments(c.Context(), store, args[0], out)
@@ -61,7 +61,7 @@ regular expressions, groups and boosts are not supported.`,
 	}
 }
 
-// searchLimit is how many documents are asked for: 10 where --limit is not given.
+// searchLimit returns the number of requested documents. The default is 10.
 func (o *options) searchLimit(c *cobra.Command) int {
 	if o.limit == 0 && c.Flags().Changed("limit") {
 		return math.MaxInt
@@ -85,7 +85,7 @@ func addDocument(out *cli.Results, d search.Document) error {
 	return out.Add(d, func() string { return fmt.Sprintf("%s  %s", d.ID, d.Doc) })
 }
 
-// noIndex adds to an error for a missing index those that there are.
+// noIndex adds the existing indexes to the error for a missing index.
 func noIndex(ctx context.Context, store *sqlite.Store, index string, err error) error {
 	if !errors.Is(err, search.ErrNoIndex) {
 		return err
@@ -97,7 +97,7 @@ func noIndex(ctx context.Context, store *sqlite.Store, index string, err error) 
 	return fmt.Errorf("no index %q; there are: %s", index, strings.Join(have, ", "))
 }
 
-// withSearch runs do with the indexes of a folder.
+// withSearch opens the search indexes of a folder and calls do.
 func withSearch(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
 	store, err := sqlite.OpenReader(ctx, dir.Views())
 	if err != nil {

@@ -33,13 +33,13 @@ func (o *options) view(s cli.Streams) *cobra.Command {
 			if pk != "" {
 				q.PK = item.StringValue(pk)
 			}
-			return o.in(s, func(dir local.Dir, out *cli.Results) error {
+			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
 				return target.WithViews(c.Context(), dir, func(db *sqlite.Store) error {
 					t, err := chooseTable(c.Context(), db, args)
 					if err != nil {
 						return err
 					}
-					groups, err := groupsIn(c.Context(), db, t)
+					groups, err := shardedGroups(c.Context(), db, t)
 					if err != nil {
 						return err
 					}
@@ -64,7 +64,7 @@ func (o *options) view(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// chooseTable is the table named, or the only one there is.
+// chooseTable returns the table in args, or the only table.
 func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Table, error) {
 	tables, err := db.Tables(ctx)
 	if err != nil {
@@ -88,12 +88,12 @@ func itemJSON(item item.Image, typed bool) json.RawMessage {
 	return item.AppendJSON(nil)
 }
 
-// rowText is the key, then the other attributes as plain JSON.
+// rowText formats a row: its key, then the other attributes as plain JSON.
 func rowText(t view.Table, row view.Row) string {
 	var b strings.Builder
-	b.WriteString(plain(row.PK))
+	b.WriteString(plainText(row.PK))
 	if row.SK.Exists() {
-		b.WriteString("  " + plain(row.SK))
+		b.WriteString("  " + plainText(row.SK))
 	}
 	for name, v := range row.Item.All() {
 		if name != t.PK && name != t.SK {
@@ -103,8 +103,8 @@ func rowText(t view.Table, row view.Row) string {
 	return b.String()
 }
 
-// plain is a value as text without quotes, where it is a string.
-func plain(v item.Value) string {
+// plainText formats a value. A string has no quotes; other values are JSON.
+func plainText(v item.Value) string {
 	if s, ok := v.Text(); ok {
 		return s
 	}
