@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Why a partition is held back.
+// The reasons why a partition is held back.
 const (
-	HeldByShare   = "share"   // it uses its share of the bounds, and its reading is paused
-	HeldByBounds  = "bounds"  // the bounds are full, and nothing is read
+	HeldByShare   = "share"   // it uses its share of the memory, and is paused
+	HeldByBounds  = "bounds"  // the memory is full, and nothing is read
 	HeldByBackoff = "backoff" // some of its changes failed and are tried again
 	HeldByFilling = "filling" // some of its changes wait for a batch or an object to fill
 	HeldByWriting = "writing" // some of its changes wait for a Write, or a Put of dead letters, that has lasted for half a minute
 )
 
-// HeldBack is a reason why the reading of a partition is paused, or why its checkpoint does not move. A partition can
-// have several: the keys of a sink back off, and so the partition uses its share.
+// HeldBack is a reason why a partition is not read, or why its checkpoint does not move. A partition can have several:
+// if the keys of a sink back off, the partition can also use up its share.
 type HeldBack struct {
 	Partition string
 
@@ -33,8 +33,8 @@ type HeldBack struct {
 	Bytes int64 // memory that the partition has in flight
 }
 
-// HeldBack lists the reasons why partitions are held back now, the oldest first. It returns nil if there is no reason
-// or no run. It is safe for concurrent use, and its cost grows with the number of queued pages.
+// HeldBack returns the current reasons, the oldest first; nil if there is none, or no run. It is safe for concurrent
+// use. Its cost grows with the number of queued pages.
 func (p *Pipeline) HeldBack() []HeldBack {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,22 +44,22 @@ func (p *Pipeline) HeldBack() []HeldBack {
 	return p.run.heldBack(time.Now())
 }
 
-// heldKey identifies a reason from one call of heldBack to the next. Its sink and reason are "" for HeldByShare and
-// HeldByBounds: a partition can change between the two, and between sinks, and still wait since the same time.
+// heldKey identifies a reason across calls of heldBack. sink and reason are "" for HeldByShare and HeldByBounds: a
+// partition can change between the two, and between sinks, while it waits.
 type heldKey struct{ partition, sink, reason string }
 
-// heldSince is when a reason began, when it was last seen, and which page was the partition's oldest unfinished one
-// when it began.
+// heldSince has the times when a reason began and was last seen, and the oldest unfinished page of the partition when
+// it began.
 type heldSince struct {
 	at, seen time.Time
 	oldest   uint64
 }
 
-// heldBackGrace is how long a reason can be absent and still keep its start: with a slow sink, a page is read now and
+// heldBackGrace is how long a reason can be absent without starting again. With a slow sink, a page is read now and
 // then.
 const heldBackGrace = 3 * heldBackInterval
 
-// heldBackScan is one look at what is held back.
+// heldBackScan is one call of heldBack.
 type heldBackScan struct {
 	run  *run
 	now  time.Time
@@ -69,14 +69,14 @@ type heldBackScan struct {
 
 // heldBack is [Pipeline.HeldBack]. Pipeline.mu is held.
 func (r *run) heldBack(now time.Time) []HeldBack {
-	waits := make([]schedulerWaits, len(r.schedulers))
+	schedulers := make([]schedulerWaits, len(r.schedulers))
 	for i, s := range r.schedulers {
-		waits[i] = s.countWaits(now)
+		schedulers[i] = s.countWaits(now)
 	}
 	scan := heldBackScan{run: r, now: now, seen: make(map[heldKey]heldSince)}
 	for _, part := range r.partitions {
 		if share := r.bounds.shares[part.name]; share != nil && !part.state.revoked() { // something was read of it
-			scan.addPartition(part, share, waits)
+			scan.addPartition(part, share, schedulers)
 		}
 	}
 	for key, was := range r.heldSince {
@@ -92,44 +92,44 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 }
 
 // addPartition adds the reasons of one partition.
-func (h *heldBackScan) addPartition(part *partition, share *share, waits []schedulerWaits) {
+func (h *heldBackScan) addPartition(part *partition, share *share, schedulers []schedulerWaits) {
 	add := func(sink, reason string, since time.Time) {
 		h.all = append(h.all, HeldBack{part.name, sink, reason, since, share.used.bytes})
 	}
 	reading := heldKey{partition: part.name}
 	switch r := h.run; {
 	case share.paused:
-		add(r.mainSink(waits, part), HeldByShare, h.since(part, reading))
+		add(r.mainSink(schedulers, part), HeldByShare, h.since(part, reading))
 	case r.bounds.waiting && r.bounds.full() && share.used.bytes > 0:
-		add(r.mainSink(waits, part), HeldByBounds, h.since(part, reading))
+		add(r.mainSink(schedulers, part), HeldByBounds, h.since(part, reading))
 	}
 	if len(part.waiting) > 0 && !part.waiting[0].ready {
 		add("", HeldByBackoff, h.since(part, heldKey{part.name, "", HeldByBackoff}))
 	}
 	var letters time.Time
-	for i, w := range waits {
-		pw := w.byPartition[part]
-		if pw == nil {
+	for i, w := range schedulers {
+		waits := w.byPartition[part]
+		if waits == nil {
 			continue
 		}
 		sink := h.run.schedulers[i].route.Name
-		if pw.backoff {
+		if waits.backoff {
 			add(sink, HeldByBackoff, h.since(part, heldKey{part.name, sink, HeldByBackoff}))
 		}
-		if !pw.filling.IsZero() {
-			add(sink, HeldByFilling, pw.filling)
+		if !waits.filling.IsZero() {
+			add(sink, HeldByFilling, waits.filling)
 		}
-		if lastsLong(pw.writing, h.now) {
-			add(sink, HeldByWriting, pw.writing)
+		if lastsLong(waits.writing, h.now) {
+			add(sink, HeldByWriting, waits.writing)
 		}
-		letters = earlier(letters, pw.letters)
+		letters = earlier(letters, waits.letters)
 	}
 	if lastsLong(letters, h.now) {
 		add("", HeldByWriting, letters)
 	}
 }
 
-// since returns when a reason that has no start of its own was first seen.
+// since returns when a reason was first seen.
 func (h *heldBackScan) since(part *partition, key heldKey) time.Time {
 	was, ok := h.run.heldSince[key]
 	if oldest := part.watermark.oldestUnfinished(); !ok || was.oldest != oldest && key.reason == HeldByBackoff {
@@ -140,28 +140,28 @@ func (h *heldBackScan) since(part *partition, key heldKey) time.Time {
 	return was.at
 }
 
-// lastsLong reports whether a Write that began then has lasted for heldBackLogAfter; false if began is zero.
+// lastsLong reports whether a call that began then lasts for heldBackLogAfter. It is false if began is zero.
 func lastsLong(began, now time.Time) bool {
 	return !began.IsZero() && now.Sub(began) >= heldBackLogAfter
 }
 
-// mainSink returns the sink with most of a partition's deliveries. If the partition has no queued delivery, it is the
-// sink with most deliveries of all partitions.
-func (r *run) mainSink(waits []schedulerWaits, part *partition) (sink string) {
-	var n, pending int64
-	for i, w := range waits {
-		var n2 int64
+// mainSink returns the sink with most deliveries of a partition. If no sink has any, it is the sink with most
+// deliveries of all partitions.
+func (r *run) mainSink(schedulers []schedulerWaits, part *partition) (sink string) {
+	var most, mostPending int64
+	for i, w := range schedulers {
+		var queued int64
 		if w.byPartition[part] != nil {
-			n2 = w.byPartition[part].n
+			queued = w.byPartition[part].n
 		}
-		if n2 > n || n2 == n && n == 0 && w.pending > pending {
-			sink, n, pending = r.schedulers[i].route.Name, n2, w.pending
+		if queued > most || queued == most && most == 0 && w.pending > mostPending {
+			sink, most, mostPending = r.schedulers[i].route.Name, queued, w.pending
 		}
 	}
 	return sink
 }
 
-// schedulerWaits has what waits for one sink, by partition.
+// schedulerWaits has the waiting deliveries of one sink, by partition.
 type schedulerWaits struct {
 	byPartition map[*partition]*partitionWaits
 	pending     int64 // deliveries of all partitions
@@ -171,28 +171,28 @@ type schedulerWaits struct {
 type partitionWaits struct {
 	n       int64     // deliveries
 	backoff bool      // some failed, and are tried again
-	filling time.Time // since when the oldest waits for its batch to fill; zero: none does
-	writing time.Time // start of the oldest Write that some wait for; zero: none does
+	filling time.Time // since when the oldest waits for its batch to fill; zero: none waits
+	writing time.Time // start of the oldest Write that a delivery waits for; zero: none
 	letters time.Time // start of a Put of dead letters that has not failed; zero: there is none
 }
 
-// countWaits counts what waits in the scheduler, by partition.
+// countWaits counts the waiting deliveries of the scheduler.
 func (s *scheduler) countWaits(now time.Time) schedulerWaits {
-	w := schedulerWaits{make(map[*partition]*partitionWaits), s.route.ledger.Pending}
+	waits := schedulerWaits{make(map[*partition]*partitionWaits), s.route.ledger.Pending}
 	if s.run.closed {
-		return w
+		return waits
 	}
 	fills := s.ready.n > 0 && s.waitsToFill() && !s.isDue(now)
 	since := s.nothingStarts()
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		pw := w.ofPartition(c.page.partition)
-		pw.n += int64(c.n)
-		if fills && pw.filling.IsZero() {
-			pw.filling = c.addedAt
+		of := waits.ofPartition(c.page.partition)
+		of.n += int64(c.n)
+		if fills && of.filling.IsZero() {
+			of.filling = c.addedAt
 		}
 		if !fills {
-			pw.writing = earlier(pw.writing, since)
+			of.writing = earlier(of.writing, since)
 		}
 	}
 	for l := range s.lanes.all() {
@@ -204,17 +204,17 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 			why.writing = since
 		}
 		for qd := range l.queue.all() {
-			w.add(qd, why)
+			waits.add(qd, why)
 		}
 	}
 	for _, b := range s.writing {
 		for _, qd := range b.deliveries {
-			w.add(qd, partitionWaits{backoff: qd.lane.attempt > 0, writing: b.formedAt})
+			waits.add(qd, partitionWaits{backoff: qd.lane.attempt > 0, writing: b.formedAt})
 		}
 		for i := range b.chunks {
-			pw := w.ofPartition(b.chunks[i].page.partition)
-			pw.n += int64(b.chunks[i].n)
-			pw.writing = earlier(pw.writing, b.formedAt)
+			of := waits.ofPartition(b.chunks[i].page.partition)
+			of.n += int64(b.chunks[i].n)
+			of.writing = earlier(of.writing, b.formedAt)
 		}
 	}
 	letters := partitionWaits{backoff: s.deadLetters.failing}
@@ -223,14 +223,13 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	}
 	for _, deliveries := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
 		for _, qd := range deliveries {
-			w.add(qd, letters)
+			waits.add(qd, letters)
 		}
 	}
-	return w
+	return waits
 }
 
-// nothingStarts returns since when no further Write can start, because the allowed number of Writes runs; zero if one
-// can.
+// nothingStarts returns since when no Write can start, because Concurrency is reached; zero if one can.
 func (s *scheduler) nothingStarts() (since time.Time) {
 	if len(s.writing) < s.route.Concurrency {
 		return time.Time{}
@@ -242,19 +241,19 @@ func (s *scheduler) nothingStarts() (since time.Time) {
 }
 
 func (w *schedulerWaits) ofPartition(part *partition) *partitionWaits {
-	pw := w.byPartition[part]
-	if pw == nil {
-		pw = new(partitionWaits)
-		w.byPartition[part] = pw
+	waits := w.byPartition[part]
+	if waits == nil {
+		waits = new(partitionWaits)
+		w.byPartition[part] = waits
 	}
-	return pw
+	return waits
 }
 
-// add counts an item, and why it waits.
+// add counts a delivery, and why it waits.
 func (w *schedulerWaits) add(qd *queuedDelivery, why partitionWaits) {
-	pw := w.ofPartition(qd.page.partition)
-	pw.n++
-	pw.backoff = pw.backoff || why.backoff
-	pw.writing = earlier(pw.writing, why.writing)
-	pw.letters = earlier(pw.letters, why.letters)
+	waits := w.ofPartition(qd.page.partition)
+	waits.n++
+	waits.backoff = waits.backoff || why.backoff
+	waits.writing = earlier(waits.writing, why.writing)
+	waits.letters = earlier(waits.letters, why.letters)
 }

@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	heldBackInterval  = time.Second      // between two looks, while there is anything in flight
-	heldBackLogAfter  = 30 * time.Second // how long a reason lasts before it is logged; for HeldByFilling, after its Linger
-	heldBackRepeat    = time.Minute      // between two lines of one sink and reason
-	heldBackRepeatNew = 10 * time.Second // the same, if it has partitions that were not logged yet
+	heldBackInterval  = time.Second      // between two calls of heldBack while a page is in flight
+	heldBackLogAfter  = 30 * time.Second // how long a reason lasts before it is logged; for HeldByFilling, in addition to Linger
+	heldBackRepeat    = time.Minute      // between two lines of a group
+	heldBackRepeatNew = 10 * time.Second // between two lines of a group if it has new partitions
 )
 
-// heldGroup is what one line of the log is about.
+// heldGroup identifies the subject of a line in the log.
 type heldGroup struct{ sink, reason string }
 
-// loggedGroup is what was logged of a group.
+// loggedGroup has the last line about a group.
 type loggedGroup struct {
 	at         time.Time
-	partitions map[string]heldSince // that were logged
+	partitions map[string]heldSince // the logged ones
 }
 
-// heldBackLog logs which partitions are held back for long, and which move again.
+// heldBackLog logs which partitions are held back for long, and which are not any more.
 type heldBackLog struct {
 	r      *run
 	groups map[heldGroup]*loggedGroup
 }
 
-// update logs what is new in held, which is ordered by Since.
+// update logs the news in held, which is ordered by Since.
 func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 	long := make(map[heldGroup][]HeldBack)
 	for _, h := range held {
@@ -78,7 +78,7 @@ func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 	}
 }
 
-// logMoving logs the partitions of a group that are not held back any more, and forgets them.
+// logMoving logs the partitions of a group that are not held back any more, and removes them.
 func (l *heldBackLog) logMoving(now time.Time, g heldGroup, was *loggedGroup) {
 	var first string
 	var since time.Time
@@ -106,7 +106,7 @@ func (g heldGroup) attrs() []slog.Attr {
 	return attrs
 }
 
-// heldBackText is what a reason means, for the log.
+// heldBackText explains the reasons in the log.
 var heldBackText = map[string]string{
 	HeldByShare:   "they hold their share of the memory and are not read on, until the sink has taken some of it",
 	HeldByBounds:  "the memory is full and nothing is read on, until the sink has taken some of it",
@@ -115,7 +115,7 @@ var heldBackText = map[string]string{
 	HeldByWriting: "a write is not answered, and the checkpoint waits for it",
 }
 
-// heldBackLogDelay is how long a reason lasts before it is logged.
+// heldBackLogDelay returns how long a reason lasts before it is logged.
 func (r *run) heldBackLogDelay(g heldGroup) time.Duration {
 	if g.reason != HeldByFilling {
 		return heldBackLogAfter
@@ -125,10 +125,10 @@ func (r *run) heldBackLogDelay(g heldGroup) time.Duration {
 			return rt.Batch.Linger + heldBackLogAfter
 		}
 	}
-	return math.MaxInt64 // the end of the source fills it
+	return math.MaxInt64 // only the end of the source ends the wait
 }
 
-// heldBackLevel is LevelInfo for a sink that has written lately: it is slow, and not down.
+// heldBackLevel is LevelInfo for a sink that has written lately: it is slow, not down.
 func (r *run) heldBackLevel(g heldGroup, now time.Time) slog.Level {
 	if g.reason == HeldByShare || g.reason == HeldByBounds {
 		for _, rt := range r.p.routes {

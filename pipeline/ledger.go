@@ -133,7 +133,7 @@ func (t *reasonCounts) add(reason string) {
 }
 
 func (t reasonCounts) addTo(m map[string]int64) {
-	for _, r := range t {
-		m[r.reason] += r.n
+	for _, c := range t {
+		m[c.reason] += c.n
 	}
 }

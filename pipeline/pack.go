@@ -100,10 +100,10 @@ func (p *pack) add(plain []byte) {
 
 // packReader reads a pack, change by change.
 type packReader struct {
-	p     *pack
-	frame int
-	rest  []byte
-	inf   io.ReadCloser
+	p        *pack
+	frame    int
+	rest     []byte
+	inflater io.ReadCloser
 	record.Unpacker
 	packedRecord
 }
@@ -116,13 +116,13 @@ func (r *packReader) next() (bool, error) {
 		}
 		f := r.p.frames[r.frame]
 		r.frame++
-		if r.inf == nil {
-			r.inf = flate.NewReader(bytes.NewReader(f.data))
-		} else if err := r.inf.(flate.Resetter).Reset(bytes.NewReader(f.data), nil); err != nil {
+		if r.inflater == nil {
+			r.inflater = flate.NewReader(bytes.NewReader(f.data))
+		} else if err := r.inflater.(flate.Resetter).Reset(bytes.NewReader(f.data), nil); err != nil {
 			return false, err
 		}
 		r.rest = make([]byte, f.size) // of its own: a change is ranges of it
-		if _, err := io.ReadFull(r.inf, r.rest); err != nil {
+		if _, err := io.ReadFull(r.inflater, r.rest); err != nil {
 			return false, err
 		}
 	}

@@ -11,29 +11,29 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Redelivery is what became of a change that was carried to a sink once more.
+// Redelivery is the result of delivering a change to a sink once more.
 type Redelivery struct {
-	Outcome Outcome // what the sink, or its plan, said; NoEffect where a filter drops the change
-	Reason  string  // why, where the outcome is NoEffect or Suppressed
-	Err     error   // not nil: it failed again, and the outcome says nothing
-	Behind  bool    // Err is that an earlier change of its key failed: it was not tried
+	Outcome Outcome // of the sink or its plan; NoEffect if a filter drops the change; meaningless if Err is not nil
+	Reason  string  // for NoEffect and Suppressed
+	Err     error   // not nil if it failed again
+	Behind  bool    // it was not tried, because an earlier change of its key failed; Err is not nil
 }
 
-// RouteInfo is what a redrive must know of a way to a sink.
+// RouteInfo describes a route for a redrive.
 type RouteInfo struct {
 	Name       string
-	Suppressed bool // it plans and writes nothing
-	Guarded    bool // versions decide: later changes may come before earlier ones; see Guarded
+	Suppressed bool // deliveries are planned and not written
+	Guarded    bool // the sink compares versions, so the order of changes does not matter; see Guarded
 
-	Wrote  time.Time // when a Write, of a Run or a Redeliver, last had a change that did not fail; zero: none had yet
-	Failed time.Time // when one last had a change that failed for now; zero: none had yet
+	Wrote  time.Time // last success of a Write in a Run or a Redeliver; zero: none yet
+	Failed time.Time // last transient failure of such a Write; zero: none yet
 }
 
-// Well tells whether the sink takes what it is given, as far as is known: nothing has failed for now since something
-// succeeded.
+// Well reports whether the sink accepts deliveries, as far as is known: no transient failure was later than the last
+// success.
 func (r RouteInfo) Well() bool { return r.Failed.IsZero() || r.Wrote.After(r.Failed) }
 
-// Routes are the pipeline's ways to its sinks, in their order.
+// Routes returns the routes of the pipeline in the order of Options.Routes.
 func (p *Pipeline) Routes() []RouteInfo {
 	infos := make([]RouteInfo, len(p.routes))
 	for i, r := range p.routes {
@@ -43,21 +43,22 @@ func (p *Pipeline) Routes() []RouteInfo {
 	return infos
 }
 
-// Redeliver carries changes to one sink and no other once more, as a redrive of dead letters does: through the filters,
-// the detectors, the sink's plan and its Write, in batches of the route and at its rate. It answers for each change,
-// and blocks until the sink has answered for all, or ctx is done; nothing is retried.
+// Redeliver delivers changes to one sink once more, as a redrive of dead letters does: through the filters, the
+// detectors, and the Plan and Write of the sink, in batches of the route and at its rate. It returns a result for each
+// change. It blocks until the sink has a result for all of them, or ctx is done. It retries nothing. It returns an
+// error if there is no such route.
 //
-// Changes of one key are delivered in the order of cs, and behind one that fails its key's later ones fail with a
-// transient error. The error of Redeliver itself is that there is no such route.
+// Changes of one key are delivered in the order of cs. After a failed change, the later ones of its key fail with a
+// transient error.
 //
-// It counts in no ledger and asks no Quarantine. It may run beside a Run: for keys that are held, which a Run does not
-// write, or for a sink that is [Guarded].
+// Redeliver counts in no ledger and reads no Quarantine. It can run beside a Run in two cases: for quarantined keys,
+// which a Run does not write, and for a [Guarded] sink.
 func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*record.Change) ([]Redelivery, error) {
 	for _, r := range p.routes {
 		if r.Name == route {
-			d := redelivery{p: p, r: r, cs: cs, out: make([]Redelivery, len(cs)), failed: map[item.Key]bool{}}
+			d := redelivery{p: p, route: r, changes: cs, results: make([]Redelivery, len(cs)), failed: map[item.Key]bool{}}
 			d.run(ctx)
-			return d.out, nil
+			return d.results, nil
 		}
 	}
 	return nil, errs.Errorf("pipeline %q has no route %q", p.o.Name, route)
@@ -65,114 +66,114 @@ func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*record.Cha
 
 // redelivery is one call of Redeliver.
 type redelivery struct {
-	p      *Pipeline
-	r      *route
-	cs     []*record.Change
-	out    []Redelivery
-	failed map[item.Key]bool
+	p       *Pipeline
+	route   *route
+	changes []*record.Change
+	results []Redelivery
+	failed  map[item.Key]bool
 
-	batch   []Delivery // the next Write
-	indexes []int      // their places in cs
+	// The next batch:
+	next    []Delivery
+	indexes []int // of its changes
 	bytes   int64
 	keys    map[item.Key]bool
 }
 
-func (d *redelivery) run(ctx context.Context) {
-	d.keys = map[item.Key]bool{}
-	for i, c := range d.cs {
+func (rd *redelivery) run(ctx context.Context) {
+	rd.keys = map[item.Key]bool{}
+	for i, c := range rd.changes {
 		size := int64(len(c.Raw))
-		if n := len(d.batch); n > 0 && (n >= d.r.Batch.Count || d.bytes+size > d.r.Batch.Bytes || d.keys[c.Key] && !d.r.keepsOrder) {
-			d.write(ctx)
+		if n := len(rd.next); n > 0 && (n >= rd.route.Batch.Count || rd.bytes+size > rd.route.Batch.Bytes || rd.keys[c.Key] && !rd.route.keepsOrder) {
+			rd.write(ctx)
 		}
-		planned, err := d.plan(c)
-		if err != nil && d.keys[c.Key] {
-			d.write(ctx) // what is before it goes first
+		planned, err := rd.plan(c)
+		if err != nil && rd.keys[c.Key] {
+			rd.write(ctx) // the earlier changes of the key are written first
 		}
 		switch {
-		case d.failed[c.Key]:
-			d.setResult(i, planned, errUntried)
+		case rd.failed[c.Key]:
+			rd.setResult(i, planned, errUntried)
 		case err != nil || planned.Outcome != Written:
-			d.setResult(i, planned, err)
+			rd.setResult(i, planned, err)
 		default:
-			d.batch, d.indexes, d.bytes, d.keys[c.Key] = append(d.batch, planned), append(d.indexes, i), d.bytes+size, true
+			rd.next, rd.indexes, rd.bytes, rd.keys[c.Key] = append(rd.next, planned), append(rd.indexes, i), rd.bytes+size, true
 		}
 	}
-	d.write(ctx)
+	rd.write(ctx)
 }
 
-// plan takes a change up to the Write.
-func (d *redelivery) plan(c *record.Change) (Delivery, error) {
-	if err := d.p.needs.check(c); err != nil {
+// plan runs the stages before the Write.
+func (rd *redelivery) plan(c *record.Change) (Delivery, error) {
+	if err := rd.p.needs.check(c); err != nil {
 		return Delivery{}, err
 	}
-	ev := d.p.evaluate(c, nil, nil)
+	ev := rd.p.evaluate(c, nil, nil)
 	if ev.fatal != nil {
 		return Delivery{}, ev.fatal
 	}
 	if ev.verdict.Drop {
 		return Delivery{Change: c, Outcome: NoEffect, Reason: ev.verdict.Reason}, nil
 	}
-	v, fail := d.r.applyFilters(c, &ev, nil)
+	v, fail := rd.route.applyFilters(c, &ev, nil)
 	if v.Drop {
 		return Delivery{Change: c, Outcome: NoEffect, Reason: v.Reason}, nil
 	}
-	d2 := Delivery{Change: c, Events: d.r.events(&ev)}
+	d := Delivery{Change: c, Events: rd.route.events(&ev)}
 	if fail == nil {
-		fail = d.r.plan(&d2)
+		fail = rd.route.plan(&d)
 	}
 	if fail != nil {
 		return Delivery{}, fail.err
 	}
-	return d2, nil
+	return d, nil
 }
 
-// write writes what is there. A panic, or a permanent error of several as a whole, has a culprit, as in a Run: each is
-// written once more by itself.
-func (d *redelivery) write(ctx context.Context) {
-	n := len(d.batch)
+// write writes the next batch. A panic, or a permanent error of several deliveries as a whole, can have one of them as
+// its cause, as in a Run: each is written once more alone.
+func (rd *redelivery) write(ctx context.Context) {
+	n := len(rd.next)
 	if n == 0 {
 		return
 	}
-	planned := slices.Clone(d.batch)
+	planned := slices.Clone(rd.next)
 	errs := make([]error, n)
 	batchErr := ctx.Err()
 	if batchErr == nil {
-		batchErr = d.r.callWrite(ctx, d.batch, errs)
+		batchErr = rd.route.callWrite(ctx, rd.next, errs)
 	}
 	_, panicked := errors.AsType[*redact.PanicError](batchErr)
 	_, transient := Retryable(batchErr)
 	isolate := batchErr != nil && n > 1 && ctx.Err() == nil && (panicked || !transient && !IsFatal(batchErr))
-	for k, i := range d.indexes {
+	for k, i := range rd.indexes {
 		switch {
-		case isolate && d.failed[d.cs[i].Key]:
+		case isolate && rd.failed[rd.changes[i].Key]:
 			errs[k] = errUntried
 		case isolate:
-			d.batch[k] = planned[k]
-			if err := d.r.callWrite(ctx, d.batch[k:k+1:k+1], errs[k:k+1]); err != nil {
+			rd.next[k] = planned[k]
+			if err := rd.route.callWrite(ctx, rd.next[k:k+1:k+1], errs[k:k+1]); err != nil {
 				errs[k] = err
 			}
 		case batchErr != nil:
 			errs[k] = batchErr
 		}
-		d.setResult(i, d.batch[k], errs[k])
+		rd.setResult(i, rd.next[k], errs[k])
 	}
-	if d.r.Rate > 0 {
-		_ = Sleep(ctx, time.Duration(float64(n)/d.r.Rate*float64(time.Second)))
+	if rd.route.Rate > 0 {
+		_ = Sleep(ctx, time.Duration(float64(n)/rd.route.Rate*float64(time.Second)))
 	}
-	d.batch, d.indexes, d.bytes = d.batch[:0], d.indexes[:0], 0
-	clear(d.keys)
+	rd.next, rd.indexes, rd.bytes = rd.next[:0], rd.indexes[:0], 0
+	clear(rd.keys)
 }
 
-// setResult notes what became of change i. One that fails permanently and that a newer version has overtaken means
-// nothing to the sink any more.
-func (d *redelivery) setResult(i int, delivery Delivery, err error) {
-	if _, again := Retryable(err); err != nil && !again && !IsFatal(err) && delivery.Outcome == Superseded {
+// setResult stores the result of change i. A permanent failure does not matter if the sink has a newer version.
+func (rd *redelivery) setResult(i int, delivery Delivery, err error) {
+	if _, transient := Retryable(err); err != nil && !transient && !IsFatal(err) && delivery.Outcome == Superseded {
 		err = nil
 	}
 	if err != nil {
-		d.failed[d.cs[i].Key] = true
-		d.out[i] = Redelivery{Err: err, Behind: errors.Is(err, errUntried)}
+		rd.failed[rd.changes[i].Key] = true
+		rd.results[i] = Redelivery{Err: err, Behind: errors.Is(err, errUntried)}
 		return
 	}
-	d.out[i] = Redelivery{Outcome: delivery.Outcome, Reason: delivery.Reason}
+	rd.results[i] = Redelivery{Outcome: delivery.Outcome, Reason: delivery.Reason}
 }
