@@ -154,7 +154,7 @@ func (r *run) commit(part *partition) {
 			return guard("committer", &r.p.patience.commit, func() error { return r.committer.Commit(ctx, part.name, pos) })
 		}, func(attempt int, err error) bool {
 			r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
-				r.p.failed(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
+				r.p.failureAttrs(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
 			r.step(func(time.Time) {
 				part.uncommitted = !part.state.revoked()
 				r.failIfFatal(err)

@@ -159,7 +159,7 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func(
 func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() error, failed func()) bool {
 	start, waits := time.Now(), false
 	err := r.retry(ctx, do, func(attempt int, err error) bool {
-		r.p.log.LogAttrs(r.hard, slog.LevelError, text, r.p.failed(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
+		r.p.log.LogAttrs(r.hard, slog.LevelError, text, r.p.failureAttrs(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
 		r.step(func(time.Time) {
 			if !waits {
 				waits = true
@@ -224,7 +224,7 @@ func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 
 func (l *deadLetterLog) logLine(s *scheduler, level slog.Level, text string, letters []*queuedDelivery, more ...slog.Attr) {
 	first := letters[0]
-	attrs := s.run.p.failed(Failure{Sink: s.route.Name, Letter: true}, first.fail.err,
+	attrs := s.run.p.failureAttrs(Failure{Sink: s.route.Name, Letter: true}, first.fail.err,
 		slog.String("sink", s.route.Name), slog.Int("changes", len(letters)), slog.String("class", first.fail.class),
 		slog.String("partition", first.page.partition.name), slog.String("sequence", first.d.Change.Sequence))
 	s.run.p.log.LogAttrs(s.run.hard, level, text, append(attrs, more...)...)

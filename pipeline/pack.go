@@ -15,12 +15,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// pack holds the changes of some pages that wait for a batch to fill. They are compressed, in the order of their keys
-// and versions, in frames that are read one after the other.
+// pack has the changes of some pages that wait for a batch to fill. They are compressed in the order of their keys and
+// versions, in frames that are read one after the other.
 type pack struct {
 	frames []frame
 	bytes  int64 // compressed
-	pages  int   // pages that still need it
+	pages  int   // number of pages that still need it
 }
 
 type frame struct {
@@ -33,21 +33,21 @@ const (
 	frameSize = 64 << 10 // before compression, about
 )
 
-// packed says where the changes of one page for one route are: in a pack.
+// packed refers to the changes of one page for one route in a pack.
 type packed struct {
 	pack   *pack
-	page   int // its number in the pack
+	page   int // number of the page in the pack
 	newest time.Time
 }
 
-// packablePage is a page whose changes are to be packed.
+// packablePage is a page whose changes can be packed.
 type packablePage struct {
 	page    *inflightPage
 	changes []*record.Change
 	bytes   int64 // of their records
 }
 
-// packedRecord is a change and its place in the order of the source.
+// packedRecord is a change with its position in the order of the source.
 type packedRecord struct {
 	c               *record.Change
 	pack, page, pos int
@@ -59,11 +59,11 @@ func (r packedRecord) compare(s packedRecord) int {
 }
 
 var deflaters = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the level is valid
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // no error: the level is valid
 	return w
 }}
 
-// packPages makes one pack of pages.
+// packPages returns a pack of the changes of pages.
 func packPages(pages []packablePage) *pack {
 	var records []packedRecord
 	for n, p := range pages {
@@ -90,15 +90,15 @@ func (p *pack) add(plain []byte) {
 	var out bytes.Buffer
 	w := deflaters.Get().(*flate.Writer)
 	w.Reset(&out)
-	_, _ = w.Write(plain) // a buffer takes everything
+	_, _ = w.Write(plain) // a buffer never fails
 	_ = w.Close()
 	deflaters.Put(w)
-	data := bytes.Clone(out.Bytes()) // a buffer may have twice the room
+	data := bytes.Clone(out.Bytes()) // the capacity of a buffer can be twice its length
 	p.frames = append(p.frames, frame{data, len(plain)})
 	p.bytes += int64(len(data))
 }
 
-// packReader reads a pack, change by change.
+// packReader reads a pack, one change after the other.
 type packReader struct {
 	p        *pack
 	frame    int
@@ -121,7 +121,7 @@ func (r *packReader) next() (bool, error) {
 		} else if err := r.inflater.(flate.Resetter).Reset(bytes.NewReader(f.data), nil); err != nil {
 			return false, err
 		}
-		r.rest = make([]byte, f.size) // of its own: a change is ranges of it
+		r.rest = make([]byte, f.size) // not reused: the change refers to it
 		if _, err := io.ReadFull(r.inflater, r.rest); err != nil {
 			return false, err
 		}
@@ -138,14 +138,14 @@ func (r *packReader) next() (bool, error) {
 	return err == nil, err
 }
 
-// packReaders is a heap of readers, the one with the lowest change on top.
+// packReaders is a heap of readers. The first has the lowest change.
 type packReaders = heapOf[*packReader]
 
 var _ ordered[*packReader] = (*packReader)(nil)
 
 func (r *packReader) before(other *packReader) bool { return r.compare(other.packedRecord) < 0 }
 
-// unpackSorted yields the changes of packed chunks in the order of their keys and versions: the page of a record is the
+// unpackSorted yields the changes of packed chunks in the order of their keys and versions. The page of a record is the
 // index of its chunk. One frame of each pack is in memory at a time.
 func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 	return func(yield func(packedRecord, error) bool) {
@@ -160,7 +160,7 @@ func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 			wanted[p][c.packed.page] = i
 		}
 		for _, r := range h {
-			if ok, err := r.next(); !ok { // a pack has one change at least
+			if ok, err := r.next(); !ok { // a pack has at least one change
 				yield(packedRecord{}, cmp.Or(err, record.ErrPacked))
 				return
 			}

@@ -21,10 +21,10 @@ type packWork struct {
 	pack  *pack
 }
 
-// pack makes packs of what waits to fill batches, so that it does not hold its pages. It runs in a goroutine of its
-// own, and chunks that leave the queue meanwhile are left out. If nothing was packed, and cloned says that nothing was
-// cloned either, the fillers' batches are written.
-func (r *run) pack(fillers []*scheduler, work []packWork, cloned bool) {
+// pack packs changes that wait to fill batches, so that they do not pin their pages. It runs in its own goroutine, and
+// leaves out chunks that leave the queue meanwhile. If it packed nothing, and cloned is false, the incomplete batches
+// of waiting are written.
+func (r *run) pack(waiting []*scheduler, work []packWork, cloned bool) {
 	for i := range work {
 		work[i].pack = packPages(work[i].group)
 	}
@@ -33,7 +33,7 @@ func (r *run) pack(fillers []*scheduler, work []packWork, cloned bool) {
 		for _, w := range work {
 			cloned = w.s.replaceWithPack(w.s.ready.chunks, w.group, w.pack) || cloned
 		}
-		for _, s := range fillers {
+		for _, s := range waiting {
 			if s.packedBytes > r.packedLimit {
 				s.dueCount = s.ready.n
 			} else if !cloned {
@@ -43,7 +43,7 @@ func (r *run) pack(fillers []*scheduler, work []packWork, cloned bool) {
 	})
 }
 
-// groupPackable are the pages of chunks that can be packed, one group for each pack.
+// groupPackable returns the pages of chunks that can be packed, one group for each pack.
 func groupPackable(chunks []chunk) [][]packablePage {
 	var groups [][]packablePage
 	size := int64(packSize)
@@ -64,8 +64,8 @@ func groupPackable(chunks []chunk) [][]packablePage {
 	return groups
 }
 
-// canPack reports whether the changes of a chunk are enough to make its items again: none has failed or was cloned, and
-// nobody asks which of its records are finished.
+// canPack reports whether the deliveries of a chunk can be made again from their changes: none has failed or was
+// cloned, and the source does not track single records.
 func (c *chunk) canPack() bool {
 	if c.packed != nil || c.page.tracker != nil {
 		return false
@@ -78,8 +78,7 @@ func (c *chunk) canPack() bool {
 	return true
 }
 
-// replaceWithPack puts a pack in the place of the chunks that it was made of. It reports whether any of them is still
-// there.
+// replaceWithPack makes chunks refer to a pack of their changes. It reports whether any of them is still there.
 func (s *scheduler) replaceWithPack(chunks []chunk, group []packablePage, p *pack) bool {
 	p.pages = 0
 	pageNumbers := make(map[*inflightPage]int, len(group))
@@ -116,7 +115,7 @@ func (s *scheduler) releasePack(c *chunk) {
 	}
 }
 
-// finishPacked books the end of all of a packed chunk.
+// finishPacked finishes all deliveries of a packed chunk.
 func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	s.route.ledger.Pending -= int64(c.n)
 	s.route.ledger.count(o, "", int64(c.n))
@@ -127,18 +126,18 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	s.releasePack(c)
 }
 
-// takePacked moves chunks from the front of ready into a batch; the first of them is packed. It takes whole chunks: one
-// that is larger than a batch is taken alone.
+// takePacked moves whole chunks from the front of ready into a batch. The first chunk is packed. A chunk larger than a
+// batch is taken alone. It returns the number of deliveries.
 func (s *scheduler) takePacked(b *batch) (n int) {
-	most := s.ready.n
+	limit := s.ready.n
 	if s.dueCount > 0 {
-		most = s.dueCount
+		limit = s.dueCount
 	}
 	taken := 0
 	for taken < len(s.ready.chunks) {
 		c := &s.ready.chunks[taken]
-		more := n+c.n > s.route.Batch.Count || b.bytes+c.bytes > s.route.Batch.Bytes // than a batch
-		if c.packed == nil && !c.canPack() || n >= most || n > 0 && more {
+		exceeds := n+c.n > s.route.Batch.Count || b.bytes+c.bytes > s.route.Batch.Bytes
+		if c.packed == nil && !c.canPack() || n >= limit || n > 0 && exceeds {
 			break
 		}
 		n += c.n
@@ -151,16 +150,16 @@ func (s *scheduler) takePacked(b *batch) (n int) {
 	return n
 }
 
-// pack packs the chunks of a batch that are not.
+// pack packs the chunks of a batch that are not packed yet.
 func (b *batch) pack() {
 	for _, group := range groupPackable(b.chunks) {
 		b.packs = append(b.packs, packWork{group: group, pack: packPages(group)})
 	}
 }
 
-// afterPackedCall takes the result of a call for a packed batch. If a key of it has a lane or is in quarantine, if the
-// batch has grown too large, or if WriteSorted fails, the batch is unpacked and becomes ready again, for Write. A batch
-// that was cancelled for a revoked partition becomes ready again as it is.
+// afterPackedCall handles the result of a call for a packed batch. The batch is unpacked and becomes ready again, for
+// Write, if one of its keys has a lane or is in quarantine, if it has become too large, or if WriteSorted fails. A
+// batch that was cancelled for a revoked partition becomes ready again as it is.
 func (s *scheduler) afterPackedCall(b *batch) {
 	switch b.phase {
 	case packing:
@@ -174,7 +173,7 @@ func (s *scheduler) afterPackedCall(b *batch) {
 		b.err = errMustUnpack
 	case unpacking:
 		b.phase = settled
-		if b.err != nil { // memory is broken
+		if b.err != nil { // the memory of the pack is corrupt
 			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, b.err))
 		}
 		b.err = errMustUnpack
@@ -191,13 +190,13 @@ func (s *scheduler) afterPackedCall(b *batch) {
 	})
 }
 
-// errMustUnpack means that a packed batch has to be written change by change.
+// errMustUnpack means that the deliveries of a packed batch must be written by Write.
 var errMustUnpack = errs.New("some of its keys wait or are quarantined")
 
-// applyPackedResult books a packed batch that was written, or makes it ready again.
+// applyPackedResult finishes a packed batch that was written, or makes it ready again.
 func (s *scheduler) applyPackedResult(b *batch) {
 	s.writingPacked = false
-	var back []chunk
+	var readyAgain []chunk
 	n := 0
 	for i := range b.chunks {
 		c := &b.chunks[i]
@@ -206,7 +205,7 @@ func (s *scheduler) applyPackedResult(b *batch) {
 			s.finishPacked(c, Written)
 			continue
 		case s.run.hard.Err() != nil:
-			continue // it stays pending: the next run delivers it
+			continue // the chunk stays pending
 		case c.page.partition.state.revoked():
 			s.finishPacked(c, Revoked)
 			continue
@@ -219,19 +218,19 @@ func (s *scheduler) applyPackedResult(b *batch) {
 			}
 		}
 		n += c.n
-		back = append(back, *c)
+		readyAgain = append(readyAgain, *c)
 	}
 	if b.err == nil {
 		s.route.ledger.Written -= b.coalesced
 		s.route.ledger.Coalesced += b.coalesced
 	}
-	if len(back) > 0 {
-		s.ready.pushFront(back)
+	if len(readyAgain) > 0 {
+		s.ready.pushFront(readyAgain)
 		s.dueCount += n
 	}
 }
 
-// unpackDeliveries makes the deliveries of packed chunks again, by chunk. They hold their own bytes.
+// unpackDeliveries makes the deliveries of packed chunks again, by chunk. They own their bytes.
 func (r *run) unpackDeliveries(rt *route, chunks []chunk) ([][]queuedDelivery, error) {
 	out := make([][]queuedDelivery, len(chunks))
 	for i, c := range chunks {
@@ -248,7 +247,7 @@ func (r *run) unpackDeliveries(rt *route, chunks []chunk) ([][]queuedDelivery, e
 	return out, nil
 }
 
-// writeSorted gives a batch that is packed to the sink. Its error fails all of it.
+// writeSorted gives a packed batch to the sink. Its error applies to the whole batch.
 func (r *route) writeSorted(run *run, b *batch) (coalesced int64, err error) {
 	if err := run.refuseQuarantined(r, b); err != nil {
 		return 0, err
@@ -286,7 +285,7 @@ func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err 
 	return coalesced, err
 }
 
-// refuseQuarantined is an error if a key of a packed batch is in quarantine.
+// refuseQuarantined returns an error if a key of a packed batch is in quarantine.
 func (r *run) refuseQuarantined(rt *route, b *batch) error {
 	if r.p.o.Quarantine == nil {
 		return nil

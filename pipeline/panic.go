@@ -8,12 +8,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// recovered turns a recovered panic into an error; call it in a deferred function with what recover returned there.
+// recovered makes an error of a panic. A deferred function calls it with the result of recover.
 func recovered(stage string, v any) *redact.PanicError {
 	return &redact.PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
 }
 
-// guard calls code of the user. It makes a panic an error of that stage, and p decides about refusals (nil: nobody).
+// guard calls code of the user. A panic becomes an error of that stage. p, if not nil, decides about refusals.
 func guard(stage string, p *Patience, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -26,7 +26,7 @@ func guard(stage string, p *Patience, f func() error) (err error) {
 	return f()
 }
 
-// errorText is the whole text of an error, with the trace of a panic.
+// errorText returns the whole text of an error, with the stack of a panic.
 func errorText(err error) string {
 	if p, ok := errors.AsType[*redact.PanicError](err); ok {
 		return err.Error() + "\n" + string(p.Stack)
@@ -34,7 +34,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// stackOf is the trace of a panic for a log; empty for other errors.
+// stackOf returns the stack of a panic for the log. The attribute is empty for other errors.
 func stackOf(err error) slog.Attr {
 	if p, ok := errors.AsType[*redact.PanicError](err); ok {
 		return slog.String("stack", string(p.Stack))
@@ -42,9 +42,9 @@ func stackOf(err error) slog.Attr {
 	return slog.Attr{}
 }
 
-// failed adds to a line of the log what it has of a failure: what went wrong, the field, the command that shows more,
-// and of a panic its trace.
-func (p *Pipeline) failed(f Failure, err error, attrs ...slog.Attr) []slog.Attr {
+// failureAttrs appends what the log has of a failure: the redacted text, the field, the command that shows more, and
+// the stack of a panic.
+func (p *Pipeline) failureAttrs(f Failure, err error, attrs ...slog.Attr) []slog.Attr {
 	attrs = append(attrs, slog.String("error", redact.LogText(err)))
 	if field := redact.ErrorField(err); field != "" {
 		attrs = append(attrs, slog.String("field", field))

@@ -6,28 +6,28 @@ import (
 	"unsafe"
 )
 
-// planArena is the memory of a sink's items and plans for one page. It is handed out in pieces, and goes back to its
-// pool once no delivery of the page needs it, so that most plans make no garbage.
+// planArena is the memory of the deliveries and plans of one page for one sink. It returns to its pool once no delivery
+// needs the page, so that most plans make no garbage.
 type planArena struct {
 	deliveries []queuedDelivery
-	ops        []Op                 // one for each item
-	slab       interface{ empty() } // a *slab[T], for Alloc: most plans allocate one type
+	ops        []Op                 // one for each delivery
+	slab       interface{ empty() } // a *slab[T], for Alloc: most plans allocate a single type
 	pieces     [][]byte             // for Bytes
-	used       int                  // pieces that this page uses, from the first
-	bytes      []byte               // the piece that is being filled
-	text       []byte               // for Text: the piece that is being filled
+	used       int                  // the page uses pieces[:used]
+	bytes      []byte               // for Bytes: the piece with free space
+	text       []byte               // for Text: the piece with free space
 }
 
 const (
 	slabLength        = 32 // values
-	maxKeptSlabPieces = 64 // pieces of a slab that are kept for the next page
+	maxKeptSlabPieces = 64 // pieces of a slab that can stay for the next page
 
-	firstPieceSize = 4 << 10  // bytes of the first piece; each piece is twice as large as the one before
-	maxPieceSize   = 32 << 10 // up to this size
-	maxKeptPieces  = 64       // pieces that are kept for the next page
+	firstPieceSize = 4 << 10  // bytes of the first piece; each next one is twice as large
+	maxPieceSize   = 32 << 10 // bytes
+	maxKeptPieces  = 64       // pieces that can stay for the next page
 )
 
-// arenaPool is the pool of a route's empty arenas.
+// arenaPool is the pool of empty arenas of a route.
 type arenaPool struct{ pool sync.Pool }
 
 // get returns an empty arena for n deliveries.
@@ -43,13 +43,13 @@ func (s *arenaPool) get(n int) *planArena {
 	return a
 }
 
-// put returns an arena to the pool, once no delivery of its page needs it.
+// put empties an arena and returns it to the pool.
 func (s *arenaPool) put(a *planArena) {
 	a.empty()
 	s.pool.Put(a)
 }
 
-// slab holds values of one type, in pieces of slabLength.
+// slab has values of one type, in pieces of slabLength values.
 type slab[T any] struct {
 	pieces [][]T
 	used   int // values
@@ -65,7 +65,7 @@ func (s *slab[T]) next() *T {
 	return t
 }
 
-// empty sets all values to zero, so that none keeps a page in memory.
+// empty zeroes all values, because they can refer to a page.
 func (s *slab[T]) empty() {
 	for i := 0; i*slabLength < s.used; i++ {
 		clear(s.pieces[i][:min(s.used-i*slabLength, slabLength)])
@@ -74,16 +74,16 @@ func (s *slab[T]) empty() {
 	s.used = 0
 }
 
-// keepPieces returns the pieces that stay for the next page. used is how many of them this page used, and most is how
-// many can stay. It drops half of the unused ones, so that an arena soon shrinks after a large page. Every arena gets a
-// large page at some time, and there can be thousands of arenas.
-func keepPieces[T any](pieces []T, used, most int) []T {
-	n := min((len(pieces)+used+1)/2, most)
+// keepPieces returns the pieces that stay for the next page: up to limit of them. used is how many this page needed. It
+// drops half of the unused pieces, so that an arena soon shrinks after a large page: there can be thousands of arenas,
+// and each has a large page at some time.
+func keepPieces[T any](pieces []T, used, limit int) []T {
+	n := min((len(pieces)+used+1)/2, limit)
 	clear(pieces[n:])
 	return pieces[:n]
 }
 
-// empty removes the plans of a page that no longer needs them.
+// empty removes the plans of a page.
 func (a *planArena) empty() {
 	clear(a.ops)
 	clear(a.deliveries)
@@ -97,9 +97,9 @@ func (a *planArena) empty() {
 	a.used, a.bytes, a.text = 0, nil, nil
 }
 
-// Alloc returns a new zero T, for what a [Planner] puts into d.Ops. Its memory is shared by the deliveries of a page,
-// and used again once none of them needs the page. Do not keep it beyond a Write of the delivery, even if that Write
-// fails: a delivery that waits long is planned again. Alloc saves nothing if T differs from call to call.
+// Alloc returns a new zero T, for what a [Planner] puts into d.Ops. The deliveries of a page share its memory, and
+// another page uses it once none of them needs the page. Do not keep it after a Write of the delivery, even if that
+// Write fails: a delivery that waits long is planned again. Alloc saves nothing if T differs from call to call.
 func Alloc[T any](d *Delivery) *T {
 	if d.arena == nil {
 		return new(T)
@@ -112,7 +112,8 @@ func Alloc[T any](d *Delivery) *T {
 	return s.next()
 }
 
-// Bytes returns a copy of b, for what a [Planner] puts into d.Ops. Its memory is shared and used again as for [Alloc].
+// Bytes returns a copy of b, for what a [Planner] puts into d.Ops. Its memory is shared and used again like that of
+// [Alloc].
 func (d *Delivery) Bytes(b []byte) []byte {
 	a := d.arena
 	if a == nil || len(b) > maxPieceSize/8 {
@@ -126,7 +127,7 @@ func (d *Delivery) Bytes(b []byte) []byte {
 	return a.bytes[from:len(a.bytes):len(a.bytes)]
 }
 
-// piece returns the next piece that has room for n bytes, a new one if there is none.
+// piece returns the next piece with a capacity of at least n bytes, a new one if there is none.
 func (a *planArena) piece(n int) []byte {
 	for ; a.used < len(a.pieces); a.used++ {
 		if p := a.pieces[a.used]; cap(p) >= n {
@@ -139,6 +140,7 @@ func (a *planArena) piece(n int) []byte {
 	return p
 }
 
+// nextPieceSize returns the size of a new piece for n bytes. before is the piece before it.
 func nextPieceSize(before []byte, n int) int {
 	return max(firstPieceSize, min(2*cap(before), maxPieceSize), 4*n)
 }

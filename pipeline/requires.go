@@ -2,20 +2,20 @@ package pipeline
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// ViewTypeError is returned by [Pipeline.Run] when the stream's view type leaves out an image that a stage cannot work
-// without.
+// ViewTypeError is returned by [Pipeline.Run] if the view type of the stream lacks an image that a stage needs.
 type ViewTypeError struct {
 	Stage     string // `filter "no_change"`, `sink "orders"`
 	Needs     Needs
 	ViewType  record.ViewType
-	StreamARN string // "" where the record does not say
+	StreamARN string // "" if the record has none
 }
 
-// Error names the stage, what it lacks, and what to change.
+// Error reports the stage, the missing images, and what to change.
 func (e *ViewTypeError) Error() string {
 	images, want := "new images", record.NewImage
 	switch {
@@ -30,44 +30,36 @@ func (e *ViewTypeError) Error() string {
 	if e.StreamARN != "" {
 		stream += " " + e.StreamARN
 	}
+	kind, _, _ := strings.Cut(e.Stage, " ")
 	return fmt.Sprintf("%s needs %s, but %s has the view type %s: enable the table's stream with StreamViewType %s, or remove the %s",
-		e.Stage, images, stream, e.ViewType, want, kindOf(e.Stage))
+		e.Stage, images, stream, e.ViewType, want, kind)
 }
 
-func kindOf(stage string) string {
-	for i := range len(stage) {
-		if stage[i] == ' ' {
-			return stage[:i]
-		}
-	}
-	return stage
-}
-
-// requirements are the stages that lack something, by view type. They are found once, so that asking costs a record
-// nothing.
+// requirements has for each view type the error of the first stage that lacks an image; nil if none does. It is
+// computed once, so that the check of a record is cheap.
 type requirements [record.NewAndOldImages + 1]*ViewTypeError
 
-// add notes what a stage needs, where it says so. The first stage that lacks an image is the one that is reported.
+// add adds the needs of a stage.
 func (r *requirements) add(stage string, s any) {
-	q, ok := s.(Requirer)
+	requirer, ok := s.(Requirer)
 	if !ok {
 		return
 	}
-	n := q.Requires()
+	needs := requirer.Requires()
 	for t := record.KeysOnly; t <= record.NewAndOldImages; t++ {
-		if r[t] == nil && (n.Old && !t.HasOld() || n.New && !t.HasNew()) {
-			r[t] = &ViewTypeError{Stage: stage, Needs: n, ViewType: t}
+		if r[t] == nil && (needs.Old && !t.HasOld() || needs.New && !t.HasNew()) {
+			r[t] = &ViewTypeError{Stage: stage, Needs: needs, ViewType: t}
 		}
 	}
 }
 
-// CheckView is a *ViewTypeError when a stream of that view type leaves out an image that a stage cannot work without:
-// known before the first record comes.
+// CheckView returns a *ViewTypeError if a stream of that view type lacks an image that a stage needs. A source can call
+// it before it reads a record.
 func (p *Pipeline) CheckView(t record.ViewType, streamARN string) error {
 	return p.needs.check(&record.Change{ViewType: t, StreamARN: streamARN})
 }
 
-// check is nil when c's stream shows all that is needed, or does not say what it shows.
+// check returns nil if the stream of c has all images that are needed, or if its view type is unknown.
 func (r *requirements) check(c *record.Change) error {
 	if int(c.ViewType) >= len(r) || r[c.ViewType] == nil {
 		return nil

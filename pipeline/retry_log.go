@@ -53,7 +53,7 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 	}
 	n, err, oldest, waiting := l.n, l.err, l.oldest, len(s.parked)
 	s.run.log(level, text, func() []slog.Attr {
-		attrs := s.run.p.failed(Failure{Sink: s.route.Name}, err,
+		attrs := s.run.p.failureAttrs(Failure{Sink: s.route.Name}, err,
 			slog.String("sink", s.route.Name), slog.Int64("failures", n), slog.Int("keys_waiting", waiting), slog.String("class", classOf(err)))
 		if o := &s.run.p.o; o.Live && !oldest.IsZero() {
 			// The stream drops a change that is not dead-lettered in time.

@@ -13,11 +13,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// scope names the instrumentation. Every metric and span is called tablewake.*.
+// scope names the instrumentation. All names of metrics and spans begin with tablewake.
 const scope = "github.com/tablewake/tablewake/pipeline"
 
-// telemetry tells OpenTelemetry what the pipeline does. Counters are read off the ledgers when they are collected, so
-// they cost a record nothing and say what the ledgers say.
+// telemetry reports metrics and spans of the pipeline. Counters are read from the ledgers when they are collected. So
+// they cost nothing per record, and agree with the ledgers.
 type telemetry struct {
 	tracer  trace.Tracer
 	prepare metric.Float64Histogram
@@ -26,7 +26,7 @@ type telemetry struct {
 	preps   metric.MeasurementOption
 }
 
-// sinkTelemetry is one sink's part.
+// sinkTelemetry is the telemetry of one sink.
 type sinkTelemetry struct {
 	tracer   trace.Tracer
 	duration metric.Float64Histogram
@@ -56,7 +56,7 @@ func newTelemetry(p *Pipeline) (*telemetry, error) {
 	return t, k.Err()
 }
 
-// observeLedger shows both ledgers as counters.
+// observeLedger reports the ledgers as counters.
 func (t *telemetry) observeLedger(p *Pipeline, k *instrument.Maker) {
 	records := k.Counted("tablewake.source.records", "{record}", "records read, by outcome and reason")
 	deliveries := k.Counted("tablewake.sink.deliveries", "{delivery}", "deliveries finished, by sink, outcome and reason")
@@ -101,7 +101,7 @@ func (t *telemetry) observeLedger(p *Pipeline, k *instrument.Maker) {
 	}, records, deliveries, events, pending)
 }
 
-// observeFlight shows what is under way, and how far behind each stage is.
+// observeFlight reports the memory in flight, and the lag of each stage.
 func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
 	bytes := k.Number("tablewake.inflight.bytes", "By", "memory pinned by pages and changes in flight")
 	changes := k.Number("tablewake.inflight.changes", "{change}", "changes in flight")
@@ -129,7 +129,7 @@ func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
 	}, bytes, changes, lag)
 }
 
-// page starts the span of a page: from its preparing until all of it is finished.
+// page starts the span of a page. It lasts from the preparation until the page is finished.
 func (t *telemetry) page(ctx context.Context, partition string) trace.Span {
 	_, span := t.tracer.Start(ctx, "tablewake.page", trace.WithAttributes(t.name, attribute.String("partition", partition)))
 	return span
@@ -139,12 +139,12 @@ func (t *telemetry) prepared(ctx context.Context, d time.Duration) {
 	t.prepare.Record(ctx, d.Seconds(), t.preps)
 }
 
-// undecodable counts records that were put into dead letters for no sink.
+// undecodable counts dead letters of undecodable records.
 func (t *telemetry) undecodable(ctx context.Context, n int) {
 	t.letters.Add(ctx, int64(n), metric.WithAttributes(t.name, attribute.String("class", record.ClassUndecodable)))
 }
 
-// write starts the span of a Write, linked to those of the pages in it. done ends it.
+// write starts the span of a Write, linked to the spans of its pages. done ends it.
 func (t *sinkTelemetry) write(ctx context.Context, b *batch) (_ context.Context, done func(d time.Duration, failed int)) {
 	var links []trace.Link
 	var last *inflightPage
