@@ -16,7 +16,7 @@ type Redelivery struct {
 	Outcome Outcome // of the sink or its plan; NoEffect if a filter drops the change; meaningless if Err is not nil
 	Reason  string  // for NoEffect and Suppressed
 	Err     error   // not nil if it failed again
-	Behind  bool    // it was not tried, because an earlier change of its key failed; Err is not nil
+	Untried  bool    // it was not tried, because an earlier change of its key failed; Err is not nil
 }
 
 // RouteInfo describes a route for a redrive.
@@ -29,9 +29,9 @@ type RouteInfo struct {
 	Failed time.Time // last transient failure of such a Write; zero: none yet
 }
 
-// Well reports whether the sink accepts deliveries, as far as is known: no transient failure was later than the last
+// Healthy reports whether the sink accepts deliveries, as far as is known: no transient failure was later than the last
 // success.
-func (r RouteInfo) Well() bool { return r.Failed.IsZero() || r.Wrote.After(r.Failed) }
+func (r RouteInfo) Healthy() bool { return r.Failed.IsZero() || r.Wrote.After(r.Failed) }
 
 // Routes returns the routes of the pipeline in the order of Options.Routes.
 func (p *Pipeline) Routes() []RouteInfo {
@@ -172,7 +172,7 @@ func (rd *redelivery) setResult(i int, delivery Delivery, err error) {
 	}
 	if err != nil {
 		rd.failed[rd.changes[i].Key] = true
-		rd.results[i] = Redelivery{Err: err, Behind: errors.Is(err, errUntried)}
+		rd.results[i] = Redelivery{Err: err, Untried: errors.Is(err, errUntried)}
 		return
 	}
 	rd.results[i] = Redelivery{Outcome: delivery.Outcome, Reason: delivery.Reason}

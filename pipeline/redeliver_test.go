@@ -28,7 +28,7 @@ func said(out []Redelivery) string {
 	var words []string
 	for _, r := range out {
 		switch {
-		case r.Behind:
+		case r.Untried:
 			words = append(words, "behind")
 		case r.Err != nil:
 			words = append(words, "failed")

@@ -97,8 +97,8 @@ func TestHealth(t *testing.T) {
 			time.Sleep(time.Second)
 			h.update(test.whole, test.errs)
 			var r RouteInfo
-			if r.Wrote, r.Failed = h.times(); r.Well() != test.well {
-				t.Errorf("%s: well is %v: wrote %v, failed %v", test.name, r.Well(), r.Wrote, r.Failed)
+			if r.Wrote, r.Failed = h.times(); r.Healthy() != test.well {
+				t.Errorf("%s: well is %v: wrote %v, failed %v", test.name, r.Healthy(), r.Wrote, r.Failed)
 			}
 		}
 	})

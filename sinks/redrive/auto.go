@@ -38,7 +38,7 @@ type AutoOptions struct {
 // the pipeline, and can run in several processes: a letter that two of them deliver at once reaches the sink twice,
 // as with any redelivery.
 //
-// A sink is well if nothing has failed temporarily since its last successful Write ([pipeline.RouteInfo.Well]). Auto
+// A sink is well if nothing has failed temporarily since its last successful Write ([pipeline.RouteInfo.Healthy]). Auto
 // redrives the letters of a sink at the next check after it becomes well again. For other sinks a redrive is the
 // trial, with the backoff Wait while it fails.
 //
@@ -107,7 +107,7 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 		a.sinks[info.Name] = s
 	}
 	now := time.Now()
-	if info.Well() && info.Failed.After(s.ended) {
+	if info.Healthy() && info.Failed.After(s.ended) {
 		s.attempt, s.next = 0, now // it failed since then, and is well again
 	}
 	if now.Before(s.next) {

@@ -195,7 +195,7 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 				}
 			case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
 				err = res.Err
-			case res.Behind: // an earlier one of its key failed: it is tried again, or waits
+			case res.Untried: // an earlier one of its key failed: it is tried again, or waits
 			case retry:
 				w.refs[i].why = failureOf(k, res.Err)
 				wait = max(wait, after)
