@@ -11,24 +11,23 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// body is an object of a log as it grows: its lines are compressed as they come, so
-// that beside the changes, whose bytes stand in their pages, only what is
-// written is held.
-type body struct {
-	packers *compressors
-	packer  compressor
-	out     bytes.Buffer
-	digest  hash.Hash
-	lines   io.Writer
-	span
+// jsonlBody builds an object of JSON lines. Lines are compressed as they are added, so
+// it holds only compressed bytes; the changes' bytes are in their pages.
+type jsonlBody struct {
+	pool       *compressorPool
+	compressor compressor
+	out        bytes.Buffer
+	digest     hash.Hash
+	lines      io.Writer
+	versionRange
 }
 
-// span is from which version to which an object goes.
-type span struct {
+// versionRange is the lowest and the highest version of an object.
+type versionRange struct {
 	first, latest record.Version
 }
 
-func (s *span) note(v record.Version) {
+func (s *versionRange) note(v record.Version) {
 	if s.first.IsZero() || v.Compare(s.first) < 0 {
 		s.first = v
 	}
@@ -37,31 +36,31 @@ func (s *span) note(v record.Version) {
 	}
 }
 
-// name is that of an object with that digest.
-func (s *span) name(folder string, digest []byte, f Format) string {
+// name returns the name of an object with this digest.
+func (s *versionRange) name(folder string, digest []byte, f Format) string {
 	return fmt.Sprintf("%s%s-%s-%s%s", folder, s.first, s.latest, hex.EncodeToString(digest[:16]), f.suffix())
 }
 
-// newBody begins one; free it.
-func newBody(packers *compressors) (*body, error) {
-	b := &body{packers: packers, digest: sha256.New()}
+// newJSONLBody returns an empty body. The caller must call free.
+func newJSONLBody(pool *compressorPool) (*jsonlBody, error) {
+	b := &jsonlBody{pool: pool, digest: sha256.New()}
 	var err error
-	if b.packer, err = packers.get(&b.out); err != nil {
+	if b.compressor, err = pool.get(&b.out); err != nil {
 		return nil, err
 	}
-	b.lines = io.MultiWriter(b.packer, b.digest)
+	b.lines = io.MultiWriter(b.compressor, b.digest)
 	return b, nil
 }
 
-// sum is the digest of the lines until now.
-func (b *body) sum() []byte { return b.digest.Sum(nil) }
+// sum returns the digest of the lines so far.
+func (b *jsonlBody) sum() []byte { return b.digest.Sum(nil) }
 
-func (b *body) free() { b.packers.put(b.packer) }
+func (b *jsonlBody) free() { b.pool.put(b.compressor) }
 
 var newline = []byte{'\n'}
 
-// add takes a line without its line feed.
-func (b *body) add(line []byte, v record.Version) error {
+// add appends a line, given without its line feed.
+func (b *jsonlBody) add(line []byte, v record.Version) error {
 	b.note(v)
 	_, err := b.lines.Write(line)
 	if err == nil {
@@ -73,13 +72,13 @@ func (b *body) add(line []byte, v record.Version) error {
 	return nil
 }
 
-// finish gives o its name and its body. What is compressed is one buffer, as each
-// try of a request, and each part of an upload, reads its range of it again.
-func (b *body) finish(o *Object, folder string) error {
-	if err := b.packer.Close(); err != nil {
+// finish sets the name and body of o. The body is one buffer, since retries and
+// parts of an upload read ranges of it again.
+func (b *jsonlBody) finish(o *Object, folder string) error {
+	if err := b.compressor.Close(); err != nil {
 		return fmt.Errorf("archive: compress: %w", err)
 	}
-	f := b.packers.format
+	f := b.pool.format
 	o.Name = b.name(folder, b.digest.Sum(nil), f)
 	o.Body, o.ContentType = b.out.Bytes(), f.contentType()
 	return nil

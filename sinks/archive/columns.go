@@ -11,16 +11,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
-// Column is a column of Parquet objects beside those that every object has. It is
+// Column is an additional column of Parquet objects. It is
 // text, whatever the value's type, so that no digit is lost: an N without an exponent, a BOOL
-// as true or false, a B as base64url, and, where the template is exactly one {path}, a list, a map or
-// a set as JSON. It is null where the value misses.
+// as true or false, a B as base64url. If the template is exactly one {path}, a list, a map or
+// a set is JSON. A missing value is null.
 type Column struct {
-	Name  string // lowercase letters, digits and _, as Athena has them; none that every object has
+	Name  string // lowercase letters, digits and _, as Athena requires; not a fixed column
 	Value *template.Template
 }
 
-// FixedColumns are the names of the columns that every Parquet object has, in order.
+// FixedColumns returns the names of the columns of every Parquet object, in order.
 func FixedColumns() []string {
 	names := make([]string, columnar.Fields)
 	for i := range names {
@@ -29,7 +29,7 @@ func FixedColumns() []string {
 	return names
 }
 
-// maxColumnName is how long a name may be in Athena.
+// maxColumnName is Athena's limit, in bytes.
 const maxColumnName = 255
 
 func checkColumns(cs []Column) error {
@@ -50,7 +50,7 @@ func checkColumns(cs []Column) error {
 	return nil
 }
 
-// columnsOf are the values of the columns, as far as the mask shows them.
+// columnsOf returns the values of the columns, after masking.
 func (s *Sink) columnsOf(scope template.Scope) ([]item.Value, error) {
 	if len(s.columns) == 0 {
 		return nil, nil

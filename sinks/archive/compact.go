@@ -17,54 +17,54 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
-// Remover is a store whose objects can be removed.
+// Remover is a store that can remove objects.
 type Remover interface {
 	Lister
 
-	// Remove removes objects and blocks until they are gone for good. One that is not
-	// there is removed already.
+	// Remove removes objects, and blocks until they are permanently gone. A missing object is
+	// not an error.
 	Remove(ctx context.Context, names []string) error
 }
 
-// Tagger is a store that tells the tags of an object, sorted by key.
+// Tagger is a store that returns the tags of an object, sorted by key.
 type Tagger interface {
 	Tags(ctx context.Context, name string) ([]Tag, error)
 }
 
-// CompactOptions say what is compacted.
+// CompactOptions configure a compaction.
 type CompactOptions struct {
-	Store  Remover // required; what it writes are the large objects
-	Prefix string  // of the object names. Default: all
-	Class  string  // storage class of the objects that are looked at. Default: STANDARD
-	Small  int64   // objects below it are rolled into large ones, in bytes, compressed. Default: a quarter of Target
-	Target int64   // size of the large ones, about. Default: 64 MiB
-	DryRun bool    // only tell what would be done
+	Store  Remover // required; source of the small and target of the large objects
+	Prefix string  // beginning of the object names. Default: all
+	Class  string  // only objects of this storage class are compacted. Default: STANDARD
+	Small  int64   // objects below this size are compacted, in compressed bytes. Default: a quarter of Target
+	Target int64   // approximate size of the large objects. Default: 64 MiB
+	DryRun bool    // only report what would be done
 
 	TableInKey bool                  // as ReadOptions has it
 	TempDir    string                // as ReadOptions has it
-	Progress   func(CompactProgress) // told after each large object. Default: not told
+	Progress   func(CompactProgress) // called after each large object. Default: nothing is called
 }
 
-// CompactProgress is what was done, or would be.
+// CompactProgress counts objects and bytes of a compaction, or of a dry run.
 type CompactProgress struct {
-	Objects, Bytes     int64 // small ones that were rolled up, and their sizes
-	Large, LargeBytes  int64 // those that came of them; their sizes are not known in a dry run
-	Left, LeftInClass  int64 // objects of the log that were left alone: for their size or lack of others, and for their storage class
-	Looked, LookedSize int64 // all objects of the log, and their sizes
+	Objects, Bytes     int64 // small objects that were merged, and their sizes
+	Large, LargeBytes  int64 // resulting objects, and their sizes, unknown in a dry run
+	Left, LeftInClass  int64 // objects of the log that were not changed: too large or alone; of another storage class
+	Looked, LookedSize int64 // all listed objects of the log, and their sizes
 }
 
-// groupCount bounds the names that are held at once.
+// groupCount limits the number of names in memory.
 const groupCount = 10_000
 
-// Compact rolls small objects of a log into large ones, folder by folder and format by
-// format, and keeps every line. A large object is written and read back
-// before the small ones it is made of are removed, so a crash in between leaves
-// changes twice, which [Read] gives once; the next run goes on. Objects of other storage
-// classes, of other tags or columns than their neighbours', and those of one change each stay as
-// they are.
+// Compact merges small objects of a log into large ones, for each folder and format, and
+// keeps every line. It writes a large object and reads it back
+// before it removes the small ones. A crash in between leaves
+// changes twice; [Read] returns them once, and the next run continues. Objects of other storage
+// classes, objects without others of the same tags and columns, and PerItem objects
+// are not changed.
 //
-// Objects that are listed by a reader while they are rolled up may be missed by it:
-// compact an archive that nobody reads just then. Whoever writes to it may go on.
+// A reader that runs at the same time may miss objects: do not read an archive while it is
+// compacted. Writers may continue.
 func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 	o.Class, o.Target = cmp.Or(o.Class, "STANDARD"), cmp.Or(o.Target, 64<<20)
 	o.Small = cmp.Or(o.Small, o.Target/4)
@@ -87,15 +87,15 @@ func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 	return c.done, err
 }
 
-// compaction is one run.
+// compaction is the state of one Compact.
 type compaction struct {
 	o      CompactOptions
 	folder string
-	groups map[Format]*group // of the folder
+	groups map[Format]*group // groups of the current folder
 	done   CompactProgress
 }
 
-// group is small objects of one folder and format.
+// group has small objects of one folder and format.
 type group struct {
 	infos []Info
 	size  int64
@@ -148,7 +148,7 @@ func (c *compaction) flushAll(ctx context.Context) error {
 	return nil
 }
 
-// flush rolls up the objects that were gathered, those that are alike together.
+// flush merges the objects of a group, those with the same tags and columns together.
 func (c *compaction) flush(ctx context.Context, g *group) error {
 	infos := g.infos
 	g.infos, g.size = nil, 0
@@ -156,16 +156,16 @@ func (c *compaction) flush(ctx context.Context, g *group) error {
 		c.done.Left += int64(len(infos))
 		return nil
 	}
-	alike, err := c.alike(ctx, infos)
+	sets, err := c.sets(ctx, infos)
 	if err != nil {
 		return err
 	}
-	for _, same := range alike {
+	for _, same := range sets {
 		if len(same.infos) < 2 {
 			c.done.Left += int64(len(same.infos))
 			continue
 		}
-		if err := c.roll(ctx, same); err != nil {
+		if err := c.mergeSet(ctx, same); err != nil {
 			return err
 		}
 		if c.o.Progress != nil {
@@ -175,36 +175,36 @@ func (c *compaction) flush(ctx context.Context, g *group) error {
 	return nil
 }
 
-// like are objects of one folder and format, of the same tags, and of the same columns
-// where they are Parquet.
-type like struct {
-	tags  []Tag
-	form  form
-	infos []Info
+// objectSet has objects of one folder and format with the same tags, and the same columns
+// if they are Parquet.
+type objectSet struct {
+	tags   []Tag
+	schema parquetSchema
+	infos  []Info
 }
 
-func (c *compaction) alike(ctx context.Context, infos []Info) ([]*like, error) {
+func (c *compaction) sets(ctx context.Context, infos []Info) ([]*objectSet, error) {
 	tagger, tagged := c.o.Store.(Tagger)
 	f, _ := formatOf(infos[0].Name)
-	tags, forms := make([][]Tag, len(infos)), make([]form, len(infos))
+	tags, schemas := make([][]Tag, len(infos)), make([]parquetSchema, len(infos))
 	errs := parallel.Each(len(infos), loaders, func(i int) error {
-		var tagErr, formErr error
+		var tagErr, schemaErr error
 		if tagged {
 			tags[i], tagErr = tagger.Tags(ctx, infos[i].Name)
 		}
 		if f == Parquet {
-			forms[i], formErr = formOf(ctx, c.o.Store, infos[i].Name)
+			schemas[i], schemaErr = schemaOf(ctx, c.o.Store, infos[i].Name)
 		}
-		return errors.Join(tagErr, formErr)
+		return errors.Join(tagErr, schemaErr)
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	var all []*like
+	var all []*objectSet
 	for i, info := range infos {
-		at := slices.IndexFunc(all, func(l *like) bool { return slices.Equal(l.tags, tags[i]) && l.form.equal(forms[i]) })
+		at := slices.IndexFunc(all, func(l *objectSet) bool { return slices.Equal(l.tags, tags[i]) && l.schema.equal(schemas[i]) })
 		if at < 0 {
-			all = append(all, &like{tags: tags[i], form: forms[i]})
+			all = append(all, &objectSet{tags: tags[i], schema: schemas[i]})
 			at = len(all) - 1
 		}
 		all[at].infos = append(all[at].infos, info)
@@ -212,8 +212,8 @@ func (c *compaction) alike(ctx context.Context, infos []Info) ([]*like, error) {
 	return all, nil
 }
 
-// roll makes one object of several.
-func (c *compaction) roll(ctx context.Context, group *like) error {
+// mergeSet replaces the objects of a set by one.
+func (c *compaction) mergeSet(ctx context.Context, group *objectSet) error {
 	c.done.Large++
 	c.done.Objects += int64(len(group.infos))
 	names := make([]string, 0, len(group.infos))
@@ -224,7 +224,7 @@ func (c *compaction) roll(ctx context.Context, group *like) error {
 	if c.o.DryRun {
 		return nil
 	}
-	large, digest, err := c.merged(ctx, group)
+	large, digest, err := c.largeObject(ctx, group)
 	if err != nil {
 		return err
 	}
@@ -239,28 +239,28 @@ func (c *compaction) roll(ctx context.Context, group *like) error {
 	if err := verify(ctx, large.Name, digest); err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return n == large.Name }) // one of them held everything
+	names = slices.DeleteFunc(names, func(n string) bool { return n == large.Name }) // one small object already had all lines
 	return c.o.Store.Remove(ctx, names)
 }
 
-// growingLines is an object that is made of lines: of JSON, or of rows as bytes.
-type growingLines interface {
+// lineWriter builds an object of lines: of JSON, or of encoded rows.
+type lineWriter interface {
 	add(line []byte, v record.Version) error
 	finish(o *Object, folder string) error
 	sum() []byte
 	free()
 }
 
-func (l *like) newBody() (growingLines, error) {
+func (l *objectSet) newBody() (lineWriter, error) {
 	f, _ := formatOf(l.infos[0].Name)
 	if f == Parquet {
-		return newRowsBody(l.form), nil
+		return newRowsBody(l.schema), nil
 	}
-	return newBody(&compressors{format: f})
+	return newJSONLBody(&compressorPool{format: f})
 }
 
-// merged is the object that holds every line of the group once, and the digest of its lines.
-func (c *compaction) merged(ctx context.Context, group *like) (o Object, digest []byte, err error) {
+// largeObject returns the object with every line of the set once, and the digest of its lines.
+func (c *compaction) largeObject(ctx context.Context, group *objectSet) (o Object, digest []byte, err error) {
 	b, err := group.newBody()
 	if err != nil {
 		return Object{}, nil, err
@@ -278,8 +278,8 @@ func (c *compaction) merged(ctx context.Context, group *like) (o Object, digest 
 		if err != nil {
 			return Object{}, nil, err
 		}
-		// One version may be there as several lines: other bytes of the Streams API and of
-		// Lambda, another form, another mask. What differs stays.
+		// One version may have several different lines: the Streams API and Lambda send different
+		// bytes, and format or mask may have changed. Only equal lines are merged.
 		slices.SortFunc(same, func(a, b Entry) int { return bytes.Compare(a.Line, b.Line) })
 		for i, e := range same {
 			if i > 0 && bytes.Equal(same[i-1].Line, e.Line) {
@@ -295,7 +295,7 @@ func (c *compaction) merged(ctx context.Context, group *like) (o Object, digest 
 	return o, b.sum(), err
 }
 
-// verify reads an object back and compares its lines with what was written.
+// verify reads an object back and compares its lines with the digest.
 func (c *compaction) verify(ctx context.Context, name string, digest []byte) (err error) {
 	in, err := c.o.Store.Get(ctx, name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Format is how the objects of a log are written. It ends their names.
+// Format is the format of log objects. It is the suffix of their names.
 type Format string
 
 // The formats of a log.
@@ -22,10 +22,10 @@ const (
 
 var formats = []Format{JSONLZstd, JSONLGzip, Parquet}
 
-// suffix ends the name of every object of the format.
+// suffix returns the suffix of the names of the format's objects.
 func (f Format) suffix() string { return "." + string(f) }
 
-// contentType is the media type of the format's objects.
+// contentType returns the media type of the format's objects.
 func (f Format) contentType() string {
 	switch f {
 	case JSONLGzip:
@@ -36,7 +36,7 @@ func (f Format) contentType() string {
 	return "application/zstd"
 }
 
-// formatOf is the format of a log's object, false of any other object.
+// formatOf returns the format of a log's object; false for other objects.
 func formatOf(name string) (Format, bool) {
 	for _, f := range formats {
 		if strings.HasSuffix(name, f.suffix()) {
@@ -51,21 +51,21 @@ func isLog(name string) bool {
 	return log
 }
 
-// compressor is a compressing writer that can be used again.
+// compressor is a reusable compressing writer.
 type compressor interface {
 	io.WriteCloser
 	Reset(io.Writer)
 }
 
-// compressors are those of one format that are free. One has no goroutines, its output
-// depends on its input alone, and its window lets a reader merge many objects
+// compressorPool has idle compressors of one format. A compressor has no goroutines. Its output
+// depends only on its input. Its window is small, so that a reader can merge many objects
 // in little memory.
-type compressors struct {
+type compressorPool struct {
 	format Format
 	pool   sync.Pool
 }
 
-func (cs *compressors) get(out io.Writer) (compressor, error) {
+func (cs *compressorPool) get(out io.Writer) (compressor, error) {
 	c, ok := cs.pool.Get().(compressor)
 	if !ok {
 		var err error
@@ -77,7 +77,7 @@ func (cs *compressors) get(out io.Writer) (compressor, error) {
 	return c, nil
 }
 
-func (cs *compressors) put(c compressor) { cs.pool.Put(c) }
+func (cs *compressorPool) put(c compressor) { cs.pool.Put(c) }
 
 func newCompressor(f Format) (compressor, error) {
 	if f == JSONLGzip {
@@ -86,7 +86,7 @@ func newCompressor(f Format) (compressor, error) {
 	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
 }
 
-// decompress reads the lines of an object of a format.
+// decompress returns a reader of the lines of an object.
 func decompress(f Format, r io.Reader) (io.ReadCloser, error) {
 	if f == JSONLGzip {
 		return gzip.NewReader(r)

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// FrozenError names objects of a storage class that has to be restored before it
+// FrozenError lists objects whose storage class requires a restore before they
 // can be read.
 type FrozenError struct {
 	Objects []Frozen // at least one
 }
 
-// Frozen is one such object.
+// Frozen is an object that must be restored.
 type Frozen struct {
 	Name    string
 	Class   string // "GLACIER"
 	Restore string // the command line that restores it for some days
 }
 
-// Error names the objects, a line each, with the command that restores it.
+// Error returns one line per object, with the command that restores it.
 func (e *FrozenError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "archive: %d objects must be restored before they can be read; restore them, wait until that is done (hours), and start again:", len(e.Objects))

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// appendLine writes c as one line, without a newline.
+// appendLine appends c as one line, without a line feed.
 func appendLine(dst []byte, c *record.Change, images Images) ([]byte, error) {
 	switch {
 	case images == PlainJSON:
@@ -26,9 +26,9 @@ func appendLine(dst []byte, c *record.Change, images Images) ([]byte, error) {
 	return appendRecord(dst, c)
 }
 
-// appendRecord writes the record as it came, on one line. Where it does not name
-// its stream, as those of the Streams API, it is made to, or to name its table where
-// the stream is not known: so a decoder makes of it the change that it was.
+// appendRecord appends the record as received, on one line. A record of the Streams API does not name
+// its stream, so a member with the stream is added, or one with the table if
+// the stream is unknown. A decoder then returns the same change.
 func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
 	raw := bytes.TrimSpace(c.Raw)
 	if len(raw) < 2 || raw[0] != '{' {
@@ -54,8 +54,8 @@ func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
 	return appendCompact(dst, raw), nil
 }
 
-// appendSnapshot writes a backfilled state as a record of its stream: what it came
-// in is none.
+// appendSnapshot appends a backfilled item as a stream record, since it was not received as
+// one.
 func appendSnapshot(dst []byte, c *record.Change) []byte {
 	dst = append(dst, `{"eventName":"SNAPSHOT"`...)
 	dst = appendMember(dst, "eventID", c.EventID)
@@ -71,7 +71,7 @@ func appendSnapshot(dst []byte, c *record.Change) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendCompact writes JSON without the white space between its tokens.
+// appendCompact appends JSON without white space between its tokens.
 func appendCompact(dst, src []byte) []byte {
 	inText, escaped := false, false
 	for _, b := range src {
@@ -89,7 +89,7 @@ func appendCompact(dst, src []byte) []byte {
 	return dst
 }
 
-// memberValue is the range of the value of a member at the top of a JSON object.
+// memberValue returns the range of the value of a top-level member.
 func memberValue(object []byte, name string) (from, to int, ok bool) {
 	if !bytes.Contains(object, []byte(`"`+name+`"`)) && !bytes.Contains(object, []byte(`\u`)) {
 		return 0, 0, false
@@ -104,10 +104,10 @@ func memberValue(object []byte, name string) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// plainStart begins every plain line. No record has such a field.
+// plainStart is the beginning of every plain line. No record begins so.
 const plainStart = `{"key":"`
 
-// appendPlain writes c with plain images. What the record does not show is left out.
+// appendPlain appends c with plain images, without missing fields.
 func appendPlain(dst []byte, c *record.Change) []byte {
 	dst = append(dst, `{"key":`...)
 	dst = appendText(dst, string(c.Key))
@@ -149,18 +149,18 @@ func appendText(dst []byte, s string) []byte {
 	return item.StringValue(s).AppendJSON(dst)
 }
 
-// Entry is one change as an archive holds it.
+// Entry is one archived change.
 type Entry struct {
 	Key     item.Key
 	Version record.Version
-	Change  *record.Change // nil where the line is plain JSON
+	Change  *record.Change // nil if the line is plain JSON
 	Line    []byte         // one JSON object
 }
 
-// isPlain tells a projection from a record.
+// isPlain reports whether a line is plain JSON; otherwise it is a record.
 func isPlain(line []byte) bool { return bytes.HasPrefix(line, []byte(plainStart)) }
 
-// time is when the change was created; zero where the entry does not tell.
+// time returns the creation time of the change; zero if unknown.
 func (e Entry) time() (time.Time, error) {
 	if e.Change != nil {
 		return e.Change.Time, nil
@@ -172,7 +172,7 @@ func (e Entry) time() (time.Time, error) {
 	return plain.Time, nil
 }
 
-// parseLine reads what appendLine wrote.
+// parseLine is the inverse of appendLine.
 func parseLine(line []byte, tableInKey bool) (Entry, error) {
 	if isPlain(line) {
 		var plain struct{ Key, Version string }
@@ -199,5 +199,5 @@ func parseLine(line []byte, tableInKey bool) (Entry, error) {
 	return Entry{Key: c.Key, Version: c.Version, Change: c, Line: line}, nil
 }
 
-// hasTable tells whether a canonical key is prefixed by its table.
+// hasTable reports whether a canonical key begins with its table.
 func hasTable(k item.Key) bool { return strings.Contains(string(k), "!") }

@@ -13,7 +13,7 @@ type run interface {
 	close() error
 }
 
-// merge yields the entries of its runs in order. It is a heap of their heads.
+// merge merges runs: a heap of their first entries.
 type merge struct {
 	heads []head
 }
@@ -36,7 +36,7 @@ func (m *merge) Pop() any {
 	return x
 }
 
-// add takes a run, or closes it where it is empty or fails.
+// add adds a run. It closes a run that is empty or fails.
 func (m *merge) add(ctx context.Context, r run) error {
 	e, err := r.next(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *merge) next(ctx context.Context) (Entry, error) {
 
 func (m *merge) close() {
 	for _, h := range m.heads {
-		_ = h.run.close() // what was read is read
+		_ = h.run.close() // the entries were read; an error here loses nothing
 	}
 	m.heads = nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// Fingerprints is the folder in which a store keeps what is no object of an archive,
-// beside the objects. No object's name has it.
+// Fingerprints is the folder of a store's own objects, such as fingerprints. No archived object has a
+// name with this folder.
 const Fingerprints = ".~fingerprints"
 
-// Folder is the literal beginning of the names of an archive's objects, "" or ending in "/". key may be nil.
+// Folder returns the constant folder of the names of an archive's objects, "" or ending in "/". key may be nil.
 func Folder(prefix string, key *template.Template) string {
 	if key != nil {
 		literal, _ := key.Prefix()
@@ -25,18 +25,18 @@ func Folder(prefix string, key *template.Template) string {
 	return folder
 }
 
-// Names must do on every server that speaks S3, also where objects are files:
-// no segment is empty, "." or "..", or longer than 255 bytes. Values come escaped
-// ([template.Template.AppendObjectKey]) and hold neither "/" nor "~"; so the
-// literals are checked once, and what is long is shortened so that no two names fall
-// together.
+// Names must be valid on every server with the S3 API, and as file paths:
+// no segment is empty, "." or "..", or longer than 255 bytes. Values are escaped
+// ([template.Template.AppendObjectKey]) and contain neither "/" nor "~". So it is enough to check the
+// literals once. Long names are shortened such that different names stay
+// different.
 const (
-	longSegment = 254 // what is cut is longer by one than any segment that is not
-	longName    = 800 // S3 takes 1,024 bytes, and an object of a log has 150 of its own
+	longSegment = 254 // a shortened segment has 255 bytes, one more than any other
+	longName    = 800 // S3 allows 1,024 bytes; the last part of a log object's name has 150
 )
 
-// shortened is name, or, where a segment or the whole is too long, its beginning with a
-// digest: a segment that is cut has a length of its own, a name that is cut
+// shortened returns name. If a segment or the name is too long, its end is replaced by a
+// digest. A shortened segment has a length of its own. A shortened name
 // ends in a segment that begins with "~".
 func shortened(name string) string {
 	if len(name) <= longSegment {
@@ -61,8 +61,8 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkName says what is wrong with the literal part of names: a prefix and the
-// template behind it. option names both.
+// checkName returns an error if the literal part of names is invalid: a prefix followed by
+// a template. option names both.
 func checkName(option, prefix string, t *template.Template, end string) error {
 	name := prefix
 	if t != nil {

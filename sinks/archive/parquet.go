@@ -10,15 +10,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
-// parquetBody is a Parquet object of a log as it grows. Its rows are encoded as they
-// come.
+// parquetBody builds a Parquet object. Rows are encoded as they are
+// added.
 type parquetBody struct {
-	span
+	versionRange
 	writer *columnar.Writer
 	out    bytes.Buffer
 	images Images
 	row    columnar.Row
-	text   []byte // of the cells of row
+	text   []byte // text of the cells of row
 }
 
 func newParquetBody(columns []Column, images Images) *parquetBody {
@@ -47,7 +47,7 @@ func (b *parquetBody) add(c *record.Change, columns []item.Value) error {
 	return nil
 }
 
-// fill makes the row of c, without the columns of the configuration.
+// fill sets the fixed columns of the row.
 func (b *parquetBody) fill(c *record.Change) {
 	clear(b.row)
 	b.text = slices.Grow(b.text[:0], 256)
@@ -93,7 +93,7 @@ func (b *parquetBody) image(f columnar.Field, m item.Image) {
 	}
 }
 
-// set makes a cell of what text appends. A buffer that grows leaves the cells before
+// set sets a cell to the text that the function appends. If the buffer grows, earlier cells stay
 // in the old one.
 func (b *parquetBody) set(f columnar.Field, text func([]byte) []byte) {
 	start := len(b.text)

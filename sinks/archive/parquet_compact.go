@@ -13,26 +13,28 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
-// Parquet objects are rolled up row by row: a row goes through the reading as bytes, as
-// a line does.
+// Parquet objects are compacted row by row. A row is passed through a reading as encoded bytes, in place of
+// a line.
 
-// form is what Parquet objects that are rolled up into one have in common.
-type form struct {
-	columns []string // of the configuration
+// parquetSchema is what Parquet objects must share to be merged.
+type parquetSchema struct {
+	columns []string // configured columns
 	plain   bool
 }
 
-func (f form) equal(g form) bool { return f.plain == g.plain && slices.Equal(f.columns, g.columns) }
-
-func formOf(ctx context.Context, s Store, name string) (form, error) {
-	r, err := openParquet(ctx, s, name, false)
-	if err != nil {
-		return form{}, err
-	}
-	return form{r.rows.Extra(), r.rows.Plain()}, r.close()
+func (f parquetSchema) equal(g parquetSchema) bool {
+	return f.plain == g.plain && slices.Equal(f.columns, g.columns)
 }
 
-// rowRun reads the rows of a Parquet object as bytes.
+func schemaOf(ctx context.Context, s Store, name string) (parquetSchema, error) {
+	r, err := openParquet(ctx, s, name, false)
+	if err != nil {
+		return parquetSchema{}, err
+	}
+	return parquetSchema{r.rows.Extra(), r.rows.Plain()}, r.close()
+}
+
+// rowRun reads the rows of a Parquet object in encoded form.
 type rowRun struct{ *parquetRun }
 
 func openRows(ctx context.Context, s Store, name string) (run, error) {
@@ -49,16 +51,16 @@ func (r rowRun) next(ctx context.Context) (Entry, error) {
 		return Entry{}, err
 	}
 	v, err := record.ParseVersion(string(row[columnar.Version].Text))
-	return r.follow(Entry{Key: item.Key(row[columnar.Key].Text), Version: v, Line: row.Append(nil)}, err)
+	return r.accept(Entry{Key: item.Key(row[columnar.Key].Text), Version: v, Line: row.Append(nil)}, err)
 }
 
-// rowsBody is a Parquet object that is made of rows as bytes.
+// rowsBody builds a Parquet object of encoded rows.
 type rowsBody struct {
 	*parquetBody
 	columns int
 }
 
-func newRowsBody(f form) *rowsBody {
+func newRowsBody(f parquetSchema) *rowsBody {
 	b := &parquetBody{}
 	b.writer = columnar.NewWriter(&b.out, f.columns, f.plain)
 	return &rowsBody{b, len(f.columns)}
@@ -78,7 +80,7 @@ func (b *rowsBody) add(line []byte, v record.Version) error {
 
 func (b *rowsBody) sum() []byte { return b.writer.Digest() }
 
-// verifyRows reads an object back and compares its rows with what was written.
+// verifyRows reads an object back and compares its rows with the digest.
 func (c *compaction) verifyRows(ctx context.Context, name string, digest []byte) (err error) {
 	r, err := openParquet(ctx, c.o.Store, name, false)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 )
 
-// parquetRun reads one Parquet object, of which it holds a row group at a time.
+// parquetRun reads one Parquet object, one row group at a time.
 type parquetRun struct {
 	entries
 	rows *columnar.Reader
@@ -31,7 +31,7 @@ func openParquet(ctx context.Context, s Store, name string, tableInKey bool) (*p
 	return r, nil
 }
 
-// ranges is the end of an object, its size, and a way to read the rest of it.
+// ranges returns the end of an object, its size, and a function that reads the rest.
 func ranges(ctx context.Context, s Store, name string) (tail []byte, size int64, fetch columnar.Fetch, err error) {
 	if ranger, ok := s.(Ranger); ok {
 		tail, size, err = getRange(ctx, ranger, name, -columnar.TailBytes, columnar.TailBytes)
@@ -53,7 +53,7 @@ func ranges(ctx context.Context, s Store, name string) (tail []byte, size int64,
 	}, nil
 }
 
-// row is the next row, valid until the one after it.
+// row returns the next row. It is valid until the next call.
 func (r *parquetRun) row(ctx context.Context) (columnar.Row, error) {
 	row, err := r.rows.Next(ctx)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -78,7 +78,7 @@ func (r *parquetRun) next(ctx context.Context) (Entry, error) {
 
 func (r *parquetRun) close() error { return r.rows.Close() }
 
-// appendRowRecord writes a row as a record that decodes to the change that it was.
+// appendRowRecord appends a row as a record that decodes to the same change.
 func appendRowRecord(dst []byte, row columnar.Row) ([]byte, error) {
 	text := func(f columnar.Field) string { return string(row[f].Text) }
 	c := record.Change{
@@ -113,7 +113,7 @@ func appendRowRecord(dst []byte, row columnar.Row) ([]byte, error) {
 	return record.AppendRecord(dst, &c), nil
 }
 
-// imageOf reads an image of a row; none where it has none.
+// imageOf reads an image of a row, if there is one.
 func imageOf(row columnar.Row, f columnar.Field, to *item.Image) (err error) {
 	if !row[f].Set {
 		return nil
@@ -124,7 +124,7 @@ func imageOf(row columnar.Row, f columnar.Field, to *item.Image) (err error) {
 	return nil
 }
 
-// appendPlainRow writes a row as appendPlain writes its change.
+// appendPlainRow appends the line that appendPlain wrote for the row's change.
 func appendPlainRow(dst []byte, row columnar.Row) []byte {
 	member := func(name string, f columnar.Field) { dst = appendMember(dst, name, string(row[f].Text)) }
 	image := func(f columnar.Field) {

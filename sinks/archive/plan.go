@@ -11,17 +11,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// Kind is a class of change.
+// Kind is the kind of an archived change.
 type Kind string
 
-// The classes of change. Each change is of one.
+// The kinds of changes. Each change has one.
 const (
 	TTLDelete  Kind = "ttl_delete"  // the item expired
 	UserDelete Kind = "user_delete" // the item was removed otherwise
-	AnyChange  Kind = "change"      // the item is still there
+	AnyChange  Kind = "change"      // the item exists after the change
 )
 
-// KindOf is the class of c.
+// KindOf returns the kind of c.
 func KindOf(c *record.Change) Kind {
 	switch {
 	case c.TTLDelete():
@@ -32,21 +32,21 @@ func KindOf(c *record.Change) Kind {
 	return AnyChange
 }
 
-// ReasonKind is the reason of changes of a class that is not kept.
+// ReasonKind is the reason for changes whose kind is not archived.
 const ReasonKind = "kind"
 
-// Put is the planned place of one change.
+// Put is the planned write of one change.
 type Put struct {
-	Folder string // under Log: where the object of its batch goes, "" or ending in "/"
-	Name   string // under PerItem: the object
-	Tags   []Tag  // under PerItem: its tags
+	Folder string // with Log: folder of the object, "" or ending in "/"
+	Name   string // with PerItem: name of the object
+	Tags   []Tag  // with PerItem: tags of the object
 	Kind   Kind
 
-	Columns []item.Value // of Options.Columns, as the mask shows them
+	Columns []item.Value // values of Options.Columns, after masking
 	sink    *Sink
 }
 
-// String is a line of `explain`.
+// String returns the text in `explain`.
 func (p *Put) String() string {
 	if p.Name != "" {
 		return fmt.Sprintf("create object %s (%s)", p.Name, p.Kind)
@@ -71,7 +71,7 @@ func (p *Put) String() string {
 	return string(b)
 }
 
-// shortAge is an age without the units that are 0: 5m, 1h30m.
+// shortAge returns a duration without units that are 0: 5m, 1h30m.
 func shortAge(d time.Duration) string {
 	s := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -89,26 +89,25 @@ func displayFolder(folder string) string {
 	return folder
 }
 
-// put is room for a place: one that changes to come may share is kept beyond d.
-func (s *Sink) put(d *pipeline.Delivery) *Put {
-	if s.recent.timely {
+func (s *Sink) newPut(d *pipeline.Delivery) *Put {
+	if s.recent.timeOnly {
 		return new(Put)
 	}
 	return pipeline.Alloc[Put](d)
 }
 
-// Plan names the place of a change.
+// Plan sets the folder or the object of a change.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	kind := KindOf(d.Change)
 	if !s.kinds[kind] {
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonKind
 		return nil
 	}
-	if p := s.recent.of(kind, d.Change); p != nil {
+	if p := s.recent.lookup(kind, d.Change); p != nil {
 		d.Ops = append(d.Ops, p)
 		return nil
 	}
-	p := s.put(d)
+	p := s.newPut(d)
 	p.Kind = kind
 	scope := template.ScopeOf(d.Change)
 	scope.Mask = s.mask
@@ -118,7 +117,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		if err != nil {
 			return fmt.Errorf("archive: key %q: %w", s.key, err)
 		}
-		p.Name = shortened(strings.ReplaceAll(string(name), d.Change.Version.String(), identityOf(d.Change)))
+		p.Name = shortened(strings.ReplaceAll(string(name), d.Change.Version.String(), versionIdentity(d.Change)))
 		if p.Tags, err = s.tagsOf(scope); err != nil {
 			return err
 		}

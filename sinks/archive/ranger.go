@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// Ranger is a store that opens a part of an object. Parquet objects are read
-// through it, a row group at a time; those of another store are read whole.
+// Ranger is a store that can read a part of an object. Parquet objects of a Ranger are read
+// one row group at a time; those of other stores are read whole.
 type Ranger interface {
 	Store
 
-	// GetRange opens n bytes of an object from offset on, or fewer where it ends
-	// before, and tells its size. A negative offset counts from the end: -8 is that of
-	// the last eight bytes, or of the whole object where it has fewer. It answers ErrNoObject
-	// as Get does, and is called concurrently.
+	// GetRange opens n bytes of an object from offset on, or fewer at the end of the object,
+	// and returns the object's size. A negative offset counts from the end: -8 means
+	// the last eight bytes, or the whole object if it is smaller. A missing object is ErrNoObject.
+	// GetRange must be safe for concurrent use.
 	GetRange(ctx context.Context, name string, offset, n int64) (body io.ReadCloser, size int64, err error)
 }
 

@@ -10,48 +10,48 @@ import (
 	"time"
 )
 
-// ReadOptions say what of a store is read.
+// ReadOptions select what is read.
 type ReadOptions struct {
-	Prefix     string // of the object names. Default: all
-	TableInKey bool   // keys are prefixed by their table, as DecoderOptions.TableInKey made them
+	Prefix     string // beginning of the object names. Default: all
+	TableInKey bool   // keys begin with their table, see DecoderOptions.TableInKey
 
-	// From and To bound the creation times of the changes: from From on, before To. A
-	// change that tells no time is within any bounds. Objects written before From are not
-	// opened. Default (zero): no bound
+	// From and To limit the creation times of changes: at or after From, before To. A
+	// change without a time is always included. Objects written before From are not
+	// opened. Zero means no limit.
 	From, To time.Time
 
-	TempDir  string             // folder of what does not fit into memory, removed in the end. Default: os.TempDir
-	Memory   int64              // bytes of changes that are held before they go to TempDir. Default: 32 MiB
-	Progress func(ReadProgress) // told after each object, one call at a time. Default: not told
+	TempDir  string             // folder for what does not fit into memory; removed at the end. Default: os.TempDir
+	Memory   int64              // bytes of changes in memory before they are written to TempDir. Default: 32 MiB
+	Progress func(ReadProgress) // called after each object, not concurrently. Default: nothing is called
 
-	rows bool // the lines of Parquet objects are rows as bytes
+	rows bool // return encoded rows as lines of Parquet objects
 }
 
-// ReadProgress is how far a reading has come.
+// ReadProgress is the progress of a reading.
 type ReadProgress struct {
-	Objects, Bytes int64 // opened, and their sizes
-	Skipped        int64 // objects that cannot hold a change of the time asked for
+	Objects, Bytes int64 // number of opened objects, and their sizes
+	Skipped        int64 // number of objects that are too old for From
 }
 
-// skew is how much the clocks of what stamps changes and what stamps objects may differ.
+// skew is the largest clock difference between the source of changes and the store of objects.
 const skew = 5 * time.Minute
 
-// Read yields every archived change once, the versions of an item in their
-// order, items in the order of their keys. A pulled error ends the sequence. Of a change that Kinesis held
-// twice, with a sequence number for each, the first is yielded.
+// Read yields every archived change once, sorted by item key and version. A yielded error ends the
+// sequence. If Kinesis delivered a change twice with different sequence numbers,
+// Read yields the first.
 //
-// It holds some 150 MB at most, however many objects there are and however large:
-// small objects are gathered, sorted, and written to TempDir when there are many; large
-// ones, which are sorted, are merged as streams; what is more than can be merged
-// at once is merged in rounds. Objects that have to be restored first are all named
-// by one [*FrozenError], before the first change.
+// It needs about 150 MB at most, for any number and size of objects:
+// small objects are loaded, sorted, and written to TempDir if there are many. Large
+// objects are sorted already, and are merged as streams, in several rounds if
+// there are many. If objects must be restored first, one
+// [*FrozenError] lists all of them, before the first change.
 //
-// An object that is written or compacted away while it runs may be missed or end it
-// with an error: read what is at rest.
+// Objects that are written or compacted during a reading may be missing, or end it
+// with an error: read an archive when nothing writes to it.
 func Read(ctx context.Context, l Lister, o ReadOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for same, err := range readGroups(ctx, l, o, l.List(ctx, o.Prefix)) {
-			e := best(same)
+			e := mostComplete(same)
 			if err == nil && e.Change == nil && !isPlain(e.Line) {
 				e, err = parseLine(e.Line, o.TableInKey)
 			}
@@ -66,19 +66,19 @@ func Read(ctx context.Context, l Lister, o ReadOptions) iter.Seq2[Entry, error] 
 	}
 }
 
-// readGroups yields the entries of objects, those of one version of an item
-// together. A group is valid until the next.
+// readGroups yields the entries of objects, grouped by item and version.
+// A group is valid until the next one.
 func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Info, error]) iter.Seq2[[]Entry, error] {
 	return func(yield func([]Entry, error) bool) {
-		g := &gathering{store: s, o: o, spills: &spills{dir: o.TempDir}}
+		g := &runBuilder{store: s, o: o, spills: &spills{dir: o.TempDir}}
 		g.o.Memory = cmp.Or(o.Memory, 32<<20)
-		m, err := g.all(ctx, infos)
+		m, err := g.build(ctx, infos)
 		defer func() { _ = g.spills.close() }()
 		if m != nil {
 			defer m.close()
 		}
 		var same []Entry
-		copies := copies{o: o}
+		duplicates := kinesisDuplicates{o: o}
 		for err == nil {
 			var e Entry
 			if e, err = m.next(ctx); err != nil {
@@ -86,7 +86,7 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 			}
 			if len(same) > 0 && compareEntries(same[0], e) != 0 {
 				var again bool
-				if again, err = copies.has(same[0]); err != nil {
+				if again, err = duplicates.has(same[0]); err != nil {
 					break
 				}
 				if !again && !yield(same, nil) {
@@ -100,15 +100,15 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 		case !errors.Is(err, io.EOF):
 			yield(nil, err)
 		case len(same) > 0:
-			if again, err := copies.has(same[0]); err != nil || !again {
+			if again, err := duplicates.has(same[0]); err != nil || !again {
 				yield(same, err)
 			}
 		}
 	}
 }
 
-// best is the entry that tells most of a version: a record rather than a projection.
-func best(same []Entry) Entry {
+// mostComplete returns the entry with the most information about a version: a record rather than plain JSON.
+func mostComplete(same []Entry) Entry {
 	for _, e := range same {
 		if !isPlain(e.Line) {
 			return e
@@ -124,7 +124,7 @@ func compareEntries(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), a.Version.Compare(b.Version))
 }
 
-// within tells whether an entry was created in the time asked for.
+// within reports whether an entry was created within the time bounds.
 func (o ReadOptions) within(e Entry) (bool, error) {
 	if o.From.IsZero() && o.To.IsZero() {
 		return true, nil
@@ -136,12 +136,12 @@ func (o ReadOptions) within(e Entry) (bool, error) {
 	return !t.Before(o.From) && (o.To.IsZero() || t.Before(o.To)), nil
 }
 
-// tooOld tells whether an object was written before anything asked for was.
+// tooOld reports whether an object was written before From, so that it has no change to return.
 func (o ReadOptions) tooOld(info Info) bool {
 	return !o.From.IsZero() && !info.Modified.IsZero() && info.Modified.Before(o.From.Add(-skew))
 }
 
-// check is an error where the bounds leave nothing.
+// check returns an error if From is not before To.
 func (o ReadOptions) check() error {
 	if !o.From.IsZero() && !o.To.IsZero() && !o.From.Before(o.To) {
 		return fmt.Errorf("archive: From %s is not before To %s", o.From.Format(time.RFC3339), o.To.Format(time.RFC3339))

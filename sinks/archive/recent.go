@@ -8,21 +8,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// recent keeps the last place in a log, where that is made of the time alone: a
-// stream tells it to the second, and thousands of changes are of one. They share the
+// recent caches the last Put of a log if that depends on the change's time only. A
+// stream has times in seconds, so thousands of changes share one time and one
 // Put, which is never changed.
 type recent struct {
-	timely bool // places are made of the time alone
-	last   atomic.Pointer[placed]
+	timeOnly bool // a Put depends on kind and time only
+	last     atomic.Pointer[recentPut]
 }
 
-type placed struct {
+type recentPut struct {
 	put *Put
 	at  time.Time
 }
 
-// timely tells whether the places of a sink are made of the time alone.
-func (s *Sink) timely() bool {
+// timeOnly reports whether the Puts of a sink depend on kind and time only.
+func (s *Sink) timeOnly() bool {
 	return s.layout == Log && len(s.columns) == 0 && (s.partition == nil || ofTime(s.partition))
 }
 
@@ -35,9 +35,9 @@ func ofTime(t *template.Template) bool {
 	return true
 }
 
-// of is the place of c; nil where it is to be made.
-func (r *recent) of(kind Kind, c *record.Change) *Put {
-	if !r.timely {
+// lookup returns the cached Put for c, or nil.
+func (r *recent) lookup(kind Kind, c *record.Change) *Put {
+	if !r.timeOnly {
 		return nil
 	}
 	if last := r.last.Load(); last != nil && last.put.Kind == kind && last.at.Equal(c.Time) {
@@ -46,9 +46,9 @@ func (r *recent) of(kind Kind, c *record.Change) *Put {
 	return nil
 }
 
-// keep remembers the place of c.
+// keep caches the Put of c.
 func (r *recent) keep(p *Put, c *record.Change) {
-	if r.timely {
-		r.last.Store(&placed{p, c.Time})
+	if r.timeOnly {
+		r.last.Store(&recentPut{p, c.Time})
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// openRun opens an object: of a log, or of one change.
+// openRun opens an object as a run.
 func openRun(ctx context.Context, s Store, name string, tableInKey bool) (run, error) {
 	f, log := formatOf(name)
 	switch {
@@ -23,15 +23,15 @@ func openRun(ctx context.Context, s Store, name string, tableInKey bool) (run, e
 	return openLog(ctx, s, name, f, tableInKey)
 }
 
-// inOrder is an error where e cannot stand behind last, the zero Entry at first.
-func inOrder(last, e Entry) error {
+// checkOrder returns an error if e cannot follow last. last is zero at first.
+func checkOrder(last, e Entry) error {
 	if last.Line == nil || compareEntries(last, e) <= 0 {
 		return nil
 	}
 	return errs.New("its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
 }
 
-// logRun reads one object of JSON lines.
+// logRun reads an object of JSON lines.
 type logRun struct {
 	entries
 	body  io.ReadCloser
@@ -39,23 +39,23 @@ type logRun struct {
 	lines *bufio.Reader
 }
 
-// entries are those of an object, in the order of their lines.
+// entries parses the lines of an object and checks their order.
 type entries struct {
 	name       string
 	tableInKey bool
-	last       Entry // the zero Entry at first
+	last       Entry // zero at first
 }
 
-// parse reads the next line.
+// parse returns the entry of the next line.
 func (r *entries) parse(line []byte) (Entry, error) {
 	e, err := parseLine(line, r.tableInKey)
-	return r.follow(e, err)
+	return r.accept(e, err)
 }
 
-// follow returns the next entry, or why it cannot be it.
-func (r *entries) follow(e Entry, err error) (Entry, error) {
+// accept returns e if it follows the last entry, and otherwise an error.
+func (r *entries) accept(e Entry, err error) (Entry, error) {
 	if err == nil {
-		err = inOrder(r.last, e)
+		err = checkOrder(r.last, e)
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
@@ -97,7 +97,7 @@ func (r *logRun) close() error {
 	return errors.Join(r.plain.Close(), r.body.Close())
 }
 
-// memoryRun is entries in order.
+// memoryRun is a run of entries in memory.
 type memoryRun struct{ entries []Entry }
 
 func (r *memoryRun) next(context.Context) (Entry, error) {

@@ -13,19 +13,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Partition is the one partition that an archive is as a source.
+// Partition is the only partition of a [Source].
 const Partition = "archive"
 
-// SourceOptions say what is replayed.
+// SourceOptions configure a Source.
 type SourceOptions struct {
 	Store     Lister                // required
-	Read      ReadOptions           // what of it
-	Decoder   record.DecoderOptions // how records become changes; TableInKey as in Read
+	Read      ReadOptions           // what is read
+	Decoder   record.DecoderOptions // options of the decoder; TableInKey must equal that of Read
 	PageBytes int                   // size of the pages. Default: 1 MiB
 }
 
-// Source replays an archive: each version of an item once, the versions of an
-// item in their order. Read is for one goroutine; Progress for any.
+// Source replays an archive, in the order of [Read]. Read is for one goroutine; Progress is safe for
+// concurrent use.
 type Source struct {
 	o       SourceOptions
 	decoder *record.Decoder
@@ -33,7 +33,7 @@ type Source struct {
 	next    func() ([]Entry, error, bool)
 	stop    func()
 	pages   int
-	ended   error // what ended it
+	ended   error // result of the last read
 
 	mu       sync.Mutex
 	progress ReadProgress
@@ -41,10 +41,10 @@ type Source struct {
 
 var _ pipeline.Source = (*Source)(nil)
 
-// ErrPlain means that an archive holds projections, which tell too little to be replayed.
+// ErrPlain means that an archive has plain JSON lines, which cannot be replayed.
 var ErrPlain = errs.New("archive: it was written with images: plain_json, for people and query engines; only what is written with images: dynamodb_json replays")
 
-// NewSource is a source of what o names; nothing is read yet. Close it.
+// NewSource returns a source. It does not read yet. The caller must close it.
 func NewSource(o SourceOptions) (*Source, error) {
 	if o.Store == nil {
 		return nil, errors.New("archive: Store is nil: give the store that holds the objects")
@@ -54,13 +54,13 @@ func NewSource(o SourceOptions) (*Source, error) {
 	}
 	o.PageBytes = cmp.Or(o.PageBytes, 1<<20)
 	s := &Source{o: o, decoder: record.NewDecoder(o.Decoder)}
-	told := o.Read.Progress
+	progress := o.Read.Progress
 	o.Read.Progress = func(p ReadProgress) {
 		s.mu.Lock()
 		s.progress = p
 		s.mu.Unlock()
-		if told != nil {
-			told(p)
+		if progress != nil {
+			progress(p)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -69,8 +69,8 @@ func NewSource(o SourceOptions) (*Source, error) {
 	return s, nil
 }
 
-// Read returns the next page, undecoded, and io.EOF behind the last. The first takes
-// as long as it takes to sort what is small. Where ctx ends it, it ends for good.
+// Read returns the next page, undecoded, and io.EOF after the last. The first call sorts all
+// small objects, so it may take long. If ctx ends during a call, all later calls fail.
 func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	if s.ended != nil {
 		return nil, s.ended
@@ -86,7 +86,7 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 		case err != nil:
 			s.ended = err
 		default:
-			e := best(same)
+			e := mostComplete(same)
 			if isPlain(e.Line) {
 				s.ended = ErrPlain
 				break
@@ -109,14 +109,14 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	}, nil
 }
 
-// Progress is how far the reading of objects has come.
+// Progress returns the progress of reading objects.
 func (s *Source) Progress() ReadProgress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.progress
 }
 
-// Close ends the reading and removes what it had on disk.
+// Close ends the reading and removes its files on disk.
 func (s *Source) Close() error {
 	s.cancel(io.ErrClosedPipe)
 	s.stop()

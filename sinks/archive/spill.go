@@ -16,20 +16,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// spillFanIn is how many spills are merged at once: each takes about a megabyte.
+// spillFanIn is the number of spills that are merged at once. Each needs about a megabyte.
 const spillFanIn = 32
 
-// spills are sorted runs on disk, for as long as a reading lasts. Those of a level are
-// merged into one of the next when they are many, so that an entry is written a few
-// times at most, whatever there is.
+// spills are sorted runs on disk that live as long as a reading. If a level has many runs, they are
+// merged into one run of the next level. So each entry is written a few
+// times at most.
 type spills struct {
-	dir    string // where the folder is made
-	folder string // "": not made yet
+	dir    string // parent of folder
+	folder string // "" until it is created
 	levels [][]string
 	n      int
 }
 
-// add writes what is left of m, and lets go of it.
+// add writes the remaining entries of m to disk.
 func (s *spills) add(ctx context.Context, m *merge) error {
 	return s.put(ctx, m, 0)
 }
@@ -58,7 +58,7 @@ func (s *spills) put(ctx context.Context, m *merge, level int) error {
 	return s.put(ctx, next, level+1)
 }
 
-// open opens all that is left, at most a fan-in: the few of each level are merged first.
+// open opens all runs, at most spillFanIn. It merges the runs of lower levels first.
 func (s *spills) open(ctx context.Context, m *merge) error {
 	for level := 0; level < len(s.levels)-1; level++ {
 		if len(s.levels[level]) == 0 {
@@ -93,7 +93,7 @@ func (s *spills) write(ctx context.Context, m *merge) (path string, err error) {
 		return "", nil
 	}
 	if s.folder == "" {
-		if s.folder, err = os.MkdirTemp(s.dir, "tablewake-archive-*"); err != nil { // for its owner alone
+		if s.folder, err = os.MkdirTemp(s.dir, "tablewake-archive-*"); err != nil { // readable by its owner only
 			return "", fmt.Errorf("archive: make a folder for what does not fit into memory: %w", err)
 		}
 	}
@@ -156,7 +156,7 @@ func (s *spills) close() error {
 	return os.RemoveAll(s.folder)
 }
 
-// spillRun reads one spill. Its file goes when it is through.
+// spillRun reads one spill, and removes its file on close.
 type spillRun struct {
 	file  *os.File
 	plain *zstd.Decoder

@@ -9,13 +9,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// TagTemplate is a tag of every object.
+// TagTemplate is a tag of every object, with a value from a template.
 type TagTemplate struct {
 	Key   string
-	Value *template.Template // of a log: text and {@table} only, as an object holds changes of many items
+	Value *template.Template // with Log: text and {@table} only, as an object has changes of many items
 }
 
-// What S3 takes (Using object tags, Amazon S3 User Guide).
+// Limits of S3 (Using object tags, Amazon S3 User Guide).
 const (
 	maxTags     = 10
 	maxTagKey   = 128
@@ -30,7 +30,7 @@ func checkTags(tags []TagTemplate, layout Layout) error {
 			return fmt.Errorf("archive: Tags: an object takes %d tags, and these are %d", maxTags, len(tags))
 		case seen[t.Key]:
 			return fmt.Errorf("archive: Tags: %q is there twice", t.Key)
-		case t.Key == "" || utf8.RuneCountInString(t.Key) > maxTagKey || strings.ContainsFunc(t.Key, func(r rune) bool { return !inTag(r) }) || strings.HasPrefix(t.Key, "aws:"):
+		case t.Key == "" || utf8.RuneCountInString(t.Key) > maxTagKey || strings.ContainsFunc(t.Key, func(r rune) bool { return !allowedInTag(r) }) || strings.HasPrefix(t.Key, "aws:"):
 			return fmt.Errorf("archive: Tags: %q is no key of a tag: 1 to %d letters, digits, spaces and + - = . _ : / @, not beginning with aws:", t.Key, maxTagKey)
 		case t.Value == nil:
 			return fmt.Errorf("archive: Tags: the template of %q is nil", t.Key)
@@ -42,7 +42,7 @@ func checkTags(tags []TagTemplate, layout Layout) error {
 	return nil
 }
 
-// tagsOf are the tags of an object of a change: without those whose value misses.
+// tagsOf returns the tags for the object of a change, without tags whose value is missing.
 func (s *Sink) tagsOf(scope template.Scope) ([]Tag, error) {
 	if len(s.tags) == 0 {
 		return nil, nil
@@ -60,15 +60,15 @@ func (s *Sink) tagsOf(scope template.Scope) ([]Tag, error) {
 	return tags, nil
 }
 
-// tagText is text as a tag may hold it, so that different texts stay different: bytes
-// of other characters, and "=", become "=" and two hex digits, and what is
+// tagText returns text in the alphabet of tags, such that different texts stay different. Bytes
+// of other characters, and "=", become "=" and two hex digits. A text that is
 // too long is cut and ends in "==" and a digest.
 func tagText(text string) string {
 	whole := text
 	var b strings.Builder
 	for len(text) > 0 {
 		r, n := utf8.DecodeRuneInString(text)
-		if r != '=' && inTag(r) {
+		if r != '=' && allowedInTag(r) {
 			b.WriteRune(r)
 		} else {
 			for _, c := range []byte(text[:n]) {
@@ -84,7 +84,7 @@ func tagText(text string) string {
 	return string([]rune(safe)[:maxTagValue-66]) + "==" + digest(whole)
 }
 
-// inTag tells whether S3 takes r in a tag.
-func inTag(r rune) bool {
+// allowedInTag reports whether S3 allows r in a tag.
+func allowedInTag(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" +-=._:/@", r)
 }

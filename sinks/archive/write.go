@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
-// Write writes the planned objects and returns when they are durable.
+// Write writes the planned objects, and returns when they are durable.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	for i := range ds {
 		ds[i].Change = s.mask.Change(ds[i].Change)
@@ -28,34 +28,34 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return s.writeLog(ctx, ds)
 }
 
-// place is where a change of a log goes: changes of one place make one object.
-type place struct{ folder, table string }
+// objectGroup identifies the changes of a batch that go into one object. table is set if tags name the table.
+type objectGroup struct{ folder, table string }
 
-// writeLog writes one object for each place. An object that fails, fails the
-// changes in it.
+// writeLog writes one object for each group. If an object fails, its
+// changes fail.
 func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
-	places := make(map[place][]int) // deliveries by place
+	groups := make(map[objectGroup][]int) // deliveries by place
 	for i := range ds {
 		if p := planned(&ds[i]); p != nil {
-			at := place{folder: p.Folder}
+			group := objectGroup{folder: p.Folder}
 			if s.byTable {
-				at.table = ds[i].Change.Table
+				group.table = ds[i].Change.Table
 			}
-			places[at] = append(places[at], i)
+			groups[group] = append(groups[group], i)
 		}
 	}
-	order := slices.SortedFunc(maps.Keys(places), func(a, b place) int {
+	order := slices.SortedFunc(maps.Keys(groups), func(a, b objectGroup) int {
 		return cmp.Or(cmp.Compare(a.folder, b.folder), cmp.Compare(a.table, b.table))
 	})
 	var failed pipeline.BatchError
-	for _, at := range order {
-		of := places[at]
-		o, err := s.object(at.folder, ds, of)
+	for _, group := range order {
+		indexes := groups[group]
+		o, err := s.object(group.folder, ds, indexes)
 		if err == nil {
 			err = s.store.Put(ctx, o)
 		}
 		if err != nil && !errors.Is(err, ErrExists) {
-			for _, i := range of {
+			for _, i := range indexes {
 				failed.Add(i, err)
 			}
 		}
@@ -63,7 +63,7 @@ func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-// planned is what Plan made of a delivery.
+// planned returns the Put of a delivery, or nil.
 func planned(d *pipeline.Delivery) *Put {
 	if len(d.Ops) != 1 {
 		return nil
@@ -72,11 +72,11 @@ func planned(d *pipeline.Delivery) *Put {
 	return p
 }
 
-// object makes one object of the deliveries of, in the order of their items and
-// versions; one that is there twice is Coalesced. The name is made of the lowest
-// and the highest version and of the lines, before compression.
-func (s *Sink) object(folder string, ds []pipeline.Delivery, of []int) (o Object, err error) {
-	sorted := slices.Clone(of)
+// object builds the object of some deliveries, given by their indexes, sorted by item and
+// version. A change that occurs twice is Coalesced. The name has the lowest
+// and the highest version and a digest of the lines before compression.
+func (s *Sink) object(folder string, ds []pipeline.Delivery, indexes []int) (o Object, err error) {
+	sorted := slices.Clone(indexes)
 	slices.SortStableFunc(sorted, func(i, j int) int {
 		a, b := ds[i].Change, ds[j].Change
 		return cmp.Or(cmp.Compare(a.Key, b.Key), a.Version.Compare(b.Version))
@@ -105,39 +105,39 @@ func (s *Sink) object(folder string, ds []pipeline.Delivery, of []int) (o Object
 	return o, body.finish(&o, folder)
 }
 
-// growing is an object of a log as it grows, change by change; free it.
-type growing interface {
+// objectWriter builds an object of a log, change by change. The caller must call free.
+type objectWriter interface {
 	add(c *record.Change, columns []item.Value) error
 	finish(o *Object, folder string) error
 	free()
 }
 
-func (s *Sink) newObject() (growing, error) {
-	if s.packers.format == Parquet {
+func (s *Sink) newObject() (objectWriter, error) {
+	if s.compressors.format == Parquet {
 		return newParquetBody(s.columns, s.images), nil
 	}
-	b, err := newBody(&s.packers)
+	b, err := newJSONLBody(&s.compressors)
 	if err != nil {
 		return nil, err
 	}
-	return &lines{body: b, images: s.images}, nil
+	return &jsonlChanges{jsonlBody: b, images: s.images}, nil
 }
 
-// lines is a body that changes are added to.
-type lines struct {
-	*body
+// jsonlChanges is a jsonlBody for changes.
+type jsonlChanges struct {
+	*jsonlBody
 	images Images
 	line   []byte
 }
 
-func (l *lines) add(c *record.Change, _ []item.Value) (err error) {
+func (l *jsonlChanges) add(c *record.Change, _ []item.Value) (err error) {
 	if l.line, err = appendLine(l.line[:0], c, l.images); err != nil {
 		return err
 	}
-	return l.body.add(l.line, c.Version)
+	return l.jsonlBody.add(l.line, c.Version)
 }
 
-// parallelItems is how many objects of one Write are written at once.
+// parallelItems is the number of parallel object writes of one Write.
 const parallelItems = 16
 
 // writeItems writes one object for each change.
@@ -158,22 +158,22 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.Put(ctx, Object{Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags, Of: identity(d.Change)})
+	err = s.store.Put(ctx, Object{Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags, Identity: changeDigest(d.Change)})
 	if !errors.Is(err, ErrExists) {
 		return err
 	}
 	return s.checkSame(ctx, p.Name, d.Change)
 }
 
-// checkSame is nil where the object is the change, though perhaps in other bytes:
-// one record is written differently by the Streams API and by Lambda.
+// checkSame returns nil if the existing object is the same change. Its bytes may differ, since
+// the Streams API and Lambda write a record differently.
 func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) error {
 	if store, ok := s.store.(Identifier); ok {
-		of, err := store.Of(ctx, name)
-		if err != nil || of == identity(c) {
+		stored, err := store.Identity(ctx, name)
+		if err != nil || stored == changeDigest(c) {
 			return err
 		}
-		if of != "" {
+		if stored != "" {
 			return errs.Errorf("archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", name, c.Version, c.Key)
 		}
 	}
@@ -185,24 +185,26 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) err
 	if err := errors.Join(err, r.Close()); err != nil {
 		return pipeline.Transient(fmt.Errorf("archive: read %s: %w", name, err))
 	}
-	there, err := parseLine(bytes.TrimSpace(body), hasTable(c.Key))
+	stored, err := parseLine(bytes.TrimSpace(body), hasTable(c.Key))
 	if err != nil {
 		return fmt.Errorf("archive: %s: %w", name, err)
 	}
-	is := there.Version.String()
-	if there.Version.Kinesis() {
-		id, err := there.eventID(hasTable(c.Key))
+	identity := stored.Version.String()
+	if stored.Version.Kinesis() {
+		id, err := stored.eventID(hasTable(c.Key))
 		if err != nil {
 			return err
 		}
-		is = identityOf(&record.Change{Version: there.Version, EventID: id})
+		identity = versionIdentity(&record.Change{Version: stored.Version, EventID: id})
 	}
-	if there.Key != c.Key || is != identityOf(c) {
+	if stored.Key != c.Key || identity != versionIdentity(c) {
 		return errs.Errorf("archive: the object %s holds version %s of %s already, and not version %s of %s: let its key name the item and {@version}",
-			name, there.Version, there.Key, c.Version, c.Key)
+			name, stored.Version, stored.Key, c.Version, c.Key)
 	}
 	return nil
 }
 
-// identity tells an item's version from any other, and nothing else of it.
-func identity(c *record.Change) string { return digest(string(c.Key) + "\x00" + identityOf(c)) }
+// changeDigest returns a digest of a change's key and version.
+func changeDigest(c *record.Change) string {
+	return digest(string(c.Key) + "\x00" + versionIdentity(c))
+}

@@ -87,14 +87,14 @@ func tagging(tags []archive.Tag) *string {
 const identity = "tablewake-of"
 
 func metadata(o archive.Object) map[string]string {
-	if o.Of == "" {
+	if o.Identity == "" {
 		return nil
 	}
-	return map[string]string{identity: o.Of}
+	return map[string]string{identity: o.Identity}
 }
 
-// Of tells what an object was put as, also of one that sleeps in GLACIER.
-func (s *Store) Of(ctx context.Context, name string) (string, error) {
+// Identity implements [archive.Identifier].
+func (s *Store) Identity(ctx context.Context, name string) (string, error) {
 	head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name})
 	if err != nil {
 		return "", s.unread(ctx, name, err)

@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// identityOf is a change's version as the name of an object has it. Kinesis may hold the change twice, with a
-// sequence number for each: there the hash of its own eventID stands in the number's place.
-func identityOf(c *record.Change) string {
+// versionIdentity returns the version of a change for object names. Kinesis may deliver a change twice, with
+// different sequence numbers: then the hash of its eventID replaces the number.
+func versionIdentity(c *record.Change) string {
 	v := c.Version.String()
 	if !c.Version.Kinesis() || c.EventID == "" {
 		return v
@@ -19,20 +19,20 @@ func identityOf(c *record.Change) string {
 	return v[:kinesisEpoch] + digest(c.EventID)
 }
 
-// kinesisEpoch is the length of a version of Kinesis before its sequence number: k, and a time in microseconds.
+// kinesisEpoch is the length of a Kinesis version before its sequence number: k, and a time in microseconds.
 const kinesisEpoch = 17
 
-// copies finds the changes of Kinesis that come again with another sequence number. They have one
-// eventID and one creation time, so in the order of a reading they are near each other.
-type copies struct {
+// kinesisDuplicates finds changes that Kinesis delivered again with another sequence number. They have the same
+// eventID and creation time, so they are close to each other in the order of a reading.
+type kinesisDuplicates struct {
 	o     ReadOptions
 	key   item.Key
 	epoch uint64
 	seen  map[string]bool // eventIDs of the key's changes of that microsecond
 }
 
-// has reports whether the change of an entry was seen already. Entries come in their order.
-func (c *copies) has(e Entry) (bool, error) {
+// has reports whether the change of an entry was seen already. Entries must be passed in order.
+func (c *kinesisDuplicates) has(e Entry) (bool, error) {
 	if !e.Version.Kinesis() || c.o.rows { // a compaction keeps every line
 		return false, nil
 	}
@@ -48,7 +48,7 @@ func (c *copies) has(e Entry) (bool, error) {
 	return again, nil
 }
 
-// eventID is the change's own; "" where it has none.
+// eventID returns the event id of the change, or "".
 func (e Entry) eventID(tableInKey bool) (string, error) {
 	switch {
 	case e.Change != nil:

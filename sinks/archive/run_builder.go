@@ -13,17 +13,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
-// What a reading holds at once.
+// Limits of a reading.
 const (
-	smallObject = 128 << 10 // compressed, perhaps 50 times that in memory; larger ones are merged as streams
-	batchCount  = 64        // small objects that are loaded at once
+	smallObject = 128 << 10 // compressed bytes, perhaps 50 times that in memory; larger objects are merged as streams
+	batchCount  = 64        // number of small objects that are loaded together
 	batchBytes  = 512 << 10 // compressed
-	loaders     = 8         // of them in parallel
-	openCost    = 64        // of the streams that are open at once, by cost
+	loaders     = 8         // of those, number of parallel loads
+	openCost    = 64        // largest total cost of open streams
 )
 
-// cost of an object that is open: about how many megabytes it takes. Of Parquet a row
-// group is held.
+// cost returns the approximate memory of an open object in megabytes. A Parquet reader holds one row
+// group.
 func cost(name string) int {
 	if f, _ := formatOf(name); f == Parquet {
 		return 16
@@ -31,29 +31,28 @@ func cost(name string) int {
 	return 1
 }
 
-// gathering makes sorted runs of objects in any number.
-type gathering struct {
+// runBuilder turns any number of objects into sorted runs: in memory, on disk, or streamed from large objects.
+type runBuilder struct {
 	store    Store
 	o        ReadOptions
 	spills   *spills
-	batch    []Info // small, to be loaded
-	waiting  int64  // bytes of them
-	held     []Entry
+	batch    []Info // small objects to load
+	waiting  int64  // compressed bytes of batch
+	kept     []Entry
 	bytes    int64
-	large    []Info // to be opened
+	large    []Info // large objects to open
 	cost     int    // of them
 	frozen   []Frozen
 	progress ReadProgress
 }
 
-// all reads the small objects and opens what is left: the merge yields everything.
-func (g *gathering) all(ctx context.Context, infos iter.Seq2[Info, error]) (*merge, error) {
+func (g *runBuilder) build(ctx context.Context, infos iter.Seq2[Info, error]) (*merge, error) {
 	if err := g.o.check(); err != nil {
 		return nil, err
 	}
 	for info, err := range infos {
 		if err == nil {
-			err = g.take(ctx, info)
+			err = g.add(ctx, info)
 		}
 		if err != nil {
 			return nil, err
@@ -66,8 +65,8 @@ func (g *gathering) all(ctx context.Context, infos iter.Seq2[Info, error]) (*mer
 		return nil, &FrozenError{Objects: g.frozen}
 	}
 	m := &merge{}
-	g.sortHeld()
-	err := m.add(ctx, &memoryRun{g.held})
+	g.sortKept()
+	err := m.add(ctx, &memoryRun{g.kept})
 	if err == nil {
 		err = g.openLarge(ctx, m)
 	}
@@ -81,19 +80,18 @@ func (g *gathering) all(ctx context.Context, infos iter.Seq2[Info, error]) (*mer
 	return m, nil
 }
 
-// isFrozen tells whether objects of a storage class may have to be restored first.
+// isFrozen reports whether objects of a storage class may need a restore.
 func isFrozen(class string) bool {
 	return class == "GLACIER" || class == "DEEP_ARCHIVE" || class == "INTELLIGENT_TIERING"
 }
 
-// take sorts an object into what is loaded, what is opened later, and what is left out.
-func (g *gathering) take(ctx context.Context, info Info) error {
+func (g *runBuilder) add(ctx context.Context, info Info) error {
 	switch {
 	case g.o.tooOld(info):
 		g.progress.Skipped++
-		g.tell()
+		g.reportProgress()
 		return nil
-	case info.Size <= smallObject || isFrozen(info.Class): // what may be frozen is asked for at once
+	case info.Size <= smallObject || isFrozen(info.Class): // a frozen object must be reported before the first entry
 		g.batch = append(g.batch, info)
 		g.waiting += info.Size
 		if len(g.batch) < batchCount && g.waiting < batchBytes {
@@ -101,10 +99,10 @@ func (g *gathering) take(ctx context.Context, info Info) error {
 		}
 		return g.load(ctx)
 	}
-	return g.later(ctx, info)
+	return g.queueLarge(ctx, info)
 }
 
-func (g *gathering) later(ctx context.Context, info Info) error {
+func (g *runBuilder) queueLarge(ctx context.Context, info Info) error {
 	if g.cost+cost(info.Name) > openCost {
 		m := &merge{}
 		defer m.close()
@@ -120,8 +118,8 @@ func (g *gathering) later(ctx context.Context, info Info) error {
 	return nil
 }
 
-// openLarge opens the large objects that wait.
-func (g *gathering) openLarge(ctx context.Context, m *merge) error {
+// openLarge opens the queued large objects.
+func (g *runBuilder) openLarge(ctx context.Context, m *merge) error {
 	for _, info := range g.large {
 		r, err := g.open(ctx, info)
 		if err == nil {
@@ -136,7 +134,7 @@ func (g *gathering) openLarge(ctx context.Context, m *merge) error {
 	return nil
 }
 
-func (g *gathering) open(ctx context.Context, info Info) (run, error) {
+func (g *runBuilder) open(ctx context.Context, info Info) (run, error) {
 	if f, _ := formatOf(info.Name); g.o.rows && f == Parquet {
 		return openRows(ctx, g.store, info.Name)
 	}
@@ -147,9 +145,9 @@ func (g *gathering) open(ctx context.Context, info Info) (run, error) {
 	return &boundedRun{r, g.o}, nil
 }
 
-// load loads the small objects that wait. Once one is frozen, the others are asked
-// for no more than whether they are, too.
-func (g *gathering) load(ctx context.Context) error {
+// load loads the queued small objects. After the first frozen object, the others are only checked:
+// the error then names all frozen objects.
+func (g *runBuilder) load(ctx context.Context) error {
 	type loaded struct {
 		entries []Entry
 		later   bool // it is large, and not frozen
@@ -161,7 +159,7 @@ func (g *gathering) load(ctx context.Context) error {
 		r, info := &results[i], batch[i]
 		if info.Size > smallObject || len(g.frozen) > 0 {
 			r.later = len(g.frozen) == 0
-			return g.knock(ctx, info)
+			return g.checkFrozen(ctx, info)
 		}
 		r.entries, err = g.read(ctx, info)
 		return err
@@ -175,21 +173,20 @@ func (g *gathering) load(ctx context.Context) error {
 			return errs[i]
 		}
 		if r.later {
-			if err := g.later(ctx, batch[i]); err != nil {
+			if err := g.queueLarge(ctx, batch[i]); err != nil {
 				return err
 			}
 			continue
 		}
 		g.opened(batch[i])
-		if err := g.hold(ctx, r.entries); err != nil {
+		if err := g.keep(ctx, r.entries); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// knock asks whether an object can be read.
-func (g *gathering) knock(ctx context.Context, info Info) error {
+func (g *runBuilder) checkFrozen(ctx context.Context, info Info) error {
 	if !isFrozen(info.Class) {
 		return nil
 	}
@@ -200,8 +197,8 @@ func (g *gathering) knock(ctx context.Context, info Info) error {
 	return body.Close()
 }
 
-// read reads an object into memory, without what its changes were decoded to.
-func (g *gathering) read(ctx context.Context, info Info) (entries []Entry, err error) {
+// read reads an object into memory, without decoded changes.
+func (g *runBuilder) read(ctx context.Context, info Info) (entries []Entry, err error) {
 	r, err := g.open(ctx, info)
 	if err != nil {
 		return nil, err
@@ -215,56 +212,55 @@ func (g *gathering) read(ctx context.Context, info Info) (entries []Entry, err e
 		if err != nil {
 			return nil, err
 		}
-		if e, err = bare(e); err != nil {
+		if e, err = detach(e); err != nil {
 			return nil, err
 		}
 		entries = append(entries, e)
 	}
 }
 
-// bare is an entry without its change, whose texts keep a whole page alive.
-func bare(e Entry) (Entry, error) {
+// detach copies an entry without its change, whose strings would keep a whole page in memory.
+func detach(e Entry) (Entry, error) {
 	v, err := record.ParseVersion(e.Version.String())
 	return Entry{Key: item.Key(strings.Clone(string(e.Key))), Version: v, Line: slices.Clone(e.Line)}, err
 }
 
-// entryBytes is about what an entry takes beside its texts.
+// entryBytes is the approximate size of an entry without its strings.
 const entryBytes = 250
 
-// hold keeps entries in memory, or writes all that are held where they are many.
-func (g *gathering) hold(ctx context.Context, entries []Entry) error {
+func (g *runBuilder) keep(ctx context.Context, entries []Entry) error {
 	for _, e := range entries {
 		g.bytes += int64(len(e.Line)+len(e.Key)) + entryBytes
 	}
-	g.held = append(g.held, entries...)
+	g.kept = append(g.kept, entries...)
 	if g.bytes < g.o.Memory {
 		return nil
 	}
-	g.sortHeld()
+	g.sortKept()
 	m := &merge{}
 	defer m.close()
-	if err := m.add(ctx, &memoryRun{g.held}); err != nil {
+	if err := m.add(ctx, &memoryRun{g.kept}); err != nil {
 		return err
 	}
-	g.held, g.bytes = nil, 0
+	g.kept, g.bytes = nil, 0
 	return g.spills.add(ctx, m)
 }
 
-func (g *gathering) sortHeld() { slices.SortStableFunc(g.held, compareEntries) }
+func (g *runBuilder) sortKept() { slices.SortStableFunc(g.kept, compareEntries) }
 
-func (g *gathering) opened(info Info) {
+func (g *runBuilder) opened(info Info) {
 	g.progress.Objects++
 	g.progress.Bytes += info.Size
-	g.tell()
+	g.reportProgress()
 }
 
-func (g *gathering) tell() {
+func (g *runBuilder) reportProgress() {
 	if g.o.Progress != nil {
 		g.o.Progress(g.progress)
 	}
 }
 
-// boundedRun leaves out what was not created in the time asked for.
+// boundedRun returns only the entries within the time bounds.
 type boundedRun struct {
 	run
 	o ReadOptions

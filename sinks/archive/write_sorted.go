@@ -1,0 +1,124 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// A pass over a batch builds up to maxOpenObjects objects at once. Batches with more groups need
+// more passes, up to maxPasses.
+const (
+	maxOpenObjects = 8
+	maxPasses      = 4
+)
+
+// With these errors the caller uses Write.
+var (
+	errHiddenKeys    = errs.New("archive: a key attribute is hidden: the order of items is not that of their masked keys")
+	errTooManyGroups = errs.New("archive: the changes go into more objects than are made in order")
+)
+
+// sortedObject is an object that is built from sorted changes.
+type sortedObject struct {
+	objectWriter
+	Object
+	key     item.Key // key and version of the last added change
+	version record.Version
+}
+
+// WriteSorted writes the same objects as Write. Its changes are sorted by key and version.
+func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery, error]) error {
+	if s.layout == PerItem {
+		return errors.ErrUnsupported
+	}
+	done := make(map[objectGroup]bool)
+	for range maxPasses {
+		if left, err := s.writeGroups(ctx, all, done); err != nil || !left {
+			return err
+		}
+	}
+	return errTooManyGroups
+}
+
+// writeGroups writes the objects of the first groups that are not in done. left reports whether there are
+// more.
+func (s *Sink) writeGroups(
+	ctx context.Context, all iter.Seq2[*pipeline.Delivery, error], done map[objectGroup]bool,
+) (left bool, err error) {
+	open, others := make(map[objectGroup]*sortedObject), make(map[objectGroup]bool)
+	var order []objectGroup // by first change
+	defer func() {
+		for _, o := range open {
+			o.free()
+		}
+	}()
+	for d, err := range all {
+		if err != nil {
+			return false, err
+		}
+		p := planned(d)
+		if p == nil {
+			continue
+		}
+		if _, hidden := s.mask.HiddenKey(d.Change); hidden {
+			return false, errHiddenKeys
+		}
+		group := objectGroup{folder: p.Folder}
+		if s.byTable {
+			group.table = d.Change.Table
+		}
+		o := open[group]
+		switch {
+		case done[group]:
+			continue
+		case o == nil && len(open) == maxOpenObjects:
+			if others[group] = true; len(others) > (maxPasses-1)*maxOpenObjects {
+				return false, errTooManyGroups
+			}
+			continue
+		case o == nil:
+			if o, err = s.openSorted(d); err != nil {
+				return false, err
+			}
+			open[group] = o
+			order = append(order, group)
+		case o.key == d.Change.Key && o.version == d.Change.Version:
+			d.Outcome = pipeline.Coalesced
+			continue
+		}
+		o.key, o.version = d.Change.Key, d.Change.Version
+		if err := o.add(s.mask.Change(d.Change), p.Columns); err != nil {
+			return false, err
+		}
+	}
+	for _, group := range order {
+		o := open[group]
+		if err := o.finish(&o.Object, group.folder); err != nil {
+			return false, err
+		}
+		if err := s.store.Put(ctx, o.Object); err != nil && !errors.Is(err, ErrExists) {
+			return false, err
+		}
+		o.free()
+		delete(open, group)
+		done[group] = true
+	}
+	return len(others) > 0, nil
+}
+
+// openSorted returns the object for the group of d.
+func (s *Sink) openSorted(d *pipeline.Delivery) (*sortedObject, error) {
+	o := &sortedObject{}
+	var err error
+	if o.Tags, err = s.tagsOf(template.ScopeOf(s.mask.Change(d.Change))); err != nil {
+		return nil, err
+	}
+	o.objectWriter, err = s.newObject()
+	return o, err
+}
