@@ -9,25 +9,23 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// API is the part of the DynamoDB Streams API that reading needs. Every method
-// blocks until the service answered or ctx is done, and may be called by several
-// goroutines. Errors are [*Error]: [pipeline.Retryable] tells the transient ones,
-// and errors.Is finds [ErrExpiredIterator], [ErrTrimmed], [ErrNotFound] and [ErrDenied].
+// API is the DynamoDB Streams API. Every method blocks until the service answers or ctx is done, and is safe for
+// concurrent use. Errors are [*Error]. [pipeline.Retryable] reports the transient ones; errors.Is finds
+// [ErrExpiredIterator], [ErrTrimmed], [ErrNotFound] and [ErrDenied].
 type API interface {
-	// ListStreams is one page of the account's streams, of one table where table
-	// is not "". after is the After of the page before, "" for the first.
+	// ListStreams returns one page of the account's streams. If table is not "", it returns only the streams of that
+	// table. after is the After of the page before, "" for the first page.
 	ListStreams(ctx context.Context, table, after string) (StreamPage, error)
 
-	// DescribeStream is one page of a stream's shards (at most 100 a page,
-	// 10 calls a second an account).
+	// DescribeStream returns one page of a stream's shards: at most 100 shards a page. An account has 10 calls a second.
 	DescribeStream(ctx context.Context, q DescribeQuery) (StreamDescription, error)
 
-	// GetShardIterator is an iterator at a position of a shard. It lives 15 minutes.
+	// GetShardIterator returns an iterator at a position of a shard. The iterator is valid for 15 minutes.
 	GetShardIterator(ctx context.Context, at ShardPosition) (string, error)
 
-	// GetRecords is the next page of a shard (at most 1,000 records or 1 MB). With
-	// an error the answer may hold the records that came whole before the answer
-	// broke; it is never Ended then, and the same iterator is to be used again.
+	// GetRecords returns the next page of a shard: at most 1,000 records or 1 MB. With an error the page may have the
+	// complete records before the point where the response broke. Such a page is never Ended, and the caller uses the
+	// same iterator again.
 	GetRecords(ctx context.Context, q RecordsQuery) (record.GetRecordsPage, error)
 }
 
@@ -44,14 +42,14 @@ type StreamRef struct {
 	Label string // when the stream was enabled: 2026-01-02T03:04:05.678, so text order is time order
 }
 
-// StreamOf is the stream of an ARN; one that names none has no Table and no Label.
+// StreamFromARN returns the stream of an ARN. If the ARN is not one of a stream, Table and Label are empty.
 func StreamFromARN(arn string) StreamRef {
 	_, rest, _ := strings.Cut(arn, ":table/")
 	table, label, _ := strings.Cut(rest, "/stream/")
 	return StreamRef{ARN: arn, Table: table, Label: label}
 }
 
-// DescribeQuery asks for one page of a stream's shards.
+// DescribeQuery requests one page of a stream's shards.
 type DescribeQuery struct {
 	StreamARN  string
 	After      string // the After of the page before. Default: from the first shard
@@ -63,12 +61,12 @@ type StreamDescription struct {
 	StreamRef
 	Status   StreamStatus
 	ViewType record.ViewType
-	Created  time.Time // UTC; zero where the service does not say
+	Created  time.Time // UTC; zero if the service does not report it
 	Shards   []Shard
 	After    string // "" on the last page
 }
 
-// StreamStatus says whether a stream still grows. A disabled stream stays readable for 24 hours.
+// StreamStatus is the state of a stream. A disabled stream gets no more records, and stays readable for 24 hours.
 type StreamStatus string
 
 // The states of a stream.
@@ -82,17 +80,16 @@ const (
 // Shard is one shard of a stream as the service lists it.
 type Shard struct {
 	ID     string
-	Parent string // "" where it has none; a parent may have expired and be listed no more
-	First  string // sequence number at which it starts
-	Last   string // sequence number at which it ended; "" while it is open
+	Parent string // "" if there is none; an expired parent is no longer listed
+	First  string // first sequence number
+	Last   string // last sequence number; "" while the shard is open
 }
 
-// Open tells whether the shard is listed as open. A shard that has a child is
-// closed whatever its listing says.
+// Open reports whether the shard is listed as open. A shard with a child is closed, even if it is listed as open.
 func (s Shard) Open() bool { return s.Last == "" }
 
-// ShardTime is when a shard was made, by the milliseconds in its id: shardId-00000001414576573621-f55eea83.
-// ok is false for an id of another form.
+// ShardTime returns when a shard was created. A shard id has that time in milliseconds:
+// shardId-00000001414576573621-f55eea83. ok is false for ids of another form.
 func ShardTime(id string) (at time.Time, ok bool) {
 	const prefix, digits = "shardId-", 20
 	rest, ok := strings.CutPrefix(id, prefix)
@@ -106,29 +103,29 @@ func ShardTime(id string) (at time.Time, ok bool) {
 	return time.UnixMilli(ms).UTC(), true
 }
 
-// IteratorType says where in a shard an iterator starts.
+// IteratorType is where in a shard an iterator starts.
 type IteratorType string
 
 // The positions that an iterator can start at.
 const (
-	TrimHorizon   IteratorType = "TRIM_HORIZON"          // the oldest record that is left
-	Latest        IteratorType = "LATEST"                // behind the newest record
+	TrimHorizon   IteratorType = "TRIM_HORIZON"          // at the oldest record left
+	Latest        IteratorType = "LATEST"                // after the newest record
 	AtSequence    IteratorType = "AT_SEQUENCE_NUMBER"    // at ShardPosition.Sequence
-	AfterSequence IteratorType = "AFTER_SEQUENCE_NUMBER" // behind ShardPosition.Sequence
+	AfterSequence IteratorType = "AFTER_SEQUENCE_NUMBER" // after ShardPosition.Sequence
 )
 
-// ShardPosition is a place in a shard.
+// ShardPosition is where in a shard an iterator starts.
 type ShardPosition struct {
 	StreamARN string
 	Shard     string
 	Type      IteratorType
-	Sequence  string // of AtSequence and AfterSequence
+	Sequence  string // for AtSequence and AfterSequence
 }
 
-// RecordsQuery asks for the next page of a shard.
+// RecordsQuery requests the next page of a shard.
 type RecordsQuery struct {
 	Iterator  string
-	StreamARN string // of the iterator's stream: records of the Streams API do not name it, and their versions need it
-	Shard     string // of the iterator
-	Limit     int    // records, at most 1,000. Default: what the service gives
+	StreamARN string // stream of the iterator: records do not name it, and their versions need it
+	Shard     string // shard of the iterator
+	Limit     int    // most records of the page, up to 1,000. Default: the service decides
 }

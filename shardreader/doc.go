@@ -1,16 +1,16 @@
-// Package shardreader reads the shards of DynamoDB streams.
+// Package shardreader has the DynamoDB Streams API in its own types, and records streams.
 //
-// [API] is the seam to the service: four methods in this package's own types.
-// shardreader/sdk implements it over the AWS SDK, shardreader/streamtest in
-// memory. Two promises hold for every implementation: a page arrives decoded
-// and owns its bytes, and a shard ends only on a complete, valid answer that says
-// so. A broken answer is a transient error, to be asked for again with the same
-// iterator.
+// [API] is the interface to the service. shardreader/sdk implements it over the AWS SDK, and shardreader/streamtest in
+// memory. Every implementation promises two things. A page is decoded and owns its bytes. A shard ends only if a complete,
+// valid response says so; a broken response is a transient error, and the caller uses the same iterator again.
 //
-// What reads a stream for as long as it runs is made of three parts below this one:
-// shardreader/worker decides, as a step function; shardreader/leases keeps who reads
-// which shard and how far it came; shardreader/consumer makes the calls, and is the source of a pipeline.
+// Three packages below read a stream continuously. shardreader/coordinator decides which shards a consumer reads.
+// shardreader/leases stores the owner and the checkpoint of each shard. shardreader/consumer makes the calls, and is the
+// source of a pipeline.
 //
-// [Record] copies a stream, parents before children, to JSON lines that
-// shardreader/replay reads back.
+// [Record] copies a stream to JSON lines, parents before children; shardreader/replay reads them. Its call chain: Record →
+// recorder.run → shardReader.run (one goroutine a shard) → recordWriter.write.
+//
+// Read api.go and errors.go first, then stream.go, and for recordings record.go, lineage.go, record_shard.go and
+// record_writer.go.
 package shardreader

@@ -7,34 +7,33 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// What an [Error] can be, beside transient. See the errors of GetRecords and
-// GetShardIterator in the DynamoDB Streams API reference.
+// The kinds of an [Error] that is not transient. See the errors of GetRecords and GetShardIterator in the DynamoDB
+// Streams API reference.
 var (
-	// ErrExpiredIterator: the iterator is older than 15 minutes. Take a new one
-	// behind the last sequence number that was read.
+	// ErrExpiredIterator: the iterator is older than 15 minutes. The caller requests a new one after the last sequence
+	// number that it read.
 	ErrExpiredIterator = errs.New("the shard iterator has expired")
-	// ErrTrimmed: the position is older than 24 hours, and the records between it
-	// and the oldest one left are lost.
+	// ErrTrimmed: the position is older than 24 hours. The records between the position and the oldest record left are
+	// lost.
 	ErrTrimmed = errs.New("the position is older than what the stream keeps")
-	// ErrNotFound: there is no such table, stream or shard (any more).
+	// ErrNotFound: the table, stream or shard does not exist, or no longer exists.
 	ErrNotFound = errs.New("not found")
-	// ErrDenied: the credentials are missing, wrong, expired or not allowed to do this.
+	// ErrDenied: the credentials are missing, wrong or expired, or do not allow the call.
 	ErrDenied = errs.New("access denied")
 )
 
-// Error is a failed call of the Streams API. When it is transient,
-// [pipeline.Retryable] says so.
+// Error is a failed call of the Streams API. [pipeline.Retryable] reports whether it is transient.
 type Error struct {
 	Op      string // ListStreams, DescribeStream, GetShardIterator, GetRecords
-	Subject string // what was asked for: a table, a stream, a shard of a stream
-	Kind    error  // ErrExpiredIterator, ErrTrimmed, ErrNotFound or ErrDenied; nil for every other
+	Subject string // the table, the stream, or the shard of a stream
+	Kind    error  // ErrExpiredIterator, ErrTrimmed, ErrNotFound or ErrDenied; nil for all others
 	Err     error  // the cause
-	Hint    string // what to do, where there is something to do
+	Hint    string // what the operator can do; "" if there is nothing
 }
 
 var _ redact.Redacted = (*Error)(nil)
 
-// Error reads "GetRecords shard x of stream y: cause (hint)".
+// Error returns "GetRecords shard x of stream y: cause (hint)".
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.text("")
@@ -42,8 +41,7 @@ func (e *Error) Error() string {
 	return e.text(e.Err.Error())
 }
 
-// Redacted is Error with the cause's code or type in place of its text, which is a
-// server's.
+// Redacted returns Error with the code or type of the cause instead of its text, because a server wrote that text.
 func (e *Error) Redacted() string {
 	if e.Err == nil {
 		return e.text("")
@@ -51,7 +49,7 @@ func (e *Error) Redacted() string {
 	return e.text(redact.SafeText(e.Err))
 }
 
-// Describe is the class of its kind, and of the cause where it has none.
+// Describe returns the class of the kind, or of the cause if there is no kind.
 func (e *Error) Describe() (class, field string) {
 	switch {
 	case errors.Is(e.Kind, ErrExpiredIterator):
@@ -87,13 +85,13 @@ func (e *Error) text(cause string) string {
 	return b.String()
 }
 
-// Unwrap gives errors.Is and errors.As both the kind and the cause.
+// Unwrap returns the kind and the cause.
 func (e *Error) Unwrap() []error {
-	var both []error
+	var errs []error
 	for _, err := range []error{e.Kind, e.Err} {
 		if err != nil {
-			both = append(both, err)
+			errs = append(errs, err)
 		}
 	}
-	return both
+	return errs
 }

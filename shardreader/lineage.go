@@ -1,13 +1,12 @@
 package shardreader
 
-// lineage knows which shards may be read: a child only after its parent. It is
-// plain state, without goroutines or I/O. A shard is looked at when it is listed and when
-// its parent is done, however many others there are.
+// lineage decides which shards may be read: a child only after its parent. It visits a shard only when the shard is listed
+// and when its parent is finished.
 type lineage struct {
 	nodes      map[string]*shardNode
 	order      []string                // as listed
-	children   map[string][]*shardNode // by their parent, listed or not
-	candidates []*shardNode            // that may be ready
+	children   map[string][]*shardNode // by parent id; the parent need not be listed
+	candidates []*shardNode            // shards that ready checks
 }
 
 type shardNode struct {
@@ -15,8 +14,7 @@ type shardNode struct {
 	started, done bool
 }
 
-// add takes in shards as listed; one that is known already stays as it is, but
-// for its end.
+// add adds listed shards. Of a known shard it only updates Last.
 func (l *lineage) add(shards []Shard) {
 	if l.nodes == nil {
 		l.nodes, l.children = make(map[string]*shardNode), make(map[string][]*shardNode)
@@ -36,26 +34,27 @@ func (l *lineage) add(shards []Shard) {
 	}
 }
 
-// ready starts the shards whose parent is done, or is listed no more.
+// ready returns the shards that may be read now and were not returned before: those whose parent is finished or no longer
+// listed.
 func (l *lineage) ready() []Shard {
 	var ready []Shard
 	for _, n := range l.candidates {
 		if p, ok := l.nodes[n.Parent]; !n.started && (!ok || p.done) {
 			n.started = true
 			ready = append(ready, n.Shard)
-		} // else it is free once its parent is done
+		} // else finish of its parent makes it a candidate again
 	}
 	l.candidates = nil
 	return ready
 }
 
-// finish notes that a shard was read to its end.
+// finish marks a shard as read to its end.
 func (l *lineage) finish(id string) {
 	l.nodes[id].done = true
 	l.candidates = append(l.candidates, l.children[id]...)
 }
 
-// open tells whether a shard still grows: listed as open, and without a child.
+// open reports whether a shard may get more records: it is listed as open and has no child.
 func (l *lineage) open(id string) bool {
 	return l.nodes[id].Open() && len(l.children[id]) == 0
 }

@@ -13,59 +13,57 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// RecordOptions say what to record.
+// RecordOptions configure a recording.
 type RecordOptions struct {
 	API    API    // required
 	Source string // required: a table's name or ARN (its newest stream), or a stream's ARN
 
-	// Idle makes a recording follow the stream until no record came for this long.
-	// Default (0): it ends at the newest records that were there when it started.
+	// Idle makes a recording continue until no record came for this long.
+	// Default (0): it ends at the records that were the newest at its start.
 	Idle time.Duration
 
-	// EmptyPages is how many pages in a row must come empty before an open shard
-	// counts as read up to its newest record. The service returns empty pages in
-	// the middle of a shard too, and has no other way to tell. Default: 20
+	// EmptyPages is the number of empty pages in a row after which an open shard counts as read up to its newest
+	// record. The service returns empty pages in the middle of a shard too, and gives no other sign. Default: 20
 	EmptyPages int
 
-	// Mask masks what is hidden of the records. Those that cannot be decoded are left out
-	// then: of these nobody can tell what is hidden. Default: they are written as they came
+	// Mask masks the records. It leaves out records that cannot be decoded, because their sensitive attributes are
+	// unknown. Default: all records are written unchanged
 	Mask *mask.Mask
 
-	Poll time.Duration // pause behind an empty page of an open shard. Default: 250ms
+	Poll time.Duration // pause after an empty page of an open shard. Default: 250ms
 
 	Calls    int                  // calls of the API at once. Default: 8
-	Attempts int                  // tries of a call that fails for a transient reason, beside the API's own. Default: 8
-	Backoff  pipeline.Backoff     // between them
-	Progress func(RecordProgress) // told after every page, one call at a time. Default: not told
+	Attempts int                  // tries of a call with transient errors, in addition to the API's own. Default: 8
+	Backoff  pipeline.Backoff     // between tries
+	Progress func(RecordProgress) // called after every page, never concurrently. Default: not called
 }
 
-// RecordProgress is how far a recording has come.
+// RecordProgress has the counts of a recording so far.
 type RecordProgress struct {
 	Records    int64
-	Bytes      int64 // written
+	Bytes      int64 // bytes written
 	ShardsDone int
-	Shards     int // known
+	Shards     int // known shards
 }
 
-// Recording is what was recorded.
+// Recording is the result of a recording.
 type Recording struct {
 	Stream StreamRef
 	RecordProgress
-	Undecodable int64        // of Records: written as they came
-	Masked      int64        // of Records: something in them is masked
-	LeftOut     int64        // beside Records: not decodable, where others are masked
-	EmptyMaps   int64        // {} taken as the empty map, as DynamoDB Local sends it
-	Gaps        []record.Gap // what the stream no longer held
+	Undecodable int64        // those of Records that cannot be decoded, and are written unchanged
+	Masked      int64        // those of Records with a masked attribute
+	LeftOut     int64        // not in Records: they cannot be decoded, and RecordOptions.Mask is set
+	EmptyMaps   int64        // values {} that were read as empty maps: DynamoDB Local sends them
+	Gaps        []record.Gap // records that the stream had dropped already
 }
 
-// Record copies a stream to w, one record a line, as its JSON with the stream's
-// ARN added as eventSourceARN: so replay knows its table and the versions of its
-// changes. Parents come before their children, so the changes of an item are in order.
+// Record copies a stream to w. Each line is the JSON of one record, with the stream's ARN as eventSourceARN: replay needs
+// the ARN for the table and the versions of the changes. Parents come before their children, so that the changes of an item
+// keep their order.
 //
-// It starts at the oldest record. An open shard ends, without Idle, before the first record
-// that was written after the start; where nothing is written any more, after
-// EmptyPages empty pages. What the stream dropped meanwhile is in Recording.Gaps,
-// not an error. On an error w holds a part.
+// Record starts at the oldest record. Without Idle, an open shard ends before the first record that was written after the
+// start. If no such record comes, it ends after EmptyPages empty pages. Records that the stream has dropped are in
+// Recording.Gaps and are not an error. After an error w has only a part of the records.
 func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error) {
 	switch {
 	case o.API == nil:
@@ -109,14 +107,14 @@ type recorder struct {
 	shardEnds chan shardEnd
 }
 
-// shardEnd is how the reading of a shard ended.
+// shardEnd is the result of the reading of a shard.
 type shardEnd struct {
 	shard  string
-	closed bool // it came to its end, so it may have children
+	closed bool // it was read to its end, so it may have children
 	err    error
 }
 
-// run returns when every shard is read or one failed.
+// run returns once every shard is read or one has failed.
 func (r *recorder) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -151,7 +149,7 @@ func (r *recorder) run(ctx context.Context) error {
 	}
 }
 
-// list takes in the shards as they are now.
+// list adds the shards that are listed now.
 func (r *recorder) list(ctx context.Context) error {
 	d, err := ListShards(ctx, r.api, r.writer.recording.Stream.ARN)
 	if err != nil {
@@ -162,9 +160,8 @@ func (r *recorder) list(ctx context.Context) error {
 	return nil
 }
 
-// finish lets the children of a shard start. One that followed the stream to the
-// end of a shard looks for children that came meanwhile; else they hold nothing
-// from before the start.
+// finish makes the children of a shard ready. With Idle it also lists the shards again, because an open shard may have got
+// children. Without Idle new children have no records from before the start.
 func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	r.lineage.finish(end.shard)
 	r.writer.noteShards(1, len(r.lineage.order))
@@ -174,8 +171,8 @@ func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	return nil
 }
 
-// tails are iterators at the newest record of every open shard: what comes behind
-// them was written after the start.
+// newestIterators returns an iterator after the newest record of each open shard. Records after it were written after the
+// start.
 func (r *recorder) newestIterators(ctx context.Context) (map[string]string, error) {
 	tails := make(map[string]string)
 	if r.o.Idle > 0 {
@@ -188,7 +185,7 @@ func (r *recorder) newestIterators(ctx context.Context) (map[string]string, erro
 		it, err := r.api.GetShardIterator(ctx, ShardPosition{StreamARN: r.writer.recording.Stream.ARN, Shard: id, Type: Latest})
 		switch {
 		case errors.Is(err, ErrNotFound), errors.Is(err, ErrTrimmed):
-			continue // the reader of the shard finds and reports it
+			continue // the shardReader of the shard handles it
 		case err != nil:
 			return nil, err
 		}

@@ -15,15 +15,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
-// RecordFile records a stream into a file, which appears, whole, when the
-// recording has succeeded. A path that ends in .gz or .zst is compressed so;
-// Recording.Bytes counts what was written before it was compressed. See [Record].
+// RecordFile records a stream into a file. The file appears only after the whole recording has succeeded. The suffixes .gz
+// and .zst compress the file; Recording.Bytes counts the bytes before compression. See [Record].
 func RecordFile(ctx context.Context, path string, o RecordOptions) (Recording, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return Recording{}, fmt.Errorf("record into %s: %w", path, err)
 	}
-	defer os.Remove(f.Name()) // fails once it is renamed, as it should
+	defer os.Remove(f.Name()) // fails after the rename, which is intended
 	disk := bufio.NewWriterSize(f, 1<<20)
 	w, err := compressor(disk, path)
 	if err != nil {
@@ -42,7 +41,7 @@ func RecordFile(ctx context.Context, path string, o RecordOptions) (Recording, e
 	return recording, nil
 }
 
-// compressor compresses what goes to w as the name of the file says.
+// compressor returns a writer to w that compresses by the suffix of the path.
 func compressor(w io.Writer, path string) (io.WriteCloser, error) {
 	switch filepath.Ext(path) {
 	case ".gz":
@@ -53,7 +52,7 @@ func compressor(w io.Writer, path string) (io.WriteCloser, error) {
 	return nopCloser{w}, nil
 }
 
-// plain is a writer with nothing to close.
+// nopCloser is a writer whose Close does nothing.
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }

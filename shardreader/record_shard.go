@@ -14,35 +14,35 @@ type shardReader struct {
 	*recorder
 	shard          string
 	open           bool
-	newestIterator string // iterator behind the records that were there at the start; "" where it is not known or not needed
+	newestIterator string // iterator after the newest record at the start; "" if it is unknown or not needed
 	stopAt         string // sequence number of the first record after the start, once it is known
-	hasGap         bool   // records were dropped before they were read; stop may be one of them
+	hasGap         bool   // records were dropped before they were read; the record at stopAt may be one of them
 
 	iterator     string
 	lastSequence string // sequence number of the last record read
 	emptyPages   int    // pages in a row without a record
 }
 
-// run reads the shard up to its end, or to where the recording ends.
+// run reads the shard to its end, or to the end of the recording.
 func (s *shardReader) run(ctx context.Context) shardEnd {
 	for {
 		if err := s.findStop(ctx); err != nil {
 			return shardEnd{shard: s.shard, err: err}
 		}
-		answer, gone, err := s.read(ctx)
+		page, gone, err := s.read(ctx)
 		if err != nil || gone {
 			return shardEnd{shard: s.shard, closed: true, err: err}
 		}
-		reached, err := s.write(answer.Page)
+		reached, err := s.write(page.Page)
 		switch {
 		case err != nil:
 			return shardEnd{shard: s.shard, err: err}
-		case answer.Ended:
+		case page.Ended:
 			return shardEnd{shard: s.shard, closed: true}
 		case reached, s.isFinished():
 			return shardEnd{shard: s.shard}
 		}
-		s.iterator = answer.NextIterator
+		s.iterator = page.NextIterator
 		if s.open && s.emptyPages > 0 {
 			if err := pipeline.Sleep(ctx, s.o.Poll); err != nil {
 				return shardEnd{shard: s.shard, err: err}
@@ -51,7 +51,7 @@ func (s *shardReader) run(ctx context.Context) shardEnd {
 	}
 }
 
-// over tells whether a shard that gives no more has been read far enough.
+// isFinished reports whether an open shard that returns empty pages was read far enough.
 func (s *shardReader) isFinished() bool {
 	switch {
 	case !s.open || s.emptyPages == 0:
@@ -62,18 +62,18 @@ func (s *shardReader) isFinished() bool {
 	return (s.stopAt == "" || s.hasGap) && s.emptyPages >= s.o.EmptyPages
 }
 
-// lookBehind asks whether something was written after the start, until it knows what came first.
+// findStop searches the first record that was written after the start. It sets stopAt once there is one.
 func (s *shardReader) findStop(ctx context.Context) error {
 	if s.newestIterator == "" {
 		return nil
 	}
-	answer, err := s.api.GetRecords(ctx, RecordsQuery{Iterator: s.newestIterator, StreamARN: s.arn(), Shard: s.shard})
+	page, err := s.api.GetRecords(ctx, RecordsQuery{Iterator: s.newestIterator, StreamARN: s.arn(), Shard: s.shard})
 	at := ShardPosition{StreamARN: s.arn(), Shard: s.shard}
 	switch {
 	case errors.Is(err, ErrExpiredIterator):
-		at.Type = Latest // reading up to a later record is as good: it only records more
+		at.Type = Latest // a later record ends the recording as well: more is recorded
 	case errors.Is(err, ErrTrimmed):
-		at.Type = TrimHorizon // what is left comes behind the start
+		at.Type = TrimHorizon // all records left were written after the start
 	case errors.Is(err, ErrNotFound):
 		s.newestIterator = ""
 		return nil
@@ -85,25 +85,25 @@ func (s *shardReader) findStop(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrNotFound):
 			s.newestIterator, err = "", nil
-		case err == nil && at.Type == TrimHorizon: // there is something, which must not be read before it is known
+		case err == nil && at.Type == TrimHorizon: // a record after the start exists: stopAt must be known before records are written
 			if err = pipeline.Sleep(ctx, s.o.Poll); err == nil {
 				return s.findStop(ctx)
 			}
 		}
 		return err
 	}
-	s.newestIterator = answer.NextIterator
-	for i := range records(answer.Page) {
-		if i.sequence != "" {
-			s.stopAt, s.newestIterator = i.sequence, ""
+	s.newestIterator = page.NextIterator
+	for line := range records(page.Page) {
+		if line.sequence != "" {
+			s.stopAt, s.newestIterator = line.sequence, ""
 			break
 		}
 	}
 	return nil
 }
 
-// read is the next page. gone tells that the stream has dropped the shard.
-func (s *shardReader) read(ctx context.Context) (answer record.GetRecordsPage, gone bool, err error) {
+// read returns the next page. gone reports that the shard no longer exists.
+func (s *shardReader) read(ctx context.Context) (page record.GetRecordsPage, gone bool, err error) {
 	for {
 		if s.iterator == "" {
 			at := ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: TrimHorizon}
@@ -113,11 +113,11 @@ func (s *shardReader) read(ctx context.Context) (answer record.GetRecordsPage, g
 			s.iterator, err = s.api.GetShardIterator(ctx, at)
 		}
 		if err == nil {
-			answer, err = s.api.GetRecords(ctx, RecordsQuery{Iterator: s.iterator, StreamARN: s.arn(), Shard: s.shard})
+			page, err = s.api.GetRecords(ctx, RecordsQuery{Iterator: s.iterator, StreamARN: s.arn(), Shard: s.shard})
 		}
 		switch {
 		case err == nil:
-			return answer, false, nil
+			return page, false, nil
 		case errors.Is(err, ErrExpiredIterator):
 		case errors.Is(err, ErrTrimmed):
 			if s.lastSequence != "" || !s.isYoung() {
@@ -140,15 +140,15 @@ func (s *shardReader) read(ctx context.Context) (answer record.GetRecordsPage, g
 	}
 }
 
-// young reports whether the shard is younger than what the stream keeps. Nothing of it can be dropped
-// then, and a position in it that is refused as trimmed is below its first record.
+// isYoung reports whether the shard is younger than the retention. Such a shard has lost no records: a position that is
+// refused as trimmed is below its first record.
 func (s *shardReader) isYoung() bool {
-	const keeps = 23 * time.Hour // an hour less than the stream does: clocks differ
+	const keeps = 23 * time.Hour // an hour less than the retention, because clocks differ
 	made, ok := ShardTime(s.shard)
 	return ok && time.Since(made) < keeps
 }
 
-// write writes what was there at the start, and tells whether it came to what was not.
+// write writes the records of a page up to stopAt, and reports whether it reached stopAt.
 func (s *shardReader) write(p *record.Page) (reached bool, err error) {
 	var lines []recordLine
 	for r := range records(p) {

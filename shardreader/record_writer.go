@@ -16,12 +16,12 @@ import (
 // recordLine is one record of a page.
 type recordLine struct {
 	raw         []byte
-	sequence    string // "" where it does not decode
+	sequence    string // "" if it cannot be decoded
 	undecodable bool
-	change      *record.Change // nil where it is undecodable
+	change      *record.Change // nil if it is undecodable
 }
 
-// mask masks the line; false where nobody can tell what is to be masked.
+// mask masks the line. ok is false if the line must be left out: its sensitive attributes are unknown.
 func (l *recordLine) mask(m *mask.Mask) (masked, ok bool) {
 	if m == nil || l.change == nil {
 		return false, m == nil
@@ -31,7 +31,7 @@ func (l *recordLine) mask(m *mask.Mask) (masked, ok bool) {
 	return c != l.change, true
 }
 
-// records are a page's records in their order, decoded or not.
+// records returns the records of a page in their order, also those that cannot be decoded.
 func records(p *record.Page) iter.Seq[recordLine] {
 	return func(yield func(recordLine) bool) {
 		errs := p.Errors
@@ -55,15 +55,15 @@ func records(p *record.Page) iter.Seq[recordLine] {
 	}
 }
 
-// recordWriter writes the pages of all shards, one at a time.
+// recordWriter writes the pages of all shards, and counts. It is safe for concurrent use.
 type recordWriter struct {
-	mu         sync.Mutex // guards all below
+	mu         sync.Mutex // guards the fields below
 	w          io.Writer
 	buf        bytes.Buffer
 	mask       *mask.Mask
 	recording  Recording
 	progress   func(RecordProgress)
-	lastRecord time.Time // when a record came last, or the start
+	lastRecord time.Time // when the last record came; before the first, the start
 }
 
 func (w *recordWriter) write(lines []recordLine, emptyMaps int) error {
@@ -100,14 +100,14 @@ func (w *recordWriter) write(lines []recordLine, emptyMaps int) error {
 	return nil
 }
 
-// gap notes a gap.
+// addGap adds a gap to the recording.
 func (w *recordWriter) addGap(g record.Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recording.Gaps = append(w.recording.Gaps, g)
 }
 
-// shards notes that so many more are done, and how many are known.
+// noteShards adds to the finished shards, and sets the number of known ones.
 func (w *recordWriter) noteShards(done, known int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,15 +116,14 @@ func (w *recordWriter) noteShards(done, known int) {
 	w.progress(w.recording.RecordProgress)
 }
 
-// idle is how long no record has come.
+// idleTime returns the time since the last record.
 func (w *recordWriter) idleTime() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Since(w.lastRecord)
 }
 
-// appendRecord writes a record on one line, with the ARN of its stream unless it
-// names one itself.
+// appendRecord appends a record as one line. It adds the ARN of the stream if the record has no eventSourceARN.
 func appendRecord(b *bytes.Buffer, raw []byte, arn string) error {
 	start := b.Len()
 	if err := json.Compact(b, raw); err != nil {
@@ -147,7 +146,7 @@ func appendRecord(b *bytes.Buffer, raw []byte, arn string) error {
 	return nil
 }
 
-// namesStream tells whether a record has an eventSourceARN.
+// namesStream reports whether a record has an eventSourceARN.
 func namesStream(line []byte) bool {
 	if !bytes.Contains(line, []byte(`"eventSourceARN"`)) {
 		return false

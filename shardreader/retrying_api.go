@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// caller is an API that retries what is transient, and makes a bounded number of
-// calls at once. An answer that broke halfway is dropped: the next try brings it whole.
+// retryingAPI is an API that retries transient errors and bounds the calls at once. It drops the incomplete page of a
+// broken response, because the next try returns the whole page.
 type retryingAPI struct {
 	api      API
 	slots    chan struct{}

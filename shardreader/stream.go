@@ -8,8 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// FindStream finds the stream that name means: a stream ARN as it is, else the
-// newest stream of the table with that name or ARN.
+// FindStream returns the stream with the ARN name, or the newest stream of the table with that name or ARN.
 func FindStream(ctx context.Context, api API, name string) (StreamRef, error) {
 	refs, err := FindStreams(ctx, api, name)
 	if err != nil {
@@ -18,8 +17,9 @@ func FindStream(ctx context.Context, api API, name string) (StreamRef, error) {
 	return refs[len(refs)-1], nil
 }
 
-// FindStreams finds all streams that name means, the newest last; at least one. A table has
-// several when its stream was switched off and on; the old ones stay readable for 24 hours.
+// FindStreams returns the stream with the ARN name, or all streams of the table with that name or ARN, the newest last. It
+// returns at least one stream or an error. A table has several streams if its stream was disabled and enabled again: the
+// old ones stay readable for 24 hours.
 func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error) {
 	if strings.HasPrefix(name, "arn:") {
 		ref := StreamFromARN(name)
@@ -58,7 +58,7 @@ func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error)
 	return refs, nil
 }
 
-// ListShards is a stream's description with all of its shards, read page by page.
+// ListShards returns the description of a stream with all of its shards, from all pages.
 func ListShards(ctx context.Context, api API, streamARN string) (StreamDescription, error) {
 	all, err := api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN})
 	for after := all.After; err == nil && after != ""; {

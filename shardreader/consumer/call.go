@@ -16,13 +16,13 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// leastRead is how long reading the whole lease table may take at least.
+// minReadTable is the shortest timeout of a read of the whole lease table.
 const minReadTable = 10 * time.Second
 
-// call makes a call of the worker's. The worker bounds how many there are at once.
+// makeCall makes a call that the coordinator requested. The coordinator bounds the number of calls at once.
 func (c *Consumer) makeCall(a coordinator.Action) {
 	api, table := c.o.API, c.o.Table
-	soon := c.o.Coordinator.Lease / 3
+	shortTimeout := c.o.Coordinator.Lease / 3
 	switch a := a.(type) {
 	case coordinator.ListStreams:
 		callStreams(c, "ListStreams", a.Table, func(ctx context.Context) (shardreader.StreamPage, error) {
@@ -44,13 +44,13 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 		})
 	case coordinator.GetRecords:
 		callStreams(c, "GetRecords", a.Query.StreamARN, func(ctx context.Context) (record.GetRecordsPage, error) {
-			answer, err := api.GetRecords(ctx, a.Query)
+			page, err := api.GetRecords(ctx, a.Query)
 			if err == nil {
-				c.tel.countRecords(ctx, a.Query.StreamARN, answer.Page)
+				c.tel.countRecords(ctx, a.Query.StreamARN, page.Page)
 			}
-			return answer, err
-		}, func(answer record.GetRecordsPage, err error) coordinator.Event {
-			return coordinator.GetRecordsResult{Call: a.Call, Records: answer, Err: err, At: time.Now()}
+			return page, err
+		}, func(page record.GetRecordsPage, err error) coordinator.Event {
+			return coordinator.GetRecordsResult{Call: a.Call, Records: page, Err: err, At: time.Now()}
 		})
 	case coordinator.ReadTable:
 		startCall(c, "reading the lease table", "", neededAtStart, max(2*c.o.Coordinator.Lease, minReadTable), table.Read, func(s leases.Snapshot, err error) coordinator.Event {
@@ -61,26 +61,25 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 			count int64
 			ok    bool
 		}
-		startCall(c, "reserving a call", "", neededLater, soon, func(ctx context.Context) (r reserved, err error) {
+		startCall(c, "reserving a call", "", neededLater, shortTimeout, func(ctx context.Context) (r reserved, err error) {
 			r.count, r.ok, err = table.Reserve(ctx, a.Quota, a.Seen)
 			return r, err
 		}, func(r reserved, err error) coordinator.Event {
 			return coordinator.ReserveCallResult{Call: a.Call, Count: r.count, OK: r.ok, Err: err}
 		})
 	case coordinator.MarkBegun:
-		c.writeTable("noting that a stream was begun", neededLater, a.Call, soon, func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
+		c.writeTable("noting that a stream was begun", neededLater, a.Call, shortTimeout, func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
 	case coordinator.WriteHeartbeat:
-		// One that hangs leaves time for two more before contact is lost, which is when two
-		// thirds of a lease passed.
+		// A heartbeat that hangs leaves time for two more before two thirds of the lease have passed.
 		c.writeTable("writing the worker's row", neededAtStart, a.Call, c.o.Coordinator.Lease/6, func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
 	case coordinator.RemoveMember:
-		c.writeTable("removing a worker's row", cleanupOnly, a.Call, soon, func(ctx context.Context) error { return table.Leave(ctx, a.Consumer) })
+		c.writeTable("removing a worker's row", cleanupOnly, a.Call, shortTimeout, func(ctx context.Context) error { return table.Leave(ctx, a.Consumer) })
 	case coordinator.CreateLease:
-		c.writeTable("creating a lease", neededLater, a.Call, soon, func(ctx context.Context) error { return table.Create(ctx, a.Lease) })
+		c.writeTable("creating a lease", neededLater, a.Call, shortTimeout, func(ctx context.Context) error { return table.Create(ctx, a.Lease) })
 	case coordinator.SwapLease:
-		c.writeTable("writing a lease", neededLater, a.Call, soon, func(ctx context.Context) error { return table.Swap(ctx, a.Old, a.Next) })
+		c.writeTable("writing a lease", neededLater, a.Call, shortTimeout, func(ctx context.Context) error { return table.Swap(ctx, a.Old, a.Next) })
 	case coordinator.DeleteLease:
-		c.writeTable("removing a lease", cleanupOnly, a.Call, soon, func(ctx context.Context) error { return table.Delete(ctx, a.Old) })
+		c.writeTable("removing a lease", cleanupOnly, a.Call, shortTimeout, func(ctx context.Context) error { return table.Delete(ctx, a.Old) })
 	case coordinator.NoteGap:
 		c.writeTable("keeping a gap", neededLater, a.Call, c.o.CallTimeout, func(ctx context.Context) error {
 			err := c.o.Gaps.AddGap(ctx, a.Gap)
@@ -92,62 +91,60 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 	}
 }
 
-// write is a call that answers nothing but that it is done.
-func (c *Consumer) writeTable(what string, n callImportance, call coordinator.Call, timeout time.Duration, f func(context.Context) error) {
-	startCall(c, what, "", n, timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) },
+// writeTable makes a call that returns only an error.
+func (c *Consumer) writeTable(name string, importance callImportance, call coordinator.Call, timeout time.Duration, f func(context.Context) error) {
+	startCall(c, name, "", importance, timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) },
 		func(_ struct{}, err error) coordinator.Event { return coordinator.WriteResult{Call: call, Err: err} })
 }
 
-// ask is a call of the Streams API, of a table or a stream.
-func callStreams[T any](c *Consumer, op, of string, f func(context.Context) (T, error), event func(T, error) coordinator.Event) {
-	startCall(c, op, of, neededAtStart, c.o.CallTimeout, func(ctx context.Context) (T, error) {
+// callStreams makes a call of the Streams API; target is the table or the stream.
+func callStreams[T any](c *Consumer, op, target string, f func(context.Context) (T, error), event func(T, error) coordinator.Event) {
+	startCall(c, op, target, neededAtStart, c.o.CallTimeout, func(ctx context.Context) (T, error) {
 		got, err := f(ctx)
 		c.tel.countCall(ctx, op, err)
 		return got, err
 	}, event)
 }
 
-// begin starts a call in a goroutine of its own. It is answered once, whatever becomes of
-// it: with what f returns, with f's panic as an error, and when its time is over with an error that
-// is transient, though f may not heed its context. Once the consumer is closed nobody waits for an answer.
-func startCall[T any](c *Consumer, what, of string, n callImportance, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) coordinator.Event) {
+// startCall starts a call in a goroutine. The coordinator receives exactly one result: what f returns, the panic of f
+// as an error, or a transient error after the timeout, even if f ignores its context.
+func startCall[T any](c *Consumer, name, target string, importance callImportance, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) coordinator.Event) {
 	c.goPooled(func() {
-		silence := pipeline.Transient(&timeoutError{what, timeout})
-		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, silence)
+		timedOut := pipeline.Transient(&timeoutError{name, timeout})
+		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, timedOut)
 		defer cancel()
-		var answered atomic.Bool
-		answer := func(got T, err error) {
-			if answered.CompareAndSwap(false, true) {
+		var sent atomic.Bool
+		sendResult := func(got T, err error) {
+			if sent.CompareAndSwap(false, true) {
 				c.sendEvent(event(got, err))
 			}
 		}
-		// A timer costs less than what context.AfterFunc hangs on a context, and a consumer of
-		// thousands of shards makes thousands of calls a second.
-		late := time.AfterFunc(timeout, func() {
-			var none T
-			answer(none, silence)
+		// A timer costs less than context.AfterFunc. A consumer of thousands of shards makes thousands of calls a second.
+		timer := time.AfterFunc(timeout, func() {
+			var zero T
+			sendResult(zero, timedOut)
 		})
-		defer late.Stop()
-		got, err := recoverPanic(ctx, c, what, f)
-		c.noteCallResult(what, of, n, err)
-		answer(got, err)
+		defer timer.Stop()
+		got, err := recoverPanic(ctx, c, name, f)
+		c.noteCallResult(name, target, importance, err)
+		sendResult(got, err)
 	})
 }
 
-// safely makes a panic of f a transient error, and logs it with its trace.
-func recoverPanic[T any](ctx context.Context, c *Consumer, what string, f func(context.Context) (T, error)) (got T, err error) {
+// recoverPanic calls f. It returns a panic of f as a transient error, and logs it with its stack.
+func recoverPanic[T any](ctx context.Context, c *Consumer, name string, f func(context.Context) (T, error)) (got T, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			p := &redact.PanicError{Stage: what, Value: v, Stack: debug.Stack()}
-			c.log.LogAttrs(ctx, slog.LevelError, "a call panicked and is tried again", slog.String("call", what), slog.String("panic", fmt.Sprintf("a %T", v)), slog.String("stack", string(p.Stack)))
-			var none T
-			got, err = none, pipeline.Transient(p)
+			p := &redact.PanicError{Stage: name, Value: v, Stack: debug.Stack()}
+			c.log.LogAttrs(ctx, slog.LevelError, "a call panicked and is tried again", slog.String("call", name), slog.String("panic", fmt.Sprintf("a %T", v)), slog.String("stack", string(p.Stack)))
+			var zero T
+			got, err = zero, pipeline.Transient(p)
 		}
 	}()
 	return f(ctx)
 }
 
-// silenceError is the end of a call that was not answered in time.
+// timeoutError is the error of a call that returned nothing within its limit.
 type timeoutError struct {
 	call  string
 	limit time.Duration

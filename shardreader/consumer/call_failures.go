@@ -11,65 +11,64 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// need is what it means when calls of a kind fail in a way that no retry helps.
+// callImportance decides what follows if calls of one name fail permanently.
 type callImportance int
 
 const (
-	// needed is what nothing is read without from the start: where none ever worked the
-	// configuration is wrong, and reading ends at once, else when it is hopeless.
+	// neededAtStart calls must succeed before anything is read. If none ever succeeded, the configuration is wrong and
+	// reading ends at once. Otherwise it ends after maxDenied.
 	neededAtStart callImportance = iota
-	// wanted is what reading goes on without for a while: it ends when it is hopeless.
+	// neededLater calls may fail for a while: reading ends after maxDenied.
 	neededLater
-	// spared is what tidies up: it is told once, and does no harm.
+	// cleanupOnly calls remove rows that are no longer needed. Their failure is logged once, and reading continues.
 	cleanupOnly
 )
 
 const (
-	// hopeless is how long a call may fail in a way that no retry helps: credentials expire
-	// and are renewed, permissions are changed back.
+	// maxDenied is how long a call may fail permanently: credentials expire and are renewed, and permissions are
+	// changed back.
 	maxDenied = pipeline.DeniedFor
 
-	// apart is how long two failures are apart that have nothing to do with each other: a
-	// call that fails is tried again sooner.
+	// unrelatedAfter is the time between two failures after which they are unrelated: a failed call is retried sooner.
 	unrelatedAfter = 90 * time.Second
 )
 
-// failures are those of calls of one kind to one table or stream: the first and the last of them, hopeless, with no
-// success and no pause between them.
+// deniedSpan has the times of the first and the last permanent failure of a callKey, without a success or a pause between
+// them.
 type deniedSpan struct{ first, last time.Duration }
 
-// callOf is a kind of call, and the table or stream that it is of, "" where there is one alone.
+// callKey is the name of a call, and its table or stream; "" for calls of the lease table.
 type callKey struct{ call, target string }
 
-// judge ends reading where no retry helps. A right may be missing on one of several streams: that calls of the
-// same kind to others succeed says nothing of it.
-func (c *Consumer) noteCallResult(what, of string, n callImportance, err error) {
-	hope := err == nil || !pipeline.IsFatal(err) && !errors.Is(err, shardreader.ErrDenied)
-	if err != nil && hope {
-		return // it says nothing of the next one
+// noteCallResult ends reading if calls fail permanently for too long. Each stream is counted separately: the rights may be
+// missing on only one of several streams.
+func (c *Consumer) noteCallResult(name, target string, importance callImportance, err error) {
+	permanent := err != nil && (pipeline.IsFatal(err) || errors.Is(err, shardreader.ErrDenied))
+	if err != nil && !permanent {
+		return // a transient failure neither proves that the call can succeed nor that it cannot
 	}
 	c.mu.Lock()
-	call, now := callKey{what, of}, c.now()
-	r, again := c.failures[call]
-	if hope {
-		c.workedCalls[what] = true
-		delete(c.failures, call)
-	} else {
-		if !again || now-r.last > unrelatedAfter {
-			r.first = now
+	key, now := callKey{name, target}, c.now()
+	span, seen := c.failures[key]
+	if permanent {
+		if !seen || now-span.last > unrelatedAfter {
+			span.first = now
 		}
-		r.last = now
-		c.failures[call] = r
+		span.last = now
+		c.failures[key] = span
+	} else {
+		c.workedCalls[name] = true
+		delete(c.failures, key)
 	}
-	worked := c.workedCalls[what]
+	worked := c.workedCalls[name]
 	c.mu.Unlock()
 	switch {
-	case hope:
-	case n == cleanupOnly:
-		if !again {
-			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a call is refused: what it would tidy up stays", slog.String("call", what), slog.String("error", redact.LogText(err)))
+	case !permanent:
+	case importance == cleanupOnly:
+		if !seen {
+			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a call is refused: what it would tidy up stays", slog.String("call", name), slog.String("error", redact.LogText(err)))
 		}
-	case n == neededAtStart && !worked, now-r.first >= maxDenied:
-		c.fail(fmt.Errorf("%s: %w", what, err))
+	case importance == neededAtStart && !worked, now-span.first >= maxDenied:
+		c.fail(fmt.Errorf("%s: %w", name, err))
 	}
 }

@@ -9,23 +9,24 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// errClosed is the cause with which calls end when the consumer is closed.
+// errClosed is the cause of cancelled calls once the consumer is closed.
 var errClosed = errs.New("the consumer is closed")
 
 const (
-	// deaf is how long Close waits for calls that do not heed their contexts.
+	// goroutineGrace is how long Close waits for calls that ignore their cancelled contexts.
 	goroutineGrace = 500 * time.Millisecond
 
-	// hardest is how long a hard stop takes at most to let leases go: whoever stops it hard
-	// has waited already.
+	// maxHardStop is how long a hard stop may take to release leases. It is short, because the caller has waited
+	// for the soft stop already.
 	maxHardStop = 1500 * time.Millisecond
 )
 
-// Close ends what Read began, and returns when nothing of it is under way. A
-// consumer that still reads leaves: what it read is drained and its leases are let go. When ctx
-// is done before that, it stops hard: what the pipeline has is taken from it, and leases are let go at
-// what is durable, as far as that works within a third of a lease, and within two seconds. The
-// error says what was left for others to find out. Close may be called more than once, and by several goroutines.
+// Close stops the consumer, and returns when its goroutines have ended.
+//
+// A consumer that still reads stops softly first: the pipeline finishes its pages, and the leases are released. If ctx
+// ends before that, the stop becomes hard: the partitions are revoked, and the leases are released at their durable
+// checkpoints. A hard stop takes at most two seconds, and at most a third of the lease time. The error reports leases
+// and calls that are left. Close is safe for repeated and concurrent calls.
 func (c *Consumer) Close(ctx context.Context) error {
 	c.closeMu.Lock()
 	defer c.closeMu.Unlock()
@@ -34,7 +35,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 	}
 	c.closed = true
 	c.leave()
-	c.startOnce.Do(c.markStopped) // nothing was begun, and nothing will be
+	c.startOnce.Do(c.markStopped) // the loop never started, and will not start any more
 	err := c.waitStopped(ctx)
 	c.cancel(errClosed)
 	if !c.waitGoroutines() {
@@ -46,7 +47,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 	return errors.Join(c.closeErr, c.tel.close())
 }
 
-// wait waits until the worker has let everything go.
+// waitStopped waits until the coordinator has released everything. If ctx ends first, the stop becomes hard.
 func (c *Consumer) waitStopped(ctx context.Context) error {
 	select {
 	case <-c.stopped:
@@ -69,7 +70,7 @@ func (c *Consumer) waitStopped(ctx context.Context) error {
 	return fmt.Errorf("stopped hard, and leases may be left that others take over in %v: %w", c.o.Coordinator.Lease, context.Cause(ctx))
 }
 
-// ended waits for the loop and the calls; false where some do not end.
+// waitGoroutines waits for the loop and the calls. It returns false if some do not end in time.
 func (c *Consumer) waitGoroutines() bool {
 	all := make(chan struct{})
 	go func() {

@@ -14,12 +14,10 @@ import (
 
 // Consumer is the source of one run of a pipeline. Use [New].
 //
-// One goroutine, the loop, gives the worker what calls, timers and the pipeline
-// bring. Only Read gives it something itself: that a page was taken, and that the worker had taken it
-// back before, must be one thing.
+// One goroutine, the loop, gives events of calls, timers and the pipeline to the coordinator. Only Read gives it an event
+// itself: taking a page from the queue and reporting that must be one step, or the coordinator could drop the page between.
 //
-// Nothing is called while a lock is held, neither the pipeline nor a store: the
-// pipeline calls Pause with locks of its own.
+// No call of the pipeline or of a store is made under a lock, because the pipeline calls Pause under its own locks.
 type Consumer struct {
 	o          Options
 	log        *slog.Logger
@@ -28,34 +26,34 @@ type Consumer struct {
 	wakeLoop   chan struct{} // wakes the loop; capacity 1
 	pageQueued chan struct{} // wakes Read; capacity 1
 
-	ctx        context.Context // of the calls and the loop
+	ctx        context.Context // for the calls and the loop
 	cancel     context.CancelCauseFunc
 	startOnce  sync.Once
-	stopped    chan struct{} // closed when the worker has let everything go
+	stopped    chan struct{} // closed when the coordinator has released everything
 	goroutines sync.WaitGroup
-	idleCalls  chan func() // takes a call where a goroutine waits for one
+	idleCalls  chan func() // hands a call to a goroutine that waits for one
 	closeMu    sync.Mutex
 	closed     bool
-	closeErr   error // of Close
+	closeErr   error // result of Close
 
-	lastStep atomic.Int64 // when the loop last was through, nanoseconds since began
+	lastStep atomic.Int64 // when the loop last completed a round, in nanoseconds since started
 
 	inMu  sync.Mutex // guards inbox
 	inbox []coordinator.Event
 
-	mu          sync.Mutex // guards what follows; never held together with inMu
+	mu          sync.Mutex // guards the fields below; never held together with inMu
 	coordinator *coordinator.Coordinator
-	queue       queue                // delivered and not taken
+	queue       queue                // pages that Read has not returned
 	actions     []coordinator.Action // for the loop to do
 
-	forgets []coordinator.Action // to be forgotten once the pipeline has what Read returned of them
+	forgets []coordinator.Action // Forget actions that wait until the pipeline has the pages that Read returned
 
 	control       pipeline.Control   // nil while there is no run
-	readCtx       context.Context    // of Read, as it was last seen
-	leaving       bool               // nothing more is read
-	fatal         error              // that ended reading
-	atEnd         *coordinator.AtEnd // the last word that all is read; nil before the first
-	workedCalls   map[string]bool    // kinds of calls
+	readCtx       context.Context    // the context of the last Read
+	leaving       bool               // Read returns no more pages
+	fatal         error              // the error that ended reading
+	atEnd         *coordinator.AtEnd // the last AtEnd action; nil before the first
+	workedCalls   map[string]bool    // calls that succeeded once, by name
 	failures      map[callKey]deniedSpan
 	stoppedClosed bool // stopped is closed
 }
@@ -96,7 +94,8 @@ func New(o Options) (*Consumer, error) {
 	return c, nil
 }
 
-// AtEnd is the last word that all is read, where coordinator.Options.Idle asks for it; false before the first.
+// AtEnd returns the last report that all streams are read to their ends; false before the first. Such reports need
+// coordinator.Options.Idle.
 func (c *Consumer) AtEnd() (coordinator.AtEnd, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,12 +105,12 @@ func (c *Consumer) AtEnd() (coordinator.AtEnd, bool) {
 	return *c.atEnd, true
 }
 
-// Worker is the id that the consumer has in the lease table.
+// ID returns the consumer id in the lease table.
 func (c *Consumer) ID() string { return c.o.Coordinator.ID }
 
 func (c *Consumer) now() time.Duration { return time.Since(c.started) }
 
-// begin starts the loop, once.
+// startLoop starts the loop, once.
 func (c *Consumer) startLoop() {
 	c.startOnce.Do(func() {
 		c.sendEvent(coordinator.Tick{})
@@ -119,7 +118,7 @@ func (c *Consumer) startLoop() {
 	})
 }
 
-// send gives the loop an event. It takes no lock that is held while anything is done.
+// sendEvent queues an event for the loop. It blocks only for moments: inMu is never held during a step.
 func (c *Consumer) sendEvent(e coordinator.Event) {
 	c.inMu.Lock()
 	c.inbox = append(c.inbox, e)
@@ -169,8 +168,8 @@ func (c *Consumer) loop() {
 	}
 }
 
-// step gives the worker an event. What concerns the queue is done at once, the rest
-// by the loop. mu is held.
+// step gives an event to the coordinator. It applies actions on the queue at once, and leaves the others to the loop.
+// The caller holds mu.
 func (c *Consumer) step(e coordinator.Event) {
 	for _, a := range c.coordinator.Step(c.now(), e) {
 		switch a := a.(type) {
@@ -191,7 +190,7 @@ func (c *Consumer) step(e coordinator.Event) {
 	}
 }
 
-// done tells Close that nothing is left.
+// markStopped reports to Close that the coordinator has stopped.
 func (c *Consumer) markStopped() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,25 +1,26 @@
-// Package consumer reads DynamoDB Streams for a long-lived process, beside any
-// number of others.
+// Package consumer reads DynamoDB Streams for a long-lived process. Any number of consumers share the shards of a stream.
 //
-// A [Consumer] is the source of a [pipeline.Pipeline]: it does what a
-// [worker.Worker] decides. Calls of the stream and of the lease table run in
-// goroutines of their own, each with a timeout; what they bring goes to the worker, one
-// event at a time; pages wait in a queue, bounded in bytes, until the pipeline takes them. The
-// worker is told what the pipeline acknowledges, and has it give up what it may not
-// write any more.
+// A [Consumer] is the source of a [pipeline.Pipeline], and performs the actions of a [coordinator.Coordinator]. Each call
+// of the stream or of the lease table has a goroutine and a timeout, and its result becomes an event of the coordinator.
+// Pages wait in a queue, bounded in bytes, until the pipeline takes them. Acknowledgements of the pipeline are events too.
+// The coordinator revokes partitions whose leases are lost.
+//
+// The call chain: [Consumer.Read] → Consumer.startReading → Consumer.loop → Consumer.step (the coordinator decides) →
+// Consumer.perform → Consumer.makeCall → Consumer.sendEvent, which wakes the loop.
+//
+// Read the files in this order: source.go (the contract with the pipeline), consumer.go (the loop), perform.go, call.go,
+// queue.go, close.go, then call_failures.go, health.go and telemetry.go.
 //
 // # Stopping
 //
-// A consumer is given to one [pipeline.Pipeline.Run], as source and as committer,
-// and closed behind it:
+// A consumer is the source and the committer of one [pipeline.Pipeline.Run], and is closed after it:
 //
 //	err = p.Run(ctx, c, c)
 //	err = errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 //
-// As soon as the pipeline stops reading (ctx is done, Stop was called, a stage failed) the
-// consumer stops polling; it goes on telling the others that it lives, writes checkpoints,
-// and lets each lease go when what was read of it is durable. When Run has returned, nothing
-// more can become durable: what is left is let go as it is. [Consumer.Close] waits until
-// that is done, so after a soft stop whoever takes the leases repeats nothing. A hard stop is [pipeline.Pipeline.Stop]
-// with a context that ends: leases are let go too, at what is durable.
+// When the pipeline stops reading (ctx is done, Stop was called, or a stage failed), the consumer stops polling. It still
+// sends heartbeats and writes checkpoints, and releases each lease once all records read of its shard are durable. After
+// Run no more records become durable, so the remaining leases are released at their checkpoints. [Consumer.Close] waits
+// for that. After a soft stop the next owners of the leases repeat no record. A hard stop is [pipeline.Pipeline.Stop] with
+// a context that ends: it releases the leases at their durable checkpoints too.
 package consumer

@@ -1,9 +1,8 @@
 package consumer
 
-// hand does a call in a goroutine, and does not wait for it. One that has done its call
-// stays for the next: its stack has grown to what a call needs, and a consumer of thousands of
-// shards makes thousands of calls a second. So there are as many as there ever were calls
-// at once, which the worker bounds, until it has stopped or the consumer is closed.
+// goPooled runs a call in a goroutine, and does not wait for it. The goroutine then waits for the next call, because its
+// stack has already grown: a consumer of thousands of shards makes thousands of calls a second. The goroutines end when
+// the coordinator has stopped or the consumer is closed. The coordinator bounds their number: it bounds the calls at once.
 func (c *Consumer) goPooled(call func()) {
 	select {
 	case c.idleCalls <- call:
@@ -17,7 +16,7 @@ func (c *Consumer) goPooled(call func()) {
 	}
 }
 
-// another waits for a call to do; nil: there are no more.
+// nextPooled waits for the next call. It returns nil if no more calls follow.
 func (c *Consumer) nextPooled() func() {
 	select {
 	case call := <-c.idleCalls:

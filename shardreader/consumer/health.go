@@ -9,38 +9,37 @@ import (
 )
 
 const (
-	// stuckAfter and stuckFailures make a shard stuck: so many calls failed in a row, and
-	// no whole answer came for so long. One that is idle has empty answers, and one
-	// that waits for its turn or for the pipeline has no failures.
+	// A shard is stuck if stuckFailures calls failed in a row and no page came for stuckAfter. An idle shard has empty
+	// pages, and a shard that waits for the pipeline has no failed calls.
 	stuckAfter    = time.Minute
 	stuckFailures = 3
 
-	// stillAfter is how long the loop may stand still, in leases and at least.
+	// The loop is stalled after stalledLeases lease times without a round, and not before minStalled.
 	stalledLeases = 3
 	minStalled    = 30 * time.Second
 )
 
-// Health is how a consumer does, as it shows by what it got done.
+// Health is the state of a consumer, for health checks.
 type Health struct {
-	// Live: the consumer itself works. Where it does not, only a restart helps. What
-	// others lack, the stream, the table or a sink, is not told here.
+	// Live reports whether the process itself works. If it does not, only a restart helps. Failures of the stream, of
+	// the lease table or of a sink do not change it.
 	Live bool
 
-	// Ready: it is in touch with the lease table, and reads what it has.
+	// Ready reports whether heartbeats and the lease table work, and all assigned shards are read.
 	Ready bool
 
 	Reasons []string // why it is not Live or not Ready
-	Stuck   []string // shards that it should read and cannot
+	Stuck   []string // ids of assigned shards that cannot be read
 }
 
-// Status is what the worker knows of itself and the fleet.
+// Status returns the status of this consumer, and of the fleet as it sees it.
 func (c *Consumer) Status() coordinator.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.coordinator.Status()
 }
 
-// Health is that of now. It may be called at any time.
+// Health returns the present health. It may be called at any time, also by several goroutines.
 func (c *Consumer) Health() Health {
 	h := Health{Live: true, Ready: true}
 	unready := func(format string, args ...any) {
@@ -49,7 +48,7 @@ func (c *Consumer) Health() Health {
 	}
 	stepped := time.Duration(c.lastStep.Load())
 	if still := c.now() - stepped; stepped > 0 && still > max(minStalled, stalledLeases*c.o.Coordinator.Lease) && !c.isStopped() {
-		// No lock is asked for here: who holds it may be what hangs.
+		// No lock is taken here: its holder may hang.
 		h.Live, h.Ready = false, false
 		h.Reasons = append(h.Reasons, fmt.Sprintf("nothing was done for %v", still.Round(time.Second)))
 		return h

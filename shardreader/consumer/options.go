@@ -19,26 +19,26 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Options make a consumer.
+// Options configure a consumer.
 type Options struct {
-	API   shardreader.API   // required. A client below it should try a call twice at most: the worker tries again, and knows of all shards
+	API   shardreader.API   // required. Its client should try a call at most twice: the coordinator retries too, and spreads retries over all shards
 	Table leases.Table      // required
 	Gaps  pipeline.GapStore // required
 
-	// Worker says what is read and how. Its Name is by default that of the host, and
-	// its Worker the name with something random behind it.
+	// Coordinator has the options of the coordinator. Default of its Name: the host name. Default of its ID: the name
+	// with a random suffix.
 	Coordinator coordinator.Options
 
-	CallTimeout time.Duration        // of a call of the Streams API. Default: 10s
+	CallTimeout time.Duration        // timeout of a call of the Streams API. Default: 10s
 	Logger      *slog.Logger         // Default: discards
 	Meter       metric.MeterProvider // Default: the global provider
-	Pipeline    string               // name of the pipeline that is read for, an attribute of every metric. Default: none
+	Pipeline    string               // name of the pipeline, an attribute of every metric. Default: none
 }
 
-// latestMargin is by how much a clock may be ahead of the one that dates records.
+// clockMargin is how far this machine's clock may be ahead of the clock of the records.
 const clockMargin = 5 * time.Minute
 
-// withDefaults checks the options and fills in what is not set.
+// withDefaults returns o with the defaults, or an error that names the wrong field.
 func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.API == nil:
@@ -65,8 +65,8 @@ func (o Options) withDefaults() (Options, error) {
 		o.Coordinator.ID = o.Coordinator.Name + "-" + hex.EncodeToString(b[:])
 	}
 	if s := &o.Coordinator.Start; s.Latest && s.Time.IsZero() {
-		// Where nothing was read of a shard before its reader is gone, reading goes on from here
-		// and not from what is newest then. Clocks differ, so it is a little earlier.
+		// If a consumer disappears before its first record of a shard, the next one starts at this time: LATEST would
+		// skip the records between. Clocks differ, so the time is a little earlier.
 		s.Time = time.Now().Add(-clockMargin)
 	}
 	o.Coordinator.Lease = cmp.Or(o.Coordinator.Lease, 6*time.Second)

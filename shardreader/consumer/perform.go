@@ -6,15 +6,14 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// revoked are partitions that are taken away for one cause.
+// revocation has the partitions that are revoked for one cause.
 type revocation struct {
 	cause      error
 	partitions []string
 }
 
-// perform does what the worker wants done. The pipeline is asked for many partitions at a
-// time, and first of all to give up what is revoked: nothing is let go in the lease
-// table that it may still write. No lock is held.
+// perform performs the actions of the coordinator. Revokes come first: a lease must not be released while the pipeline may
+// still write its records. The caller holds no lock.
 func (c *Consumer) perform(out []coordinator.Action) {
 	var revokes []revocation
 	var drain, forget []string

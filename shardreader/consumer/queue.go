@@ -6,12 +6,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// queue holds the delivered pages that the pipeline has not taken, in order. Its operations on one partition do
-// not visit the pages of the others: there can be thousands. Use newQueue.
+// queue has the delivered pages that the pipeline has not taken, in order. Operations on one partition do not visit the
+// pages of other partitions, because there can be thousands. Use newQueue.
 type queue struct {
 	pages       list.List                  // of *pipeline.Page
-	byPartition map[string][]*list.Element // by partition
-	bytes       int64                      // of pages
+	byPartition map[string][]*list.Element // elements of pages by partition
+	bytes       int64                      // size of all pages
 	paused      map[string]bool            // partitions whose pages pop leaves here
 }
 
@@ -19,8 +19,8 @@ func newQueue() queue {
 	return queue{byPartition: make(map[string][]*list.Element), paused: make(map[string]bool)}
 }
 
-// pause makes pop leave the pages of a partition in the queue, or take them again. The pages that were read ahead
-// would otherwise use the room that the pipeline has left for other partitions.
+// pause makes pop skip the pages of a partition, or return them again. Otherwise these pages would use the memory that the
+// pipeline has left for other partitions.
 func (q *queue) pause(partition string, paused bool) {
 	if paused {
 		q.paused[partition] = true
@@ -34,8 +34,8 @@ func (q *queue) push(page *pipeline.Page) {
 	q.bytes += int64(page.Bytes)
 }
 
-// pop takes the oldest page whose partition is not paused; nil if there is none. It visits the paused pages before
-// it, which are few.
+// pop removes and returns the oldest page whose partition is not paused; nil if there is none. It also visits the older
+// paused pages, which are few.
 func (q *queue) pop() *pipeline.Page {
 	oldest := q.pages.Front()
 	for oldest != nil && q.paused[oldest.Value.(*pipeline.Page).Partition] {

@@ -20,10 +20,9 @@ import (
 // scope names the instrumentation. Every metric is called tablewake.reader.*.
 const scope = "github.com/tablewake/tablewake/shardreader/consumer"
 
-// telemetry tells OpenTelemetry what is read, and how far it is behind. What stands per
-// table is of the table's worst shard.
+// telemetry has the metrics of a consumer. Gauges by table have the value of the table's worst shard.
 type telemetry struct {
-	pipeline     []attribute.KeyValue // none where the consumer has no name of one
+	pipeline     []attribute.KeyValue // the attribute pipeline; empty without Options.Pipeline
 	calls        metric.Int64Counter
 	records      metric.Int64Counter
 	bytes        metric.Int64Counter
@@ -31,10 +30,10 @@ type telemetry struct {
 	registration metric.Registration
 
 	mu            sync.Mutex
-	attributeSets map[labels]metric.MeasurementOption // the few that there are
+	attributeSets map[labels]metric.MeasurementOption // the sets that were used
 }
 
-// labels are the attributes of a measurement beside the pipeline: names with their values.
+// labels are the attributes of a measurement without the pipeline: name, value, name, value.
 type labels [4]string
 
 func newTelemetry(c *Consumer) (*telemetry, error) {
@@ -53,8 +52,8 @@ func newTelemetry(c *Consumer) (*telemetry, error) {
 	return t, k.Err()
 }
 
-// of are the attributes of a measurement. They are made once: calls are counted thousands of
-// times a second.
+// attributes returns the attribute set of a measurement. It is created once, because thousands of calls a second are
+// counted.
 func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +69,7 @@ func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 	return o
 }
 
-// observe shows how the consumer stands.
+// registerGauges registers the gauges, which read the consumer's status.
 func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 	lag := k.Reading("tablewake.reader.lag", "s", "age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
 	age := k.Reading("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
@@ -107,13 +106,13 @@ func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 	}, lag, age, loss, held, stopped, forecast, prefetch, contact, unwritten)
 }
 
-// stand is how far a table's shards are.
+// tableLag is the lag of a table.
 type tableLag struct {
-	lag, age        time.Duration // of the worst shard
+	lag, age        time.Duration // values of the worst shard
 	leases, stopped int64
 }
 
-// standing is how the tables stand, by their names.
+// lagByTable returns the lag of each table, by table name.
 func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) map[string]tableLag {
 	tables := make(map[string]tableLag)
 	for _, p := range s.Partitions {
@@ -135,8 +134,8 @@ func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) ma
 	return tables
 }
 
-// lagOf is the age of the oldest record that is not durable everywhere. A shard of
-// which all is read and durable has none, however old its last record is.
+// lagOf returns the age of the oldest record that is not durable in every sink. The lag is 0 if all records of the shard
+// are read and durable, whatever their age.
 func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
 	if p.Pending > 0 && !p.Oldest.IsZero() {
 		return max(0, now.Sub(p.Oldest))
@@ -144,12 +143,12 @@ func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration
 	return ageOf(p, now, retention)
 }
 
-// ageOf is the age of the last record read, of a shard that may have newer ones. Where
-// nothing is known of a shard whose reading fails, it is all that the stream keeps.
+// ageOf returns the age of the last record read if the shard may have newer ones, else 0. If the shard was never read and
+// its reads fail, it is the retention.
 func ageOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
 	switch {
 	case !p.Opened && p.Failures < stuckFailures && p.Stopped == "":
-		return 0 // too early to tell
+		return 0 // reading has only begun
 	case !p.Behind && p.Stopped == "":
 		return 0
 	case p.Last.IsZero():
@@ -158,7 +157,7 @@ func ageOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration
 	return max(0, now.Sub(p.Last))
 }
 
-// called counts a call of the Streams API.
+// countCall counts a call of the Streams API.
 func (t *telemetry) countCall(ctx context.Context, op string, err error) {
 	t.calls.Add(ctx, 1, t.attributes(labels{"operation", op, "outcome", outcome(err)}))
 }
@@ -191,12 +190,12 @@ func (t *telemetry) countRecords(ctx context.Context, stream string, page *recor
 	t.bytes.Add(ctx, int64(page.Bytes), of)
 }
 
-// noted counts a gap when it becomes known, not when it is completed.
+// countGap counts a gap once: when it is found, and not when its end is found.
 func (t *telemetry) countGap(ctx context.Context, g record.Gap) {
 	if g.Before == "" {
 		t.gaps.Add(ctx, 1, t.attributes(labels{"table", shardreader.StreamFromARN(g.StreamARN).Table}))
 	}
 }
 
-// close ends the observing.
+// close unregisters the gauges.
 func (t *telemetry) close() error { return t.registration.Unregister() }

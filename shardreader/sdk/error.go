@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// failed says what an error of the SDK means to a reader of shards. Codes are
-// those of the DynamoDB Streams API reference and its common errors.
+// newError returns an error of the SDK as a [shardreader.Error]. The codes are those of the DynamoDB Streams API reference
+// and its common errors.
 func newError(ctx context.Context, op, subject string, err error) error {
 	e := &shardreader.Error{Op: op, Subject: subject, Err: awserr.Cause(err)}
 	if ctx.Err() != nil {

@@ -15,25 +15,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// maxAnswer bounds the body of an answer. The service stops at 1 MB of data a
-// page; its JSON, with base64 and type tags, stays well below this.
+// maxBody bounds the body of a response, in bytes. A page has at most 1 MB of data; its JSON, with base64 and type tags, is
+// much smaller than this bound.
 const maxBody = 64 << 20
 
-// recordsProtocol stands in for the SDK's protocol during one GetRecords call and
-// reads the body of a 2xx answer itself; everything else passes through. The SDK
-// calls it once an attempt, so answer is that of the last one.
+// pageProtocol replaces the SDK's protocol for one GetRecords call. It decodes the body of a 2xx response, and leaves all
+// else to the SDK's protocol. The SDK calls it once per attempt; page is the page of the last attempt.
 type pageProtocol struct {
 	smithyhttp.ClientProtocol
 	decoder *record.Decoder
 	page    record.GetRecordsPage
 }
 
-// wrap is an option of a single call.
+// wrap is an option of one call: it puts p before the SDK's protocol.
 func (p *pageProtocol) wrap(o *dynamodbstreams.Options) {
 	p.ClientProtocol, o.Protocol = o.Protocol, p
 }
 
-// DeserializeResponse decodes a page. It leaves out as it is: nobody reads it.
+// DeserializeResponse decodes a page into p.page. It does not set out, which GetRecords ignores.
 func (p *pageProtocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
 	p.page = record.GetRecordsPage{}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -51,8 +50,7 @@ func (p *pageProtocol) DeserializeResponse(ctx context.Context, schema *smithy.O
 	return nil
 }
 
-// readBody reads the body whole into a buffer of its own, and holds it against
-// the checksum that the service sends along.
+// readBody reads the whole body into a new buffer, and compares it with the checksum of the service.
 func readBody(resp *smithyhttp.Response) ([]byte, error) {
 	var b bytes.Buffer
 	if n := resp.ContentLength; n > 0 && n <= maxBody {
@@ -65,7 +63,7 @@ func readBody(resp *smithyhttp.Response) ([]byte, error) {
 	case n > maxBody:
 		return nil, errs.Errorf("more than %d MiB", maxBody>>20)
 	}
-	// The checksum is of the bytes as sent: it says nothing once they are unzipped.
+	// The checksum is that of the bytes as sent, and cannot be checked if the HTTP client has decompressed them.
 	if sum := resp.Header.Get("X-Amz-Crc32"); sum != "" && !resp.Uncompressed {
 		want, err := strconv.ParseUint(sum, 10, 32)
 		if err == nil && uint32(want) != crc32.ChecksumIEEE(b.Bytes()) {
@@ -75,8 +73,7 @@ func readBody(resp *smithyhttp.Response) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// brokenAnswer is a 2xx answer that cannot be believed. The SDK's retryer asks
-// again: with the same iterator, as the request is the same.
+// brokenResponse is a 2xx response that is not complete or not valid. The SDK retries the request, with the same iterator.
 type brokenResponse struct{ err error }
 
 func (e *brokenResponse) Error() string        { return "broken answer: " + e.err.Error() }

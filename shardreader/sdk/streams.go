@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Streams is the Streams API through the AWS SDK. It is safe for concurrent use.
+// Streams is the Streams API over the AWS SDK. It is safe for concurrent use.
 type Streams struct {
 	client  *dynamodbstreams.Client
 	decoder *record.Decoder
@@ -21,8 +21,7 @@ type Streams struct {
 
 var _ shardreader.API = (*Streams)(nil)
 
-// New makes an API of the SDK's client. o shapes how records become changes; its
-// StreamARN and Shard are those of each query.
+// New returns an API over the SDK's client. o has the options of the decoder; each query replaces its StreamARN and Shard.
 func New(client *dynamodbstreams.Client, o record.DecoderOptions) *Streams {
 	return &Streams{client: client, decoder: record.NewDecoder(o)}
 }
@@ -146,5 +145,5 @@ func viewType(t types.StreamViewType) record.ViewType {
 	return record.ViewUnknown
 }
 
-// keepRequestBody gives a call's HTTP client a request body that nobody can close.
+// keepRequestBody keeps the request body of a call open: net/http may still send it after the response has come.
 func keepRequestBody(o *dynamodbstreams.Options) { o.HTTPClient = awshttp.KeepBody(o.HTTPClient) }

@@ -176,7 +176,7 @@ func (r *Reporting) report(p *record.Page) {
 
 // ErrorText formats the error of a record with the file and line of the record.
 func ErrorText(e *record.RecordError) string {
-	at, ok := errors.AsType[*replay.PlaceError](e.Err)
+	at, ok := errors.AsType[*replay.LocationError](e.Err)
 	if !ok {
 		return e.Error()
 	}
