@@ -261,7 +261,7 @@ func (s *scheduler) afterPlan(b *batch) {
 // afterKeyCheck sends the changes whose key is not in quarantine. An error of the quarantine fails the whole batch.
 func (s *scheduler) afterKeyCheck(b *batch) {
 	if b.err == nil && len(b.quarantined) != len(b.keys) {
-		b.err = errs.Errorf("it answered %d of %d keys", len(b.quarantined), len(b.keys))
+		b.err = errs.Errorf("Held returned %d results for %d keys", len(b.quarantined), len(b.keys))
 	}
 	if b.err != nil {
 		b.phase = settled
@@ -344,7 +344,7 @@ func (s *scheduler) isolate(b *batch, from int) {
 
 // errUntried is the error of a delivery that was not tried: an earlier change of its key failed, a plan of its batch
 // failed, or its partition was revoked.
-var errUntried = Transient(errs.New("held back behind an earlier change of its key"))
+var errUntried = Transient(errs.New("not tried, because of an earlier change of its key"))
 
 // callWrite calls Write once. It sets errs[i] for each delivery that failed, or returns an error that fails all of ds.
 func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (batchErr error) {
@@ -381,7 +381,7 @@ func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (bat
 
 // badOutcome is the error of a delivery with an outcome that only the pipeline may set.
 func badOutcome(o Outcome) error {
-	return errs.Errorf("the sink set the outcome %s, which is the pipeline's to set", redact.Safe(o.String()))
+	return errs.Errorf("the sink set the outcome %s, which only the pipeline may set", redact.Safe(o.String()))
 }
 
-var errNoCause = errs.New("the sink gave no cause")
+var errNoCause = errs.New("the sink returned an error without a cause")

@@ -147,7 +147,7 @@ func (s *scheduler) makeLetters(deliveries []*queuedDelivery) []DeadLetter {
 
 // putLetters retries until letters are durable. It returns false if ctx ends first.
 func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func()) bool {
-	return r.retryUntilDone(ctx, "dead letters are not kept: what waits for them is blocked", len(letters),
+	return r.retryUntilDone(ctx, "dead letters cannot be stored: their changes and later ones of the same keys are blocked", len(letters),
 		func() error {
 			return guard("dead letters", &r.p.patience.deadLetters, func() error { return r.p.o.DeadLetters.Put(ctx, letters) })
 		}, failed)
@@ -174,7 +174,7 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 		r.step(func(time.Time) { r.addMoving(+1) })
 	}
 	if waits && err == nil {
-		r.p.log.LogAttrs(r.hard, slog.LevelInfo, "it works again, and what waited goes on", slog.Int("waited", n), slog.Duration("down", down(start)))
+		r.p.log.LogAttrs(r.hard, slog.LevelInfo, "the store works again, and blocked changes continue", slog.Int("waited", n), slog.Duration("down", down(start)))
 	}
 	return err == nil
 }
@@ -203,20 +203,20 @@ func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 	if len(failed) > 0 {
 		attrs := []slog.Attr{}
 		if s.run.quarantines(s.route, failed[0].fail.class) {
-			attrs = append(attrs, slog.String("hint", "later changes of these keys wait in dead letters too; mend the cause, then redrive"))
+			attrs = append(attrs, slog.String("hint", "later changes of these keys become dead letters too; fix the cause, then redrive"))
 		}
-		l.logLine(s, slog.LevelError, "given up to dead letters", failed, attrs...)
+		l.logLine(s, slog.LevelError, "changes were dead-lettered", failed, attrs...)
 	}
 	if len(held) > 0 {
-		hint := "look at the sink; when it works again, redrive"
+		hint := "check the sink; when it works again, redrive"
 		if s.run.p.o.Quarantine != nil {
-			hint = "look at the sink; later changes of these keys wait in dead letters too, until a redrive delivers them in order"
+			hint = "check the sink; later changes of these keys become dead letters too, until a redrive delivers them in order"
 		}
-		l.logLine(s, slog.LevelError, "given up to dead letters: max_hold passed", held,
+		l.logLine(s, slog.LevelError, "changes were dead-lettered: max_hold passed", held,
 			slog.Duration("max_hold", s.run.p.o.MaxHold), slog.String("hint", hint))
 	}
 	if now := time.Now(); l.quarantined > 0 && !now.Before(l.next) {
-		s.run.p.log.LogAttrs(s.run.hard, slog.LevelWarn, "put behind dead letters of their keys, which are quarantined until a redrive",
+		s.run.p.log.LogAttrs(s.run.hard, slog.LevelWarn, "changes were dead-lettered: their keys are quarantined until a redrive",
 			slog.String("sink", s.route.Name), slog.Int("changes", l.quarantined))
 		l.quarantined, l.next = 0, now.Add(retryLogEvery)
 	}

@@ -108,11 +108,11 @@ func (g heldGroup) attrs() []slog.Attr {
 
 // heldBackText explains the reasons in the log.
 var heldBackText = map[string]string{
-	HeldByShare:   "they hold their share of the memory and are not read on, until the sink has taken some of it",
-	HeldByBounds:  "the memory is full and nothing is read on, until the sink has taken some of it",
+	HeldByShare:   "they use their share of the memory and are paused until the sink frees some of it",
+	HeldByBounds:  "the memory is full and nothing is read until the sink frees some of it",
 	HeldByBackoff: "deliveries fail and are tried again, and the checkpoint waits for them",
-	HeldByFilling: "a batch waits to fill for longer than it may",
-	HeldByWriting: "a write is not answered, and the checkpoint waits for it",
+	HeldByFilling: "a batch waits to fill for too long",
+	HeldByWriting: "a write has not returned, and the checkpoint waits for it",
 }
 
 // heldBackLogDelay returns how long a reason lasts before it is logged.

@@ -230,7 +230,7 @@ func (r *route) callPlan(d *Delivery) (err error) {
 		return fmt.Errorf("%s: %w", r.stage, err)
 	}
 	if d.Outcome != Written && d.Outcome != NoEffect && d.Outcome != Suppressed {
-		return errs.Errorf("%s: Plan set the outcome %s, which only a Write can tell", r.stage, redact.Safe(d.Outcome.String()))
+		return errs.Errorf("%s: Plan set the outcome %s, which only Write may set", r.stage, redact.Safe(d.Outcome.String()))
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 	}
 	level, text := slog.LevelWarn, "deliveries failed and are tried again; their keys wait"
 	if l.blocks {
-		level, text = slog.LevelError, "changes can never be written and there are no dead letters: they block their keys and the checkpoint; mend the cause, or configure dead_letters"
+		level, text = slog.LevelError, "changes can never be written and there are no dead letters: they block their keys and the checkpoint; fix the cause, or configure dead_letters"
 	}
 	n, err, oldest, waiting := l.n, l.err, l.oldest, len(s.parked)
 	s.run.log(level, text, func() []slog.Attr {

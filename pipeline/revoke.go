@@ -53,14 +53,14 @@ func (s *scheduler) drain() {
 // RevokeSoft implements [Control].
 func (r *run) RevokeSoft(partitions ...string) {
 	r.step(func(now time.Time) {
-		r.revoke(revokedSoft, nil, partitions, "partitions were called back: what is queued of them is given back", now)
+		r.revoke(revokedSoft, nil, partitions, "partitions were revoked softly: their queued deliveries are revoked", now)
 	})
 }
 
 // Revoke implements [Control].
 func (r *run) Revoke(cause error, partitions ...string) {
 	r.step(func(now time.Time) {
-		r.revoke(revokedHard, cause, partitions, "partitions were taken away: what is queued of them is given up", now)
+		r.revoke(revokedHard, cause, partitions, "partitions were revoked: their queued deliveries are revoked, and their writes are cancelled", now)
 	})
 }
 

@@ -24,7 +24,7 @@ func TestSinks(t *testing.T) {
 		"down":                  {Transient(redact.Class("busy").New("too much to do")), nil, 0, "are tried again"},
 		"down, with letters":    {Transient(redact.Class("busy").New("too much to do")), &graveyard{}, 0, "are tried again"},
 		"blocked":               {redact.Class("mapping").New("no number"), nil, 1, "there are no dead letters: they block"},
-		"refused, with letters": {errors.New("no number"), &graveyard{}, -1, "given up to dead letters"},
+		"refused, with letters": {errors.New("no number"), &graveyard{}, -1, "changes were dead-lettered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -138,7 +138,7 @@ func (r *run) clock(returned <-chan struct{}) {
 		select {
 		case <-soft:
 			soft = nil
-			r.p.log.LogAttrs(r.hard, slog.LevelInfo, "stopping: reading has ended, what was read is delivered")
+			r.p.log.LogAttrs(r.hard, slog.LevelInfo, "stopping: reading has ended, and what was read is delivered")
 			r.step(func(now time.Time) { r.hardStopAt = now.Add(r.p.o.StopTimeout) })
 		case <-r.timer.C:
 			r.tick(&heldLog)

@@ -85,7 +85,7 @@ func (r *run) result(flushErr error) error {
 		return errors.Join(srcErr, flushErr)
 	}
 	cause := cmp.Or(fatal, context.Cause(r.hard))
-	r.p.log.LogAttrs(context.WithoutCancel(r.hard), slog.LevelWarn, "stopped hard: what is pending comes again with the next run",
+	r.p.log.LogAttrs(context.WithoutCancel(r.hard), slog.LevelWarn, "stopped hard: the next run delivers what is pending",
 		slog.Int64("pending", pending), slog.Int("pages", open), slog.String("cause", redact.LogText(cause)))
 	if fatal != nil {
 		return fatal

@@ -41,7 +41,7 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 	}
 	if r.p.o.DeadLetters == nil && in.tracker != nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
-			"records cannot be decoded and there are no dead letters: they are given back, with what comes behind them; configure dead letters", attrs...)
+			"records cannot be decoded and there are no dead letters: they return to the source, with all later records; configure dead letters", attrs...)
 		r.step(func(now time.Time) {
 			in.nacked = true
 			r.undecodableStored(in, now)
@@ -59,7 +59,7 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 		return
 	}
 	r.p.tel.undecodable(r.hard, len(records))
-	r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: given up to dead letters", attrs...)
+	r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: they were dead-lettered", attrs...)
 	r.step(func(now time.Time) { r.undecodableStored(in, now) })
 }
 
