@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRoom: what is made in a page's room is as if each had been made alone.
-func TestRoom(t *testing.T) {
+// TestPlanArena: values in a page's arena are like values that are allocated alone.
+func TestPlanArena(t *testing.T) {
 	type op struct {
 		n    int
 		name string
@@ -45,8 +45,8 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestRoom_Again: a room that was emptied holds nothing of the page before, whose texts stay.
-func TestRoom_Again(t *testing.T) {
+// TestPlanArena_Again: an emptied arena has nothing of the page before, whose texts stay.
+func TestPlanArena_Again(t *testing.T) {
 	type op struct{ text string }
 	var rooms arenaPool
 	for page, n := range []int{3 * slabLength, 1, 200 * slabLength, 2 * slabLength} {
@@ -86,8 +86,8 @@ func TestRoom_Again(t *testing.T) {
 	}
 }
 
-// TestRoom_Bounded: a page that is larger than others leaves no more than those would.
-func TestRoom_Bounded(t *testing.T) {
+// TestPlanArena_Bounded: a large page leaves no more than others.
+func TestPlanArena_Bounded(t *testing.T) {
 	d := &Delivery{arena: &planArena{ops: make([]Op, 4*maxKeptSlabPieces*slabLength)}}
 	for range 4 * maxKeptSlabPieces * slabLength {
 		Alloc[Event](d)
@@ -100,8 +100,8 @@ func TestRoom_Bounded(t *testing.T) {
 	}
 }
 
-// TestRoom_Shrinks: small pages do not keep for long what a large one took before them.
-func TestRoom_Shrinks(t *testing.T) {
+// TestPlanArena_Shrinks: small pages soon free the memory of a large one.
+func TestPlanArena_Shrinks(t *testing.T) {
 	var a *planArena
 	page := func(n int) (slabs, pieces int) {
 		if a == nil || cap(a.ops) < n {
@@ -131,7 +131,7 @@ func TestRoom_Shrinks(t *testing.T) {
 	}
 }
 
-func TestRoom_Allocations(t *testing.T) {
+func TestPlanArena_Allocations(t *testing.T) {
 	d := &Delivery{arena: &planArena{}}
 	text := []byte("STATUS#paid")
 	n := testing.AllocsPerRun(1000, func() {
