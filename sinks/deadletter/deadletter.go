@@ -1,6 +1,9 @@
-// Package deadletter is the form in which changes that could not be delivered
-// are kept: whole, one JSON object a line, so that redriving a letter needs
-// nothing else.
+// Package deadletter defines the format of dead letters: changes that could not be
+// delivered. A letter is one JSON object on one line, and contains everything that a redrive
+// needs.
+//
+// [Append] and [Parse] are the format, and [ID] identifies a letter. [Store] is what sinks/redrive reads;
+// deadletter/dir, deadletter/s3 and deadletter/sqs implement it.
 package deadletter
 
 import (
@@ -18,8 +21,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// line is a letter as JSON. The record stands in Record where it is JSON, without
-// insignificant white space, and in Base64 where it is not.
+// line is the JSON of a letter. A record that is JSON is in Record, without
+// insignificant white space. Any other record is in Base64.
 type line struct {
 	ID        string          `json:"id"`
 	Pipeline  string          `json:"pipeline,omitempty"`
@@ -38,10 +41,9 @@ type line struct {
 	Base64    []byte          `json:"record_base64,omitempty"`
 }
 
-// ID names what could not be delivered, and where to: the sink with the item's
-// key and the change's version, and where these are not known the place of the
-// record. Of a record that could not be decoded its bytes count too: what it says
-// of itself may be what is wrong. The same letter of two runs has one ID. It is 32
+// ID identifies a failed delivery: sink, item key and version of the change. If key or version
+// is unknown, the position of the record is used instead. If the record could not be decoded, its
+// bytes are included, since its key and version may be wrong. So the same letter of two runs has one ID. It has 32
 // hex digits.
 func ID(l *pipeline.DeadLetter) string {
 	h := sha256.New()
@@ -55,14 +57,14 @@ func ID(l *pipeline.DeadLetter) string {
 		part(l.Sequence)
 	}
 	if l.Sink == "" || l.Key == "" || l.Version.IsZero() {
-		raw, _ := compact(l.Raw) // what Parse brings back has the same ID
+		raw, _ := compact(l.Raw) // as Parse returns it, so that the parsed letter has the same ID
 		part(string(raw))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// compact is a record as a letter holds it: without insignificant white space where
-// it is JSON, else as it is.
+// compact returns the record as letters contain it: without insignificant white space if
+// it is JSON, otherwise unchanged.
 func compact(raw []byte) (record []byte, isJSON bool) {
 	if !utf8.Valid(raw) || !json.Valid(raw) {
 		return raw, false
@@ -95,7 +97,7 @@ func Append(dst []byte, l *pipeline.DeadLetter) ([]byte, error) {
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), nil
 }
 
-// Parse reads what Append wrote, and its ID. The letter owns its bytes.
+// Parse is the inverse of Append. It returns the letter, which owns its bytes, and the ID.
 func Parse(b []byte) (pipeline.DeadLetter, string, error) {
 	var in line
 	if err := json.Unmarshal(b, &in); err != nil {
@@ -123,7 +125,7 @@ func Parse(b []byte) (pipeline.DeadLetter, string, error) {
 	return l, in.ID, nil
 }
 
-// version is v as text, "" where there is none.
+// version returns v as text, "" for the zero version.
 func version(v record.Version) string {
 	if v.IsZero() {
 		return ""

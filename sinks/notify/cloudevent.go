@@ -8,9 +8,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// appendCloudEvent writes e as a CloudEvent 1.0 in structured JSON. The extension
-// attribute "sequence" is the change's version, whose text order is the order of
-// the changes of one subject. "old" and "new" in data are left out where the event
+// appendCloudEvent appends e as a CloudEvent 1.0 in structured JSON. The extension
+// attribute "sequence" is the change's version: its text sorts the
+// changes of one subject. "old" and "new" are omitted from data if the event
 // has no such value.
 func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Change) []byte {
 	dst = append(dst, `{"specversion":"1.0"`...)
@@ -44,8 +44,8 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 	return append(dst, "}}"...)
 }
 
-// source is the URI reference of where the event happened: the stream's ARN, or
-// the table where the record has none.
+// source returns the event's source as a URI reference: the stream's ARN, or
+// the table if the record has no stream.
 func source(c *record.Change) string {
 	switch {
 	case c.StreamARN != "":

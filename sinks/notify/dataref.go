@@ -7,11 +7,11 @@ import (
 	"fmt"
 )
 
-// dataMember begins the data of an event. Before it stand strings alone, within which
-// a quote is escaped: its first occurrence is the member.
+// dataMember begins the data of an event. Only strings come before it, and in strings
+// quotes are escaped. So its first occurrence is the member.
 const dataMember = `,"data":`
 
-// Data is the event's data as it stands in Body; nil where it has none.
+// Data returns the JSON of the event's data in Body; nil if there is none.
 func (m *Message) Data() []byte {
 	_, data, ok := bytes.Cut(m.Body, []byte(dataMember))
 	if !ok {
@@ -20,8 +20,8 @@ func (m *Message) Data() []byte {
 	return data[:len(data)-1]
 }
 
-// Refer is the event without its data, which lies at uri instead: the attribute
-// "dataref" of CloudEvents names it. What lies there has to be what Data answers.
+// Refer returns the event with a reference in place of its data: the CloudEvents attribute
+// "dataref" names uri. The caller must have stored Data at uri.
 func (m *Message) Refer(uri string) []byte {
 	head, _, ok := bytes.Cut(m.Body, []byte(dataMember))
 	if !ok {
@@ -30,9 +30,9 @@ func (m *Message) Refer(uri string) []byte {
 	return append(appendMember(bytes.Clone(head), "dataref", uri), '}')
 }
 
-// Resolve is the whole of an event that was received: one that refers to its data
-// gets it from where it lies, any other is as it was. get reads what lies at a URI; its
-// error is Resolve's. It is for those who receive events.
+// Resolve returns a received event with its data. If the event has a "dataref" only,
+// Resolve gets the data from there; other events are returned unchanged. get reads the content of a URI; its
+// error is wrapped. Resolve is for programs that receive events.
 func Resolve(ctx context.Context, event []byte, get func(ctx context.Context, uri string) ([]byte, error)) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(event, &members); err != nil {

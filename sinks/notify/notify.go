@@ -19,51 +19,51 @@ import (
 	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
-// Options describe one notify sink.
+// Options configure a notify sink.
 type Options struct {
 	Pipeline string   // required: name of the pipeline, part of every event's type
-	Store    Store    // required: where the events go
+	Store    Store    // required: receives the events
 	Events   []string // names of the detectors whose events are sent. Default: all
 
-	// Mask hides attributes: the event's values, the keys and the subject are of the
-	// masked change, and so is the id where a key attribute is hidden. Default: nothing
+	// Mask hides attributes in the events' values, keys and subject. If it hides a
+	// key attribute, the event's id is made of the masked key. Default: nothing
 	// is hidden
 	Mask *mask.Mask
 }
 
-// The reasons of changes of which nothing is sent.
+// Reasons for changes without a message.
 const (
-	ReasonNoEvent   = "no_event"   // no detector that this sink listens to saw anything
+	ReasonNoEvent   = "no_event"   // no event of this sink's detectors
 	ReasonTTLDelete = "ttl_delete" // the item expired
 )
 
-// Store takes messages on.
+// Store publishes messages.
 //
 // Publish blocks until every message is durable or has failed. A
-// *pipeline.BatchError names those that failed, by their index in ms; any other
-// error fails them all. What is not marked by pipeline.Transient or RetryAfter is
-// not tried again. Messages of one Key stay in order: behind one that failed the
-// later ones fail with a transient error. ms is the store's until Publish returns.
-// Publish is called concurrently, never with one Key in two calls at a time.
+// *pipeline.BatchError names the failed messages by their index in ms; any other
+// error fails all of them. Only errors marked by pipeline.Transient or RetryAfter are
+// retried. Messages of one Key stay in order: after a failed message, the
+// later ones of its Key fail with a transient error. The store may use ms until Publish returns.
+// Publish is called concurrently, but never in two calls with one Key at a time.
 type Store interface {
 	Publish(ctx context.Context, ms []Message) error
 }
 
-// Message is one event on its way.
+// Message is one event to publish.
 type Message struct {
-	ID     string    // the same for every delivery of the event
+	ID     string    // equal for all deliveries of the event
 	Type   string    // tablewake.<pipeline>.<detector>
-	Source string    // the stream's ARN, or the table where the record has none
-	Time   time.Time // of the change; zero where the record has none
-	Key    item.Key  // of the item
-	Body   []byte    // the CloudEvent, one JSON object on one line
+	Source string    // ARN of the stream, or the table if the record has none
+	Time   time.Time // creation time of the change; zero if unknown
+	Key    item.Key
+	Body   []byte // the CloudEvent, one JSON object on one line
 
-	// TraceParent and TraceState are the trace context that it is sent in, as Body has them;
-	// empty where there is none. A store whose messages have attributes sends them there too.
+	// TraceParent and TraceState are the trace context of the message, also in Body;
+	// empty if there is none. A store whose messages have attributes sends them as attributes too.
 	TraceParent, TraceState string
 }
 
-// String is a line of `explain`: send tablewake.shop.order_completed of ORDER%231,META (id ...).
+// String returns the text in `explain`: send tablewake.shop.order_completed of ORDER%231,META (id ...).
 func (m *Message) String() string {
 	return fmt.Sprintf("send %s of %s (id %s)", m.Type, m.Key, m.ID)
 }
@@ -82,7 +82,7 @@ var (
 	_ pipeline.KeyOrderer = (*Sink)(nil)
 )
 
-// New checks the options and makes a sink. The error names the option.
+// New checks the options and returns a sink. An error names the option.
 func New(o Options) (*Sink, error) {
 	switch {
 	case o.Pipeline == "":
@@ -95,10 +95,10 @@ func New(o Options) (*Sink, error) {
 	return &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask}, nil
 }
 
-// KeepsKeyOrder is true: where a message fails, the later ones of its key fail with it.
+// KeepsKeyOrder returns true: after a failed message, the later ones of its key fail too.
 func (s *Sink) KeepsKeyOrder() bool { return true }
 
-// Plan makes one message of each event that the sink listens to.
+// Plan adds one message for each event of the sink's detectors.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if d.Change.TTLDelete() {
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonTTLDelete
@@ -121,16 +121,16 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	return nil
 }
 
-// Write publishes the planned messages. A change fails where one of its messages
-// does, and comes again with all of them.
+// Write publishes the planned messages. A change fails if one of its messages
+// fails. All its messages are then published again.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var ms []Message
-	var of []int // the delivery that each message belongs to
+	var deliveries []int // index of the delivery of each message
 	parent, state := traceOf(ctx)
 	for i := range ds {
 		for _, op := range ds[i].Ops {
 			if m, ok := op.(*Message); ok {
-				ms, of = append(ms, m.traced(parent, state)), append(of, i)
+				ms, deliveries = append(ms, m.traced(parent, state)), append(deliveries, i)
 			}
 		}
 	}
@@ -140,17 +140,17 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		return err
 	}
 	var failed pipeline.BatchError
-	behind := make(map[item.Key]error)
+	firstErrors := make(map[item.Key]error)
 	for i, m := range ms {
 		err := partial.Failed[i]
-		switch first := behind[m.Key]; {
+		switch first := firstErrors[m.Key]; {
 		case err != nil && first == nil:
-			behind[m.Key] = err
+			firstErrors[m.Key] = err
 		case err == nil && first != nil:
 			err = pipeline.Transient(fmt.Errorf("notify: an earlier event of its item failed: %w", first))
 		}
-		if failed.Failed[of[i]] == nil { // the first of a change's messages says why
-			failed.Add(of[i], err)
+		if failed.Failed[deliveries[i]] == nil { // report the first error of a change
+			failed.Add(deliveries[i], err)
 		}
 	}
 	return failed.OrNil()

@@ -9,14 +9,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The names of CloudEvents' extension for distributed tracing, which are those of the
+// The names of CloudEvents' extension for distributed tracing. They equal the
 // W3C's headers.
 const (
 	TraceParent = "traceparent"
 	TraceState  = "tracestate"
 )
 
-// traceOf is the trace context of ctx as text; both are empty where ctx is in no span.
+// traceOf returns the trace context of ctx as text; both are empty if ctx has no span.
 func traceOf(ctx context.Context) (parent, state string) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return "", ""
@@ -26,8 +26,8 @@ func traceOf(ctx context.Context) (parent, state string) {
 	return c[TraceParent], c[TraceState]
 }
 
-// traced is the message as it is sent within the span of that context. Its id stays, by which
-// an event that comes again is known.
+// traced returns the message with a trace context. The id does not change, so receivers still
+// recognize a repeated event.
 func (m *Message) traced(parent, state string) Message {
 	sent := *m
 	if parent == "" {
@@ -52,8 +52,8 @@ func (m *Message) traced(parent, state string) Message {
 	return sent
 }
 
-// Untraced is the message as it is sent in no span: for a store that takes it only so. Its
-// other members are the same bytes.
+// Untraced returns the message without its trace context, for a store that cannot take it. All
+// other bytes of Body stay.
 func (m *Message) Untraced() Message {
 	bare := *m
 	if m.TraceParent == "" {
@@ -64,7 +64,7 @@ func (m *Message) Untraced() Message {
 	if m.TraceState != "" {
 		trace = appendMember(trace, TraceState, m.TraceState)
 	}
-	if at := bytes.Index(m.Body, trace); at >= 0 { // before the data, and the first that is no part of a text
+	if at := bytes.Index(m.Body, trace); at >= 0 { // the first occurrence is before the data, and not within a string
 		bare.Body = slices.Concat(m.Body[:at], m.Body[at+len(trace):])
 	}
 	return bare

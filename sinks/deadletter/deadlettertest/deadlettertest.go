@@ -16,15 +16,15 @@ import (
 
 // Suite is a kind of store under test.
 type Suite struct {
-	// Open opens the store of a folder, new or as an earlier one left it, and tells how
-	// it is closed; nil: there is nothing to close. Required. Letters are of the pipeline "test".
+	// Open opens the store of a folder, which may have content of an earlier Open. closeStore closes
+	// it; it may be nil. Required. Letters belong to the pipeline "test".
 	Open func(dir string) (store deadletter.Store, closeStore func() error, err error)
 
 	Checks int                    // see sinktest.Suite.Checks
-	Stream sinktest.StreamOptions // of the changes that are given up
+	Stream sinktest.StreamOptions // options of the stream whose changes are dead-lettered
 }
 
-// Run checks that every letter is there, once, under a sink that gives up on every change.
+// Run checks that every letter is stored once, with a sink that dead-letters every change.
 func Run(t *testing.T, s Suite) {
 	sinktest.Run(t, sinktest.Suite{
 		Checks: s.Checks,
@@ -35,7 +35,7 @@ func Run(t *testing.T, s Suite) {
 				return sinktest.Store{}, err
 			}
 			return sinktest.Store{
-				Sink:  func(f *sinktest.Faults) (pipeline.Sink, error) { return givesUp(store, f), nil },
+				Sink:  func(f *sinktest.Faults) (pipeline.Sink, error) { return failingSink(store, f), nil },
 				State: func() (map[string]string, error) { return state(store) },
 				Close: closeStore,
 			}, nil
@@ -43,17 +43,17 @@ func Run(t *testing.T, s Suite) {
 		Model: func(s *sinktest.Stream) map[string]string {
 			want := make(map[string]string)
 			for i := range s.Records {
-				want[place(s.Changes[i].Key, s.Changes[i].Version)] = string(s.Changes[i].Raw)
+				want[letterName(s.Changes[i].Key, s.Changes[i].Version)] = string(s.Changes[i].Raw)
 			}
 			return want
 		},
 	})
 }
 
-func place(k item.Key, v record.Version) string { return fmt.Sprintf("%s at %s", k, v) }
+func letterName(k item.Key, v record.Version) string { return fmt.Sprintf("%s at %s", k, v) }
 
-// givesUp is a sink that makes a letter of every change.
-func givesUp(store deadletter.Store, f *sinktest.Faults) pipeline.Sink {
+// failingSink returns a sink that dead-letters every change.
+func failingSink(store deadletter.Store, f *sinktest.Faults) pipeline.Sink {
 	return pipeline.SinkFunc(func(ctx context.Context, ds []pipeline.Delivery) error {
 		letters := make([]pipeline.DeadLetter, len(ds))
 		for i, d := range ds {
@@ -66,7 +66,7 @@ func givesUp(store deadletter.Store, f *sinktest.Faults) pipeline.Sink {
 	})
 }
 
-// state is what a store holds; an error where a letter is there twice.
+// state returns the records of all letters; an error if a letter occurs twice.
 func state(store deadletter.Store) (map[string]string, error) {
 	got := make(map[string]string)
 	ids := make(map[string]bool)
@@ -78,7 +78,7 @@ func state(store deadletter.Store) (map[string]string, error) {
 			return nil, fmt.Errorf("the letter %s is there twice", deadletter.ID(&l))
 		}
 		ids[deadletter.ID(&l)] = true
-		got[place(l.Key, l.Version)] = string(l.Raw)
+		got[letterName(l.Key, l.Version)] = string(l.Raw)
 	}
 	return got, nil
 }

@@ -1,17 +1,17 @@
-// Package dir keeps dead letters in the files of a folder, JSON lines in the
-// order in which they came.
+// Package dir stores dead letters in the files of a folder, as JSON lines in the
+// order of arrival.
 //
 // A letter is on disk before Put returns. A letter that is among the last 200,000 is not
-// appended again. Any number of processes of a host may have the folder open, and put,
-// read and remove: they append one at a time, and see what the others did. Where the folder or
-// files of it are removed meanwhile, what is put then goes into new ones.
+// appended again. Any number of processes on one host may put,
+// read and remove letters of one folder. They append one at a time, and read what others appended. If the folder or
+// its files are deleted meanwhile, later letters go into new ones.
 //
-// A line that is no letter is set aside: it goes to the file FILE.lineN.broken beside its
-// own, a log says so, and nothing stops for it.
+// A line that is not a letter is copied to the file FILE.lineN.broken beside its
+// file, logged, and skipped.
 //
-// No other line is ever rewritten: removing letters appends a line, {"removed": [IDs]},
-// that takes away those before it. Files whose letters are all removed are deleted, the
-// oldest first, when a store that removed some is closed.
+// Lines are never rewritten. To remove letters, a line {"removed": [IDs]} is appended;
+// it removes earlier letters only. When a store that removed letters is closed, it deletes the oldest files
+// whose letters are all removed.
 package dir
 
 import (
@@ -36,14 +36,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 )
 
-// remembered is how many letters of the folder are known by their id.
+// remembered is the number of recent letters whose ids are kept to avoid duplicates.
 const remembered = 200_000
 
-// Options describe a store.
+// Options configure a store.
 type Options struct {
-	Dir       string       // required: the folder of the files; made when absent
-	FileBytes int64        // another file is begun when one is this large. Default: 64 MiB
-	Logger    *slog.Logger // says which lines are no letters. Default: discards
+	Dir       string       // required: the folder of the files; it is created if it does not exist
+	FileBytes int64        // size at which a new file is begun. Default: 64 MiB
+	Logger    *slog.Logger // logs lines that are not letters. Default: discards
 }
 
 // Store is a folder of dead letters. It is safe for concurrent use, also by several
@@ -51,11 +51,11 @@ type Options struct {
 type Store struct {
 	dir string
 
-	mu      sync.Mutex
-	log     *linefile.Log // nil when closed
-	recent  *linefile.Recent
-	gone    map[string]linefile.Position // where each letter was removed last
-	removed bool                         // something was, by this store
+	mu        sync.Mutex
+	log       *linefile.Log // nil when closed
+	recent    *linefile.Recent
+	removedAt map[string]linefile.Position // position of the last removal by ID
+	removed   bool                         // this store has removed letters
 }
 
 var _ deadletter.Store = (*Store)(nil)
@@ -69,10 +69,10 @@ func New(o Options) (*Store, error) {
 		return nil, fmt.Errorf("deadletter: FileBytes is %d: give a size in bytes", o.FileBytes)
 	}
 	s := &Store{dir: o.Dir}
-	s.forgetAll()
+	s.reset()
 	s.log = linefile.NewLog(linefile.LogOptions{
 		Lock: filepath.Join(o.Dir, ".lock"), Files: s.files, Next: s.next, Bytes: cmp.Or(o.FileBytes, 64<<20),
-		See: s.see, Reset: s.forgetAll, Logger: o.Logger,
+		See: s.see, Reset: s.reset, Logger: o.Logger,
 	})
 	end, err := s.log.Begin(context.Background())
 	if err != nil {
@@ -82,13 +82,13 @@ func New(o Options) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) forgetAll() {
-	s.recent, s.gone = linefile.NewRecent(remembered), make(map[string]linefile.Position)
+func (s *Store) reset() {
+	s.recent, s.removedAt = linefile.NewRecent(remembered), make(map[string]linefile.Position)
 }
 
-// see remembers a letter, or what a removal takes away.
+// see notes the ID of a letter, or the IDs of a removal.
 func (s *Store) see(at linefile.Position, line []byte) error {
-	if ids, is, err := removal(line); is {
+	if ids, ok, err := parseRemoval(line); ok {
 		s.forget(ids, at)
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *Store) see(at linefile.Position, line []byte) error {
 }
 
 // Put appends letters, and blocks until they are on disk. After an error some of
-// them may be there; they are not appended again by the next attempt. It ends with ctx.
+// them may be on disk; the next attempt does not append those again.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	end, err := s.begin(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return nil
 }
 
-// begin keeps everybody else from the folder until end, and sees what they did before.
+// begin locks the folder against other users until end is called, and reads what they appended.
 func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	s.mu.Lock()
 	if s.log == nil {
@@ -159,8 +159,8 @@ func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	}, nil
 }
 
-// Read yields the letters that are there, in the order in which they came. It may
-// run while others Put and Remove. A pulled error ends the sequence.
+// Read yields the letters in the order in which they were put. It may
+// run while others Put and Remove. A yielded error ends the sequence.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		end, err := s.begin(ctx)
@@ -173,7 +173,7 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 		for i, path := range files {
 			to := int64(math.MaxInt64)
 			if i == len(files)-1 {
-				to = size // what is behind it may not be whole yet
+				to = size // a line after that may be incomplete
 			}
 			if !s.readFile(ctx, path, to, yield) {
 				return
@@ -189,7 +189,7 @@ func (s *Store) readFile(ctx context.Context, path string, to int64, yield func(
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true // its letters are all removed
+		return true // the file was deleted because its letters are all removed
 	}
 	if err != nil {
 		return fail(err)
@@ -201,8 +201,8 @@ func (s *Store) readFile(ctx context.Context, path string, to int64, yield func(
 		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return fail(err)
 		}
-		l, id, is := letterOf(line)
-		if !is || s.isGone(id, at) {
+		l, id, ok := letterOf(line)
+		if !ok || s.isRemoved(id, at) {
 			continue
 		}
 		if !yield(l, nil) {
@@ -212,18 +212,18 @@ func (s *Store) readFile(ctx context.Context, path string, to int64, yield func(
 	return true
 }
 
-// letterOf is the letter in a line; is is false for a removal, and for what is broken: that was
-// said when it was seen.
-func letterOf(line []byte) (l pipeline.DeadLetter, id string, is bool) {
-	if _, removes, _ := removal(line); removes {
+// letterOf returns the letter of a line. ok is false for removals and broken lines; see logs
+// those.
+func letterOf(line []byte) (l pipeline.DeadLetter, id string, ok bool) {
+	if _, removes, _ := parseRemoval(line); removes {
 		return l, "", false
 	}
 	l, id, err := deadletter.Parse(line)
 	return l, id, err == nil
 }
 
-// Close closes the open file, after deleting the files whose letters are all
-// removed. A second call does nothing.
+// Close deletes the oldest files whose letters are all removed, and closes the store.
+// A second call does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,19 +239,19 @@ func (s *Store) Close() error {
 	return errors.Join(err, log.Close())
 }
 
-// fileName is the form of the names of files.
+// fileName matches the names of files.
 var fileName = regexp.MustCompile(`^[0-9]{8}\.jsonl$`)
 
-// next is the path of the file behind another.
+// next returns the path of the file after last.
 func (s *Store) next(last string) string {
 	n := 0
 	if last != "" {
-		n, _ = strconv.Atoi(filepath.Base(last)[:8]) // its name has that form
+		n, _ = strconv.Atoi(filepath.Base(last)[:8]) // files returns only names with digits
 	}
 	return filepath.Join(s.dir, fmt.Sprintf("%08d.jsonl", n+1))
 }
 
-// files lists the files of the folder in their order.
+// files returns the files of the folder, sorted.
 func (s *Store) files() ([]string, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

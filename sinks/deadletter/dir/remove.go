@@ -12,17 +12,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 )
 
-// removalLine takes away the letters that stand before it. One line is there whole
-// or not at all, so a Remove is too.
+// removalLine removes earlier letters. A line is written completely
+// or not at all, so a Remove is atomic.
 type removalLine struct {
 	Removed []string `json:"removed"`
 }
 
-// A letter begins with its id.
+// removalStart begins a removal. A letter begins with its id.
 var removalStart = []byte(`{"removed":`)
 
-// removal reads a line that is a removal; is is false for any other.
-func removal(line []byte) (ids []string, is bool, err error) {
+// parseRemoval parses a removal. ok is false for other lines.
+func parseRemoval(line []byte) (ids []string, ok bool, err error) {
 	if !bytes.HasPrefix(line, removalStart) {
 		return nil, false, nil
 	}
@@ -33,8 +33,8 @@ func removal(line []byte) (ids []string, is bool, err error) {
 	return r.Removed, true, nil
 }
 
-// Remove takes letters away by their ids, all or none, and blocks until that is on
-// disk. An id that is not there is ignored.
+// Remove removes letters by ID, all or none, and blocks until that is on
+// disk. Missing letters are ignored.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	end, err := s.begin(ctx)
 	if err != nil {
@@ -57,29 +57,29 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// forget notes that letters were removed by a line: they may come again behind it.
+// forget notes that the removal at a position removes letters. They may be put again after it.
 func (s *Store) forget(ids []string, at linefile.Position) {
 	for _, id := range ids {
 		s.recent.Forget(id)
-		s.gone[id] = at
+		s.removedAt[id] = at
 	}
 }
 
-// isGone tells whether the letter in a line is removed by a later one.
-func (s *Store) isGone(id string, at linefile.Position) bool {
+// isRemoved reports whether a removal after the position removes the letter.
+func (s *Store) isRemoved(id string, at linefile.Position) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.removes(id, at)
+	return s.removedAfter(id, at)
 }
 
-func (s *Store) removes(id string, at linefile.Position) bool {
-	by, ok := s.gone[id]
+func (s *Store) removedAfter(id string, at linefile.Position) bool {
+	by, ok := s.removedAt[id]
 	return ok && at.Compare(by) < 0
 }
 
-// sweep deletes files from the oldest on, as long as no letter in them is there any
-// more. The order matters: a removal goes after the letter that it removes, never before.
-// Other processes see that files are gone before they append.
+// sweep deletes the oldest files, up to the first file with a letter that is not
+// removed. The order matters: a removal must not be deleted before the letter that it removes.
+// Other processes notice deleted files before they append.
 func (s *Store) sweep() error {
 	end, err := s.log.Begin(context.Background())
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Store) sweep() error {
 	defer end()
 	files, _, lines := s.log.Files()
 	for i, path := range files {
-		empty, err := s.allGone(path)
+		empty, err := s.allRemoved(path)
 		if err != nil || !empty {
 			return err
 		}
@@ -107,8 +107,8 @@ func (s *Store) sweep() error {
 	return nil
 }
 
-// allGone tells whether every letter of a file is removed.
-func (s *Store) allGone(path string) (bool, error) {
+// allRemoved reports whether every letter of a file is removed.
+func (s *Store) allRemoved(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return false, fmt.Errorf("deadletter: %w", err)
@@ -120,7 +120,7 @@ func (s *Store) allGone(path string) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("deadletter: %w", err)
 		}
-		if _, id, is := letterOf(line); is && !s.removes(id, at) {
+		if _, id, ok := letterOf(line); ok && !s.removedAfter(id, at) {
 			return false, nil
 		}
 	}

@@ -17,14 +17,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// listed is an object of the store.
-type listed struct {
+// object is a listed letter.
+type object struct {
 	key string
 	id  letterID
 }
 
-// Read yields the letters that are there, in the order in which they came, each
-// once. It may run while others Put and Remove. A pulled error ends the sequence.
+// Read yields the letters in the order of their times, each
+// once. It may run while others Put and Remove. A yielded error ends the sequence.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		seen := make(map[letterID]struct{})
@@ -33,8 +33,8 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 				yield(pipeline.DeadLetter{}, err)
 				return
 			}
-			for some := range slices.Chunk(page, s.Concurrency) {
-				if !s.read(ctx, some, seen, yield) {
+			for chunk := range slices.Chunk(page, s.Concurrency) {
+				if !s.read(ctx, chunk, seen, yield) {
 					return
 				}
 			}
@@ -42,12 +42,12 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 	}
 }
 
-// read yields some letters, which it reads at once.
-func (s *Store) read(ctx context.Context, some []listed, seen map[letterID]struct{}, yield func(pipeline.DeadLetter, error) bool) (more bool) {
-	letters, there := make([]pipeline.DeadLetter, len(some)), make([]bool, len(some))
-	err := s.each(ctx, "GetObject", len(some), func(i int) (err error) {
-		if _, again := seen[some[i].id]; !again {
-			letters[i], there[i], err = s.get(ctx, some[i].key)
+// read gets the letters of a chunk concurrently, and yields them.
+func (s *Store) read(ctx context.Context, chunk []object, seen map[letterID]struct{}, yield func(pipeline.DeadLetter, error) bool) (more bool) {
+	letters, found := make([]pipeline.DeadLetter, len(chunk)), make([]bool, len(chunk))
+	err := s.each(ctx, "GetObject", len(chunk), func(i int) (err error) {
+		if _, again := seen[chunk[i].id]; !again {
+			letters[i], found[i], err = s.get(ctx, chunk[i].key)
 		}
 		return err
 	})
@@ -56,10 +56,10 @@ func (s *Store) read(ctx context.Context, some []listed, seen map[letterID]struc
 		return false
 	}
 	for i, l := range letters {
-		if _, again := seen[some[i].id]; again || !there[i] {
+		if _, again := seen[chunk[i].id]; again || !found[i] {
 			continue
 		}
-		seen[some[i].id] = struct{}{}
+		seen[chunk[i].id] = struct{}{}
 		if !yield(l, nil) {
 			return false
 		}
@@ -67,8 +67,8 @@ func (s *Store) read(ctx context.Context, some []listed, seen map[letterID]struc
 	return true
 }
 
-// get reads a letter; false where it is removed by now.
-func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, there bool, err error) {
+// get reads a letter. found is false if it was removed meanwhile.
+func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, found bool, err error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key})
 	if err != nil {
 		if _, gone := errors.AsType[*types.NoSuchKey](err); gone {
@@ -87,10 +87,10 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, the
 	return l, true, nil
 }
 
-// pages lists the objects by their names, a page at a time, and remembers them for
-// Remove. Objects that are no letters are left out.
-func (s *Store) pages(ctx context.Context) iter.Seq2[[]listed, error] {
-	return func(yield func([]listed, error) bool) {
+// pages lists the letters by name, one page at a time, and remembers their names for
+// Remove. Other objects are skipped.
+func (s *Store) pages(ctx context.Context) iter.Seq2[[]object, error] {
+	return func(yield func([]object, error) bool) {
 		p := s3.NewListObjectsV2Paginator(s.Client, &s3.ListObjectsV2Input{Bucket: &s.Bucket, Prefix: &s.Prefix})
 		for p.HasMorePages() {
 			out, err := p.NextPage(ctx)
@@ -105,16 +105,16 @@ func (s *Store) pages(ctx context.Context) iter.Seq2[[]listed, error] {
 	}
 }
 
-func (s *Store) remember(objects []types.Object) []listed {
+func (s *Store) remember(objects []types.Object) []object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var page []listed
+	var page []object
 	for _, o := range objects {
-		id, st, ok := parse(strings.TrimPrefix(*o.Key, s.Prefix))
+		id, st, ok := parseName(strings.TrimPrefix(*o.Key, s.Prefix))
 		if !ok {
 			continue
 		}
-		page = append(page, listed{*o.Key, id})
+		page = append(page, object{*o.Key, id})
 		if !slices.Contains(s.names[id], st) {
 			s.names[id] = append(s.names[id], st)
 		}
@@ -122,11 +122,11 @@ func (s *Store) remember(objects []types.Object) []listed {
 	return page
 }
 
-// maxDeleted is how many objects one call deletes.
+// maxDeleted is the maximum number of objects of a DeleteObjects call.
 const maxDeleted = 1000
 
-// Remove takes letters away by their IDs, and blocks until that is durable. It knows
-// the objects from the last Read, and lists them where it does not; one that another
+// Remove removes letters by ID, and blocks until that is durable. It takes
+// the object names from the last Read, and lists the objects if a name is unknown. A letter that another
 // process put again since then stays.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	keys, known := s.objects(ids)
@@ -138,10 +138,10 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		}
 		keys, _ = s.objects(ids)
 	}
-	for some := range slices.Chunk(keys, maxDeleted) {
+	for chunk := range slices.Chunk(keys, maxDeleted) {
 		in := &s3.DeleteObjectsInput{Bucket: &s.Bucket, Delete: &types.Delete{Quiet: new(true)}, ChecksumAlgorithm: types.ChecksumAlgorithmCrc32}
-		for i := range some {
-			in.Delete.Objects = append(in.Delete.Objects, types.ObjectIdentifier{Key: &some[i]})
+		for i := range chunk {
+			in.Delete.Objects = append(in.Delete.Objects, types.ObjectIdentifier{Key: &chunk[i]})
 		}
 		out, err := s.Client.DeleteObjects(ctx, in)
 		if err != nil {
@@ -157,8 +157,8 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// objects are the keys of the letters with these IDs; known is false where one of
-// them has none.
+// objects returns the keys of the letters with these IDs. known is false if
+// one has no known key.
 func (s *Store) objects(ids []string) (keys []string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func (s *Store) forget(ids []string) {
 	}
 }
 
-// Release forgets what Read remembered for Remove.
+// Release forgets the names that Read remembered for Remove.
 func (s *Store) Release(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,11 +1,11 @@
-// Package s3 keeps dead letters in a bucket, each an object of its own:
+// Package s3 stores dead letters in a bucket, one object each:
 //
 //	PREFIX/PIPELINE/2026-01-02/030405.000000006-0000-ID.json
 //
-// The names sort by when the letters came. A letter is durable before Put returns.
-// One that is put twice is one when it is read, and Remove takes away both. Any number of
-// processes may put, read and remove; letters are read in bounded memory but for 40
-// bytes or so each.
+// The names sort by time. A letter is durable before Put returns.
+// If a letter was put twice, Read yields it once, and Remove removes both objects. Any number of
+// processes may put, read and remove. Reading needs about 40 bytes of memory per letter, besides a
+// bounded buffer.
 package s3
 
 import (
@@ -27,22 +27,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
-// Options describe a store.
+// Options configure a store.
 type Options struct {
 	Client   *s3.Client // required
-	Bucket   string     // required; it has to be there
-	Prefix   string     // of the objects' keys; a slash behind it is added where it has none. Default: none
-	Pipeline string     // required: name of the pipeline, whose letters alone are put and read
+	Bucket   string     // required; it must exist
+	Prefix   string     // beginning of the objects' keys; a slash is added if missing. Default: none
+	Pipeline string     // required: name of the pipeline; the store has only its letters
 
-	KMSKey      string // the KMS key that encrypts the objects. Default: as the bucket is set to encrypt
-	Concurrency int    // objects written or read at once, by each call. Default: 16
+	KMSKey      string // KMS key that encrypts the objects. Default: the bucket's encryption
+	Concurrency int    // number of parallel requests of a call. Default: 16
 }
 
-// Store is the dead letters of a pipeline in a bucket. It is safe for concurrent use.
+// Store stores the dead letters of one pipeline in a bucket. It is safe for concurrent use.
 type Store struct {
 	Options
 	mu    sync.Mutex
-	names map[letterID][]stamp // of the objects that were listed; what Remove goes by
+	names map[letterID][]putTime // times of the listed objects, for Remove
 }
 
 var (
@@ -50,8 +50,8 @@ var (
 	_ deadletter.Releaser = (*Store)(nil)
 )
 
-// New looks whether the bucket is there. An error that is marked pipeline.Fatal is
-// of a bucket that is missing.
+// New checks that the bucket exists. If the bucket is missing, the error is marked
+// pipeline.Fatal.
 func New(ctx context.Context, o Options) (*Store, error) {
 	switch {
 	case o.Client == nil:
@@ -68,9 +68,9 @@ func New(ctx context.Context, o Options) (*Store, error) {
 		o.Prefix += "/"
 	}
 	o.Prefix += url.PathEscape(o.Pipeline) + "/"
-	s := &Store{Options: o, names: make(map[letterID][]stamp)}
+	s := &Store{Options: o, names: make(map[letterID][]putTime)}
 	_, err := o.Client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &o.Bucket})
-	if err != nil && awserr.KindOf(err) != awserr.Denied { // a role may do nothing but put
+	if err != nil && awserr.KindOf(err) != awserr.Denied { // a role may have no right except PutObject
 		return nil, s.failed(ctx, "HeadBucket", err)
 	}
 	return s, nil
@@ -85,7 +85,7 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 }
 
 // Put writes letters, and blocks until they are durable. After an error some of them
-// may be there; the next attempt writes them again, as the same objects.
+// may be stored; the next attempt writes them again as the same objects.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return s.each(ctx, "PutObject", len(letters), func(i int) error {
 		l := &letters[i]
@@ -108,8 +108,8 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	})
 }
 
-// each does something n times, some of them at once. Its error is the first that
-// stops the pipeline, else the first; where ctx ends, the rest fail as op.
+// each runs do n times with limited concurrency. It returns the first fatal error, or
+// else the first error. If ctx ends, the remaining runs fail as op.
 func (s *Store) each(ctx context.Context, op string, n int, do func(i int) error) error {
 	var first error
 	for _, err := range parallel.Each(n, s.Concurrency, func(i int) error {

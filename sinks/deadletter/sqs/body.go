@@ -11,16 +11,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// encode is a letter as the body of a message: its JSON, or that in gzip and base64
-// where it is too large as it is, or holds a character that no message may hold. The
-// two begin differently.
+// encode returns a letter as a message body: its JSON, or gzip and base64 of the JSON
+// if that is too large or contains a character that no message may have. The
+// first byte tells them apart.
 func encode(l *pipeline.DeadLetter, maxBytes int) (string, error) {
 	line, err := deadletter.Append(nil, l)
 	if err != nil {
 		return "", err
 	}
-	// JSON escapes the control characters; these two are all that is left that XML,
-	// in which SQS was made, has not.
+	// SQS accepts the characters of XML. JSON escapes the control characters; only these
+	// two remain.
 	if len(line) <= maxBytes && !bytes.ContainsAny(line, "\ufffe\uffff") {
 		return string(line), nil
 	}
@@ -39,7 +39,7 @@ func encode(l *pipeline.DeadLetter, maxBytes int) (string, error) {
 	return b.String(), nil
 }
 
-// decode is the letter's JSON again.
+// decode returns the JSON of a letter.
 func decode(body string) ([]byte, error) {
 	if strings.HasPrefix(body, "{") {
 		return []byte(body), nil

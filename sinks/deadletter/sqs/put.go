@@ -15,12 +15,12 @@ import (
 )
 
 // Put sends letters, and blocks until the queue has them. After an error some may be
-// there; the next attempt does not send them again. A letter that nothing can keep
-// is found before any is sent.
+// sent; the next attempt does not send them again. If a letter is too large and there is no Large, Put
+// fails before it sends any.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	var large []pipeline.DeadLetter
 	var batch []types.SendMessageBatchRequestEntry
-	var of []string // what each is remembered by
+	var batchNames []string // sentName of each message of batch
 	var batches [][]types.SendMessageBatchRequestEntry
 	var names [][]string
 	size := 0
@@ -45,14 +45,14 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 			continue
 		}
 		if len(batch) == queue.Entries || len(batch) > 0 && size+len(body) > s.MaxBytes {
-			batches, names = append(batches, batch), append(names, of)
-			batch, of, size = nil, nil, 0
+			batches, names = append(batches, batch), append(names, batchNames)
+			batch, batchNames, size = nil, nil, 0
 		}
 		batch = append(batch, types.SendMessageBatchRequestEntry{Id: new(queue.EntryID(len(batch))), MessageBody: &body})
-		of, size = append(of, name), size+len(body)
+		batchNames, size = append(batchNames, name), size+len(body)
 	}
 	if len(batch) > 0 {
-		batches, names = append(batches, batch), append(names, of)
+		batches, names = append(batches, batch), append(names, batchNames)
 	}
 	if len(large) > 0 {
 		if err := s.Large.Put(ctx, large); err != nil {
@@ -67,7 +67,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return nil
 }
 
-// send sends one batch, and remembers what the queue took of it.
+// send sends one batch, and remembers the letters that the queue accepted.
 func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestEntry, names []string) error {
 	out, err := s.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &s.place.URL, Entries: batch}, s.place.In)
 	if err != nil {
@@ -90,8 +90,8 @@ func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestE
 	return nil
 }
 
-// sentName is what a letter is remembered by: one that is given up anew has another time,
-// and is another.
+// sentName identifies a sent letter. A change that is dead-lettered again has another time,
+// and is another letter.
 func sentName(l *pipeline.DeadLetter) string {
 	return fmt.Sprintf("%s@%d", deadletter.ID(l), l.Time.UnixNano())
 }

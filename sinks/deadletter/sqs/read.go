@@ -19,11 +19,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
-// Read yields the letters that are there, each once, roughly in the order in which
-// they came: SQS promises none. It receives until the queue has no more, and keeps
-// what it received from others until that is removed or released. Where somebody else is
-// reading too it waits for Settle, and then its error is transient: it saw a part of the
-// letters only. A pulled error ends the sequence.
+// Read yields each letter once. Like SQS, it promises no exact
+// order. It receives until the queue is empty. Received messages are invisible
+// to others until they are removed or released. If another reader has messages, Read waits up to Options.Settle
+// and then returns a transient error, since it could not see all
+// letters. A yielded error ends the sequence.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		r, err := s.open()
@@ -61,26 +61,26 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 	}
 }
 
-// more receives once; it is false when the queue has nothing more, and nobody else
-// was reading just before.
+// more receives once. It returns false if the queue is empty and no other reader
+// has messages.
 func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool, err error) {
 	alone := r.isAlone()
 	if more, err = s.receive(ctx, r); more || err != nil || alone {
 		return more, err
 	}
-	// Once is enough: whoever comes later finds something being read, and is told.
+	// One check is enough: a reader that starts later sees this reader's messages, and must wait.
 	if alone, err = s.alone(ctx, r); err != nil {
 		return false, err
 	}
 	if !alone {
-		r.tellOnce(func() {
+		r.warnOnce(func() {
 			s.Logger.LogAttrs(ctx, slog.LevelWarn, "letters of the queue are being read elsewhere, by a redrive that runs or was killed: it waits for them",
 				slog.String("queue", s.place.Name), slog.Duration("waits_for", s.Settle), slog.Duration("there_again_within", s.Visibility))
 		})
 	}
 	switch {
 	case alone:
-		r.setAlone() // and what the other gave back meanwhile is received
+		r.setAlone() // receive again, as the other reader may have released messages
 	case time.Since(began) >= s.Settle:
 		return false, pipeline.RetryAfter(&awserr.Error{
 			Op: "deadletter: the queue " + s.place.Name, Code: "some of its letters are being read elsewhere",
@@ -92,8 +92,8 @@ func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool
 	return true, nil
 }
 
-// alone tells whether nothing is being read but what this reader received. The queue's
-// own count may be behind.
+// alone reports whether only this reader has invisible messages. The queue's
+// count may be outdated.
 func (s *Store) alone(ctx context.Context, r *reader) (bool, error) {
 	attributes, err := s.attributes(ctx, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)
 	if err != nil {
@@ -104,8 +104,8 @@ func (s *Store) alone(ctx context.Context, r *reader) (bool, error) {
 	return !known || n <= r.count(), nil
 }
 
-// receive takes what one call gives into the reader; more is false where there is
-// nothing, or as much is being read as SQS allows: then the rest comes with the next Read.
+// receive makes one ReceiveMessage call. more is false if the queue is empty, or has as
+// many invisible messages as SQS allows: then the next Read gets the rest.
 func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	out, err := s.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &s.place.URL, MaxNumberOfMessages: queue.Entries,
@@ -127,9 +127,9 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 			l, id, err = deadletter.Parse(line)
 		}
 		if err == nil {
-			err = r.take(h, id, line, l.Pipeline == s.Pipeline)
+			err = r.add(h, id, line, l.Pipeline == s.Pipeline)
 		} else {
-			wrong = errors.Join(wrong, r.take(h, "", nil, false))
+			wrong = errors.Join(wrong, r.add(h, "", nil, false))
 		}
 		if err != nil {
 			wrong = errors.Join(wrong, fmt.Errorf("the message %s of the queue %s: %w", aws.ToString(m.MessageId), s.place.Name, err))
@@ -138,5 +138,5 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	return len(out.Messages) > 0, wrong
 }
 
-// seconds is d in whole ones, at least one.
+// seconds returns d in seconds, at least 1.
 func seconds(d time.Duration) int32 { return int32(max(d/time.Second, 1)) }

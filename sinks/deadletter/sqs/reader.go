@@ -11,36 +11,36 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// reader is what was received and is kept from others: the handles in memory, the
-// letters in a file without a name, which goes with the process.
+// reader has the received messages that are invisible to others: handles in memory,
+// letters in a deleted file that vanishes with the process.
 type reader struct {
-	stop     context.CancelFunc // ends renewing
+	stop     context.CancelFunc // stops renewing
 	renewing sync.WaitGroup
 
 	mu      sync.Mutex
 	file    *os.File
 	size    int64
-	letters []*held // in the order in which they came
-	byID    map[string]*held
-	foreign []handle // messages that are no letters of the pipeline
-	n       int      // messages received, removed or not
-	alone   bool     // nobody else was reading
-	told    bool     // that it waits for others
+	letters []*receivedLetter // in the order of arrival
+	byID    map[string]*receivedLetter
+	foreign []handle // messages that are not letters of this pipeline
+	n       int      // number of received messages, including removed ones
+	alone   bool     // no other reader has messages
+	warned  bool     // the log has a warning about other readers
 	closed  bool
 }
 
-// held is a letter. It may be in the queue several times.
-type held struct {
+// receivedLetter is a letter. The queue may have several messages of it.
+type receivedLetter struct {
 	handles []handle
 	at      int64 // in the file
 	size    int
 	removed bool
 }
 
-// handle is what a message is renewed and deleted by: the receipt of when it was last received.
+// handle renews or deletes a message. The receipt is that of the last time it was received.
 type handle struct {
 	message, receipt string
-	of               *held // nil of a foreign message
+	letter           *receivedLetter // nil for a foreign message
 }
 
 var errReleased = pipeline.Transient(errs.New("deadletter: what was read was released meanwhile: read again"))
@@ -53,11 +53,11 @@ func newReader() (*reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("deadletter: %w", err)
 	}
-	return &reader{file: file, byID: map[string]*held{}}, nil
+	return &reader{file: file, byID: map[string]*receivedLetter{}}, nil
 }
 
-// take takes a message in; ours is false for one that is no letter of the pipeline.
-func (r *reader) take(h handle, id string, line []byte, ours bool) error {
+// add adds a message. ours is false if it is not a letter of this pipeline.
+func (r *reader) add(h handle, id string, line []byte, ours bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -68,39 +68,39 @@ func (r *reader) take(h handle, id string, line []byte, ours bool) error {
 		r.foreign = append(r.foreign, h)
 		return nil
 	}
-	of := r.byID[id]
-	if of == nil {
+	letter := r.byID[id]
+	if letter == nil {
 		if _, err := r.file.WriteAt(line, r.size); err != nil {
 			return pipeline.Transient(fmt.Errorf("deadletter: %w", err))
 		}
-		of = &held{at: r.size, size: len(line)}
+		letter = &receivedLetter{at: r.size, size: len(line)}
 		r.size += int64(len(line))
-		r.letters, r.byID[id] = append(r.letters, of), of
+		r.letters, r.byID[id] = append(r.letters, letter), letter
 	}
-	h.of = of
-	for i := range of.handles {
-		if of.handles[i].message == h.message {
-			of.handles[i] = h // it was not renewed in time, and came again
+	h.letter = letter
+	for i := range letter.handles {
+		if letter.handles[i].message == h.message {
+			letter.handles[i] = h // the renewal was late, and the message was received again
 			r.n--
 			return nil
 		}
 	}
-	of.handles = append(of.handles, h)
+	letter.handles = append(letter.handles, h)
 	return nil
 }
 
-// at is the i-th letter that was received; false where there is none yet.
-func (r *reader) at(i int) (held, bool) {
+// at returns letter i in the order of arrival; false if there is none yet.
+func (r *reader) at(i int) (receivedLetter, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i >= len(r.letters) {
-		return held{}, false
+		return receivedLetter{}, false
 	}
 	return *r.letters[i], true
 }
 
-// letter reads a letter.
-func (r *reader) letter(h held) (pipeline.DeadLetter, error) {
+// letter returns the content of a letter.
+func (r *reader) letter(h receivedLetter) (pipeline.DeadLetter, error) {
 	line := make([]byte, h.size)
 	r.mu.Lock()
 	if r.closed {
@@ -116,13 +116,13 @@ func (r *reader) letter(h held) (pipeline.DeadLetter, error) {
 	return l, err
 }
 
-// of is the handles of letters by their IDs; known is false where one of them was
-// not received.
-func (r *reader) of(ids []string) (handles []handle, known bool) {
+// handlesOf returns the handles of letters by ID. known is false if a letter was
+// not received yet.
+func (r *reader) handlesOf(ids []string) (handles []handle, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known = true
-	seen := map[*held]bool{}
+	seen := map[*receivedLetter]bool{}
 	for _, id := range ids {
 		h := r.byID[id]
 		if h == nil {
@@ -135,14 +135,14 @@ func (r *reader) of(ids []string) (handles []handle, known bool) {
 	return handles, known
 }
 
-// deleted notes that a message is: an attempt that follows leaves it out.
+// deleted notes that a message is deleted, so that the next attempt skips it.
 func (r *reader) deleted(h handle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h.of.handles = slices.DeleteFunc(slices.Clone(h.of.handles), func(o handle) bool { return o.message == h.message })
+	h.letter.handles = slices.DeleteFunc(slices.Clone(h.letter.handles), func(o handle) bool { return o.message == h.message })
 }
 
-// remove notes that letters are deleted.
+// remove notes that letters are removed.
 func (r *reader) remove(ids []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +154,7 @@ func (r *reader) remove(ids []string) {
 	}
 }
 
-// all is the handles of all that is held.
+// all returns the handles of all messages.
 func (r *reader) all() []handle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,13 +177,13 @@ func (r *reader) isAlone() bool {
 	return r.alone
 }
 
-// tellOnce says once that it waits.
-func (r *reader) tellOnce(tell func()) {
+// warnOnce calls warn the first time.
+func (r *reader) warnOnce(warn func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.told {
-		r.told = true
-		tell()
+	if !r.warned {
+		r.warned = true
+		warn()
 	}
 }
 
@@ -193,7 +193,7 @@ func (r *reader) setAlone() {
 	r.alone = true
 }
 
-// close ends renewing, and lets the file go.
+// close stops renewing and closes the file.
 func (r *reader) close() {
 	r.stop()
 	r.renewing.Wait()

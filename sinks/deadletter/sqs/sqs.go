@@ -1,14 +1,14 @@
-// Package sqs keeps dead letters in a standard queue of SQS, a message each.
+// Package sqs stores dead letters in a standard queue of SQS, one message each.
 //
-// A queue is for letters that are looked after within days: after 14 days SQS throws a
-// message away, and no setting makes it longer. New refuses a queue that
-// would lose letters sooner: one that keeps its messages for less than that, one that moves
-// those away that were read a few times, and a FIFO queue, which takes a letter that comes
-// again for the one before. Where letters may lie longer, keep them in a bucket.
+// Use a queue only if letters are redriven within days: SQS deletes a
+// message after 14 days at most. New refuses a queue that
+// would lose letters sooner: one with a shorter retention, one that moves
+// messages away after a few reads, and a FIFO queue, which drops a letter that is put
+// again within minutes. To keep letters longer, use a bucket.
 //
-// Who reads keeps what was read from others until it is removed or released, so that a
-// redrive sees all letters of a key or none: a second one at the same time is told to
-// wait. What a process that died had read is there again after Options.Visibility.
+// A reader hides the messages it has read from others until they are removed or released. So a
+// redrive sees all letters of a key or none, and a second redrive at the same time has to
+// wait. If a process dies, its messages become visible after Options.Visibility.
 package sqs
 
 import (
@@ -31,32 +31,32 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
-// Options describe a store.
+// Options configure a store.
 type Options struct {
 	Client   *sqs.Client // required
-	Queue    string      // required: URL, ARN or name; the Region that a URL or ARN names is that of the calls
-	Pipeline string      // required: name of the pipeline, whose letters alone are read
+	Queue    string      // required: URL, ARN or name; calls go to the Region of a URL or ARN
+	Pipeline string      // required: name of the pipeline; only its letters are read
 
-	// Large keeps the letters that are larger than a message, which most are not: they
-	// are compressed first. Default: none; Put then fails for such a letter, and what it
-	// is of is blocked, since nothing else would keep it.
+	// Large stores letters that are larger than a message even when they are
+	// compressed. Default: none; Put then fails for such a letter, and its change is retried,
+	// since no store would have it.
 	Large deadletter.Store
 
-	MaxBytes   int           // of a message, and of those of a call. Default: what the queue is set to take
-	Visibility time.Duration // how long a process that died keeps letters from others. Default: 10m; at most 12h
-	Poll       time.Duration // how long a Read waits for one letter more; in seconds, 20 at most. Default: 1s
-	Logger     *slog.Logger  // told when Read has to wait. Default: discards
-	Settle     time.Duration // how long the queue's own count of what is being read may be behind. Default: 1m
+	MaxBytes   int           // largest size of a call's messages. Default: the queue's setting
+	Visibility time.Duration // time until the messages of a process that died are visible to others. Default: 10m; at most 12h
+	Poll       time.Duration // longest wait of a receive; at most 20s, in whole seconds. Default: 1s
+	Logger     *slog.Logger  // logs that Read has to wait. Default: discards
+	Settle     time.Duration // largest delay of the queue's count of invisible messages. Default: 1m
 }
 
-// Store is the dead letters of a pipeline in a queue. It is safe for concurrent use.
+// Store stores the dead letters of one pipeline in a queue. It is safe for concurrent use.
 type Store struct {
 	Options
 	place queue.Place
 
 	mu     sync.Mutex
-	sent   *linefile.Recent // letters that a Put sent, by ID and time
-	reader *reader          // nil while nobody reads
+	sent   *linefile.Recent // sentName of recently sent letters
+	reader *reader          // nil if nothing was read
 }
 
 var (
@@ -65,11 +65,11 @@ var (
 )
 
 const (
-	longest    = 14 * 24 * time.Hour // that a queue keeps a message
-	remembered = 10_000              // letters that are known to be sent
+	longest    = 14 * 24 * time.Hour // longest retention of a queue
+	remembered = 10_000              // number of recently sent letters that are kept
 )
 
-// New finds the queue and looks whether letters are safe in it.
+// New finds the queue and checks that it does not lose letters.
 func New(ctx context.Context, o Options) (*Store, error) {
 	switch {
 	case o.Client == nil:
@@ -93,7 +93,7 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	}
 	attributes, err := s.attributes(ctx, types.QueueAttributeNameAll)
 	if err == nil {
-		err = s.safe(attributes)
+		err = s.checkQueue(attributes)
 	}
 	if err != nil {
 		return nil, err
@@ -102,8 +102,8 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// safe says why letters would be lost in the queue.
-func (s *Store) safe(attributes map[string]string) error {
+// checkQueue returns an error if the queue would lose letters.
+func (s *Store) checkQueue(attributes map[string]string) error {
 	switch kept, err := strconv.Atoi(attributes["MessageRetentionPeriod"]); {
 	case strings.HasSuffix(s.place.Name, ".fifo"):
 		return errs.Errorf("deadletter: the queue %s is FIFO, and would drop a letter that comes again within five minutes: give a standard queue", s.place.Name)
@@ -116,7 +116,7 @@ func (s *Store) safe(attributes map[string]string) error {
 	return nil
 }
 
-// attributes asks for attributes of the queue; a role that may not ask gets none.
+// attributes returns attributes of the queue; none if the role may not read them.
 func (s *Store) attributes(ctx context.Context, names ...types.QueueAttributeName) (map[string]string, error) {
 	out, err := s.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &s.place.URL, AttributeNames: names}, s.place.In)
 	switch {
@@ -144,5 +144,5 @@ func (s *Store) hints(op string) map[awserr.Kind]string {
 	}
 }
 
-// Close gives back what was read. A second call does nothing.
+// Close calls Release. A second call does nothing.
 func (s *Store) Close() error { return s.Release(context.Background()) }

@@ -145,7 +145,7 @@ func TestRead_TwoAtOnce(t *testing.T) {
 		failed = err
 	}
 	if _, retry := pipeline.Retryable(failed); !retry || !strings.Contains(failed.Error(), "another redrive is at work") {
-		t.Errorf("a second reader is told %v", failed)
+		t.Errorf("a second reader is warned %v", failed)
 	}
 	release(t, s)
 	if got := read(t, other); got != "1 2 3" {

@@ -1,17 +1,20 @@
 // Package aws sends events to SQS, SNS and EventBridge, as CloudEvents in JSON.
 //
-// Events of one item are sent in their order: no call holds two of them, and behind
-// one that fails the later ones are not sent. A FIFO queue or topic keeps that order, with
-// the item as the message group, and drops an event that comes again within five
-// minutes by its id; elsewhere an event may arrive twice and out of order, and its "sequence"
-// tells which is later.
+// Events of one item are sent in order: no call contains two of them, and after a
+// failed one the later ones are not sent. A FIFO queue or topic keeps that order, with
+// the item as the message group. It also drops an event that is sent again within five
+// minutes, by its id. Elsewhere an event may arrive twice and out of order; its "sequence"
+// shows which event is later.
 //
-// An event that is larger than a message may be refers to its data by "dataref", where
-// there is an [Overflow]; [notify.Resolve] makes it whole again.
+// With an [Overflow], an event that exceeds the message size refers to its data by "dataref".
+// [notify.Resolve] restores it.
 //
-// What the service does not take is an error by message: throttled and unavailable
-// are tried again, refused is permanent, and a place that is missing or forbidden stops
-// the pipeline. The errors show the service's code and nothing of the event.
+// Errors are per message. Throttling and outages are transient, a refused message
+// is a permanent error, and a missing or forbidden target stops
+// the pipeline. Errors contain the service's error code and no data of the event.
+//
+// publisher.Publish forms the calls for all three targets: sending.take picks a batch, sending.prepare builds
+// each body, and target.send makes the call. Read publish.go first.
 package aws
 
 import (
@@ -25,24 +28,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Overflow keeps what is too large for a message.
+// Overflow stores event data that does not fit into a message.
 //
-// Put writes an immutable object and blocks until it is durable; it answers the
-// URI that whoever receives the event finds it at. The same name comes again with the
-// same body, which is no error. What is not marked by pipeline.Transient is not
-// tried again. Put is called concurrently.
+// Put writes an immutable object, and blocks until it is durable. It returns the
+// URI at which receivers find the object. Putting the same name and
+// body again is not an error. Only errors marked by pipeline.Transient are
+// retried. Put is called concurrently.
 type Overflow interface {
 	Put(ctx context.Context, name string, body []byte) (uri string, err error)
 }
 
-// group is the message group of an item: keys may be longer than the 128 characters
-// of a group's name, and hold what it may not.
+// group returns the message group of an item: a digest, since a group name has at most 128
+// characters of a limited alphabet.
 func group(k item.Key) string {
 	sum := sha256.Sum256([]byte(k))
 	return hex.EncodeToString(sum[:])
 }
 
-// hints say what to do about a failure of op.
+// hints returns what to do about errors of a call, by kind.
 func hints(place, action string) map[awserr.Kind]string {
 	return map[awserr.Kind]string{
 		awserr.Denied:  fmt.Sprintf("check the credentials, and that they and the policy of the %s allow %s, and the use of its KMS key where it has one", place, action),
@@ -50,7 +53,7 @@ func hints(place, action string) map[awserr.Kind]string {
 	}
 }
 
-// regionOf is the Region that an ARN names, "" of anything else.
+// regionOf returns the Region of an ARN; "" for other text.
 func regionOf(arn string) string {
 	if p := strings.SplitN(arn, ":", 6); len(p) == 6 && p[0] == "arn" {
 		return p[3]

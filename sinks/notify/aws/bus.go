@@ -18,19 +18,19 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// BusOptions describe an event bus of EventBridge.
+// BusOptions configure an event bus of EventBridge.
 type BusOptions struct {
 	Client   *eventbridge.Client // required
-	Bus      string              // required: its name or ARN; the Region of an ARN is that of the calls
-	MaxBytes int                 // of an entry, and of the entries of a call, below 1 MB. Default: 256 KiB
-	Overflow Overflow            // where the data of larger events goes. Default: none; they are permanent errors
+	Bus      string              // required: name or ARN; calls go to the Region of an ARN
+	MaxBytes int                 // largest size of a call's entries, below 1 MB. Default: 256 KiB
+	Overflow Overflow            // stores the data of larger events. Default: none; larger events are permanent errors
 }
 
-// Bus puts events on an EventBridge bus: the whole CloudEvent is the detail, its
-// type the detail-type, its source the source. A bus takes no integers beyond 64 bits:
-// the data of an event that has one goes where that of large events does. The
-// trace that an event is sent in stands in the CloudEvent alone: an entry's TraceHeader takes
-// X-Ray's form only. It is safe for concurrent use.
+// Bus puts events on an EventBridge bus. The CloudEvent is the detail, its
+// type the detail-type, its source the source. EventBridge refuses integers beyond 64 bits:
+// the data of such an event goes to Overflow, like that of a large event. The
+// trace context is in the CloudEvent only, since an entry's TraceHeader has
+// X-Ray's format. A Bus is safe for concurrent use.
 type Bus struct {
 	publisher
 	client *eventbridge.Client
@@ -39,8 +39,8 @@ type Bus struct {
 
 var _ notify.Store = (*Bus)(nil)
 
-// NewBus looks whether the bus is there. An error that is marked pipeline.Fatal is
-// of a bus that is missing.
+// NewBus checks that the bus exists. If the bus is missing, the error is marked
+// pipeline.Fatal.
 func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 	switch {
 	case o.Client == nil:
@@ -54,7 +54,7 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 	b.publisher = publisher{target: b, name: "bus " + o.Bus[strings.LastIndexAny(o.Bus, "/:")+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
 	b.maxBytes = cmp.Or(b.maxBytes, queue.DefaultMaxBytes)
 	_, err := b.client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &b.bus}, b.region)
-	if err != nil && !awserr.Forbidden(err) { // a role may do nothing but put
+	if err != nil && !awserr.Forbidden(err) { // a role may have no right except PutEvents
 		return nil, b.failed(ctx, "DescribeEventBus", err)
 	}
 	return b, nil
@@ -70,7 +70,7 @@ func (b *Bus) failed(ctx context.Context, op string, err error) error {
 	return awserr.Call(ctx, b.op(op), err, hints(b.name, "events:"+op))
 }
 
-// timeBytes is what the time of an entry counts.
+// timeBytes is the size that EventBridge counts for the time of an entry.
 const timeBytes = 14
 
 func (b *Bus) weigh(m *notify.Message, body []byte) (n int, refuses string) {
@@ -109,9 +109,9 @@ func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	return errs, nil
 }
 
-// longInteger tells whether a JSON text holds an integer beyond int64.
+// longInteger reports whether a JSON text contains an integer beyond int64.
 func longInteger(b []byte) bool {
-	quoted, from := false, -1 // from: where a number began
+	quoted, from := false, -1 // from is the start of a number
 	for i := 0; i < len(b); i++ {
 		c := b[i]
 		switch number := c == '-' || c == '.' || '0' <= c && c <= '9'; {

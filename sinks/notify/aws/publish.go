@@ -13,35 +13,35 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// target is one queue, topic or bus.
+// target is a queue, topic or bus.
 type target interface {
-	// weigh tells what a body counts against the bytes of a call, and what is in it
-	// that the target refuses; "" where nothing is.
+	// weigh returns the size of a message in a call, and a description of content that
+	// the target refuses; "" if there is none.
 	weigh(m *notify.Message, body []byte) (bytes int, refuses string)
 
-	// send is one call of up to entries messages, no two of one key. errs has an
-	// error for each that failed, nil for one that did not; whole fails all of them.
+	// send makes one call with up to queue.Entries messages, no two of one key. errs has one
+	// error or nil per message; whole is the error of the call, which fails all messages.
 	send(ctx context.Context, ms []outgoing) (errs []error, whole error)
 }
 
-// outgoing is a message as it is sent.
+// outgoing is a message with the body that is sent.
 type outgoing struct {
 	*notify.Message
-	at    int // in the slice that is published
+	at    int // index in the published slice
 	body  []byte
-	bytes int // that it counts against those of a call
+	bytes int // size in a call
 }
 
-// publisher sends messages in batches, those of a key one after the other. It has
-// no state of its own: it is safe for concurrent use.
+// publisher sends messages in batches, messages of one key in order. It is
+// stateless, so it is safe for concurrent use.
 type publisher struct {
 	target
 	name     string // "queue orders"
-	maxBytes int    // of the bodies of a call
+	maxBytes int    // largest size of a call
 	overflow Overflow
 }
 
-// op names a call in an error.
+// op returns the name of a call for errors.
 func (p *publisher) op(call string) string { return "notify: " + call + " to the " + p.name }
 
 var (
@@ -50,8 +50,8 @@ var (
 	errNoAnswer = pipeline.Transient(errs.New("notify: the service did not say what became of the event"))
 )
 
-// Publish sends ms; see [notify.Store]. A call that fails for now ends it: what was
-// not sent yet fails for now as well, so that the pipeline waits.
+// Publish implements [notify.Store]. A transient error of a whole call ends it: the messages
+// that were not sent yet get a transient error too, so that the pipeline waits.
 func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
 	s := sending{publisher: p, held: map[item.Key]bool{}}
 	rest := make([]outgoing, len(ms))
@@ -75,11 +75,11 @@ func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
 	return s.failed.OrNil()
 }
 
-// sending is one Publish.
+// sending is the state of one Publish.
 type sending struct {
 	*publisher
 	failed pipeline.BatchError
-	held   map[item.Key]bool // one of its messages failed
+	held   map[item.Key]bool // keys with a failed message
 }
 
 func (s *sending) fail(m outgoing, err error) {
@@ -89,11 +89,11 @@ func (s *sending) fail(m outgoing, err error) {
 	}
 }
 
-// take takes the messages of the next call, and leaves those that are to come
-// after it in their order.
+// take returns the messages of the next call, and those for later calls, in
+// order.
 func (s *sending) take(ctx context.Context, rest []outgoing) (batch, later []outgoing) {
 	size := 0
-	passed := map[item.Key]bool{} // in the batch, or one of theirs comes later
+	passed := map[item.Key]bool{} // keys in the batch or in later
 	for _, m := range rest {
 		if s.held[m.Key] {
 			s.fail(m, errBehind)
@@ -121,8 +121,8 @@ func (s *sending) take(ctx context.Context, rest []outgoing) (batch, later []out
 	return batch, later
 }
 
-// prepare makes the body of a message: its data goes elsewhere where the target does
-// not take it.
+// prepare builds the body of a message. If the target refuses it, the data goes to the
+// overflow.
 func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	whole, err := s.fit(m, func(m *notify.Message) []byte { return m.Body })
 	if err == nil {
@@ -146,8 +146,8 @@ func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	return small, nil
 }
 
-// fit is the message with the body that the target takes. Its trace is the first thing
-// that it goes without: whether an event is delivered must not depend on who watches.
+// fit returns the message with a body that the target accepts. If it is too large, fit first drops the
+// trace context: tracing must not decide whether an event is delivered.
 func (s *sending) fit(m outgoing, body func(*notify.Message) []byte) (outgoing, error) {
 	fits, err := s.measure(m, body(m.Message))
 	if err == nil || m.TraceParent == "" {
@@ -157,7 +157,7 @@ func (s *sending) fit(m outgoing, body func(*notify.Message) []byte) (outgoing, 
 	return s.measure(m, body(m.Message))
 }
 
-// measure gives a message its body; the error says why the target does not take it.
+// measure sets the body of a message. It returns an error if the target refuses the body.
 func (s *sending) measure(m outgoing, body []byte) (outgoing, error) {
 	m.body = sendable(body)
 	n, refuses := s.weigh(m.Message, m.body)
@@ -171,8 +171,8 @@ func (s *sending) measure(m outgoing, body []byte) (outgoing, error) {
 	return m, nil
 }
 
-// sendable is JSON as a message may hold it: the services take every character
-// that XML has, which are all but two and the control characters that JSON escapes.
+// sendable escapes the two characters that the services refuse. They accept all characters
+// of XML; JSON escapes the control characters already.
 func sendable(body []byte) []byte {
 	for _, c := range []string{"\ufffe", "\uffff"} {
 		if bytes.Contains(body, []byte(c)) {
@@ -182,9 +182,9 @@ func sendable(body []byte) []byte {
 	return body
 }
 
-// deliver sends a batch. An error that refuses it as a whole is not believed of each:
-// they are sent one by one. It answers the error that failed all of them for now, or
-// that stops the pipeline.
+// deliver sends a batch. If the service permanently refuses the batch as a whole,
+// deliver sends its messages one by one, since one of them may be the cause. down is an error that is
+// transient or fatal for all.
 func (s *sending) deliver(ctx context.Context, batch []outgoing) (down error) {
 	errs, whole := s.send(ctx, batch)
 	if whole == nil {
@@ -213,13 +213,13 @@ func (s *sending) deliver(ctx context.Context, batch []outgoing) (down error) {
 	return whole
 }
 
-// answers turns the failures of entries, which are named by their place, into one
-// error each; an entry that is not among those that succeeded failed too.
+// answers collects the result of each entry. An entry without an answer has
+// failed.
 type answers struct{ errs []error }
 
 func newAnswers(n int) answers { return answers{slices.Repeat([]error{errNoAnswer}, n)} }
 
-// set says what became of the entry of that id.
+// set sets the result of the entry with this id.
 func (a answers) set(id *string, err error) {
 	if i := queue.EntryOf(id); i >= 0 && i < len(a.errs) {
 		a.errs[i] = err

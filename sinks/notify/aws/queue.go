@@ -16,16 +16,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// QueueOptions describe a queue of SQS.
+// QueueOptions configure a queue of SQS.
 type QueueOptions struct {
 	Client   *sqs.Client // required
-	Queue    string      // required: URL, ARN or name; the Region that a URL or ARN names is that of the calls
-	MaxBytes int         // of a message, and of the messages of a call. Default: what the queue is set to take
-	Overflow Overflow    // where the data of larger events goes. Default: none; they are permanent errors
+	Queue    string      // required: URL, ARN or name; calls go to the Region of a URL or ARN
+	MaxBytes int         // largest size of a call's messages. Default: the queue's setting
+	Overflow Overflow    // stores the data of larger events. Default: none; larger events are permanent errors
 }
 
-// Queue sends events to an SQS queue. The trace that an event is sent in stands in the
-// message's attributes too. It is safe for concurrent use.
+// Queue sends events to an SQS queue. The trace context is also in
+// message attributes. A Queue is safe for concurrent use.
 type Queue struct {
 	publisher
 	client *sqs.Client
@@ -56,7 +56,7 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 		QueueUrl: &q.place.URL, AttributeNames: []types.QueueAttributeName{queue.MaximumMessageSize},
 	}, q.place.In)
 	switch {
-	case err != nil && awserr.Forbidden(err): // a role may do nothing but send
+	case err != nil && awserr.Forbidden(err): // a role may have no right except SendMessage
 		out = &sqs.GetQueueAttributesOutput{}
 	case err != nil:
 		return nil, q.failed(ctx, "GetQueueAttributes", err)

@@ -16,17 +16,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// TopicOptions describe a topic of SNS.
+// TopicOptions configure a topic of SNS.
 type TopicOptions struct {
 	Client   *sns.Client // required
-	Topic    string      // required: its ARN, whose Region is that of the calls
-	MaxBytes int         // of a message, and of the messages of a call. Default: what the topic is set to take
-	Overflow Overflow    // where the data of larger events goes. Default: none; they are permanent errors
+	Topic    string      // required: ARN; calls go to its Region
+	MaxBytes int         // largest size of a call's messages. Default: the topic's setting
+	Overflow Overflow    // stores the data of larger events. Default: none; larger events are permanent errors
 }
 
-// Topic publishes events to an SNS topic. The message's attribute "type" is the
-// event's, for the filter policies of subscriptions, and "traceparent" and "tracestate" are
-// those of the trace that it is sent in. It is safe for concurrent use.
+// Topic publishes events to an SNS topic. The message attribute "type" has the
+// event's type, for filter policies of subscriptions. "traceparent" and "tracestate" have
+// the trace context. A Topic is safe for concurrent use.
 type Topic struct {
 	publisher
 	client *sns.Client
@@ -36,8 +36,8 @@ type Topic struct {
 
 var _ notify.Store = (*Topic)(nil)
 
-// NewTopic looks whether the topic is there. An error that is marked pipeline.Fatal is
-// of a topic that is missing.
+// NewTopic checks that the topic exists. If the topic is missing, the error is marked
+// pipeline.Fatal.
 func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	switch {
 	case o.Client == nil:
@@ -51,7 +51,7 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	t.publisher = publisher{target: t, name: "topic " + o.Topic[strings.LastIndexByte(o.Topic, ':')+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
 	out, err := t.client.GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &t.arn}, t.region)
 	switch {
-	case err != nil && awserr.Forbidden(err): // a role may do nothing but publish
+	case err != nil && awserr.Forbidden(err): // a role may have no right except Publish
 		out = &sns.GetTopicAttributesOutput{}
 	case err != nil:
 		return nil, t.failed(ctx, "GetTopicAttributes", err)
@@ -66,7 +66,7 @@ func (t *Topic) failed(ctx context.Context, op string, err error) error {
 	return awserr.Call(ctx, t.op(op), err, hints(t.name, "sns:"+strings.TrimSuffix(op, "Batch")))
 }
 
-// typeAttribute is the attribute that holds the event's type. Its bytes count too.
+// typeAttribute is the message attribute with the event's type. SNS counts its bytes.
 const typeAttribute = "type"
 
 func (t *Topic) weigh(m *notify.Message, body []byte) (n int, refuses string) {

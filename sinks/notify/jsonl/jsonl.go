@@ -29,13 +29,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// remembered is how many events of the file are known by their id.
+// remembered is the number of recent events whose ids are kept to avoid duplicates.
 const remembered = 200_000
 
-// Options describe a store.
+// Options configure a store.
 type Options struct {
-	Path   string       // required: the file; made when absent, its folder too
-	Logger *slog.Logger // says which lines are no events. Default: discards
+	Path   string       // required: the file; it is created with its folder if it does not exist
+	Logger *slog.Logger // logs lines that are not events. Default: discards
 }
 
 // Store is a file of events. It is safe for concurrent use, also by several processes.
@@ -77,7 +77,7 @@ func New(o Options) (*Store, error) {
 	return s, nil
 }
 
-// files is the file, where it is there.
+// files returns the file, if it exists.
 func (s *Store) files() ([]string, error) {
 	_, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,7 @@ func (s *Store) files() ([]string, error) {
 	return []string{s.path}, err
 }
 
-// see remembers an event.
+// see notes the id of an event.
 func (s *Store) see(_ linefile.Position, line []byte) error {
 	id, err := eventID(line)
 	if err == nil {
@@ -101,8 +101,8 @@ func eventID(line []byte) (string, error) {
 	return event.ID, err
 }
 
-// Publish appends messages, and blocks until they are on disk. An error is
-// transient and leaves the file without any of them.
+// Publish appends messages, and blocks until they are on disk. Errors are
+// transient, and the file then has none of the messages.
 func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,9 +137,9 @@ func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	return nil
 }
 
-// Read yields the events of a file in the order in which they were appended, each
-// a JSON object, valid until the next; a missing file has none. It may run while
-// Stores append; it leaves out lines that are no events. A pulled error ends the sequence.
+// Read yields the events of a file in the order of their appending. Each is
+// a JSON object, valid until the next. A missing file has no events. Read may run while
+// Stores append. It skips lines that are not events. A yielded error ends the sequence.
 func Read(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(path)

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
-// open is the reader, which from now on renews what it holds.
+// open returns the reader. It starts a goroutine that keeps received messages invisible to others.
 func (s *Store) open() (*reader, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,16 +30,16 @@ func (s *Store) open() (*reader, error) {
 	r.stop = stop
 	r.renewing.Go(func() {
 		for pipeline.Sleep(ctx, s.Visibility/3) == nil {
-			// What is not renewed now is the next time; what is then read by another is missed
-			// when it is to be deleted.
-			_ = s.keep(ctx, r.all(), seconds(s.Visibility))
+			// A failed renewal is repeated the next time. If another reader received the message meanwhile,
+			// deleting it fails.
+			_ = s.setVisibility(ctx, r.all(), seconds(s.Visibility))
 		}
 	})
 	s.reader = r
 	return r, nil
 }
 
-// Release gives back what was read and not removed, so that others can read it.
+// Release makes all received messages that were not removed visible to others.
 func (s *Store) Release(ctx context.Context) error {
 	s.mu.Lock()
 	r := s.reader
@@ -50,24 +50,24 @@ func (s *Store) Release(ctx context.Context) error {
 	}
 	held := r.all()
 	r.close()
-	return s.keep(ctx, held, 0)
+	return s.setVisibility(ctx, held, 0)
 }
 
-// keep keeps messages from others for so many seconds from now.
-func (s *Store) keep(ctx context.Context, handles []handle, secs int32) error {
-	return s.batches(handles, func(some []handle) error {
+// setVisibility hides messages from other readers for secs seconds from now; 0 makes them visible.
+func (s *Store) setVisibility(ctx context.Context, handles []handle, secs int32) error {
+	return s.batches(handles, func(chunk []handle) error {
 		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &s.place.URL}
-		for i, h := range some {
+		for i, h := range chunk {
 			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{Id: new(queue.EntryID(i)), ReceiptHandle: &h.receipt, VisibilityTimeout: secs})
 		}
-		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.place.In) // an entry that fails is not held any more
+		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.place.In) // a failed entry is visible to others already
 		return s.failed(ctx, "ChangeMessageVisibilityBatch", err)
 	})
 }
 
-// Remove deletes letters by their IDs, and blocks until that is done. Those that
-// were not read it reads first. An error is transient where one of them is
-// being read elsewhere by now.
+// Remove deletes letters by ID, and blocks until that is done. It first receives letters that
+// were not read yet. The error is transient if another reader has received one of
+// them meanwhile.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -76,15 +76,15 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	handles, known := r.of(ids)
-	for more := true; more && !known; handles, known = r.of(ids) {
+	handles, known := r.handlesOf(ids)
+	for more := true; more && !known; handles, known = r.handlesOf(ids) {
 		if more, err = s.receive(ctx, r); err != nil {
 			return err
 		}
 	}
-	err = s.batches(handles, func(some []handle) error {
+	err = s.batches(handles, func(chunk []handle) error {
 		in := &sqs.DeleteMessageBatchInput{QueueUrl: &s.place.URL}
-		for i, h := range some {
+		for i, h := range chunk {
 			in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: new(queue.EntryID(i)), ReceiptHandle: &h.receipt})
 		}
 		out, err := s.Client.DeleteMessageBatch(ctx, in, s.place.In)
@@ -92,8 +92,8 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 			return s.failed(ctx, "DeleteMessageBatch", err)
 		}
 		for _, ok := range out.Successful {
-			if i := queue.EntryOf(ok.Id); i >= 0 && i < len(some) {
-				r.deleted(some[i])
+			if i := queue.EntryOf(ok.Id); i >= 0 && i < len(chunk) {
+				r.deleted(chunk[i])
 			}
 		}
 		if len(out.Failed) > 0 {
@@ -112,12 +112,12 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// callsAtOnce is how many calls are made at once where many messages are kept or deleted.
+// callsAtOnce is the number of parallel calls for many messages.
 const callsAtOnce = 8
 
-// batches does something with messages, as many as a call takes at a time. Its error is
-// the first.
-func (s *Store) batches(handles []handle, do func(some []handle) error) error {
+// batches calls do for messages in chunks of one call each. It returns
+// the first error.
+func (s *Store) batches(handles []handle, do func(chunk []handle) error) error {
 	calls := slices.Collect(slices.Chunk(handles, queue.Entries))
 	return cmp.Or(parallel.Each(len(calls), callsAtOnce, func(i int) error { return do(calls[i]) })...)
 }
