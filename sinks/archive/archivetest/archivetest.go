@@ -1,6 +1,6 @@
-// Package archivetest is the conformance suite of an archive's stores: every layout
-// and form of an archive runs the suite of sinks on the store, and reads back
-// through [archive.Read].
+// Package archivetest is the conformance suite of an archive's stores. It runs the suite of sinks
+// with every layout and format of an archive, and reads the archive
+// with [archive.Read].
 package archivetest
 
 import (
@@ -20,11 +20,11 @@ import (
 
 // Store is a store under test.
 type Store struct {
-	Open   func(dir string) (archive.Lister, error) // one that has dir for its own: new, or as an earlier one left it
+	Open   func(dir string) (archive.Lister, error) // opens the store of a folder, which may have content of an earlier Open
 	Checks int                                      // see sinktest.Suite.Checks
 
-	// Only is the names of archives to run, for stores that are slow: the others differ
-	// in what is made of a batch, not in what a store does. Default: all.
+	// Only has the names of the archives to run, for slow stores. The other archives differ
+	// in the objects, not in the calls of a store. Default: all.
 	Only []string
 }
 
@@ -84,12 +84,12 @@ func Run(t *testing.T, store Store) {
 	})
 }
 
-// suite is an archive of the records that kept takes.
-func suite(of Store, o archive.Options, kept func(sinktest.Record) bool) sinktest.Suite {
+// suite returns the suite of an archive. kept reports which records it stores.
+func suite(tested Store, o archive.Options, kept func(sinktest.Record) bool) sinktest.Suite {
 	return sinktest.Suite{
-		Checks: of.Checks,
+		Checks: tested.Checks,
 		Open: func(path string) (sinktest.Store, error) {
-			store, err := of.Open(path)
+			store, err := tested.Open(path)
 			if err != nil {
 				return sinktest.Store{}, err
 			}
@@ -107,7 +107,7 @@ func suite(of Store, o archive.Options, kept func(sinktest.Record) bool) sinktes
 			for i, r := range s.Records {
 				if kept(r) {
 					c := s.Changes[i]
-					want[place(c.Key, c.Version)] = shown(r, o.Images)
+					want[changeName(c.Key, c.Version)] = recordText(r, o.Images)
 				}
 			}
 			return want
@@ -115,17 +115,17 @@ func suite(of Store, o archive.Options, kept func(sinktest.Record) bool) sinktes
 	}
 }
 
-func place(k item.Key, v record.Version) string { return fmt.Sprintf("%s at %s", k, v) }
+func changeName(k item.Key, v record.Version) string { return fmt.Sprintf("%s at %s", k, v) }
 
-// shown is what the archive is to tell of a record.
-func shown(r sinktest.Record, images archive.Images) string {
+// recordText returns the expected content for a record.
+func recordText(r sinktest.Record, images archive.Images) string {
 	if images == archive.PlainJSON {
 		return fmt.Sprintf("%s %v %v %v", r.EventName, r.TTL, r.Old != nil, r.New != nil)
 	}
 	return fmt.Sprintf("%s %v %d %s %s", r.EventName, r.TTL, r.Second, sinktest.Canonical(r.Old), sinktest.Canonical(r.New))
 }
 
-// state is every archived change as read back, which is once.
+// state returns every archived change, and fails if one is read twice.
 func state(store archive.Lister, images archive.Images) (map[string]string, error) {
 	got := make(map[string]string)
 	var last archive.Entry
@@ -133,26 +133,26 @@ func state(store archive.Lister, images archive.Images) (map[string]string, erro
 		if err != nil {
 			return nil, err
 		}
-		if _, twice := got[place(e.Key, e.Version)]; twice {
-			return nil, fmt.Errorf("%s comes twice", place(e.Key, e.Version))
+		if _, twice := got[changeName(e.Key, e.Version)]; twice {
+			return nil, fmt.Errorf("%s comes twice", changeName(e.Key, e.Version))
 		}
 		if e.Key < last.Key || e.Key == last.Key && e.Version.Compare(last.Version) <= 0 {
-			return nil, fmt.Errorf("%s comes after %s", place(e.Key, e.Version), place(last.Key, last.Version))
+			return nil, fmt.Errorf("%s comes after %s", changeName(e.Key, e.Version), changeName(last.Key, last.Version))
 		}
 		last = e
-		text, err := told(e, images)
+		text, err := entryText(e, images)
 		if err != nil {
 			return nil, err
 		}
-		got[place(e.Key, e.Version)] = text
+		got[changeName(e.Key, e.Version)] = text
 	}
 	return got, nil
 }
 
-// told is an entry as shown has it.
-func told(e archive.Entry, images archive.Images) (string, error) {
+// entryText returns the content of an entry, comparable with recordText.
+func entryText(e archive.Entry, images archive.Images) (string, error) {
 	if images == archive.PlainJSON {
-		return toldPlain(e)
+		return plainText(e)
 	}
 	c := e.Change
 	var err error
@@ -170,7 +170,7 @@ func told(e archive.Entry, images archive.Images) (string, error) {
 	return text, err
 }
 
-func toldPlain(e archive.Entry) (string, error) {
+func plainText(e archive.Entry) (string, error) {
 	line := string(e.Line)
 	op := "EVOLVE"
 	for _, known := range []string{"INSERT", "MODIFY", "REMOVE"} {
@@ -182,7 +182,7 @@ func toldPlain(e archive.Entry) (string, error) {
 		strings.Contains(line, `,"old":{`), strings.Contains(line, `,"new":{`)), nil
 }
 
-// faulty is a store whose calls fail as the suite wants.
+// faulty is a store with failing calls.
 type faulty struct {
 	archive.Store
 	faults *sinktest.Faults

@@ -1,9 +1,12 @@
-// Package athena says in Athena's SQL how an archive is read: a table over its
-// objects, whose partitions follow from the partition template and are never
-// registered, a view that reads each version of an item once, and one of the items as they
-// are.
+// Package athena generates Athena SQL for reading an archive: a table over its
+// objects, a view with each version of an item once, and a view of the current
+// items. The table's partitions follow from the partition template, and are never
+// registered.
 //
-// Every name is quoted, and no two sinks share one.
+// All names are quoted, and the tables of two sinks have different names.
+//
+// [Statements] builds a table: table.project finds folders and partition columns, table.ddl writes the
+// CREATE TABLE, and views.go the views.
 package athena
 
 import (
@@ -20,41 +23,41 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// Archive describes the archive that is to be read, as its sink writes it.
+// Archive describes an archive, with the settings of its sink.
 type Archive struct {
-	Sink     string // its name, which the table takes
-	Database string // of the table and the views. Default: the one that the query is run in
-	Location string // required: before every object's name, with the prefix: "s3://bucket/changes/"
+	Sink     string // name of the sink, and of the table
+	Database string // database of the table and the views. Default: the database of the query
+	Location string // required: beginning of every object's URL, with the prefix: "s3://bucket/changes/"
 
 	Layout    archive.Layout     // Default: Log
 	Format    archive.Format     // Default: JSONLZstd
 	Images    archive.Images     // Default: DynamoDBJSON
 	Kinds     []archive.Kind     // Default: all
-	Partition *template.Template // nil: none
-	Key       *template.Template // of PerItem objects
-	Columns   []archive.Column   // of Parquet objects
-	Mask      *mask.Mask         // of the sink. Default: nothing is hidden
+	Partition *template.Template // may be nil
+	Key       *template.Template // template of the names of PerItem objects
+	Columns   []archive.Column   // additional columns of Parquet objects
+	Mask      *mask.Mask         // mask of the sink. Default: nothing is hidden
 
 	Tables  []string  // names of the source's tables
-	Partial bool      // filters keep changes from the archive
-	Class   string    // storage class of the objects; "": the bucket's default
-	From    time.Time // the first day whose folders are read, UTC. Default: 2020-01-01
+	Partial bool      // filters drop some changes before the archive
+	Class   string    // storage class of the objects. Default: the bucket's
+	From    time.Time // first day of the folders that are read, UTC. Default: 2020-01-01
 }
 
-// Statement is one statement of SQL. Athena runs one at a time.
+// Statement is one SQL statement. Athena runs one at a time.
 type Statement struct {
-	Name  string   `json:"name"`  // of the table or the view, as SQL has it
-	Notes []string `json:"notes"` // what is to be known of it
+	Name  string   `json:"name"`  // name of the table or view, as in SQL
+	Notes []string `json:"notes"` // remarks for the user
 	SQL   string   `json:"sql"`
 }
 
-// earliest is the first day of the default From.
+// earliest is the default of From.
 var earliest = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// locations of S3, as far as they can stand in SQL and in a template of Athena.
+// location matches the S3 URLs that are safe in SQL and in Athena's location templates.
 var location = regexp.MustCompile(`^s3://[a-zA-Z0-9._-]+/[^${}\x00-\x1f]*$`)
 
-// Statements are the table's DDL, then its views. The error names the field.
+// Statements returns the DDL of the table, and then its views. An error names the field.
 func Statements(a Archive) ([]Statement, error) {
 	a.Layout = cmp.Or(a.Layout, archive.Log)
 	a.Format = cmp.Or(a.Format, archive.JSONLZstd)
@@ -79,12 +82,12 @@ func Statements(a Archive) ([]Statement, error) {
 	return statements, nil
 }
 
-// table is what is known of an archive's table.
+// table is an archive with the columns and folders that follow from its settings.
 type table struct {
 	Archive
 	name       string
 	folder     string      // LOCATION
-	template   string      // storage.location.template; "": no partitions
+	template   string      // storage.location.template; "" without partitions
 	partitions []partition // columns of the template, in order
 	notes      []string
 }
@@ -95,7 +98,7 @@ func (t *table) note(format string, args ...any) {
 	}
 }
 
-// taken tells whether a column of that name is there.
+// taken reports whether a column of that name exists.
 func (t *table) taken(name string) bool {
 	return slices.ContainsFunc(t.partitions, func(p partition) bool { return p.column == name }) ||
 		slices.ContainsFunc(t.Columns, func(c archive.Column) bool { return c.Name == name }) ||
@@ -103,7 +106,7 @@ func (t *table) taken(name string) bool {
 		slices.ContainsFunc(common, func(c column) bool { return c.name == name })
 }
 
-// ddl is the statement that makes the table.
+// ddl returns the statement that creates the table.
 func (t *table) ddl() Statement {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE EXTERNAL TABLE IF NOT EXISTS %s (\n", t.hiveName(t.name))
@@ -137,7 +140,7 @@ func (t *table) ddl() Statement {
 	return Statement{Name: t.hiveName(t.name), Notes: t.notes, SQL: b.String()}
 }
 
-// property is one pair of TBLPROPERTIES or SERDEPROPERTIES.
+// property is a pair of TBLPROPERTIES or SERDEPROPERTIES.
 type property struct{ key, value string }
 
 func joined(ps []property) string {

@@ -12,7 +12,7 @@ import (
 // column is a column of the table.
 type column struct{ name, hiveType string }
 
-// columns are those of the objects, without those of their folders.
+// columns returns the columns of the objects, without those of their folders.
 func (t *table) columns() []column {
 	switch {
 	case t.Format == archive.Parquet:
@@ -30,14 +30,14 @@ func (t *table) columns() []column {
 	return recordLine
 }
 
-// plainLine are the members of a line of plain JSON.
+// plainLine has the members of a line of plain JSON.
 var plainLine = []column{
 	{"key", "string"}, {"version", "string"}, {"op", "string"}, {"kind", "string"}, {"time", "string"}, {"sequence", "string"},
 	{"event_id", "string"}, {"stream_arn", "string"}, {"table", "string"}, {"identity", "struct<type:string,principal_id:string>"},
 	{"keys", "string"}, {"old", "string"}, {"new", "string"},
 }
 
-// recordLine are the members of a record of the stream. Lambda and the Streams API
+// recordLine has the members of a stream record. Lambda and the Streams API
 // spell the identity differently.
 var recordLine = []column{
 	{"eventid", "string"}, {"eventname", "string"}, {"awsregion", "string"}, {"eventsourcearn", "string"}, {"tablename", "string"},
@@ -45,7 +45,7 @@ var recordLine = []column{
 	{"dynamodb", "struct<approximatecreationdatetime:string,keys:string,newimage:string,oldimage:string,sequencenumber:string,sizebytes:string,streamviewtype:string>"},
 }
 
-// spelled are the members that are not spelled as their columns.
+// spelled has the members that are spelled differently from their columns.
 var spelled = []property{
 	{"eventid", "eventID"}, {"eventname", "eventName"}, {"awsregion", "awsRegion"}, {"eventsourcearn", "eventSourceARN"}, {"tablename", "tableName"},
 	{"useridentity", "userIdentity"}, {"principalid", "principalId"}, {"typeapi", "Type"}, {"principalidapi", "PrincipalId"},
@@ -53,7 +53,7 @@ var spelled = []property{
 	{"sequencenumber", "SequenceNumber"}, {"sizebytes", "SizeBytes"}, {"streamviewtype", "StreamViewType"},
 }
 
-// form writes how the objects are written.
+// form writes the clauses about the format of the objects.
 func (t *table) form(b *strings.Builder) {
 	if t.Class != "" && slices.Contains([]string{"GLACIER", "DEEP_ARCHIVE"}, t.Class) {
 		t.note("Athena does not read objects of the storage class %s: restore them, and say 'read_restored_glacier_objects' = 'true' in TBLPROPERTIES.", t.Class)
@@ -65,7 +65,7 @@ func (t *table) form(b *strings.Builder) {
 	if t.Format == archive.JSONLZstd {
 		t.note("Text compressed by zstd needs version 3 of Athena's engine.")
 	}
-	// Attributes whose names differ in case alone are different ones.
+	// Attribute names are case-sensitive.
 	properties := []property{{"case.insensitive", "false"}}
 	if t.Images != archive.PlainJSON {
 		for _, s := range spelled {

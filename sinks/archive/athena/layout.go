@@ -7,17 +7,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// unit is an element of a layout of dates.
+// unit is an element of a date layout.
 type unit struct {
-	layout  string // Go's
-	pattern string // of java.time.format.DateTimeFormatter
-	name    string // for a column
-	every   string // projection.interval.unit of dates that end here
+	layout  string // in Go's syntax
+	pattern string // in the syntax of java.time.format.DateTimeFormatter
+	name    string // name of a column
+	every   string // projection.interval.unit, if this is the smallest unit
 	from    int    // of its numbers
 	to      int
 }
 
-// units are those that a projection can count through, from the largest on.
+// units has the units that a projection can count, largest first.
 var units = []unit{
 	{"2006", "yyyy", "year", "YEARS", 0, 0},
 	{"01", "MM", "month", "MONTHS", 1, 12},
@@ -27,15 +27,15 @@ var units = []unit{
 	{"05", "ss", "second", "SECONDS", 0, 59},
 }
 
-// layout is a layout of dates taken apart: units with literals around them, as they
-// stand in object names.
+// layout is a parsed date layout: units, with literals around them as in
+// object names.
 type layout struct {
-	literals []string // one more than units
+	literals []string // has one element more than units
 	units    []unit
 }
 
-// parseLayout takes a Go layout apart; false where it has elements that a projection
-// does not know, such as the names of months.
+// parseLayout parses a Go layout. It returns false if the layout has elements that a projection
+// cannot count, such as names of months.
 func parseLayout(src string) (layout, bool) {
 	var l layout
 	literal := ""
@@ -55,7 +55,7 @@ func parseLayout(src string) (layout, bool) {
 		i += len(u.layout)
 	}
 	cut()
-	return l, len(l.units) > 0 && l.is(src)
+	return l, len(l.units) > 0 && l.matches(src)
 }
 
 func unitAt(s string) (unit, bool) {
@@ -67,9 +67,9 @@ func unitAt(s string) (unit, bool) {
 	return unit{}, false
 }
 
-// is tells whether the units make what Go makes of the layout. What Go takes for an
-// element and is none of them shows in times that differ in everything.
-func (l layout) is(src string) bool {
+// matches reports whether the units format times exactly as Go formats src. This finds elements of Go that are not
+// units, with times that differ in every element.
+func (l layout) matches(src string) bool {
 	for _, at := range []time.Time{
 		time.Date(2024, 2, 29, 7, 8, 9, 123456789, time.UTC),
 		time.Date(1999, 12, 31, 23, 59, 58, 987654321, time.UTC),
@@ -87,8 +87,8 @@ func (l layout) is(src string) bool {
 	return true
 }
 
-// date tells whether the units are a moment: the year and all that follows it down to
-// the smallest, each once, in whatever order; and which is the smallest.
+// date returns the smallest unit if the units form a date: the year and all units down to
+// the smallest, each once, in any order.
 func (l layout) date() (smallest unit, ok bool) {
 	seen := make(map[string]bool)
 	for _, u := range l.units {
@@ -102,11 +102,11 @@ func (l layout) date() (smallest unit, ok bool) {
 			return unit{}, false
 		}
 	}
-	// A year alone is a number: what parses dates wants more of them.
+	// A year alone is a number: Athena's date parser requires more units.
 	return units[len(seen)-1], len(seen) > 1
 }
 
-// pattern is the layout as java.time.format.DateTimeFormatter has it.
+// pattern returns the layout in the syntax of java.time.format.DateTimeFormatter.
 func (l layout) pattern() string {
 	var b strings.Builder
 	for i, literal := range l.literals {
@@ -123,7 +123,7 @@ func (l layout) pattern() string {
 	return b.String()
 }
 
-// format writes a time in the layout, as object names have it.
+// format formats a time, as in object names.
 func (l layout) format(at time.Time) string {
 	var b strings.Builder
 	for i, u := range l.units {

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// partition is a column of the partition template, and how Athena comes to its
+// partition is a column of the partition template, and how Athena finds its
 // values.
 type partition struct {
 	column string
@@ -29,7 +29,7 @@ func (p partition) properties() []property {
 	return ps
 }
 
-// project finds where the objects are, and the columns of their folders.
+// project sets the location of the objects, and the columns of their folders.
 func (t *table) project() error {
 	if t.Layout == archive.PerItem {
 		t.perItem()
@@ -51,18 +51,18 @@ func (t *table) project() error {
 	t.template = t.Location
 	for i, h := range t.Partition.Placeholders() {
 		t.template += literals[i]
-		t.hole(h, nameOf(literals[i], i+1))
+		t.placeholder(h, nameOf(literals[i], i+1))
 	}
 	t.template += literals[len(literals)-1] + "/"
-	// The literals before the first column belong to every folder.
+	// All folders begin with the literals before the first column.
 	t.folder = folderOf(t.template[:strings.Index(t.template+"${", "${")])
 	return nil
 }
 
-// folderOf is the part of a location up to its last slash.
+// folderOf returns a location up to its last slash.
 func folderOf(location string) string { return location[:strings.LastIndexByte(location, '/')+1] }
 
-// perItem notes how objects of one change each are read.
+// perItem adds notes about reading PerItem objects.
 func (t *table) perItem() {
 	t.Format = "json"
 	t.folder = t.Location
@@ -77,10 +77,10 @@ func (t *table) perItem() {
 	}
 }
 
-// named is a folder that names its value: "dt=" of "dt=2026-01-02".
+// named matches the end of a folder name with its column: "dt=" of "dt=2026-01-02".
 var named = regexp.MustCompile(`(?:^|/)([A-Za-z][A-Za-z0-9_]*)=$`)
 
-// nameOf is the column of the placeholder behind a literal: the n-th of the template.
+// nameOf returns the column name for the placeholder after a literal, the n-th of the template.
 func nameOf(literal string, n int) string {
 	if m := named.FindStringSubmatch(literal); m != nil {
 		return strings.ToLower(m[1])
@@ -88,8 +88,8 @@ func nameOf(literal string, n int) string {
 	return "partition_" + strconv.Itoa(n)
 }
 
-// add adds a column, under another name where it is taken, and its place in the
-// template.
+// add adds a column and its part of the location template. If the name is taken, it chooses
+// another.
 func (t *table) add(p partition) string {
 	name := p.column
 	for n := 2; t.taken(p.column); n++ {
@@ -100,8 +100,8 @@ func (t *table) add(p partition) string {
 	return p.column
 }
 
-// hole adds the columns of one placeholder.
-func (t *table) hole(h template.Placeholder, name string) {
+// placeholder adds the columns of a placeholder.
+func (t *table) placeholder(h template.Placeholder, name string) {
 	hidden := h.Name[0] != '@' && t.Mask.Hides(h.Name)
 	switch l, dated := parseLayout(h.Layout); {
 	case h.Layout != "" && dated && !hidden:
@@ -137,7 +137,7 @@ func what(h template.Placeholder, hidden bool) string {
 	return h.Name
 }
 
-// dated adds the column of a date, or, where its units make none, a column of numbers
+// dated adds the column of a date. If its units do not form a date, dated adds a column of numbers
 // for each unit.
 func (t *table) dated(l layout, h template.Placeholder, name string) {
 	of, missing := h.Name, "Changes without "+h.Name

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// plainName is a name that Athena takes as it is.
+// plainName matches names that Athena accepts unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
 
-// tableName is a sink's name as that of a table: lowercase letters, digits and _ only.
-// Any other name has every byte but a to z and 0 to 9 as "__" and two hex digits, which
-// no plain name holds: so no two sinks share a table, nor a view of one's
-// with "__" and a word behind it that is no hex digits.
+// tableName returns the table name of a sink: lowercase letters, digits and _ only.
+// In other names, each byte except a to z and 0 to 9 becomes "__" and two hex digits. No plain
+// name contains "__", so two sinks never have the same table. The views of a table end
+// in "__" and a word that is not hex digits.
 func tableName(sink string) string {
 	if plainName.MatchString(sink) {
 		return sink
@@ -28,8 +28,8 @@ func tableName(sink string) string {
 	return b.String()
 }
 
-// hiveIdentifier quotes a name in DDL, where reserved words and leading underscores
-// are names too.
+// hiveIdentifier quotes a name in DDL. Quoting allows reserved words and leading
+// underscores.
 func hiveIdentifier(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // identifier quotes a name in queries and views.
@@ -43,7 +43,7 @@ func hiveText(text string) string {
 // text quotes a text in queries and views.
 func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// hiveName is a name in the database, in DDL.
+// hiveName returns a name with its database, for DDL.
 func (t *table) hiveName(name string) string {
 	if t.Database == "" {
 		return hiveIdentifier(name)
@@ -51,7 +51,7 @@ func (t *table) hiveName(name string) string {
 	return hiveIdentifier(t.Database) + "." + hiveIdentifier(name)
 }
 
-// sqlName is a name in the database, in queries and views.
+// sqlName returns a name with its database, for queries and views.
 func (t *table) sqlName(name string) string {
 	if t.Database == "" {
 		return identifier(name)

@@ -8,13 +8,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// common are the columns that views have of every archive, whatever its format.
+// common has the columns of the views of every archive, whatever its format.
 var common = []column{
 	{"key", "string"}, {"version", "string"}, {"op", "string"}, {"kind", "string"}, {"time", "timestamp"}, {"sequence", "string"},
 	{"event_id", "string"}, {"stream_arn", "string"}, {"table", "string"}, {"keys", "string"}, {"old", "string"}, {"new", "string"},
 }
 
-// shown are the columns of a view.
+// shown returns the columns of a view.
 func (t *table) shown() []string {
 	var names []string
 	for _, c := range common {
@@ -26,7 +26,7 @@ func (t *table) shown() []string {
 	return append(names, t.folders("")...)
 }
 
-// folders are the columns of the folders that Athena comes to in that way; "": of all.
+// folders returns the folder columns of a kind; "" means all kinds.
 func (t *table) folders(kind string) []string {
 	var names []string
 	for _, p := range t.partitions {
@@ -37,11 +37,11 @@ func (t *table) folders(kind string) []string {
 	return names
 }
 
-// identity is what the lines of one change have in common: its version, and where Kinesis may hold it twice,
-// with a sequence number for each, its creation time and its own id.
+// identity has the columns that identify a change: its version. Kinesis may deliver a change twice with
+// different sequence numbers: then creation time and event id identify the change.
 const identity = `CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END`
 
-// onceView reads each version of an item once.
+// onceView returns the view of each version of an item once.
 func (t *table) onceView() Statement {
 	by := append([]string{`"table"`, `"key"`, identity}, t.folders("")...)
 	notes := []string{"Each version of an item once: objects repeat what was delivered again."}
@@ -51,8 +51,8 @@ func (t *table) onceView() Statement {
 	return t.view("__once", notes, t.numbered(by, ` ORDER BY "version"`, t.changes()), `"#" = 1`)
 }
 
-// currentView reads the last version of each item that is there; false where the
-// archive cannot tell.
+// currentView returns the view of the last version of each existing item; false if the
+// archive does not have all changes.
 func (t *table) currentView() (Statement, bool) {
 	if len(t.Kinds) > 0 && !covers(t.Kinds) {
 		return Statement{}, false
@@ -86,8 +86,8 @@ func (t *table) view(suffix string, notes []string, from, where string) Statemen
 	}
 }
 
-// numbered is a query of changes with "#", a name that no column has: their number
-// among those that are equal in by.
+// numbered returns a query of changes with an additional column "#", a name that no other column has: the
+// row's number among the rows that are equal in by.
 func (t *table) numbered(by []string, order, changes string) string {
 	return fmt.Sprintf("SELECT %s,\n  ROW_NUMBER() OVER (PARTITION BY %s%s) AS \"#\"\nFROM %s",
 		strings.Join(t.shown(), ", "), strings.Join(by, ", "), order, changes)
@@ -95,7 +95,7 @@ func (t *table) numbered(by []string, order, changes string) string {
 
 func indent(sql string) string { return "  " + strings.ReplaceAll(sql, "\n", "\n  ") }
 
-// changes is the table, or a query that makes the common columns of it.
+// changes returns the table, or a query of the common columns.
 func (t *table) changes() string {
 	var columns []string
 	switch {
@@ -116,12 +116,12 @@ func (t *table) changes() string {
 	return fmt.Sprintf("(\n  SELECT\n    %s\n  FROM %s\n)", strings.Join(columns, ",\n    "), t.sqlName(t.name))
 }
 
-// moment is a time with its zone as a timestamp in UTC: a view has no zones.
+// moment converts a time with a zone to a timestamp in UTC, since views have no zones.
 func moment(at string) string { return "CAST(" + at + " AT TIME ZONE 'UTC' AS timestamp)" }
 
-// ofRecord makes the common columns of a record: its item is its keys in a fixed order
-// of members, its version the time in the stream's label, in seconds, and the sequence
-// number, as the archive itself has it.
+// ofRecord selects the common columns of a record, with the values that the archive itself uses. The item is its keys in a fixed order
+// of members. The version is the time of the stream's label, in seconds, and the sequence
+// number.
 var ofRecord = []string{
 	`json_format(json_parse("dynamodb"."keys")) AS "key"`,
 	`lpad(CAST(CAST(floor(coalesce(to_unixtime(from_iso8601_timestamp(regexp_extract("eventsourcearn", '/stream/(.+)$', 1) || 'Z')), 0)) AS bigint) AS varchar), 10, '0') || lpad("dynamodb"."sequencenumber", 40, '0') AS "version"`,

@@ -1,8 +1,8 @@
-// Package dir keeps an archive's objects as files of a folder.
+// Package dir stores an archive's objects as files of a folder.
 //
-// A file appears whole or not at all, is on disk before Put returns, and is
-// never written again. Object names become paths segment by segment: what a file
-// system cannot take is escaped, so that any two names have two paths, also x and
+// A file appears completely or not at all, is on disk before Put returns, and is
+// never changed. Object names become paths segment by segment. What a file
+// system does not allow is escaped, so that different names have different paths, also x and
 // x/y.
 package dir
 
@@ -29,9 +29,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Options describe a store.
+// Options configure a store.
 type Options struct {
-	Dir string // required: the folder that holds the objects; made when absent
+	Dir string // required: the folder of the objects; it is created if it does not exist
 }
 
 // Store is a folder of immutable files. It is safe for concurrent use, also by
@@ -41,7 +41,7 @@ type Store struct {
 	dir string
 
 	mu      sync.Mutex
-	durable map[string]bool // folders whose own names are on disk; forgotten when there are many
+	durable map[string]bool // folders whose names are on disk; cleared when there are many
 }
 
 var (
@@ -49,14 +49,14 @@ var (
 	_ state.Fingerprints = (*Store)(nil)
 )
 
-// temporary is the folder of files that are being written. No object name has
+// temporary is the folder of unfinished files. No object has
 // this path.
 const temporary = "~tmp"
 
-// abandoned is the age at which a file in it is taken for what a crash left.
+// abandoned is the age after which an unfinished file was left by a crash.
 const abandoned = time.Hour
 
-// New makes the folder and removes what a crash left of files never finished.
+// New creates the folder, and removes unfinished files of a crash.
 func New(o Options) (*Store, error) {
 	if o.Dir == "" {
 		return nil, errors.New("archive: Dir is empty: give the folder of the objects")
@@ -76,7 +76,7 @@ func New(o Options) (*Store, error) {
 	for _, e := range left {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
 			err := os.Remove(filepath.Join(dir, temporary, e.Name()))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process removes it as well
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may remove it too
 				return nil, fmt.Errorf("archive: Dir: %w", err)
 			}
 		}
@@ -84,7 +84,7 @@ func New(o Options) (*Store, error) {
 	return s, nil
 }
 
-// Put writes one file, without tags. Where there is one of the name already it answers
+// Put writes one file, without tags. If a file of the name exists, it returns
 // archive.ErrExists; any other error is transient.
 func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	if err := ctx.Err(); err != nil {
@@ -92,7 +92,7 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	}
 	path := filepath.Join(s.dir, pathOf(o.Name))
 	err := s.put(path, o.Body)
-	if errors.Is(err, fs.ErrNotExist) { // folders were removed that were there
+	if errors.Is(err, fs.ErrNotExist) { // a folder was deleted after makeFolder
 		if err = s.makeFolders(); err == nil {
 			err = s.put(path, o.Body)
 		}
@@ -108,7 +108,7 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 
 func (s *Store) put(path string, body []byte) (err error) {
 	if _, err := os.Lstat(path); err == nil {
-		// Its writer may have been killed before the folder was synced.
+		// The writer may have been killed before it synced the folder.
 		return errors.Join(linefile.SyncDir(filepath.Dir(path)), fs.ErrExist)
 	}
 	f, err := os.CreateTemp(filepath.Join(s.dir, temporary), "*")
@@ -127,14 +127,14 @@ func (s *Store) put(path string, body []byte) (err error) {
 	if err := s.makeFolder(folder); err != nil {
 		return err
 	}
-	err = os.Link(f.Name(), path) // unlike a rename, never over another file
+	err = os.Link(f.Name(), path) // unlike a rename, a link never replaces a file
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return errors.Join(err, linefile.SyncDir(folder))
 }
 
-// makeFolders makes the root, and believes of no folder below that it is there.
+// makeFolders creates the root, and forgets which folders exist below it.
 func (s *Store) makeFolders() error {
 	s.mu.Lock()
 	clear(s.durable)
@@ -142,7 +142,7 @@ func (s *Store) makeFolders() error {
 	return private.MkdirAll(filepath.Join(s.dir, temporary))
 }
 
-// makeFolder makes a folder below the root and returns when its name is on disk.
+// makeFolder creates a folder below the root, and returns when its name is on disk.
 func (s *Store) makeFolder(path string) error {
 	if path == s.dir {
 		return nil
@@ -184,15 +184,15 @@ func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// List yields the objects whose names start with prefix, in the order of the
-// bytes of their names. It looks at all files before the first is yielded.
+// List implements [archive.Lister]. It lists all files before
+// it yields the first.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info, error] {
 	return func(yield func(archive.Info, error) bool) {
 		var infos []archive.Info
 		err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && path != s.dir:
-				return nil // it was removed since its folder was read
+				return nil // removed after its folder was read
 			case err != nil:
 				return err
 			case e.IsDir() && (e.Name() == temporary || e.Name() == fingerprint.Folder):

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// A path is made of an object name segment by segment, so that it can be read
-// back. "~" begins what is not text:
+// A path is built from an object name segment by segment, and can be converted back.
+// "~" begins an escape:
 //
-//	~7E  a byte that some file system does not take
-//	~0   a segment without text, as in a//b
+//	~7E  a byte that some file systems refuse
+//	~0   an empty segment, as in a//b
 //	~c   ends a folder that holds the beginning of a long segment
 //	~d   ends a folder that is named like a file (x.json)
 //	~f   ends a file that is named like a folder (x)
 
-// maxSegment is the length of a path segment: file systems take 255 bytes.
+// maxSegment is the largest length of a path segment: file systems allow 255 bytes.
 const maxSegment = 200
 
-// pathOf is the relative path of an object.
+// pathOf returns the relative path of an object.
 func pathOf(name string) string {
 	segments := strings.Split(name, "/")
 	var path []string
@@ -35,7 +35,7 @@ func pathOf(name string) string {
 		for len(text) > maxSegment {
 			cut := maxSegment
 			if tilde := strings.LastIndexByte(text[cut-2:cut], '~'); tilde >= 0 {
-				cut += tilde - 2 // not within an escape
+				cut += tilde - 2 // do not cut an escape
 			}
 			path = append(path, text[:cut]+"~c")
 			text = text[cut:]
@@ -45,7 +45,7 @@ func pathOf(name string) string {
 	return filepath.Join(path...)
 }
 
-// fileLike tells whether escaped text is named as the objects of archives are.
+// fileLike reports whether escaped text is named like an archived object.
 func fileLike(text string) bool {
 	return slices.ContainsFunc([]string{".json", ".zst", ".gz", ".parquet"}, func(end string) bool { return strings.HasSuffix(text, end) })
 }
@@ -54,7 +54,7 @@ func escapeSegment(s string) string {
 	if s == "" {
 		return "~0"
 	}
-	// The dots of a long segment could be left alone by a cut.
+	// A cut could leave the dots of a long segment as a segment of their own.
 	dots := strings.Trim(s, ".") == "" || len(s) > maxSegment-2
 	var b strings.Builder
 	for i := range len(s) {
@@ -68,10 +68,10 @@ func escapeSegment(s string) string {
 	return b.String()
 }
 
-// nameOf is the object name of a relative path.
+// nameOf is the inverse of pathOf.
 func nameOf(path string) (string, error) {
 	var name strings.Builder
-	joined := false // to the segment before
+	joined := false // the segment continues the one before
 	for i, part := range strings.Split(filepath.ToSlash(path), "/") {
 		if i > 0 && !joined {
 			name.WriteByte('/')

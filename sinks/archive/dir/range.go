@@ -14,7 +14,7 @@ import (
 
 var _ archive.Ranger = (*Store)(nil)
 
-// GetRange opens a part of one file.
+// GetRange implements [archive.Ranger].
 func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.ReadCloser, int64, error) {
 	f, err := os.Open(filepath.Join(s.dir, pathOf(name)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,7 +33,7 @@ func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.
 	return part{io.NewSectionReader(f, offset, n), f}, info.Size(), nil
 }
 
-// part is a section of a file that closes the file.
+// part reads a section of a file, and closes the file.
 type part struct {
 	*io.SectionReader
 	io.Closer

@@ -15,7 +15,7 @@ import (
 
 var _ archive.Remover = (*Store)(nil)
 
-// Remove removes files. Their folders stay, though they may be empty.
+// Remove removes files. It keeps their folders, even empty ones.
 func (s *Store) Remove(ctx context.Context, names []string) error {
 	folders := make(map[string]bool)
 	for _, name := range names {

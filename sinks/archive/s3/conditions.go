@@ -13,12 +13,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// probe is the object that is written on condition that it is not there.
+// probe is the name of an object for testing conditional writes.
 const probe = ".conditions"
 
-// takesConditions finds out, once, whether the server takes conditional writes: one
-// that ignores them would overwrite objects, and say nothing. Other calls wait for
-// the one that asks. It is one request where a store was here before.
+// takesConditions checks once that the server obeys conditional writes. A server
+// that ignores them would silently overwrite objects. Concurrent calls wait for
+// the first. If the bucket was used before, the check is one request.
 func (s *Store) takesConditions(ctx context.Context) error {
 	var proven bool
 	select {
@@ -30,7 +30,7 @@ func (s *Store) takesConditions(ctx context.Context) error {
 	for try := 0; !proven && try < 2; try++ {
 		err := s.writeProbe(ctx)
 		switch {
-		case err == nil: // it was not there; the second time it is
+		case err == nil: // the probe was missing; the second write must be refused
 		case exists(err):
 			proven = true
 		case awserr.Code(err) == "NotImplemented":

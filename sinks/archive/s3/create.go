@@ -12,24 +12,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
-// abandoned is after how many days a bucket drops the parts that a killed process left, and older versions
-// of what expires.
+// abandoned is the number of days after which a bucket deletes unfinished uploads, and older versions
+// of expired objects.
 const abandoned = 7
 
-// Create makes the bucket where there is none, private as S3 makes it, and has it drop
-// uploads that were never finished. A bucket that is there stays as it is.
+// Create creates the bucket if it does not exist, private as S3 creates it, with a rule that deletes
+// unfinished uploads. It does not change an existing bucket.
 func (s *Store) Create(ctx context.Context) error { return s.create(ctx, 0) }
 
-// CreateExpiring is Create of a bucket whose objects expire after a time, in whole days, and their older
-// versions a week later.
+// CreateExpiring is Create for a bucket whose objects expire after a time, in whole days. Older
+// versions expire a week later.
 func (s *Store) CreateExpiring(ctx context.Context, after time.Duration) error {
 	const day = 24 * time.Hour
 	return s.create(ctx, int32(max((after+day-1)/day, 1)))
 }
 
-// create makes the bucket; its objects expire after so many days, 0: never.
+// create creates the bucket. Its objects expire after days; 0 means never.
 func (s *Store) create(ctx context.Context, days int32) error {
-	_, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.o.Bucket}, patient)
+	_, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.o.Bucket}, moreRetries)
 	if err == nil {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (s *Store) create(ctx context.Context, days int32) error {
 	if region := s.client.Options().Region; region != "" && region != "us-east-1" {
 		in.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(region)}
 	}
-	_, err = s.client.CreateBucket(ctx, in, patient)
+	_, err = s.client.CreateBucket(ctx, in, moreRetries)
 	if code := awserr.Code(err); err != nil && code != "BucketAlreadyOwnedByYou" {
 		return fmt.Errorf("archive: make the bucket %s: %w", s.o.Bucket, s.failed(ctx, "CreateBucket", err))
 	}
@@ -61,8 +61,8 @@ func (s *Store) create(ctx context.Context, days int32) error {
 	}
 	_, err = s.client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{
 		Bucket: &s.o.Bucket, LifecycleConfiguration: &types.BucketLifecycleConfiguration{Rules: rules},
-	}, patient)
-	if code := awserr.Code(err); err != nil && code != "NotImplemented" && code != "MethodNotAllowed" { // some servers expire by themselves, or never
+	}, moreRetries)
+	if code := awserr.Code(err); err != nil && code != "NotImplemented" && code != "MethodNotAllowed" { // some servers have no lifecycle rules
 		return fmt.Errorf("archive: set the lifecycle of the bucket %s: %w", s.o.Bucket, s.failed(ctx, "PutBucketLifecycleConfiguration", err))
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
-// failed is the error of a call, marked for the pipeline, with what to do.
+// failed marks the error of a call for the pipeline, and adds what to do.
 func (s *Store) failed(ctx context.Context, op string, err error) error {
 	right := cmp.Or(rights[op], "s3:"+op)
 	op = fmt.Sprintf("%s in the bucket %s", op, s.o.Bucket)
@@ -23,7 +23,7 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 	})
 }
 
-// rights are those of calls that have another name than their right.
+// rights maps calls to the right that they need, if its name differs.
 var rights = map[string]string{
 	"HeadBucket": "s3:ListBucket", "ListObjectsV2": "s3:ListBucket", "DeleteObjects": "s3:DeleteObject",
 	"PutObject":             "s3:PutObject (with tags also s3:PutObjectTagging)",
@@ -32,10 +32,10 @@ var rights = map[string]string{
 	"PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
 }
 
-// exists reports whether the server says that an object of that name is there.
+// exists reports whether err says that an object of the name exists.
 func exists(err error) bool { return awserr.Code(err) == "PreconditionFailed" }
 
-// shellQuoted is text as one word of a shell.
+// shellQuoted quotes text as one word of a shell.
 func shellQuoted(text string) string {
 	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:@%+,") == "" && text != "" {
 		return text

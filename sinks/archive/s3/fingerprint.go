@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Fingerprint reads one; false where there is none, or no bucket.
+// Fingerprint reads a fingerprint; false if there is none, or no bucket.
 func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
 	r, err := s.Get(ctx, s.fingerprint(pipeline, sink))
 	if errors.Is(err, archive.ErrNoObject) || awserr.Code(err) == "NoSuchBucket" {
@@ -37,7 +37,7 @@ func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (state.F
 	return p, true, nil
 }
 
-// SetFingerprint replaces the object of p's sink.
+// SetFingerprint writes the fingerprint of a sink.
 func (s *Store) SetFingerprint(ctx context.Context, p state.Fingerprint) error {
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err == nil {

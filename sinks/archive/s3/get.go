@@ -19,8 +19,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// Get opens one object. A body that breaks off, or stalls, is gone on with where it
-// stopped, of the very same object.
+// Get opens one object. If the connection breaks or stalls, reading continues where it
+// stopped, of the same version of the object.
 func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	b := &body{ctx: ctx, store: s, name: name}
 	if _, err := b.open(""); err != nil {
@@ -29,7 +29,7 @@ func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	return b, nil
 }
 
-// GetRange opens a part of one object.
+// GetRange implements [archive.Ranger].
 func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.ReadCloser, int64, error) {
 	b := &body{ctx: ctx, store: s, name: name}
 	span := fmt.Sprintf("bytes=%d-%d", offset, offset+n-1)
@@ -40,8 +40,8 @@ func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.
 	if n > 0 {
 		size, err = b.open(span)
 	}
-	if n <= 0 || awserr.Status(err) == 416 { // nothing is there, or nothing is asked for
-		head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name}, patient)
+	if n <= 0 || awserr.Status(err) == 416 { // the range is empty, or after the end
+		head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name}, moreRetries)
 		if err != nil {
 			return nil, 0, s.unread(ctx, name, err)
 		}
@@ -54,32 +54,32 @@ func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.
 	return b, size, nil
 }
 
-// body is an object, or a part of one, as it is read.
+// body reads an object, or a part of one, over several connections if necessary.
 type body struct {
 	ctx   context.Context
 	store *Store
 	name  string
 
-	in        io.ReadCloser // nil: to be opened at next
+	in        io.ReadCloser // nil until the next Read opens it at next
 	cancel    context.CancelCauseFunc
 	etag      *string
-	next, end int64 // of the object: the next byte to be read, and the one behind the last
-	fails     int   // since the last byte came
+	next, end int64 // offsets of the next byte to read, and of the end
+	fails     int   // number of failures since the last byte arrived
 }
 
-// resumes is how often a body that brings nothing is asked for again.
+// resumes is the number of retries without a new byte.
 const resumes = 5
 
 var errStalled = errs.New("the server sent nothing for too long")
 
-// open asks for a range, "" for the whole, and tells the size of the object.
+// open requests a range, "" for all, and returns the size of the object.
 func (b *body) open(span string) (size int64, err error) {
 	ctx, cancel := context.WithCancelCause(b.ctx)
 	in := &s3.GetObjectInput{Bucket: &b.store.o.Bucket, Key: &b.name, Range: optional(span), IfMatch: b.etag}
 	if span == "" {
 		in.ChecksumMode = types.ChecksumModeEnabled
 	}
-	out, err := b.store.client.GetObject(ctx, in, patient)
+	out, err := b.store.client.GetObject(ctx, in, moreRetries)
 	if err != nil {
 		cancel(nil)
 		return 0, b.store.unread(b.ctx, b.name, err)
@@ -93,7 +93,7 @@ func (b *body) open(span string) (size int64, err error) {
 	return size, nil
 }
 
-// contentRange reads "bytes 0-9/100".
+// contentRange parses "bytes 0-9/100".
 func contentRange(s string) (from, to, size int64, ok bool) {
 	s, ok = strings.CutPrefix(s, "bytes ")
 	span, all, slash := strings.Cut(s, "/")
@@ -104,7 +104,7 @@ func contentRange(s string) (from, to, size int64, ok bool) {
 	return from, to, size, ok && slash && dash && cmp.Or(err1, err2, err3) == nil
 }
 
-// Read reads on, if need be over a new connection.
+// Read reads the next bytes, over a new connection if the last one broke.
 func (b *body) Read(p []byte) (int, error) {
 	if b.next >= b.end {
 		return b.last(p)
@@ -119,7 +119,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.next += int64(n)
 		if n > 0 || len(p) == 0 {
 			b.fails = 0
-			return n, nil // an error comes again
+			return n, nil // the next Read returns the error
 		}
 		if err == nil {
 			continue
@@ -134,7 +134,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 }
 
-// last is what comes behind the last byte: the SDK's verdict of the checksum.
+// last reads the end after the last byte. There the SDK reports a wrong checksum.
 func (b *body) last(p []byte) (int, error) {
 	if b.in == nil || len(p) == 0 {
 		return 0, io.EOF
@@ -147,7 +147,7 @@ func (b *body) last(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// resume opens what is left, after a wait, where the connection broke.
+// resume opens the rest of the object, after a backoff.
 func (b *body) resume() error {
 	if b.in != nil {
 		return nil
@@ -170,20 +170,20 @@ func (b *body) resume() error {
 
 func (b *body) shut() {
 	if b.in != nil {
-		b.cancel(nil) // what is left of a body need not be drained
+		b.cancel(nil) // cancel instead of reading the rest
 		_ = b.in.Close()
 		b.in = nil
 	}
 }
 
-// Close gives the connection back.
+// Close closes the connection.
 func (b *body) Close() error {
 	b.shut()
 	b.next, b.end = 0, 0
 	return nil
 }
 
-// unread is the error of a call that reads an object.
+// unread returns the error of a failed read.
 func (s *Store) unread(ctx context.Context, name string, err error) error {
 	if frozen, ok := errors.AsType[*types.InvalidObjectState](err); ok {
 		return s.frozen(name, cmp.Or(string(frozen.StorageClass), string(types.StorageClassGlacier)))
@@ -197,10 +197,10 @@ func (s *Store) unread(ctx context.Context, name string, err error) error {
 	return fmt.Errorf("archive: read %s: %w", name, s.failed(ctx, "GetObject", err))
 }
 
-// frozen is the error of an object that must be restored first.
+// frozen returns the error of an object that must be restored first.
 func (s *Store) frozen(name, class string) error {
 	request := `{"Days":7,"GlacierJobParameters":{"Tier":"Standard"}}`
-	if class == string(types.StorageClassIntelligentTiering) { // it moves back by itself, for good
+	if class == string(types.StorageClassIntelligentTiering) { // restored objects of this class stay available
 		request = `{"GlacierJobParameters":{"Tier":"Standard"}}`
 	}
 	return &archive.FrozenError{Objects: []archive.Frozen{{

@@ -15,13 +15,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// List yields the objects whose names start with prefix, in the order of the bytes of
-// their names, a page of a thousand at a time.
+// List implements [archive.Lister]. It reads a page of a thousand names at a time.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info, error] {
 	return func(yield func(archive.Info, error) bool) {
 		pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.o.Bucket, Prefix: optional(prefix)})
 		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx, patient)
+			page, err := pages.NextPage(ctx, moreRetries)
 			if err != nil {
 				yield(archive.Info{}, fmt.Errorf("archive: list %s: %w", prefix, s.failed(ctx, "ListObjectsV2", err)))
 				return
@@ -40,18 +39,18 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info,
 	}
 }
 
-// maxRemoved is how many objects one request removes.
+// maxRemoved is the maximum number of objects of one request.
 const maxRemoved = 1000
 
-// Remove removes objects; one that is not there is removed already. Where a bucket
-// keeps versions, it keeps these as such.
+// Remove removes objects. A missing object is not an error. If the bucket has versioning, older
+// versions stay.
 func (s *Store) Remove(ctx context.Context, names []string) error {
 	for some := range slices.Chunk(names, maxRemoved) {
 		ids := make([]types.ObjectIdentifier, len(some))
 		for i := range some {
 			ids[i].Key = &some[i]
 		}
-		out, err := s.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &s.o.Bucket, Delete: &types.Delete{Objects: ids, Quiet: aws.Bool(true)}}, patient)
+		out, err := s.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &s.o.Bucket, Delete: &types.Delete{Objects: ids, Quiet: aws.Bool(true)}}, moreRetries)
 		if err != nil {
 			return fmt.Errorf("archive: remove: %w", s.failed(ctx, "DeleteObjects", err))
 		}
@@ -65,9 +64,9 @@ func (s *Store) Remove(ctx context.Context, names []string) error {
 	return nil
 }
 
-// Tags reads the tags of an object, sorted by key.
+// Tags returns the tags of an object, sorted by key.
 func (s *Store) Tags(ctx context.Context, name string) ([]archive.Tag, error) {
-	out, err := s.client.GetObjectTagging(ctx, &s3.GetObjectTaggingInput{Bucket: &s.o.Bucket, Key: &name}, patient)
+	out, err := s.client.GetObjectTagging(ctx, &s3.GetObjectTaggingInput{Bucket: &s.o.Bucket, Key: &name}, moreRetries)
 	if awserr.Code(err) == "NoSuchTagSet" || awserr.Code(err) == "NoSuchTagSetError" {
 		return nil, nil
 	}

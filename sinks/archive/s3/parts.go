@@ -14,12 +14,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
-// abortTimeout bounds how long a failed upload is taken back.
+// abortTimeout limits the time to abort a failed upload.
 const abortTimeout = 10 * time.Second
 
-// putParts writes an object in parts. An upload that fails is taken back, so that
-// nobody pays for its parts; the parts that a killed process leaves behind are
-// never an object, and are the bucket's to expire (Create says so to it).
+// putParts writes an object in parts. A failed upload is aborted, because
+// its parts cost money. The parts of a killed process never become
+// an object; the bucket's lifecycle rule deletes them (see Create).
 func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 	up, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket:               &s.o.Bucket,
@@ -61,7 +61,7 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 	return s.written(ctx, "CompleteMultipartUpload", o.Name, err)
 }
 
-// sendParts sends the ranges of the body, some at once. The first error ends them all.
+// sendParts sends the parts of the body concurrently. The first error cancels the others.
 func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string) ([]types.CompletedPart, error) {
 	size := max(s.o.PartBytes, (int64(len(o.Body))+maxParts-1)/maxParts)
 	parts := make([]types.CompletedPart, (int64(len(o.Body))+size-1)/size)
@@ -94,17 +94,17 @@ func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string)
 	return parts, nil
 }
 
-// abort takes an upload back, also when the caller has given up. What is not taken
-// back is the bucket's to expire, so its failure does not count.
+// abort aborts an upload, also after the caller's context has ended. An error is ignored, since
+// the bucket's lifecycle rule deletes the parts later.
 func (s *Store) abort(ctx context.Context, name string, upload *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
 	_, _ = s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.o.Bucket, Key: &name, UploadId: upload})
 }
 
-// again are codes of S3 that are worth another try of the whole Put.
+// again has the error codes of S3 that justify a retry of the whole Put.
 var again = map[string]bool{
-	"ConditionalRequestConflict": true, // another writer was at the same name: the next try sees what it made
+	"ConditionalRequestConflict": true, // another writer uses the same name: the retry sees its object
 	"OperationAborted":           true,
-	"NoSuchUpload":               true, // it was taken back, or was done by a try whose answer was lost
+	"NoSuchUpload":               true, // the upload was aborted, or completed by a request with a lost answer
 }

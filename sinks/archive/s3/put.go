@@ -17,8 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// Put writes one object. Where there is one of the name already it answers
-// archive.ErrExists, also to the second of two writers that race.
+// Put writes one object. If an object of the name exists, it returns
+// archive.ErrExists, also to the second of two concurrent writers.
 func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	if err := s.takesConditions(ctx); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *Store) putWhole(ctx context.Context, o archive.Object) error {
 	return awserr.Tagged(out.ETag)
 }
 
-// written is the error of a conditional write.
+// written returns the error of a conditional write.
 func (s *Store) written(ctx context.Context, op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -63,15 +63,15 @@ func (s *Store) written(ctx context.Context, op, name string, err error) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum is what the server verifies a body by. It is set here, not left to the
-// SDK, which sends one of its own only where the client is configured to, and
-// over TLS only behind the body, where some servers do not look.
+// checksum returns the CRC32C by which the server verifies a body. The SDK's own checksum depends on
+// the client's settings, and over TLS it is sent after the body, which some
+// servers ignore.
 func checksum(body []byte) *string {
 	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
 	return aws.String(base64.StdEncoding.EncodeToString(sum))
 }
 
-// tagging is tags as the header has them.
+// tagging returns tags in the format of the header.
 func tagging(tags []archive.Tag) *string {
 	if len(tags) == 0 {
 		return nil
@@ -83,7 +83,7 @@ func tagging(tags []archive.Tag) *string {
 	return aws.String(v.Encode())
 }
 
-// identity is the metadata of what an object is of.
+// identity is the metadata key of Object.Identity.
 const identity = "tablewake-of"
 
 func metadata(o archive.Object) map[string]string {
@@ -109,7 +109,7 @@ func (s *Store) encryption() types.ServerSideEncryption {
 	return types.ServerSideEncryptionAwsKms
 }
 
-// bucketKey makes a KMS key cost a call for many objects, not one for each.
+// bucketKey enables bucket keys, so that KMS is called once for many objects.
 func (s *Store) bucketKey() *bool {
 	if s.o.KMSKey == "" {
 		return nil

@@ -1,14 +1,14 @@
-// Package s3 keeps an archive's objects in a bucket of S3, or of a server that
-// speaks it.
+// Package s3 stores an archive's objects in a bucket of S3, or of a server with
+// its API.
 //
-// An object appears whole or not at all, and never over another: every write is
-// conditional (If-None-Match: *), and a server that does not take conditions is
+// An object appears completely or not at all, and never replaces another: every write is
+// conditional (If-None-Match: *), and a server that ignores conditions is
 // refused before the first object. The server verifies a CRC32C of each request's
-// body. Objects above [Options.PartBytes] are sent in parts at once. What is read back is read
-// to its end though connections break.
+// body. Objects above [Options.PartBytes] are sent in concurrent parts. Reading
+// continues after a broken connection.
 //
-// Server faults are marked for the pipeline: throttling and outages transient, missing
-// rights and a missing bucket fatal with what to do. No error holds text of the server.
+// Errors are marked for the pipeline: throttling and outages are transient, missing
+// rights and a missing bucket are fatal and say what to do. No error contains text of the server.
 package s3
 
 import (
@@ -26,30 +26,30 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Options describe a store.
+// Options configure a store.
 type Options struct {
 	Client *s3.Client // required
 	Bucket string     // required
 
-	// Folder is the literal beginning of the sink's object names, "changes/": what
-	// the store keeps beside them (fingerprints, a probe) stands below it, so
-	// that rights on it are enough. Default: the root of the bucket.
+	// Folder is the constant beginning of the sink's object names, such as "changes/". The store's
+	// own objects (fingerprints, a probe) are below it, so that rights on this
+	// folder are enough. Default: the root of the bucket.
 	Folder string
 
-	StorageClass string // of the objects. Default: the server's, STANDARD
+	StorageClass string // storage class of the objects. Default: the server's, STANDARD
 	KMSKey       string // id or ARN of the key that encrypts the objects. Default: the bucket's encryption
 
-	PartBytes int64         // objects above it are sent in parts of it; at least 5 MiB, and more where that would be over 10,000 parts. Default: 16 MiB
-	Parallel  int           // parts of one object that are sent at once. Default: 4
-	Stalled   time.Duration // how long a body may bring nothing while it is read, before it is asked for anew. Default: 30s
+	PartBytes int64         // size of the parts of larger objects; at least 5 MiB; raised if there would be over 10,000 parts. Default: 16 MiB
+	Parallel  int           // number of concurrent parts of an object. Default: 4
+	Stalled   time.Duration // time without a byte after which a read opens a new connection. Default: 30s
 }
 
-// Store is the objects of one bucket. It is safe for concurrent use, also by
+// Store implements [archive.Lister] for a bucket. It is safe for concurrent use, also by
 // several processes.
 type Store struct {
 	client *s3.Client
 	o      Options
-	proven chan bool // holds whether the server is known to take conditions
+	proven chan bool // has one value: whether the server is known to obey conditions
 }
 
 var (
@@ -61,11 +61,11 @@ var (
 )
 
 const (
-	minPart  = 5 << 20 // S3 takes no smaller part but the last
+	minPart  = 5 << 20 // S3's minimum, except for the last part
 	maxParts = 10_000
 )
 
-// New checks the options; it calls nothing yet. The error names the option.
+// New checks the options. It makes no calls. An error names the option.
 func New(o Options) (*Store, error) {
 	o.PartBytes, o.Parallel, o.Stalled = cmp.Or(o.PartBytes, 16<<20), cmp.Or(o.Parallel, 4), cmp.Or(o.Stalled, 30*time.Second)
 	switch {
@@ -85,11 +85,11 @@ func New(o Options) (*Store, error) {
 	return s, nil
 }
 
-// own is the name of what the store keeps beside the objects.
+// own returns the name of one of the store's own objects.
 func (s *Store) own(name string) string { return s.o.Folder + archive.Fingerprints + "/" + name }
 
-// isOwn tells whether a name is of what some store keeps beside objects.
+// isOwn reports whether a name belongs to some store's own objects.
 func isOwn(name string) bool { return strings.Contains("/"+name, "/"+archive.Fingerprints+"/") }
 
-// patient has the SDK try longer, in calls that no pipeline stands behind.
-func patient(o *s3.Options) { o.RetryMaxAttempts = max(o.RetryMaxAttempts, 8) }
+// moreRetries makes the SDK retry more often, for calls that the pipeline does not retry.
+func moreRetries(o *s3.Options) { o.RetryMaxAttempts = max(o.RetryMaxAttempts, 8) }

@@ -1,9 +1,12 @@
-// Package columnar is the Parquet form of archived changes: a row a change, in the
-// order of items and versions.
+// Package columnar is the Parquet format of archived changes: one row per change, sorted
+// by item and version.
 //
 // The same rows make the same bytes. Images are JSON text, so no digit and no type
-// is lost; every other column is text too, but for a time and a size. Row groups are
-// small enough for a reader to merge many objects in little memory.
+// is lost. All other columns are text too, except a time and a size. Row groups are
+// small, so that a reader can merge many objects in little memory.
+//
+// columnar.go has the columns, writer.go and reader.go the two directions, and digest.go compares the
+// content of objects.
 package columnar
 
 import (
@@ -12,13 +15,13 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Field is a column that every object has, by its place in a [Row].
+// Field is a column of every object, as an index of a [Row].
 type Field int
 
-// The columns that every object has. Key, Version, Op and Kind are never null.
+// The columns of every object. Key, Version, Op and Kind are never null.
 const (
 	Key          Field = iota // canonical key of the item
-	Version                   // as text of fixed width
+	Version                   // text of fixed width, which sorts
 	Op                        // INSERT, MODIFY, REMOVE, SNAPSHOT or UNKNOWN
 	Kind                      // ttl_delete, user_delete or change
 	Time                      // microseconds since 1970, UTC
@@ -29,21 +32,21 @@ const (
 	Table                     //
 	Region                    //
 	ViewType                  // StreamViewType
-	IdentityType              // of who made the change
+	IdentityType              // userIdentity of the record
 	IdentityPrincipal
-	Size // in bytes, as the record says
+	Size // SizeBytes of the record
 	Keys // images: JSON
 	Old
 	New
 	Fields int = iota
 )
 
-// form is what a column holds.
+// form is the type of a column.
 type form int
 
 const (
 	text      form = iota
-	repeated       // text of few different values
+	repeated       // text with few different values
 	image          // JSON object
 	timestamp      // microseconds
 	number
@@ -77,16 +80,16 @@ var fixed = [Fields]column{
 	New:               {"new", image, false},
 }
 
-// Name is the column's name.
+// Name returns the name of the column.
 func (f Field) Name() string { return fixed[f].name }
 
-// Reserved tells whether a column of that name is in every object.
+// Reserved reports whether every object has a column of that name.
 func Reserved(name string) bool {
 	return slices.ContainsFunc(fixed[:], func(c column) bool { return c.name == name })
 }
 
-// HiveType is the column's type in the DDL of Hive and Athena. Columns of a
-// configuration are all `string`.
+// HiveType returns the column's type in the DDL of Hive and Athena. Configured columns
+// have the type `string`.
 func (f Field) HiveType() string {
 	switch fixed[f].form {
 	case timestamp:
@@ -97,18 +100,18 @@ func (f Field) HiveType() string {
 	return "string"
 }
 
-// Row is one change: a cell for each Field, then one for each column of the
-// configuration, in the writer's order.
+// Row is one change: a cell for each Field, and then one for each configured
+// column, in the writer's order.
 type Row []Cell
 
 // Cell is one value of a row. The zero Cell is null.
 type Cell struct {
 	Text []byte
-	Int  int64 // of Time and Size
+	Int  int64 // value of Time and Size
 	Set  bool
 }
 
-// columns are those of an object that also has extra ones.
+// columns returns the columns of an object with these configured columns.
 func columns(extra []string) []column {
 	cs := slices.Clone(fixed[:])
 	for _, name := range extra {
@@ -117,7 +120,7 @@ func columns(extra []string) []column {
 	return cs
 }
 
-// schema is that of an object of these columns, in their order.
+// schema returns the Parquet schema of these columns, in this order.
 func schema(cs []column) *parquet.Schema {
 	g := group{Group: parquet.Group{}}
 	for _, c := range cs {
@@ -148,7 +151,7 @@ func (c column) node() parquet.Node {
 	return n
 }
 
-// group is a parquet.Group whose fields keep their order.
+// group is a parquet.Group with a fixed order of fields.
 type group struct {
 	parquet.Group
 	fields []parquet.Field
@@ -156,9 +159,9 @@ type group struct {
 
 func (g group) Fields() []parquet.Field { return g.fields }
 
-// imageType is a text whose pages all have the same bounds, which hold for every
-// JSON object: the real ones would repeat whole images in the footer, and without any the
-// page index would claim that pages are empty.
+// imageType is a text type with the same bounds for all pages. They are valid for every
+// JSON object. Real bounds would repeat whole images in the footer, and without bounds the
+// page index would mark pages as empty.
 type imageType struct{ parquet.Type }
 
 func (t imageType) NewColumnIndexer(limit int) parquet.ColumnIndexer {

@@ -6,14 +6,14 @@ import (
 	"hash"
 )
 
-// Digest is made of what an object holds, whatever its encoding: its columns, its
-// rows, and the form of its images. Different objects have different ones.
+// Digest is a digest of the content of an object, whatever its encoding: its columns, its
+// rows, and the format of its images.
 type Digest struct {
 	hash  hash.Hash
 	bytes []byte
 }
 
-// NewDigest begins that of an object as [NewWriter] writes it.
+// NewDigest returns the digest of an object without rows. Its parameters are those of [NewWriter].
 func NewDigest(extra []string, plain bool) *Digest {
 	d := &Digest{hash: sha256.New()}
 	for _, c := range columns(extra) {
@@ -24,16 +24,16 @@ func NewDigest(extra []string, plain bool) *Digest {
 	return d
 }
 
-// Add takes the next row.
+// Add adds the next row.
 func (d *Digest) Add(r Row) {
 	d.bytes = r.Append(d.bytes[:0])
 	d.hash.Write(d.bytes)
 }
 
-// Sum is the SHA-256 of all rows until now.
+// Sum returns the SHA-256 of all rows so far.
 func (d *Digest) Sum() []byte { return d.hash.Sum(nil) }
 
-// Append writes a row as bytes, which no other row has and [ParseRow] reads.
+// Append appends a row in a unique encoding, which [ParseRow] reads.
 func (r Row) Append(dst []byte) []byte {
 	for i, cell := range r {
 		switch {
@@ -58,7 +58,7 @@ func isNumber(i int) bool {
 
 var errRow = errs.New("the bytes are no row")
 
-// ParseRow reads a row of so many columns of a configuration. Its texts are ranges of b.
+// ParseRow is the inverse of [Row.Append] for a row with extra configured columns. Its texts are slices of b.
 func ParseRow(b []byte, extra int) (Row, error) {
 	r := make(Row, Fields+extra)
 	for i := range r {

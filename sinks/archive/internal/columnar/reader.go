@@ -14,36 +14,36 @@ import (
 // Fetch reads n bytes of an object from offset on.
 type Fetch func(ctx context.Context, offset, n int64) ([]byte, error)
 
-// errForeign means that an object was not written by an archive.
+// errForeign means that an object was not written by this package.
 var errForeign = errs.New("it is no Parquet object of an archive")
 
-// TailBytes is how much of an object's end [Open] wants: enough for most footers.
+// TailBytes is the size of an object's end for [Open]. Most footers fit.
 const TailBytes = 64 << 10
 
-// maxFooter is above any footer of ours.
+// maxFooter is larger than any footer of this package.
 const maxFooter = 256 << 20
 
-// rowsAtOnce is how many rows are taken from the columns at once.
+// rowsAtOnce is the number of rows that are read together.
 const rowsAtOnce = 16
 
-// Reader yields the rows of one object in their order. It holds one row group at a
-// time. It is for one goroutine.
+// Reader reads the rows of one object in order, one row group at a
+// time. It is not safe for concurrent use.
 type Reader struct {
 	fetch  Fetch
 	window *window
 	file   *parquet.File
 	extra  []string
-	cells  []int // by column of the file: the place of its cells in a Row
+	cells  []int // index in a Row, by column of the file
 	plain  bool
 
-	groups []parquet.RowGroup // to come
-	rows   parquet.Rows       // of the current one; nil: none
+	groups []parquet.RowGroup // remaining row groups
+	rows   parquet.Rows       // of the current row group; may be nil
 	taken  []parquet.Row
 	next   int // in taken
 	row    Row
 }
 
-// Open reads the footer of an object of size bytes, which ends in tail.
+// Open reads the footer of an object. size is the object's size, tail its last bytes.
 func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader, err error) {
 	defer recovered(&err)
 	if len(tail) < 8 || string(tail[len(tail)-4:]) != "PAR1" {
@@ -72,7 +72,7 @@ func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader,
 	return r, r.columns()
 }
 
-// columns finds the columns of the file.
+// columns maps the columns of the file to those of a Row.
 func (r *Reader) columns() error {
 	missing := Fields
 	for _, leaf := range r.file.Schema().Columns() {
@@ -101,14 +101,14 @@ func (r *Reader) columns() error {
 	return nil
 }
 
-// Plain tells whether the images are plain JSON.
+// Plain reports whether the images are plain JSON.
 func (r *Reader) Plain() bool { return r.plain }
 
-// Extra are the columns behind the fixed ones of a row.
+// Extra returns the names of the configured columns.
 func (r *Reader) Extra() []string { return r.extra }
 
-// Next is the next row, and io.EOF after the last. Its texts stay as they are, the
-// row itself until the next call.
+// Next returns the next row, and io.EOF after the last. The row is valid until the next call; its texts
+// stay valid.
 func (r *Reader) Next(ctx context.Context) (row Row, err error) {
 	defer recovered(&err)
 	for r.next == len(r.taken) {
@@ -134,7 +134,7 @@ func (r *Reader) Next(ctx context.Context) (row Row, err error) {
 	return r.row, nil
 }
 
-// fill takes the next rows, of the next row group where this one has no more.
+// fill reads the next rows, from the next row group if necessary.
 func (r *Reader) fill(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (r *Reader) load(ctx context.Context, g parquet.RowGroup) error {
 	return nil
 }
 
-// Close lets go of the current row group.
+// Close closes the current row group.
 func (r *Reader) Close() error {
 	if r.rows == nil {
 		return nil
@@ -221,8 +221,8 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// recovered makes an error of a panic: the decoder panics where an object that is
-// damaged contradicts itself.
+// recovered turns a panic into an error: the Parquet decoder panics on some damaged
+// objects.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: its pages contradict each other", errForeign)

@@ -7,7 +7,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// What a file says of itself.
+// Metadata of a file.
 const (
 	imagesKey  = "tablewake.images"
 	plainJSON  = "plain_json"
@@ -15,31 +15,31 @@ const (
 	formatKey  = "tablewake.format"
 	formatOne  = "1"
 	madeBy     = "tablewake"
-	groupBytes = 8 << 20   // of values in a row group, before compression
-	pageBytes  = 128 << 10 // of values in a page
-	boundBytes = 64        // of a bound in the page index: a version has 50 or 77
+	groupBytes = 8 << 20   // values of a row group, before compression
+	pageBytes  = 128 << 10 // values of a page
+	boundBytes = 64        // longest bound in the page index: a version has 50 or 77 bytes
 )
 
-// Writer writes one object. It is for one goroutine.
+// Writer writes one object. It is not safe for concurrent use.
 type Writer struct {
 	w       *parquet.Writer //nolint:staticcheck // the generic one wants a Go type; these rows have the columns of a file
 	columns []column
 	digest  *Digest
-	pending int // bytes of values in the row group
+	pending int // bytes of values in the current row group
 	row     [1]parquet.Row
 }
 
-// NewWriter writes an object that has columns beside the fixed ones to out. plain
-// tells that images are plain JSON.
+// NewWriter returns a Writer of an object with the configured columns extra. plain means
+// that images are plain JSON.
 func NewWriter(out io.Writer, extra []string, plain bool) *Writer {
 	w := &Writer{columns: columns(extra), digest: NewDigest(extra, plain)}
 	options := []parquet.WriterOption{
 		schema(w.columns),
 		parquet.Compression(&parquet.Zstd),
 		parquet.CreatedBy(madeBy, formatOne, "parquet"),
-		parquet.DataPageVersion(1), // any engine reads it
+		parquet.DataPageVersion(1), // every engine reads version 1
 		parquet.PageBufferSize(pageBytes),
-		parquet.DataPageStatistics(false), // the page index has them
+		parquet.DataPageStatistics(false), // the page index has the statistics
 		parquet.ColumnIndexSizeLimit(func([]string) int { return boundBytes }),
 		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending(Key.Name()), parquet.Ascending(Version.Name()))),
 		parquet.KeyValueMetadata(formatKey, formatOne),
@@ -54,7 +54,7 @@ func NewWriter(out io.Writer, extra []string, plain bool) *Writer {
 	return w
 }
 
-// Write adds a row. It keeps nothing of it.
+// Write adds a row. It does not keep r.
 func (w *Writer) Write(r Row) error {
 	row := w.row[0][:0]
 	for i, cell := range r {
@@ -95,13 +95,13 @@ func imagesOf(plain bool) string {
 	return typedJSON
 }
 
-// Close writes what is left, and the footer.
+// Close writes the remaining rows and the footer.
 func (w *Writer) Close() error { return w.w.Close() }
 
-// Digest is the SHA-256 of what was written.
+// Digest returns the digest of all rows; see [Digest].
 func (w *Writer) Digest() []byte { return w.digest.Sum() }
 
-// field is a node with its name in a group.
+// field is a named node of a group.
 type field struct {
 	parquet.Node
 	name string
@@ -109,5 +109,5 @@ type field struct {
 
 func (f field) Name() string { return f.name }
 
-// Value is of Go structs, which no row is made of.
+// Value is used for Go structs only, which these rows are not.
 func (f field) Value(reflect.Value) reflect.Value { return reflect.Value{} }
