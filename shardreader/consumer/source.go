@@ -24,7 +24,7 @@ func (c *Consumer) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 }
 
-// follow starts the consumer, and makes it leave once ctx ends, even if the pipeline is full and does not call Read.
+// startReading starts the consumer, and makes it leave once ctx ends, even if the pipeline is full and does not call Read.
 func (c *Consumer) startReading(ctx context.Context) {
 	c.mu.Lock()
 	known := c.readCtx == ctx
@@ -37,7 +37,7 @@ func (c *Consumer) startReading(ctx context.Context) {
 	c.startLoop()
 }
 
-// next takes the oldest page, if there is one. The coordinator learns of it at once, so that it never drops a page
+// nextPage takes the oldest page, if there is one. The coordinator learns of it at once, so that it never drops a page
 // that the pipeline has.
 func (c *Consumer) nextPage(ctx context.Context) (*pipeline.Page, error) {
 	c.mu.Lock()

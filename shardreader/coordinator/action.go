@@ -46,43 +46,43 @@ type (
 	// ReadTable reads all leases and members.
 	ReadTable struct{ Call }
 
-	// Create adds a lease.
+	// CreateLease adds a lease.
 	CreateLease struct {
 		Call
 		Lease leases.Lease
 	}
 
-	// Swap changes a lease.
+	// SwapLease changes a lease.
 	SwapLease struct {
 		Call
 		Old, Next leases.Lease
 	}
 
-	// Delete removes a lease.
+	// DeleteLease removes a lease.
 	DeleteLease struct {
 		Call
 		Old leases.Lease
 	}
 
-	// Beat writes the consumer's own row: its heartbeat.
+	// WriteHeartbeat writes the consumer's own row: its heartbeat.
 	WriteHeartbeat struct {
 		Call
 		Member leases.Member
 	}
 
-	// Leave removes the row of a consumer: its own, or one that is long gone.
+	// RemoveMember removes the row of a consumer: its own, or one that is long gone.
 	RemoveMember struct {
 		Call
 		Consumer string
 	}
 
-	// Begin notes that the leases that the reading of a stream starts with were made.
+	// MarkBegun notes that the leases that the reading of a stream starts with were made.
 	MarkBegun struct {
 		Call
 		Stream string // ARN
 	}
 
-	// Reserve takes the right to make one call of a quota, such as [DescribeQuota].
+	// ReserveCall takes the right to make one call of a quota, such as [DescribeQuota].
 	ReserveCall struct {
 		Call
 		Quota string
@@ -126,7 +126,7 @@ type (
 
 // Actions for people and for the consumer package.
 type (
-	// Tell is a line for people.
+	// Log is a line for people.
 	Log struct {
 		Level   slog.Level
 		Message string

@@ -143,10 +143,10 @@ func (e *emptyPages) add(sent time.Duration) {
 	e.sent[endPages-1] = sent
 }
 
-// meanEmpty reports whether an empty page means that the shard has no record now: the first ones do not.
+// shardIsEmpty reports whether an empty page means that the shard has no record now: the first ones do not.
 func (e *emptyPages) shardIsEmpty() bool { return e.record || e.count > eagerPages }
 
-// enough reports whether the last endPages pages in a row were empty.
+// enoughForEnd reports whether the last endPages pages in a row were empty.
 func (e *emptyPages) enoughForEnd() bool { return e.sent[0] > 0 }
 
 // pages are what the pipeline has of an assignment.
@@ -228,19 +228,19 @@ func (e Paused) handle(c *Coordinator) {
 	c.queueCall(a)
 }
 
-// current reports whether p is still the shard's assignment.
+// isOpen reports whether p is still the shard's assignment.
 func (a *assignment) isOpen() bool { return a.row.assignment == a }
 
-// stays reports whether p is still the shard's assignment, and is not handed over.
+// keepsLease reports whether p is still the shard's assignment, and is not handed over.
 func (a *assignment) keepsLease() bool { return a.isOpen() && a.phase != draining }
 
-// halt stops a shard.
+// stopShard stops a shard.
 func (c *Coordinator) stopShard(a *assignment, why string, attrs ...slog.Attr) {
 	a.enter(stopped)
 	c.logStop(a, why, attrs...)
 }
 
-// tellStop logs why a shard is stopped, and writes it into the lease.
+// logStop logs why a shard is stopped, and writes it into the lease.
 func (c *Coordinator) logStop(a *assignment, why string, attrs ...slog.Attr) {
 	if a.stopReason == why {
 		return
@@ -285,7 +285,7 @@ func (e Acked) handle(c *Coordinator) {
 	c.save(a)
 }
 
-// drop takes back the pages that the pipeline did not take.
+// dropUntaken takes back the pages that the pipeline did not take.
 func (c *Coordinator) dropUntaken(a *assignment) {
 	g := &a.pages
 	if len(g.untakenSizes) == 0 {

@@ -13,7 +13,7 @@ const (
 	maxRequests      = 16
 )
 
-// shares are the leases that consumers should read now.
+// leaseShares are the leases that consumers should read now.
 type leaseShares struct {
 	others    []string          // live consumers but this one
 	owned     map[string][]*row // by the others
@@ -69,7 +69,7 @@ func (c *Coordinator) leaseShares() leaseShares {
 	return s
 }
 
-// ask requests leases of others, unless this consumer waits for some that it requested.
+// requestLeases requests leases of others, unless this consumer waits for some that it requested.
 func (c *Coordinator) requestLeases(s leaseShares) {
 	waits := false
 	for _, id := range s.others {
@@ -85,7 +85,7 @@ func (c *Coordinator) requestLeases(s leaseShares) {
 	}
 }
 
-// requestFew asks the consumers that have most for their idlest leases, up to a fair share,
+// requestByCount asks the consumers that have most for their idlest leases, up to a fair share,
 // as long as a move makes the numbers more even. It reports whether it asked.
 func (c *Coordinator) requestByCount(s leaseShares) (asked bool) {
 	left := make(map[string]int, len(s.others))
@@ -105,7 +105,7 @@ func (c *Coordinator) requestByCount(s leaseShares) (asked bool) {
 	return asked
 }
 
-// requestForLoad asks the busiest consumer for a lease whose move makes both more even.
+// requestByLoad asks the busiest consumer for a lease whose move makes both more even.
 func (c *Coordinator) requestByLoad(s leaseShares) {
 	own := 0.0
 	for a := range c.allAssignments() {
@@ -135,7 +135,7 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 	}
 }
 
-// best is the row with the least cost of those that may be requested; nil if there is none.
+// cheapest is the row with the least cost of those that may be requested; nil if there is none.
 func cheapest(rows []*row, cost func(*row) float64) (best *row) {
 	for _, r := range rows {
 		if !r.busy && r.RequestedBy == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {

@@ -23,7 +23,7 @@ type budget struct {
 	rateSince time.Duration
 }
 
-// share is the number of calls a second that this consumer may make: its part of the shards.
+// callShare is the number of calls a second that this consumer may make: its part of the shards.
 func (c *Coordinator) callShare() float64 {
 	mine := len(c.assignments)
 	active := max(c.rows.unended, mine)
@@ -75,7 +75,7 @@ func (c *Coordinator) mayCall(a *assignment) bool {
 // endangered reports whether a shard is read so late that the stream may soon drop unread records.
 func (c *Coordinator) endangered(a *assignment) bool { return a.lag.delay(c.now) > c.o.Retention/4 }
 
-// rescue queues the first endangered shard before all others while the budget allows no call, and reports whether there
+// queueEndangered queues the first endangered shard before all others while the budget allows no call, and reports whether there
 // is one. It searches once a second.
 func (c *Coordinator) queueEndangered() bool {
 	if c.now-c.budget.searchedAt < time.Second {
@@ -91,13 +91,13 @@ func (c *Coordinator) queueEndangered() bool {
 	return false
 }
 
-// called counts a call.
+// count counts a call.
 func (b *budget) count(c *Coordinator) {
 	b.calls++
 	b.updateRate(c.now)
 }
 
-// settle updates the rate.
+// updateRate updates the rate.
 func (b *budget) updateRate(now time.Duration) {
 	d := (now - b.rateSince).Seconds()
 	if d < 10 {

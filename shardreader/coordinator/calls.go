@@ -9,7 +9,7 @@ import (
 // A call in flight is a value that holds what it requests, for whom, and how often it was tried. Its method answered
 // gets the event with the answer, and decides what follows.
 
-// begin numbers a call.
+// newCall numbers a call.
 func (c *Coordinator) newCall(op any) Call {
 	c.lastCall++
 	c.calls[c.lastCall] = op

@@ -19,7 +19,7 @@ type durable struct {
 	unsavedSince  time.Duration // since when the lease lags behind; 0: it does not
 }
 
-// stopNote is the Lease.Stopped of a lease that has all that is durable.
+// dueStopReason is the Lease.Stopped of a lease that has all that is durable.
 func (d *durable) dueStopReason() string {
 	if d.checkpoint != d.stopAt {
 		return ""
@@ -35,7 +35,7 @@ func (a *assignment) isSaved() bool {
 // finished reports whether the shard is read to its end, and all of it is durable.
 func (a *assignment) finished() bool { return a.phase == ended && a.durable.shardEnd }
 
-// leaseNow is the lease of an assignment with its durable position and its load.
+// currentLease is the lease of an assignment with its durable position and its load.
 func (c *Coordinator) currentLease(a *assignment) leases.Lease {
 	l := a.row.Clone()
 	l.Checkpoint, l.Stopped = a.durable.checkpoint, a.durable.dueStopReason()
@@ -45,7 +45,7 @@ func (c *Coordinator) currentLease(a *assignment) leases.Lease {
 	return l
 }
 
-// noteStop writes the reason of a stop into the lease once all records that were read are durable.
+// saveStop writes the reason of a stop into the lease once all records that were read are durable.
 func (c *Coordinator) saveStop(a *assignment, why string) {
 	a.durable.stopReason, a.durable.stopAt = why, a.pos
 	c.save(a)
@@ -99,7 +99,7 @@ type load struct {
 	measured time.Duration // when rate was last updated
 }
 
-// measure updates the rate.
+// update updates the rate.
 func (l *load) update(now time.Duration) {
 	d := (now - l.measured).Seconds()
 	if d < 0.5 {
@@ -112,7 +112,7 @@ func (l *load) update(now time.Duration) {
 	l.bytes, l.measured = 0, now
 }
 
-// refreshLoad writes the load of shards that were busy and became idle: no checkpoint writes it.
+// saveIdleLoads writes the load of shards that were busy and became idle: no checkpoint writes it.
 func (c *Coordinator) saveIdleLoads() {
 	for a := range c.allAssignments() {
 		r := a.row

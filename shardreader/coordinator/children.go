@@ -102,7 +102,7 @@ func (s *childSearch) listed(c *Coordinator, l *listing, err error) {
 	}
 }
 
-// vanish handles a shard that is listed no more before its children are known: their records may be lost.
+// shardGone handles a shard that is listed no more before its children are known: their records may be lost.
 func (s *childSearch) shardGone(c *Coordinator) {
 	switch {
 	case c.descendantWasRead(s.row.Shard):
@@ -156,7 +156,7 @@ func (c *Coordinator) finish(a *assignment) {
 	}
 }
 
-// endOf is a lease that says that the shard was read to its end.
+// endedLease is a lease that says that the shard was read to its end.
 func (s *childSearch) endedLease(l leases.Lease) leases.Lease {
 	l.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
 	l.Owner, l.RequestedBy, l.Load, l.Stopped, l.Children = "", "", 0, "", nil
@@ -184,7 +184,7 @@ func (c *Coordinator) endSaved(r *row, a *assignment) {
 	}
 }
 
-// below returns a child whose sequence numbers are not above those of the shard, or nil. Versions depend on that order.
+// childBelow returns a child whose sequence numbers are not above those of the shard, or nil. Versions depend on that order.
 func (s *childSearch) childBelow() *shardreader.Shard {
 	for i, child := range s.children {
 		if s.pos.Kind == leases.Sequence && child.First != "" && record.CompareSequence(child.First, s.pos.Sequence) <= 0 {
@@ -194,7 +194,7 @@ func (s *childSearch) childBelow() *shardreader.Shard {
 	return nil
 }
 
-// create makes the leases of the children.
+// createLeases makes the leases of the children.
 func (s *childSearch) createLeases(c *Coordinator) {
 	a := s.assignment
 	s.stage, s.createsLeft, s.createFailed = childrenCreated, 1, false

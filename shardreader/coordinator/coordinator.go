@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Worker is the coordinator of one consumer. It is only state: one goroutine at a time may use it.
+// Coordinator is the coordinator of one consumer. It is only state: one goroutine at a time may use it.
 type Coordinator struct {
 	o        Options
 	now      time.Duration
@@ -167,7 +167,7 @@ func (c *Coordinator) log(level slog.Level, message string, attrs ...slog.Attr) 
 	c.emit(Log{level, message, attrs})
 }
 
-// tellOnce logs a line once, until its topic is deleted from told.
+// logOnce logs a line once, until its topic is deleted from told.
 func (c *Coordinator) logOnce(topic string, level slog.Level, message string, attrs ...slog.Attr) {
 	if !c.logged[topic] {
 		c.logged[topic] = true

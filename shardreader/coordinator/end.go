@@ -12,7 +12,7 @@ const (
 	// service returns some empty pages before records.
 	endPages = 5
 
-	// keptBeats is the number of heartbeats whose times are kept: endPages empty pages take fewer.
+	// keptHeartbeats is the number of heartbeats whose times are kept: endPages empty pages take fewer.
 	keptHeartbeats = 600
 
 	relistAfter = 30 * time.Second // an endCheck that waits for other consumers lists the streams again
@@ -35,7 +35,7 @@ type endCheck struct {
 	stream *stream
 }
 
-// beatAt is a written heartbeat, and when its write was confirmed.
+// pastHeartbeat is a written heartbeat, and when its write was confirmed.
 type pastHeartbeat struct {
 	number int64
 	at     time.Duration
@@ -67,7 +67,7 @@ func (c *Coordinator) endCheckWaits(a *assignment) bool {
 // isQuiet reports whether no record came for Options.Idle.
 func (c *Coordinator) isQuiet() bool { return c.now-max(c.lastRecord, c.firstRefresh) >= c.o.Idle }
 
-// endBeat returns a heartbeat; all records that were in this consumer's shards before it are checkpointed. 0 means
+// endHeartbeat returns a heartbeat; all records that were in this consumer's shards before it are checkpointed. 0 means
 // that there is no such heartbeat.
 func (c *Coordinator) endHeartbeat() int64 {
 	// A lease can be ours although the answer to its write was lost: only a read of the table shows it.
@@ -141,7 +141,7 @@ func (c *Coordinator) checkEnd() {
 	}
 }
 
-// flush drains the shards that have an empty page or are stopped: the sinks write their incomplete batches.
+// flushIdle drains the shards that have an empty page or are stopped: the sinks write their incomplete batches.
 func (c *Coordinator) flushIdle() {
 	for a := range c.allAssignments() {
 		if !a.drained() && !a.pages.flushed && (a.emptyPages.enoughForEnd() || a.stopReason != "") {
@@ -151,7 +151,7 @@ func (c *Coordinator) flushIdle() {
 	}
 }
 
-// beginEnd begins an endCheck: only requests from now on count.
+// beginEndCheck begins an endCheck: only requests from now on count.
 func (c *Coordinator) beginEndCheck() {
 	c.endCheck = &endCheck{began: max(1, c.now)}
 	for a := range c.allAssignments() {

@@ -23,7 +23,7 @@ type (
 	// Shutdown begins a soft stop: the pages that are read are drained and checkpointed, and the leases released.
 	Shutdown struct{}
 
-	// Abandoned reports that the pipeline ended: it acknowledges no more pages. The worker stops as after Shutdown, and
+	// PipelineEnded reports that the pipeline ended: it acknowledges no more pages. The worker stops as after Shutdown, and
 	// releases the leases at their durable positions.
 	PipelineEnded struct{}
 
@@ -33,7 +33,7 @@ type (
 		Position  pipeline.Position
 	}
 
-	// Taken reports that the pipeline took the oldest page of a partition that it was given by Deliver.
+	// PageTaken reports that the pipeline took the oldest page of a partition that it was given by Deliver.
 	PageTaken struct{ Partition string }
 
 	// Paused reports that a partition must not be read temporarily, or may be read again.
@@ -42,21 +42,21 @@ type (
 		Paused    bool
 	}
 
-	// Listed answers ListStreams.
+	// ListStreamsResult answers ListStreams.
 	ListStreamsResult struct {
 		Call
 		Page shardreader.StreamPage
 		Err  error
 	}
 
-	// Described answers DescribeStream.
+	// DescribeStreamResult answers DescribeStream.
 	DescribeStreamResult struct {
 		Call
 		Description shardreader.StreamDescription
 		Err         error
 	}
 
-	// Positioned answers GetShardIterator.
+	// GetShardIteratorResult answers GetShardIterator.
 	GetShardIteratorResult struct {
 		Call
 		Iterator string
@@ -64,7 +64,7 @@ type (
 		At       time.Time // as that of Read
 	}
 
-	// Read answers GetRecords. With an error the answer is ignored.
+	// GetRecordsResult answers GetRecords. With an error the answer is ignored.
 	GetRecordsResult struct {
 		Call
 		Records record.GetRecordsPage
@@ -72,20 +72,20 @@ type (
 		At      time.Time // when it came, by the clock that dates records; zero: unknown
 	}
 
-	// Seen answers ReadTable.
+	// ReadTableResult answers ReadTable.
 	ReadTableResult struct {
 		Call
 		Snapshot leases.Snapshot
 		Err      error
 	}
 
-	// Done answers Create, Swap, Delete, Beat, Leave, Begin and NoteGap.
+	// WriteResult answers Create, Swap, Delete, Beat, Leave, Begin and NoteGap.
 	WriteResult struct {
 		Call
 		Err error
 	}
 
-	// Reserved answers Reserve.
+	// ReserveCallResult answers Reserve.
 	ReserveCallResult struct {
 		Call
 		Count int64

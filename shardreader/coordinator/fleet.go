@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// peer is a consumer, as the last refresh found it.
+// knownConsumer is a consumer, as the last refresh found it.
 type knownConsumer struct {
 	leases.Member
 	heartbeatSince time.Duration // when this heartbeat of it was first seen
@@ -32,7 +32,7 @@ func (c *Coordinator) heartbeatFresh() bool {
 	return c.hadHeartbeat && c.now-c.lastHeartbeat <= c.o.Lease*2/3
 }
 
-// live are the consumers that take leases, by consumer id.
+// liveConsumers are the consumers that take leases, by consumer id.
 func (c *Coordinator) liveConsumers() []string {
 	var live []string
 	if c.heartbeatFresh() && !c.leaving {
@@ -91,7 +91,7 @@ func (op refresh) handleResult(c *Coordinator, e ReadTableResult) {
 	c.refreshTimer.reset(c, c.jitter(next), c.refreshLeases)
 }
 
-// awaited waits for a refresh.
+// refreshWaiter waits for a refresh.
 type refreshWaiter struct {
 	since time.Duration
 	by    interface{ refreshed(c *Coordinator) }
@@ -108,7 +108,7 @@ func (c *Coordinator) refreshEvery() time.Duration {
 	return max(c.o.ReadEvery, min(10*time.Second, time.Duration(c.rows.len())*time.Millisecond))
 }
 
-// seen handles the answer to a read of the table; sent is when that was sent.
+// handleSnapshot handles the answer to a read of the table; sent is when that was sent.
 func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	if !c.refreshed {
 		c.firstRefresh = c.now
@@ -144,7 +144,7 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	c.checkEnd()
 }
 
-// lead does what one consumer does for the whole fleet.
+// leadFleet does what one consumer does for the whole fleet.
 func (c *Coordinator) leadFleet() {
 	c.removeDeadConsumers()
 	childless := 0
@@ -182,7 +182,7 @@ func (c *Coordinator) updateConsumers(members []leases.Member) {
 	}
 }
 
-// seeLeases updates the leases, except those that this consumer wrote after the read was sent: these rows are newer.
+// updateLeases updates the leases, except those that this consumer wrote after the read was sent: these rows are newer.
 func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
 	byShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
 	for _, r := range c.rows.all() {
@@ -200,7 +200,7 @@ func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
 	}
 }
 
-// seeBroken notes the damaged rows. No consumer reads their shards, nor their descendants, until the rows are repaired.
+// updateBroken notes the damaged rows. No consumer reads their shards, nor their descendants, until the rows are repaired.
 func (c *Coordinator) updateBroken(rows []leases.Broken) {
 	broken := make(map[string]bool, len(rows))
 	for _, b := range rows {
@@ -216,7 +216,7 @@ func (c *Coordinator) updateBroken(rows []leases.Broken) {
 	c.broken = broken
 }
 
-// know adds a lease.
+// addRow adds a lease.
 func (c *Coordinator) addRow(l leases.Lease) *row {
 	r := &row{Lease: l, unchangedSince: c.now}
 	if _, waits := c.unbegunShards[l.Shard]; waits {
@@ -227,7 +227,7 @@ func (c *Coordinator) addRow(l leases.Lease) *row {
 	return r
 }
 
-// learn updates a lease; at is when it was like that. A lease that changed its owner or counter is lost.
+// updateRow updates a lease; at is when it was like that. A lease that changed its owner or counter is lost.
 func (c *Coordinator) updateRow(r *row, l leases.Lease, at time.Duration) {
 	r.knownAt = at
 	changed := r.Owner != l.Owner || r.Counter != l.Counter
@@ -240,7 +240,7 @@ func (c *Coordinator) updateRow(r *row, l leases.Lease, at time.Duration) {
 	}
 }
 
-// forget removes a lease that is gone.
+// removeRow removes a lease that is gone.
 func (c *Coordinator) removeRow(r *row) {
 	if r.assignment != nil {
 		c.loseLease(r.assignment)
@@ -248,7 +248,7 @@ func (c *Coordinator) removeRow(r *row) {
 	c.rows.remove(r)
 }
 
-// forgetDead removes the rows of consumers that are long gone and own nothing.
+// removeDeadConsumers removes the rows of consumers that are long gone and own nothing.
 func (c *Coordinator) removeDeadConsumers() {
 	owners := make(map[string]bool)
 	for _, r := range c.rows.all() {

@@ -25,7 +25,7 @@ const (
 // record was found there yet: the gap is noted and logged, and the next reader of the shard does not log it again.
 const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue)"
 
-// trimmed handles a position that the stream refuses as older than what it keeps.
+// handleTrimmed handles a position that the stream refuses as older than what it keeps.
 //
 // A shard that was read has lost records. An unread shard may have lost none: its first sequence number need not be
 // that of a record.
@@ -45,7 +45,7 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	c.noteLost(a, g)
 }
 
-// young reports whether a shard is so young that the stream still keeps all of its records. It goes by the time in the
+// isYoung reports whether a shard is so young that the stream still keeps all of its records. It goes by the time in the
 // shard's id, or, if that has none, by a listing that lacked the shard. at is the time now, zero if it is unknown.
 func (c *Coordinator) isYoung(r *row, at time.Time) bool {
 	keeps := c.o.Retention - c.o.Retention/24 // clocks differ, and a listing lags behind
@@ -60,7 +60,7 @@ func (c *Coordinator) isYoung(r *row, at time.Time) bool {
 	return ok && c.now-lacked < keeps
 }
 
-// seek reads from the oldest record that is left, to find the first one after a gap.
+// seekOldest reads from the oldest record that is left, to find the first one after a gap.
 func (c *Coordinator) seekOldest(a *assignment, g record.Gap, ph phase) {
 	a.enter(ph)
 	a.gap = &g
@@ -69,7 +69,7 @@ func (c *Coordinator) seekOldest(a *assignment, g record.Gap, ph phase) {
 	c.queueCall(a)
 }
 
-// seekEnd is seek for a gap that is durable.
+// seekGapEnd is seek for a gap that is durable.
 func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 	if a.stopReason != "" {
 		c.seekOldest(a, g, stoppedAtGap)
@@ -78,7 +78,7 @@ func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 	c.seekOldest(a, g, afterGap)
 }
 
-// probed decides by the oldest record that is left whether the lost records were wanted. If none is left, they were.
+// endProbe decides by the oldest record that is left whether the lost records were wanted. If none is left, they were.
 // It reports whether the page is to be read.
 func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
 	if len(page.Changes) > 0 && page.Changes[0].Time.Before(a.row.From) {
@@ -113,10 +113,10 @@ func (c *Coordinator) resumeStop(a *assignment) {
 	}
 }
 
-// lost notes a gap and logs it at once: a record after it may never come. Then the search for that record begins.
+// noteLost notes a gap and logs it at once: a record after it may never come. Then the search for that record begins.
 func (c *Coordinator) noteLost(a *assignment, g record.Gap) { c.noteGap(a, recordsLost, g) }
 
-// passedGap completes a gap with the first record after it, or with the shard's end.
+// completeGap completes a gap with the first record after it, or with the shard's end.
 func (c *Coordinator) completeGap(a *assignment, page *record.Page) {
 	g := *a.gap
 	g.Before = firstSequence(page)
@@ -140,13 +140,13 @@ func (a *assignment) leaveGap() {
 	a.enter(reading)
 }
 
-// vanished is a shard that is not found, while a listing decides whether it is gone.
+// missingShard is a shard that is not found, while a listing decides whether it is gone.
 type missingShard struct {
 	*assignment
 	from phase
 }
 
-// vanish handles a shard that is not found and of which not all was read.
+// checkMissing handles a shard that is not found and of which not all was read.
 func (c *Coordinator) checkMissing(a *assignment) {
 	if c.descendantWasRead(a.row.Shard) {
 		c.endWithoutPage(a) // it was read before its descendants
@@ -169,14 +169,14 @@ func (v missingShard) listed(c *Coordinator, l *listing, err error) {
 	c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
 }
 
-// goneGap notes that a shard is gone, and that its last records, or its children, were not read.
+// noteGone notes that a shard is gone, and that its last records, or its children, were not read.
 func (c *Coordinator) noteGone(a *assignment) {
 	g := c.gapAfter(a)
 	g.Whole, g.UnknownExtent = true, true
 	c.noteGap(a, shardGone, g)
 }
 
-// gapOf is the gap that begins where a shard is read to.
+// gapAfter is the gap that begins where a shard is read to.
 func (c *Coordinator) gapAfter(a *assignment) record.Gap {
 	return record.Gap{
 		StreamARN: a.row.Stream, Shard: a.row.Shard, After: a.pos.Sequence, From: a.posTime,
@@ -184,7 +184,7 @@ func (c *Coordinator) gapAfter(a *assignment) record.Gap {
 	}
 }
 
-// endsHere ends a shard without a last page from the stream.
+// endWithoutPage ends a shard without a last page from the stream.
 func (c *Coordinator) endWithoutPage(a *assignment) {
 	a.stopReason = ""
 	switch {
@@ -219,13 +219,13 @@ type gapNote struct {
 	tries  tries
 }
 
-// noter waits for a gap to be durable.
+// gapWaiter waits for a gap to be durable.
 type gapWaiter interface {
 	wanted(c *Coordinator) bool
 	noted(c *Coordinator, op *gapNote)
 }
 
-// note makes a gap durable. Nothing more of the shard is read until then.
+// noteGap makes a gap durable. Nothing more of the shard is read until then.
 func (c *Coordinator) noteGap(a *assignment, why noteReason, g record.Gap) {
 	a.enter(confirming)
 	c.sendNote(&gapNote{reason: why, gap: g, by: a})

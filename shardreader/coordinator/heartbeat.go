@@ -73,7 +73,7 @@ var (
 	ErrHandedOver   error = revokeCause("the lease was asked for, and was not drained in time")
 )
 
-// cause is an error whose text holds no data: logs show all of it.
+// revokeCause is an error whose text holds no data: logs show all of it.
 type revokeCause string
 
 var _ redact.Redacted = revokeCause("")

@@ -2,7 +2,7 @@ package coordinator
 
 import "log/slog"
 
-// known reports whether a row is still the row of its shard.
+// isKnown reports whether a row is still the row of its shard.
 func (c *Coordinator) isKnown(r *row) bool { return c.rows.byID(r.Shard) == r }
 
 func (c *Coordinator) isOwn(r *row) bool { return r.Owner == c.o.ID }
@@ -18,12 +18,12 @@ func (c *Coordinator) parentsDone(r *row) bool {
 	return true
 }
 
-// active reports whether a consumer is to read a lease's shard now.
+// isActive reports whether a consumer is to read a lease's shard now.
 func (c *Coordinator) isActive(r *row) bool {
 	return !r.Ended() && r.Stream != "" && c.parentsDone(r)
 }
 
-// free reports whether a lease may be taken: it has no owner, or its owner is gone.
+// isFree reports whether a lease may be taken: it has no owner, or its owner is gone.
 func (c *Coordinator) isFree(r *row) bool {
 	if !c.isActive(r) || r.busy {
 		return false
@@ -42,13 +42,13 @@ func (c *Coordinator) isFree(r *row) bool {
 	return !c.foreignActive
 }
 
-// requested reports whether another consumer requested a lease a moment ago, and may take it first.
+// isRequested reports whether another consumer requested a lease a moment ago, and may take it first.
 func (c *Coordinator) isRequested(r *row) bool {
 	other := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) && !c.consumers[r.RequestedBy].Leaving
 	return other && c.now-r.unchangedSince <= 4*c.o.ReadEvery
 }
 
-// foreigners finds whether another application uses the table: counters rise of leases whose owners this fleet does not
+// detectForeign finds whether another application uses the table: counters rise of leases whose owners this fleet does not
 // know. Nothing is taken while they do.
 func (c *Coordinator) detectForeign() {
 	c.foreignActive = false
@@ -79,7 +79,7 @@ func (c *Coordinator) takeNext() {
 	}
 }
 
-// openMine opens the leases that are this consumer's by the table and are not read.
+// openOwned opens the leases that are this consumer's by the table and are not read.
 func (c *Coordinator) openOwned() {
 	for _, r := range c.rows.all() {
 		c.tryOpen(r)
@@ -102,7 +102,7 @@ func (c *Coordinator) tryOpen(r *row) {
 	}
 }
 
-// lose revokes an assignment whose lease belongs to another consumer now.
+// loseLease revokes an assignment whose lease belongs to another consumer now.
 func (c *Coordinator) loseLease(a *assignment) {
 	c.log(slog.LevelWarn, "lost a lease", shardAttr(a.row.Shard), slog.String("owner", a.row.Owner))
 	c.revoke(a, ErrLeaseLost)

@@ -45,7 +45,7 @@ type leaseWrite struct {
 	tries      tries
 }
 
-// maker waits for a write: err is nil if it happened.
+// writeWaiter waits for a write: err is nil if it happened.
 type writeWaiter interface {
 	written(c *Coordinator, err error)
 }
@@ -55,7 +55,7 @@ var (
 	errBeingMade = pipeline.Transient(errs.New("the lease is being made"))
 )
 
-// create begins to add a lease, unless it exists.
+// createLease begins to add a lease, unless it exists.
 func (c *Coordinator) createLease(op *leaseWrite) {
 	op.reason = makeLease
 	switch shard := op.next.Shard; {
@@ -69,14 +69,14 @@ func (c *Coordinator) createLease(op *leaseWrite) {
 	}
 }
 
-// write begins to change a lease, or to remove it.
+// writeLease begins to change a lease, or to remove it.
 func (c *Coordinator) writeLease(op *leaseWrite) {
 	c.rows.writing(op.row)
 	op.old = op.row.Lease
 	c.sendWrite(op)
 }
 
-// pass sends a write, or has it wait for others that are in flight.
+// sendWrite sends a write, or has it wait for others that are in flight.
 func (c *Coordinator) sendWrite(op *leaseWrite) {
 	if c.writesInFlight == maxWrites {
 		c.queuedWrites = append(c.queuedWrites, op)
@@ -86,7 +86,7 @@ func (c *Coordinator) sendWrite(op *leaseWrite) {
 	op.send(c)
 }
 
-// passed ends what pass began: with the answer, or without a write.
+// writeEnded ends what pass began: with the answer, or without a write.
 func (c *Coordinator) writeEnded() {
 	c.writesInFlight--
 	if len(c.queuedWrites) == 0 {
@@ -113,7 +113,7 @@ func (op *leaseWrite) send(c *Coordinator) {
 	}
 }
 
-// insists reports whether the write is sent again until its result is known.
+// mustRetry reports whether the write is sent again until its result is known.
 func (op *leaseWrite) mustRetry(c *Coordinator) bool {
 	switch op.reason {
 	case releaseLease:
@@ -149,7 +149,7 @@ func (op *leaseWrite) handleResult(c *Coordinator, e WriteResult) {
 	}
 }
 
-// again sends the write once more, after a while.
+// retry sends the write once more, after a while.
 func (op *leaseWrite) retry(c *Coordinator, err error) {
 	shard := op.next.Shard
 	topic, text := "swap ", "a lease cannot be written and is tried again"
@@ -179,7 +179,7 @@ func (op *leaseWrite) succeeded(c *Coordinator) {
 	}
 }
 
-// end does what follows the write of a known lease: err is nil if it happened, a *leases.Conflict if it was refused,
+// finish does what follows the write of a known lease: err is nil if it happened, a *leases.Conflict if it was refused,
 // and another error if that is unknown.
 func (op *leaseWrite) finish(c *Coordinator, err error) {
 	r, a := op.row, op.assignment
@@ -205,7 +205,7 @@ func (op *leaseWrite) finish(c *Coordinator, err error) {
 	}
 }
 
-// follow does what follows a write that happened.
+// afterSuccess does what follows a write that happened.
 func (op *leaseWrite) afterSuccess(c *Coordinator) {
 	r, checkpoint := op.row, slog.String("checkpoint", op.next.Checkpoint.String())
 	switch op.reason {
@@ -229,7 +229,7 @@ func (op *leaseWrite) afterSuccess(c *Coordinator) {
 	}
 }
 
-// refused handles the conflict of a write.
+// handleConflict handles the conflict of a write.
 func (c *Coordinator) handleConflict(r *row, err error) {
 	conflict, ok := leases.AsConflict(err)
 	switch {
@@ -244,7 +244,7 @@ func (c *Coordinator) handleConflict(r *row, err error) {
 	}
 }
 
-// exists adds a lease that was missing and exists now; here reports whether this write made it.
+// leaseExists adds a lease that was missing and exists now; here reports whether this write made it.
 func (op *leaseWrite) leaseExists(c *Coordinator, now leases.Lease, here bool) {
 	r := c.rows.byID(op.next.Shard)
 	if r == nil {
@@ -261,7 +261,7 @@ func (op *leaseWrite) leaseExists(c *Coordinator, now leases.Lease, here bool) {
 	}
 }
 
-// made ends the creation of a lease.
+// createEnded ends the creation of a lease.
 func (op *leaseWrite) createEnded(c *Coordinator, err error) {
 	delete(c.creating, op.next.Shard)
 	c.lastCreate = c.now

@@ -59,7 +59,7 @@ func (l *listing) aboveParent(s shardreader.Shard) bool {
 	return s.First == "" || last == "" || record.CompareSequence(s.First, last) > 0
 }
 
-// lister requests listings of a stream.
+// listingWaiter requests listings of a stream.
 type listingWaiter interface {
 	wanted(c *Coordinator) bool
 	listed(c *Coordinator, l *listing, err error)
@@ -83,7 +83,7 @@ type streamLister struct {
 	lacked map[string]time.Duration // shards that are listed, with when the last listing without them began
 }
 
-// long is longer than any stream keeps a record.
+// beforeAll is longer than any stream keeps a record.
 const beforeAll = 100 * 365 * 24 * time.Hour
 
 const (
@@ -111,7 +111,7 @@ func (l *streamLister) begin(c *Coordinator) {
 	l.requestPage(c, "")
 }
 
-// page requests a page of the listing.
+// requestPage requests a page of the listing.
 func (l *streamLister) requestPage(c *Coordinator, after string) {
 	l.after = after
 	c.describe(shardreader.DescribeQuery{StreamARN: l.stream, After: after}, l)
@@ -128,7 +128,7 @@ func (l *streamLister) wanted(c *Coordinator) bool {
 	return false
 }
 
-// next ends a listing, and begins the next one if there are requests. It returns those that waited.
+// endListing ends a listing, and begins the next one if there are requests. It returns those that waited.
 func (l *streamLister) endListing(c *Coordinator) []listingWaiter {
 	waiting := l.waiting
 	l.running, l.waiting, l.shards = false, nil, nil

@@ -30,7 +30,7 @@ func (o *outage) update(now time.Duration, fails bool) (down, up bool) {
 	return down, up
 }
 
-// tellTable logs once a minute that the lease table is out of reach, and once that it is in reach again. Heartbeats do
+// logTableOutage logs once a minute that the lease table is out of reach, and once that it is in reach again. Heartbeats do
 // not show that: they go to another table.
 func (c *Coordinator) logTableOutage(s survey) {
 	unseen := c.tableUnreadFor()
@@ -59,7 +59,7 @@ func roundedAttr(key string, d time.Duration) slog.Attr {
 	return slog.Duration(key, d.Round(time.Second))
 }
 
-// unseen is how long the lease table could not be read; 0 up to the lease time and two refreshes.
+// tableUnreadFor is how long the lease table could not be read; 0 up to the lease time and two refreshes.
 func (c *Coordinator) tableUnreadFor() time.Duration {
 	if age := c.now - c.refreshSent; c.refreshed && age > c.o.Lease+2*c.refreshEvery() {
 		return age
@@ -67,7 +67,7 @@ func (c *Coordinator) tableUnreadFor() time.Duration {
 	return 0
 }
 
-// tellReads logs once a minute that the reads of these assignments fail, and once that shards are read again.
+// logReadOutage logs once a minute that the reads of these assignments fail, and once that shards are read again.
 func (c *Coordinator) logReadOutage(all []*assignment) {
 	first := c.readOutage.loggedAt == 0
 	down, up := c.readOutage.update(c.now, len(all) > 0)
@@ -87,21 +87,21 @@ func (c *Coordinator) logReadOutage(all []*assignment) {
 	}
 }
 
-// failing describes the failed reads of a shard since its last successful one.
+// readFailure describes the failed reads of a shard since its last successful one.
 type readFailure struct {
 	since time.Duration // when the first one failed; 0: none did
 	at    time.Time     // the same, by the wall clock
 	err   error         // of the last one
 }
 
-// failsLong reports whether the reads of an assignment have failed for long enough to be reported.
+// failsForLong reports whether the reads of an assignment have failed for long enough to be reported.
 func (a *assignment) failsForLong(now time.Duration) bool {
 	f := a.readFailure
 	lasts := f.since > 0 && a.failures >= failingCalls && now-f.since >= failingAfter
 	return lasts && (a.phase.requests() || a.phase == confirming)
 }
 
-// readsFail notes a failed read of an assignment; at is when it failed.
+// noteReadFailure notes a failed read of an assignment; at is when it failed.
 func (c *Coordinator) noteReadFailure(a *assignment, err error, at time.Time) {
 	if a.readFailure.since == 0 {
 		a.readFailure.since, a.readFailure.at = max(1, c.now), at
@@ -109,7 +109,7 @@ func (c *Coordinator) noteReadFailure(a *assignment, err error, at time.Time) {
 	a.readFailure.err = err
 }
 
-// readsWork notes that a read of an assignment was answered.
+// noteReadSuccess notes that a read of an assignment was answered.
 func (c *Coordinator) noteReadSuccess(a *assignment) {
 	c.readOutage.recovered = c.readOutage.recovered || a.readFailure.since > 0
 	a.readFailure = readFailure{}

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// heldPage is an answer, and when its request was sent.
+// receivedPage is an answer, and when its request was sent.
 type receivedPage struct {
 	record.GetRecordsPage
 	sent time.Duration
@@ -20,7 +20,7 @@ type receivedPage struct {
 
 func (h *receivedPage) records() int { return len(h.Page.Changes) + len(h.Page.Errors) }
 
-// arrived takes in a whole answer.
+// receive takes in a whole answer.
 func (c *Coordinator) receive(a *assignment, page *receivedPage) {
 	if page.Page == nil {
 		page.Page = &record.Page{}
@@ -82,7 +82,7 @@ func (c *Coordinator) saveFirst(a *assignment, page *receivedPage) {
 	c.writeLease(&leaseWrite{reason: saveFirst, row: r, next: next, assignment: a, page: page})
 }
 
-// resume continues with a held page.
+// resumePage continues with a held page.
 func (c *Coordinator) resumePage(a *assignment, page *receivedPage) {
 	if !a.isOpen() {
 		return
@@ -94,7 +94,7 @@ func (c *Coordinator) resumePage(a *assignment, page *receivedPage) {
 	}
 }
 
-// inOrder removes the records of a page that were read before. A record below the shard's start stops the shard:
+// checkOrder removes the records of a page that were read before. A record below the shard's start stops the shard:
 // versions depend on the order of sequence numbers.
 func (c *Coordinator) checkOrder(a *assignment, page *record.Page) bool {
 	first := firstSequence(page)
@@ -118,7 +118,7 @@ func dropKnown(page *record.Page, upTo string) {
 	page.Duplicates += before - len(page.Changes) - len(page.Errors)
 }
 
-// passOver leaves out what was created before the time that reading starts at.
+// dropTooOld leaves out what was created before the time that reading starts at.
 func (a *assignment) dropTooOld(page *record.Page) {
 	from := a.row.From
 	if from.IsZero() || a.start.atLatest {
@@ -197,7 +197,7 @@ func firstSequence(page *record.Page) string { return extremeSequence(page, 0, -
 
 func lastSequence(page *record.Page) string { return extremeSequence(page, len(page.Changes)-1, +1) }
 
-// extreme is the lowest (-1) or highest (+1) sequence number of a change of a page, and of the records that are not
+// extremeSequence is the lowest (-1) or highest (+1) sequence number of a change of a page, and of the records that are not
 // decoded.
 func extremeSequence(page *record.Page, change, sign int) string {
 	seq := ""

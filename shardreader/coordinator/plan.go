@@ -18,7 +18,7 @@ type plan struct {
 	drained bool                // every shard of the stream was read to its end, and no more will come
 }
 
-// withoutLease are the shards that have no lease and should have one.
+// unleasedShards are the shards that have no lease and should have one.
 func (p plan) unleasedShards() (shards []string) {
 	for _, l := range slices.Concat(p.create, p.unknown) {
 		shards = append(shards, l.Shard)
@@ -33,7 +33,7 @@ func (p plan) unleasedShards() (shards []string) {
 // flight for that long.
 const keepEnded = 10
 
-// planOf compares the leases with a listing.
+// planLeases compares the leases with a listing.
 //
 // A lease is made for a shard whose parent was read to its end, and for the oldest
 // shards of a lineage without leases; never above a lease that exists. If the stream was not begun, a shard without a
@@ -107,7 +107,7 @@ func (pl *planner) missing(arn string, s shardreader.Shard) {
 	}
 }
 
-// severed reports whether a shard may come after one whose lease has not ended, by way of shards that are listed no
+// mayFollowUnended reports whether a shard may come after one whose lease has not ended, by way of shards that are listed no
 // more.
 func (pl *planner) mayFollowUnended(s shardreader.Shard) bool {
 	for pl.listing.has(s.Parent) {
@@ -138,7 +138,7 @@ func (pl *planner) ended(arn string) {
 	}
 }
 
-// comesTo reports whether an ancestor of a shard has a lease, so that the shard is read after it.
+// hasLeasedAncestor reports whether an ancestor of a shard has a lease, so that the shard is read after it.
 func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 	for shard = l.parent(shard); shard != ""; shard = l.parent(shard) {
 		if c.rows.byID(shard) != nil {
@@ -148,7 +148,7 @@ func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 	return false
 }
 
-// beginning is the lease of a shard that the reading of a stream starts with. Records that were dropped before that are
+// startLease is the lease of a shard that the reading of a stream starts with. Records that were dropped before that are
 // no gap.
 func startLease(l leases.Lease, start Start) leases.Lease {
 	switch {
@@ -165,7 +165,7 @@ func startLease(l leases.Lease, start Start) leases.Lease {
 	return l
 }
 
-// inherited is a lease that skips what its parent's lease skipped up to the parent's end.
+// inheritStart is a lease that skips what its parent's lease skipped up to the parent's end.
 func inheritStart(l leases.Lease, parent *row) leases.Lease {
 	if !parent.From.IsZero() && (parent.Time.IsZero() || parent.Time.Before(parent.From)) {
 		l.From = parent.From
@@ -180,7 +180,7 @@ func second(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Second)
 }
 
-// useless reports whether an ended lease may be removed: each child of it has moved past its
+// isUnneeded reports whether an ended lease may be removed: each child of it has moved past its
 // start, or nothing is left that could need it.
 func (pl *planner) isUnneeded(r *row) bool {
 	kids := slices.Clone(r.Children)
@@ -232,7 +232,7 @@ func anyLease(*row) bool { return true }
 // ancestors: they were read, or were not to be read.
 func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
 
-// descendantPast reports whether the lease of a descendant of a shard has moved past
+// descendantWasRead reports whether the lease of a descendant of a shard has moved past
 // its start, which happens only when the shard itself was read to its end.
 func (c *Coordinator) descendantWasRead(shard string) bool {
 	return slices.ContainsFunc(c.rows.children[shard], wasRead)

@@ -19,7 +19,7 @@ const (
 	maxNotFoundCalls = 4                     // calls in a row that do not find a shard: some servers list a shard before they know it
 )
 
-// want queues an assignment for its next call; dispatch makes the call once there is room.
+// queueCall queues an assignment for its next call; dispatch makes the call once there is room.
 func (c *Coordinator) queueCall(a *assignment) {
 	if a.poll != idle || !c.canCall(a) {
 		return
@@ -32,7 +32,7 @@ func (c *Coordinator) canCall(a *assignment) bool {
 	return a.isOpen() && a.phase.requests() && !a.paused && len(a.pages.untakenSizes) < maxUntakenPages
 }
 
-// wantIn calls want after d.
+// queueCallIn calls want after d.
 func (c *Coordinator) queueCallIn(a *assignment, d time.Duration) {
 	if a.poll != idle {
 		return
@@ -81,13 +81,13 @@ func (c *Coordinator) hasRoom(a *assignment) bool {
 	return busy <= 0 || busy+a.expectedBytes <= c.o.Prefetch
 }
 
-// positioning is a call of GetShardIterator.
+// iteratorRequest is a call of GetShardIterator.
 type iteratorRequest struct {
 	assignment *assignment
 	checked    bool // at the sequence number that the shard starts with
 }
 
-// position requests an iterator at the position from which reading continues.
+// requestIterator requests an iterator at the position from which reading continues.
 func (c *Coordinator) requestIterator(a *assignment) {
 	at := shardreader.ShardPosition{StreamARN: a.row.Stream, Shard: a.row.Shard}
 	op := iteratorRequest{assignment: a}
@@ -150,7 +150,7 @@ type pageRequest struct {
 	sent       time.Duration
 }
 
-// read requests the next page.
+// requestPage requests the next page.
 func (c *Coordinator) requestPage(a *assignment) {
 	c.callBegan(a)
 	c.reservedBytes += a.expectedBytes
@@ -233,7 +233,7 @@ func (c *Coordinator) readFailed(a *assignment, err error, at time.Time) {
 	a.failures++
 }
 
-// next plans the next call after an answer: at once after records, and after an empty page with a pause
+// planNextCall plans the next call after an answer: at once after records, and after an empty page with a pause
 // that grows.
 func (c *Coordinator) planNextCall(a *assignment, records int) {
 	if records > 0 {
@@ -267,7 +267,7 @@ type lag struct {
 	behindFrom time.Duration // since when records may be unread; 0: none are
 }
 
-// dated notes the age of the newest record of an answer.
+// setAge notes the age of the newest record of an answer.
 func (l *lag) setAge(e GetRecordsResult) {
 	if e.Records.Page == nil || e.At.IsZero() {
 		return
@@ -277,7 +277,7 @@ func (l *lag) setAge(e GetRecordsResult) {
 	}
 }
 
-// record notes a page with records.
+// noteRecords notes a page with records.
 func (l *lag) noteRecords(now time.Duration) {
 	l.lastRecord = now
 	if l.behindFrom == 0 {
@@ -285,7 +285,7 @@ func (l *lag) noteRecords(now time.Duration) {
 	}
 }
 
-// late returns how old the records are that are read now. If that is unknown, it is how long the assignment is behind.
+// delay returns how old the records are that are read now. If that is unknown, it is how long the assignment is behind.
 func (l *lag) delay(now time.Duration) time.Duration {
 	switch {
 	case l.behindFrom == 0:

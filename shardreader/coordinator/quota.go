@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// staleToken is the longest that a reservation may take. A call after a slower one could coincide with calls of other
+// maxReservation is the longest that a reservation may take. A call after a slower one could coincide with calls of other
 // consumers that waited for it.
 const maxReservation = 200 * time.Millisecond
 
@@ -24,7 +24,7 @@ type quota struct {
 	tries              tries
 }
 
-// describer requests DescribeStream calls.
+// describeWaiter requests DescribeStream calls.
 type describeWaiter interface {
 	wanted(c *Coordinator) bool
 	described(c *Coordinator, d shardreader.StreamDescription, err error)

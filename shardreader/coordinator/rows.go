@@ -39,7 +39,7 @@ type row struct {
 	calls          int           // calls of the stream in flight for it, also of former assignments
 }
 
-// of is the lease of a shard, nil if none is known.
+// byID is the lease of a shard, nil if none is known.
 func (s *rows) byID(shard string) *row { return s.byShard[shard] }
 
 func (s *rows) len() int { return len(s.byShard) }
@@ -56,7 +56,7 @@ func (s *rows) all() []*row {
 // any reports whether there is such a lease.
 func (s *rows) any(such func(*row) bool) bool { return slices.ContainsFunc(s.all(), such) }
 
-// named reports whether a lease names a shard as its parent.
+// hasChild reports whether a lease names a shard as its parent.
 func (s *rows) hasChild(shard string) bool { return len(s.children[shard]) > 0 }
 
 func (s *rows) add(r *row) {
@@ -128,7 +128,7 @@ func (s *rows) unlink(r *row) {
 	}
 }
 
-// assigned are the assignments, by shard.
+// allAssignments are the assignments, by shard.
 func (c *Coordinator) allAssignments() iter.Seq[*assignment] {
 	return func(yield func(*assignment) bool) {
 		for _, r := range c.rows.all() {

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// mostTold is the most shards that a heartbeat reports to be behind, or to fail.
+// maxReported is the most shards that a heartbeat reports to be behind, or to fail.
 const maxReported = 200
 
 // survey is the state of all assignments, gathered in one pass.
@@ -80,7 +80,7 @@ func nilIfEmpty[K comparable, V any](m map[K]V) map[K]V {
 	return m
 }
 
-// Partition is the status of an assignment.
+// PartitionStatus is the status of an assignment.
 type PartitionStatus struct {
 	Name       string // of the partition
 	Shard      string

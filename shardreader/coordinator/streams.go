@@ -36,7 +36,7 @@ func newStream(arn string) *stream {
 	return &stream{arn: arn, label: shardreader.StreamFromARN(arn).Label}
 }
 
-// streamFinder requests the streams of a source.
+// streamsWaiter requests the streams of a source.
 type streamsWaiter interface {
 	streamsFound(c *Coordinator, err error)
 }
@@ -160,7 +160,7 @@ func (c *Coordinator) isBegun(st *stream) bool {
 	return st.begun || c.begunStreams[st.arn] || c.rows.any(func(r *row) bool { return r.Stream == st.arn })
 }
 
-// firstRead returns the first stream of a source that is read: the oldest that was begun, else the newest.
+// firstBegun returns the first stream of a source that is read: the oldest that was begun, else the newest.
 func (c *Coordinator) firstBegun(s *source) int {
 	if i := slices.IndexFunc(s.streams, c.isBegun); i >= 0 {
 		return i
@@ -181,12 +181,12 @@ func (c *Coordinator) follows(s *source, i int) bool {
 	return false
 }
 
-// isReadOut reports whether all leases of a stream are read to their ends.
+// allRead reports whether all leases of a stream are read to their ends.
 func (c *Coordinator) allRead(st *stream) bool {
 	return !c.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
 }
 
-// hasStrange reports whether there are leases that name no stream: another application made them.
+// hasForeignLeases reports whether there are leases that name no stream: another application made them.
 func (c *Coordinator) hasForeignLeases(s *source) bool {
 	return c.rows.any(func(r *row) bool { return r.Stream == "" && !r.Ended() && c.belongs(r, s) })
 }

@@ -306,7 +306,7 @@ func (s *leaseSync) apply(c *Coordinator) {
 	s.written(c, nil)
 }
 
-// unbegun is why a shard is not begun: usually, records before it may be lost.
+// unbegunShard is why a shard is not begun: usually, records before it may be lost.
 type unbegunShard struct{ stream, reason string }
 
 func unknownIn(stream, shard string) record.Gap {
@@ -328,7 +328,7 @@ func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	return g
 }
 
-// note notes, once, that records before a shard may be lost, or between two streams.
+// noteUnknown notes, once, that records before a shard may be lost, or between two streams.
 func (s *leaseSync) noteUnknown(c *Coordinator, op *gapNote) {
 	op.by = s
 	if c.logged[unknownTopic(op.gap)] {

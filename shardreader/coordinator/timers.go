@@ -63,10 +63,10 @@ func (c *Coordinator) wake(a *assignment) {
 	c.queueCall(a)
 }
 
-// alarm is a timer that can be set again before it is due.
+// resettableTimer is a timer that can be set again before it is due.
 type resettableTimer struct{ number int }
 
-// in calls f once d has passed, unless the alarm is set again before.
+// reset calls f once d has passed, unless the alarm is set again before.
 func (a *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
 	a.number++
 	no := a.number

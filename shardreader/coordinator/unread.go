@@ -88,7 +88,7 @@ func (c *Coordinator) staysStopped(r *row) bool {
 	return true
 }
 
-// own checks a shard that this consumer reads.
+// ownShard checks a shard that this consumer reads.
 func (s *unreadSearch) ownShard(r *row) string {
 	a := r.assignment
 	if a == nil {
@@ -104,7 +104,7 @@ func (s *unreadSearch) ownShard(r *row) string {
 	return ""
 }
 
-// others checks a shard that another consumer should read.
+// otherShard checks a shard that another consumer should read.
 func (s *unreadSearch) otherShard(r *row) string {
 	m := s.c.consumers[r.Owner]
 	switch {
