@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Action is what a worker wants done. Those with a Call are calls, which may run
-// concurrently: a worker never has two of one lease in flight.
+// Action is an output of a coordinator. Actions with a Call are calls, and may run concurrently: a coordinator never has two
+// writes of one lease in flight.
 type Action interface{ action() }
 
 // Calls of the Streams API.
@@ -76,7 +76,7 @@ type (
 		Consumer string
 	}
 
-	// MarkBegun notes that the leases that the reading of a stream starts with were made.
+	// MarkBegun stores that the first leases of a stream were created.
 	MarkBegun struct {
 		Call
 		Stream string // ARN
@@ -133,15 +133,15 @@ type (
 		Attrs   []slog.Attr
 	}
 
-	// AtEnd reports that the sources are read to their ends: all records from before Asked, by the worker's own clock, are
-	// checkpointed. Stopped has the exceptions by shard, with the reasons; what comes after these shards is unread too.
-	// The worker continues.
+	// AtEnd reports that the sources are read to their ends: all records written before Before, by the coordinator's
+	// clock, are checkpointed. Stopped maps the exceptions, by shard, to the reasons; the descendants of these shards are
+	// unread too. The coordinator continues.
 	AtEnd struct {
 		Before  time.Duration
 		Stopped map[string]string
 	}
 
-	// Stopped ends a soft stop: no lease is owned, and the answers of calls in flight do not matter.
+	// Stopped ends a soft stop: no lease is owned, and the results of calls in flight do not matter.
 	Stopped struct{}
 )
 

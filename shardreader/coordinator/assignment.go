@@ -93,7 +93,7 @@ type assignment struct {
 	failures      tries         // failed calls in a row
 	notFoundCalls int           // those of them that say that there is no such shard
 	readFailure   readFailure   // since when calls fail, and why
-	lastResult    time.Duration // when the last answer came; before the first one, when the shard was opened
+	lastResult    time.Duration // when the last page came; before the first one, when the shard was opened
 
 	// How far the shard is read.
 	pos        leases.Checkpoint // after the last record delivered
@@ -114,14 +114,14 @@ type pollState uint8
 
 const (
 	idle    pollState = iota
-	queued            // in Worker.ready
+	queued            // in Coordinator.callQueue
 	waiting           // a timer will queue it
 	calling           // a call is in flight
 )
 
 // startState is how reading began.
 type startState struct {
-	answered bool // an answer came, with records or not
+	answered bool // a page came, with records or not
 	refused  bool // the stream refused the start position: an unread shard begins at the oldest record left
 	atLatest bool // reading began at LATEST: no record is too old
 	reached  bool // a page had a record that is not too old, or no record at all
@@ -152,22 +152,22 @@ func (e *emptyPages) enoughForEnd() bool { return e.sent[0] > 0 }
 // pages are what the pipeline has of an assignment.
 type pages struct {
 	inFlight     []pageInFlight    // delivered and not acknowledged
-	untakenSizes []int64           // bytes of the last of these, those that the pipeline has not taken
-	records      int64             // in inFlight
+	untakenSizes []int64           // bytes of each page of inFlight that the pipeline has not taken: the last ones
+	records      int64             // number of records in inFlight
 	untakenBytes int64             // bytes read that the pipeline has not taken, also of a page that waits for the lease
-	lastPos      leases.Checkpoint // of the last delivered page
-	repeated     int               // pages in a row that have last too
-	flushed      bool              // the pipeline was told to write its incomplete batches, as no record came since
+	lastPos      leases.Checkpoint // position of the last delivered page
+	repeated     int               // pages in a row with lastPos as their position
+	flushed      bool              // a Drain was sent after the last record
 }
 
 // pageInFlight is a page in flight in the pipeline.
 type pageInFlight struct {
 	pos        pipeline.Position
-	checkpoint leases.Checkpoint // of the lease once the page is acknowledged
+	checkpoint leases.Checkpoint // the lease's checkpoint once the page is acknowledged
 	newest     time.Time         // creation time of its last record
 	oldest     time.Time         // and of its first one
 	records    int64
-	end        bool // it is the last page of the shard
+	end        bool // the last page of the shard
 }
 
 // endPosition is the position of a shard's last page.
@@ -228,10 +228,10 @@ func (e Paused) handle(c *Coordinator) {
 	c.queueCall(a)
 }
 
-// isOpen reports whether p is still the shard's assignment.
+// isOpen reports whether a is still the assignment of its shard.
 func (a *assignment) isOpen() bool { return a.row.assignment == a }
 
-// keepsLease reports whether p is still the shard's assignment, and is not handed over.
+// keepsLease reports whether a is still the assignment of its shard, and is not handed over.
 func (a *assignment) keepsLease() bool { return a.isOpen() && a.phase != draining }
 
 // stopShard stops a shard.
@@ -285,7 +285,7 @@ func (e Acked) handle(c *Coordinator) {
 	c.save(a)
 }
 
-// dropUntaken takes back the pages that the pipeline did not take.
+// dropUntaken removes the delivered pages that the pipeline did not take.
 func (c *Coordinator) dropUntaken(a *assignment) {
 	g := &a.pages
 	if len(g.untakenSizes) == 0 {
@@ -305,5 +305,5 @@ func (c *Coordinator) dropUntaken(a *assignment) {
 	c.emit(Drop{a.name})
 }
 
-// drained reports whether the pipeline has nothing more of an assignment.
+// drained reports whether all delivered pages of an assignment are acknowledged.
 func (a *assignment) drained() bool { return len(a.pages.inFlight) == 0 }

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A consumer requests one lease for its load at most once in moveEvery, and other leases up to askAtOnce together.
+// A consumer requests a lease because of its load at most once in loadRequestEvery. To get its fair number, it requests up
+// to maxRequests leases at once.
 const (
 	loadRequestEvery = 30 * time.Second
 	maxRequests      = 16
@@ -16,14 +17,14 @@ const (
 // leaseShares are the leases that consumers should read now.
 type leaseShares struct {
 	others    []string          // live consumers but this one
-	owned     map[string][]*row // by the others
-	ownCount  int
-	fairCount int    // the leases of each consumer, if all had as many
-	free      []*row // those that this consumer may take
+	owned     map[string][]*row // leases of the others, by consumer id
+	ownCount  int               // number of leases of this consumer
+	fairCount int               // number of leases of each consumer, if all had as many
+	free      []*row            // leases that this consumer may take
 }
 
-// balance takes leases that are free, up to this consumer's share, and asks others for some
-// when it has fewer. Shares are by number; within them busy leases are spread by load.
+// balance takes free leases up to the fair number. If none is free and this consumer has fewer than the fair number, it
+// requests leases of others. Consumers with equal numbers also exchange leases to spread the load.
 func (c *Coordinator) balance() {
 	if !c.heartbeatFresh() || c.leaving {
 		return
@@ -61,7 +62,7 @@ func (c *Coordinator) leaseShares() leaseShares {
 		}
 	}
 	s.fairCount = (active + len(live) - 1) / len(live)
-	// Each begins at another place of the list, so that they seldom want the same.
+	// Each consumer begins at another index, so that two seldom take the same lease.
 	if n := len(s.free); n > 0 {
 		at := n * self / len(live)
 		s.free = append(s.free[at:n:n], s.free[:at]...)
@@ -69,7 +70,7 @@ func (c *Coordinator) leaseShares() leaseShares {
 	return s
 }
 
-// requestLeases requests leases of others, unless this consumer waits for some that it requested.
+// requestLeases requests leases of others, unless an earlier request waits.
 func (c *Coordinator) requestLeases(s leaseShares) {
 	waits := false
 	for _, id := range s.others {
@@ -85,8 +86,8 @@ func (c *Coordinator) requestLeases(s leaseShares) {
 	}
 }
 
-// requestByCount asks the consumers that have most for their idlest leases, up to a fair share,
-// as long as a move makes the numbers more even. It reports whether it asked.
+// requestByCount requests the idlest leases of the consumers with the most leases, up to the fair number. Each move must
+// make the numbers more even. It reports whether it requested any.
 func (c *Coordinator) requestByCount(s leaseShares) (asked bool) {
 	left := make(map[string]int, len(s.others))
 	for _, id := range s.others {
@@ -105,7 +106,7 @@ func (c *Coordinator) requestByCount(s leaseShares) (asked bool) {
 	return asked
 }
 
-// requestByLoad asks the busiest consumer for a lease whose move makes both more even.
+// requestByLoad requests a lease of the busiest consumer if the move makes the loads of both more even.
 func (c *Coordinator) requestByLoad(s leaseShares) {
 	own := 0.0
 	for a := range c.allAssignments() {

@@ -33,9 +33,8 @@ func (c *Coordinator) callShare() float64 {
 	return float64(c.o.CallsPerMonth) / month.Seconds() * float64(mine) / float64(active)
 }
 
-// mayCall takes a call from the budget. When it is used up, a timer tries again. Losing
-// records is worse than spending more: a shard that is behind by a quarter of the retention
-// is read although the budget is used up.
+// mayCall takes a call from the budget. If the budget is used up, a timer tries again. Lost records are worse than a higher
+// bill: a shard that lags by a quarter of the retention is read even if the budget is used up.
 func (c *Coordinator) mayCall(a *assignment) bool {
 	b := &c.budget
 	if c.o.CallsPerMonth == 0 || c.endCheckWaits(a) {

@@ -6,10 +6,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// A call in flight is a value that holds what it requests, for whom, and how often it was tried. Its method answered
-// gets the event with the answer, and decides what follows.
+// A call in flight is a value of its own type: what it requests, for whom, and how often it was tried. Its method
+// handleResult receives the event with the result, and decides what follows.
 
-// newCall numbers a call.
+// newCall numbers a call. op must have a method handleResult for the event that answers the call.
 func (c *Coordinator) newCall(op any) Call {
 	c.lastCall++
 	c.calls[c.lastCall] = op

@@ -7,16 +7,16 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// durable is how far the pipeline has finished an assignment, and how far its lease says so.
+// durable is the position up to which an assignment is acknowledged, and when its lease was written.
 type durable struct {
 	checkpoint    leases.Checkpoint // after the last acknowledged record
-	time          time.Time         // its creation time
+	time          time.Time         // creation time of that record
 	shardEnd      bool              // the last page is acknowledged
-	stopReason    string            // what Lease.Stopped becomes once stopAt is durable
+	stopReason    string            // becomes Lease.Stopped once stopAt is durable
 	stopAt        leases.Checkpoint
 	savedAt       time.Duration // when the lease was last written
 	saveScheduled bool          // a timer will call save
-	unsavedSince  time.Duration // since when the lease lags behind; 0: it does not
+	unsavedSince  time.Duration // since when the lease lacks the durable position; 0: it has it
 }
 
 // dueStopReason is the Lease.Stopped of a lease that has all that is durable.
@@ -35,7 +35,7 @@ func (a *assignment) isSaved() bool {
 // finished reports whether the shard is read to its end, and all of it is durable.
 func (a *assignment) finished() bool { return a.phase == ended && a.durable.shardEnd }
 
-// currentLease is the lease of an assignment with its durable position and its load.
+// currentLease returns the lease of an assignment with its durable position and load.
 func (c *Coordinator) currentLease(a *assignment) leases.Lease {
 	l := a.row.Clone()
 	l.Checkpoint, l.Stopped = a.durable.checkpoint, a.durable.dueStopReason()
@@ -51,13 +51,13 @@ func (c *Coordinator) saveStop(a *assignment, why string) {
 	c.save(a)
 }
 
-// save writes how far an assignment is durable: at most once in Options.Checkpoint, at once when it is handed over or
-// has ended.
+// save writes the durable position of an assignment into its lease: at most once in Options.Checkpoint, but at once if the
+// lease is handed over or the shard is finished.
 func (c *Coordinator) save(a *assignment) {
 	r, d := a.row, &a.durable
 	switch {
 	case a.isSaved(), a.finished() && !r.busy:
-		d.unsavedSince = 0 // a finished shard waits for its children: the lease does not lag behind
+		d.unsavedSince = 0 // a finished shard waits for its children, not for its lease
 	case d.unsavedSince == 0:
 		d.unsavedSince = max(1, c.now)
 	}

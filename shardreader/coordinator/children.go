@@ -36,8 +36,8 @@ type childSearch struct {
 	tries        tries
 	children     []shardreader.Shard
 	severed      []shardreader.Shard // of the last listing, if the shard is gone
-	createsLeft  int                 // leases that are being made
-	createFailed bool                // one of them could not be made
+	createsLeft  int                 // leases that are being created
+	createFailed bool                // one of them could not be created
 }
 
 // childStage is how far the children of a shard are.
@@ -59,7 +59,7 @@ func (s *childSearch) begin(c *Coordinator) {
 	c.describe(shardreader.DescribeQuery{StreamARN: s.row.Stream, ChildrenOf: s.row.Shard}, s)
 }
 
-// described takes in the answer for this shard alone.
+// described handles the result of the call for the children of this shard.
 func (s *childSearch) described(c *Coordinator, d shardreader.StreamDescription, err error) {
 	found := slices.DeleteFunc(slices.Clone(d.Shards), func(child shardreader.Shard) bool { return child.Parent != s.row.Shard })
 	switch {
@@ -75,7 +75,7 @@ func (s *childSearch) described(c *Coordinator, d shardreader.StreamDescription,
 	}
 }
 
-// list lists the whole stream: not every server finds children by their parent.
+// list lists the whole stream, because some servers do not filter by parent.
 func (s *childSearch) list(c *Coordinator) {
 	s.endedFor = c.now - s.since // now: the listing may take long
 	c.list(s.row.Stream, s)
@@ -215,7 +215,7 @@ func (s *childSearch) createLeases(c *Coordinator) {
 	s.written(c, nil)
 }
 
-// written notes that a child's lease exists, or could not be made.
+// written counts a finished creation of a child's lease; err is not nil if it failed.
 func (s *childSearch) written(c *Coordinator, err error) {
 	s.createFailed = s.createFailed || err != nil
 	if s.createsLeft--; s.createsLeft > 0 || !s.isOpen() {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Coordinator is the coordinator of one consumer. It is only state: one goroutine at a time may use it.
+// Coordinator decides what one consumer does. It is not safe for concurrent use.
 type Coordinator struct {
 	o        Options
 	now      time.Duration
 	actions  []Action
 	timers   timers
-	calls    map[Call]any // what made each call in flight
+	calls    map[Call]any // the value of each call in flight: see calls.go
 	lastCall Call
-	logged   map[string]bool // topics that tellOnce told
+	logged   map[string]bool // topics of logOnce
 
 	leaving      bool // Shutdown came
 	leavingSince time.Duration
@@ -24,12 +24,12 @@ type Coordinator struct {
 
 	// The lease table, as it was last read.
 	consumers      map[string]*knownConsumer
-	departed       map[string]bool // consumers that were seen, and have no row any more
-	foreignActive  bool            // another application works on the table
+	departed       map[string]bool // consumers whose rows were removed
+	foreignActive  bool            // another application uses the table
 	rows           rows
 	broken         map[string]bool // shards whose rows cannot be read
-	begunStreams   map[string]bool // streams whose first leases were made
-	refreshSent    time.Duration   // when the last refresh that succeeded was sent
+	begunStreams   map[string]bool // ARNs of streams whose first leases were created
+	refreshSent    time.Duration   // when the last successful refresh was sent
 	refreshed      bool
 	firstRefresh   time.Duration // when the first refresh succeeded
 	refreshing     bool
@@ -40,34 +40,34 @@ type Coordinator struct {
 	// Heartbeats.
 	heartbeatNumber  int64
 	sendingHeartbeat bool
-	lastHeartbeat    time.Duration // of the last one that succeeded
+	lastHeartbeat    time.Duration // when the last successful heartbeat was sent
 	hadHeartbeat     bool
-	pastHeartbeats   []pastHeartbeat // the last of those that succeeded
+	pastHeartbeats   []pastHeartbeat // recent successful ones
 	suspended        bool            // heartbeatFresh was false since the last success: every assignment was revoked
 	resumedAt        time.Duration   // when it became true again
 
 	// Writes of leases.
-	toTake         []*row                  // to be taken
-	taking         int                     // that are being taken
+	toTake         []*row                  // leases to take
+	taking         int                     // writes in flight that take a lease
 	loadRequested  time.Duration           // when a lease was last requested for its load
 	writesInFlight int                     // writes in flight
-	queuedWrites   []*leaseWrite           // that wait for these
-	creating       map[string]bool         // leases that are being made
-	lastCreate     time.Duration           // when the last of them was made, or not: it may be there all the same
-	unbegunShards  map[string]unbegunShard // shards that are not begun, as records may be lost before them
+	queuedWrites   []*leaseWrite           // writes that wait for those in flight
+	creating       map[string]bool         // leases that are being created, by shard
+	lastCreate     time.Duration           // when the last creation ended, with or without success
+	unbegunShards  map[string]unbegunShard // shards that are not read, because records before them may be lost
 
 	// Assignments.
 	assignments   map[string]*assignment // by partition
-	openCount     int
-	callQueue     []*assignment // queued for a call
-	streamCalls   int           // calls in flight
-	reservedBytes int64         // bytes that their pages are expected to have
-	untakenBytes  int64         // bytes delivered, or about to be, and not taken
-	pausedBytes   int64         // of untaken: those of paused assignments
+	openCount     int                    // assignments opened so far
+	callQueue     []*assignment          // assignments that wait for a call
+	streamCalls   int                    // calls of assignments in flight
+	reservedBytes int64                  // expected bytes of their pages
+	untakenBytes  int64                  // bytes of pages that the pipeline has not taken, delivered or not yet
+	pausedBytes   int64                  // part of untakenBytes: paused assignments
 	budget        budget
 	lastRecord    time.Duration // when a record was last delivered
-	tableOutage   outage        // of the lease table
-	readOutage    outage        // of the stream
+	tableOutage   outage        // the lease table cannot be read or written
+	readOutage    outage        // shards cannot be read
 
 	// The streams.
 	sources         []*source
@@ -76,8 +76,8 @@ type Coordinator struct {
 	sync            *leaseSync // nil while none runs
 	syncTimer       resettableTimer
 	syncSucceeded   bool // a leaseSync succeeded
-	syncBegun       bool // one was begun since this consumer leads
-	childlessLeases int  // leases that ended without children, at the last refresh
+	syncBegun       bool // a leaseSync was begun since this consumer leads
+	childlessLeases int  // ended leases without children, at the last refresh
 
 	// The end, if Options.Idle requests it.
 	endCheck     *endCheck     // nil while none runs
@@ -85,7 +85,7 @@ type Coordinator struct {
 	unreadReason string        // what is unread; "" if nothing is known to be
 }
 
-// New checks the options and makes a worker, which does nothing before its first Step.
+// New checks the options and returns a coordinator. It does nothing before its first Step.
 func New(o Options) (*Coordinator, error) {
 	switch {
 	case o.ID == "":
@@ -137,8 +137,8 @@ func New(o Options) (*Coordinator, error) {
 	return c, nil
 }
 
-// Step takes in an event that happened at now, and returns what follows. now is the time since the worker was
-// made, by a clock that never goes back. The slice is valid until the next Step.
+// Step handles an event that happened at now, and returns the actions that follow. now is the time since New, by a
+// monotonic clock. The slice is valid until the next Step.
 func (c *Coordinator) Step(now time.Duration, e Event) []Action {
 	c.now = max(c.now, now)
 	clear(c.actions)
@@ -153,7 +153,7 @@ func (c *Coordinator) Step(now time.Duration, e Event) []Action {
 	return c.actions
 }
 
-// Wake is when the next Tick is due, at the latest.
+// Wake returns the time at which the next Tick must be sent.
 func (c *Coordinator) Wake() time.Duration {
 	if len(c.timers.due) == 0 {
 		return c.now + c.o.Lease
@@ -167,7 +167,7 @@ func (c *Coordinator) log(level slog.Level, message string, attrs ...slog.Attr) 
 	c.emit(Log{level, message, attrs})
 }
 
-// logOnce logs a line once, until its topic is deleted from told.
+// logOnce logs a line only if its topic is not in logged.
 func (c *Coordinator) logOnce(topic string, level slog.Level, message string, attrs ...slog.Attr) {
 	if !c.logged[topic] {
 		c.logged[topic] = true

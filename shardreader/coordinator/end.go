@@ -19,18 +19,18 @@ const (
 	endRetry    = 2 * time.Second  // after a listing that failed
 )
 
-// endCheck checks whether everything is read. It uses only answers to requests that were sent after it began:
-// the listed streams, the lease table, and the empty pages of each shard, whichever consumer reads it.
+// endCheck checks whether everything is read. It uses only results of calls that were sent after it began: the listed
+// streams, the lease table, and the empty pages of each shard, whichever consumer reads it.
 type endCheck struct {
 	began      time.Duration    // when it began
-	tableRead  time.Duration    // when the read of the lease table that beats comes from was sent
+	tableRead  time.Duration    // when the read of the lease table with these heartbeats was sent
 	heartbeats map[string]int64 // last heartbeat of each consumer in that read
 	listedAt   time.Duration    // when the last listing ended; 0: none did yet
 	streams    map[string]*listing
 
 	// The listing in flight.
 	found  map[string]*listing // nil: none is
-	source int                 // of Worker.sources
+	source int                 // index in Coordinator.sources
 	index  int                 // of the source's streams
 	stream *stream
 }
@@ -70,7 +70,7 @@ func (c *Coordinator) isQuiet() bool { return c.now-max(c.lastRecord, c.firstRef
 // endHeartbeat returns a heartbeat; all records that were in this consumer's shards before it are checkpointed. 0 means
 // that there is no such heartbeat.
 func (c *Coordinator) endHeartbeat() int64 {
-	// A lease can be ours although the answer to its write was lost: only a read of the table shows it.
+	// A lease can belong to this consumer although the result of its write was lost: only a read of the table shows it.
 	since := c.refreshSent
 	if !c.refreshed || c.taking > 0 || len(c.creating) > 0 {
 		return 0

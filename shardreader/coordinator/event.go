@@ -9,21 +9,21 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Event is an input of a worker. One event with the same Call answers each action that has a Call, in any order, also
-// after [Stopped]. If an answer never comes, the caller answers with a transient error.
+// Event is an input of a coordinator. Each action with a Call gets one event with the same Call, in any order, also after
+// [Stopped]. If a call never returns, the caller sends the event with a transient error.
 type Event interface{ handle(c *Coordinator) }
 
-// Call names a call and its answer.
+// Call is the number of a call, and of its result.
 type Call uint64
 
 type (
-	// Tick reports that time passed: to be sent when Worker.Wake comes, or at any time.
+	// Tick reports that time passed: it is sent at Coordinator.Wake, and may be sent at any time.
 	Tick struct{}
 
 	// Shutdown begins a soft stop: the pages that are read are drained and checkpointed, and the leases released.
 	Shutdown struct{}
 
-	// PipelineEnded reports that the pipeline ended: it acknowledges no more pages. The worker stops as after Shutdown, and
+	// PipelineEnded reports that the pipeline ended: it acknowledges no more pages. The coordinator stops as after Shutdown, and
 	// releases the leases at their durable positions.
 	PipelineEnded struct{}
 
@@ -64,7 +64,7 @@ type (
 		At       time.Time // as that of Read
 	}
 
-	// GetRecordsResult answers GetRecords. With an error the answer is ignored.
+	// GetRecordsResult answers GetRecords. With an error the records are ignored.
 	GetRecordsResult struct {
 		Call
 		Records record.GetRecordsPage
@@ -79,7 +79,7 @@ type (
 		Err      error
 	}
 
-	// WriteResult answers Create, Swap, Delete, Beat, Leave, Begin and NoteGap.
+	// WriteResult answers CreateLease, SwapLease, DeleteLease, WriteHeartbeat, RemoveMember, MarkBegun and NoteGap.
 	WriteResult struct {
 		Call
 		Err error

@@ -14,7 +14,7 @@ import (
 // knownConsumer is a consumer, as the last refresh found it.
 type knownConsumer struct {
 	leases.Member
-	heartbeatSince time.Duration // when this heartbeat of it was first seen
+	heartbeatSince time.Duration // when its present heartbeat was first seen
 }
 
 // alive reports whether a consumer counts as alive. Another consumer counts as gone once refreshes found its heartbeat
@@ -66,7 +66,7 @@ func (c *Coordinator) refreshLeases() {
 // refresh is a call that reads the table.
 type refresh struct {
 	sent   time.Duration
-	number int // Worker.refreshAlarm.set
+	number int // Coordinator.refreshTimer.number
 }
 
 func (op refresh) handleResult(c *Coordinator, e ReadTableResult) {
@@ -108,7 +108,7 @@ func (c *Coordinator) refreshEvery() time.Duration {
 	return max(c.o.ReadEvery, min(10*time.Second, time.Duration(c.rows.len())*time.Millisecond))
 }
 
-// handleSnapshot handles the answer to a read of the table; sent is when that was sent.
+// handleSnapshot handles the result of a read of the table; sent is when the read was sent.
 func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	if !c.refreshed {
 		c.firstRefresh = c.now
@@ -144,7 +144,7 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	c.checkEnd()
 }
 
-// leadFleet does what one consumer does for the whole fleet.
+// leadFleet does the work of the one consumer that leads the fleet.
 func (c *Coordinator) leadFleet() {
 	c.removeDeadConsumers()
 	childless := 0

@@ -48,7 +48,7 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 // isYoung reports whether a shard is so young that the stream still keeps all of its records. It goes by the time in the
 // shard's id, or, if that has none, by a listing that lacked the shard. at is the time now, zero if it is unknown.
 func (c *Coordinator) isYoung(r *row, at time.Time) bool {
-	keeps := c.o.Retention - c.o.Retention/24 // clocks differ, and a listing lags behind
+	keeps := c.o.Retention - c.o.Retention/24 // less than the retention, because clocks differ and listings are late
 	if made, ok := shardreader.ShardTime(r.Shard); ok {
 		return !at.IsZero() && at.Sub(made) < keeps
 	}
@@ -78,7 +78,7 @@ func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 	c.seekOldest(a, g, afterGap)
 }
 
-// endProbe decides by the oldest record that is left whether the lost records were wanted. If none is left, they were.
+// endProbe decides by the oldest record that is left whether the lost records belong to the requested range. If no record is left, they do.
 // It reports whether the page is to be read.
 func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
 	if len(page.Changes) > 0 && page.Changes[0].Time.Before(a.row.From) {

@@ -65,7 +65,7 @@ func (c *Coordinator) checkHeartbeat() {
 	}
 }
 
-// The causes of a revoke. Logs have their whole texts.
+// The causes of a revoke. Logs have their texts.
 var (
 	ErrOutOfContact error = revokeCause("the worker could not say that it lives: others may take its leases")
 	ErrLeaseLost    error = revokeCause("the lease was taken by another worker")

@@ -33,8 +33,8 @@ const (
 
 // leaseWrite is a write of a lease.
 //
-// It is unknown whether a write happened whose answer was lost. A write that insists is sent again until that is known.
-// A conflict with exactly what was to be written means that an earlier try had happened.
+// If the result of a write is lost, it is unknown whether the write happened. Writes of mustRetry are sent again until the
+// result is known. A conflict with a row that is already as it should be means that an earlier try has succeeded.
 type leaseWrite struct {
 	reason     writeReason
 	row        *row          // nil for makeLease
@@ -86,7 +86,7 @@ func (c *Coordinator) sendWrite(op *leaseWrite) {
 	op.send(c)
 }
 
-// writeEnded ends what pass began: with the answer, or without a write.
+// writeEnded ends a write of sendWrite, and sends the next one that waits.
 func (c *Coordinator) writeEnded() {
 	c.writesInFlight--
 	if len(c.queuedWrites) == 0 {

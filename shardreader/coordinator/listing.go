@@ -79,7 +79,7 @@ type streamLister struct {
 	after  string          // the page that is requested now
 	tries  tries
 
-	began  time.Duration            // of the last listing that was whole
+	began  time.Duration            // when the last complete listing began
 	lacked map[string]time.Duration // shards that are listed, with when the last listing without them began
 }
 

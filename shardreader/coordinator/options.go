@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Options configure a worker. All consumers of a fleet should have the same, except
-// Worker and Name.
+// Options configure a coordinator. All consumers of a fleet should have the same options, except ID and Name.
 type Options struct {
-	ID      string   // required: unique to the process
-	Name    string   // the same over restarts. Default: Worker
+	ID      string   // required: the consumer id, unique to the process
+	Name    string   // stays the same over restarts. Default: ID
 	Sources []Source // required
 	Start   Start    // of a stream that was never read. Default: from the oldest record
 	OnGap   Policy   // Default: Stop

@@ -94,7 +94,7 @@ type readFailure struct {
 	err   error         // of the last one
 }
 
-// failsForLong reports whether the reads of an assignment have failed for long enough to be reported.
+// failsForLong reports whether the reads of an assignment fail for so long that logs and heartbeats report it.
 func (a *assignment) failsForLong(now time.Duration) bool {
 	f := a.readFailure
 	lasts := f.since > 0 && a.failures >= failingCalls && now-f.since >= failingAfter

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// receivedPage is an answer, and when its request was sent.
+// receivedPage is a page of GetRecords, and when its request was sent.
 type receivedPage struct {
 	record.GetRecordsPage
 	sent time.Duration
@@ -20,7 +20,7 @@ type receivedPage struct {
 
 func (h *receivedPage) records() int { return len(h.Page.Changes) + len(h.Page.Errors) }
 
-// receive takes in a whole answer.
+// receive handles a complete page.
 func (c *Coordinator) receive(a *assignment, page *receivedPage) {
 	if page.Page == nil {
 		page.Page = &record.Page{}
@@ -152,7 +152,7 @@ func lastTime(page *record.Page) (last time.Time) {
 	return last
 }
 
-// deliverLast hands the last page of a shard to the pipeline, and looks for the shard's children.
+// deliverLast delivers the last page of a shard, and begins the search for the shard's children.
 func (c *Coordinator) deliverLast(a *assignment, page *record.Page) {
 	a.enter(ended)
 	c.deliver(a, page, true)

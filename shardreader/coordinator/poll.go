@@ -51,7 +51,7 @@ func (c *Coordinator) dispatch() {
 			c.dequeue()
 			continue
 		case !c.hasRoom(a):
-			return // the next taken page or answered call makes room
+			return // the next taken page or completed call frees memory
 		case a.iterator != "" && !c.mayCall(a):
 			if c.queueEndangered() {
 				continue
@@ -122,7 +122,7 @@ func (op iteratorRequest) handleResult(c *Coordinator, e GetShardIteratorResult)
 	switch {
 	case e.Err == nil:
 		a.iterator = e.Iterator
-		a.emptyPages.sent = [endPages]time.Duration{} // empty pages before records begin anew with each iterator
+		a.emptyPages.sent = [endPages]time.Duration{} // a new iterator may return some empty pages before records
 		if a.start.atLatest {
 			a.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
 		}
@@ -181,7 +181,7 @@ func (op pageRequest) handleResult(c *Coordinator, e GetRecordsResult) {
 }
 
 // callBegan and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of
-// its former assignment are answered: a stream allows two readers of a shard at most.
+// its former assignment have returned: a stream allows at most two readers of a shard.
 func (c *Coordinator) callBegan(a *assignment) {
 	a.poll = calling
 	a.row.calls++
@@ -259,7 +259,7 @@ func (c *Coordinator) planNextCall(a *assignment, records int) {
 	c.queueCallIn(a, c.jitter(d))
 }
 
-// lag is how far an assignment is behind.
+// lag is how late the records of an assignment are read.
 type lag struct {
 	lastRecord time.Duration // when the last page with records came
 	age        time.Duration // of the newest record of the last page, when it was read

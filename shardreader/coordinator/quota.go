@@ -36,7 +36,7 @@ type describeRequest struct {
 	by    describeWaiter
 }
 
-// describe makes a DescribeStream call in its turn, unless it is no longer wanted then.
+// describe makes a DescribeStream call after the calls before it, unless it is no longer wanted then.
 func (c *Coordinator) describe(q shardreader.DescribeQuery, by describeWaiter) {
 	c.quota.queue = append(c.quota.queue, describeRequest{q, by})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// rows are the leases that a worker knows. A fleet may read tens of thousands of shards, so work for one lease never
+// rows are the leases that a consumer knows. A fleet may read tens of thousands of shards, so work for one lease never
 // visits them all: the counts are kept when a lease changes. Only work for all leases (a refresh, a listing, a
 // heartbeat, a stop) visits each of them, and does so once.
 type rows struct {
@@ -22,19 +22,19 @@ type rows struct {
 	unended   int           // not read to their ends
 	own       int           // this consumer's
 	busy      int           // being written
-	lastWrite time.Duration // when a write of any of them was last answered
+	lastWrite time.Duration // when the last result of a write of any row came
 	walked    int           // rows that all returned so far: the work that grows with their number
 }
 
-// row is a lease as this worker knows it.
+// row is a lease as this consumer knows it.
 type row struct {
 	leases.Lease
 	unchangedSince time.Duration // when this consumer first saw its owner and counter
-	writtenAt      time.Duration // when a write of it was last answered
+	writtenAt      time.Duration // when the last result of a write of it came
 	knownAt        time.Duration // the latest time at which the table is known to have had it like this
 	confirmedAt    time.Duration // when a write of it last succeeded: no other consumer had taken it
 	busy           bool          // it is being written
-	fresh          bool          // this consumer created it at the newest record, a moment ago, and has not read it
+	fresh          bool          // this consumer created it at LATEST less than 5 s ago, and has not read it
 	assignment     *assignment   // nil if this consumer does not read it
 	calls          int           // calls of the stream in flight for it, also of former assignments
 }
@@ -96,7 +96,7 @@ func (s *rows) writing(r *row) {
 	s.busy++
 }
 
-// written notes that it was answered.
+// written notes that the write has ended.
 func (s *rows) written(r *row, now time.Duration) {
 	r.busy, r.writtenAt, s.lastWrite = false, now, now
 	s.busy--

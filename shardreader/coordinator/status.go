@@ -18,7 +18,7 @@ type survey struct {
 	pending    int64 // records
 	stopped    map[string]string
 	behind     []*assignment // those that may be behind
-	failing    []*assignment // those whose reads have failed for long enough to be reported, the longest first
+	failing    []*assignment // those of failsForLong, the longest first
 	lateFor    time.Duration // how long a due checkpoint could not be written; 0 up to Options.Lease and Options.Checkpoint
 	lateShards int           // shards with such a checkpoint
 }
@@ -89,15 +89,15 @@ type PartitionStatus struct {
 	Last       time.Time // creation time of the last record delivered; zero if there was none
 	Acked      time.Time // of the last one that is durable in all sinks
 	Oldest     time.Time // of the oldest one delivered and not acknowledged; zero if there is none
-	Opened     bool      // a whole answer came since reading began
+	Opened     bool      // a page came since reading began
 	Behind     bool      // there may be records that are not read yet
 	Pending    int64     // records delivered and not acknowledged
 	Failures   int       // calls that failed in a row
 	Failing    time.Time // when the first of them failed; zero if there is none
 	Error      string    // of the last of them, as in the log
 
-	// Answered is when the last whole answer of GetRecords came, empty or not, by the
-	// worker's clock; before the first, when reading began.
+	// Answered is when the last page came, empty or not, by the coordinator's clock. Before the first page it is when
+	// reading began.
 	Answered time.Duration
 
 	Paused   bool    // the pipeline requested a pause

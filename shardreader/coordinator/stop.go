@@ -60,7 +60,7 @@ func (c *Coordinator) checkStopped() {
 		if c.refreshSent < wrote || c.refreshSent < c.leavingSince || len(c.creating) > 0 {
 			if c.now-max(wrote, c.leavingSince) < 2*c.o.Lease {
 				if !c.refreshing && !c.refreshFailed {
-					c.refreshLeases() // a write may have happened although its answer was lost
+					c.refreshLeases() // a write may have happened although its result was lost
 				}
 				return
 			} // the table cannot be read: the result of the write stays unknown

@@ -35,7 +35,7 @@ const (
 // table's stream is switched off and on.
 type leaseSync struct {
 	stage      syncStage
-	source     int // of Worker.sources
+	source     int // index in Coordinator.sources
 	index      int // of the source's streams
 	stream     *stream
 	start      Start // of the stream

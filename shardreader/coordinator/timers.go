@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// timers are what is to be done later, in the order of time, then of arrival: due is a heap.
+// timers are functions to call later, in the order of their times, then of their numbers. due is a heap.
 type timers struct {
 	due  []*timer
 	made uint64
 }
 
-// timer is one of them. Each idle shard has one for its next poll: that one needs no func.
+// timer calls a function or queues an assignment. Each idle shard has a timer for its next poll, which needs no function.
 type timer struct {
 	at     time.Duration
 	number uint64
@@ -44,7 +44,7 @@ func (t *timers) Pop() any {
 	return x
 }
 
-// runTimers does what is due now, also what comes due meanwhile.
+// runTimers runs the timers that are due, also those that become due meanwhile.
 func (c *Coordinator) runTimers() {
 	for t := &c.timers; len(t.due) > 0 && t.due[0].at <= c.now; {
 		if next := heap.Pop(t).(*timer); next.do != nil {
@@ -66,7 +66,7 @@ func (c *Coordinator) wake(a *assignment) {
 // resettableTimer is a timer that can be set again before it is due.
 type resettableTimer struct{ number int }
 
-// reset calls f once d has passed, unless the alarm is set again before.
+// reset calls f once d has passed, unless the timer is reset before.
 func (a *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
 	a.number++
 	no := a.number

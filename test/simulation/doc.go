@@ -1,4 +1,4 @@
-// Package simulation drives a whole fleet of worker.Worker step machines through
+// Package simulation drives a whole fleet of coordinator.Coordinator step machines through
 // what a stream, a lease table, sinks and processes can do to them: in one thread, in
 // virtual time, from one seed.
 //

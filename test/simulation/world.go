@@ -49,7 +49,7 @@ type world struct {
 	started bool // the first worker has started
 }
 
-// Machine is what a process runs: a coordinator.Worker, or one that is made to do wrong.
+// Machine is what a process runs: a coordinator.Coordinator, or one that is made to do wrong.
 type Machine interface {
 	Step(now time.Duration, e coordinator.Event) []coordinator.Action
 	Wake() time.Duration
