@@ -68,12 +68,12 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 			return coordinator.ReserveCallResult{Call: a.Call, Count: r.count, OK: r.ok, Err: err}
 		})
 	case coordinator.MarkBegun:
-		c.writeTable("noting that a stream was begun", neededLater, a.Call, shortTimeout, func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
+		c.writeTable("storing that a stream was begun", neededLater, a.Call, shortTimeout, func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
 	case coordinator.WriteHeartbeat:
 		// A heartbeat that hangs leaves time for two more before two thirds of the lease have passed.
-		c.writeTable("writing the worker's row", neededAtStart, a.Call, c.o.Coordinator.Lease/6, func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
+		c.writeTable("writing the heartbeat", neededAtStart, a.Call, c.o.Coordinator.Lease/6, func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
 	case coordinator.RemoveMember:
-		c.writeTable("removing a worker's row", cleanupOnly, a.Call, shortTimeout, func(ctx context.Context) error { return table.Leave(ctx, a.Consumer) })
+		c.writeTable("removing a consumer's row", cleanupOnly, a.Call, shortTimeout, func(ctx context.Context) error { return table.Leave(ctx, a.Consumer) })
 	case coordinator.CreateLease:
 		c.writeTable("creating a lease", neededLater, a.Call, shortTimeout, func(ctx context.Context) error { return table.Create(ctx, a.Lease) })
 	case coordinator.SwapLease:
@@ -81,7 +81,7 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 	case coordinator.DeleteLease:
 		c.writeTable("removing a lease", cleanupOnly, a.Call, shortTimeout, func(ctx context.Context) error { return table.Delete(ctx, a.Old) })
 	case coordinator.NoteGap:
-		c.writeTable("keeping a gap", neededLater, a.Call, c.o.CallTimeout, func(ctx context.Context) error {
+		c.writeTable("storing a gap", neededLater, a.Call, c.o.CallTimeout, func(ctx context.Context) error {
 			err := c.o.Gaps.AddGap(ctx, a.Gap)
 			if err == nil && !a.Again {
 				c.tel.countGap(ctx, a.Gap)

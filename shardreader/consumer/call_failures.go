@@ -66,7 +66,7 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 	case !permanent:
 	case importance == cleanupOnly:
 		if !seen {
-			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a call is refused: what it would tidy up stays", slog.String("call", name), slog.String("error", redact.LogText(err)))
+			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name), slog.String("error", redact.LogText(err)))
 		}
 	case importance == neededAtStart && !worked, now-span.first >= maxDenied:
 		c.fail(fmt.Errorf("%s: %w", name, err))

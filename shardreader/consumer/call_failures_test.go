@@ -49,7 +49,7 @@ func TestConsumer_TidyingUpIsNotNeeded(t *testing.T) {
 		if err := k.end(); err != nil {
 			t.Error(err)
 		}
-		if n := strings.Count(r.story.String(), "what it would tidy up stays"); n != 1 {
+		if n := strings.Count(r.story.String(), "a cleanup call is denied"); n != 1 {
 			t.Errorf("it was told %d times", n)
 		}
 	})

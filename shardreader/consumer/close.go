@@ -39,7 +39,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 	err := c.waitStopped(ctx)
 	c.cancel(errClosed)
 	if !c.waitGoroutines() {
-		err = errors.Join(err, errs.Errorf("calls do not end that were told to %v ago", goroutineGrace))
+		err = errors.Join(err, errs.Errorf("some calls have not ended %v after they were cancelled", goroutineGrace))
 	}
 	if err != nil {
 		c.closeErr = fmt.Errorf("consumer: %w", err)
@@ -67,7 +67,7 @@ func (c *Consumer) waitStopped(ctx context.Context) error {
 		return fmt.Errorf("stopped hard: %w", context.Cause(ctx))
 	case <-t.C:
 	}
-	return fmt.Errorf("stopped hard, and leases may be left that others take over in %v: %w", c.o.Coordinator.Lease, context.Cause(ctx))
+	return fmt.Errorf("stopped hard, and some leases may not be released: other consumers take them after %v: %w", c.o.Coordinator.Lease, context.Cause(ctx))
 }
 
 // waitGoroutines waits for the loop and the calls. It returns false if some do not end in time.

@@ -58,10 +58,10 @@ func (c *Consumer) Health() Health {
 	c.mu.Unlock()
 	switch {
 	case fatal != nil:
-		unready("it cannot go on: %s", redact.LogText(fatal))
+		unready("reading failed: %s", redact.LogText(fatal))
 		return h
 	case leaving:
-		unready("it is leaving")
+		unready("it is stopping")
 		return h
 	case stepped == 0:
 		unready("nothing is read yet")
@@ -69,7 +69,7 @@ func (c *Consumer) Health() Health {
 	}
 	s := c.Status()
 	if !s.Contact {
-		unready("the lease table does not know that it lives: its last beat that succeeded is too old")
+		unready("no recent heartbeat succeeded")
 	}
 	if !s.Seen {
 		unready("the lease table was not read yet")

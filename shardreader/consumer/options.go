@@ -54,7 +54,7 @@ func (o Options) withDefaults() (Options, error) {
 		if o.Coordinator.Name == "" {
 			host, err := os.Hostname()
 			if err != nil {
-				return o, fmt.Errorf("Options.Worker.Name is empty, and the host has no name: %w", err)
+				return o, fmt.Errorf("Options.Coordinator.Name is empty, and the host has no name: %w", err)
 			}
 			o.Coordinator.Name = host
 		}

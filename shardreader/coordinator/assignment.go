@@ -176,7 +176,7 @@ const endPosition pipeline.Position = "END"
 // open begins to read a shard from its checkpoint.
 func (c *Coordinator) open(r *row) {
 	if r.Ended() {
-		panic("worker: the lease of a shard that has ended is opened")
+		panic("coordinator: the lease of an ended shard is opened")
 	}
 	c.openCount++
 	a := &assignment{

@@ -89,13 +89,13 @@ type Coordinator struct {
 func New(o Options) (*Coordinator, error) {
 	switch {
 	case o.ID == "":
-		return nil, errors.New("worker: Options.Worker is empty")
+		return nil, errors.New("coordinator: Options.ID is empty")
 	case len(o.Sources) == 0:
-		return nil, errors.New("worker: Options.Sources is empty: name a table or a stream")
+		return nil, errors.New("coordinator: Options.Sources is empty: name a table or a stream")
 	case o.Lease < 0 || o.Takeover < 0 || o.Handover < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 || o.SyncEvery < 0 || o.MaxIdle < 0 || o.Idle < 0:
-		return nil, errors.New("worker: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery, MaxIdle and Idle must not be negative")
+		return nil, errors.New("coordinator: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery, MaxIdle and Idle must not be negative")
 	case o.CallsPerMonth < 0 || o.MaxCalls < 0 || o.Prefetch < 0 || o.DescribeRate < 0:
-		return nil, errors.New("worker: Options.CallsPerMonth, MaxCalls, Prefetch and DescribeRate must not be negative")
+		return nil, errors.New("coordinator: Options.CallsPerMonth, MaxCalls, Prefetch and DescribeRate must not be negative")
 	}
 	o.Name = cmp.Or(o.Name, o.ID)
 	o.Lease = cmp.Or(o.Lease, 6*time.Second)
@@ -129,7 +129,7 @@ func New(o Options) (*Coordinator, error) {
 	c.quota.seen = -1
 	for _, s := range o.Sources {
 		if (s.Table == "") == (s.Stream == "") {
-			return nil, errors.New("worker: each of Options.Sources names either a table or a stream")
+			return nil, errors.New("coordinator: each of Options.Sources names either a table or a stream")
 		}
 		c.sources = append(c.sources, newSource(s))
 	}

@@ -242,7 +242,7 @@ func (op *gapNote) handleResult(c *Coordinator, e WriteResult) {
 		op.by.noted(c, op)
 	default:
 		shard := op.gap.Shard
-		c.logOnce("gap "+shard, slog.LevelError, "a gap cannot be noted: nothing behind it is read until it is",
+		c.logOnce("gap "+shard, slog.LevelError, "a gap cannot be stored: nothing after it is read until it is stored",
 			shardAttr(shard), errAttr(e.Err))
 		c.after(op.tries.next(c, maxBackoff, e.Err), func() {
 			if op.by.wanted(c) {

@@ -65,7 +65,7 @@ func (c *Coordinator) drain(a *assignment, to string) {
 	c.emit(Drain{a.name})
 	c.after(c.o.Handover, func() {
 		if a.isOpen() && !c.leaving {
-			c.log(slog.LevelWarn, "a lease that was asked for is handed over before all that was read of it is written", shardAttr(a.row.Shard))
+			c.log(slog.LevelWarn, "a requested lease is handed over before all records read of its shard are durable", shardAttr(a.row.Shard))
 			c.revokeAndRelease(a)
 		}
 	})

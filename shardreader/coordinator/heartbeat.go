@@ -30,7 +30,7 @@ func (op heartbeat) handleResult(c *Coordinator, e WriteResult) {
 	c.logTableOutage(s)
 	c.logReadOutage(s.failing)
 	if e.Err != nil {
-		c.logOnce("beat", slog.LevelWarn, "the worker cannot say that it lives", errAttr(e.Err))
+		c.logOnce("beat", slog.LevelWarn, "heartbeat failed", errAttr(e.Err))
 		c.after(c.jitter(c.o.Lease/24), c.sendHeartbeat)
 		return
 	}
@@ -44,7 +44,7 @@ func (op heartbeat) handleResult(c *Coordinator, e WriteResult) {
 	c.after(max(0, op.sent+c.o.Lease*2/3-c.now)+1, c.checkHeartbeat)
 	if c.heartbeatFresh() && c.suspended {
 		c.suspended, c.resumedAt = false, c.now
-		c.log(slog.LevelInfo, "the worker is in contact again")
+		c.log(slog.LevelInfo, "heartbeats succeed again")
 	}
 	if first {
 		c.refreshLeases()
@@ -57,7 +57,7 @@ func (c *Coordinator) checkHeartbeat() {
 		return
 	}
 	c.suspended = true
-	c.log(slog.LevelError, "the worker could not say for two thirds of a lease that it lives: it reads and writes no more until it can",
+	c.log(slog.LevelError, "no heartbeat succeeded for two thirds of the lease time: this consumer reads and writes nothing until one does",
 		slog.Int("partitions", len(c.assignments)))
 	c.toTake = nil
 	for a := range c.allAssignments() {
@@ -67,10 +67,10 @@ func (c *Coordinator) checkHeartbeat() {
 
 // The causes of a revoke. Logs have their texts.
 var (
-	ErrOutOfContact error = revokeCause("the worker could not say that it lives: others may take its leases")
-	ErrLeaseLost    error = revokeCause("the lease was taken by another worker")
-	ErrAbandoned    error = revokeCause("the consumer is stopped hard")
-	ErrHandedOver   error = revokeCause("the lease was asked for, and was not drained in time")
+	ErrOutOfContact error = revokeCause("heartbeats failed: other consumers may take the leases")
+	ErrLeaseLost    error = revokeCause("another consumer took the lease")
+	ErrAbandoned    error = revokeCause("the consumer was stopped hard")
+	ErrHandedOver   error = revokeCause("the lease was requested, and was not drained in time")
 )
 
 // revokeCause is an error whose text holds no data: logs show all of it.

@@ -58,7 +58,7 @@ func (c *Coordinator) detectForeign() {
 		}
 		c.foreignActive = true
 		c.logOnce("foreign "+r.Owner, slog.LevelWarn,
-			"leases belong to a worker that this application does not know: none is taken before they stand still; stop the other application",
+			"leases belong to another application: none is taken until their counters stop rising; stop the other application",
 			slog.String("owner", r.Owner), slog.Duration("after", c.o.Takeover))
 	}
 }

@@ -154,7 +154,7 @@ func (op *leaseWrite) retry(c *Coordinator, err error) {
 	shard := op.next.Shard
 	topic, text := "swap ", "a lease cannot be written and is tried again"
 	if op.reason == makeLease {
-		topic, text = "create ", "a lease cannot be made and is tried again"
+		topic, text = "create ", "a lease cannot be created and is tried again"
 	}
 	c.tableOutage.err = err
 	c.logOnce(topic+shard, slog.LevelWarn, text, shardAttr(shard), errAttr(err))
@@ -215,7 +215,7 @@ func (op *leaseWrite) afterSuccess(c *Coordinator) {
 	case confirmLease:
 		c.tryOpen(r) // if it did not happen, the next refresh tries again
 	case releaseLease:
-		c.log(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", op.next.RequestedBy), checkpoint)
+		c.log(slog.LevelInfo, "released a lease", shardAttr(r.Shard), slog.String("to", op.next.RequestedBy), checkpoint)
 	case saveCheckpoint:
 		op.assignment.durable.unsavedSince = 0
 	case saveFirst:

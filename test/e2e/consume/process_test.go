@@ -116,7 +116,7 @@ func (p *process) stop(t *testing.T) ledger {
 // cutOffWhileStopping reports whether its tables did not answer for two thirds of a lease while it stopped.
 func (p *process) cutOffWhileStopping() bool {
 	_, stopping, _ := strings.Cut(p.log.String(), "\nstopping: ")
-	return strings.Contains(stopping, `cause="leases: the worker could not say that it lives`) &&
+	return strings.Contains(stopping, `cause="leases: heartbeats failed`) &&
 		strings.Contains(stopping, "shards were taken away while it stopped")
 }
 
