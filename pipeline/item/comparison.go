@@ -3,12 +3,13 @@ package item
 import (
 	"bytes"
 	"iter"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// DifferAt reports whether a place that one of the patterns fits differs by meaning between two images, or exists in
-// one of them only.
+// DifferAt reports whether two images differ by meaning at a path that matches one of the patterns. A path that only one
+// of them has counts.
 func DifferAt(patterns []Pattern, old, new Image) bool {
 	var w comparison
 	for _, p := range patterns {
@@ -19,7 +20,7 @@ func DifferAt(patterns []Pattern, old, new Image) bool {
 	return false
 }
 
-// DifferencesAt are the places that [DifferAt] asks for, each once, in the order of the patterns.
+// DifferencesAt iterates over the differences of [DifferAt], each path once, in the order of the patterns.
 func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 	return func(yield func(Difference) bool) {
 		w := comparison{yield: yield, seen: map[string]bool{}}
@@ -31,15 +32,15 @@ func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 	}
 }
 
-// comparison walks the places that a pattern fits, in two images at once. It ends at the first that differs; with
-// yield, at the first that yield refuses.
+// comparison walks the paths that match a pattern in two images at once. Its methods return true to end the walk: without
+// yield at the first difference, with yield when yield returns false.
 type comparison struct {
 	yield func(Difference) bool
-	seen  map[string]bool // paths that were yielded: patterns may overlap
-	path  []byte          // of the place where the walk is, kept only to yield
+	seen  map[string]bool // yielded paths: patterns may overlap
+	path  []byte          // path of the current values; unused without yield
 }
 
-// images compares two items; true ends the walk.
+// images compares two items. segs are the remaining segments of the pattern, in all methods.
 func (w *comparison) images(segs []Segment, old, new Image) bool {
 	if len(segs) == 0 {
 		return false
@@ -56,7 +57,7 @@ func (w *comparison) images(segs []Segment, old, new Image) bool {
 		}
 		return w.differs(old.Value(), new.Value())
 	default:
-		if w.yield != nil { // in the order of their names, which the ids of events depend on
+		if w.yield != nil { // sorted by name: the ids of events depend on the order
 			for _, p := range differingByName(old, new) {
 				if w.member(p.name, rest, p.old, p.new) {
 					return true
@@ -74,10 +75,10 @@ func (w *comparison) images(segs []Segment, old, new Image) bool {
 	}
 }
 
-// values compares what stands at one place; true ends the walk.
+// values compares two values under one path.
 func (w *comparison) values(segs []Segment, old, new Value) bool {
 	if old.kind == new.kind && bytes.Equal(old.raw, new.raw) {
-		return false // no place within differs
+		return false
 	}
 	if len(segs) == 0 || segs[0].Wild == wholeSubtree {
 		return !old.Equal(new) && w.differs(old, new)
@@ -130,7 +131,7 @@ func (w *comparison) element(i int, rest []Segment, old, new Value) bool {
 	return stop
 }
 
-// differs takes note of a place whose values differ.
+// differs handles a difference at the current path.
 func (w *comparison) differs(old, new Value) bool {
 	if w.yield == nil {
 		return true
@@ -142,7 +143,7 @@ func (w *comparison) differs(old, new Value) bool {
 	return false
 }
 
-// listElement is an element of a list. Sets have no places: their order means nothing.
+// listElement returns an element of an L. A set has no elements with an index: its order means nothing.
 func listElement(v Value, i int) Value {
 	if v.kind != KindL {
 		return Value{}
@@ -150,3 +151,16 @@ func listElement(v Value, i int) Value {
 	e, _ := v.Index(i)
 	return e
 }
+
+// replicationPrefix starts the names of the attributes that legacy global tables (version 2017.11.29) add to items:
+// aws:rep:deleting, aws:rep:updatetime, aws:rep:updateregion. Users do not write them.
+const replicationPrefix = "aws:rep:"
+
+// EqualButReplicated reports whether two images are equal without their aws:rep:* attributes.
+func EqualButReplicated(a, b Image) bool {
+	p := differing(a, b)
+	return !p.next()
+}
+
+// Replicated reports whether the name is that of an aws:rep:* attribute.
+func Replicated(name string) bool { return strings.HasPrefix(name, replicationPrefix) }

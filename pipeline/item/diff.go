@@ -6,61 +6,59 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Difference is one path at which the old and the new image differ.
+// Difference is one path with different values in the old and the new image.
 type Difference struct {
 	Path     string
-	Old, New Value // Absent where the path is missing
+	Old, New Value // absent if the image does not have the path
 }
 
-// Differences are the attributes that differ by meaning between a and b, or that
-// only one of them has, by name and each as a whole: in the order of a, then those
-// that only b has. See [Difference.Inside] for what differs within one. The aws:rep:* attributes
-// of legacy global tables are left out.
+// Differences iterates over the attributes that differ by meaning between a and b, and those that only one of them has:
+// in the order of a, then the attributes that only b has. Each attribute is one Difference; [Difference.Inside] returns
+// the differences inside it. The aws:rep:* attributes of legacy global tables are left out.
 //
-// Nothing is allocated for images whose attributes come in about the same order,
-// as those of a record do; but a name that is no identifier is quoted in its path.
+// It allocates nothing for images whose attributes have a similar order, as the images of a record do. It allocates a
+// path for a name that needs quotes.
 func Differences(a, b Image) iter.Seq2[string, Difference] {
 	return func(yield func(string, Difference) bool) {
 		p := differing(a, b)
 		for p.next() {
 			old, new := p.values()
 			name := p.name()
-			if !yield(name, Difference{memberPath(name), old, new}) {
+			if !yield(name, Difference{attributePath(name), old, new}) {
 				return
 			}
 		}
 	}
 }
 
-// Inside are the paths within d at which its values differ by meaning: leaves of
-// maps by name, elements of lists by index, sets as a whole; d itself where one of
-// the values is neither a map nor a list as the other is. A path that exists on one
-// side only is listed as it is there, with all that is below it.
+// Inside iterates over the paths inside d whose values differ by meaning: members of maps by name, elements of lists by
+// index, sets as a whole. If the values are not both maps or both lists, d itself is the only one. A path that only one
+// side has is one Difference, with everything below it.
 func (d Difference) Inside() iter.Seq[Difference] {
 	return func(yield func(Difference) bool) {
-		w := deep{path: []byte(d.Path), yield: yield}
+		w := insideWalk{path: []byte(d.Path), yield: yield}
 		w.values(d.Old, d.New)
 	}
 }
 
-// Diff lists the paths at which a and b differ by meaning, in the order of the
-// paths: [Differences], and of each what is inside.
+// Diff returns the paths with values that differ by meaning between a and b, sorted by path: of each of the [Differences]
+// the differences inside it.
 func Diff(a, b Image) []Difference {
 	var found []Difference
-	w := deep{yield: func(d Difference) bool { found = append(found, d); return true }}
+	w := insideWalk{yield: func(d Difference) bool { found = append(found, d); return true }}
 	for _, p := range differingByName(a, b) {
 		w.member(p)
 	}
 	return found
 }
 
-// deep walks two values that differ. Its methods are false where yield was.
-type deep struct {
-	path  []byte // of the place where the walk stands
+// insideWalk walks two values that differ. Its methods return false to end the walk, when yield did.
+type insideWalk struct {
+	path  []byte // of the current values
 	yield func(Difference) bool
 }
 
-func (w *deep) member(p pair) bool {
+func (w *insideWalk) member(p pair) bool {
 	here := len(w.path)
 	w.path = ddbjson.AppendMember(w.path, p.name)
 	more := w.values(p.old, p.new)
@@ -68,7 +66,7 @@ func (w *deep) member(p pair) bool {
 	return more
 }
 
-func (w *deep) element(i int, p pair) bool {
+func (w *insideWalk) element(i int, p pair) bool {
 	here := len(w.path)
 	w.path = ddbjson.AppendElement(w.path, i)
 	more := w.values(p.old, p.new)
@@ -76,7 +74,7 @@ func (w *deep) element(i int, p pair) bool {
 	return more
 }
 
-func (w *deep) values(old, new Value) bool {
+func (w *insideWalk) values(old, new Value) bool {
 	switch {
 	case old.kind == KindM && new.kind == KindM:
 		for _, p := range differingMembers(old, new) {
@@ -98,8 +96,8 @@ func (w *deep) values(old, new Value) bool {
 	}
 }
 
-// memberPath is the path of an attribute: its name, where that is an identifier.
-func memberPath(name string) string {
+// attributePath returns the path of an attribute: its name, with quotes if it needs them.
+func attributePath(name string) string {
 	if ddbjson.IsBare(name) {
 		return name
 	}

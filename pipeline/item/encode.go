@@ -2,8 +2,8 @@ package item
 
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
-// AppendDynamoDBJSON appends v as DynamoDB JSON, compact: {"S":"x"}. Members keep
-// the order of the page. An absent value appends null.
+// AppendDynamoDBJSON appends v as compact DynamoDB JSON: {"S":"x"}. Members keep the order of the page. An absent value
+// is null.
 func (v Value) AppendDynamoDBJSON(dst []byte) []byte {
 	if !v.Exists() {
 		return append(dst, "null"...)
@@ -26,25 +26,23 @@ func (v Value) AppendDynamoDBJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendJSON appends v as plain JSON: an N as a JSON number with all its digits
-// and no exponent, a B as base64, sets as arrays, NULL as null. Members keep the
-// order of the page. An absent value appends null. The room behind what is appended, up to
-// dst's capacity, may be written to.
+// AppendJSON appends v as plain JSON: an N as a JSON number with all its digits and no exponent, a B as base64, sets as
+// arrays, NULL as null. Members keep the order of the page. An absent value is null. AppendJSON may overwrite the bytes
+// between the end of the result and its capacity.
 func (v Value) AppendJSON(dst []byte) []byte {
-	var p plain
-	return p.whole(dst, v)
+	var w plainWriter
+	return w.document(dst, v)
 }
 
-// AppendJSONForDoubles appends v as [Value.AppendJSON] does, for readers that keep a
-// decimal as a double, which search indexes and JavaScript do: one of more than 15
-// significant digits, which a double does not keep, becomes a JSON string. Integers
-// are JSON numbers with all their digits.
+// AppendJSONForDoubles appends v as [Value.AppendJSON] does, for readers that store decimals as doubles, such as search
+// indexes and JavaScript. A decimal with more than 15 significant digits loses digits as a double, so it becomes a JSON
+// string. Integers are JSON numbers with all their digits.
 func (v Value) AppendJSONForDoubles(dst []byte) []byte {
-	p := plain{doubles: true}
-	return p.whole(dst, v)
+	w := plainWriter{doubles: true}
+	return w.document(dst, v)
 }
 
-// String is v as DynamoDB JSON, for people; "absent" of the zero Value.
+// String is v as DynamoDB JSON, for people; "absent" for the zero Value.
 func (v Value) String() string {
 	if !v.Exists() {
 		return v.kind.String()
@@ -52,8 +50,7 @@ func (v Value) String() string {
 	return string(v.AppendDynamoDBJSON(nil))
 }
 
-// AppendDynamoDBJSON appends the item as DynamoDB JSON, compact:
-// {"PK":{"S":"x"}}; null where there is no image.
+// AppendDynamoDBJSON appends the item as compact DynamoDB JSON: {"PK":{"S":"x"}}; null if there is no image.
 func (m Image) AppendDynamoDBJSON(dst []byte) []byte {
 	if !m.Exists() {
 		return append(dst, "null"...)
@@ -61,11 +58,10 @@ func (m Image) AppendDynamoDBJSON(dst []byte) []byte {
 	return appendItem(dst, m.Value(), Value.AppendDynamoDBJSON)
 }
 
-// AppendJSON appends the item as plain JSON: {"PK":"x"}; null where there is no
-// image. See [Value.AppendJSON].
+// AppendJSON appends the item as plain JSON: {"PK":"x"}; null if there is no image. See [Value.AppendJSON].
 func (m Image) AppendJSON(dst []byte) []byte { return m.appendPlain(dst, false) }
 
-// AppendJSONForDoubles appends the item as plain JSON likewise: see
+// AppendJSONForDoubles appends the item as plain JSON for readers that store decimals as doubles. See
 // [Value.AppendJSONForDoubles].
 func (m Image) AppendJSONForDoubles(dst []byte) []byte { return m.appendPlain(dst, true) }
 
@@ -73,14 +69,14 @@ func (m Image) appendPlain(dst []byte, doubles bool) []byte {
 	if !m.Exists() {
 		return append(dst, "null"...)
 	}
-	p := plain{b: m.Bytes(), doubles: doubles}
-	return p.item(dst, m)
+	w := plainWriter{b: m.Bytes(), doubles: doubles}
+	return w.item(dst, m)
 }
 
 func appendItem(dst []byte, v Value, value func(Value, []byte) []byte) []byte {
 	dst = append(dst, '{')
 	start := len(dst)
-	EachMember(v.raw, func(name []byte, m Value) bool {
+	eachMember(v.raw, func(name []byte, m Value) bool {
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
@@ -94,7 +90,7 @@ func appendItem(dst []byte, v Value, value func(Value, []byte) []byte) []byte {
 func appendList(dst []byte, v Value, value func(Value, []byte) []byte) []byte {
 	dst = append(dst, '[')
 	start := len(dst)
-	EachElement(v.raw, v.kind, func(e Value) bool {
+	eachElement(v.raw, v.kind, func(e Value) bool {
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}

@@ -6,27 +6,25 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// plain appends plain JSON in one pass over DynamoDB JSON: what is inside strings is
-// plain JSON already, and is copied as it stands.
-type plain struct {
-	b       []byte // the DynamoDB JSON
-	doubles bool   // a decimal that no double keeps becomes a string
+// plainWriter appends plain JSON in one pass over DynamoDB JSON. It copies strings with their escapes.
+type plainWriter struct {
+	b       []byte // DynamoDB JSON
+	doubles bool   // a decimal that loses digits as a double becomes a string
 }
 
-// doubleDigits is how many significant digits of a decimal every double keeps.
+// doubleDigits is the number of significant digits that every double keeps.
 const doubleDigits = 15
 
-// content appends the content at, which a tag of that kind stands before, and returns
-// the position behind it.
-func (p *plain) content(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
-	b := p.b
+// content appends the content at at, which has the tag kind, and returns the position after it.
+func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
+	b := w.b
 	switch kind {
 	case ddbjson.TagS, ddbjson.TagB:
 		end := ddbjson.StringEnd(b, at+1) + 1
 		return appendPiece(dst, b, at, end), end
 	case ddbjson.TagN:
 		end := ddbjson.StringEnd(b, at+1)
-		return p.number(dst, at+1, end), end + 1
+		return w.number(dst, at+1, end), end + 1
 	case ddbjson.TagBOOL:
 		end := ddbjson.ContentEnd(b, kind, at)
 		return append(dst, b[at:end]...), end
@@ -38,7 +36,7 @@ func (p *plain) content(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
 				dst = append(dst, ',')
 			}
 			_, to, _, kind, at := ddbjson.MemberAt(b, i)
-			dst, i = p.tagged(p.name(dst, i, to), kind, at)
+			dst, i = w.tagged(w.name(dst, i, to), kind, at)
 			i = ddbjson.Next(b, i)
 		}
 		return append(dst, '}'), i + 1
@@ -50,9 +48,9 @@ func (p *plain) content(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
 				dst = append(dst, ',')
 			}
 			if kind == ddbjson.TagL {
-				dst, i = p.value(dst, i)
+				dst, i = w.value(dst, i)
 			} else {
-				dst, i = p.content(dst, ddbjson.MemberTag(kind), i)
+				dst, i = w.content(dst, ddbjson.MemberTag(kind), i)
 			}
 			i = ddbjson.Next(b, i)
 		}
@@ -62,84 +60,84 @@ func (p *plain) content(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
 	}
 }
 
-// value appends the value at i, as {"S":"x"}, and returns the position behind it.
-func (p *plain) value(dst []byte, i int) ([]byte, int) {
-	kind, at := ddbjson.TagAt(p.b, i)
-	return p.tagged(dst, kind, at)
+// value appends the value at i, as {"S":"x"}, and returns the position after it.
+func (w *plainWriter) value(dst []byte, i int) ([]byte, int) {
+	kind, at := ddbjson.TagAt(w.b, i)
+	return w.tagged(dst, kind, at)
 }
 
-// tagged appends the value that has such a tag, as tagAt says it.
-func (p *plain) tagged(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
+// tagged appends a value from its tag and the position of its content, as [ddbjson.TagAt] returns them.
+func (w *plainWriter) tagged(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
 	if kind == ddbjson.NoTag {
 		return append(dst, "{}"...), at
 	}
-	dst, end := p.content(dst, kind, at)
-	return dst, ddbjson.Closed(p.b, end)
+	dst, end := w.content(dst, kind, at)
+	return dst, ddbjson.Closed(w.b, end)
 }
 
-// name appends a member's name, whose quotes are at from and to, and a colon.
-func (p *plain) name(dst []byte, from, to int) []byte {
-	if p.b[to+1] == ':' {
-		return appendPiece(dst, p.b, from, to+2)
+// name appends a member's name and a colon; from and to are the quotes of the name.
+func (w *plainWriter) name(dst []byte, from, to int) []byte {
+	if w.b[to+1] == ':' {
+		return appendPiece(dst, w.b, from, to+2)
 	}
-	return append(appendPiece(dst, p.b, from, to+1), ':')
+	return append(appendPiece(dst, w.b, from, to+1), ':')
 }
 
 // number appends an N.
-func (p *plain) number(dst []byte, from, to int) []byte {
-	raw := p.b[from:to]
+func (w *plainWriter) number(dst []byte, from, to int) []byte {
+	raw := w.b[from:to]
 	canonical, digits, fraction := measure(raw)
-	if canonical && (digits <= doubleDigits || fraction == 0 || !p.doubles) {
-		return appendPiece(dst, p.b, from, to)
+	if canonical && (digits <= doubleDigits || fraction == 0 || !w.doubles) {
+		return appendPiece(dst, w.b, from, to)
 	}
 	d := ddbjson.DecimalOf(raw)
-	if significant, exponent := d.Digits(); p.doubles && exponent < len(significant) && len(significant) > doubleDigits {
+	if significant, exponent := d.Digits(); w.doubles && exponent < len(significant) && len(significant) > doubleDigits {
 		return append(d.Append(append(dst, '"')), '"')
 	}
 	return d.Append(dst)
 }
 
-// item appends an image. Of an image, unlike of an M, the attributes are indexed.
-func (p *plain) item(dst []byte, m Image) []byte {
+// item appends an image by its index.
+func (w *plainWriter) item(dst []byte, m Image) []byte {
 	dst = append(dst, '{')
 	as := m.Index()
 	for i := range as {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		name, nameEnd, from, to := ddbjson.PlacesOf(p.b, as, i)
-		dst = p.name(dst, name-1, nameEnd)
+		name, nameEnd, from, to := ddbjson.AttrAt(w.b, as, i)
+		dst = w.name(dst, name-1, nameEnd)
 		switch kind := as[i].Tag(); kind {
 		case ddbjson.TagS, ddbjson.TagB:
-			dst = appendPiece(dst, p.b, from-1, to+1)
+			dst = appendPiece(dst, w.b, from-1, to+1)
 		case ddbjson.TagN:
-			dst = p.number(dst, from, to)
+			dst = w.number(dst, from, to)
 		default:
-			dst, _ = p.content(dst, kind, from)
+			dst, _ = w.content(dst, kind, from)
 		}
 	}
 	return append(dst, '}')
 }
 
-// whole appends a value that stands alone.
-func (p *plain) whole(dst []byte, v Value) []byte {
+// document appends a value that is not part of another one.
+func (w *plainWriter) document(dst []byte, v Value) []byte {
 	switch v.kind {
 	case KindS, KindB:
 		return ddbjson.AppendString(dst, v.raw)
 	case KindN:
-		p.b = v.raw
-		return p.number(dst, 0, len(v.raw))
+		w.b = v.raw
+		return w.number(dst, 0, len(v.raw))
 	case Absent:
 		return append(dst, "null"...)
 	default:
-		p.b = v.raw
-		dst, _ = p.content(dst, ddbjson.Tag(v.kind), 0)
+		w.b = v.raw
+		dst, _ = w.content(dst, ddbjson.Tag(v.kind), 0)
 		return dst
 	}
 }
 
-// appendPiece is append(dst, b[from:to]...), for pieces of which most are short: where both
-// have the room, 32 bytes are copied whatever the length is, which takes no call.
+// appendPiece is append(dst, b[from:to]...), faster for short pieces. If both slices have 32 bytes, it copies 32 bytes
+// without a call; the next piece overwrites the bytes after the end.
 func appendPiece(dst, b []byte, from, to int) []byte {
 	const most = 32
 	n := len(dst)
@@ -147,11 +145,11 @@ func appendPiece(dst, b []byte, from, to int) []byte {
 		return append(dst, b[from:to]...)
 	}
 	src, out := b[from:from+most], dst[n:n+most]
-	w0, w1 := binary.NativeEndian.Uint64(src), binary.NativeEndian.Uint64(src[8:])
-	w2, w3 := binary.NativeEndian.Uint64(src[16:]), binary.NativeEndian.Uint64(src[24:])
-	binary.NativeEndian.PutUint64(out, w0)
-	binary.NativeEndian.PutUint64(out[8:], w1)
-	binary.NativeEndian.PutUint64(out[16:], w2)
-	binary.NativeEndian.PutUint64(out[24:], w3)
+	u0, u1 := binary.NativeEndian.Uint64(src), binary.NativeEndian.Uint64(src[8:])
+	u2, u3 := binary.NativeEndian.Uint64(src[16:]), binary.NativeEndian.Uint64(src[24:])
+	binary.NativeEndian.PutUint64(out, u0)
+	binary.NativeEndian.PutUint64(out[8:], u1)
+	binary.NativeEndian.PutUint64(out[16:], u2)
+	binary.NativeEndian.PutUint64(out[24:], u3)
 	return dst[:n+to-from]
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// Equal tells whether two values mean the same: of one kind, maps by name, lists
-// in order, sets without order, numbers by their value (1, 1.0 and 1e0 are equal),
-// texts and binaries by what they stand for. Absent equals absent.
+// Equal reports whether two values are equal by meaning. They have one kind; maps are compared by name, lists in order,
+// sets without order, numbers by value (1, 1.0 and 1e0 are equal), texts and binaries without their escapes. Absent
+// equals absent.
 func (v Value) Equal(w Value) bool {
 	if v.kind != w.kind {
 		return false
@@ -30,24 +30,24 @@ func (v Value) Equal(w Value) bool {
 		return equalElements(walk(v.raw), walk(w.raw), KindL)
 	case KindSS, KindNS, KindBS:
 		return equalSets(v, w)
-	default: // the bytes of BOOL and NULL say all
+	default: // a BOOL with other bytes is another value
 		return v.kind == KindNULL || v.kind == Absent
 	}
 }
 
-// Equal tells whether two images hold equal attributes, in whatever order. An
-// image that does not exist equals none but another such.
+// Equal reports whether two images have equal attributes, in any order. An image that does not exist equals only another
+// one that does not exist.
 func (m Image) Equal(n Image) bool {
 	if m.Exists() != n.Exists() || m.n != n.n {
 		return false
 	}
 	for i := 0; i < m.Len(); i++ {
-		// Both images of a record have their attributes in one order, as a rule.
-		same, _ := attrsAlike(&m, &n, i, i)
+		// The images of a record mostly have their attributes in one order.
+		same, _ := equalAttrs(&m, &n, i, i)
 		if i += same; i == m.Len() {
 			break
 		}
-		if !m.Index()[i].Named(m.Bytes(), n.Index()[i], n.Bytes()) {
+		if !m.Index()[i].SameName(m.Bytes(), n.Index()[i], n.Bytes()) {
 			return equalMaps(walk(m.Bytes()), walk(n.Bytes()))
 		}
 		if !m.ValueAt(i).Equal(n.ValueAt(i)) {
@@ -57,7 +57,7 @@ func (m Image) Equal(n Image) bool {
 	return true
 }
 
-// sameNumber tells whether two numbers that are spelt differently are equal.
+// sameNumber reports whether two numbers with different texts are equal.
 func sameNumber(a, b []byte) bool {
 	if isCanonical(a) && isCanonical(b) {
 		return false
@@ -65,7 +65,7 @@ func sameNumber(a, b []byte) bool {
 	return ddbjson.DecimalOf(a) == ddbjson.DecimalOf(b)
 }
 
-// namedValue is a member of a map.
+// namedValue is a member of a map with its unescaped name.
 type namedValue struct {
 	name  string
 	value Value
@@ -78,13 +78,12 @@ func appendMembers(ms []namedValue, w walker) []namedValue {
 	return ms
 }
 
-// fewMembers is how many members are put in order without allocation.
+// fewMembers is the number of members that are sorted without allocation.
 const fewMembers = 16
 
-// skipAlike takes both walkers past what is spelt alike: members, of maps, before
-// the first byte that differs. The byte behind a member is equal too: else white space
-// may stand there in one of them.
-func skipAlike(x, y *walker) {
+// skipEqual moves the walkers of two maps past the members before the first different byte. The byte after each such
+// member is equal too, so that both walkers stop at the same kind of byte and not one at white space.
+func skipEqual(x, y *walker) {
 	end := x.i + simd.Same(x.b[x.i:], y.b[y.i:])
 	for i := x.i; i < end && x.b[i] == '"'; {
 		_, _, at := ddbjson.MemberName(x.b, i)
@@ -94,15 +93,15 @@ func skipAlike(x, y *walker) {
 	}
 }
 
-// equalMaps puts members in order from where their order differs.
+// equalMaps compares members in the order of the page, and sorts them from the first different name on.
 func equalMaps(x, y walker) bool {
 	for {
-		skipAlike(&x, &y)
-		behindX, behindY := x, y
-		name, v, ok := behindX.member()
-		other, w, too := behindY.member()
-		if !ok || !too {
-			return ok == too
+		skipEqual(&x, &y)
+		afterX, afterY := x, y
+		name, v, ok := afterX.member()
+		other, w, otherOK := afterY.member()
+		if !ok || !otherOK {
+			return ok == otherOK
 		}
 		if !ddbjson.SameText(name, other) {
 			break
@@ -110,10 +109,10 @@ func equalMaps(x, y walker) bool {
 		if !v.Equal(w) {
 			return false
 		}
-		x, y = behindX, behindY
+		x, y = afterX, afterY
 	}
-	var one, two [fewMembers]namedValue
-	a, b := appendMembers(one[:0], x), appendMembers(two[:0], y)
+	var xs, ys [fewMembers]namedValue
+	a, b := appendMembers(xs[:0], x), appendMembers(ys[:0], y)
 	if len(a) != len(b) {
 		return false
 	}
@@ -123,13 +122,13 @@ func equalMaps(x, y walker) bool {
 	return slices.EqualFunc(a, b, func(x, y namedValue) bool { return x.name == y.name && x.value.Equal(y.value) })
 }
 
-// equalElements compares lists, or sets as lists.
+// equalElements compares lists, or sets in the order of the page.
 func equalElements(x, y walker, kind Kind) bool {
 	for {
 		v, ok := x.element(kind)
-		w, too := y.element(kind)
-		if !ok || !too {
-			return ok == too
+		w, otherOK := y.element(kind)
+		if !ok || !otherOK {
+			return ok == otherOK
 		}
 		if !v.Equal(w) {
 			return false
@@ -137,8 +136,8 @@ func equalElements(x, y walker, kind Kind) bool {
 	}
 }
 
-// equalSets compares sets, whose members are distinct, so that an order of them
-// makes equal sets equal lists.
+// equalSets compares sets in the order of the page, then sorted. Members are distinct, so equal sets are equal lists once
+// they are sorted.
 func equalSets(v, w Value) bool {
 	n := v.Len()
 	if n != w.Len() {
@@ -147,8 +146,8 @@ func equalSets(v, w Value) bool {
 	if equalElements(walk(v.raw), walk(w.raw), v.kind) {
 		return true
 	}
-	var one, two [fewMembers]Value
-	a, b := appendElements(one[:0], v), appendElements(two[:0], w)
+	var vs, ws [fewMembers]Value
+	a, b := appendElements(vs[:0], v), appendElements(ws[:0], w)
 	order := func(x, y Value) int {
 		if x.kind == KindN {
 			return ddbjson.DecimalOf(x.raw).Cmp(ddbjson.DecimalOf(y.raw))

@@ -9,9 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// AppendEscaped appends text percent-encoded: all bytes but A-Z a-z 0-9 _ . -
-// become % and two upper-case hex digits. It is the escaping of the canonical
-// key, of the template function esc and of object keys; [Unescape] undoes it.
+// AppendEscaped appends text percent-encoded: all bytes except A-Z a-z 0-9 _ . - become % and two upper-case hex digits.
+// Canonical keys, the template function esc and object keys use this encoding. [Unescape] decodes it.
 func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 	for start := 0; ; {
 		i := start
@@ -28,10 +27,10 @@ func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 	}
 }
 
-// unescaped tells whether b stands for itself in escaped text.
+// unescaped reports whether escaped text has b as it is.
 func unescaped(b byte) bool { return plainBytes[b] }
 
-// plainBytes tells it of each byte.
+// plainBytes has true for each byte that needs no escape.
 var plainBytes = func() (set [256]bool) {
 	for _, b := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") {
 		set[b] = true
@@ -39,9 +38,8 @@ var plainBytes = func() (set [256]bool) {
 	return set
 }()
 
-// Unescape undoes [AppendEscaped]. It also reads escapes of bytes that need none
-// (%2E for a dot), as object keys hold them; the error names the first byte that
-// is neither plain nor part of an escape, 0-based.
+// Unescape decodes what [AppendEscaped] wrote. It also reads escapes of bytes that need none (%2E for a dot), as in object
+// keys. The error names the first invalid byte, 0-based.
 func Unescape(s string) (string, error) {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f || !unescaped(byte(r)) }) {
 		return s, nil
@@ -67,10 +65,9 @@ func hexDigit(c byte) int {
 	return strings.IndexByte(ddbjson.UpperHex, c)
 }
 
-// AppendPrintable appends text with an escape in place of each rune that a terminal obeys, or that has
-// people read another text than is there: controls (C0 but for tab and newline, DEL, C1), marks of
-// direction, and separators and tags that nobody sees. The escape is that of JSON (\u001b), so that JSON stays what it is. A byte that is
-// no UTF-8 becomes U+FFFD.
+// AppendPrintable appends text for a terminal. Runes that control the terminal, or that mislead readers, become JSON
+// escapes (\u001b), so that JSON keeps its meaning: controls (C0 except tab and newline, DEL, C1), direction marks, and
+// invisible separators and tags. Invalid UTF-8 becomes U+FFFD.
 func AppendPrintable(dst []byte, text []byte) []byte {
 	for i := 0; i < len(text); {
 		if b := text[i]; b < utf8.RuneSelf {
@@ -85,7 +82,7 @@ func AppendPrintable(dst []byte, text []byte) []byte {
 		r, n := utf8.DecodeRune(text[i:])
 		i += n
 		switch {
-		case !obeyed(r):
+		case !invisible(r):
 			dst = utf8.AppendRune(dst, r)
 		case r > 0xffff:
 			hi, lo := utf16.EncodeRune(r)
@@ -97,8 +94,8 @@ func AppendPrintable(dst []byte, text []byte) []byte {
 	return dst
 }
 
-// obeyed tells of a rune beyond ASCII that it is not for people to see.
-func obeyed(r rune) bool {
+// invisible reports whether a rune beyond ASCII is a control, a direction mark, or an invisible separator or tag.
+func invisible(r rune) bool {
 	switch {
 	case r < 0xa0, r == 0x61c, r == 0x200e, r == 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff, r >= 0xe0000 && r <= 0xe007f:
 		return true

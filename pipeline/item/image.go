@@ -1,70 +1,70 @@
 package item
 
 import (
+	"bytes"
 	"iter"
+	"slices"
 	"unsafe"
 
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Image is an item as one record shows it. The zero Image means that the record
-// has none (Exists is false); an image without attributes exists and is empty.
-// Images are immutable and safe for concurrent use; no getter allocates, but for
-// names with escapes.
-type Image struct {
-	doc   *byte         // the first of the JSON object; nil where there is none
-	first *ddbjson.Attr // of its index
-	size  uint32
-	n     uint32
+// Image is an item as one record shows it. The zero Image means that the record has no such image (Exists is false); an
+// image without attributes exists and is empty. Images are immutable and safe for concurrent use. Getters allocate only
+// for names with escapes.
+type Image struct { // pointers and 32-bit lengths instead of slices: a Change has three images
+	doc   *byte         // first byte of the JSON object; nil if there is no image
+	first *ddbjson.Attr // first entry of the index
+	size  uint32        // bytes of the JSON object
+	n     uint32        // entries of the index
 }
 
-// Indexed is the item of these bytes, which is indexed by as.
+// Indexed returns the image of a JSON object with its index, which a [ddbjson.Scanner] made. The image keeps both. It is
+// for the decoder; [Parse] reads JSON.
 func Indexed(doc []byte, as []ddbjson.Attr) Image {
 	return Image{doc: unsafe.SliceData(doc), first: unsafe.SliceData(as), size: uint32(len(doc)), n: uint32(len(as))}
 }
 
-// Bytes is the item's JSON object; nil where there is none.
+// Bytes is the item's JSON object, nil if there is no image. The caller must not change it.
 func (m *Image) Bytes() []byte { return unsafe.Slice(m.doc, m.size) }
 
-// ValueAt is that of attribute i.
+// ValueAt is the value of attribute i, in the order of the page.
 func (m *Image) ValueAt(i int) Value { return valueOf(m.Bytes(), m.Index(), i) }
 
-// name is that of attribute i.
+// name is the name of attribute i.
 func (m *Image) name(i int) string { return m.Index()[i].Text(m.Bytes()) }
 
-// Index is the item's index.
+// Index has one entry for each attribute, in the order of the page. The caller must not change it.
 func (m *Image) Index() []ddbjson.Attr { return unsafe.Slice(m.first, m.n) }
 
-// Exists tells whether the record has this image.
+// Exists reports whether the record has this image.
 func (m Image) Exists() bool { return m.doc != nil }
 
 // Len is the number of attributes.
 func (m Image) Len() int { return int(m.n) }
 
-// Get is the attribute of that name; false when there is none.
+// Get returns the attribute of that name, or false if there is none.
 func (m Image) Get(name string) (Value, bool) {
-	const long = 0xff
-	if name == "" || len(name) > long {
+	if name == "" {
 		return m.find(name)
 	}
-	// Names of one length mostly differ in their first byte, which takes no call to compare.
+	// Most names of one length differ in their first byte. Comparing that byte takes no call.
 	doc, as := m.Bytes(), m.Index()
-	want := ddbjson.Attr(len(name)) << ddbjson.AttrLen
 	for i, a := range as {
-		if a&(ddbjson.AttrEscaped|ddbjson.AttrFar) != 0 {
+		if !a.Plain() {
 			return m.find(name)
 		}
-		if a&(long<<ddbjson.AttrLen) != want {
+		if a.NameLen() != len(name) {
 			continue
 		}
-		if from := a.Name(); doc[from] == name[0] && string(doc[from:from+len(name)]) == name {
+		if from := a.NameStart(); doc[from] == name[0] && string(doc[from:from+len(name)]) == name {
 			return valueOf(doc, as, i), true
 		}
 	}
 	return Value{}, false
 }
 
-// find is Get of any name, in any image.
+// find is Get for names that are empty or have escapes, and for far attributes.
 func (m *Image) find(name string) (Value, bool) {
 	doc, as := m.Bytes(), m.Index()
 	for i, a := range as {
@@ -75,11 +75,11 @@ func (m *Image) find(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// Lookup is the value at a path, such as Address.Lines[0]["a-b"]. False when there
-// is none, or the path is unsound; see [ParsePath].
+// Lookup returns the value at a path, such as Address.Lines[0]["a-b"]. It returns false if there is none, or if the path
+// is invalid; see [ParsePath].
 func (m Image) Lookup(path string) (Value, bool) {
-	seg, rest, err := cutSegment(path, true)
-	if err != "" || seg.index >= 0 {
+	seg, rest, problem := cutSegment(path, true)
+	if problem != "" || seg.index >= 0 {
 		return Value{}, false
 	}
 	v, ok := m.Get(seg.name)
@@ -89,7 +89,7 @@ func (m Image) Lookup(path string) (Value, bool) {
 	return lookupRest(v, rest)
 }
 
-// At is the value that p leads to; false when there is none.
+// At returns the value at the path p, or false if there is none.
 func (m Image) At(p Path) (Value, bool) {
 	if p.IsZero() {
 		return Value{}, false
@@ -104,7 +104,7 @@ func (m Image) At(p Path) (Value, bool) {
 	return v, ok
 }
 
-// All are the attributes, in the order of the page.
+// All iterates over the attributes, in the order of the page.
 func (m Image) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		doc, as := m.Bytes(), m.Index()
@@ -116,7 +116,7 @@ func (m Image) All() iter.Seq2[string, Value] {
 	}
 }
 
-// Value is the image as an M; absent where there is no image.
+// Value is the image as an M, or the absent value if there is no image.
 func (m Image) Value() Value {
 	if !m.Exists() {
 		return Value{}
@@ -124,10 +124,10 @@ func (m Image) Value() Value {
 	return Value{raw: m.Bytes(), kind: KindM}
 }
 
-// Parse reads an item in DynamoDB JSON: {"PK":{"S":"x"},...}. It takes b over.
-// The error has the offset and the path, and shows no data.
+// Parse reads an item in DynamoDB JSON: {"PK":{"S":"x"},...}. The image keeps b, which the caller must not change. The
+// error has the offset and the path, and no data.
 func Parse(b []byte) (Image, error) {
-	s := ddbjson.Scanner{B: b}
+	s := ddbjson.Scanner{Input: b}
 	start := s.Space(0)
 	as, end := s.Item(start, nil, nil)
 	if end >= 0 {
@@ -140,15 +140,23 @@ func Parse(b []byte) (Image, error) {
 	return Image{}, s.Failure(ddbjson.InItem)
 }
 
-// Of is the image of an M value; false for any other kind.
+// Of returns the image of an M, or false for a value of another kind.
 func Of(v Value) (Image, bool) {
 	if v.kind != KindM {
 		return Image{}, false
 	}
-	s := ddbjson.Scanner{B: v.raw, EmptyMaps: true}
+	s := ddbjson.Scanner{Input: v.raw, AllowEmptyMaps: true}
 	as, next := s.Item(0, nil, nil)
 	if next < 0 {
 		return Image{}, false
 	}
 	return Indexed(v.raw[:next], as), true
+}
+
+// Clone returns a copy of m that does not refer to its page, so that the page can be freed.
+func (m Image) Clone() Image {
+	if !m.Exists() {
+		return Image{}
+	}
+	return Indexed(bytes.Clone(m.Bytes()), slices.Clone(m.Index()))
 }

@@ -11,15 +11,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Key is the canonical key of an item: its key attributes in the order of their
-// names, joined by ','. S is percent-encoded (all bytes but A-Z a-z 0-9 _ . -),
-// N is '+' and the canonical decimal, B is '=' and base64url without padding.
-// Where a pipeline reads several tables it is prefixed by the table's name
-// (percent-encoded) and '!'. Injective, and decodable by [Key.Decode]. Lanes,
-// document ids, templates, event ids and archive names use nothing else.
+// Key is the canonical key of an item: its key attributes sorted by name, joined by ','. An S is percent-encoded
+// ([AppendEscaped]), an N is '+' and the canonical decimal, a B is '=' and base64url without padding. If a pipeline reads
+// several tables, the key starts with the table's name (percent-encoded) and '!'. Different items have different keys,
+// and [Key.Decode] decodes a key. Lanes, document ids, templates, event ids and archive names are built from it.
 type Key string
 
-// What may be wrong with the key attributes of a record.
+// The errors of key attributes.
 var (
 	errNoKeys   = errs.New("no key attributes")
 	errManyKeys = errs.New("more than two key attributes")
@@ -27,14 +25,14 @@ var (
 	errKeyEmpty = errs.New("a key attribute is empty")
 )
 
-// MakeKey builds the canonical key of the key attributes in keys: one or two, of
-// kind S, N or B, and not empty. table prefixes it where it is not "".
+// MakeKey returns the canonical key of the key attributes in keys: one or two, of kind S, N or B, not empty. The key
+// starts with table unless table is "".
 func MakeKey(table string, keys Image) (Key, error) {
 	b, _, err := AppendKey(nil, table, keys)
 	return Key(b), err
 }
 
-// AppendKey also returns the index of the attribute that is at fault, or -1.
+// AppendKey appends what [MakeKey] returns. With an error it also returns the index of the invalid attribute, or -1.
 func AppendKey(dst []byte, table string, keys Image) ([]byte, int, error) {
 	if table != "" {
 		dst = append(AppendEscaped(dst, table), '!')
@@ -53,23 +51,20 @@ func AppendKey(dst []byte, table string, keys Image) ([]byte, int, error) {
 	default:
 		return nil, 2, errManyKeys
 	}
-	dst, err := appendKeyValue(dst, valueOf(doc, as, first))
+	dst, err := AppendKeyValue(dst, valueOf(doc, as, first))
 	if err != nil {
 		return nil, first, err
 	}
 	if second >= 0 {
-		if dst, err = appendKeyValue(append(dst, ','), valueOf(doc, as, second)); err != nil {
+		if dst, err = AppendKeyValue(append(dst, ','), valueOf(doc, as, second)); err != nil {
 			return nil, second, err
 		}
 	}
 	return dst, -1, nil
 }
 
-// AppendKeyValue appends one value as it stands in a [Key]. The error says that it
-// is no S, N or B, or empty.
-func AppendKeyValue(dst []byte, v Value) ([]byte, error) { return appendKeyValue(dst, v) }
-
-func appendKeyValue(dst []byte, v Value) ([]byte, error) {
+// AppendKeyValue appends one value as a [Key] has it. It is an error if v is not an S, an N or a B, or if it is empty.
+func AppendKeyValue(dst []byte, v Value) ([]byte, error) {
 	if len(v.raw) == 0 {
 		return nil, errKeyEmpty
 	}
@@ -95,15 +90,15 @@ func appendKeyValue(dst []byte, v Value) ([]byte, error) {
 	return nil, errKeyKind
 }
 
-// Decode takes the key apart: the table ("" where not prefixed) and the values
-// in the order of their names. Only what [MakeKey] can have made decodes.
+// Decode returns the table ("" if the key has none) and the values, sorted by the names of their attributes. It is an
+// error if [MakeKey] cannot have made the key.
 func (k Key) Decode() (table string, values []Value, err error) {
 	rest := string(k)
-	if prefix, behind, ok := strings.Cut(rest, "!"); ok {
+	if prefix, afterTable, ok := strings.Cut(rest, "!"); ok {
 		if table, err = decodeEscaped(prefix); err != nil {
 			return "", nil, fmt.Errorf("key: the table: %w", err)
 		}
-		rest = behind
+		rest = afterTable
 	}
 	parts := strings.Split(rest, ",")
 	if len(parts) > 2 {
@@ -143,7 +138,7 @@ func decodeKeyValue(part string) (Value, error) {
 	return StringValue(text), err
 }
 
-// decodeEscaped refuses escapes of bytes that need none: keys are injective.
+// decodeEscaped rejects escapes of bytes that need none: each item has only one key.
 func decodeEscaped(s string) (string, error) {
 	text, err := Unescape(s)
 	if err == nil && (text == "" || string(AppendEscaped(nil, text)) != s) {

@@ -7,51 +7,50 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// pair is what two maps hold under one name, or two lists under one index; one
-// side may be absent.
+// pair has the values of two maps under one name, or of two lists at one index. One of them may be absent.
 type pair struct {
 	name     string // in maps
 	old, new Value
 }
 
-// pairs steps through the attributes of two images that differ by meaning, or that
-// one image has alone: in the order of the old one, then those that only the new
-// one has. It leaves out what replication adds.
+// pairs iterates over the attributes that two images do not have in common by meaning: first in the order of the old
+// image, then the attributes that only the new image has. It leaves out the attributes that replication adds.
 type pairs struct {
 	from, to Image
-	added    bool // the second round, from the new image to the old one
-	at, peer int  // where it stands: an attribute of from, and that of to, or -1
-	in       int  // where the next one of to is, as a rule
-	both     int  // attributes that are in both
-	lost     search
+	added    bool // second round: from is the new image, and only attributes that the old one lacks are returned
+	at       int  // attribute of from in the current pair
+	peer     int  // attribute of to in the current pair, or -1
+	expected int  // attribute of to where the name of the next attribute is expected
+	both     int  // attributes that both images have
+	moved    nameSearch
 }
 
-// differing stands before the first pair.
+// differing returns the iterator, before its first pair.
 func differing(old, new Image) pairs { return pairs{from: old, to: new, at: -1} }
 
-// next is false behind the last pair.
+// next goes to the next pair. It returns false after the last one.
 func (p *pairs) next() bool {
 	for p.at++; p.at < p.from.Len(); p.at++ {
-		sure := false
+		differ := false // known without a comparison by meaning
 		p.peer = -1
-		if p.in < p.to.Len() {
-			n, end := attrsAlike(&p.from, &p.to, p.at, p.in)
-			p.at, p.in, p.both = p.at+n, p.in+n, p.both+n
+		if p.expected < p.to.Len() {
+			n, end := equalAttrs(&p.from, &p.to, p.at, p.expected)
+			p.at, p.expected, p.both = p.at+n, p.expected+n, p.both+n
 			if p.at == p.from.Len() {
 				break
 			}
-			if x := p.from.Index()[p.at]; p.in < p.to.Len() && end > x.Name()+len(x.RawName(p.from.Bytes())) { // of one name
-				p.peer = p.in
-				sure = unlike(p.from.Bytes(), end, p.to.Bytes(), end-x.Name()+p.to.Index()[p.in].Name())
+			if x := p.from.Index()[p.at]; p.expected < p.to.Len() && end > x.NameStart()+len(x.RawName(p.from.Bytes())) { // the names are equal
+				p.peer = p.expected
+				differ = surelyDiffer(p.from.Bytes(), end, p.to.Bytes(), end-x.NameStart()+p.to.Index()[p.expected].NameStart())
 			}
 		}
 		if p.peer < 0 {
-			p.peer = p.lost.find(&p.to, p.in, p.name())
+			p.peer = p.moved.find(&p.to, p.expected, p.name())
 		}
 		if p.peer >= 0 {
 			p.both++
-			p.in = p.peer + 1
-			if p.added || !sure && p.from.ValueAt(p.at).Equal(p.to.ValueAt(p.peer)) {
+			p.expected = p.peer + 1
+			if p.added || !differ && p.from.ValueAt(p.at).Equal(p.to.ValueAt(p.peer)) {
 				continue
 			}
 		}
@@ -79,7 +78,7 @@ func (p *pairs) values() (old, new Value) {
 	return old, new
 }
 
-// differingByName lists what pairs steps through, by name.
+// differingByName returns all pairs, sorted by name.
 func differingByName(old, new Image) []pair {
 	var ps []pair
 	p := differing(old, new)
@@ -91,15 +90,14 @@ func differingByName(old, new Image) []pair {
 	return ps
 }
 
-// search finds attributes by name that do not stand where they should.
-type search struct {
-	steps int            // in vain
-	index map[string]int // once there were too many: an item may have tens of thousands of attributes
+// nameSearch finds attributes that are not where they are expected.
+type nameSearch struct {
+	steps int            // attributes compared in vain
+	index map[string]int // built after many steps: an item may have tens of thousands of attributes
 }
 
-// find is the index of the attribute of that name, or -1. It looks from an index on,
-// and then at those before.
-func (s *search) find(m *Image, from int, name string) int {
+// find returns the index of the attribute of that name, or -1. It searches from one index on, then before that index.
+func (s *nameSearch) find(m *Image, from int, name string) int {
 	n := m.Len()
 	if s.steps > 64+16*n {
 		if s.index == nil {
@@ -118,7 +116,7 @@ func (s *search) find(m *Image, from int, name string) int {
 		if at >= n {
 			at -= n
 		}
-		if a := m.Index()[at]; len(name) == a.NameLen() || a&(ddbjson.AttrEscaped|ddbjson.AttrFar) != 0 {
+		if a := m.Index()[at]; len(name) == a.NameLen() || !a.Plain() {
 			if a.Text(m.Bytes()) == name {
 				s.steps += i
 				return at
@@ -129,19 +127,19 @@ func (s *search) find(m *Image, from int, name string) int {
 	return -1
 }
 
-// differingMembers lists the members of two maps that differ by meaning, or that
-// one map has alone, by their names; what is no map has none.
+// differingMembers returns the members that two maps do not have in common by meaning, sorted by name. A value of another
+// kind has no members.
 func differingMembers(old, new Value) []pair {
 	var ps []pair
 	x, y := membersFrom(old), membersFrom(new)
-	for { // in one order, as a rule
-		behindX, behindY := x, y
-		name, v, ok := behindX.member()
-		other, w, too := behindY.member()
-		if !ok || !too || !ddbjson.SameText(name, other) {
+	for { // both maps mostly have one order
+		afterX, afterY := x, y
+		name, v, ok := afterX.member()
+		other, w, otherOK := afterY.member()
+		if !ok || !otherOK || !ddbjson.SameText(name, other) {
 			break
 		}
-		if x, y = behindX, behindY; !v.Equal(w) {
+		if x, y = afterX, afterY; !v.Equal(w) {
 			ps = append(ps, pair{ddbjson.View(ddbjson.TextOf(name)), v, w})
 		}
 	}
@@ -156,7 +154,7 @@ func differingMembers(old, new Value) []pair {
 
 func (p pair) compare(q pair) int { return strings.Compare(p.name, q.name) }
 
-// membersFrom stands before the first member of v.
+// membersFrom returns a walker before the first member of v.
 func membersFrom(v Value) walker {
 	if v.kind != KindM {
 		return walk(emptyMap)
@@ -164,8 +162,8 @@ func membersFrom(v Value) walker {
 	return walk(v.raw)
 }
 
-// pairUp sorts what is left of two maps, instead of looking each name up in the
-// other map: a map may have tens of thousands of members, and looking up is a scan.
+// pairUp pairs the remaining members of two maps by sorting them: a map may have tens of thousands of members, and each
+// lookup by name is a scan.
 func pairUp(old, new walker) []pair {
 	var ps []pair
 	for name, v, ok := old.member(); ok; name, v, ok = old.member() {
@@ -186,27 +184,27 @@ func pairUp(old, new walker) []pair {
 	return merged
 }
 
-// elementPairs steps through the elements of two lists that differ by meaning, or
-// that the longer list has alone.
+// elementPairs iterates over the elements that differ by meaning between two lists, and those that only the longer list
+// has.
 type elementPairs struct {
 	pair
-	index int // of the pair
+	index int // of the current pair in the lists
 	x, y  walker
 }
 
-// differingElements stands before the first pair; what is no list has no elements.
+// differingElements returns the iterator before its first pair. A value of another kind has no elements.
 func differingElements(old, new Value) elementPairs {
 	return elementPairs{index: -1, x: elementsFrom(old), y: elementsFrom(new)}
 }
 
-// next is false behind the last pair.
+// next goes to the next pair. It returns false after the last one.
 func (p *elementPairs) next() bool {
 	for {
-		var ok, too bool
+		var ok, otherOK bool
 		p.index++
 		p.old, ok = p.x.element(KindL)
-		p.new, too = p.y.element(KindL)
-		if !ok && !too {
+		p.new, otherOK = p.y.element(KindL)
+		if !ok && !otherOK {
 			return false
 		}
 		if !p.old.Equal(p.new) {
@@ -215,7 +213,7 @@ func (p *elementPairs) next() bool {
 	}
 }
 
-// elementsFrom stands before the first element of v.
+// elementsFrom returns a walker before the first element of v.
 func elementsFrom(v Value) walker {
 	if v.kind != KindL {
 		return walk(emptyList)

@@ -9,20 +9,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Path leads to one value of an image: Address.Lines[0].sku, ["first-name"].Tags[2].
-// Names that are no identifiers (letters, digits and _, not starting with a digit)
-// stand in brackets and quotes, with Go's escapes. The zero Path leads nowhere.
+// Path is the path of one value of an image: Address.Lines[0].sku, ["first-name"].Tags[2]. An identifier has letters,
+// digits and _, and does not start with a digit. Other names are in brackets and quotes, with Go's escapes. The zero Path
+// is the path of no value.
 type Path struct {
-	segs []segment
+	segs []pathSegment
 	text string
 }
 
-type segment struct {
+// pathSegment is a member or an element.
+type pathSegment struct {
 	name  string
-	index int // -1 where name is set
+	index int // -1 if name is set
 }
 
-// PathError is an unsound path.
+// PathError is the error of an invalid path.
 type PathError struct {
 	Path    string
 	Column  int // 1-based, in bytes
@@ -34,7 +35,7 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("path %q, column %d: %s", e.Path, e.Column, e.Message)
 }
 
-// ParsePath reads a path. The error is a *PathError, which names the column.
+// ParsePath reads a path. The error is a *PathError.
 func ParsePath(s string) (Path, error) {
 	p := Path{text: s}
 	for rest := s; ; {
@@ -55,10 +56,10 @@ func ParsePath(s string) (Path, error) {
 // String is the path as it was written.
 func (p Path) String() string { return p.text }
 
-// IsZero tells whether p is the zero Path.
+// IsZero reports whether p is the zero Path.
 func (p Path) IsZero() bool { return len(p.segs) == 0 }
 
-// Root is the top-level attribute that the path starts with; "" of the zero Path.
+// Root is the name of the attribute that the path starts with; "" for the zero Path.
 func (p Path) Root() string {
 	if p.IsZero() {
 		return ""
@@ -66,8 +67,7 @@ func (p Path) Root() string {
 	return p.segs[0].name
 }
 
-// Segments are the steps of the path: a name and -1 for a member, "" and the index
-// for an element.
+// Segments iterates over the segments of the path: a name and -1 for a member, "" and the index for an element.
 func (p Path) Segments() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for _, seg := range p.segs {
@@ -78,11 +78,11 @@ func (p Path) Segments() iter.Seq2[string, int] {
 	}
 }
 
-// cutSegment takes the first step off a path. problem says what is unsound.
-func cutSegment(s string, first bool) (seg segment, rest, problem string) {
+// cutSegment cuts the first segment off a path. first means that the path starts with s. problem describes an error, or is "".
+func cutSegment(s string, first bool) (seg pathSegment, rest, problem string) {
 	switch {
 	case s == "":
-		return segment{}, "", "is empty"
+		return pathSegment{}, "", "is empty"
 	case s[0] == '[':
 		return cutBracket(s)
 	case first:
@@ -90,36 +90,36 @@ func cutSegment(s string, first bool) (seg segment, rest, problem string) {
 	case s[0] == '.':
 		return cutName(s[1:])
 	}
-	return segment{}, "", "want '.', '[' or the end"
+	return pathSegment{}, "", "want '.', '[' or the end"
 }
 
-func cutName(s string) (segment, string, string) {
+func cutName(s string) (pathSegment, string, string) {
 	n := 0
 	for n < len(s) && ddbjson.BareNameByte(s[n], n == 0) {
 		n++
 	}
 	if n == 0 {
-		return segment{}, "", `want a name; write one that is no identifier as ["first-name"]`
+		return pathSegment{}, "", `want a name; write one that is no identifier as ["first-name"]`
 	}
-	return segment{name: s[:n], index: -1}, s[n:], ""
+	return pathSegment{name: s[:n], index: -1}, s[n:], ""
 }
 
-func cutBracket(s string) (segment, string, string) {
+func cutBracket(s string) (pathSegment, string, string) {
 	inside := s[1:]
 	if strings.HasPrefix(inside, `"`) {
 		quoted, err := strconv.QuotedPrefix(inside)
 		if err != nil {
-			return segment{}, "", "the quoted name does not end"
+			return pathSegment{}, "", "the quoted name does not end"
 		}
 		name, err := strconv.Unquote(quoted)
 		if err != nil || name == "" {
-			return segment{}, "", "the quoted name is empty or unsound"
+			return pathSegment{}, "", "the quoted name is empty or unsound"
 		}
 		rest, ok := strings.CutPrefix(inside[len(quoted):], "]")
 		if !ok {
-			return segment{}, "", "want ']' behind the name"
+			return pathSegment{}, "", "want ']' behind the name"
 		}
-		return segment{name: name, index: -1}, rest, ""
+		return pathSegment{name: name, index: -1}, rest, ""
 	}
 	n := 0
 	for n < len(inside) && n < 9 && '0' <= inside[n] && inside[n] <= '9' {
@@ -131,20 +131,20 @@ func cutBracket(s string) (segment, string, string) {
 	}
 	rest, ok := strings.CutPrefix(inside[n:], "]")
 	if n == 0 || !ok {
-		return segment{}, "", "want an index such as [0], or a quoted name, in brackets"
+		return pathSegment{}, "", "want an index such as [0], or a quoted name, in brackets"
 	}
-	return segment{index: index}, rest, ""
+	return pathSegment{index: index}, rest, ""
 }
 
-// step is one step further from v.
-func (v Value) step(seg segment) (Value, bool) {
+// step returns the member or element of v.
+func (v Value) step(seg pathSegment) (Value, bool) {
 	if seg.index >= 0 {
 		return v.Index(seg.index)
 	}
 	return v.Get(seg.name)
 }
 
-// lookup follows a path that starts at v; it may start with an index.
+// lookup returns the value at a path below v. The path may start with an index.
 func lookup(v Value, path string) (Value, bool) {
 	seg, rest, problem := cutSegment(path, true)
 	if problem != "" {
@@ -157,8 +157,8 @@ func lookup(v Value, path string) (Value, bool) {
 	return lookupRest(v, rest)
 }
 
-// lookupRest follows what is left of a path behind its first step. A path that is
-// unsound behind the place where the value goes missing is not read on.
+// lookupRest returns the value at the rest of a path, after its first segment. It stops at a segment without a value, so
+// it does not find errors after that segment.
 func lookupRest(v Value, rest string) (Value, bool) {
 	for rest != "" {
 		seg, next, problem := cutSegment(rest, false)
@@ -172,4 +172,25 @@ func lookupRest(v Value, rest string) (Value, bool) {
 		rest = next
 	}
 	return v, true
+}
+
+// Names returns the names of the segments, or false if one of them is an element of a list.
+func (p Path) Names() ([]string, bool) {
+	names := make([]string, 0, len(p.segs))
+	for _, s := range p.segs {
+		if s.index >= 0 {
+			return nil, false
+		}
+		names = append(names, s.name)
+	}
+	return names, true
+}
+
+// PathText returns the text of a path of names, as [ParsePath] reads it.
+func PathText(names []string) string {
+	var path []byte
+	for _, name := range names {
+		path = ddbjson.AppendMember(path, name)
+	}
+	return string(path)
 }

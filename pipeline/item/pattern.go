@@ -8,33 +8,31 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Pattern is a path with wildcards: it stands for all the places of an item that
-// it fits.
+// Pattern is a path with wildcards. It matches paths of an item:
 //
 //	Status           the attribute
 //	Address.City     a member of a map
-//	["first-name"]   a name that is no identifier
+//	["first-name"]   a name that needs quotes
 //	Lines[0].qty     an element of a list
 //	Lines[*].qty     every element
 //	Rates.*.amount   every member
 //	Address.**       the subtree: Address as a whole
 //	**               the item as a whole
 //
-// A wildcard at the top never stands for an aws:rep:* attribute. The zero Pattern
-// fits nothing.
+// A wildcard at the top does not match an aws:rep:* attribute. The zero Pattern matches nothing.
 type Pattern struct {
 	segs []Segment
 	text string
 }
 
-// Segment is one step of a [Pattern]: a wildcard, a name or an index.
+// Segment is one part of a [Pattern]: a wildcard, a name or an index.
 type Segment struct {
 	Wild  Wildcard
 	Name  string
-	Index int // of an element, -1 where the segment is a name
+	Index int // of an element; -1 if the segment is a name
 }
 
-// Wildcard says what a step of a [Pattern] stands for beside its own name or index.
+// Wildcard is the kind of a [Segment] that is not a name or an index.
 type Wildcard uint8
 
 // The wildcards.
@@ -45,7 +43,7 @@ const (
 	wholeSubtree          // .**
 )
 
-// PatternError is an unsound pattern.
+// PatternError is the error of an invalid pattern.
 type PatternError struct {
 	Pattern string
 	Column  int // 1-based, in bytes
@@ -66,7 +64,8 @@ func ParsePattern(s string) (Pattern, error) {
 	return Pattern{segs: p.segs, text: s}, nil
 }
 
-// Segments are the steps of the pattern, without a ** at its end: what is below a place belongs to it.
+// Segments returns the segments of the pattern. ** at the end is left out, since a value includes all below it; the
+// pattern ** alone is one AnyMember.
 func (p Pattern) Segments() []Segment {
 	last := len(p.segs) - 1
 	switch {
@@ -81,10 +80,10 @@ func (p Pattern) Segments() []Segment {
 // String is the pattern as it was written.
 func (p Pattern) String() string { return p.text }
 
-// IsZero tells whether p is the zero Pattern.
+// IsZero reports whether p is the zero Pattern.
 func (p Pattern) IsZero() bool { return len(p.segs) == 0 }
 
-// Root is the top-level attribute that p starts with; false where that is a wildcard.
+// Root is the name of the attribute that p starts with, or false if p starts with a wildcard.
 func (p Pattern) Root() (string, bool) {
 	if p.IsZero() || p.segs[0].Wild != NoWildcard {
 		return "", false
@@ -125,7 +124,7 @@ func (p *patternParser) parse() error {
 	return nil
 }
 
-// member reads what may follow a dot: a name, * or **.
+// member reads a name, * or **.
 func (p *patternParser) member() error {
 	rest := p.src[p.at:]
 	switch {

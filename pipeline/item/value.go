@@ -1,15 +1,16 @@
 package item
 
 import (
+	"bytes"
 	"encoding/base64"
 	"iter"
+	"unsafe"
 
 	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Kind is the DynamoDB type of a [Value]. The zero Kind means that there is no
-// value: an attribute that is absent.
+// Kind is the DynamoDB type of a [Value]. The zero Kind is Absent: there is no value.
 type Kind uint8
 
 // The ten DynamoDB attribute types.
@@ -37,31 +38,31 @@ func (k Kind) String() string {
 
 var kindNames = [...]string{"absent", "S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}
 
-// Value is one attribute value: a range of a page's bytes and its type. The
-// zero Value is absent. Values are immutable and safe for concurrent use.
+// Value is one attribute value: its type and a range of a page's bytes. The zero Value is absent. Values are immutable
+// and safe for concurrent use.
 //
-// Every value has been checked whole when it was decoded, so a getter fails for
-// one reason only: the value is of another kind. Texts without escapes are ranges
-// of the page; others, binaries and decimals are built at each call.
+// The decoder has checked every value completely, so a getter fails only for a value of another kind. Texts without
+// escapes are ranges of the page. Texts with escapes, binaries and decimals are built at each call.
 type Value struct {
-	raw  []byte // of S, N, B what stands between the quotes; else the JSON of what the tag stands for
+	raw  []byte // S, N, B: the bytes between the quotes; else the JSON under the type tag
 	kind Kind
 }
 
-// Raw is the value of these checked bytes, which it takes over: see [Value.Raw].
-func Raw(kind Kind, raw []byte) Value { return Value{raw: raw, kind: kind} }
+// RawValue returns the value of checked bytes, as [Value.Raw] returns them. It keeps raw. For other input there are
+// [ParseValue], [StringValue] and others.
+func RawValue(kind Kind, raw []byte) Value { return Value{raw: raw, kind: kind} }
 
-// Raw are the bytes of v in the page: of an S, N or B what is between its quotes, with escapes; of any other kind
-// the JSON that its tag stands for. They are not to be changed.
+// Raw returns the bytes of v in the page: of an S, an N or a B the bytes between the quotes, with escapes; of any other
+// kind the JSON under the type tag. The caller must not change them.
 func (v Value) Raw() []byte { return v.raw }
 
 // Kind is the type of v, Absent for the zero Value.
 func (v Value) Kind() Kind { return v.kind }
 
-// Exists tells whether there is a value. A NULL exists.
+// Exists reports whether there is a value. A NULL exists.
 func (v Value) Exists() bool { return v.kind != Absent }
 
-// IsNull tells whether v is a NULL.
+// IsNull reports whether v is a NULL.
 func (v Value) IsNull() bool { return v.kind == KindNULL }
 
 // Text is the text of an S; it may be empty. False for any other kind.
@@ -80,7 +81,7 @@ func (v Value) Number() (decimal.Decimal, bool) {
 	return ddbjson.DecimalOf(v.raw), true
 }
 
-// Int64 is the value of an N that is integral and fits. False for any other.
+// Int64 is the value of an N that is an integer and fits. False for any other value.
 func (v Value) Int64() (int64, bool) {
 	d, ok := v.Number()
 	if !ok {
@@ -89,7 +90,7 @@ func (v Value) Int64() (int64, bool) {
 	return d.Int64()
 }
 
-// Float64 is the float64 nearest to an N. False for any other kind.
+// Float64 is the nearest float64 of an N. False for any other kind.
 func (v Value) Float64() (float64, bool) {
 	d, ok := v.Number()
 	if !ok {
@@ -103,8 +104,7 @@ func (v Value) Bool() (value, ok bool) {
 	return v.kind == KindBOOL && v.raw[0] == 't', v.kind == KindBOOL
 }
 
-// Bytes are the bytes of a B, decoded into memory of their own; they may be
-// empty. False for any other kind.
+// Bytes returns the bytes of a B in new memory; they may be empty. False for any other kind.
 func (v Value) Bytes() ([]byte, bool) {
 	if v.kind != KindB {
 		return nil, false
@@ -115,8 +115,8 @@ func (v Value) Bytes() ([]byte, bool) {
 	return b, true
 }
 
-// Len is the number of members of an M, an L or a set, or of bytes of an S or a B;
-// else 0.
+// Len is the number of members of an M or a set, of elements of an L, or of bytes of an S or a B. It is 0 for any other
+// kind.
 func (v Value) Len() int {
 	n := 0
 	switch v.kind {
@@ -130,18 +130,18 @@ func (v Value) Len() int {
 			n--
 		}
 	case KindM:
-		EachMember(v.raw, func([]byte, Value) bool { n++; return true })
+		eachMember(v.raw, func([]byte, Value) bool { n++; return true })
 	case KindL, KindSS, KindNS, KindBS:
-		EachElement(v.raw, v.kind, func(Value) bool { n++; return true })
+		eachElement(v.raw, v.kind, func(Value) bool { n++; return true })
 	}
 	return n
 }
 
-// Get is the member of an M by its name. False when there is none, or v is no M.
+// Get returns the member of an M by its name, or false if there is none or v is not an M.
 func (v Value) Get(name string) (Value, bool) {
 	var found Value
 	if v.kind == KindM {
-		EachMember(v.raw, func(raw []byte, m Value) bool {
+		eachMember(v.raw, func(raw []byte, m Value) bool {
 			if string(raw) == name || len(raw) > len(name) {
 				raw = ddbjson.TextOf(raw)
 			}
@@ -154,12 +154,12 @@ func (v Value) Get(name string) (Value, bool) {
 	return found, found.Exists()
 }
 
-// Index is element i of an L, from 0, or member i of a set as an S, N or B, in the
-// order of the page. False when there is none, or v is neither.
+// Index returns element i of an L, from 0, or member i of a set as an S, an N or a B, in the order of the page. It returns
+// false if there is none, or if v is neither.
 func (v Value) Index(i int) (Value, bool) {
 	var found Value
 	if v.isList() && i >= 0 {
-		EachElement(v.raw, v.kind, func(e Value) bool {
+		eachElement(v.raw, v.kind, func(e Value) bool {
 			if i--; i < 0 {
 				found = e
 			}
@@ -169,41 +169,41 @@ func (v Value) Index(i int) (Value, bool) {
 	return found, found.Exists()
 }
 
-// Lookup is the value at a path below v, such as Lines[0].sku or [0].sku. False
-// when there is none, or the path is unsound; see [ParsePath].
+// Lookup returns the value at a path below v, such as Lines[0].sku or [0].sku. It returns false if there is none, or if the
+// path is invalid; see [ParsePath].
 func (v Value) Lookup(path string) (Value, bool) {
 	return lookup(v, path)
 }
 
-// Members are the members of an M, in the order of the page. Any other kind has none.
+// Members iterates over the members of an M, in the order of the page. Any other kind has none.
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		if v.kind != KindM {
 			return
 		}
-		EachMember(v.raw, func(raw []byte, m Value) bool { return yield(ddbjson.View(ddbjson.TextOf(raw)), m) })
+		eachMember(v.raw, func(raw []byte, m Value) bool { return yield(ddbjson.View(ddbjson.TextOf(raw)), m) })
 	}
 }
 
-// Elements are the elements of an L, or the members of a set as S, N or B, in the
-// order of the page. Any other kind has none.
+// Elements iterates over the elements of an L, or the members of a set as S, N or B, in the order of the page. Any other
+// kind has none.
 func (v Value) Elements() iter.Seq2[int, Value] {
 	return func(yield func(int, Value) bool) {
 		if !v.isList() {
 			return
 		}
 		i := -1
-		EachElement(v.raw, v.kind, func(e Value) bool { i++; return yield(i, e) })
+		eachElement(v.raw, v.kind, func(e Value) bool { i++; return yield(i, e) })
 	}
 }
 
-// isList tells whether v has elements: an L or a set.
+// isList reports whether v is an L or a set.
 func (v Value) isList() bool { return v.kind == KindL || v.kind >= KindSS }
 
-// ParseValue reads one DynamoDB JSON value, as {"S":"x"}, and checks it whole. It
-// takes b over. The error has the offset and the path, and shows no data.
+// ParseValue reads and checks one DynamoDB JSON value, as {"S":"x"}. The value keeps b, which the caller must not change.
+// The error has the offset and the path, and no data.
 func ParseValue(b []byte) (Value, error) {
-	s := ddbjson.Scanner{B: b}
+	s := ddbjson.Scanner{Input: b}
 	i := s.Space(0)
 	tag, from, to, next := s.Value(i, 0)
 	if next >= 0 {
@@ -213,4 +213,41 @@ func ParseValue(b []byte) (Value, error) {
 		s.Fail(next, ddbjson.ErrTrailing)
 	}
 	return Value{}, s.Failure(ddbjson.InValue)
+}
+
+// StringValue returns s as an S. Invalid UTF-8 becomes U+FFFD. If s needs no escapes in JSON, the value refers to its bytes:
+// clone a text of a page that must outlive the page.
+func StringValue(s string) Value {
+	if ddbjson.IsRaw(s) {
+		return Value{raw: unsafe.Slice(unsafe.StringData(s), len(s)), kind: KindS}
+	}
+	return Value{raw: ddbjson.AppendRaw(make([]byte, 0, len(s)+8), s), kind: KindS}
+}
+
+// NumberValue returns d as an N.
+func NumberValue(d decimal.Decimal) Value {
+	return Value{raw: d.Append(nil), kind: KindN}
+}
+
+// BinaryValue returns b as a B.
+func BinaryValue(b []byte) Value {
+	raw := make([]byte, 0, base64.StdEncoding.EncodedLen(len(b)))
+	return Value{raw: base64.StdEncoding.AppendEncode(raw, b), kind: KindB}
+}
+
+// BoolValue returns b as a BOOL.
+func BoolValue(b bool) Value {
+	if b {
+		return Value{raw: []byte("true"), kind: KindBOOL}
+	}
+	return Value{raw: []byte("false"), kind: KindBOOL}
+}
+
+// NullValue returns a NULL.
+func NullValue() Value { return Value{raw: []byte("true"), kind: KindNULL} }
+
+// Clone returns a copy of v that does not refer to its page, so that the page can be freed.
+func (v Value) Clone() Value {
+	v.raw = bytes.Clone(v.raw)
+	return v
 }

@@ -2,21 +2,21 @@ package item
 
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
-// valueOf is the value of attribute i of as, which are all of the item in doc.
+// valueOf returns the value of attribute i; as is the whole index of the item doc.
 func valueOf(doc []byte, as []ddbjson.Attr, i int) Value {
 	a := as[i]
-	from, to := a.Name()+a.NameLen()+a.Gap(), len(doc)
+	from, to := a.NameStart()+a.NameLen()+a.Gap(), len(doc)
 	if i+1 < len(as) {
-		to = as[i+1].Name()
+		to = as[i+1].NameStart()
 	}
 	if to -= a.Tail(); a.Far() {
-		e := a.Read(doc)
+		e := a.Unpack(doc)
 		from, to = e.From, e.To
 	}
 	return Value{raw: doc[from:to:to], kind: Kind(a.Tag())}
 }
 
-// readValue reads the value at i, as {"S":"x"}, and the position behind it.
+// readValue reads the value at i, as {"S":"x"}, and returns the position after it.
 func readValue(b []byte, i int) (Value, int) {
 	tag, from := ddbjson.TagAt(b, i)
 	if tag == ddbjson.NoTag {
@@ -32,35 +32,35 @@ func readValue(b []byte, i int) (Value, int) {
 
 var emptyMap = []byte("{}")
 
-// EachMember calls yield for the members of a map, with their raw names.
-func EachMember(b []byte, yield func(name []byte, v Value) bool) {
-	for ms := walk(b); ; {
-		name, v, ok := ms.member()
+// eachMember calls yield for the members of a map, with their names as written, until yield returns false.
+func eachMember(b []byte, yield func(name []byte, v Value) bool) {
+	for w := walk(b); ; {
+		name, v, ok := w.member()
 		if !ok || !yield(name, v) {
 			return
 		}
 	}
 }
 
-// EachElement calls yield for the elements of a list or a set.
-func EachElement(b []byte, kind Kind, yield func(v Value) bool) {
-	for es := walk(b); ; {
-		v, ok := es.element(kind)
+// eachElement calls yield for the elements of a list or the members of a set, until yield returns false.
+func eachElement(b []byte, kind Kind, yield func(v Value) bool) {
+	for w := walk(b); ; {
+		v, ok := w.element(kind)
 		if !ok || !yield(v) {
 			return
 		}
 	}
 }
 
-// walker stands before a member of a map, or an element of a list or a set.
+// walker iterates over the content of a map, a list or a set.
 type walker struct {
 	b []byte
-	i int // of the next one, or of the closing bracket
+	i int // position of the next member or element, or of the closing bracket
 }
 
 func walk(b []byte) walker { return walker{b, ddbjson.Inside(b, 0)} }
 
-// member is the next member of a map, with its raw name; false behind the last.
+// member returns the next member of a map with its name as written, or false after the last.
 func (w *walker) member() (name []byte, v Value, ok bool) {
 	if w.b[w.i] == '}' {
 		return nil, Value{}, false
@@ -71,8 +71,7 @@ func (w *walker) member() (name []byte, v Value, ok bool) {
 	return w.b[from:to], v, true
 }
 
-// element is the next element of a list or member of a set, which kind says; false
-// behind the last.
+// element returns the next element of the list or set, or false after the last. kind is the kind of the list or set.
 func (w *walker) element(kind Kind) (v Value, ok bool) {
 	if w.b[w.i] == ']' {
 		return Value{}, false

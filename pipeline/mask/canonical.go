@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// appendCanonical appends what values have in common that are equal by meaning,
-// and no others: the kind, then what it stands for, each part behind its length.
+// appendCanonical appends bytes that are the same for values that are equal by meaning, and only for them: the kind, then
+// each part after its length.
 func appendCanonical(dst []byte, v item.Value) []byte {
 	dst = append(dst, byte(v.Kind()))
 	switch v.Kind() {
@@ -54,6 +54,7 @@ func appendCanonical(dst []byte, v item.Value) []byte {
 	return dst
 }
 
+// appendSized appends the length of text and text.
 func appendSized[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Change is c with what is hidden of its images masked, and with it everything that
-// is made of them: the canonical key where a key attribute is hidden, and Raw, which
-// is a record of the masked images and of nothing that c does not name. It decodes to
-// the masked change. Where nothing of c is hidden, it is c itself.
+// Change returns c with the hidden parts of its images masked, and with masked copies of what is built from them: the
+// canonical key if a key attribute is hidden, and Raw, a record of the masked images and the other fields of c. Raw decodes to
+// the masked change. If nothing of c is hidden, Change returns c.
 func (m *Mask) Change(c *record.Change) *record.Change {
-	if m == nil || !m.touches(c.Keys) && !m.touches(c.Old) && !m.touches(c.New) {
+	if m == nil || !m.hidesIn(c.Keys) && !m.hidesIn(c.Old) && !m.hidesIn(c.New) {
 		return c
 	}
 	masked := *c
@@ -25,13 +24,13 @@ func (m *Mask) Change(c *record.Change) *record.Change {
 	return &masked
 }
 
-// Key is the canonical key of c: of the masked key attributes where one is hidden.
+// Key returns the canonical key of c, built from the masked key attributes if one of them is hidden.
 func (m *Mask) Key(c *record.Change) item.Key {
-	if m == nil || !m.touches(c.Keys) {
+	if m == nil || !m.hidesIn(c.Keys) {
 		return c.Key
 	}
 	key, err := item.MakeKey("", m.Image(c.Keys))
-	if err != nil { // c was not decoded, and its Keys are not those of an item
+	if err != nil { // c was not decoded: its Keys are not those of an item
 		return item.Key(m.Text(string(c.Key)))
 	}
 	if table, _, ok := strings.Cut(string(c.Key), "!"); ok {
@@ -40,22 +39,21 @@ func (m *Mask) Key(c *record.Change) item.Key {
 	return key
 }
 
-// HiddenKey names a key attribute of c that is hidden; false where there is none.
+// HiddenKey returns the name of a hidden key attribute of c, or false if none is hidden.
 func (m *Mask) HiddenKey(c *record.Change) (attribute string, ok bool) {
 	if m == nil {
 		return "", false
 	}
 	for name, v := range c.Keys.All() {
-		if m.touchesMember(name, v) {
+		if m.hidesInAttribute(name, v) {
 			return name, true
 		}
 	}
 	return "", false
 }
 
-// Explanation is x for people who may not see what m hides: its change, its differences
-// and its events are those of the masked images. What the sinks would do it shows as
-// they have planned it: make them with a mask.
+// Explanation returns x with its change, differences and events masked. It does not mask the plans of the sinks: those sinks
+// must have a mask of their own.
 func (m *Mask) Explanation(x pipeline.Explanation) pipeline.Explanation {
 	d := m.Delivery(&pipeline.Delivery{Change: x.Change, Events: x.Events})
 	if d.Change == x.Change {
@@ -68,9 +66,8 @@ func (m *Mask) Explanation(x pipeline.Explanation) pipeline.Explanation {
 	return x
 }
 
-// Delivery is d with its change and its events masked. Where a key attribute is
-// hidden the events have other ids, made of the masked key and as stable: an id
-// that is made of the key would let others try keys until it fits.
+// Delivery returns d with its change and its events masked. If a key attribute is hidden, the events have other ids, built
+// from the masked key. They are as stable, and nobody can test guesses of the key against them.
 func (m *Mask) Delivery(d *pipeline.Delivery) pipeline.Delivery {
 	masked := *d
 	masked.Change = m.Change(d.Change)
@@ -80,7 +77,7 @@ func (m *Mask) Delivery(d *pipeline.Delivery) pipeline.Delivery {
 	return masked
 }
 
-// events are es, which the detectors raised in c, as those of the masked change.
+// events returns the events es of c as events of the masked change.
 func (m *Mask) events(es []pipeline.Event, c, masked *record.Change) []pipeline.Event {
 	es = slices.Clone(es)
 	for i := range es {
@@ -91,24 +88,23 @@ func (m *Mask) events(es []pipeline.Event, c, masked *record.Change) []pipeline.
 	return es
 }
 
-// event masks the values of e, and cuts its path where it goes on below a hidden
-// place: the names there are hidden too.
+// event masks the values of e. It cuts a path that continues inside a hidden value: the names there are hidden too.
 func (m *Mask) event(e *pipeline.Event, c *record.Change) {
 	p, err := item.ParsePath(e.Path)
 	if err != nil {
-		e.Old, e.New = m.whole(e.Old, c), m.whole(e.New, c)
+		e.Old, e.New = m.eventValue(e.Old, c), m.eventValue(e.New, c)
 		return
 	}
 	e.Old, _ = m.ValueAt(p, e.Old)
 	e.New, _ = m.ValueAt(p, e.New)
-	if shown, cut := m.cut(p); cut {
+	if shown, cut := m.cutPath(p); cut {
 		e.Path = shown
 	}
 }
 
-// whole masks a value of no place: an image of c, which events of the pattern **
-// hold, as that image is, and any other as a whole.
-func (m *Mask) whole(v item.Value, c *record.Change) item.Value {
+// eventValue masks a value without a path. An image of c, as events of the pattern ** have it, becomes the masked image;
+// any other value is masked completely.
+func (m *Mask) eventValue(v item.Value, c *record.Change) item.Value {
 	for _, image := range []item.Image{c.Old, c.New} {
 		if v.Kind() == item.KindM && image.Exists() && sameBytes(v.Raw(), image.Bytes()) {
 			return m.Image(image).Value()
@@ -117,7 +113,7 @@ func (m *Mask) whole(v item.Value, c *record.Change) item.Value {
 	if !v.Exists() {
 		return v
 	}
-	return m.masked(v)
+	return m.maskedValue(v)
 }
 
 // sameBytes reports whether a and b are one range of memory.

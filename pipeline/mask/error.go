@@ -6,9 +6,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// RecordError is e as it may be shown: its key masked where a key attribute is hidden,
-// its path cut at a hidden place, since the names below are hidden with it, and without
-// the record, of which nobody can tell what is hidden. Without a mask it is e itself.
+// RecordError returns e as people may see it: with the key masked if a key attribute is hidden, with the path cut at a
+// hidden value, since the names inside are hidden too, and without the record, whose hidden parts are unknown. Without a
+// mask it returns e.
 func (m *Mask) RecordError(e *record.RecordError) *record.RecordError {
 	if m == nil {
 		return e
@@ -19,16 +19,15 @@ func (m *Mask) RecordError(e *record.RecordError) *record.RecordError {
 		masked.Key, masked.Keys = m.Key(&record.Change{Key: e.Key, Keys: e.Keys}), m.Image(e.Keys)
 	}
 	if image, p, ok := e.ImagePath(); ok {
-		if shown, cut := m.cut(p); cut {
-			masked.Path = string(ddbjson.AppendBelow([]byte(image), shown))
+		if shown, cut := m.cutPath(p); cut {
+			masked.Path = string(ddbjson.JoinPath([]byte(image), shown))
 		}
 	}
 	return &masked
 }
 
-// cut is a path of an item up to the hidden place that it goes to or below; false
-// where there is none.
-func (m *Mask) cut(p item.Path) (shown string, ok bool) {
+// cutPath returns the part of a path up to the hidden value that it reaches, or false if it reaches none.
+func (m *Mask) cutPath(p item.Path) (shown string, ok bool) {
 	s := m.root
 	var b []byte
 	top := true

@@ -12,32 +12,26 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Mask hides attributes of items: in what people are shown, and from sinks that
-// are not meant to have them.
+// Mask hides attributes of items: in what people are shown, and from sinks that must not have them.
 //
-// A pattern hides what stands at each place that it fits, with all that is below:
-// Address hides what Address.** does. A hidden value becomes one text as a whole, so
-// that neither its type nor its size nor the names inside a map show: an S of
-// "masked-" and 12 hex digits of an HMAC-SHA256 over its kind and its canonical value.
-// So what is equal by meaning ([item.Value.Equal]) stays equal under one key, and
-// nothing else can be told. Two values share a text by chance once in 2^48.
+// A pattern hides each value that it matches, with all values inside it: Address hides what Address.** does. A hidden
+// value becomes one text, an S of "masked-" and 12 hex digits of an HMAC-SHA256 over its kind and its canonical value. So
+// its type, its size and the names inside a map are hidden too. Values that are equal by meaning ([item.Value.Equal])
+// have the same text under one key; two different values share a text by chance once in 2^48.
 //
-// Sets have no places: a pattern that goes into a list (Tags[*], Tags[0]) hides a
-// set that stands there as a whole.
+// The members of a set have no paths: a pattern for list elements (Tags[*], Tags[0]) hides a whole set.
 //
-// A nil *Mask hides nothing. A Mask is safe for concurrent use, and what it is
-// asked to mask is never changed: where nothing is hidden, the answer is what was
-// given, and nothing is allocated.
+// A nil *Mask hides nothing. A Mask is safe for concurrent use and never changes its arguments. If nothing is hidden, it
+// returns its argument and allocates nothing.
 type Mask struct {
 	sensitive []item.Pattern
 	allowed   []item.Pattern
-	root      sight
+	root      maskState  // of the item itself
 	macs      *sync.Pool // of hash.Hash
 }
 
-// New makes the mask that hides what fits patterns. key is the secret behind
-// the texts: the same key makes the same texts in every process. Without patterns
-// the mask is nil, and needs no key.
+// New returns the mask that hides what patterns match. key is the secret for the texts: one key makes the same texts in
+// every process. Without patterns the mask is nil and needs no key.
 func New(patterns []item.Pattern, key []byte) (*Mask, error) {
 	patterns = slices.DeleteFunc(slices.Clone(patterns), item.Pattern.IsZero)
 	if len(patterns) == 0 {
@@ -62,15 +56,14 @@ func newMask(sensitive, allowed []item.Pattern, macs *sync.Pool) *Mask {
 	return m
 }
 
-// Except is m without what fits allowed, with all that is below: nil where
-// nothing is left to hide. Of a hidden subtree an allowed part shows, and beside it
-// the names of the others.
+// Except returns m without the values that allowed matches and the values inside them; nil if nothing else is hidden. If
+// a part of a hidden map is allowed, the names of the map's other members are shown.
 func (m *Mask) Except(allowed []item.Pattern) *Mask {
 	if m == nil || len(allowed) == 0 {
 		return m
 	}
 	left := slices.DeleteFunc(slices.Clone(m.sensitive), func(p item.Pattern) bool {
-		return slices.ContainsFunc(allowed, func(a item.Pattern) bool { return covers(a.Segments(), p.Segments()) })
+		return slices.ContainsFunc(allowed, func(a item.Pattern) bool { return includes(a.Segments(), p.Segments()) })
 	})
 	if len(left) == 0 {
 		return nil
@@ -79,7 +72,7 @@ func (m *Mask) Except(allowed []item.Pattern) *Mask {
 	return newMask(left, allowed, m.macs)
 }
 
-// Patterns are the patterns that m hides, in the order in which they were given.
+// Patterns returns the patterns that m hides, in the order in which they were given.
 func (m *Mask) Patterns() []item.Pattern {
 	if m == nil {
 		return nil
@@ -87,9 +80,8 @@ func (m *Mask) Patterns() []item.Pattern {
 	return slices.Clone(m.sensitive)
 }
 
-// Hides tells whether what stands at a path, or something inside it, may be
-// hidden. The path may have a pattern's wildcards: Lines[*].serial. Of an unsound
-// path it is true.
+// Hides reports whether m may hide the value at a path or a value inside it. The path may have the wildcards of a pattern:
+// Lines[*].serial. It is true for an invalid path.
 func (m *Mask) Hides(path string) bool {
 	if m == nil {
 		return false
@@ -98,85 +90,82 @@ func (m *Mask) Hides(path string) bool {
 	return err != nil || m.root.mayHide(p.Segments())
 }
 
-// Text is the text that stands for s as an S.
+// Text returns the masked text of s as an S.
 func (m *Mask) Text(s string) string {
 	if m == nil {
 		return s
 	}
-	return m.text(item.Raw(item.KindS, ddbjson.AppendRaw(nil, s)))
+	return m.text(item.StringValue(s))
 }
 
-// Value is v, which stands at path or is a member of the set there, with what is
-// hidden of it masked. Where the path is unsound or "", nobody can tell what v is
-// made of, and it is masked as a whole.
+// Value returns v, the value at path or a member of the set there, with its hidden parts masked. If the path is invalid or
+// "", it masks all of v, since v may be anything.
 func (m *Mask) Value(path string, v item.Value) item.Value {
 	if m == nil || !v.Exists() {
 		return v
 	}
 	p, err := item.ParsePath(path)
 	if err != nil {
-		return m.masked(v)
+		return m.maskedValue(v)
 	}
 	v, _ = m.ValueAt(p, v)
 	return v
 }
 
-// ValueAt is [Mask.Value] of a path that was read before; hidden tells whether
-// anything of v is hidden.
+// ValueAt is [Mask.Value] for a parsed path. hidden reports whether any part of v is hidden.
 func (m *Mask) ValueAt(p item.Path, v item.Value) (masked item.Value, hidden bool) {
 	if m == nil || !v.Exists() {
 		return v, false
 	}
 	if !slices.ContainsFunc(m.root.sensitive, func(pattern []item.Segment) bool { return reaches(pattern, p, v) }) {
-		return v, false // as a rule, and that costs no allocation
+		return v, false // for most values; this allocates nothing
 	}
 	s := m.root
 	top := true
 	for name, index := range p.Segments() {
 		s, top = s.step(pathStep{name, index}, top), false
 	}
-	if !s.touches(v) {
+	if !s.hidesIn(v) {
 		return v, false
 	}
 	return m.value(v, s), true
 }
 
-// Image is item with what is hidden of it masked.
+// Image returns the item with its hidden parts masked.
 func (m *Mask) Image(item item.Image) item.Image { return m.image(item, false) }
 
-// Without is item with what is hidden of it left out, as if the item did not have it.
-// The elements of a list close up.
+// Without returns the item without its hidden parts. Lists become shorter.
 func (m *Mask) Without(item item.Image) item.Image { return m.image(item, true) }
 
 func (m *Mask) image(it item.Image, drop bool) item.Image {
-	if m == nil || !m.touches(it) {
+	if m == nil || !m.hidesIn(it) {
 		return it
 	}
 	w := maskWriter{m, drop}
-	doc := w.members(make([]byte, 0, len(it.Bytes())+64), it.Bytes(), m.root, true)
-	masked, _ := item.Of(item.Raw(item.KindM, doc))
+	doc := w.members(make([]byte, 0, len(it.Bytes())+64), it.Value(), m.root, true)
+	masked, _ := item.Of(item.RawValue(item.KindM, doc))
 	return masked
 }
 
-// value is v at a place that s sees, masked.
-func (m *Mask) value(v item.Value, s sight) item.Value {
-	switch s.of(v) {
-	case hideWhole:
-		return m.masked(v)
-	case showWhole:
+// value returns v, in the state s, with its hidden parts masked.
+func (m *Mask) value(v item.Value, s maskState) item.Value {
+	switch s.action(v) {
+	case hide:
+		return m.maskedValue(v)
+	case show:
 		return v
 	}
 	w := maskWriter{m, false}
 	if v.Kind() == item.KindM {
-		return item.Raw(item.KindM, w.members(nil, v.Raw(), s, false))
+		return item.RawValue(item.KindM, w.members(nil, v, s, false))
 	}
-	return item.Raw(item.KindL, w.elements(nil, v.Raw(), s))
+	return item.RawValue(item.KindL, w.elements(nil, v, s))
 }
 
-// masked is what stands for the whole of v.
-func (m *Mask) masked(v item.Value) item.Value { return item.Raw(item.KindS, []byte(m.text(v))) }
+// maskedValue returns the value that replaces all of v.
+func (m *Mask) maskedValue(v item.Value) item.Value { return item.StringValue(m.text(v)) }
 
-// text needs no escapes: it stands within quotes as it is.
+// text returns the text that replaces v. It needs no escapes in JSON.
 func (m *Mask) text(v item.Value) string {
 	mac, _ := m.macs.Get().(hash.Hash)
 	defer m.macs.Put(mac)
@@ -195,59 +184,56 @@ func (m *Mask) text(v item.Value) string {
 // maskedPrefix begins every masked value.
 const maskedPrefix = "masked-"
 
-// maskWriter copies items without what is hidden.
+// maskWriter copies items and masks their hidden parts.
 type maskWriter struct {
 	m    *Mask
-	drop bool // what is hidden is left out, not masked
+	drop bool // leave hidden parts out instead
 }
 
-// members copies the members of a map at a place that s sees.
-func (w maskWriter) members(dst, raw []byte, s sight, top bool) []byte {
+// members copies the members of a map in the state s; top means that they are the attributes of the item.
+func (w maskWriter) members(dst []byte, v item.Value, s maskState, top bool) []byte {
 	dst = append(dst, '{')
-	item.EachMember(raw, func(name []byte, v item.Value) bool {
-		inner := s.member(ddbjson.TextOf(name), top)
-		if w.drop && inner.of(v) == hideWhole {
-			return true
+	for name, e := range v.Members() {
+		inner := s.member(name, top)
+		if w.drop && inner.action(e) == hide {
+			continue
 		}
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ',')
 		}
-		dst = w.value(append(ddbjson.AppendString(dst, name), ':'), v, inner)
-		return true
-	})
+		dst = append(ddbjson.AppendRaw(append(dst, '"'), name), `":`...)
+		dst = w.value(dst, e, inner)
+	}
 	return append(dst, '}')
 }
 
-// elements copies the elements of a list at a place that s sees.
-func (w maskWriter) elements(dst, raw []byte, s sight) []byte {
+// elements copies the elements of a list in the state s.
+func (w maskWriter) elements(dst []byte, v item.Value, s maskState) []byte {
 	dst = append(dst, '[')
-	i := -1
-	item.EachElement(raw, item.KindL, func(v item.Value) bool {
-		i++
+	for i, e := range v.Elements() {
 		inner := s.element(i)
-		if w.drop && inner.of(v) == hideWhole {
-			return true
+		if w.drop && inner.action(e) == hide {
+			continue
 		}
 		if dst[len(dst)-1] != '[' {
 			dst = append(dst, ',')
 		}
-		dst = w.value(dst, v, inner)
-		return true
-	})
+		dst = w.value(dst, e, inner)
+	}
 	return append(dst, ']')
 }
 
 // value appends v as DynamoDB JSON.
-func (w maskWriter) value(dst []byte, v item.Value, s sight) []byte {
-	switch s.of(v) {
-	case hideWhole:
-		v = w.m.masked(v)
-	case lookInside:
+func (w maskWriter) value(dst []byte, v item.Value, s maskState) []byte {
+	switch s.action(v) {
+	case hide:
+		v = w.m.maskedValue(v)
+	case goInside:
 		dst = append(append(append(dst, `{"`...), v.Kind().String()...), `":`...)
 		if v.Kind() == item.KindM {
-			dst = w.members(dst, v.Raw(), s, false)
+			dst = w.members(dst, v, s, false)
 		} else {
-			dst = w.elements(dst, v.Raw(), s)
+			dst = w.elements(dst, v, s)
 		}
 		return append(dst, '}')
 	}

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// stream is what the ARN of a DynamoDB stream says:
+// stream has the parts of the ARN of a DynamoDB stream:
 // arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL.
 type stream struct {
 	arn, region, table string
 	epoch              uint64 // the label's time in Unix seconds
-	err                error  // why arn is no ARN of a stream
+	err                error  // set if arn is not the ARN of a stream
 }
 
 var errStreamARN = errs.New("want the ARN of a stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/YYYY-MM-DDThh:mm:ss.sss")
 
-// parseStream reads arn, or as much of it as is sound.
+// parseStream reads arn. With err set it has the parts before the invalid one.
 func parseStream(arn string) stream {
 	s := stream{arn: arn, err: errStreamARN}
 	parts := strings.SplitN(arn, ":", 6)
@@ -42,23 +42,22 @@ func parseStream(arn string) stream {
 	return s
 }
 
-// CheckStreamARN tells why arn is not the ARN of a DynamoDB stream; nil where it is.
+// CheckStreamARN returns nil if arn is the ARN of a DynamoDB stream, or else an error with the right form.
 func CheckStreamARN(arn string) error { return parseStream(arn).err }
 
-// streams keeps what the ARNs of a page say: as a rule it is one. The texts are
-// copies, so that they do not pin the page.
-type streams struct{ known []stream }
+// streamCache keeps the parsed ARNs of a page. Most pages have one. The texts are copies and do not refer to the page.
+type streamCache struct{ known []stream }
 
-// manyStreams bounds the search; the records of a page are of few tables.
-const manyStreams = 8
+// maxStreams bounds the search. The records of a page belong to few tables.
+const maxStreams = 8
 
-func (s *streams) find(arn string) *stream {
+func (s *streamCache) find(arn string) *stream {
 	for i := range s.known {
 		if s.known[i].arn == arn {
 			return &s.known[i]
 		}
 	}
-	if len(s.known) == manyStreams {
+	if len(s.known) == maxStreams {
 		s.known = s.known[1:]
 	}
 	s.known = append(s.known, parseStream(strings.Clone(arn)))

@@ -6,17 +6,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Operation says what happened to the item.
+// Operation is what happened to the item.
 type Operation uint8
 
 // The operations. INSERT, MODIFY and REMOVE are the API's (Streams API reference,
 // Record: eventName).
 const (
-	Unknown Operation = iota // an event name that the stream's documentation does not know; see Change.EventName
+	Unknown Operation = iota // an event name without documentation; see Change.EventName
 	Insert
 	Modify
 	Remove
-	Snapshot // a backfilled state of the item: below every write of its stream, raises no events
+	Snapshot // a backfilled state of the item: older than every write of its stream, raises no events
 )
 
 // String is INSERT, MODIFY, REMOVE, SNAPSHOT or UNKNOWN.
@@ -34,7 +34,7 @@ func (o Operation) String() string {
 	return "UNKNOWN"
 }
 
-// ViewType is the StreamViewType: which images a record may hold.
+// ViewType is the StreamViewType: the images that records have.
 type ViewType uint8
 
 // The view types (Streams API reference, StreamRecord: StreamViewType).
@@ -61,28 +61,26 @@ func (t ViewType) String() string {
 	return "UNKNOWN"
 }
 
-// HasOld tells whether records show the old image.
+// HasOld reports whether records have the old image.
 func (t ViewType) HasOld() bool { return t == OldImage || t == NewAndOldImages }
 
-// HasNew tells whether records show the new image.
+// HasNew reports whether records have the new image.
 func (t ViewType) HasNew() bool { return t == NewImage || t == NewAndOldImages }
 
-// Identity is who made the change, where the record says so: for a TTL delete
-// {Service, dynamodb.amazonaws.com}.
+// Identity is the userIdentity of a record, which says who made the change. For a TTL delete it is
+// {Service, dynamodb.amazonaws.com}; most records have none.
 type Identity struct {
 	Type, PrincipalID string
 }
 
-// ttlIdentity is who a TTL delete is made by (Developer Guide, "DynamoDB Streams
-// and Time to Live").
+// ttlIdentity is the identity of a TTL delete (Developer Guide, "DynamoDB Streams and Time to Live").
 var ttlIdentity = Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}
 
-// Change is one record of a stream, decoded. It is immutable and safe for
-// concurrent use; its strings and images are ranges of the page it came in,
-// which it keeps alive. Clone it to keep it beyond its batch.
+// Change is one decoded record of a stream. It is immutable and safe for concurrent use. Its strings and images are ranges
+// of its page and keep the page in memory. Clone a change to keep it longer than its batch.
 type Change struct {
 	Op        Operation
-	ViewType  ViewType // from the record; ViewUnknown where it does not say
+	ViewType  ViewType // from the record; ViewUnknown if it has none
 	Index     int32    // position of the record in its page, 0-based
 	EventName string   // as sent
 	Key       item.Key // canonical
@@ -90,24 +88,24 @@ type Change struct {
 	Old, New  item.Image
 	Version   Version
 	Sequence  string    // sequence number as sent
-	Time      time.Time // approximate creation time, UTC; zero where absent
+	Time      time.Time // approximate creation time, UTC; zero if absent
 	EventID   string
 	StreamARN string
 	Table     string
 	Region    string
-	Shard     string // "" where the source does not know
+	Shard     string // "" if the source does not know it
 	Identity  Identity
-	SizeBytes int64  // as the record says
-	Raw       []byte // the record as it came, JSON
+	SizeBytes int64  // SizeBytes of the record
+	Raw       []byte // the record's JSON
 }
 
-// Removed tells whether the item is gone: REMOVE, or an unknown operation that
-// shows an old image and no new one, as DynamoDB Local's TTL deletes do.
+// Removed reports whether the item is gone: a REMOVE, or an unknown operation with an old image and without a new one, as
+// TTL deletes of DynamoDB Local are.
 func (c *Change) Removed() bool {
 	return c.Op == Remove || c.Op == Unknown && c.Old.Exists() && !c.New.Exists()
 }
 
-// TTLDelete tells whether DynamoDB's TTL process removed the item in this Region.
+// TTLDelete reports whether DynamoDB's TTL process removed the item in this Region.
 func (c *Change) TTLDelete() bool {
 	return c.Op == Remove && c.Identity == ttlIdentity
 }

@@ -10,16 +10,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Clone copies the change's bytes, so that its page can be freed. The record is
-// copied once: what is a range of it becomes a range of the copy.
+// Clone returns a copy that does not refer to the page of c, so that the page can be freed. The record is copied once:
+// ranges of Raw become ranges of the copy.
 func (c *Change) Clone() *Change {
 	d := *c
 	d.Raw = bytes.Clone(c.Raw)
-	m := mover{from: c.Raw, to: d.Raw}
-	for _, text := range []*string{
-		&d.EventName, (*string)(&d.Key), &d.Version.sequence, &d.Sequence, &d.EventID, &d.StreamARN, &d.Table,
-		&d.Region, &d.Shard, &d.Identity.Type, &d.Identity.PrincipalID,
-	} {
+	m := rangeMover{from: c.Raw, to: d.Raw}
+	for _, text := range changeTexts(&d) {
 		*text = m.text(*text)
 	}
 	for _, image := range []*item.Image{&d.Keys, &d.Old, &d.New} {
@@ -30,11 +27,11 @@ func (c *Change) Clone() *Change {
 	return &d
 }
 
-// mover moves ranges of one buffer to a copy of it.
-type mover struct{ from, to []byte }
+// rangeMover maps ranges of one buffer to a copy of it.
+type rangeMover struct{ from, to []byte }
 
-// bytes is b in the copy, or a copy of b where it is no range of the original.
-func (m mover) bytes(b []byte) []byte {
+// bytes returns the range of the copy for b, or a new copy of b if b is not a range of the original.
+func (m rangeMover) bytes(b []byte) []byte {
 	if len(b) == 0 || len(m.from) == 0 {
 		return bytes.Clone(b)
 	}
@@ -46,7 +43,7 @@ func (m mover) bytes(b []byte) []byte {
 	return bytes.Clone(b)
 }
 
-func (m mover) text(s string) string {
+func (m rangeMover) text(s string) string {
 	if s == "" {
 		return ""
 	}

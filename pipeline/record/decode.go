@@ -10,47 +10,46 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// DecoderOptions shape how records become changes.
+// DecoderOptions configure a [Decoder].
 type DecoderOptions struct {
-	StreamARN     string // taken where a record has none. Default: none
-	Table         string // taken where neither record nor ARN names one. Default: none
-	Shard         string // the shard of every record. Default: unknown
+	StreamARN     string // stream of a record that has no ARN. Default: none
+	Table         string // table of a record if neither the record nor its ARN names one. Default: none
+	Shard         string // shard of every record. Default: unknown
 	EpochZero     bool   // accept records without a stream ARN, at epoch 0. Default: such a record is an error
-	TableInKey    bool   // prefix canonical keys with the table
-	DynamoDBLocal bool   // take {} as the empty map, and count it
+	TableInKey    bool   // start canonical keys with the table
+	DynamoDBLocal bool   // accept {} as the empty map, and count it
 }
 
-// Decoder turns the bytes of Lambda events, GetRecords answers, record arrays,
-// JSON lines and Kinesis events into pages. It is safe for concurrent use.
+// Decoder decodes Lambda events, GetRecords answers, arrays of records, JSON lines and Kinesis events into pages. It is
+// safe for concurrent use.
 //
-// It tells two classes of bad input apart. Where the grammar of a record is sound
-// and its shape is wrong, the record is a [RecordError] of the page, and the others
-// go on. Where the grammar is broken, nobody knows where the next record starts: a
-// [FramingError], with the page of what stood before.
+// There are two kinds of invalid input. A record with valid grammar and invalid content becomes a [RecordError] of the
+// page, and the other records are decoded. Invalid grammar is a [FramingError], with the page of the records before it:
+// the start of the next record is unknown.
 type Decoder struct {
-	o       DecoderOptions
-	given   *stream    // of o.StreamARN
-	readers *sync.Pool // of *recordReader, whose scratch memory the next page needs again
+	o             DecoderOptions
+	defaultStream *stream    // stream of o.StreamARN; nil if there is none
+	readers       *sync.Pool // of *recordReader: the next page uses the scratch memory again
 }
 
-// NewDecoder is a decoder with these options. A StreamARN that is none of a stream
-// is the error of every record that needs it.
+// NewDecoder returns a decoder. If o.StreamARN is not the ARN of a stream, every record that needs it is an error.
 func NewDecoder(o DecoderOptions) *Decoder {
 	d := &Decoder{o: o, readers: new(sync.Pool)}
-	d.given = givenStream(o.StreamARN)
+	d.defaultStream = parseDefaultStream(o.StreamARN)
 	return d
 }
 
-// Of is a decoder with the same options for the records of a shard, which shares d's memory.
-func (d *Decoder) Of(streamARN, shard string) *Decoder {
-	of := &Decoder{o: d.o, given: d.given, readers: d.readers}
-	if of.o.StreamARN, of.o.Shard = streamARN, shard; streamARN != d.o.StreamARN {
-		of.given = givenStream(streamARN)
+// ForShard returns a decoder for the records of a shard. It has the other options of d and shares the memory of d.
+func (d *Decoder) ForShard(streamARN, shard string) *Decoder {
+	sd := &Decoder{o: d.o, defaultStream: d.defaultStream, readers: d.readers}
+	if sd.o.StreamARN, sd.o.Shard = streamARN, shard; streamARN != d.o.StreamARN {
+		sd.defaultStream = parseDefaultStream(streamARN)
 	}
-	return of
+	return sd
 }
 
-func givenStream(arn string) *stream {
+// parseDefaultStream returns nil for an empty ARN.
+func parseDefaultStream(arn string) *stream {
 	if arn == "" {
 		return nil
 	}
@@ -58,11 +57,11 @@ func givenStream(arn string) *stream {
 	return &s
 }
 
-// Decode reads one JSON document: a Lambda event or GetRecords answer
-// ({"Records":[...]}), an array of records, or one record. It takes b over. On
-// broken grammar it returns the page of what stands before, and a *FramingError.
+// Decode reads one JSON document: a Lambda event or GetRecords answer ({"Records":[...]}), an array of records, or one
+// record. The page keeps b, which the caller must not change. For invalid grammar it returns a *FramingError, and the page
+// of the records before it.
 func (d *Decoder) Decode(b []byte) (*Page, error) {
-	r := d.reader(b)
+	r := d.newReader(b)
 	defer d.release(r)
 	i := r.document(r.Space(byteOrderMark(b)))
 	if i >= 0 {
@@ -79,34 +78,30 @@ var (
 	errRecords = errs.New("Records is no array")
 )
 
-func (d *Decoder) reader(b []byte) *recordReader {
+// newReader returns a reader of the page b.
+func (d *Decoder) newReader(b []byte) *recordReader {
 	r, _ := d.readers.Get().(*recordReader)
 	if r == nil {
-		r = &recordReader{Scanner: ddbjson.Scanner{Shapes: new(ddbjson.Shapes)}, outer: make(outline, 0, 16), inner: make(outline, 0, 16)}
+		r = &recordReader{Scanner: ddbjson.NewPageScanner(), recordFields: make(previousFields, 0, 16), streamFields: make(previousFields, 0, 16)}
 	}
-	r.o, r.given = &d.o, d.given
+	r.o, r.defaultStream = &d.o, d.defaultStream
 	r.size, r.page = len(b), &Page{Bytes: len(b)}
-	r.B, r.EmptyMaps = b, d.o.DynamoDBLocal
+	r.Input, r.AllowEmptyMaps = b, d.o.DynamoDBLocal
 	return r
 }
 
-// release takes back the reader of a page. It keeps nothing that the page is made of.
+// release puts the reader of a page into the pool, without references to the page.
 func (d *Decoder) release(r *recordReader) {
-	if cap(r.Stack) > ddbjson.ManyAttrs || len(r.Names.Slots) > 8*ddbjson.ManyAttrs || cap(r.Numbers) > ddbjson.ManyAttrs {
+	next, ok := r.Recycle()
+	if !ok {
 		return
 	}
-	r.forget()
-	*r = recordReader{
-		Scanner: ddbjson.Scanner{
-			Stack: r.Stack[:0], Names: r.Names, Numbers: r.Numbers[:0], Shapes: r.Shapes,
-			Slab: r.Slab.Next(),
-		},
-		streams: r.streams, outer: r.outer, inner: r.inner, other: r.other,
-	}
+	r.forgetPrevious()
+	*r = recordReader{Scanner: next, streams: r.streams, recordFields: r.recordFields, streamFields: r.streamFields, otherFields: r.otherFields}
 	d.readers.Put(r)
 }
 
-// byteOrderMark is the length of the mark that b starts with, if any.
+// byteOrderMark returns the length of the byte order mark at the start of b, or 0.
 func byteOrderMark(b []byte) int {
 	if len(b) >= 3 && string(b[:3]) == "\xef\xbb\xbf" {
 		return 3
@@ -114,36 +109,36 @@ func byteOrderMark(b []byte) int {
 	return 0
 }
 
-// Page holds what decoding brings: the records of one input, in order.
+// Page has the records of one input, in order.
 type Page struct {
 	Changes    []Change
-	Errors     []*RecordError // records that could not be decoded; Index places them among the changes
-	Duplicates int            // records left out because the source knows that it delivered them before
-	Bytes      int            // memory that the page pins: the bytes that its changes are ranges of
-	EmptyMaps  int            // {} taken as the empty map (DecoderOptions.DynamoDBLocal)
+	Errors     []*RecordError // records that could not be decoded; their Index orders them among the changes
+	Duplicates int            // records left out: the source has delivered them before
+	Bytes      int            // bytes of the input, which the changes keep in memory
+	EmptyMaps  int            // {} that were accepted as the empty map (DecoderOptions.DynamoDBLocal)
 }
 
-// RecordError is one record that is no change: its grammar is sound and its shape
-// is wrong, or it is a line of broken grammar among JSON lines.
+// RecordError is the error of one record that could not be decoded: a record with valid grammar and invalid content, or a
+// line with invalid grammar among JSON lines.
 type RecordError struct {
 	Index    int        // of the record in its page, 0-based
-	Offset   int64      // of the record in its page's input, bytes
-	Path     string     // where in the record: dynamodb.NewImage.Address.Lines[2]
-	Key      item.Key   // "" where the keys do not decode
-	Keys     item.Image // the key attributes, where Key is not ""
-	Sequence string     // "" where it does not decode
+	Offset   int64      // of the record in the input of its page, in bytes
+	Path     string     // of the error in the record: dynamodb.NewImage.Address.Lines[2]
+	Key      item.Key   // "" if the keys could not be decoded
+	Keys     item.Image // key attributes; absent if Key is ""
+	Sequence string     // "" if it could not be decoded
 	Version  Version
 	Raw      []byte
 	Err      error
 }
 
-// Error names the record, the path and what is wrong there; it shows no data.
+// Error names the record, the path and the problem. It has no data.
 func (e *RecordError) Error() string { return e.text(e.Path, e.Err) }
 
-// Redacted is Error with the path up to the attribute, below which names may be data.
+// Redacted is Error with the path up to the attribute: names inside maps may be data.
 func (e *RecordError) Redacted() string { return e.text(e.attribute(), redact.SafeText(e.Err)) }
 
-// Describe is its class, and where in the record it is.
+// Describe returns the class and the path up to the attribute.
 func (e *RecordError) Describe() (class, field string) { return ClassUndecodable, e.attribute() }
 
 func (e *RecordError) text(path string, cause any) string {
@@ -153,42 +148,42 @@ func (e *RecordError) text(path string, cause any) string {
 	return fmt.Sprintf("record %d (byte %d)%s: %v", e.Index, e.Offset, path, cause)
 }
 
-// Unwrap is what is wrong.
+// Unwrap returns Err.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// FramingError is input whose JSON grammar is broken.
+// FramingError is the error of input with invalid JSON grammar.
 type FramingError struct {
 	Offset int64 // bytes from the start of the input
-	Index  int   // of the record in which it broke
+	Index  int   // of the record with the error
 	Err    error
 }
 
-// Error names the offset and what is wrong there; it shows no data.
+// Error names the offset and the problem. It has no data.
 func (e *FramingError) Error() string {
 	return fmt.Sprintf("record %d, byte %d of the input: %v", e.Index, e.Offset, e.Err)
 }
 
-// Redacted is Error.
+// Redacted is Error: it has no data.
 func (e *FramingError) Redacted() string {
 	return fmt.Sprintf("record %d, byte %d of the input: %s", e.Index, e.Offset, redact.SafeText(e.Err))
 }
 
-// Describe is its class.
+// Describe returns the class.
 func (e *FramingError) Describe() (class, field string) { return "syntax", "" }
 
-// Unwrap is what is wrong.
+// Unwrap returns Err.
 func (e *FramingError) Unwrap() error { return e.Err }
 
-// attribute is the path up to the attribute of the item that it goes to: names inside
-// maps may be data, and no log shows them.
+// attribute returns the path up to the attribute of the item. Names inside maps may be data, and logs do not show them.
 func (e *RecordError) attribute() string {
 	if image, p, ok := e.ImagePath(); ok {
-		return string(ddbjson.AppendBelow([]byte(image), string(ddbjson.AppendMember(nil, p.Root()))))
+		return string(ddbjson.JoinPath([]byte(image), string(ddbjson.AppendMember(nil, p.Root()))))
 	}
 	return e.Path
 }
 
-// ImagePath takes the path apart: the image, and the ImagePath in it; false where it goes to none.
+// ImagePath splits Path into the path of the image in the record, as dynamodb.NewImage, and the path in the image. It
+// returns false if Path is not inside an image.
 func (e *RecordError) ImagePath() (image string, p item.Path, ok bool) {
 	outer, rest, ok := strings.Cut(e.Path, "dynamodb.")
 	name, path, _ := strings.Cut(rest, "Image")

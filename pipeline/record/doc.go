@@ -1,6 +1,10 @@
-// Package record turns the records of a stream into Changes: of the Streams API, of Lambda events, of Kinesis and of
+// Package record decodes the records of a stream into Changes. It reads the Streams API, Lambda events, Kinesis events and
 // saved lines.
 //
-// A [Decoder] returns a [Page] of changes and of the records that are none. Read change.go and decode.go, then
-// document.go, record.go and validate.go.
+// A [Decoder] returns a [Page] with changes and with the records that could not be decoded. [Decoder.Decode] calls document,
+// which calls readRecord for each record. readRecord calls readChange: object reads the fields, validate checks them
+// together. addChange or reject then adds the record to the page.
+//
+// Read change.go and decode.go, then document.go, record.go and validate.go. previous_fields.go predicts a record from the
+// one before; only speed depends on it.
 package record

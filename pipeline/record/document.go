@@ -8,26 +8,26 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// envelope is what stands beside the records of an event or an answer.
+// envelope has the fields of an event or of a GetRecords answer beside its records.
 type envelope struct {
-	records  bool
-	next     string // NextShardIterator
-	hasNext  bool   // it stands there, be it null
-	shard    string // of a Lambda event with a tumbling window
-	anything bool   // NextShardIterator counts: the document is an answer
+	getRecords   bool   // set by the caller: a GetRecords answer, so NextShardIterator is read
+	hasRecords   bool   // there is a field Records
+	hasIterator  bool   // there is a field NextShardIterator, null or not
+	nextIterator string // NextShardIterator
+	shard        string // shardId of a Lambda event with a tumbling window
 }
 
 // document reads an event, an answer, an array of records or a record.
 func (r *recordReader) document(i int) int {
 	switch {
-	case i >= len(r.B):
-		r.At, r.Err = i, errNothing
+	case i >= len(r.Input):
+		r.ErrAt, r.Err = i, errNothing
 		return -1
-	case r.B[i] == '[':
+	case r.Input[i] == '[':
 		return r.array(i)
 	}
 	first := len(r.page.Changes)
-	next := r.one(i, true)
+	next := r.readRecord(i, true)
 	if next < 0 && errors.Is(r.Err, errEnvelope) {
 		var e envelope
 		next = r.envelope(i, &e)
@@ -67,24 +67,24 @@ func (r *recordReader) envelope(i int, e *envelope) int {
 func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 	switch string(name) {
 	case "Records":
-		if e.records {
+		if e.hasRecords {
 			return r.Fail(i, errFieldTwo)
 		}
-		e.records = true
+		e.hasRecords = true
 		if r.Peek(i) != '[' {
 			return r.Fail(i, errRecords)
 		}
 		return r.array(i)
 	case "NextShardIterator":
-		if !e.anything {
+		if !e.getRecords {
 			break
 		}
-		if e.hasNext {
+		if e.hasIterator {
 			return r.Fail(i, errFieldTwo)
 		}
-		e.hasNext = true
-		next := r.textField(i, &e.next)
-		if next >= 0 && e.next == "" && r.Peek(i) == '"' {
+		e.hasIterator = true
+		next := r.textField(i, &e.nextIterator)
+		if next >= 0 && e.nextIterator == "" && r.Peek(i) == '"' {
 			return r.Fail(i, errIterator)
 		}
 		return next
@@ -93,16 +93,16 @@ func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 			return r.textField(i, &e.shard)
 		}
 	}
-	return r.Ignore(i)
+	return r.SkipValue(i)
 }
 
-// array reads records.
+// array reads an array of records.
 func (r *recordReader) array(i int) int {
 	if i = r.Space(i + 1); r.Peek(i) == ']' {
 		return i + 1
 	}
 	for done := false; !done; {
-		if i = r.one(i, false); i < 0 {
+		if i = r.readRecord(i, false); i < 0 {
 			return -1
 		}
 		if i, done = r.Separator(i, ']'); i < 0 {
@@ -112,64 +112,63 @@ func (r *recordReader) array(i int) int {
 	return i
 }
 
-// one reads a record into the page: among its changes, or among its errors. Where
-// an envelope may stand as well, it fails with errEnvelope when there is one.
-func (r *recordReader) one(i int, orEnvelope bool) int {
+// readRecord reads a record and adds it to the changes or the errors of the page. With orEnvelope it fails with
+// errEnvelope if the object is an envelope of records.
+func (r *recordReader) readRecord(i int, orEnvelope bool) int {
 	p := r.page
-	if r.current = i; r.index() == 0 {
+	if r.recordStart = i; r.index() == 0 {
 		r.start = i
 	}
-	r.Slab.Begin(r.size - i)
+	r.Arena.BeginRecord(r.size - i)
 	n := len(p.Changes)
-	c := &r.spare
+	c := &r.scratch
 	if n < cap(p.Changes) {
 		c = &p.Changes[:n+1][n]
 	}
 	if n > 0 {
-		r.before = &p.Changes[n-1]
+		r.previous = &p.Changes[n-1]
 	}
-	sawEmpty := r.SawEmpty
-	if next := r.read(i, c); next >= 0 {
-		p.EmptyMaps += r.SawEmpty - sawEmpty
-		r.current = next
-		r.keep(c, next)
+	emptyMaps := r.EmptyMaps
+	if next := r.readChange(i, c); next >= 0 {
+		p.EmptyMaps += r.EmptyMaps - emptyMaps
+		r.recordStart = next
+		r.addChange(c, next)
 		return next
 	}
-	r.forget()
+	r.forgetPrevious()
 	*c = Change{}
-	r.SawEmpty = sawEmpty
+	r.EmptyMaps = emptyMaps
 	if orEnvelope && errors.Is(r.Err, errEnvelope) {
 		return -1
 	}
 	return r.reject(i)
 }
 
-// keep makes c, which is read up to next, the page's.
-func (r *recordReader) keep(c *Change, next int) {
-	p, s := r.page, &r.Slab
-	s.Left = r.size - next
-	s.Now.Read(len(c.Raw), next-r.start, s.Kept)
-	if !s.Opened {
-		s.Open(s.Kept)
+// addChange adds c, the record up to next, to the page. c is its next free element, or r.scratch.
+func (r *recordReader) addChange(c *Change, next int) {
+	p, arena := r.page, &r.Arena
+	arena.EndRecord(len(c.Raw), next-r.start, r.size-next)
+	if !arena.IsOpen() {
+		arena.Open()
 		for _, m := range []*item.Image{&c.Keys, &c.Old, &c.New} {
 			if m.Exists() {
-				*m = item.Indexed(m.Bytes(), s.Keep(m.Index()))
+				*m = item.Indexed(m.Bytes(), arena.Keep(m.Index()))
 			}
 		}
-		c.Key = item.Key(s.KeepKey(unsafe.Slice(unsafe.StringData(string(c.Key)), len(c.Key))))
+		c.Key = item.Key(arena.KeepKey(unsafe.Slice(unsafe.StringData(string(c.Key)), len(c.Key))))
 	}
 	n := len(p.Changes)
 	if n == cap(p.Changes) {
-		p.Changes = append(make([]Change, 0, n+1+s.More()), p.Changes...)
-		p.Changes, r.spare = append(p.Changes, *c), Change{}
+		p.Changes = append(make([]Change, 0, n+1+arena.ExpectedRecords()), p.Changes...)
+		p.Changes, r.scratch = append(p.Changes, *c), Change{}
 		return
 	}
 	p.Changes = p.Changes[:n+1]
 }
 
-// read reads a record into c, which is zero.
-func (r *recordReader) read(i int, c *Change) int {
-	r.record = record{}
+// readChange reads a record into c, which is zero.
+func (r *recordReader) readChange(i int, c *Change) int {
+	r.rawRecord = rawRecord{}
 	c.Shard = r.o.Shard
 	next := r.fields(i, c)
 	if next < 0 {
@@ -177,62 +176,61 @@ func (r *recordReader) read(i int, c *Change) int {
 	}
 	ok := false
 	if r.seen.has(fieldKinesis) {
-		ok = r.fromKinesis(c) && r.completeKinesis(c)
+		ok = r.readKinesis(c) && r.validateKinesis(c)
 	} else {
-		ok = r.complete(c)
+		ok = r.validate(c)
 	}
 	if !ok {
 		return -1
 	}
-	c.Raw = r.B[i:next:next]
+	c.Raw = r.Input[i:next:next]
 	c.Index = int32(r.index())
 	return next
 }
 
-// reject finds out what an unsound record is: an error of its own, or the end of
-// what can be read.
+// reject adds an invalid record to the errors of the page. It returns -1 if the grammar is invalid.
 func (r *recordReader) reject(i int) int {
-	e := &RecordError{Index: r.index(), Offset: int64(i), Err: r.Err, Path: r.Path}
-	if r.Path == "" {
-		e.Path = r.LocateFrom(i, r.At, ddbjson.InRecord)
+	e := &RecordError{Index: r.index(), Offset: int64(i), Err: r.Err, Path: r.ErrPath}
+	if r.ErrPath == "" {
+		e.Path = r.Locate(i, r.ErrAt, ddbjson.InRecord)
 	}
-	next := r.Ignore(i)
+	next := r.SkipValue(i)
 	if next < 0 {
 		return -1
 	}
-	e.Raw = r.B[i:next:next]
-	r.rescue(i, e)
+	e.Raw = r.Input[i:next:next]
+	r.recoverKey(i, e)
 	r.page.Errors = append(r.page.Errors, e)
-	r.current = next
+	r.recordStart = next
 	return next
 }
 
-// index is that of the next record.
+// index is the index of the next record.
 func (r *recordReader) index() int { return len(r.page.Changes) + len(r.page.Errors) }
 
-// rescue reads of an unsound record what is sound of its key and version.
-func (r *recordReader) rescue(i int, e *RecordError) {
-	err, at, sawEmpty := r.Err, r.At, r.SawEmpty
-	defer func() { r.Err, r.At, r.SawEmpty, r.salvage = err, at, sawEmpty, false }()
-	if !r.Slab.Opened {
-		r.Slab.Open(0)
+// recoverKey reads the key and the version of an invalid record, as far as they are valid.
+func (r *recordReader) recoverKey(i int, e *RecordError) {
+	err, at, emptyMaps := r.Err, r.ErrAt, r.EmptyMaps
+	defer func() { r.Err, r.ErrAt, r.EmptyMaps, r.partial = err, at, emptyMaps, false }()
+	if !r.Arena.IsOpen() {
+		r.Arena.OpenEmpty()
 	}
 	var c Change
-	r.salvage, r.record = true, record{}
+	r.partial, r.rawRecord = true, rawRecord{}
 	r.fields(i, &c)
-	r.forget()
+	r.forgetPrevious()
 	if r.seen.has(fieldKinesis) {
 		bytes := r.page.Bytes
-		r.fromKinesis(&c)
+		r.readKinesis(&c)
 		r.page.Bytes = bytes
 		if us, err := r.microseconds(); err == nil && c.Sequence != "" {
 			c.Version = kinesisVersion(uint64(us), c.Sequence)
 		}
 	} else {
-		r.origins(&c)
+		r.setStream(&c)
 	}
 	if c.Keys.Exists() && (c.Table != "" || !r.o.TableInKey) {
-		r.key(&c)
+		r.setKey(&c)
 	}
 	e.Key, e.Sequence, e.Version = c.Key, c.Sequence, c.Version
 	if e.Key != "" {
@@ -241,5 +239,5 @@ func (r *recordReader) rescue(i int, e *RecordError) {
 }
 
 func (r *recordReader) framingError() error {
-	return &FramingError{Offset: int64(r.At), Index: r.index(), Err: r.Err}
+	return &FramingError{Offset: int64(r.ErrAt), Index: r.index(), Err: r.Err}
 }

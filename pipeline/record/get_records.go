@@ -6,10 +6,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// GetRecordsPage is a whole GetRecords answer.
+// GetRecordsPage is a complete GetRecords answer.
 type GetRecordsPage struct {
 	Page         *Page
-	NextIterator string // "" when the shard has ended
+	NextIterator string // "" if the shard has ended
 	Ended        bool   // NextShardIterator is null or absent in a complete, valid answer
 }
 
@@ -18,28 +18,28 @@ var (
 	errIterator = errs.New("NextShardIterator is an empty text")
 )
 
-// DecodeGetRecords reads a GetRecords answer: an object with an array of Records, and
-// a NextShardIterator that is null or absent when the shard has ended. It takes b over.
-// An empty, cut or trailing-garbage body is a *FramingError, and never Ended; so is
-// an object without Records. The page holds what came whole before.
+// DecodeGetRecords reads a GetRecords answer: an object with an array of Records and a NextShardIterator, which is null or
+// absent if the shard has ended. The page keeps b, which the caller must not change. An empty or incomplete body is a
+// *FramingError and never Ended, as is a body with trailing data or without Records. The page then has the records before
+// the error.
 func (d *Decoder) DecodeGetRecords(b []byte) (GetRecordsPage, error) {
-	r := d.reader(b)
+	r := d.newReader(b)
 	defer d.release(r)
-	e := envelope{anything: true}
+	e := envelope{getRecords: true}
 	start := r.Space(0)
 	i := r.envelope(start, &e)
 	if i >= 0 {
 		switch i = r.Space(i); {
 		case i != len(b):
 			i = r.Fail(i, ddbjson.ErrTrailing)
-		case !e.records:
-			r.At, r.Err, i = start, errAnswer, -1
+		case !e.hasRecords:
+			r.ErrAt, r.Err, i = start, errAnswer, -1
 		}
 	} else if start == len(b) {
-		r.At, r.Err = start, errNothing
+		r.ErrAt, r.Err = start, errNothing
 	}
 	if i < 0 {
 		return GetRecordsPage{Page: r.page}, r.framingError()
 	}
-	return GetRecordsPage{Page: r.page, NextIterator: strings.Clone(e.next), Ended: e.next == ""}, nil
+	return GetRecordsPage{Page: r.page, NextIterator: strings.Clone(e.nextIterator), Ended: e.nextIterator == ""}, nil
 }

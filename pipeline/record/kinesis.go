@@ -11,11 +11,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// A record of Kinesis Data Streams for DynamoDB comes in an event of its own:
-// kinesis.data is the base64 of a record that has eventID, tableName, recordFormat
-// and dynamodb, and no sequence number. It may come twice and late, so its order
-// is its creation time (Developer Guide, "Using Kinesis Data Streams to capture
-// changes to DynamoDB").
+// A record of Kinesis Data Streams for DynamoDB is inside a Kinesis event: kinesis.data is the base64 of a record with
+// eventID, tableName, recordFormat and dynamodb, but without a sequence number. Records may be repeated and out of order,
+// so the creation time orders them (Developer Guide, "Using Kinesis Data Streams to capture changes to DynamoDB").
 
 var (
 	errData         = errs.New("want the base64 of a record of Kinesis Data Streams for DynamoDB")
@@ -23,14 +21,13 @@ var (
 	errMicroseconds = errs.New("want the time in microseconds since 1970")
 )
 
-// The least and the first too large of times in microseconds: of the year 2001, 15
-// digits, and of the year 2286. Milliseconds are far below.
+// The range of creation times in microseconds: from 2001 (15 digits) to 2286. Times in milliseconds are far smaller.
 const (
-	leastMicroseconds = 1e15 - 1e13
-	maxMicroseconds   = 1e16
+	minMicroseconds = 1e15 - 1e13
+	maxMicroseconds = 1e16 // exclusive
 )
 
-// kinesisField is a field of the object under kinesis.
+// kinesisField returns the field of a name in the object under kinesis.
 func kinesisField(name []byte) field {
 	switch string(name) {
 	case "data":
@@ -50,12 +47,11 @@ func (r *recordReader) kinesisSequence(i int) int {
 	return next
 }
 
-// fromKinesis reads the record within a Kinesis event, of which c holds the outer
-// fields.
-func (r *recordReader) fromKinesis(c *Change) bool {
+// readKinesis reads the record inside a Kinesis event. c has the fields of the event.
+func (r *recordReader) readKinesis(c *Change) bool {
 	outer := *c
 	data, sequence := r.data, r.sequence
-	*c, r.record = Change{StreamARN: outer.StreamARN, Region: outer.Region, Shard: outer.Shard, Sequence: sequence}, record{}
+	*c, r.rawRecord = Change{StreamARN: outer.StreamARN, Region: outer.Region, Shard: outer.Shard, Sequence: sequence}, rawRecord{}
 	if sequence == "" {
 		return r.failField("kinesis.sequenceNumber", errMissing)
 	}
@@ -67,22 +63,22 @@ func (r *recordReader) fromKinesis(c *Change) bool {
 		return r.failField("kinesis.data", errData)
 	}
 	r.page.Bytes += len(b)
-	// The eventID of the event is shard:sequence; the change's own is inside.
+	// The eventID of the event is shard:sequence; the eventID of the change is in the data.
 	if shard, _, ok := strings.Cut(outer.EventID, ":"); ok && c.Shard == "" {
 		c.Shard = shard
 	}
-	page := r.B
-	r.forget()
-	r.B = b
-	ok := r.inKinesis(c)
-	if !ok && r.Path == "" {
-		r.Path = r.Locate(r.At, ddbjson.InRecord)
+	page := r.Input
+	r.forgetPrevious()
+	r.Input = b
+	ok := r.readKinesisData(c)
+	if !ok && r.ErrPath == "" {
+		r.ErrPath = r.Locate(0, r.ErrAt, ddbjson.InRecord)
 	}
-	r.forget()
-	r.B = page
+	r.forgetPrevious()
+	r.Input = page
 	c.Sequence, c.StreamARN = sequence, outer.StreamARN
 	if !ok {
-		r.Path = string(ddbjson.AppendBelow([]byte("kinesis.data"), r.Path))
+		r.ErrPath = string(ddbjson.JoinPath([]byte("kinesis.data"), r.ErrPath))
 		if errors.Is(r.Err, ddbjson.ErrEnd) || errors.Is(r.Err, ddbjson.ErrToken) {
 			r.Err = fmt.Errorf("%w: %w", errData, r.Err)
 		}
@@ -90,20 +86,20 @@ func (r *recordReader) fromKinesis(c *Change) bool {
 	return ok
 }
 
-func (r *recordReader) inKinesis(c *Change) bool {
+func (r *recordReader) readKinesisData(c *Change) bool {
 	i := r.fields(r.Space(0), c)
 	if i >= 0 {
-		if i = r.Space(i); i < len(r.B) {
+		if i = r.Space(i); i < len(r.Input) {
 			i = r.Fail(i, ddbjson.ErrTrailing)
 		}
 	}
 	return i >= 0
 }
 
-// completeKinesis is complete for a record of Kinesis Data Streams for DynamoDB.
-func (r *recordReader) completeKinesis(c *Change) bool {
-	r.operation(c)
-	c.ViewType = NewAndOldImages // Kinesis Data Streams for DynamoDB knows no other
+// validateKinesis is validate for a record of Kinesis Data Streams for DynamoDB.
+func (r *recordReader) validateKinesis(c *Change) bool {
+	r.setOperation(c)
+	c.ViewType = NewAndOldImages // Kinesis Data Streams for DynamoDB has no other
 	switch {
 	case !r.seen.has(fieldDynamoDB):
 		return r.failField("kinesis.data.dynamodb", errMissing)
@@ -127,8 +123,8 @@ func (r *recordReader) completeKinesis(c *Change) bool {
 	if c.Table == "" && r.o.TableInKey {
 		return r.failField("kinesis.data.tableName", errMissing)
 	}
-	if !r.checkImages(c) || !r.key(c) || !r.checkKeys(c) {
-		r.Path = "kinesis.data." + r.Path
+	if !r.checkImages(c) || !r.setKey(c) || !r.checkKeys(c) {
+		r.ErrPath = "kinesis.data." + r.ErrPath
 		return false
 	}
 	return true
@@ -152,9 +148,9 @@ func (r *recordReader) microseconds() (int64, error) {
 	switch {
 	case us < 0 || us >= maxMicroseconds:
 		return 0, errMicroseconds
-	case us < leastMicroseconds && us >= leastMicroseconds/1e4:
+	case us < minMicroseconds && us >= minMicroseconds/1e4:
 		return 0, errMilliseconds
-	case us < leastMicroseconds:
+	case us < minMicroseconds:
 		return 0, errMicroseconds
 	}
 	return us, nil

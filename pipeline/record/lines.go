@@ -6,35 +6,34 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// DecodeLines reads JSON lines: on each a record, or an event or array of records.
-// It takes b over. Lines may end in CR LF, may be blank, and a byte order mark may
-// stand before the first. A line of broken grammar is a RecordError in the page,
-// which wraps the *FramingError, and reading goes on at the next line.
+// DecodeLines reads JSON lines: each has a record, or an event or an array of records. The page keeps b, which the caller
+// must not change. Lines may be blank and may end in CR LF; a byte order mark before the first line is skipped. A line
+// with invalid grammar is a RecordError of the page, which wraps a *FramingError. The next lines are read.
 func (d *Decoder) DecodeLines(b []byte) *Page {
-	r := d.reader(b)
+	r := d.newReader(b)
 	defer d.release(r)
 	for at := byteOrderMark(b); at < len(b); {
 		end := len(b)
 		if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {
 			end = at + n
 		}
-		r.line(b[:end], at)
+		r.readLine(b[:end], at)
 		at = end + 1
 	}
 	return r.page
 }
 
-// line reads the last line of b, which starts at at.
-func (r *recordReader) line(b []byte, at int) {
-	whole := r.B
-	r.B = b
-	defer func() { r.B = whole }()
+// readLine reads the last line of b, from at on.
+func (r *recordReader) readLine(b []byte, at int) {
+	input := r.Input
+	r.Input = b
+	defer func() { r.Input = input }()
 	for at = r.Space(at); at < len(b); at = r.Space(at) {
 		next := -1
 		if c := b[at]; c == '{' || c == '[' {
 			next = r.document(at)
 		} else {
-			r.Fail(at, errRecord) // one error for the line, and not one for each token
+			r.Fail(at, errRecord) // one error for the line, not one for each token
 		}
 		if next < 0 {
 			r.rejectLine(at)
@@ -44,34 +43,34 @@ func (r *recordReader) line(b []byte, at int) {
 	}
 }
 
-// rejectLine makes what is left of a line from i an error; of an array or an event
-// that breaks off, what comes behind its whole records.
+// rejectLine adds the rest of a line from i to the errors. In an array or an event the rest starts after the last complete
+// record.
 func (r *recordReader) rejectLine(i int) {
-	if i < r.current && r.current < len(r.B) {
-		i = r.current
+	if i < r.recordStart && r.recordStart < len(r.Input) {
+		i = r.recordStart
 	}
-	e := &RecordError{Index: r.index(), Offset: int64(i), Raw: r.B[i:len(r.B):len(r.B)], Err: r.framingError()}
-	e.Path = r.LocateFrom(i, r.At, ddbjson.InRecord)
-	r.rescue(i, e)
+	e := &RecordError{Index: r.index(), Offset: int64(i), Raw: r.Input[i:len(r.Input):len(r.Input)], Err: r.framingError()}
+	e.Path = r.Locate(i, r.ErrAt, ddbjson.InRecord)
+	r.recoverKey(i, e)
 	r.page.Errors = append(r.page.Errors, e)
 }
 
-// DecodeBroken is the error of a record whose grammar is broken, for who finds out by
-// other means where it ends: what came whole before the break is believed, its key and
-// its version. It takes b over. Err says what the decoder has found, if that is anything.
+// DecodeBroken returns the error of one record with invalid grammar, for a source that knows the end of the record. The
+// error has the key and the version if they are complete before the invalid part. It keeps b. Err is nil if the decoder
+// finds no problem.
 func (d *Decoder) DecodeBroken(b []byte, index int) *RecordError {
-	r := d.reader(b)
+	r := d.newReader(b)
 	defer d.release(r)
 	e := &RecordError{Index: index, Raw: b}
 	i := r.Space(byteOrderMark(b))
 	if i == len(b) {
 		return e
 	}
-	if next := r.one(i, true); next >= 0 {
+	if next := r.readRecord(i, true); next >= 0 {
 		r.Fail(next, ddbjson.ErrTrailing)
-		r.forget()
+		r.forgetPrevious()
 	}
-	e.Path, e.Err = r.LocateFrom(i, r.At, ddbjson.InRecord), r.framingError()
-	r.rescue(i, e)
+	e.Path, e.Err = r.Locate(i, r.ErrAt, ddbjson.InRecord), r.framingError()
+	r.recoverKey(i, e)
 	return e
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// What may be wrong with a record's fields.
+// The errors of a record's fields.
 var (
 	errRecord       = errs.New("want a record: an object with eventName and dynamodb")
 	errEnvelope     = errs.New("an envelope of records, within a record")
@@ -27,49 +27,50 @@ var (
 	errNoTable      = errs.New("the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
 )
 
-// record is what is kept of the record being read, beside the Change.
-type record struct {
+// rawRecord has the fields of a record that are decoded once all fields are known.
+type rawRecord struct {
 	seen      fields
 	precision string // of a Kinesis record's creation time
 	time      []byte // creation time, as written
-	data      string // of a Kinesis event: the record, base64
+	data      string // of a Kinesis event: the record in base64
 	sequence  string // of a Kinesis event
 }
 
 // recordReader reads the records of one page.
 type recordReader struct {
 	ddbjson.Scanner
-	record
-	o       *DecoderOptions
-	given   *stream // of o.StreamARN
-	page    *Page
-	streams streams
-	spare   Change // of the record being read, where the page has no room yet
-	salvage bool   // go on behind what is unsound
-	size    int    // of the whole input, of which b may be the first lines
-	start   int    // of the first record
+	rawRecord
+	o             *DecoderOptions
+	defaultStream *stream // stream of o.StreamARN; nil if there is none
+	page          *Page
+	streams       streamCache
+	scratch       Change // the change that is being read while page.Changes is full
+	partial       bool   // skip invalid fields instead of failing
+	size          int    // bytes of the whole input; Input may be its first lines only
+	start         int    // position of the first record
+	recordStart   int    // position of the record that is being read, or after the last one
 
-	// Of the record before.
-	before          *Change   // nil: none
-	region          string    // as it was written: a Change has that of its stream where it is null
-	outer, inner    outline   // of its object, and of that under dynamodb
-	other           outline   // of any other object: empty
-	sameBy, sameEnd int       // up to sameEnd the page equals what is sameBy bytes before
-	current         int       // of the record being read, or behind the last one
-	keysIn          [2][2]int // indexes of the key attributes in the new and the old image
+	// Predictions from the record before.
+	previous             *Change        // nil if there is none
+	previousRegion       string         // as written: the Region of a change may come from the stream's ARN
+	recordFields         previousFields // of the record's object
+	streamFields         previousFields // of the object under dynamodb
+	otherFields          previousFields // of any other object; always empty
+	equalShift, equalEnd int            // the input up to equalEnd equals the bytes equalShift earlier
+	keyIndexes           [2][2]int      // indexes of the key attributes in the new and the old image
 }
 
-// fields reads the record's object into c. Fields that are null count as absent.
+// fields reads the object of a record into c. A field that is null counts as absent.
 func (r *recordReader) fields(i int, c *Change) int {
 	if r.Peek(i) != '{' {
 		return r.Fail(i, errRecord)
 	}
-	return r.object(i, c, outerField, &r.outer)
+	return r.object(i, c, recordField, &r.recordFields)
 }
 
-// object reads an object field by field, and notes where they stand in o; null is an
-// object without any. What a name means, of says.
-func (r *recordReader) object(i int, c *Change, of func(name []byte) field, o *outline) int {
+// object reads the fields of an object, and keeps their positions in o. null is an object without fields. fieldOf returns
+// the field of a name.
+func (r *recordReader) object(i int, c *Change, fieldOf func(name []byte) field, o *previousFields) int {
 	switch r.Peek(i) {
 	case 'n':
 		return r.Word(i, "null")
@@ -84,12 +85,12 @@ func (r *recordReader) object(i int, c *Change, of func(name []byte) field, o *o
 	for done := false; !done; n++ {
 		f, at := fieldOther, 0
 		if n < len(*o) {
-			if i, n, done = r.repeat(*o, i, n, c); done {
+			if i, n, done = r.takeEqualFields(*o, i, n, c); done {
 				break
 			}
 			if n < len(*o) {
-				if before := &(*o)[n]; r.same(i, before.start) > before.value-before.start {
-					f, at = before.field, i+before.value-before.start
+				if p := &(*o)[n]; r.equalBytes(i, p.start) > p.value-p.start {
+					f, at = p.field, i+p.value-p.start
 				}
 			}
 		}
@@ -99,11 +100,11 @@ func (r *recordReader) object(i int, c *Change, of func(name []byte) field, o *o
 			if name, at = r.Field(i); at < 0 {
 				return -1
 			}
-			f = of(name)
+			f = fieldOf(name)
 		}
 		next := r.readField(f, at, c)
 		if next < 0 {
-			if next = r.salvaged(at); next < 0 {
+			if next = r.skipInvalid(at); next < 0 {
 				return -1
 			}
 		}
@@ -113,23 +114,22 @@ func (r *recordReader) object(i int, c *Change, of func(name []byte) field, o *o
 		if n == len(*o) || (*o)[n].field != f {
 			o.align(n, f)
 		}
-		(*o)[n] = outlined{start: start, value: at, end: i, field: f, last: done}
+		(*o)[n] = previousField{start: start, value: at, end: i, field: f, last: done}
 	}
 	*o = (*o)[:n]
 	return i
 }
 
-// salvaged is the position behind the field at i, which is unsound, when what is
-// sound beside it is wanted.
-func (r *recordReader) salvaged(i int) int {
-	if !r.salvage {
+// skipInvalid returns the position after the invalid field at i, or -1 unless the reader reads a partial record.
+func (r *recordReader) skipInvalid(i int) int {
+	if !r.partial {
 		return -1
 	}
-	return r.Ignore(i)
+	return r.SkipValue(i)
 }
 
-// first notes that a record has a field, and fails where it had it before.
-func (r *recordReader) first(f field, i int) bool {
+// noteField marks a field as seen. It fails if the record had the field before.
+func (r *recordReader) noteField(f field, i int) bool {
 	if r.seen.has(f) {
 		r.Fail(i, errFieldTwo)
 		return false
@@ -141,9 +141,9 @@ func (r *recordReader) first(f field, i int) bool {
 // readField reads the value of f at i.
 func (r *recordReader) readField(f field, i int, c *Change) int {
 	if f == fieldOther {
-		return r.Ignore(i)
+		return r.SkipValue(i)
 	}
-	if f < fieldType && !r.first(f, i) {
+	if f < fieldType && !r.noteField(f, i) {
 		return -1
 	}
 	switch f {
@@ -153,26 +153,26 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 		return r.textField(i, &c.EventName)
 	case fieldRegion:
 		i = r.textField(i, &c.Region)
-		r.region = c.Region
+		r.previousRegion = c.Region
 		return i
 	case fieldARN:
 		return r.textField(i, &c.StreamARN)
 	case fieldTable:
 		return r.textField(i, &c.Table)
 	case fieldIdentity:
-		return r.object(i, c, identityField, r.unknown())
+		return r.object(i, c, identityField, r.noPreviousFields())
 	case fieldDynamoDB:
-		return r.object(i, c, streamField, &r.inner)
+		return r.object(i, c, streamField, &r.streamFields)
 	case fieldKinesis:
-		return r.object(i, c, kinesisField, r.unknown())
+		return r.object(i, c, kinesisField, r.noPreviousFields())
 	case fieldRecords:
 		return r.Fail(i, errEnvelope)
 	case fieldKeys:
-		return r.imageField(i, &c.Keys, r.like(item.Image{}, f))
+		return r.imageField(i, &c.Keys, r.similarImage(item.Image{}, f))
 	case fieldNew:
-		return r.imageField(i, &c.New, r.like(c.Old, f))
+		return r.imageField(i, &c.New, r.similarImage(c.Old, f))
 	case fieldOld:
-		return r.imageField(i, &c.Old, r.like(c.New, f))
+		return r.imageField(i, &c.Old, r.similarImage(c.New, f))
 	case fieldSequence:
 		return r.sequenceField(i, &c.Sequence)
 	case fieldTime:
@@ -219,7 +219,7 @@ func (r *recordReader) textField(i int, to *string) int {
 	if end < 0 {
 		return -1
 	}
-	text := r.B[i+1 : end]
+	text := r.Input[i+1 : end]
 	if r.Escapes != escapes {
 		text = ddbjson.TextOf(text)
 	}
@@ -227,32 +227,32 @@ func (r *recordReader) textField(i int, to *string) int {
 	return end + 1
 }
 
-// imageField reads an item or null.
-func (r *recordReader) imageField(i int, to *item.Image, twin item.Image) int {
+// imageField reads an item or null. similar predicts the item.
+func (r *recordReader) imageField(i int, to *item.Image, similar item.Image) int {
 	if r.Peek(i) == 'n' {
 		return r.Word(i, "null")
 	}
-	as, next := r.Item(i, twin.Bytes(), twin.Index())
+	as, next := r.Item(i, similar.Bytes(), similar.Index())
 	if next >= 0 {
-		*to = item.Indexed(r.B[i:next], as)
+		*to = item.Indexed(r.Input[i:next], as)
 	}
 	return next
 }
 
-// like is the item that f is likely to resemble: the record's other image, or else that of
+// similarImage returns an image that the image f probably resembles: the other image of the record, or else an image of
 // the record before.
-func (r *recordReader) like(other item.Image, f field) item.Image {
+func (r *recordReader) similarImage(other item.Image, f field) item.Image {
 	switch {
-	case r.EmptyMaps: // which are counted where they are scanned
+	case r.AllowEmptyMaps: // each {} must be scanned, to be counted
 		return item.Image{}
-	case other.Exists() || r.before == nil:
+	case other.Exists() || r.previous == nil:
 		return other
 	case f == fieldKeys:
-		return r.before.Keys
-	case f == fieldNew && r.before.New.Exists() || !r.before.Old.Exists():
-		return r.before.New
+		return r.previous.Keys
+	case f == fieldNew && r.previous.New.Exists() || !r.previous.Old.Exists():
+		return r.previous.New
 	}
-	return r.before.Old
+	return r.previous.Old
 }
 
 func (r *recordReader) sequenceField(i int, to *string) int {
@@ -272,11 +272,11 @@ func (r *recordReader) sizeField(i int, c *Change) int {
 	if r.Peek(i) == 'n' {
 		return r.Word(i, "null")
 	}
-	next := r.JsonNumber(i)
+	next := r.JSONNumber(i)
 	if next < 0 {
 		return r.Fail(i, errSize)
 	}
-	for _, b := range r.B[i:next] {
+	for _, b := range r.Input[i:next] {
 		if b-'0' > 9 || c.SizeBytes > math.MaxInt64/10-1 {
 			return r.Fail(i, errSize)
 		}
@@ -285,8 +285,7 @@ func (r *recordReader) sizeField(i int, c *Change) int {
 	return next
 }
 
-// timeField keeps the creation time as it is written: its unit is known only when
-// the whole record has been read.
+// timeField keeps the creation time as written: its unit is known only after the whole record was read.
 func (r *recordReader) timeField(i int) int {
 	next := 0
 	switch r.Peek(i) {
@@ -297,24 +296,24 @@ func (r *recordReader) timeField(i int) int {
 		if next < 0 {
 			return -1
 		}
-		r.time = r.B[i+1 : next]
+		r.time = r.Input[i+1 : next]
 		if _, err := time.Parse(time.RFC3339Nano, ddbjson.View(r.time)); err != nil {
 			return r.Fail(i, errCreationTime)
 		}
 		return next + 1
 	}
-	if next = r.JsonNumber(i); next < 0 {
+	if next = r.JSONNumber(i); next < 0 {
 		return r.Fail(i, errCreationTime)
 	}
-	r.time = r.B[i:next]
+	r.time = r.Input[i:next]
 	return next
 }
 
 // lastSecond is the end of the year 9999.
 const lastSecond = 253402300799
 
-// creationTime reads seconds, as 1764000000, 1.764E9 and 1764000000.0 are written
-// by the service and its tools, or the text that the AWS CLI prints.
+// creationTime reads seconds, which the service and its tools write as 1764000000, 1.764E9 or 1764000000.0, or the text
+// that the AWS CLI prints.
 func creationTime(text []byte) (time.Time, error) {
 	if len(text) == 10 && allDigits(ddbjson.View(text)) {
 		sec := int64(0)
@@ -324,7 +323,7 @@ func creationTime(text []byte) (time.Time, error) {
 		return time.Unix(sec, 0).UTC(), nil
 	}
 	if t, err := time.Parse(time.RFC3339Nano, ddbjson.View(text)); err == nil {
-		if sec := t.Unix(); sec < 0 || sec > lastSecond { // which a record could not say in seconds
+		if sec := t.Unix(); sec < 0 || sec > lastSecond { // not a time that a record can have in seconds
 			return time.Time{}, errCreationTime
 		}
 		return t.UTC(), nil

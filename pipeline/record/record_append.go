@@ -9,9 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// AppendRecord appends a record that decodes to c: of the Streams API, or of a
-// Kinesis event where c came in one. It is made of all fields but Op, Key, Raw and
-// Index, which follow from the others.
+// AppendRecord appends a record that decodes to c: a record of the Streams API, or a Kinesis event if c came from one. It
+// ignores Op, Key, Raw and Index, which follow from the other fields.
 func AppendRecord(dst []byte, c *Change) []byte {
 	if !c.Version.Kinesis() {
 		return append(appendBody(append(dst, '{'), c), '}')
@@ -66,8 +65,7 @@ func appendBody(dst []byte, c *Change) []byte {
 	return append(dst, '}')
 }
 
-// appendName appends the name of a field, behind a comma where one is wanted, and
-// what its value opens with, if anything.
+// appendName appends a comma unless the field is the first, the name of the field, and open unless it is 0.
 func appendName(dst []byte, name string, open byte) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
@@ -79,7 +77,7 @@ func appendName(dst []byte, name string, open byte) []byte {
 	return dst
 }
 
-// appendField appends a field that is a text; none where it is "".
+// appendField appends a field with a text, or nothing if text is "".
 func appendField(dst []byte, name, text string) []byte {
 	if text == "" {
 		return dst

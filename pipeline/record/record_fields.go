@@ -1,10 +1,10 @@
 package record
 
-// field is a field of a record, of its object or of that under dynamodb.
+// field is a field of a record, of the object under dynamodb, or of another nested object.
 type field uint8
 
 const (
-	fieldOther field = iota // one that nobody asks for
+	fieldOther field = iota // a field that is not read
 	fieldEventID
 	fieldEventName
 	fieldRegion
@@ -22,7 +22,7 @@ const (
 	fieldSequence
 	fieldSize
 	fieldView
-	fieldType // from here on, the last one counts
+	fieldType // from here on a field may be repeated: the last one counts
 	fieldPrincipal
 	fieldData
 	fieldKinesisSequence
@@ -35,8 +35,8 @@ func (s fields) has(f field) bool { return s>>f&1 != 0 }
 
 func (s *fields) add(f field) { *s |= 1 << f }
 
-// outerField is a field of a record's object.
-func outerField(name []byte) field {
+// recordField returns the field of a name in a record's object.
+func recordField(name []byte) field {
 	switch string(name) {
 	case "eventID":
 		return fieldEventID
@@ -60,7 +60,7 @@ func outerField(name []byte) field {
 	return fieldOther
 }
 
-// streamField is a field of the object under dynamodb.
+// streamField returns the field of a name in the object under dynamodb.
 func streamField(name []byte) field {
 	switch string(name) {
 	case "Keys":
@@ -83,7 +83,7 @@ func streamField(name []byte) field {
 	return fieldOther
 }
 
-// identityField takes both spellings: Lambda's and the Streams API's.
+// identityField returns the field of a name under userIdentity, in the spelling of Lambda or of the Streams API.
 func identityField(name []byte) field {
 	switch string(name) {
 	case "type", "Type":

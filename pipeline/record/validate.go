@@ -7,17 +7,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// failField notes what is wrong with a record as a whole: err with the path of
-// the field that is missing, or contradicts others.
+// failField sets the error of a field that is missing or contradicts others, and returns false.
 func (r *recordReader) failField(path string, err error) bool {
-	r.At, r.Err, r.Path = 0, err, path
+	r.ErrAt, r.Err, r.ErrPath = 0, err, path
 	return false
 }
 
-// complete makes of the fields of a stream's record what a Change says beyond
-// them. It is false for a record that lacks something or contradicts itself.
-func (r *recordReader) complete(c *Change) bool {
-	r.operation(c)
+// validate checks the fields of a stream's record together, and sets the fields of c that depend on several of them. It
+// returns false if a field is missing or contradicts others.
+func (r *recordReader) validate(c *Change) bool {
+	r.setOperation(c)
 	if len(r.time) > 0 {
 		t, err := creationTime(r.time)
 		if err != nil {
@@ -25,10 +24,11 @@ func (r *recordReader) complete(c *Change) bool {
 		}
 		c.Time = t
 	}
-	return r.origins(c) && r.checkFields(c) && r.checkImages(c) && r.key(c) && r.checkKeys(c)
+	return r.setStream(c) && r.checkFields(c) && r.checkImages(c) && r.setKey(c) && r.checkKeys(c)
 }
 
-func (r *recordReader) operation(c *Change) {
+// setOperation sets Op. It replaces common texts by constants, so that they do not refer to the page.
+func (r *recordReader) setOperation(c *Change) {
 	switch c.EventName {
 	case "INSERT":
 		c.Op, c.EventName = Insert, "INSERT"
@@ -44,26 +44,25 @@ func (r *recordReader) operation(c *Change) {
 	}
 }
 
-// origins finds the stream that the change came from, and with it the table, the
-// region and the version.
-func (r *recordReader) origins(c *Change) bool {
-	from := r.given
+// setStream sets the stream of the change, and from it the table, the region and the version.
+func (r *recordReader) setStream(c *Change) bool {
+	s := r.defaultStream
 	if c.StreamARN != "" {
-		from = r.streams.find(c.StreamARN)
+		s = r.streams.find(c.StreamARN)
 	}
 	epoch := uint64(0)
 	switch {
-	case from == nil && !r.o.EpochZero:
+	case s == nil && !r.o.EpochZero:
 		return r.failField("eventSourceARN", errNoARN)
-	case from != nil && from.err != nil && !r.o.EpochZero:
-		return r.failField("eventSourceARN", from.err)
-	case from != nil:
-		epoch, c.StreamARN = from.epoch, from.arn
-		if from.table != "" {
-			c.Table = from.table
+	case s != nil && s.err != nil && !r.o.EpochZero:
+		return r.failField("eventSourceARN", s.err)
+	case s != nil:
+		epoch, c.StreamARN = s.epoch, s.arn
+		if s.table != "" {
+			c.Table = s.table
 		}
-		if c.Region == "" || c.Region == from.region {
-			c.Region = from.region
+		if c.Region == "" || c.Region == s.region {
+			c.Region = s.region
 		}
 	}
 	if c.Table == "" {
@@ -91,8 +90,8 @@ func (r *recordReader) checkFields(c *Change) bool {
 	return true
 }
 
-// checkImages refuses what would pass for another change: a MODIFY without the
-// new image that its view type promises is no removal.
+// checkImages rejects a record whose images do not fit its operation and its view type. A MODIFY without its new image
+// could be mistaken for a removal.
 func (r *recordReader) checkImages(c *Change) bool {
 	hasOld, hasNew := c.Op == Modify || c.Op == Remove, c.Op == Insert || c.Op == Modify
 	switch {
@@ -109,27 +108,27 @@ func (r *recordReader) checkImages(c *Change) bool {
 	return true
 }
 
-// checkKeys refuses an image that is of another item than the record says.
+// checkKeys rejects an image with other key attributes than Keys.
 func (r *recordReader) checkKeys(c *Change) bool {
-	return r.agrees(c, &c.New, &r.keysIn[0], "dynamodb.NewImage") && r.agrees(c, &c.Old, &r.keysIn[1], "dynamodb.OldImage")
+	return r.checkImageKeys(c, &c.New, &r.keyIndexes[0], "dynamodb.NewImage") && r.checkImageKeys(c, &c.Old, &r.keyIndexes[1], "dynamodb.OldImage")
 }
 
-// agrees compares the key attributes of an image, which stand where they did in the record
-// before, as a rule: there at says.
-func (r *recordReader) agrees(c *Change, m *item.Image, at *[2]int, path string) bool {
+// checkImageKeys compares the key attributes of an image with Keys. indexes predicts where they are: mostly where they
+// were in the record before.
+func (r *recordReader) checkImageKeys(c *Change, m *item.Image, indexes *[2]int, path string) bool {
 	if !m.Exists() {
 		return true
 	}
 	keys, as := c.Keys.Bytes(), c.Keys.Index()
 	doc, in := m.Bytes(), m.Index()
-	for k := range min(len(as), len(at)) {
-		i := at[k]
-		if i >= len(in) || !in[i].Named(doc, as[k], keys) {
-			i = slices.IndexFunc(in, func(a ddbjson.Attr) bool { return a.Named(doc, as[k], keys) })
+	for k := range min(len(as), len(indexes)) {
+		i := indexes[k]
+		if i >= len(in) || !in[i].SameName(doc, as[k], keys) {
+			i = slices.IndexFunc(in, func(a ddbjson.Attr) bool { return a.SameName(doc, as[k], keys) })
 			if i < 0 {
 				continue
 			}
-			at[k] = i
+			indexes[k] = i
 		}
 		if !c.Keys.ValueAt(k).Equal(m.ValueAt(i)) {
 			return r.failField(string(ddbjson.AppendMember([]byte(path), in[i].Text(doc))), errOtherItem)
@@ -138,13 +137,13 @@ func (r *recordReader) agrees(c *Change, m *item.Image, at *[2]int, path string)
 	return true
 }
 
-// key builds the canonical key beside those of the page's other records.
-func (r *recordReader) key(c *Change) bool {
+// setKey builds the canonical key in the page's arena.
+func (r *recordReader) setKey(c *Change) bool {
 	table := ""
 	if r.o.TableInKey {
 		table = c.Table
 	}
-	key, at, err := item.AppendKey(r.Slab.Room(), table, c.Keys)
+	key, at, err := item.AppendKey(r.Arena.KeyBuffer(), table, c.Keys)
 	if err != nil {
 		path := []byte("dynamodb.Keys")
 		if at >= 0 {
@@ -152,6 +151,6 @@ func (r *recordReader) key(c *Change) bool {
 		}
 		return r.failField(string(path), err)
 	}
-	c.Key = item.Key(r.Slab.KeepKey(key))
+	c.Key = item.Key(r.Arena.KeepKey(key))
 	return true
 }

@@ -10,24 +10,22 @@ import (
 	"unsafe"
 )
 
-// Version orders the changes of one item: the stream's epoch, then the sequence
-// number, both compared as numbers. It is comparable with ==. Versions of
-// different items mean nothing to each other.
+// Version orders the changes of one item: by the stream's epoch, then by the sequence number, both as numbers. Versions
+// are comparable with ==. The order of two versions of different items means nothing.
 //
-// The epoch of a stream is the time in its label, in seconds, so that a stream
-// which was enabled later wins. Kinesis Data Streams for DynamoDB have no order of
-// their own: there the creation time in microseconds stands in for the epoch.
+// The epoch of a stream is the time in its label, in seconds: a stream that was enabled later wins. Records of Kinesis
+// Data Streams for DynamoDB have no order of their own, so their epoch is the creation time in microseconds.
 type Version struct {
-	epoch    uint64 // seconds (streams), or ofKinesis and microseconds
-	sequence string // decimal digits without leading zeros; "0" is below every write
+	epoch    uint64 // seconds; for Kinesis, kinesisBit and microseconds
+	sequence string // decimal digits without leading zeros; "0" is older than every write
 }
 
-// ofKinesis marks an epoch of Kinesis. No time has this bit, so it is above every other.
-const ofKinesis = 1 << 63
+// kinesisBit marks the epoch of a Kinesis record. No time has this bit, so these epochs are above all others.
+const kinesisBit = 1 << 63
 
-// kinesisVersion is that of a change made so many microseconds after 1970.
+// kinesisVersion returns the version of a change at us microseconds since 1970.
 func kinesisVersion(us uint64, sequence string) Version {
-	return Version{epoch: us | ofKinesis, sequence: trimZeros(sequence)}
+	return Version{epoch: us | kinesisBit, sequence: trimZeros(sequence)}
 }
 
 // The widths of a version's text.
@@ -38,8 +36,8 @@ const (
 	kinesisSequenceWidth = 60
 )
 
-// Compare is -1, 0 or 1 as v is older than, the same as or newer than w. A version
-// of Kinesis is above every other.
+// Compare returns -1, 0 or 1 if v is older than, the same as or newer than w. A version of Kinesis is newer than all
+// others.
 func (v Version) Compare(w Version) int {
 	if c := cmp.Compare(v.epoch, w.epoch); c != 0 {
 		return c
@@ -50,17 +48,17 @@ func (v Version) Compare(w Version) int {
 	return CompareSequence(v.sequence, w.sequence)
 }
 
-// IsZero tells whether v is the zero Version, which no change has.
+// IsZero reports whether v is the zero Version. No change has it.
 func (v Version) IsZero() bool { return v == Version{} }
 
-// Epoch is the time in the stream's label, in Unix seconds: 0 where the stream is not
-// known. Of Kinesis it is the creation time in microseconds.
-func (v Version) Epoch() uint64 { return v.epoch &^ ofKinesis }
+// Epoch is the time in the stream's label in Unix seconds, or 0 if the stream is unknown. For Kinesis it is the creation
+// time in microseconds.
+func (v Version) Epoch() uint64 { return v.epoch &^ kinesisBit }
 
-// Kinesis tells whether v is of Kinesis Data Streams for DynamoDB.
-func (v Version) Kinesis() bool { return v.epoch&ofKinesis != 0 }
+// Kinesis reports whether v belongs to a record of Kinesis Data Streams for DynamoDB.
+func (v Version) Kinesis() bool { return v.epoch&kinesisBit != 0 }
 
-// Append appends the text of v, as String has it.
+// Append appends the text that String returns.
 func (v Version) Append(dst []byte) []byte {
 	var buf [20]byte
 	epoch := strconv.AppendUint(buf[:0], v.Epoch(), 10)
@@ -72,9 +70,8 @@ func (v Version) Append(dst []byte) []byte {
 	return appendPadded(dst, []byte(v.sequence), sequenceWidth)
 }
 
-// String is v as a text of fixed width, so that the order of texts is the order of
-// versions: 10 digits of epoch and 40 of sequence number; for Kinesis k, 16 digits
-// of microseconds and 60 of sequence number.
+// String is v as a text of fixed width, so that texts have the order of their versions: 10 digits of epoch and 40 digits
+// of sequence number; for Kinesis, the letter k, 16 digits of microseconds and 60 digits of sequence number.
 func (v Version) String() string {
 	var buf [80]byte
 	return string(v.Append(buf[:0]))
@@ -114,7 +111,7 @@ func CompareSequence(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// trimZeros is a number without leading zeros, "0" for zero.
+// trimZeros returns a number without leading zeros; "0" for zero.
 func trimZeros(digits string) string {
 	for len(digits) > 1 && digits[0] == '0' {
 		digits = digits[1:]
@@ -122,11 +119,11 @@ func trimZeros(digits string) string {
 	return digits
 }
 
-// allDigits tells whether s is one decimal digit or more, and nothing else.
+// allDigits reports whether s has decimal digits only, and at least one.
 func allDigits(s string) bool {
 	rest := unsafe.Slice(unsafe.StringData(s), len(s))
 	for ; len(rest) >= 8; rest = rest[8:] {
-		// A byte below '0' borrows from its highest bit, one above '9' carries into it.
+		// The highest bit of a byte is set by a borrow if the byte is below '0', and by a carry if it is above '9'.
 		if w := binary.LittleEndian.Uint64(rest); (w|(w-0x3030303030303030)|(w+0x4646464646464646))&0x8080808080808080 != 0 {
 			return false
 		}

@@ -66,7 +66,7 @@ func anyAt(b []byte, kind ddbjson.Tag, at int) (out any, behind int) {
 		i := ddbjson.Inside(b, at)
 		for x := range l {
 			end := ddbjson.StringEnd(b, i+1)
-			l[x], _ = item.Raw(item.KindB, b[i+1:end]).Bytes()
+			l[x], _ = item.RawValue(item.KindB, b[i+1:end]).Bytes()
 			i = ddbjson.Next(b, end+1)
 		}
 		return l, i + 1
@@ -76,7 +76,7 @@ func anyAt(b []byte, kind ddbjson.Tag, at int) (out any, behind int) {
 		case ddbjson.TagBOOL:
 			return b[at] == 't', end
 		case ddbjson.TagB:
-			bytes, _ := item.Raw(item.KindB, b[at+1:end-1]).Bytes()
+			bytes, _ := item.RawValue(item.KindB, b[at+1:end-1]).Bytes()
 			return bytes, end
 		}
 		return nil, end

@@ -88,12 +88,12 @@ func (f *filler) attributes(d *typeDecoder, as []ddbjson.Attr, p unsafe.Pointer)
 	seen := uint64(0)
 	expected := &d.fields.first
 	for i, a := range as {
-		name, nameEnd, from, to := a.Name(), a.Name()+a.NameLen(), 0, 0
+		name, nameEnd, from, to := a.NameStart(), a.NameStart()+a.NameLen(), 0, 0
 		if a.Far() {
-			e := a.Read(f.b)
+			e := a.Unpack(f.b)
 			nameEnd, from, to = e.NameEnd, e.From, e.To
 		} else if from, to = nameEnd+a.Gap(), len(f.b)-a.Tail(); i+1 < len(as) {
-			to = as[i+1].Name() - a.Tail()
+			to = as[i+1].NameStart() - a.Tail()
 		}
 		field := expected.field.Load()
 		if field == nil || nameEnd-name != len(field.name) || !field.begins(f.b, name) {
@@ -149,7 +149,7 @@ func (f *filler) ranged(kind ddbjson.Tag, at int) (v item.Value, next int) {
 	if kind <= ddbjson.TagB {
 		from, to = at+1, next-1
 	}
-	return item.Raw(item.Kind(kind), f.b[from:to:to]), next
+	return item.RawValue(item.Kind(kind), f.b[from:to:to]), next
 }
 
 // value decodes the content at, which a tag of that kind stands before, into the

@@ -74,7 +74,7 @@ func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (re
 	if fault.Cut != nil {
 		return record.GetRecordsPage{}, c.failed(pipeline.Transient(fault.Cut))
 	}
-	answer, err := s.decoder.Of(q.StreamARN, q.Shard).DecodeGetRecords(fault.change(b).bytes())
+	answer, err := s.decoder.ForShard(q.StreamARN, q.Shard).DecodeGetRecords(fault.change(b).bytes())
 	if err != nil {
 		answer.NextIterator, answer.Ended = "", false
 		return answer, c.failed(pipeline.Transient(err))

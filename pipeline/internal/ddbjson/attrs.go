@@ -2,75 +2,78 @@ package ddbjson
 
 import "bytes"
 
-// Attr is one attribute of an item, in eight bytes: where its name stands in the item's
-// bytes, how long it is, how far behind it the value stands, and how far the value's end is
-// from what comes next. Half of what a decoded record takes in memory is these.
+// Attr is the index entry of one attribute, packed into eight bytes: the position and the length of its name, the
+// distance from the name to the value, and the distance from the value to the next name. Positions count from the
+// start of the item. Half of the memory of a decoded record is Attrs, so they are small.
 type Attr uint64
 
 const (
-	AttrEscaped = 1 << iota // the name holds an escape
-	AttrFar                 // a distance is too long for its byte: it is found by reading once more
+	attrEscaped = 1 << iota // the name has an escape
+	attrFar                 // a distance does not fit its byte; Unpack finds it in the item
 
-	attrTag  = 4  // 4 bits
-	attrTail = 8  // 8 bits, from the value's end to the next name, or to the end of the item
-	attrGap  = 16 // 8 bits, from the name's end to the value
-	AttrLen  = 24 // 8 bits, of the name
-	attrName = 32 // 32 bits
+	attrTag     = 4  // shift of the value's tag, 4 bits
+	attrTail    = 8  // shift of the distance from the value's end to the next name or the item's end, 8 bits
+	attrGap     = 16 // shift of the distance from the name's end to the value, 8 bits
+	attrNameLen = 24 // shift of the length of the name, 8 bits
+	attrName    = 32 // shift of the position of the name, 32 bits
 )
 
-// extent is an attr unpacked: ranges of the item's bytes.
-type extent struct {
-	name, NameEnd int // without quotes
-	From, To      int // of the value, as Value.raw
-	tag           Tag
-	escaped       bool
+// AttrRanges is an unpacked [Attr]: ranges of the item's bytes.
+type AttrRanges struct {
+	nameStart, NameEnd int // without quotes
+	From, To           int // the value; an S, an N or a B without its quotes
+	tag                Tag
+	escaped            bool // the name has an escape
 }
 
-// pack makes an attr of e; next is where the next name stands, or the end of the item.
-func (e extent) pack(next int) Attr {
-	a := Attr(e.name)<<attrName | Attr(e.tag)<<attrTag
-	if e.escaped {
-		a |= AttrEscaped
+// pack returns r as an Attr. next is the position of the next name, or the end of the item.
+func (r AttrRanges) pack(next int) Attr {
+	a := Attr(r.nameStart)<<attrName | Attr(r.tag)<<attrTag
+	if r.escaped {
+		a |= attrEscaped
 	}
-	length, gap, tail := e.NameEnd-e.name, e.From-e.NameEnd, next-e.To
+	length, gap, tail := r.NameEnd-r.nameStart, r.From-r.NameEnd, next-r.To
 	if (length|gap|tail)>>8 != 0 {
-		return a | AttrFar
+		return a | attrFar
 	}
-	return a | Attr(length)<<AttrLen | Attr(gap)<<attrGap | Attr(tail)<<attrTail
+	return a | Attr(length)<<attrNameLen | Attr(gap)<<attrGap | Attr(tail)<<attrTail
 }
 
-// packName is an attr of which only the name is asked for.
+// packName returns an Attr that has only a name.
 func packName(from, to int) Attr {
 	a := Attr(from) << attrName
 	if (to-from)>>8 != 0 {
-		return a | AttrFar
+		return a | attrFar
 	}
-	return a | Attr(to-from)<<AttrLen
+	return a | Attr(to-from)<<attrNameLen
 }
 
-// Name is where the Name begins.
-func (a Attr) Name() int { return int(a >> attrName) }
+// NameStart is the position of the first byte of the name.
+func (a Attr) NameStart() int { return int(a >> attrName) }
 
-// NameLen is the length of the name, if the attribute is not far.
-func (a Attr) NameLen() int { return int(a >> AttrLen & 0xff) }
+// NameLen is the length of the name as written, unless the attribute is far.
+func (a Attr) NameLen() int { return int(a >> attrNameLen & 0xff) }
 
-// Gap is the distance from the end of the name to the value, if the attribute is not far.
+// Gap is the distance from the end of the name to the value, unless the attribute is far.
 func (a Attr) Gap() int { return int(a >> attrGap & 0xff) }
 
-// Tail is the distance from the end of the value to what follows, if the attribute is not far.
+// Tail is the distance from the end of the value to the next name or the end of the item, unless the attribute is far.
 func (a Attr) Tail() int { return int(a >> attrTail & 0xff) }
 
-// Tag is the Tag of the value.
+// Tag is the type tag of the value.
 func (a Attr) Tag() Tag { return Tag(a >> attrTag & 0xf) }
 
-// Far reports whether a distance is too long for its byte.
-func (a Attr) Far() bool { return a&AttrFar != 0 }
+// Far reports whether a distance does not fit its byte. [Attr.Unpack] returns the ranges of such an attribute.
+func (a Attr) Far() bool { return a&attrFar != 0 }
 
-func (a Attr) escaped() bool { return a&AttrEscaped != 0 }
+// Plain reports whether the name has no escapes and NameLen, Gap and Tail are valid.
+func (a Attr) Plain() bool { return a&(attrEscaped|attrFar) == 0 }
 
-// RawName is the name as it is written in doc.
+func (a Attr) escaped() bool { return a&attrEscaped != 0 }
+
+// RawName is the name as written in the item doc.
 func (a Attr) RawName(doc []byte) []byte {
-	from := a.Name()
+	from := a.NameStart()
 	if a.Far() {
 		return doc[from:StringEnd(doc, from)]
 	}
@@ -85,54 +88,53 @@ func (a Attr) Text(doc []byte) string {
 	return View(a.RawName(doc))
 }
 
-// PlacesOf is where the name of attribute i of as, which are all of the item in doc, begins and
-// ends, and where its value does: as [extent] has them, but in registers, from which they are
-// read at once.
-func PlacesOf(doc []byte, as []Attr, i int) (name, nameEnd, from, to int) {
+// AttrAt returns the ranges of attribute i; as is the whole index of the item doc. The ranges are as in [AttrRanges],
+// but in registers: this is faster.
+func AttrAt(doc []byte, as []Attr, i int) (nameStart, nameEnd, from, to int) {
 	a := as[i]
 	if a.Far() {
-		e := a.Read(doc)
-		return e.name, e.NameEnd, e.From, e.To
+		r := a.Unpack(doc)
+		return r.nameStart, r.NameEnd, r.From, r.To
 	}
-	name, to = a.Name(), len(doc)
+	nameStart, to = a.NameStart(), len(doc)
 	if i+1 < len(as) {
-		to = as[i+1].Name()
+		to = as[i+1].NameStart()
 	}
-	nameEnd = name + a.NameLen()
-	return name, nameEnd, nameEnd + a.Gap(), to - a.Tail()
+	nameEnd = nameStart + a.NameLen()
+	return nameStart, nameEnd, nameEnd + a.Gap(), to - a.Tail()
 }
 
-// EndOf is where the value of attribute i ends.
-func EndOf(doc []byte, as []Attr, i int) int {
+// AttrValueEnd is the position after the value of attribute i.
+func AttrValueEnd(doc []byte, as []Attr, i int) int {
 	a := as[i]
 	switch {
 	case a.Far():
-		return a.Read(doc).To
+		return a.Unpack(doc).To
 	case i+1 < len(as):
-		return as[i+1].Name() - a.Tail()
+		return as[i+1].NameStart() - a.Tail()
 	}
 	return len(doc) - a.Tail()
 }
 
-// Read finds out from the item's bytes what a says, and what it does not.
-func (a Attr) Read(doc []byte) extent {
-	e := extent{name: a.Name(), tag: a.Tag(), escaped: a.escaped()}
-	_, nameEnd, value := MemberName(doc, e.name-1)
-	e.NameEnd = nameEnd
+// Unpack reads the ranges of any attribute from the item doc. It is slower than [AttrAt] for an attribute that is not far.
+func (a Attr) Unpack(doc []byte) AttrRanges {
+	r := AttrRanges{nameStart: a.NameStart(), tag: a.Tag(), escaped: a.escaped()}
+	_, nameEnd, value := MemberName(doc, r.nameStart-1)
+	r.NameEnd = nameEnd
 	tag, at := TagAt(doc, value)
 	if tag == NoTag { // {}
-		e.From, e.To = value, at
-		return e
+		r.From, r.To = value, at
+		return r
 	}
-	e.From, e.To = at, ContentEnd(doc, tag, at)
+	r.From, r.To = at, ContentEnd(doc, tag, at)
 	if tag <= TagB {
-		e.From, e.To = e.From+1, e.To-1
+		r.From, r.To = r.From+1, r.To-1
 	}
-	return e
+	return r
 }
 
-// Named tells whether two attributes have one name.
-func (a Attr) Named(doc []byte, b Attr, other []byte) bool {
+// SameName reports whether attribute a of doc and attribute b of other have the same name.
+func (a Attr) SameName(doc []byte, b Attr, other []byte) bool {
 	if a.escaped() || b.escaped() {
 		return a.Text(doc) == b.Text(other)
 	}

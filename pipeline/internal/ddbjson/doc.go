@@ -1,6 +1,10 @@
-// Package ddbjson scans DynamoDB's JSON. It knows bytes and indexes: values and images are made of them in pipeline/item.
+// Package ddbjson checks and walks DynamoDB JSON. It works on bytes and indexes; package item makes values and images
+// of them.
 //
-// A Scanner checks a document once and indexes its items. What it passed is then walked without checks, by the
-// functions of read.go. Read scan.go, scan_container.go and scan_value.go, then attrs.go; scan_twin.go and
-// scan_shape.go predict from the record before, and nothing but speed depends on them.
+// A [Scanner] checks an item once and returns its index: one [Attr] per attribute. The functions of walk.go then walk
+// the same bytes without checks.
+//
+// [Scanner.Item] calls members for each map, content for each value and nestedMap for each map inside the item. Read scan.go,
+// scan_container.go and scan_value.go, then attrs.go. The predictions from earlier input are in previous_image.go,
+// previous_map.go and page_stats.go; only speed and memory depend on them.
 package ddbjson

@@ -1,8 +1,11 @@
 package ddbjson
 
-import "strconv"
+import (
+	"strconv"
+	"unicode/utf8"
+)
 
-// IsBare reports whether a name needs no quotes in a path.
+// IsBare reports whether a path can have name without quotes.
 func IsBare(name string) bool {
 	for i := range len(name) {
 		if !BareNameByte(name[i], i == 0) {
@@ -12,7 +15,12 @@ func IsBare(name string) bool {
 	return name != ""
 }
 
-// AppendMember appends a map's member to the text of a path.
+// BareNameByte reports whether an unquoted name can have b; first means that b is its first byte.
+func BareNameByte(b byte, first bool) bool {
+	return b == '_' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || !first && '0' <= b && b <= '9'
+}
+
+// AppendMember appends the member of a map to the text of a path.
 func AppendMember(path []byte, name string) []byte {
 	if !IsBare(name) {
 		path = append(path, '[')
@@ -25,14 +33,132 @@ func AppendMember(path []byte, name string) []byte {
 	return append(path, name...)
 }
 
-// AppendElement appends a list's element to the text of a path.
+// AppendElement appends the element of a list to the text of a path.
 func AppendElement(path []byte, i int) []byte {
 	path = append(path, '[')
 	path = strconv.AppendInt(path, int64(i), 10)
 	return append(path, ']')
 }
 
-// BareNameByte tells whether b may stand in a name without quotes.
-func BareNameByte(b byte, first bool) bool {
-	return b == '_' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || !first && '0' <= b && b <= '9'
+// JoinPath appends the text of a relative path to the path of its parent.
+func JoinPath(parent []byte, relative string) []byte {
+	if relative != "" && relative[0] != '[' {
+		parent = append(parent, '.')
+	}
+	return append(parent, relative...)
+}
+
+// InputContext says which object of a record a position belongs to. It decides whether a name there is part of a path,
+// a type tag, or neither.
+type InputContext uint8
+
+const (
+	inOther  InputContext = iota
+	InRecord              // the object of a record
+	inStream              // the object under dynamodb
+	InItem                // an image, or the members of an M
+	InValue               // {"S":"x"}
+	inList                // the elements of an L
+)
+
+// Locate returns the path of the byte at, as dynamodb.NewImage.Address.Lines[2], in the JSON document that starts at
+// from. The context of that document is where. It reads the document again, up to the first syntax error.
+func (s *Scanner) Locate(from, at int, where InputContext) string {
+	err, path, errAt := s.Err, s.ErrPath, s.ErrAt
+	defer func() { s.Err, s.ErrPath, s.ErrAt = err, path, errAt }()
+	return truncatePath(s.appendPathTo(nil, s.Space(from), at, where))
+}
+
+// maxPathText bounds a path in an error: the sender chooses the names of attributes, which may have any length.
+const maxPathText = 512
+
+func truncatePath(path []byte) string {
+	if len(path) <= maxPathText {
+		return string(path)
+	}
+	cut := maxPathText
+	for !utf8.RuneStart(path[cut]) {
+		cut--
+	}
+	return string(path[:cut]) + "..."
+}
+
+// appendPathTo appends the path from the value at i to the byte at.
+func (s *Scanner) appendPathTo(path []byte, i, at int, where InputContext) []byte {
+	opening := s.Peek(i)
+	if opening != '{' && opening != '[' {
+		return path
+	}
+	i = s.Space(i + 1)
+	for n := 0; i >= 0 && i <= at; n++ {
+		var name []byte
+		start := i
+		if opening == '{' {
+			if name, i = s.Field(i); i < 0 {
+				return appendBrokenName(path, s.nameBefore(start), where)
+			}
+		}
+		end := s.SkipValue(i)
+		if end < 0 || at < end {
+			switch {
+			case opening == '[':
+				path = AppendElement(path, n)
+			case where != InValue:
+				path = AppendMember(path, string(name))
+			}
+			return s.appendPathTo(path, i, at, childContext(where, name))
+		}
+		done := false
+		if i, done = s.Separator(end, opening+2); done {
+			return path
+		}
+	}
+	return path
+}
+
+// nameBefore returns the name at i, for a member with a syntax error after its name; nil if the name is broken too.
+func (s *Scanner) nameBefore(i int) []byte {
+	if s.Peek(i) != '"' {
+		return nil
+	}
+	lax := s.lax
+	s.lax = true
+	end := s.Text(i + 1)
+	s.lax = lax
+	if end < 0 {
+		return nil
+	}
+	return TextOf(s.Input[i+1 : end])
+}
+
+func appendBrokenName(path, name []byte, where InputContext) []byte {
+	if name == nil || where == InValue {
+		return path
+	}
+	return AppendMember(path, string(name))
+}
+
+// childContext returns the context of the value under name.
+func childContext(where InputContext, name []byte) InputContext {
+	switch where {
+	case InRecord:
+		if string(name) == "dynamodb" {
+			return inStream
+		}
+	case inStream:
+		switch string(name) {
+		case "Keys", "NewImage", "OldImage":
+			return InItem
+		}
+	case InItem, inList:
+		return InValue
+	case InValue:
+		switch string(name) {
+		case "M":
+			return InItem
+		case "L":
+			return inList
+		}
+	}
+	return inOther
 }

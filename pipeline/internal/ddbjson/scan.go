@@ -12,37 +12,50 @@ import (
 // account, and table quotas": nested attribute depth).
 const maxNesting = 32
 
-// Scanner checks and indexes DynamoDB JSON in one pass. Its methods take the
-// position to start at and return the one behind what they read, or -1 when that
-// is unsound: fail has noted where and why. Nothing is copied, and nothing that can
-// be done when a value is read (unescaping, base64, decimals) is done here, but
-// all that could fail then is checked.
+// Scanner checks and indexes DynamoDB JSON in one pass. Its methods take a start position and return the position after
+// the element that they read. They return -1 if the element is invalid; Fail has then set Err and ErrAt. Nothing is
+// copied. Unescaping, base64 and decimals are left to the reader of a value, but their input is checked here, so that
+// no later step can fail.
 //
-// One pass over sound input is all it is made for. What fails is looked at again,
-// slowly, to find out which class of error it is and its path.
+// The scanner is fast for valid input only. For invalid input the caller reads the record again, to find the class and
+// the path of the error.
+//
+// The zero Scanner reads one document. A decoder of pages uses [NewPageScanner] and [Scanner.Recycle].
 type Scanner struct {
-	B   []byte
-	lax bool // grammar only: neither UTF-8 nor surrogates are checked
+	Input []byte
+	lax   bool // check the grammar only, neither UTF-8 nor surrogates
 
-	Err  error
-	At   int    // where err was found
-	Path string // where that is no position: what is missing has none
+	Err     error
+	ErrAt   int    // position of Err
+	ErrPath string // set instead of ErrAt for a missing field, which has no position
 
-	origin  int     // what the offsets of attrs count from
-	Stack   []Attr  // of the maps and sets being read
-	Escapes int     // strings with escapes so far
-	twin    twin    // of the item being read
-	Shapes  *Shapes // of the maps within items; nil: none are kept
+	origin   int           // position that the index counts from
+	stack    []Attr        // attributes of the maps, and members of the sets, that are being read
+	Escapes  int           // strings with escapes so far
+	previous previousImage // prediction for the item that is being read
+	maps     *previousMaps // predictions for nested maps; nil if there are none
 
-	EmptyMaps bool // {} is the empty map
-	SawEmpty  int
+	AllowEmptyMaps bool // {} is the empty map
+	EmptyMaps      int  // number of {} so far
 
-	Slab    attrSlab
-	Names   nameTable
-	Numbers []decimal.Decimal
+	Arena   attrArena
+	names   nameTable
+	numbers []decimal.Decimal // members of the set that is being read
 }
 
-// What may be wrong with DynamoDB JSON. The texts never quote data.
+// NewPageScanner returns a Scanner that predicts nested maps from the maps before.
+func NewPageScanner() Scanner { return Scanner{maps: new(previousMaps)} }
+
+// Recycle returns a Scanner for the next page. It has the scratch memory of s and none of its page. It returns false if
+// that memory has become too large to keep.
+func (s *Scanner) Recycle() (next Scanner, ok bool) {
+	if cap(s.stack) > maxScratch || len(s.names.slots) > 8*maxScratch || cap(s.numbers) > maxScratch {
+		return Scanner{}, false
+	}
+	return Scanner{stack: s.stack[:0], names: s.names, numbers: s.numbers[:0], maps: s.maps, Arena: s.Arena.nextPage()}, true
+}
+
+// The errors of DynamoDB JSON. Their texts never quote data.
 var (
 	ErrEnd        = errs.New("the input ends too early")
 	ErrToken      = errs.New("broken JSON")
@@ -68,35 +81,35 @@ var (
 	errHuge       = errs.New("an item of more than 4 GiB")
 )
 
-// Fail notes what is wrong at a position, and returns -1.
+// Fail sets the error of a position, and returns -1.
 func (s *Scanner) Fail(at int, err error) int {
-	if at >= len(s.B) && !errors.Is(err, errHuge) {
+	if at >= len(s.Input) && !errors.Is(err, errHuge) {
 		err = ErrEnd
 	}
-	s.At, s.Err, s.Path = at, err, ""
+	s.ErrAt, s.Err, s.ErrPath = at, err, ""
 	return -1
 }
 
-// Peek is the byte at i, or 0 behind the end; 0 is no part of any JSON token.
+// Peek is the byte at i, or 0 after the end. No JSON token has a 0.
 func (s *Scanner) Peek(i int) byte {
-	if uint(i) < uint(len(s.B)) {
-		return s.B[i]
+	if uint(i) < uint(len(s.Input)) {
+		return s.Input[i]
 	}
 	return 0
 }
 
-// Space is the position of the next byte that is not white Space.
+// Space returns the position of the first byte from i on that is not white space.
 func (s *Scanner) Space(i int) int {
-	for uint(i) < uint(len(s.B)) && s.B[i] <= ' ' && whitespace>>s.B[i]&1 != 0 {
+	for uint(i) < uint(len(s.Input)) && s.Input[i] <= ' ' && whitespace>>s.Input[i]&1 != 0 {
 		i++
 	}
 	return i
 }
 
-// whitespace has a bit for each of JSON's white space.
+// whitespace has a bit for each byte of JSON's white space.
 const whitespace uint64 = 1<<' ' | 1<<'\t' | 1<<'\n' | 1<<'\r'
 
-// colon reads the colon behind a name, and what white space is around it.
+// colon reads the colon after a name, and the white space around it.
 func (s *Scanner) colon(i int) int {
 	if s.Peek(i) != ':' {
 		if i = s.Space(i); s.Peek(i) != ':' {
@@ -109,8 +122,8 @@ func (s *Scanner) colon(i int) int {
 	return i
 }
 
-// Separator reads what follows a member or element: a comma, behind which the
-// next one starts, or the closing bracket, behind which done is true.
+// Separator reads what follows a member or an element. After a comma next is the start of the next member. After the
+// closing bracket done is true.
 func (s *Scanner) Separator(i int, closing byte) (next int, done bool) {
 	c := s.Peek(i)
 	if c <= ' ' {
@@ -129,20 +142,21 @@ func (s *Scanner) Separator(i int, closing byte) (next int, done bool) {
 	return s.Fail(i, ErrToken), false
 }
 
-// Failure is err with its place, for input that is no record.
-func (s *Scanner) Failure(where Context) error {
-	path := s.Path
+// Failure returns Err with its position and path, for a document of the context where. It is for input other than records,
+// whose errors are of type record.RecordError.
+func (s *Scanner) Failure(where InputContext) error {
+	path := s.ErrPath
 	if path == "" {
-		path = s.Locate(s.At, where)
+		path = s.Locate(0, s.ErrAt, where)
 	}
 	if path == "" {
-		return fmt.Errorf("DynamoDB JSON, byte %d: %w", s.At, s.Err)
+		return fmt.Errorf("DynamoDB JSON, byte %d: %w", s.ErrAt, s.Err)
 	}
-	return fmt.Errorf("DynamoDB JSON, byte %d, %s: %w", s.At, path, s.Err)
+	return fmt.Errorf("DynamoDB JSON, byte %d, %s: %w", s.ErrAt, path, s.Err)
 }
 
-// View is b as a string. Pages are immutable, so nothing is copied.
+// View returns b as a string without a copy: pages are immutable.
 func View(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// ErrTrailing means that input goes on after its document.
+// ErrTrailing means that something follows the document.
 var ErrTrailing = errs.New("something follows the JSON document")

@@ -8,23 +8,23 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// Item reads an Item, which is an object of attributes, and returns its index. If an Item like it was read before, doc
-// and attrs are that Item's bytes and index.
+// Item reads the object of an item's attributes and returns its index, which counts from i. doc and attrs are the bytes
+// and the index of a similar item that was read before, or nil.
 func (s *Scanner) Item(i int, doc []byte, attrs []Attr) (as []Attr, next int) {
-	s.origin, s.Stack = i, s.Stack[:0]
-	s.twin.follow(doc, attrs)
+	s.origin, s.stack = i, s.stack[:0]
+	s.previous.start(doc, attrs)
 	next = s.members(i, 0)
 	if next < 0 {
 		return nil, -1
 	}
-	if uint64(next-i) > math.MaxUint32 { // {}, with white space
+	if uint64(next-i) > math.MaxUint32 { // an empty item with white space
 		return nil, s.Fail(i, errHuge)
 	}
-	return s.Slab.Keep(s.Stack), next
+	return s.Arena.Keep(s.stack), next
 }
 
-// members reads a map of attributes and leaves their index on the stack. Those of an
-// item, at depth 0, may have a twin.
+// members reads the attributes of an item (depth 0) or the members of a map, and leaves their index on the stack. Only an
+// item is compared with a previous image.
 func (s *Scanner) members(i, depth int) int {
 	if s.Peek(i) != '{' {
 		return s.Fail(i, errWantMap)
@@ -32,7 +32,7 @@ func (s *Scanner) members(i, depth int) int {
 	if depth > maxNesting {
 		return s.Fail(i, errNesting)
 	}
-	b, base := s.B, len(s.Stack)
+	b, base := s.Input, len(s.stack)
 	if i = s.Space(i + 1); s.Peek(i) == '}' {
 		return i + 1
 	}
@@ -41,48 +41,21 @@ func (s *Scanner) members(i, depth int) int {
 			return s.Fail(i, ErrToken)
 		}
 		var tag Tag
-		var end, at int
-		inName := false
-		if depth == 0 && s.twin.next < len(s.twin.attrs) {
-			if i, done = s.share(i); done {
+		var nameEnd, at int
+		escaped := false
+		if depth == 0 && s.previous.expects() {
+			if i, done = s.takeEqual(i); done {
 				break
 			}
-			if a := s.twin.attrs[s.twin.next]; !a.Far() && s.twin.same > a.NameLen()+a.Gap() { // the name and the tag are the same
-				end = i + 1 + a.NameLen()
-				at = end + a.Gap()
-				tag, inName = a.Tag(), a.escaped()
-				if tag <= TagB {
-					at-- // the quote
-				}
-				s.twin.next++
-			}
+			nameEnd, at, tag, escaped = s.previous.expectedHead(i)
 		}
 		name := i + 1
 		if tag == NoTag {
-			escapes := s.Escapes
-			end = -1
-			if name+8 <= len(b) { // most names end within eight bytes
-				end = name + bits.TrailingZeros64(simd.Stops(binary.LittleEndian.Uint64(b[name:])))>>3
-			}
-			if uint(end) >= uint(len(b)) || b[end] != '"' {
-				if end = s.Text(name); end < 0 {
-					return -1
-				}
-			}
-			inName = s.Escapes != escapes
-			at = end + 2
-			if at >= len(b) || b[end+1] != ':' || b[at] <= ' ' {
-				if at = s.colon(end + 1); at < 0 {
-					return -1
-				}
+			if nameEnd, at, tag, escaped = s.memberHead(name); at < 0 {
+				return -1
 			}
 			if depth == 0 {
-				s.twin.met(b[name:end])
-			}
-			if tag = s.shortTag(at); tag != NoTag {
-				at += 5
-			} else if tag, at = s.tag(at); at < 0 {
-				return -1
+				s.previous.align(b[name:nameEnd])
 			}
 		}
 		from, to, next := s.content(tag, at, depth)
@@ -95,23 +68,56 @@ func (s *Scanner) members(i, depth int) int {
 			}
 		}
 		if next = i; !done {
-			next++ // behind the quote
+			next++ // after the quote
 		}
 		o := s.origin
 		if uint64(next-o) > math.MaxUint32 {
 			return s.Fail(o, errHuge)
 		}
-		s.Stack = append(s.Stack, extent{name - o, end - o, from - o, to - o, tag &^ untagged, inName}.pack(next-o))
+		s.stack = append(s.stack, AttrRanges{name - o, nameEnd - o, from - o, to - o, tag &^ emptyMap, escaped}.pack(next-o))
 	}
-	if depth == 0 && s.twin.ordered {
+	if depth == 0 && s.previous.ordered {
 		return i
 	}
+	return s.checkNames(i, base)
+}
+
+// memberHead reads a member from the first byte of its name up to the content of its value, which starts at at, before
+// white space. at is -1 if the head is invalid.
+func (s *Scanner) memberHead(name int) (nameEnd, at int, tag Tag, escaped bool) {
+	b, escapes := s.Input, s.Escapes
+	nameEnd = -1
+	if name+8 <= len(b) { // most names end within eight bytes
+		nameEnd = name + bits.TrailingZeros64(simd.Stops(binary.LittleEndian.Uint64(b[name:])))>>3
+	}
+	if uint(nameEnd) >= uint(len(b)) || b[nameEnd] != '"' {
+		if nameEnd = s.Text(name); nameEnd < 0 {
+			return 0, -1, NoTag, false
+		}
+	}
+	escaped = s.Escapes != escapes
+	at = nameEnd + 2
+	if at >= len(b) || b[nameEnd+1] != ':' || b[at] <= ' ' {
+		if at = s.colon(nameEnd + 1); at < 0 {
+			return 0, -1, NoTag, false
+		}
+	}
+	if tag = s.shortTag(at); tag != NoTag {
+		at += shortTagLen
+	} else {
+		tag, at = s.tag(at)
+	}
+	return nameEnd, at, tag, escaped
+}
+
+// checkNames returns i if the attributes on the stack from base on have different names.
+func (s *Scanner) checkNames(i, base int) int {
 	escaped := false
-	for _, a := range s.Stack[base:] {
+	for _, a := range s.stack[base:] {
 		escaped = escaped || a.escaped()
 	}
-	if twice := s.Names.duplicate(s.B[s.origin:], s.Stack[base:], escaped); twice >= 0 {
-		return s.Fail(s.origin+s.Stack[base+twice].Name(), errDuplicate)
+	if second := s.names.duplicate(s.Input[s.origin:], s.stack[base:], escaped); second >= 0 {
+		return s.Fail(s.origin+s.stack[base+second].NameStart(), errDuplicate)
 	}
 	return i
 }
@@ -139,7 +145,7 @@ func (s *Scanner) elements(i, depth int) int {
 	return i
 }
 
-// set reads a set. DynamoDB keeps neither empty sets nor members that are equal.
+// set reads a set. DynamoDB allows neither empty sets nor equal members.
 func (s *Scanner) set(i int, tag Tag) int {
 	if s.Peek(i) != '[' {
 		return s.Fail(i, errWantList)
@@ -148,8 +154,8 @@ func (s *Scanner) set(i int, tag Tag) int {
 	if i = s.Space(i + 1); s.Peek(i) == ']' {
 		return s.Fail(start, errEmptySet)
 	}
-	base, escapes := len(s.Stack), s.Escapes
-	s.Numbers = s.Numbers[:0]
+	base, escapes := len(s.stack), s.Escapes
+	s.numbers = s.numbers[:0]
 	for done := false; !done; {
 		if s.Peek(i) != '"' {
 			return s.Fail(i, ErrWantString)
@@ -160,7 +166,7 @@ func (s *Scanner) set(i int, tag Tag) int {
 			to = s.Text(from)
 		case TagNS:
 			if to = s.number(from); to >= 0 {
-				s.Numbers = append(s.Numbers, DecimalOf(s.B[from:to]))
+				s.numbers = append(s.numbers, DecimalOf(s.Input[from:to]))
 			}
 		default:
 			to = s.base64(from)
@@ -168,26 +174,26 @@ func (s *Scanner) set(i int, tag Tag) int {
 		if to < 0 {
 			return -1
 		}
-		s.Stack = append(s.Stack, packName(from-s.origin, to-s.origin))
+		s.stack = append(s.stack, packName(from-s.origin, to-s.origin))
 		if i, done = s.Separator(to+1, ']'); i < 0 {
 			return -1
 		}
 	}
-	var twice int // index of a member that was there before, or -1
+	var second int // index of a member that equals an earlier one, or -1
 	if tag == TagNS {
-		twice = duplicateNumber(s.Numbers)
+		second = duplicateNumber(s.numbers)
 	} else {
 		escaped := s.Escapes != escapes
-		for n := range s.Stack[base:] {
+		for n := range s.stack[base:] {
 			if escaped {
-				s.Stack[base+n] |= AttrEscaped
+				s.stack[base+n] |= attrEscaped
 			}
 		}
-		twice = s.Names.duplicate(s.B[s.origin:], s.Stack[base:], escaped)
+		second = s.names.duplicate(s.Input[s.origin:], s.stack[base:], escaped)
 	}
-	if twice >= 0 {
-		return s.Fail(s.origin+s.Stack[base+twice].Name(), errMember)
+	if second >= 0 {
+		return s.Fail(s.origin+s.stack[base+second].NameStart(), errMember)
 	}
-	s.Stack = s.Stack[:base]
+	s.stack = s.stack[:base]
 	return i
 }

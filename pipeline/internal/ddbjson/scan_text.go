@@ -12,10 +12,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// Text checks a JSON string from behind its opening quote and returns the
-// position of the closing one.
+// Text checks a JSON string from the byte after its opening quote, and returns the position of the closing quote.
 func (s *Scanner) Text(i int) int {
-	b := s.B
+	b := s.Input
 	for short := 0; uint(i)+8 <= uint(len(b)); {
 		stop := simd.Stops(binary.LittleEndian.Uint64(b[i:]))
 		if stop == 0 {
@@ -47,10 +46,10 @@ func (s *Scanner) Text(i int) int {
 	return i
 }
 
-// shortText is how many times eight bytes are looked at before a text is taken for a long one.
+// shortText is the number of eight-byte words after which a text counts as long.
 const shortText = 3
 
-// special checks what is no plain ASCII at i.
+// special checks the escape or the non-ASCII text at i.
 func (s *Scanner) special(i int) int {
 	switch c := s.Peek(i); {
 	case c == '\\':
@@ -61,10 +60,10 @@ func (s *Scanner) special(i int) int {
 	return s.Fail(i, errControl)
 }
 
-// runes checks UTF-8 up to the next byte of ASCII.
+// runes checks UTF-8 up to the next ASCII byte.
 func (s *Scanner) runes(i int) int {
 	for s.Peek(i) >= utf8.RuneSelf {
-		r, size := utf8.DecodeRune(s.B[i:])
+		r, size := utf8.DecodeRune(s.Input[i:])
 		if r == utf8.RuneError && size == 1 && !s.lax {
 			return s.Fail(i, ErrUTF8)
 		}
@@ -73,7 +72,7 @@ func (s *Scanner) runes(i int) int {
 	return i
 }
 
-// escape checks one escape, of a surrogate pair both.
+// escape checks one escape, or both escapes of a surrogate pair.
 func (s *Scanner) escape(i int) int {
 	s.Escapes++
 	switch s.Peek(i + 1) {
@@ -83,21 +82,21 @@ func (s *Scanner) escape(i int) int {
 	default:
 		return s.Fail(i+1, errEscape)
 	}
-	r, ok := hexRune(s.B, i)
+	r, ok := hexRune(s.Input, i)
 	if !ok {
 		return s.Fail(i, errEscape)
 	}
 	if !utf16.IsSurrogate(r) || s.lax {
 		return i + 6
 	}
-	low, ok := hexRune(s.B, i+6)
+	low, ok := hexRune(s.Input, i+6)
 	if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
 		return s.Fail(i, errSurrogate)
 	}
 	return i + 12
 }
 
-// hexRune is the number that the escape \uXXXX at i holds.
+// hexRune returns the number of the escape \uXXXX at i.
 func hexRune(b []byte, i int) (rune, bool) {
 	if i+6 > len(b) || b[i] != '\\' || b[i+1] != 'u' {
 		return 0, false
@@ -119,11 +118,10 @@ func hexRune(b []byte, i int) (rune, bool) {
 	return r, true
 }
 
-// number checks an N from behind its opening quote and returns the position of
-// the closing one. Up to 38 digits with at most one point are in range as they
-// are; only what is longer or has an exponent is parsed.
+// number checks an N from the byte after its opening quote, and returns the position of the closing quote. A number of up
+// to 38 digits without an exponent is in DynamoDB's range; all others are parsed.
 func (s *Scanner) number(i int) int {
-	b := s.B
+	b := s.Input
 	j := i
 	if s.Peek(j) == '-' {
 		j++
@@ -147,26 +145,25 @@ func (s *Scanner) number(i int) int {
 	if end < 0 {
 		return -1
 	}
-	if _, err := decimal.Parse(TextOf(s.B[i:end])); err != nil {
+	if _, err := decimal.Parse(TextOf(s.Input[i:end])); err != nil {
 		return s.Fail(i, err)
 	}
 	return end
 }
 
-// DecimalOf is the number of a checked N.
+// DecimalOf returns the value of a checked N.
 func DecimalOf(raw []byte) decimal.Decimal {
 	d, err := decimal.Parse(raw)
-	if err != nil { // it holds an escape
+	if err != nil { // it has an escape
 		d, _ = decimal.Parse(TextOf(raw))
 	}
 	return d
 }
 
-// base64 checks a B from behind its opening quote and returns the position of the
-// closing one. The unused bits of the last letter must be zero, so that different
-// texts are different bytes.
+// base64 checks a B from the byte after its opening quote, and returns the position of the closing quote. The unused bits
+// of the last letter must be zero, so that different texts are different bytes.
 func (s *Scanner) base64(i int) int {
-	b := s.B
+	b := s.Input
 	j := i
 	for uint(j)+4 <= uint(len(b)) {
 		q := b[j : j+4 : j+4]
@@ -191,9 +188,9 @@ func (s *Scanner) base64(i int) int {
 	if end < 0 {
 		return -1
 	}
-	if text := TextOf(s.B[i:end]); len(text) != end-i { // escapes, as of '/' and '='
+	if text := TextOf(s.Input[i:end]); len(text) != end-i { // it has escapes, as encoders write for '/' and '='
 		_, err := strictBase64.AppendDecode(nil, text)
-		if err == nil && !bytes.ContainsAny(text, "\r\n") { // which the decoder skips
+		if err == nil && !bytes.ContainsAny(text, "\r\n") { // the decoder skips line breaks
 			return end
 		}
 	}
@@ -204,7 +201,7 @@ var strictBase64 = base64.StdEncoding.Strict()
 
 const noSextet = 0x80
 
-// sextets gives base64's letters their values, and noSextet to all other bytes.
+// sextets maps the letters of base64 to their values, and all other bytes to noSextet.
 var sextets = func() (t [256]uint8) {
 	for i := range t {
 		t[i] = noSextet

@@ -10,8 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// TextOf is the text that a checked JSON string stands for: raw itself where it
-// holds no escape.
+// TextOf returns the text of a checked JSON string without escapes: raw itself if it has none.
 func TextOf(raw []byte) []byte {
 	first := bytes.IndexByte(raw, '\\')
 	if first < 0 {
@@ -20,8 +19,7 @@ func TextOf(raw []byte) []byte {
 	return AppendTextOf(append(make([]byte, 0, len(raw)), raw[:first]...), raw[first:])
 }
 
-// AppendTextOf appends raw unescaped. Half a surrogate pair, which only input that
-// is not checked for it holds, becomes U+FFFD.
+// AppendTextOf appends raw without its escapes. Half a surrogate pair becomes U+FFFD; checked input has none.
 func AppendTextOf(dst, raw []byte) []byte {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -34,7 +32,7 @@ func AppendTextOf(dst, raw []byte) []byte {
 	}
 }
 
-// escapedRune is what the escape that raw starts with stands for, and the bytes it takes.
+// escapedRune returns the rune and the length of the escape that raw starts with.
 func escapedRune(raw []byte) (r rune, size int) {
 	switch raw[1] {
 	case 'b':
@@ -60,7 +58,7 @@ func escapedRune(raw []byte) (r rune, size int) {
 	return rune(raw[1]), 2
 }
 
-// TextLen is len(textOf(raw)), without building it.
+// TextLen is len(TextOf(raw)), without allocation.
 func TextLen(raw []byte) int {
 	n := len(raw)
 	for {
@@ -85,7 +83,7 @@ func TextLen(raw []byte) int {
 	}
 }
 
-// SameText tells whether two checked strings stand for the same text.
+// SameText reports whether two checked strings are equal without their escapes.
 func SameText(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -95,16 +93,16 @@ func SameText(a, b []byte) bool {
 	}
 	for len(a) > 0 && len(b) > 0 {
 		r, size := firstRune(a)
-		other, too := firstRune(b)
+		other, otherSize := firstRune(b)
 		if r != other {
 			return false
 		}
-		a, b = a[size:], b[too:]
+		a, b = a[size:], b[otherSize:]
 	}
 	return len(a) == len(b)
 }
 
-// firstRune is the first rune that a checked string stands for, and the bytes it takes.
+// firstRune returns the first rune of a checked string, and the length of its spelling.
 func firstRune(raw []byte) (r rune, size int) {
 	if raw[0] == '\\' {
 		return escapedRune(raw)
@@ -112,7 +110,7 @@ func firstRune(raw []byte) (r rune, size int) {
 	return utf8.DecodeRune(raw)
 }
 
-// AppendRaw appends text as the inside of a JSON string. What is not UTF-8 becomes U+FFFD.
+// AppendRaw appends text with the escapes of a JSON string, without quotes. Invalid UTF-8 becomes U+FFFD.
 func AppendRaw(dst []byte, text string) []byte {
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -134,7 +132,7 @@ func AppendRaw(dst []byte, text string) []byte {
 	return dst
 }
 
-// IsRaw tells whether text can stand in a JSON string as it is.
+// IsRaw reports whether text needs no escape in a JSON string.
 func IsRaw(text string) bool {
 	i := 0
 	for b := unsafe.Slice(unsafe.StringData(text), len(text)); len(b)-i >= 8; i += 8 {
@@ -153,12 +151,12 @@ func IsRaw(text string) bool {
 	return ascii || utf8.ValidString(text)
 }
 
-// AppendString appends a string whose inside is checked JSON.
+// AppendString appends a JSON string with quotes; raw is checked and has its escapes.
 func AppendString(dst, raw []byte) []byte {
 	dst = append(dst, '"')
 	dst = append(dst, raw...)
 	return append(dst, '"')
 }
 
-// UpperHex are the hex digits.
+// UpperHex has the hex digits in upper case.
 const UpperHex = "0123456789ABCDEF"

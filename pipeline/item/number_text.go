@@ -1,15 +1,14 @@
 package item
 
-// isCanonical tells whether the text of a number is the canonical one, that of
-// [decimal.Decimal.Append]: so a service writes numbers, and so two of them that are spelt
-// differently are different.
+// isCanonical reports whether the text of a number is the one that [decimal.Decimal.Append] writes. DynamoDB writes such
+// texts. Two different canonical texts are different numbers.
 func isCanonical(text []byte) bool {
 	ok, _, _ := measure(text)
 	return ok
 }
 
-// measure tells whether the text of a checked N is canonical, and then how many
-// digits it has, and how many of them behind the point.
+// measure reports whether the text of a checked N is canonical. If so, digits is the number of its digits, and fraction
+// how many of them are after the point.
 func measure(text []byte) (canonical bool, digits, fraction int) {
 	i := 0
 	if i < len(text) && text[i] == '-' {

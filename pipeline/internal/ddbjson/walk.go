@@ -8,13 +8,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// What the scanner has passed is walked here without checking it again: a value's
-// members and elements are found when they are asked for. Positions are of b,
-// which starts with the bracket of a map, a list or a set. Compact JSON, as AWS
-// writes it, is walked by its bytes; white space is looked for only where the byte
-// that is due does not stand.
+// The functions of this file walk checked JSON without checking it again. b is an item, or the content of a value.
+// AWS writes compact JSON, so the functions look for white space only if the expected byte is missing.
 
-// skipSpace is the position of the next byte that is no white space.
+// skipSpace returns the position of the first byte from i on that is not white space.
 func skipSpace(b []byte, i int) int {
 	for b[i] <= ' ' {
 		i++
@@ -22,9 +19,8 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// StringEnd is the position of the quote that closes the string whose text starts
-// at i. Most texts are short: eight bytes at a time find their end sooner than a
-// search that has to be called.
+// StringEnd returns the position of the closing quote of the string whose text starts at i. Most texts are short, so it
+// first reads eight bytes at a time: that is faster than the call of a search.
 func StringEnd(b []byte, i int) int {
 	for short := i + 48; i < short && uint(i)+8 <= uint(len(b)); {
 		stop := simd.Stops(binary.LittleEndian.Uint64(b[i:]))
@@ -52,9 +48,8 @@ func StringEnd(b []byte, i int) int {
 	}
 }
 
-// TagAt reads the tag of the value at i, as {"S":"x"}, and returns where what it
-// stands for begins: at a quote, a bracket or a literal. The tag is noTag for {},
-// the empty map, and the position is behind it.
+// TagAt reads the tag of the value at i, as {"S":"x"}, and returns the start of its content: a quote, a bracket or a
+// literal. For {}, the empty map, the tag is NoTag and the position is after it.
 func TagAt(b []byte, i int) (tag Tag, at int) {
 	if i+8 <= len(b) {
 		w := binary.LittleEndian.Uint64(b[i:])
@@ -75,8 +70,8 @@ func TagAt(b []byte, i int) (tag Tag, at int) {
 	return tag, skipSpace(b, skipSpace(b, end+1)+1)
 }
 
-// MemberAt reads the name whose quote is at i, and the tag of its value: the range of the name,
-// where the value starts, its tag and where what it stands for begins, as tagAt says them.
+// MemberAt reads a member whose name has its quote at i. It returns the range of the name, the start of the value, and
+// its tag and content as [TagAt] does.
 func MemberAt(b []byte, i int) (from, to, value int, tag Tag, at int) {
 	from = i + 1
 	to = StringEnd(b, from)
@@ -88,8 +83,8 @@ func MemberAt(b []byte, i int) (from, to, value int, tag Tag, at int) {
 	return from, to, value, tag, at
 }
 
-// CompactTagAt is the tag of the value whose name ends with the quote at, where ":{"S": stands
-// there, as it does in compact JSON; else noTag.
+// CompactTagAt returns the tag of a member whose name ends with the quote at at, if compact JSON such as ":{"S": follows.
+// Else it returns NoTag.
 func CompactTagAt(b []byte, at int) Tag {
 	if at+8 > len(b) {
 		return NoTag
@@ -101,10 +96,10 @@ func CompactTagAt(b []byte, at int) Tag {
 	return shortTags[byte(w>>32)]
 }
 
-// CompactTagLen is how far behind the quote what the tag stands for begins.
+// CompactTagLen is the distance from that quote to the content.
 const CompactTagLen = len(`":{"S":`)
 
-// ContentEnd is the position behind what a tag stands for, from at.
+// ContentEnd returns the position after the content at at, which has this tag.
 func ContentEnd(b []byte, tag Tag, at int) int {
 	switch tag {
 	case TagS, TagN, TagB:
@@ -139,7 +134,7 @@ func ContentEnd(b []byte, tag Tag, at int) int {
 	}
 }
 
-// ValueEnd is the position behind the value at i, as {"S":"x"}.
+// ValueEnd returns the position after the value at i, as {"S":"x"}.
 func ValueEnd(b []byte, i int) int {
 	tag, at := TagAt(b, i)
 	if tag == NoTag {
@@ -148,7 +143,7 @@ func ValueEnd(b []byte, i int) int {
 	return Closed(b, ContentEnd(b, tag, at))
 }
 
-// Closed is the position behind the brace that closes a value whose content ends at i.
+// Closed returns the position after the brace that closes a value whose content ends at i.
 func Closed(b []byte, i int) int {
 	if b[i] != '}' {
 		i = skipSpace(b, i)
@@ -156,8 +151,8 @@ func Closed(b []byte, i int) int {
 	return i + 1
 }
 
-// Inside is the position of the first member, or of the closing bracket, of what
-// opens at i.
+// Inside returns the position of the first member or element after the bracket at i; of the closing bracket if there is
+// none.
 func Inside(b []byte, i int) int {
 	if i++; b[i] <= ' ' {
 		i = skipSpace(b, i)
@@ -165,8 +160,8 @@ func Inside(b []byte, i int) int {
 	return i
 }
 
-// Next is the position of the Next member, behind the comma, or of the closing
-// bracket.
+// Next returns the position of the next member or element after the one that ends at i; of the closing bracket if there
+// is none.
 func Next(b []byte, i int) int {
 	if b[i] <= ' ' {
 		i = skipSpace(b, i)
@@ -177,8 +172,7 @@ func Next(b []byte, i int) int {
 	return Inside(b, i)
 }
 
-// MemberName reads the name whose quote is at i: its range, and where the value
-// starts.
+// MemberName reads a name that has its quote at i. It returns the range of the name and the start of the value.
 func MemberName(b []byte, i int) (from, to, value int) {
 	from = i + 1
 	to = StringEnd(b, from)
@@ -188,7 +182,7 @@ func MemberName(b []byte, i int) (from, to, value int) {
 	return from, to, value
 }
 
-// MemberTag is the tag of a set's members.
+// MemberTag returns the tag of the members of a set.
 func MemberTag(set Tag) Tag {
 	switch set {
 	case TagSS:

@@ -11,13 +11,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// nameTable finds names that stand twice in a map, or members in a set: among up
-// to 16 by comparing them, among more by hashing, so that many cost no more each
-// than few.
+// nameTable finds duplicate names in a map, or duplicate texts in a set. It compares up to 16 names with each other and
+// hashes more, so that the cost of a name does not depend on their number.
 type nameTable struct {
-	Slots []uint16 // index of a name from 1, at a place that its hash says; 0: free
-	// Names are chosen by whoever writes items: nobody knows how they hash here, so that
-	// nobody can choose names that collide.
+	slots []uint16 // hash table: index of a name, from 1; 0 is free
+	// The hash is random, so that the writers of items cannot choose names that collide.
 	seed maphash.Seed
 	keys [2]uint64
 }
@@ -27,7 +25,8 @@ const (
 	manyNames = 1<<16 - 1
 )
 
-// duplicate is the index of the first attr whose name stands earlier in as, or -1.
+// duplicate returns the index of the first attribute whose name another one before it has, or -1. escaped means that some
+// name has an escape.
 func (t *nameTable) duplicate(doc []byte, as []Attr, escaped bool) int {
 	if escaped || len(as) > manyNames {
 		return duplicateText(doc, as)
@@ -35,7 +34,7 @@ func (t *nameTable) duplicate(doc []byte, as []Attr, escaped bool) int {
 	if len(as) > fewNames {
 		return t.duplicateHashed(doc, as)
 	}
-	// Names that differ in length, first or last byte differ; of the rest there are few.
+	// Most names differ in length, first or last byte. Only names that share all three are compared.
 	var seen uint64
 	for i := range as {
 		name := as[i].RawName(doc)
@@ -55,25 +54,25 @@ func (t *nameTable) duplicate(doc []byte, as []Attr, escaped bool) int {
 	return -1
 }
 
-// duplicateHashed has eight places a name, so that few names share one: a place
-// that is taken is a branch nobody foresees.
+// duplicateHashed is duplicate for many names. The table has eight slots for each name, so that few names share a slot:
+// the processor mispredicts the branch for a taken slot.
 func (t *nameTable) duplicateHashed(doc []byte, as []Attr) int {
 	size := 256
 	for size < 8*len(as) {
 		size *= 2
 	}
-	if len(t.Slots) < size {
-		t.Slots = make([]uint16, size)
+	if len(t.slots) < size {
+		t.slots = make([]uint16, size)
 		if t.seed == (maphash.Seed{}) {
 			t.seed = maphash.MakeSeed()
 			t.keys = [2]uint64{rand.Uint64(), rand.Uint64()}
 		}
 	}
-	slots := t.Slots[:size]
+	slots := t.slots[:size]
 	clear(slots)
 	for i := range as {
 		name := as[i].RawName(doc)
-		at := int(t.hash(doc[as[i].Name():], name)) & (size - 1)
+		at := int(t.hash(doc[as[i].NameStart():], name)) & (size - 1)
 		for slots[at] != 0 {
 			if bytes.Equal(as[slots[at]-1].RawName(doc), name) {
 				return i
@@ -85,13 +84,13 @@ func (t *nameTable) duplicateHashed(doc []byte, as []Attr) int {
 	return -1
 }
 
-// hash reads names of up to 16 bytes as two words; most are. The name is the first of from.
+// hash reads a name of up to 16 bytes, as most are, as two words. from starts with the name.
 func (t *nameTable) hash(from, name []byte) uint32 {
 	n := len(name)
 	if n > 16 {
 		return uint32(maphash.Bytes(t.seed, name))
 	}
-	var words [16]byte // where fewer bytes are behind the name's start
+	var words [16]byte // for a name at the end of the item
 	if len(from) < len(words) {
 		copy(words[:], from)
 		from = words[:]
@@ -106,7 +105,7 @@ func (t *nameTable) hash(from, name []byte) uint32 {
 	return uint32(h ^ l)
 }
 
-// duplicateText compares what names mean. Nobody escapes names, or has so many, but to attack.
+// duplicateText is duplicate for names with escapes, and for more names than fit the table. Real items have neither.
 func duplicateText(doc []byte, as []Attr) int {
 	seen := make(map[string]bool, len(as))
 	for i := range as {
@@ -119,7 +118,7 @@ func duplicateText(doc []byte, as []Attr) int {
 	return -1
 }
 
-// duplicateNumber is the index of a number that stands twice in ds, or -1.
+// duplicateNumber returns the index of the first number that equals one before it, or -1.
 func duplicateNumber(ds []decimal.Decimal) int {
 	if len(ds) <= fewNames {
 		for i, d := range ds {

@@ -1,19 +1,19 @@
 package ddbjson
 
-// maxDepth bounds the nesting of JSON that is skipped.
+// maxDepth bounds the nesting of JSON outside of items.
 const maxDepth = 1000
 
-// Ignore reads any JSON value for its grammar alone: fields that nobody asks for,
-// and records whose shape is wrong.
-func (s *Scanner) Ignore(i int) int {
+// SkipValue reads any JSON value and checks its grammar only. It is for fields that no caller reads, and for records with
+// valid grammar and invalid content.
+func (s *Scanner) SkipValue(i int) int {
 	lax, escapes := s.lax, s.Escapes
 	s.lax = true
-	i = s.any(i, 0)
+	i = s.skip(i, 0)
 	s.lax, s.Escapes = lax, escapes
 	return i
 }
 
-func (s *Scanner) any(i, depth int) int {
+func (s *Scanner) skip(i, depth int) int {
 	if depth > maxDepth {
 		return s.Fail(i, errDeep)
 	}
@@ -34,7 +34,7 @@ func (s *Scanner) any(i, depth int) int {
 					return -1
 				}
 			}
-			if i = s.any(i, depth+1); i < 0 {
+			if i = s.skip(i, depth+1); i < 0 {
 				return -1
 			}
 			if i, done = s.Separator(i, closing); i < 0 {
@@ -49,12 +49,11 @@ func (s *Scanner) any(i, depth int) int {
 	case 'n':
 		return s.Word(i, "null")
 	default:
-		return s.JsonNumber(i)
+		return s.JSONNumber(i)
 	}
 }
 
-// Field reads a member's name and colon: the name and where the value starts. A
-// name with an escape is unescaped.
+// Field reads the name and the colon of a member. It returns the unescaped name and the position of the value.
 func (s *Scanner) Field(i int) (name []byte, value int) {
 	if s.Peek(i) != '"' {
 		return nil, s.Fail(i, ErrToken)
@@ -64,32 +63,32 @@ func (s *Scanner) Field(i int) (name []byte, value int) {
 	if end < 0 {
 		return nil, -1
 	}
-	name = s.B[i+1 : end]
+	name = s.Input[i+1 : end]
 	if s.Escapes != escapes {
 		name = TextOf(name)
 	}
 	return name, s.colon(end + 1)
 }
 
-// Word reads a literal: true, false or null.
+// Word reads the literal w: true, false or null.
 func (s *Scanner) Word(i int, w string) int {
-	if len(s.B)-i < len(w) {
-		return s.Fail(len(s.B), ErrEnd)
+	if len(s.Input)-i < len(w) {
+		return s.Fail(len(s.Input), ErrEnd)
 	}
-	if string(s.B[i:i+len(w)]) != w {
+	if string(s.Input[i:i+len(w)]) != w {
 		return s.Fail(i, ErrToken)
 	}
 	return i + len(w)
 }
 
-// JsonNumber reads a number as RFC 8259 has it.
-func (s *Scanner) JsonNumber(i int) int {
+// JSONNumber reads a number of RFC 8259.
+func (s *Scanner) JSONNumber(i int) int {
 	start := i
 	if s.Peek(i) == '-' {
 		i++
 	}
 	first := i
-	if i = s.digits(i); i == first || i > first+1 && s.B[first] == '0' {
+	if i = s.digits(i); i == first || i > first+1 && s.Input[first] == '0' {
 		return s.Fail(min(i, start+1), ErrToken)
 	}
 	if s.Peek(i) == '.' {

@@ -1,0 +1,124 @@
+package ddbjson
+
+import "unsafe"
+
+// attrArena holds the indexes of a page's images, and its canonical keys, in a few pieces of memory. pageStats predicts
+// how large the pieces must be. A zero arena belongs to no page: it allocates each index separately.
+//
+// A decoder calls BeginRecord and EndRecord around each record, and Open after the first one.
+type attrArena struct {
+	piece []Attr
+	used  int // of piece, as a number: moving a pointer is slow while the GC marks
+	kept  int // attributes so far; a key counts as the attributes whose memory it takes
+
+	// The first record of a page is decoded into scratch, because the size of the page's pieces is not known yet.
+	open    bool
+	scratch []Attr
+
+	page, past pageStats // of this page and of the pages before
+	left       int       // bytes of the page from the current record on, or after it once it ended
+	last       int       // records of the page before
+	steady     int       // records of each of the two pages before, if they had equally many; else 0
+}
+
+const (
+	attrBytes    = int(unsafe.Sizeof(Attr(0)))
+	largestPiece = 8192 // attributes: bounds the cost of a wrong prediction
+	maxScratch   = 4096 // attributes: bounds the memory that a page with very large items leaves behind
+)
+
+// BeginRecord is called before a record with the number of bytes of the page from the record on.
+func (a *attrArena) BeginRecord(left int) {
+	if a.left = left; !a.open {
+		a.piece, a.used, a.kept = a.scratch, 0, 0
+	}
+}
+
+// EndRecord is called after a record of size bytes that is kept. read is the number of bytes of the page's records so
+// far, and left the number of bytes after them.
+func (a *attrArena) EndRecord(size, read, left int) {
+	a.left = left
+	a.page.add(size, read, a.kept)
+}
+
+// IsOpen reports whether the page's memory exists.
+func (a *attrArena) IsOpen() bool { return a.open }
+
+// Open allocates memory for the page. What was kept before is in scratch memory: the caller must keep it again.
+func (a *attrArena) Open() {
+	need := a.kept
+	if need > len(a.scratch) && need <= maxScratch {
+		a.scratch = make([]Attr, need+need/8)
+	}
+	a.open, a.kept = true, 0
+	a.grow(need)
+}
+
+// OpenEmpty is Open before anything was kept.
+func (a *attrArena) OpenEmpty() {
+	a.kept = 0
+	a.Open()
+}
+
+// Keep copies an index into the arena.
+func (a *attrArena) Keep(as []Attr) []Attr {
+	if len(as) > len(a.piece)-a.used {
+		a.grow(len(as))
+	}
+	copy(a.piece[a.used:], as)
+	return a.take(len(as))
+}
+
+// KeyBuffer returns free memory of the arena. The caller appends a key to it and calls KeepKey.
+func (a *attrArena) KeyBuffer() []byte {
+	free := a.piece[a.used:]
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(free))), len(free)*attrBytes)[:0]
+}
+
+// KeepKey keeps a key that was appended to KeyBuffer, or that lies elsewhere.
+func (a *attrArena) KeepKey(key []byte) string {
+	need := (len(key) + attrBytes - 1) / attrBytes
+	if need > len(a.piece)-a.used {
+		a.grow(need)
+	}
+	if buf := a.KeyBuffer()[:len(key)]; unsafe.SliceData(buf) != unsafe.SliceData(key) {
+		copy(buf, key)
+		key = buf
+	}
+	a.take(need)
+	return View(key)
+}
+
+// ExpectedRecords predicts how many records follow in the page. Pages often have as many records as the reader requested.
+func (a *attrArena) ExpectedRecords() int {
+	n := a.page.with(a.past).expectedRecords(a.left)
+	if rest := a.steady - a.page.records; rest >= 0 && max(n-rest, rest-n) <= a.steady/8 {
+		return rest
+	}
+	return n
+}
+
+// nextPage returns the arena for the page after a's page. The pieces stay with a's page.
+func (a *attrArena) nextPage() attrArena {
+	next := attrArena{scratch: a.scratch, past: a.past.then(a.page), last: a.page.records}
+	if next.last == a.last {
+		next.steady = a.last
+	}
+	return next
+}
+
+func (a *attrArena) take(n int) []Attr {
+	from := a.used
+	a.used += n
+	a.kept += n
+	return a.piece[from:a.used:a.used]
+}
+
+// grow allocates a piece for need attributes and for those that are expected after them.
+func (a *attrArena) grow(need int) {
+	expected := 0
+	if a.open {
+		expected = a.page.with(a.past).expectedAttrs(a.ExpectedRecords()) - (a.kept - a.page.kept)
+	}
+	a.piece, a.used = make([]Attr, max(need, min(expected, largestPiece))), 0
+}

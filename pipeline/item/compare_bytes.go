@@ -1,0 +1,50 @@
+package item
+
+import (
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
+	"github.com/tablewake/tablewake/pipeline/internal/simd"
+)
+
+// One encoder wrote both images of a record, so most of their bytes are equal. Equal bytes have equal attributes. The
+// images are therefore compared as bytes up to the first difference, and by meaning from there.
+
+// equalAttrs returns how many attributes have equal bytes, from attribute i of a and attribute j of b on. end is the
+// position of the first different byte in a.
+func equalAttrs(a, b *Image, i, j int) (n, end int) {
+	doc, as := a.Bytes(), a.Index()
+	first := as[i].NameStart()
+	end = first + simd.Same(doc[first:], b.Bytes()[b.Index()[j].NameStart():])
+	// If the next name starts with equal bytes, the value before it is equal.
+	for i+n+1 < len(as) && as[i+n+1].NameStart() < end {
+		n++
+	}
+	if i+n < len(as) && ddbjson.AttrValueEnd(doc, as, i+n) < end { // the byte after the value is equal too
+		n++
+	}
+	return n, end
+}
+
+// surelyDiffer reports whether two attributes differ by meaning. Their bytes are equal up to a[p] and b[q], the first
+// difference. True is certain: the difference is in the text of an S, or in an N with another value. False means that the
+// attributes must be compared by meaning. Maps and lists differ if a value inside differs.
+func surelyDiffer(a []byte, p int, b []byte, q int) bool {
+	if p >= len(a) || q >= len(b) || a[p] == '\\' || b[q] == '\\' {
+		return false
+	}
+	for i := p - 1; i > 5 && a[i] != '\\'; i-- {
+		if a[i] != '"' {
+			continue
+		}
+		// A quote after these bytes opens a text: inside texts quotes are escaped, and a member's name has other bytes
+		// before its quote.
+		switch string(a[i-5 : i]) {
+		case `{"S":`:
+			return true
+		case `{"N":`:
+			from, other := i+1, q-p+i+1
+			return !sameNumber(a[from:ddbjson.StringEnd(a, from)], b[other:ddbjson.StringEnd(b, other)])
+		}
+		return false
+	}
+	return false
+}
