@@ -13,80 +13,79 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// AggregateOptions describe one aggregate.
+// AggregateOptions configure one aggregate.
 type AggregateOptions struct {
-	Name     string // required: name of the sink. It owns its rows: no other sink may write them
+	Name     string // required: name of the sink. The sink owns its rows: no other sink may write them
 	Pipeline string // required: name of the pipeline
-	Birth    string // of the sink's output, which its rows bear. Default: none
-	Table    string // required: table that the groups' rows are in; views and other aggregates may share it
+	Birth    string // id of the sink's output, which its rows carry. Default: none
+	Table    string // required: table of the groups' rows; views and other aggregates may share it
 
 	PK Attribute // required: partition key of a group's row. With ForEach, templates may read {each}
 	SK Attribute // sort key of a group's row. Default: the table has none
 
-	When    pipeline.ItemCondition // items that count. Default: all
+	When    pipeline.ItemCondition // condition of the items that count. Default: all items
 	ForEach string                 // path of a list whose elements count one by one. Default: the item counts as one
-	Values  []Value                // required: what a group's row holds besides its key
+	Values  []Value                // required: values of a group's row besides its key
 
-	Shards    int  // rows that a group is spread over, by item; see [Groups]. Default: 1
-	KeepOnTTL bool // what TTL deletes stays counted for ever. Default: it is taken out, as for any delete
+	Shards    int  // number of rows that a group is spread over, by item; see [Groups]. Default: 1
+	KeepOnTTL bool // items that TTL deletes stay counted permanently. Default: they are removed, as by any delete
 
-	Mask  *mask.Mask // hides attributes in what ops show of groups; what is written is not masked. Default: nothing is hidden
-	Store GroupStore // where rows are written. Default: none; the sink then plans, and refuses to write
+	Mask  *mask.Mask // hides attributes in displayed ops; the stored rows are not masked. Default: nothing is hidden
+	Store GroupStore // writes the rows. Default: none; the sink then plans, and its Write fails
 
-	Retention state.Retention // of what Store remembers: a change that is older is refused. Default: it forgets nothing
+	Retention state.Retention // how long Store keeps contributions: an older change is refused. Default: without limit
 }
 
 // Value is one value of a group's row.
 type Value struct {
-	Name string // of the attribute
+	Name string // name of the attribute
 	Of   string // "count", "sum", "min", "max" or "distinct"
-	Path string // what it is of: a path in the item, or in the element where Each is set; "" of a count
-	Each bool   // Path is in the element of ForEach; the element itself where Path is ""
+	Path string // path of the value in the item, or in the element if Each is set; "" for a count
+	Each bool   // Path starts at the element of ForEach; "" is the element itself
 }
 
-// Aggregate plans and writes one aggregate: a row for each group of items, with
-// what they come to together. It is safe for concurrent use and holds no state of
-// its own: every worker may have one.
+// Aggregate plans and writes one aggregate: a row for each group of items, with the values of the group. It is safe
+// for concurrent use and has no state, so each worker may have an Aggregate of its own.
 type Aggregate struct {
 	base
-	forEach item.Path // zero: the item counts
-	values  []value
-	shards  int
-	keep    bool
-	store   GroupStore
+	forEach   item.Path // zero: the item counts as one
+	values    []value
+	shards    int
+	keepOnTTL bool
+	store     GroupStore
 }
 
-// value is a Value, ready for use.
+// value is a Value after parsing.
 type value struct {
 	Value
-	of     of
-	at     int       // its place in a share, by name: that in the file may change
-	path   item.Path // in the item; zero where Each is set, or there is none
-	hidden bool      // the mask hides what it is of
+	kind       aggregateKind
+	shareIndex int       // index in Share.Values. Shares order values by name, because the order in the configuration may change
+	path       item.Path // path in the item; zero if Each is set, or for a count
+	masked     bool      // the mask hides the attribute of the value
 }
 
-// of is what is made of the shares of a group.
-type of uint8
+// aggregateKind is how a value is made of the shares of a group.
+type aggregateKind uint8
 
 const (
-	count of = iota
-	sum
-	least
-	greatest
-	distinct
+	countKind aggregateKind = iota
+	sumKind
+	minKind
+	maxKind
+	distinctKind
 )
 
-// ofs are the names in [Value.Of].
-var ofs = []string{count: "count", sum: "sum", least: "min", greatest: "max", distinct: "distinct"}
+// kindNames are the names of the kinds in [Value.Of].
+var kindNames = []string{countKind: "count", sumKind: "sum", minKind: "min", maxKind: "max", distinctKind: "distinct"}
 
-// member is the kind of a value that is made of members; false of a count and a sum.
-func (o of) member() (state.MemberKind, bool) {
-	switch o {
-	case least:
+// memberKind returns the kind of the members that a min, max or distinct is made of; false for a count and a sum.
+func (k aggregateKind) memberKind() (state.MemberKind, bool) {
+	switch k {
+	case minKind:
 		return state.Min, true
-	case greatest:
+	case maxKind:
 		return state.Max, true
-	case distinct:
+	case distinctKind:
 		return state.Distinct, true
 	default:
 		return 0, false
@@ -103,7 +102,7 @@ var (
 	_ pipeline.EventIgnorer = (*Aggregate)(nil)
 )
 
-// NewAggregate makes the sink of an aggregate. The error names the option that is wrong.
+// NewAggregate returns the sink of an aggregate. The error names the wrong option.
 func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 	a := &Aggregate{
 		base: base{
@@ -111,7 +110,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.ForEach, o.PK, o.SK),
 			retention: o.Retention, readsItem: o.When != nil || o.ForEach != "",
 		},
-		shards: cmp.Or(o.Shards, 1), keep: o.KeepOnTTL, store: o.Store,
+		shards: cmp.Or(o.Shards, 1), keepOnTTL: o.KeepOnTTL, store: o.Store,
 	}
 	err := o.validate()
 	if err == nil && o.ForEach != "" {
@@ -121,15 +120,15 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 	}
 	for i := 0; i < len(o.Values) && err == nil; i++ {
 		var v value
-		v, err = o.Values[i].ready()
-		v.hidden = v.of != count && o.Mask.Hides(v.place(o.ForEach))
+		v, err = o.Values[i].parse()
+		v.masked = v.kind != countKind && o.Mask.Hides(v.itemPath(o.ForEach))
 		for _, other := range o.Values {
 			if other.Name < v.Name {
-				v.at++
+				v.shareIndex++
 			}
 		}
 		a.values = append(a.values, v)
-		a.readsItem = a.readsItem || v.of != count
+		a.readsItem = a.readsItem || v.kind != countKind
 	}
 	if err != nil {
 		return nil, fmt.Errorf("aggregate %q: %w", o.Name, err)
@@ -167,21 +166,21 @@ func (o AggregateOptions) validate() error {
 	return nil
 }
 
-// ready checks the value by itself.
-func (v Value) ready() (value, error) {
-	i := slices.Index(ofs, v.Of)
+// parse checks and parses one value.
+func (v Value) parse() (value, error) {
+	i := slices.Index(kindNames, v.Of)
 	if i < 0 {
-		return value{}, errs.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Of, ofs)
+		return value{}, errs.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Of, kindNames)
 	}
-	r := value{Value: v, of: of(i)}
+	r := value{Value: v, kind: aggregateKind(i)}
 	switch {
-	case r.of == count && (v.Path != "" || v.Each):
+	case r.kind == countKind && (v.Path != "" || v.Each):
 		return r, errs.Errorf("value %q: a count has no path: it counts what `when` takes", v.Name)
-	case r.of == count, v.Each && v.Path == "":
+	case r.kind == countKind, v.Each && v.Path == "":
 		return r, nil
 	}
 	if v.Each && v.Path[0] == '[' {
-		// A path of an item begins with a name; one of an element that is a list itself need not.
+		// A path in an item begins with a name. In an element that is a list it may begin with an index.
 		if _, err := item.ParsePath("each" + v.Path); err != nil {
 			return r, fmt.Errorf("value %q: %w", v.Name, err)
 		}
@@ -197,8 +196,8 @@ func (v Value) ready() (value, error) {
 	return r, nil
 }
 
-// place is the path of what the value is of, in the item.
-func (v Value) place(forEach string) string {
+// itemPath returns the path of the value in the item.
+func (v Value) itemPath(forEach string) string {
 	switch {
 	case !v.Each:
 		return v.Path
@@ -209,10 +208,9 @@ func (v Value) place(forEach string) string {
 	}
 }
 
-// Requires names the new image where anything but {@key} is read. What an item
-// counted for before is in the store, never in an old image.
+// Requires returns that the new image is needed if anything but {@key} is read. Old images are not needed: the
+// store knows what an item counted for before.
 func (a *Aggregate) Requires() pipeline.Needs { return pipeline.Needs{New: a.readsItem} }
 
-// Batch is larger than that of other sinks: of many changes in a group each row
-// and each page of the state is written once.
+// Batch is larger than that of other sinks: many changes of one group write its row once.
 func (a *Aggregate) Batch() pipeline.Batch { return pipeline.Batch{Count: 2000} }

@@ -14,19 +14,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Reasons of an item that counts nowhere, beside [ReasonWhen] and [ReasonSparse].
+// Reasons of an item that counts nowhere, besides [ReasonWhen] and [ReasonSparse].
 const (
-	ReasonRemoved = "removed" // the item is gone
-	ReasonExpired = "expired" // it is gone by TTL, and what it counted for stays
+	ReasonRemoved = "removed" // the item was removed
+	ReasonExpired = "expired" // TTL removed the item, and it stays counted
 )
 
-// Plan finds what the item counts for after the change, by its new image alone,
-// and fills d.Ops with one [GroupOp] for each share, or with one that says why
-// it counts nowhere. It does no I/O and may be called concurrently. An item whose new
-// image can't be counted counts nowhere, and the change fails once that is durable, with an
-// error that is permanent, names attribute and path, and shows no value.
+// Plan finds the shares that the item has after the change, by its new image alone. It fills d.Ops with one
+// [GroupOp] for each share, or with one that has the reason why the item counts nowhere. It does no I/O and may be
+// called concurrently. If the new image cannot be counted, the item counts nowhere, and the change fails once that
+// is durable. The error is permanent, names attribute and path, and shows no value.
 func (a *Aggregate) Plan(d *pipeline.Delivery) error {
-	shares, reason, err := a.after(d.Change)
+	shares, reason, err := a.sharesAfter(d.Change)
 	switch {
 	case err != nil && !d.Change.New.Exists():
 		return err
@@ -35,42 +34,41 @@ func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 		return nil
 	}
 	if len(shares) == 0 {
-		d.Ops = append(d.Ops, &GroupOp{Reason: reason, aggregate: a, earlier: a.countedBefore(d.Change)})
+		d.Ops = append(d.Ops, &GroupOp{Reason: reason, aggregate: a, countedBefore: a.countedBefore(d.Change)})
 		return nil
 	}
 	shard := a.shardOf(string(d.Change.Key))
 	ops := make([]GroupOp, len(shares))
 	for i := range shares {
-		ops[i] = GroupOp{Share: shares[i].Share, aggregate: a, shown: shares[i].shown, shard: shard}
+		ops[i] = GroupOp{Share: shares[i].Share, aggregate: a, displayKey: shares[i].displayKey, shard: shard}
 		d.Ops = append(d.Ops, &ops[i])
 	}
 	return nil
 }
 
-// voidOp says that the item can't be counted.
-func (a *Aggregate) voidOp(c *record.Change, flaw error) *GroupOp {
-	return &GroupOp{Reason: void, aggregate: a, earlier: a.countedBefore(c), flaw: flaw}
+// voidOp returns the op of an item that cannot be counted.
+func (a *Aggregate) voidOp(c *record.Change, cause error) *GroupOp {
+	return &GroupOp{Reason: void, aggregate: a, countedBefore: a.countedBefore(c), imageErr: cause}
 }
 
-// after is what the item counts for now, and the reason where that is nothing.
-func (a *Aggregate) after(c *record.Change) ([]share, string, error) {
+// sharesAfter returns the shares of the item after the change; the reason if there are none.
+func (a *Aggregate) sharesAfter(c *record.Change) ([]share, string, error) {
 	switch {
-	case c.Removed() && a.keep && c.TTLDelete():
+	case c.Removed() && a.keepOnTTL && c.TTLDelete():
 		return nil, ReasonExpired, nil
 	case c.Removed():
 		return nil, ReasonRemoved, nil
 	}
-	item, err := a.base.after(c, "what the item counts for is made of it")
+	item, err := a.base.newImage(c, "what the item counts for is made of it")
 	if err != nil {
 		return nil, "", err
 	}
 	return a.shares(c, item)
 }
 
-// countedBefore is false where it is certain that the item counted for nothing
-// before the change. It decides no value: an item that counts for nothing, and is
-// not known to have counted, is written down only if an earlier change of it may
-// be still to come, from dead letters, and must then find itself superseded.
+// countedBefore returns false if the item certainly counted for nothing before the change. It has no influence on
+// values. An item that counts for nothing and has no contribution gets one only if an earlier change of the item
+// may still come, from dead letters. That change is then superseded.
 func (a *Aggregate) countedBefore(c *record.Change) bool {
 	switch {
 	case c.Op == record.Insert, c.Op == record.Snapshot:
@@ -82,8 +80,8 @@ func (a *Aggregate) countedBefore(c *record.Change) bool {
 	return err != nil || len(shares) > 0
 }
 
-// shares is what an item counts for: one share for each element, or one for the
-// item, and none where its group's key misses a part.
+// shares returns what an image counts for: one share for each element, or one for the item. A share whose group key
+// misses a part is left out.
 func (a *Aggregate) shares(c *record.Change, image item.Image) ([]share, string, error) {
 	if a.when != nil {
 		in, err := a.when.Match(image)
@@ -120,55 +118,55 @@ func (a *Aggregate) shares(c *record.Change, image item.Image) ([]share, string,
 	return shares, ReasonSparse, nil
 }
 
-// share is what one element counts for.
+// share is the share of one element, or of the item.
 type share struct {
 	state.Share
-	shown string // the group's key as people are shown it, where a mask decides
+	displayKey string // the group's key for people if parts of it are masked
 }
 
-// share is what one element counts for; false where its group's key misses a part.
+// share returns the share of one element; false if its group key misses a part.
 func (a *Aggregate) share(scope template.Scope) (share, bool, error) {
-	row, err := a.group(scope)
+	row, err := a.groupRow(scope)
 	if err != nil || row == "" {
 		return share{}, false, err
 	}
-	s := share{Share: state.Share{Group: row, Values: make([]string, len(a.values))}, shown: a.shown(scope)}
+	s := share{Share: state.Share{Group: row, Values: make([]string, len(a.values))}, displayKey: a.displayKey(scope)}
 	for i := range a.values {
 		v := &a.values[i]
-		if v.of == count {
+		if v.kind == countKind {
 			continue
 		}
-		if s.Values[v.at], err = v.text(scope); err != nil {
+		if s.Values[v.shareIndex], err = v.shareText(scope); err != nil {
 			return share{}, false, errs.Errorf("value %s: %w", redact.Field(v.Name), err)
 		}
 	}
 	return s, true, nil
 }
 
-// group is the row of a group, "" where a part of its key is missing.
-func (a *Aggregate) group(scope template.Scope) (state.Row, error) {
+// groupRow returns the row of a group without its shard; "" if a part of the key is missing.
+func (a *Aggregate) groupRow(scope template.Scope) (state.Row, error) {
 	var buf [128]byte
 	limit := maxPartitionKey
 	if a.shards > 1 {
-		limit -= len(shardMark) + len(strconv.Itoa(a.shards-1))
+		limit -= len(shardSeparator) + len(strconv.Itoa(a.shards-1))
 	}
-	first, second, text, err := a.keyParts(buf[:0], &scope, limit)
+	first, second, text, err := a.appendKeyParts(buf[:0], &scope, limit)
 	if err != nil || first.missing() {
 		return "", err
 	}
-	whole := string(text)
-	pk := first.valueIn(whole)
+	keyText := string(text)
+	pk := first.valueIn(keyText)
 	if a.shards > 1 && pk.Kind() != item.KindS {
-		pk = shardable(pk)
+		pk = shardKeyText(pk)
 		if key, _ := pk.Text(); len(key) > limit {
 			return "", tooLong(a.pk.Name, len(key), limit)
 		}
 	}
-	return state.MakeRow(pk, second.valueIn(whole))
+	return state.MakeRow(pk, second.valueIn(keyText))
 }
 
-// text is the value as a share holds it; "" where it is missing or NULL.
-func (v *value) text(scope template.Scope) (string, error) {
+// shareText returns the value as a share stores it; "" if it is missing or NULL.
+func (v *value) shareText(scope template.Scope) (string, error) {
 	var found item.Value
 	var ok bool
 	switch {
@@ -182,22 +180,22 @@ func (v *value) text(scope template.Scope) (string, error) {
 	if !ok || found.IsNull() {
 		return "", nil
 	}
-	if v.of == sum {
+	if v.kind == sumKind {
 		d, ok := found.Number()
 		if !ok {
-			return "", errs.Errorf("%s is of the type %s, and a sum is of numbers", redact.Field(v.where()), redact.Safe(found.Kind().String()))
+			return "", errs.Errorf("%s is of the type %s, and a sum is of numbers", redact.Field(v.displayPath()), redact.Safe(found.Kind().String()))
 		}
 		return d.String(), nil
 	}
 	text, ok := state.SortableText(found)
 	if !ok {
-		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", redact.Field(v.where()), redact.Safe(found.Kind().String()), redact.Safe(v.Of))
+		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", redact.Field(v.displayPath()), redact.Safe(found.Kind().String()), redact.Safe(v.Of))
 	}
 	return text, nil
 }
 
-// where is the value's path as people write it.
-func (v *value) where() string {
+// displayPath returns the value's path as the configuration has it.
+func (v *value) displayPath() string {
 	switch {
 	case !v.Each:
 		return v.Path
@@ -208,11 +206,11 @@ func (v *value) where() string {
 	}
 }
 
-// shardMark stands between a group's partition key and the number of its shard.
-const shardMark = "~"
+// shardSeparator is between a group's partition key and the number of its shard.
+const shardSeparator = "~"
 
-// shardable is a partition key as text: that of a sharded row is an S.
-func shardable(pk item.Value) item.Value {
+// shardKeyText returns a partition key as text, because the partition key of a sharded row is an S.
+func shardKeyText(pk item.Value) item.Value {
 	if d, ok := pk.Number(); ok {
 		return item.StringValue(d.String())
 	}
@@ -220,7 +218,7 @@ func shardable(pk item.Value) item.Value {
 	return item.StringValue(base64.RawURLEncoding.EncodeToString(b))
 }
 
-// shardOf is the shard that text belongs to, for ever.
+// shardOf returns the shard of a text. It never changes.
 func (a *Aggregate) shardOf(text string) int {
 	if a.shards == 1 {
 		return 0
@@ -230,14 +228,14 @@ func (a *Aggregate) shardOf(text string) int {
 	return int(h.Sum64() % uint64(a.shards))
 }
 
-// shardRow is the row of a group's shard.
+// shardRow returns the row of a group's shard.
 func (a *Aggregate) shardRow(group state.Row, shard int) state.Row {
 	if a.shards == 1 {
 		return group
 	}
-	const escapedMark = "%7E" // as a row's text has it
+	const escapedSeparator = "%7E" // as in the text of a row
 	pk, sk, _ := strings.Cut(string(group), ",")
-	row := pk + escapedMark + strconv.Itoa(shard)
+	row := pk + escapedSeparator + strconv.Itoa(shard)
 	if a.sk.Template != nil {
 		row += "," + sk
 	}

@@ -10,16 +10,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// maxActions is how many rows of groups, and members of them, one item may change:
-// a transaction of DynamoDB has at most 100 actions (API reference, TransactWriteItems), and
-// one is the item's. It holds for every store, so that a local replay tells.
+// maxActions is how many group rows and members one item may change. A transaction of DynamoDB has at most 100
+// actions (API reference, TransactWriteItems), and one writes the contribution. The limit applies to every store,
+// so that a local replay finds such items, too.
 const maxActions = 99
 
-// TooManyGroupsError is a change of one item that changes more rows of groups, and
-// members of them, than one transaction can.
+// TooManyGroupsError reports that one item changes more group rows and members than one transaction can.
 type TooManyGroupsError struct {
 	Item    item.Key
-	Actions int // rows and members that the change touches
+	Actions int // rows and members that the change writes
 }
 
 // Error names the item and what to do.
@@ -27,10 +26,10 @@ func (e *TooManyGroupsError) Error() string {
 	return "too_many_groups: item " + string(e.Item) + e.rest()
 }
 
-// Redacted is Error without the item.
+// Redacted returns the error without the item.
 func (e *TooManyGroupsError) Redacted() string { return "too_many_groups: an item" + e.rest() }
 
-// Describe is its class.
+// Describe returns the class.
 func (e *TooManyGroupsError) Describe() (class, field string) { return "too_many_groups", "" }
 
 func (e *TooManyGroupsError) rest() string {
@@ -38,41 +37,43 @@ func (e *TooManyGroupsError) rest() string {
 		e.Actions, maxActions)
 }
 
-// Write replaces what the items counted for by what they count for now. A change
-// is Written when the store's contribution is of it, Coalesced when later changes of the batch
-// replaced it at once, Superseded when a newer one was there, and NoEffect when
-// the item counts for nothing and did before.
+// Write replaces the contributions of the items. The outcome of a change is:
+//
+//   - Written, if the store has the contribution of this version;
+//   - Coalesced, if a later change of the batch replaced it at once;
+//   - Superseded, if a newer contribution was stored;
+//   - NoEffect, if the item counts for nothing and did before.
 func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if a.store == nil {
 		return pipeline.Fatal(errs.Errorf("aggregate %s has no store: it was made to plan only", redact.Safe(a.target.View)))
 	}
-	w := writing{Aggregate: a, ds: ds, most: len(ds), scratch: poster{tally: a.tally()}}
+	w := aggregateWrite{Aggregate: a, deliveries: ds, maxItems: len(ds), itemDeltas: deltaBuilder{deltas: a.newDeltas()}}
 	a.retention.Refuse(ds, &w.failed)
-	if err := w.gather(); err != nil {
+	if err := w.groupByItem(); err != nil {
 		return err
 	}
 	round := func(open []*itemChanges) ([]*itemChanges, error) { return w.round(ctx, open) }
-	if err := rounds(w.open, round, w.raced); err != nil {
+	if err := runRounds(w.open, round, w.onLost); err != nil {
 		return fmt.Errorf("aggregate %s: %w", a.target.View, err)
 	}
 	return w.failed.OrNil()
 }
 
-// writing is one Write.
-type writing struct {
+// aggregateWrite is one Write.
+type aggregateWrite struct {
 	*Aggregate
-	ds      []pipeline.Delivery
-	items   []*itemChanges
-	most    int    // items in one GroupWrite
-	scratch poster // of the current item
-	failed  pipeline.BatchError
+	deliveries []pipeline.Delivery
+	items      []*itemChanges
+	maxItems   int          // limit of items in one GroupWrite
+	itemDeltas deltaBuilder // of the current item
+	failed     pipeline.BatchError
 }
 
-// gather sorts the deliveries by item.
-func (w *writing) gather() error {
-	index := make(map[item.Key]*itemChanges, len(w.ds))
-	for i := range w.ds {
-		d := &w.ds[i]
+// groupByItem sorts the deliveries by item. Deliveries that failed are left out.
+func (w *aggregateWrite) groupByItem() error {
+	index := make(map[item.Key]*itemChanges, len(w.deliveries))
+	for i := range w.deliveries {
+		d := &w.deliveries[i]
 		if w.failed.Failed[i] != nil {
 			continue
 		}
@@ -85,145 +86,145 @@ func (w *writing) gather() error {
 			index[c.key] = c
 			w.items = append(w.items, c)
 		}
-		c.ds = append(c.ds, i)
+		c.deliveries = append(c.deliveries, i)
 	}
 	return nil
 }
 
-// open are the items that are not settled.
-func (w *writing) open() []*itemChanges {
+// open returns the items that are not settled.
+func (w *aggregateWrite) open() []*itemChanges {
 	var open []*itemChanges
 	for _, c := range w.items {
-		if len(c.ds) > 0 {
+		if len(c.deliveries) > 0 {
 			open = append(open, c)
 		}
 	}
 	return open
 }
 
-// raced makes the writes smaller, so that fewer items can lose together, and fails items that lost too often.
-func (w *writing) raced(lost []*itemChanges, times int) {
-	w.most = max(1, w.most/2)
-	if times <= maxLost {
+// onLost makes the writes smaller, so that fewer items are lost together, and fails items that lost too often.
+func (w *aggregateWrite) onLost(lost []*itemChanges, lostRounds int) {
+	w.maxItems = max(1, w.maxItems/2)
+	if lostRounds <= maxLost {
 		return
 	}
-	err := pipeline.Transient(errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", redact.Safe(w.target.View), times))
+	err := pipeline.Transient(errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", redact.Safe(w.target.View), lostRounds))
 	for _, c := range lost {
 		c.fail(&w.failed, err)
 	}
 }
 
-// round reads, advances and writes each item once. It returns the items that other workers changed meanwhile. Other
+// round reads, advances and writes each open item once. It returns the items that were lost to other writers. Other
 // items may still be open after it.
-func (w *writing) round(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
+func (w *aggregateWrite) round(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
 	keys := make([]item.Key, len(open))
 	for i, c := range open {
 		keys[i] = c.key
 	}
 	cs, err := w.store.Contributions(ctx, w.target, keys)
 	if err == nil {
-		err = complete(len(cs), len(keys), "items")
+		err = checkCount(len(cs), len(keys), "items")
 	}
 	if err != nil {
 		return nil, err
 	}
-	parts, err := w.parts(open, cs)
-	if err != nil || len(parts) == 0 {
+	txs, err := w.planTransactions(open, cs)
+	if err != nil || len(txs) == 0 {
 		return nil, err
 	}
-	rs, err := w.store.Contribute(ctx, w.target, groupWrites(parts))
+	rs, err := w.store.Contribute(ctx, w.target, groupWrites(txs))
 	if err != nil {
 		return nil, err
 	}
-	again, err := judge(parts, rs, "writes", w.refusePart, w.settlePart)
-	for _, p := range again {
-		lost = append(lost, p.items...)
+	lostTxs, err := handleResults(txs, rs, "writes", w.failTransaction, w.settleTransaction)
+	for _, tx := range lostTxs {
+		lost = append(lost, tx.items...)
 	}
 	return lost, err
 }
 
-// groupWrites is what parts write.
-func groupWrites(parts []part) []state.GroupWrite {
-	ws := make([]state.GroupWrite, len(parts))
-	for i, p := range parts {
-		ws[i].Groups = p.tally.changes()
-		for _, c := range p.items {
+// groupWrites returns the writes of the transactions, as the store takes them.
+func groupWrites(txs []transaction) []state.GroupWrite {
+	ws := make([]state.GroupWrite, len(txs))
+	for i, tx := range txs {
+		ws[i].Groups = tx.deltas.groupChanges()
+		for _, c := range tx.items {
 			ws[i].Items = append(ws[i].Items, c.write())
 		}
 	}
 	return ws
 }
 
-// part is the items of one GroupWrite with the sum of their changes.
-type part struct {
-	items []*itemChanges
-	tally *tally
+// transaction is the items of one GroupWrite with the sum of their deltas.
+type transaction struct {
+	items  []*itemChanges
+	deltas *deltas
 }
 
-// parts advances each item, and groups those that have something to write, up to the limit of a write. It settles the
-// others.
-func (w *writing) parts(open []*itemChanges, cs []state.Contribution) ([]part, error) {
+// planTransactions advances each open item. It puts the items that have something to write into transactions, up to
+// the limit of the store, and settles the others.
+func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contribution) ([]transaction, error) {
 	limit := w.store.MaxActions()
-	var parts []part
+	var txs []transaction
 	shared := -1 // the part that takes more items
 	for i, c := range open {
-		c.advance(w.ds, cs[i])
+		c.advance(w.deliveries, cs[i])
 		if !c.writes() {
-			c.settle(w.ds, &w.failed)
+			c.settle(w.deliveries, &w.failed)
 			continue
 		}
-		if err := w.scratch.post(c); err != nil {
+		if err := w.itemDeltas.build(c); err != nil {
 			return nil, pipeline.Fatal(fmt.Errorf("%w: it was written under other settings or is damaged", err))
 		}
-		if actions := len(w.scratch.rows) + w.scratch.tally.members; actions > maxActions {
-			w.refuse([]*itemChanges{c}, &TooManyGroupsError{Item: c.key, Actions: actions})
+		if actions := len(w.itemDeltas.rows) + w.itemDeltas.deltas.memberCount; actions > maxActions {
+			w.failItems([]*itemChanges{c}, &TooManyGroupsError{Item: c.key, Actions: actions})
 			continue
 		}
-		if c.alone || shared < 0 || !w.fits(&parts[shared], limit) {
-			parts = append(parts, part{tally: w.tally()})
+		if c.alone || shared < 0 || !w.fits(&txs[shared], limit) {
+			txs = append(txs, transaction{deltas: w.newDeltas()})
 			if !c.alone {
-				shared = len(parts) - 1
+				shared = len(txs) - 1
 			}
 		}
-		into := &parts[len(parts)-1]
+		tx := &txs[len(txs)-1]
 		if !c.alone {
-			into = &parts[shared]
+			tx = &txs[shared]
 		}
-		into.tally.merge(w.scratch.tally)
-		into.items = append(into.items, c)
+		tx.deltas.merge(w.itemDeltas.deltas)
+		tx.items = append(tx.items, c)
 	}
-	return parts, nil
+	return txs, nil
 }
 
-// fits reports whether the item in scratch fits into p.
-func (w *writing) fits(p *part, limit int) bool {
-	if len(p.items) >= w.most {
+// fits reports whether the item of itemDeltas fits into tx.
+func (w *aggregateWrite) fits(tx *transaction, limit int) bool {
+	if len(tx.items) >= w.maxItems {
 		return false
 	}
 	if limit == 0 {
 		return true
 	}
-	actions := len(p.items) + 1 + len(p.tally.rows) + p.tally.members + w.scratch.tally.members
-	for i := range w.scratch.rows {
-		if _, ok := p.tally.index[w.scratch.rows[i].row]; !ok {
+	actions := len(tx.items) + 1 + len(tx.deltas.rows) + tx.deltas.memberCount + w.itemDeltas.deltas.memberCount
+	for i := range w.itemDeltas.rows {
+		if _, ok := tx.deltas.index[w.itemDeltas.rows[i].row]; !ok {
 			actions++
 		}
 	}
 	return actions <= limit
 }
 
-func (w *writing) refusePart(p part, err error) { w.refuse(p.items, err) }
+func (w *aggregateWrite) failTransaction(tx transaction, err error) { w.failItems(tx.items, err) }
 
-// settlePart settles items that were written together.
-func (w *writing) settlePart(p part, _ Result) {
-	for _, c := range p.items {
-		c.settle(w.ds, &w.failed)
+// settleTransaction settles the items of a transaction that succeeded.
+func (w *aggregateWrite) settleTransaction(tx transaction, _ Result) {
+	for _, c := range tx.items {
+		c.settle(w.deliveries, &w.failed)
 	}
 }
 
-// showForeign gives an error that is of another sink's row the row's key.
-func (w *writing) showForeign(c *itemChanges, err error) error {
-	planned := w.ds[c.ds[0]].Ops
+// showForeign sets the display key of a ForeignRowError.
+func (w *aggregateWrite) showForeign(c *itemChanges, err error) error {
+	planned := w.deliveries[c.deliveries[0]].Ops
 	ops := make([]*GroupOp, len(planned))
 	for i := range planned {
 		ops[i] = planned[i].(*GroupOp)
@@ -231,30 +232,30 @@ func (w *writing) showForeign(c *itemChanges, err error) error {
 	return showForeign(err, w.mask, ops...)
 }
 
-// vacate plans a change again that the store refused permanently: the item's contribution is removed. It returns false
-// if that removal is what was refused.
-func (w *writing) vacate(c *itemChanges, flaw error) bool {
-	d := &w.ds[c.ds[0]]
+// replanAsVoid replaces a change that the store refused permanently by the removal of the item's contribution. It
+// returns false if the removal itself was refused.
+func (w *aggregateWrite) replanAsVoid(c *itemChanges, cause error) bool {
+	d := &w.deliveries[c.deliveries[0]]
 	if groupOp(d).Share.Group == "" {
 		return false
 	}
-	d.Ops = append(d.Ops[:0], w.voidOp(d.Change, flaw))
+	d.Ops = append(d.Ops[:0], w.voidOp(d.Change, cause))
 	c.alone = true
 	return true
 }
 
-// refuse fails items. A permanent error counts only for a single change: changes that were written with others are
-// tried once more, each alone.
-func (w *writing) refuse(items []*itemChanges, err error) {
+// failItems fails items that were written together. A permanent error fails an item only if a single change was
+// written: otherwise each change is tried once more, alone.
+func (w *aggregateWrite) failItems(items []*itemChanges, err error) {
 	permanent := state.IsPermanent(err)
 	for _, c := range items {
-		if permanent && (len(items) > 1 || len(c.verdicts) > 1) {
+		if permanent && (len(items) > 1 || len(c.results) > 1) {
 			c.alone = true
 			continue
 		}
-		if len(items) == 1 && len(c.verdicts) == 1 {
+		if len(items) == 1 && len(c.results) == 1 {
 			err = w.showForeign(c, err)
-			if permanent && w.vacate(c, err) {
+			if permanent && w.replanAsVoid(c, err) {
 				continue
 			}
 		}

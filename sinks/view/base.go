@@ -10,49 +10,50 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// base is what views and aggregates have in common: where their rows are, and what their keys are made of.
+// base is the common part of views and aggregates: where their rows are stored, and what row keys are made of.
 type base struct {
 	target    Target
 	pk, sk    Attribute
 	when      pipeline.ItemCondition // nil: every item
 	mask      *mask.Mask
-	masksKey  bool // in what is shown
+	masksKey  bool // row keys may have masked parts
 	retention state.Retention
 	readsItem bool // a template, a value or the condition reads attributes
 }
 
-// Target is the sink as its store sees it.
+// Target returns the sink's description for its store.
 func (b *base) Target() Target { return b.target }
 
-// KeepsKeyOrder is true: an older write that comes after a newer one loses.
+// KeepsKeyOrder returns true: if an older write arrives after a newer one, it changes nothing.
 func (b *base) KeepsKeyOrder() bool { return true }
 
-// IgnoresEvents is true.
+// IgnoresEvents returns true: rows do not depend on detected events.
 func (b *base) IgnoresEvents() bool { return true }
 
-// Guarded is true: versions decide.
+// Guarded returns true: each write is conditional on a version.
 func (b *base) Guarded() bool { return true }
 
-// keyParts appends the parts of the row key to text. The first one is missing if the item is sparse.
-func (b *base) keyParts(text []byte, scope *template.Scope, limit int) (pk, sk piece, _ []byte, err error) {
-	pk, text, err = keyPart(text, b.pk, scope, limit)
+// appendKeyParts evaluates the parts of the row key and appends them to text. The first part is missing if any part
+// is: the item is sparse.
+func (b *base) appendKeyParts(text []byte, scope *template.Scope, limit int) (pk, sk keyPart, _ []byte, err error) {
+	pk, text, err = appendKeyPart(text, b.pk, scope, limit)
 	if err != nil || pk.missing() || b.sk.Template == nil {
 		return pk, sk, text, err
 	}
-	if sk, text, err = keyPart(text, b.sk, scope, maxSortKey); sk.missing() {
-		pk = piece{}
+	if sk, text, err = appendKeyPart(text, b.sk, scope, maxSortKey); sk.missing() {
+		pk = keyPart{}
 	}
 	return pk, sk, text, err
 }
 
-// shown is the key of a row as people are shown it, with what is hidden masked; "" if nothing of it is. Whether
-// there is a row, and which, was decided without the mask.
-func (b *base) shown(scope template.Scope) string {
+// displayKey returns the text of a row's key with masked parts, for people; "" if no part is masked. The mask has
+// no influence on the stored key.
+func (b *base) displayKey(scope template.Scope) string {
 	if _, hidden := b.mask.HiddenKey(scope.Change); !b.masksKey && !hidden {
 		return ""
 	}
 	scope.Mask = b.mask
-	pk, _, _ := b.pk.Template.Value(scope) // it has come to a key before
+	pk, _, _ := b.pk.Template.Value(scope) // the key was made of it before
 	var sk item.Value
 	if b.sk.Template != nil {
 		sk, _, _ = b.sk.Template.Value(scope)
@@ -60,15 +61,16 @@ func (b *base) shown(scope template.Scope) string {
 	return string(b.target.appendKey(nil, pk, sk))
 }
 
-// after is the item that a row is made of after a change that did not remove it. why says what an error is about.
-func (b *base) after(c *record.Change, why string) (item.Image, error) {
+// newImage returns the image of an item that the change did not remove. why is for the error: what the image is
+// needed for.
+func (b *base) newImage(c *record.Change, why string) (item.Image, error) {
 	if b.readsItem && !c.New.Exists() {
 		return item.Image{}, lacks(c, "a new", why, record.NewImage.String()+" or "+record.NewAndOldImages.String())
 	}
 	return itemOf(c), nil
 }
 
-// itemOf is the new image; the key alone if there is none.
+// itemOf returns the new image; the item's key if there is no new image.
 func itemOf(c *record.Change) item.Image {
 	if c.New.Exists() {
 		return c.New
@@ -76,6 +78,7 @@ func itemOf(c *record.Change) item.Image {
 	return c.Keys
 }
 
+// lacks returns the error of a change without an image that the sink needs.
 func lacks(c *record.Change, image, why, viewType string) error {
 	return errs.Errorf("%s without %s image, and %s: the stream's view type must be %s", redact.Safe(c.Op.String()), redact.Safe(image), redact.Safe(why), viewType)
 }

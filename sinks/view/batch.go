@@ -9,66 +9,68 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// queued is an op that waits in a line with others of its row, where rows guard
-// themselves, or of its item, where items do.
-type queued interface {
+// orderedOp is an op that is applied in the order of versions among the ops with the same key: the row, if rows
+// guard themselves, or the item.
+type orderedOp interface {
 	*Op | *ClaimOp
-	line() string
+	orderKey() string
 	version() record.Version
-	quiet() bool    // it asks for nothing, and nothing was there before
-	reason() string // why it asks for nothing
-	refused() error // what its change fails with once it is durable; nil: nothing
+	noEffect() bool         // the change requests no row, and its old image requested none
+	noEffectReason() string // the reason of the outcome NoEffect
+	changeErr() error       // error of the change after its write is durable, which dead-letters the change; nil: none
 }
 
-// vacating is an op that its store may refuse for good: what takes the row away in its place,
-// or nil where there is nothing to take away.
-type vacating[O any] interface {
-	queued
-	vacated(flaw error) O
+// replaceableOp is an op that a store may refuse permanently. removal returns the op that removes the row instead;
+// nil if there is nothing to remove.
+type replaceableOp[O any] interface {
+	orderedOp
+	removal(cause error) O
 }
 
-// batch writes each line once, by its highest version among the changes of one
-// Write. What the others say is covered by that write if it succeeds. If it fails
-// for good, the next lower version takes its place, as if the failed change had not
-// been in the batch; if it may be tried again, all of the line's changes wait
-// for it, so that none is lost when it fails for good later.
-type batch[O queued] struct {
-	ops   []entry[O]
-	lines []line
-	index map[string]int // of lines
-	turns []turn[O]
+// batch holds the ops of one Write by key. It writes each key once: the op with the highest version. If that write
+// succeeds, it covers the other ops of the key. If it fails permanently, the op with the next lower version is
+// tried, as if the failed change had not been in the batch. If it fails temporarily, all ops of the key fail with
+// it and are delivered again. So no change is lost if a later try fails permanently.
+type batch[O orderedOp] struct {
+	ops      []opEntry[O]
+	keys     []keyOps
+	index    map[string]int // indexes of keys, by orderKey
+	attempts []attempt[O]
 
-	mutations []Mutation // of the turns, for the store
+	mutations []Mutation // of the attempts, for the store
 }
 
-type entry[O queued] struct {
+// opEntry is an op with its progress.
+type opEntry[O orderedOp] struct {
 	op       O
-	delivery int
-	next     int // the line's next op, in the order of delivery; -1: none
-	phase    phase
+	delivery int // index of the delivery
+	next     int // index of the key's next op in the order of delivery; -1: none
+	state    opState
 	err      error
 }
 
-type phase uint8
+// opState is the progress of an op. The outcome of a delivery is the lowest state of its ops.
+type opState uint8
 
 const (
-	pending    phase = iota
-	held             // the store holds it
-	covered          // a later change of the batch wrote for it
-	superseded       // a newer version was there
-	waiting          // the store holds it, and another item has the row
-	idle             // there was nothing to do
+	pending    opState = iota
+	written            // the store has it
+	coalesced          // a later change of the batch was written instead
+	superseded         // a newer version is stored
+	waiting            // the claim is stored, and another item owns the row
+	noEffect           // there was nothing to write
 	failed
 )
 
-type line struct {
-	first, last int // ops
-	best        int // op that next returned
-	settled     bool
+// keyOps is the list of the ops of one key.
+type keyOps struct {
+	first, last int  // indexes of batch.ops
+	tried       int  // index of the op in the current attempt
+	settled     bool // nothing is left to try
 }
 
-// gather takes the ops of its kind into b, which is empty.
-func (b *batch[O]) gather(ds []pipeline.Delivery) {
+// addOps adds the ops of type O. The batch must be empty.
+func (b *batch[O]) addOps(ds []pipeline.Delivery) {
 	for i := range ds {
 		for _, o := range ds[i].Ops {
 			op, ok := o.(O)
@@ -79,192 +81,192 @@ func (b *batch[O]) gather(ds []pipeline.Delivery) {
 				b.index = make(map[string]int, len(ds))
 			}
 			if b.ops == nil {
-				b.ops = make([]entry[O], 0, len(ds)+len(ds)/8)
-				b.lines = make([]line, 0, len(ds)+len(ds)/8)
+				b.ops = make([]opEntry[O], 0, len(ds)+len(ds)/8)
+				b.keys = make([]keyOps, 0, len(ds)+len(ds)/8)
 			}
 			at := len(b.ops)
-			b.ops = append(b.ops, entry[O]{op: op, delivery: i, next: -1})
-			name := op.line()
-			l, seen := b.index[name]
+			b.ops = append(b.ops, opEntry[O]{op: op, delivery: i, next: -1})
+			orderKey := op.orderKey()
+			k, seen := b.index[orderKey]
 			if !seen {
-				b.index[name] = len(b.lines)
-				b.lines = append(b.lines, line{first: at, last: at})
+				b.index[orderKey] = len(b.keys)
+				b.keys = append(b.keys, keyOps{first: at, last: at})
 				continue
 			}
-			b.ops[b.lines[l].last].next = at
-			b.lines[l].last = at
+			b.ops[b.keys[k].last].next = at
+			b.keys[k].last = at
 		}
 	}
 }
 
-// mostKept bounds what batches of rows keep for those to come.
-const mostKept = 4096
+// maxPooledOps bounds the memory of a pooled batch.
+const maxPooledOps = 4096
 
-// batches are those that are through, for the next Writes.
-type batches[O queued] struct{ pool sync.Pool }
+// batchPool holds the memory of finished batches, for the next Writes.
+type batchPool[O orderedOp] struct{ pool sync.Pool }
 
-func (bs *batches[O]) get() *batch[O] {
-	if b, ok := bs.pool.Get().(*batch[O]); ok {
+func (p *batchPool[O]) get() *batch[O] {
+	if b, ok := p.pool.Get().(*batch[O]); ok {
 		return b
 	}
 	return &batch[O]{}
 }
 
-func (bs *batches[O]) put(b *batch[O]) {
-	if cap(b.ops) > mostKept {
+func (p *batchPool[O]) put(b *batch[O]) {
+	if cap(b.ops) > maxPooledOps {
 		return
 	}
 	clear(b.ops)
-	clear(b.turns)
+	clear(b.attempts)
 	clear(b.index)
 	clear(b.mutations)
-	b.ops, b.lines, b.turns, b.mutations = b.ops[:0], b.lines[:0], b.turns[:0], b.mutations[:0]
-	bs.pool.Put(b)
+	b.ops, b.keys, b.attempts, b.mutations = b.ops[:0], b.keys[:0], b.attempts[:0], b.mutations[:0]
+	p.pool.Put(b)
 }
 
-// turn is an op that is to be written for its line.
-type turn[O queued] struct {
-	line   int
+// attempt is the next op to write of a key.
+type attempt[O orderedOp] struct {
+	key    int // index of batch.keys
 	op     O
-	joined bool // it belongs to the turn before it
+	joined bool // it is written in one transaction with the attempt before it
 }
 
-// next is the highest version of each line that is not settled; nothing when all
-// are. It stands until the next call.
-func (b *batch[O]) next() []turn[O] {
-	clear(b.turns)
-	turns := b.turns[:0]
-	for l := range b.lines {
-		line := &b.lines[l]
-		if line.settled {
+// nextAttempts returns the op with the highest version of each key that is not settled. The slice is valid until
+// the next call.
+func (b *batch[O]) nextAttempts() []attempt[O] {
+	clear(b.attempts)
+	attempts := b.attempts[:0]
+	for k := range b.keys {
+		key := &b.keys[k]
+		if key.settled {
 			continue
 		}
-		line.best = -1
-		if i := line.first; i == line.last && b.ops[i].phase == pending { // as most are
-			line.best = i
-			turns = append(turns, turn[O]{line: l, op: b.ops[i].op})
+		key.tried = -1
+		if i := key.first; i == key.last && b.ops[i].state == pending { // most keys have one op
+			key.tried = i
+			attempts = append(attempts, attempt[O]{key: k, op: b.ops[i].op})
 			continue
 		}
-		for i := range b.pending(l) {
-			if line.best < 0 || b.ops[i].op.version().Compare(b.ops[line.best].op.version()) > 0 {
-				line.best = i
+		for i := range b.pending(k) {
+			if key.tried < 0 || b.ops[i].op.version().Compare(b.ops[key.tried].op.version()) > 0 {
+				key.tried = i
 			}
 		}
-		if line.best < 0 {
-			line.settled = true
+		if key.tried < 0 {
+			key.settled = true
 			continue
 		}
-		turns = append(turns, turn[O]{line: l, op: b.ops[line.best].op})
+		attempts = append(attempts, attempt[O]{key: k, op: b.ops[key.tried].op})
 	}
-	b.turns = turns
-	return turns
+	b.attempts = attempts
+	return attempts
 }
 
-// pending yields the ops of a line that nothing became of yet.
-func (b *batch[O]) pending(l int) iter.Seq[int] {
+// pending yields the indexes of the pending ops of key k.
+func (b *batch[O]) pending(k int) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for i := b.lines[l].first; i >= 0; i = b.ops[i].next {
-			if b.ops[i].phase == pending && !yield(i) {
+		for i := b.keys[k].first; i >= 0; i = b.ops[i].next {
+			if b.ops[i].state == pending && !yield(i) {
 				return
 			}
 		}
 	}
 }
 
-// refuse takes a store's error of the op that next returned for a line. Where it is
-// for good, and an older row of the item may be there, the op's next turn takes that away.
-func refuse[O vacating[O]](b *batch[O], l int, err error) {
-	best := b.ops[b.lines[l].best].op
-	if !state.IsPermanent(err) || best.vacated(err) == nil {
-		b.fail(l, err)
+// failOrRemove handles a store's error of the tried op of key k. If the error is permanent, an older row of the
+// item may be stored, and the next attempt removes that row. Otherwise the op fails.
+func failOrRemove[O replaceableOp[O]](b *batch[O], k int, err error) {
+	tried := b.ops[b.keys[k].tried].op
+	if !state.IsPermanent(err) || tried.removal(err) == nil {
+		b.fail(k, err)
 		return
 	}
-	for i := range b.pending(l) { // the change may be in the batch twice
-		if b.ops[i].op.version().Compare(best.version()) == 0 {
-			if v := b.ops[i].op.vacated(err); v != nil {
-				b.ops[i].op = v
+	for i := range b.pending(k) { // the change may be in the batch twice
+		if b.ops[i].op.version().Compare(tried.version()) == 0 {
+			if removal := b.ops[i].op.removal(err); removal != nil {
+				b.ops[i].op = removal
 			}
 		}
 	}
 }
 
-// fail takes the error of the op that next returned for a line.
-func (b *batch[O]) fail(l int, err error) {
-	line := &b.lines[l]
+// fail sets the error of the tried op of key k. An error that is not permanent fails all pending ops of the key.
+func (b *batch[O]) fail(k int, err error) {
+	key := &b.keys[k]
 	if state.IsPermanent(err) {
-		b.ops[line.best].phase, b.ops[line.best].err = failed, err
+		b.ops[key.tried].state, b.ops[key.tried].err = failed, err
 		return
 	}
-	line.settled = true
-	for i := range b.pending(l) {
-		b.ops[i].phase, b.ops[i].err = failed, err
+	key.settled = true
+	for i := range b.pending(k) {
+		b.ops[i].state, b.ops[i].err = failed, err
 	}
 }
 
-// quiet tells whether none of a line's changes asks for anything, now or before.
-func (b *batch[O]) quiet(l int) bool {
-	for i := range b.pending(l) {
-		if !b.ops[i].op.quiet() {
+// allNoEffect reports whether no pending op of key k requests a row, before or after its change.
+func (b *batch[O]) allNoEffect(k int) bool {
+	for i := range b.pending(k) {
+		if !b.ops[i].op.noEffect() {
 			return false
 		}
 	}
 	return true
 }
 
-// park takes a line out of the turns until settle says what became of it.
-func (b *batch[O]) park(l int) { b.lines[l].settled = true }
+// park takes key k out of the next attempts, until settle sets its result.
+func (b *batch[O]) park(k int) { b.keys[k].settled = true }
 
-// settle takes what became of the op that next returned for a line, with its
-// error where that is failed: an error that takes nothing back.
-func (b *batch[O]) settle(l int, became phase, err error) {
-	line := &b.lines[l]
-	line.settled = true
-	if i := line.first; i == line.last { // and so it is the best
-		b.ops[i].phase, b.ops[i].err = became, err
+// settle sets the result of the tried op of key k, and of the other ops that the result covers. err is the error of
+// a failed op whose write is durable all the same.
+func (b *batch[O]) settle(k int, state opState, err error) {
+	key := &b.keys[k]
+	key.settled = true
+	if i := key.first; i == key.last { // the only op
+		b.ops[i].state, b.ops[i].err = state, err
 		return
 	}
-	best := b.ops[line.best].op.version()
-	for i := range b.pending(l) {
+	triedVersion := b.ops[key.tried].op.version()
+	for i := range b.pending(k) {
 		e := &b.ops[i]
 		switch {
-		case became == superseded || became == idle:
-			e.phase = became
-		case e.op.version().Compare(best) == 0:
-			e.phase, e.err = became, err
-		case i < line.best:
-			e.phase = covered
+		case state == superseded || state == noEffect:
+			e.state = state
+		case e.op.version().Compare(triedVersion) == 0:
+			e.state, e.err = state, err
+		case i < key.tried:
+			e.state = coalesced
 		default:
-			e.phase = superseded
+			e.state = superseded
 		}
 	}
 }
 
-// finish sets the outcome of each delivery that has an op here, and names those that failed.
-func (b *batch[O]) finish(ds []pipeline.Delivery, failures *pipeline.BatchError) {
+// setOutcomes sets the outcome of each delivery that has an op in the batch, and adds the failed ones to failures.
+func (b *batch[O]) setOutcomes(ds []pipeline.Delivery, failures *pipeline.BatchError) {
 	for i := 0; i < len(b.ops); {
 		d, op := b.ops[i].delivery, b.ops[i].op
-		best, whole := failed, true
+		best, noneFailed := failed, true
 		for ; i < len(b.ops) && b.ops[i].delivery == d; i++ {
 			e := &b.ops[i]
-			if e.phase == failed {
+			if e.state == failed {
 				failures.Add(d, e.err)
-				whole = false
+				noneFailed = false
 			} else {
-				failures.Add(d, e.op.refused())
+				failures.Add(d, e.op.changeErr())
 			}
-			best = min(best, e.phase)
+			best = min(best, e.state)
 		}
 		switch best {
-		case held:
+		case written:
 			ds[d].Outcome = pipeline.Written
-		case covered:
+		case coalesced:
 			ds[d].Outcome = pipeline.Coalesced
 		case waiting:
 			ds[d].Outcome, ds[d].Reason = pipeline.NoEffect, ReasonCollision
-		case idle:
-			ds[d].Outcome, ds[d].Reason = pipeline.NoEffect, op.reason()
+		case noEffect:
+			ds[d].Outcome, ds[d].Reason = pipeline.NoEffect, op.noEffectReason()
 		default:
-			if whole {
+			if noneFailed {
 				ds[d].Outcome = pipeline.Superseded
 			}
 		}

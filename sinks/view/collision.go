@@ -7,32 +7,31 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Collision says which of the items that claim a row has it, and the result of a change whose
-// item has not. The item with the smallest key has it (the bytes of [item.Key]), in whatever
-// order they came: an item with a smaller key takes the row over, and the other one's claim
-// waits. Every claim is kept, and gets the row when those before it have left.
+// Collision is a view's rule for a row that several items claim. One claim owns the row and the others wait. The
+// owner is the item with the smallest key (the bytes of [item.Key]), in whatever order the claims came. If an item
+// with a smaller key claims the row, it becomes the owner, and the former owner's claim waits. If the owner leaves,
+// the next claim gets the row.
 //
-// Which changes become dead letters depends on the order: the change of an item whose claim waits
-// does. The change of an item that loses the row later does not: it was written before.
+// Which changes become dead letters depends on the order: the change of an item whose claim waits does. The change
+// of an item that loses the row later does not, because it was written before.
 type Collision string
 
 // The values of Collision.
 const (
-	DeadLetterCollision Collision = "dead_letter" // the item waits, and its change goes to dead letters with a [CollisionError]
-	KeepFirst           Collision = "keep_first"  // the item waits
-	Last                Collision = "last"        // the item that changed last has the row instead, by time, version and key; the others wait
+	DeadLetterCollision Collision = "dead_letter" // the claim waits, and its change is dead-lettered with a [CollisionError]
+	KeepFirst           Collision = "keep_first"  // the claim waits
+	Last                Collision = "last"        // the item that changed last owns the row instead, by time, version and key; the other claims wait
 )
 
-// ReasonCollision is the reason of a change without effect: its item waits for a row that
-// another item has.
+// ReasonCollision is the reason of a change without effect whose claim waits for a row of another item.
 const ReasonCollision = "collision"
 
-// CollisionError says that two items claim one row. It is permanent.
+// CollisionError reports that two items claim one row. It is permanent.
 type CollisionError struct {
 	View   string
 	Row    string   // its key as explain shows it: PK="EMAIL#a@b" SK="USER"
-	Owner  item.Key // of the item that has the row
-	Source item.Key // of the item that waits for it
+	Owner  item.Key // of the item that owns the row
+	Source item.Key // of the item whose claim waits
 }
 
 var _ redact.Redacted = (*CollisionError)(nil)
@@ -43,10 +42,10 @@ func (e *CollisionError) Error() string {
 		"or let on_collision say %s or %s", e.View, e.Owner, e.Row, e.Source, KeepFirst, Last)
 }
 
-// Redacted leaves out the row and both items.
+// Redacted returns the error without the row and the items.
 func (e *CollisionError) Redacted() string {
 	return fmt.Sprintf("view %q: two items claim one row; the dead letter names them", e.View)
 }
 
-// Describe is its class.
+// Describe returns the class.
 func (e *CollisionError) Describe() (class, field string) { return "collision", "" }

@@ -1,101 +1,86 @@
-// Package view keeps materialized views in step with the items of a table: an
-// item that matches the view's condition has one row, whose key and attributes
-// are templates over the item, and an item that does not has none.
+// Package view writes materialized views of the items of a table. An item that matches the view's condition has one
+// row, whose key and attributes are templates over the item. An item that does not match has no row.
 //
-// # What is promised
+// # Promises
 //
-// A view is a function of the items. Replaying any part of the stream, any
-// number of times, in any order across items, from several workers of which one
-// lags behind, leaves the rows that one clean pass would leave. How is decided by
-// the row key ([Sink.Guard]).
+// A view is a function of the items. Any part of the stream may be replayed, any number of times, in any order across
+// items, by several workers at different speeds. The rows are then the same as after one ordered pass. The row key
+// decides how the view ensures this ([Sink.GuardMode]).
 //
-// A row guards itself where its key decodes back to the item's key, by {@key} or by
-// every key attribute with |esc, so that it belongs to one item alone:
+// A row guards itself if its row key contains the item's key: by {@key}, or by every key attribute with |esc. Such a row
+// belongs to one item only:
 //
-//   - It is written only over a lower version, of the row or of its tombstone, the version
-//     being that of the change.
-//   - A row that goes away leaves a tombstone with the version of the change. A late write
-//     loses against it; the item's next row at that key, which is newer, wins.
-//   - Tombstones are apart, in the store's state, so that the table holds live rows only: the
-//     row and its tombstone change in one transaction, and a row that is in the table is above
-//     its tombstone. So a row that stays is one put, which demands that it is there, and one
-//     that enters is put with a check of its tombstone. Or they are in place, at the row's key
-//     (InPlace): then whatever touches a row is one conditional write, and readers leave
-//     tombstones out.
-//   - A move is two of them, a row at the new key and a tombstone of the old one, each
-//     conditional on its own row. Apart, they are one transaction, unless a newer version has
-//     one of the two; either order, a crash between the two, or only one of them again all end
-//     alike, because the change is delivered again until both are durable.
+//   - A row is written only over a lower version of itself and of its tombstone. Its version is that of the change.
+//   - A removed row leaves a tombstone with the version of the change. A late write of an older version changes nothing.
+//     A newer row at the same key replaces the tombstone.
+//   - By default tombstones are apart from the rows, in the store's state, so that the table has live rows only. Row and
+//     tombstone change in one transaction, and a stored row is always newer than its tombstone. So an update is one put
+//     that requires the stored row, and a new row is put with a check of its tombstone. With InPlace, tombstones are at
+//     the rows' keys: then each write is one conditional put, and readers skip tombstones.
+//   - A move is a row at the new key and a tombstone at the old key, each conditional on its own version. Apart, both
+//     are one transaction, unless one of them is superseded. A crash between the two is repaired by the next delivery of
+//     the change, because it is delivered again until both are durable.
 //
-// Everywhere else several items may ask for a row, and the item guards it:
+// In all other views several items may claim one row, and the item guards its row:
 //
-//   - What is known of an item is the version that was seen last and the row that it
-//     asks for. It changes in one transaction with the row that the item leaves and the one
-//     that it comes to, on condition that none of the three is other than it was read.
-//   - A row has an owner, and the other claims wait: of the items that claim it now
-//     the one with the smallest key holds it, in whatever order they came. When the owner leaves,
-//     or one with a smaller key comes, the row changes hands in the same transaction. What a
-//     claim that waits means for its change is the view's [Collision].
-//   - The old image has no say, so that a start in mid-stream and a gap heal at the
-//     item's next change. An item that never asked for a row is not written down.
+//   - The guard of an item is its last version and the row that it claims. The guard, the row that the item leaves and
+//     the row that it claims change in one transaction, on condition that none of them changed since it was read.
+//   - One claim owns the row: the one of the item with the smallest key, in any order of arrival. The other claims wait.
+//     If the owner leaves or a smaller key arrives, the owner changes in the same transaction. [Collision] decides the
+//     result of a change whose claim waits.
+//   - The old image has no influence. So a start in the middle of the stream, or a gap, is repaired by the next change of
+//     the item. An item that never claimed a row has no guard.
 //
-// An image that no row can be made of, or whose row the store refuses for good, leaves
-// nothing behind: the row that the item had goes, void, and the change goes to dead letters.
-// Later changes of the item go on from there. When the settings were mended, the same version
-// replaces the void, and nothing else at that version; redriving all letters of an
-// item then leaves what a clean pass leaves. A change whose old image makes it impossible to tell
-// where the row of the spoilt one would be is written, and is a letter too, so that it
-// comes again behind that one.
+// If no row can be made of an image, or the store refuses the row permanently, the item's row is removed with a void
+// tombstone or guard, and the change goes to dead letters. Later changes of the item continue from there. After the
+// settings are mended, the same version replaces the void, and no other change of that version does. So a redrive of
+// all dead letters of an item results in the rows of one ordered pass. A change is also dead-lettered if its old image
+// has no row key, although the change is written: it must be redriven after the change before it.
 //
-// Deletes need no rule of their own: an item that is gone, by a user or by TTL,
-// has no row. An item whose row key misses a value is sparse: it has none either.
+// A removed item has no row, whether a user or TTL removed it. An item whose row key misses a value is sparse: it has no
+// row.
 //
 // # Aggregates
 //
-// An [Aggregate] has a row for each group of items, with what they come to together. It
-// is a function of the items as a view is, and holds to the same promise. Package state
-// says why it can't count twice; the rules are:
+// An [Aggregate] has a row for each group of items, with counts, sums and other values of the group. It is a function of
+// the items, too. Package state explains why no item is counted twice. The rules are:
 //
-//   - What an item counts for is its new image's to say: one share, or one for each
-//     element of a list. A share whose group key misses a part counts nowhere. A share that lacks
-//     a value counts, and that value adds nothing.
-//   - A change replaces what is stored of the item, and its groups change by the difference,
-//     in the same transaction and on condition that the version which was read is still there.
-//     Where it is not, the item is read again. An old image has no part in any value; where
-//     it shows that an item which counts for nothing did so before, nothing is written down of it.
-//   - The changes of a batch are stepped through in memory, item by item, and what they
-//     come to is written once, merged by group. A batch is split between items where a
-//     transaction is limited; an item that is too much for one alone is a [TooManyGroupsError].
-//   - Sums and counts are exact at any length: beyond the 38 digits of an N a sum is an S.
-//     The least, the greatest and the number of different values are of the values that the
-//     group's items have now, so that they are right when one of them goes.
-//   - An item that can't be counted counts for nothing, void, until it can be. Where expired
-//     items are kept, its expiry goes to dead letters behind the change that can't be counted.
-//   - A TTL delete is a delete, unless the aggregate keeps what expires: then it stays in
-//     the groups for ever, and an insert of the same key counts anew.
-//   - A group spread over shards ([AggregateOptions.Shards]) has rows at its partition
-//     key with ~0, ~1 and so on behind it, each with the part that its items count for. Equal values
-//     of a distinct meet in one of them. [Groups] reads the parts as one row.
-//   - A row goes when nothing counts in it any more.
+//   - The contribution of an item is made of its new image: one share, or one share for each element of a list. A share
+//     whose group key misses a part counts nowhere. A share that misses a value adds nothing to that value.
+//   - A change replaces the stored contribution, and the groups change by the difference, in one transaction and on
+//     condition that the contribution did not change since it was read. Otherwise the item is read again. Old images
+//     have no influence on values. If an item counts for nothing and did so before, by its old image, nothing is stored.
+//   - The changes of a batch are applied in memory, item by item. The result is written once, merged by group. If a
+//     store limits transactions, a batch is split between items. An item that is too large for one transaction is a
+//     [TooManyGroupsError].
+//   - Sums and counts are exact at any length: a sum of more than 38 digits is stored as an S. A min, max or distinct is
+//     made of the values that the group's items have now, so that it is right when an item leaves.
+//   - An item that cannot be counted counts for nothing (void) until it can. If expired items are kept, the expiry of
+//     such an item goes to dead letters after the change that cannot be counted.
+//   - An item that TTL removed leaves its groups, unless the aggregate keeps expired items. Then it stays counted
+//     permanently, and an insert of the same key counts once more.
+//   - A group may be spread over shards ([AggregateOptions.Shards]). Their rows have ~0, ~1 and so on after the partition
+//     key. Each has the part of the items in its shard. Equal values of a distinct are in one shard. [Groups] reads the
+//     shards as one row.
+//   - A row is deleted when nothing counts in it any more.
 //
-// # Where things are
+// # Reading order
 //
-// rounds.go has the loop of every Write, and judges what a store returns. base.go is what views and aggregates
-// have in common.
+// base.go has the common part of views and aggregates, and store.go the interfaces to stores. The package has no driver:
+// a [Store], an [ItemStore] or a [GroupStore] writes, and a [Reader] reads. rounds.go has the loop of each Write.
 //
-// [Sink] plans ([Sink.Plan], pure) and writes. plan.go finds the row of an image,
-// row.go builds it, guard.go chooses between the two ways. Where a row guards itself,
-// move.go decides what a change means for it. Where the item does, claim.go says what the
-// item asks for; step.go and row_claims.go, pure as well, what that means for its guard and
-// for the rows; settle.go reads, steps, commits, and reads again what was lost to others.
-// batch.go writes each row, or each item, once a batch.
+// A view: [Sink.Plan] is pure, and [Sink.Write] writes (sink.go). guard_mode.go decides which of the two ways applies.
+// plan.go finds the rows of the old and the new image, and row_key.go builds their keys. batch.go orders the ops of a
+// Write, so that each row or item is written once.
 //
-// [Aggregate] does the same for groups: aggregate_plan.go finds what an image counts for,
-// aggregate_item.go applies the changes of an item, aggregate_post.go and
-// aggregate_tally.go take the differences and merge them, all of them pure;
-// aggregate_write.go reads, commits, and reads again what was lost to others. groups.go and
-// merge.go are the reader's side.
+//   - Rows that guard themselves: Plan, planRow, locationBefore and locationAfter, planOps (row_ops.go); then Write,
+//     writeRows, Store.Apply. write_hints.go saves writes.
+//   - Rows guarded by item: Plan, planClaim (claim_op.go); then Write, writeClaims, claimWrite.round (claim_write.go).
+//     A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go, row_claims.go, both pure),
+//     and commits with ItemStore.Settle.
 //
-// The package knows no driver: a [Store], an [ItemStore] or a [GroupStore] writes, and
-// a [Reader] reads.
+// An aggregate: [Aggregate.Plan] finds the shares of an image (aggregate_plan.go). [Aggregate.Write] reads, applies and
+// commits (aggregate_write.go). In between, itemChanges.advance applies the changes of one item
+// (aggregate_item_changes.go), and deltaBuilder.build makes the deltas of its groups (aggregate_delta_builder.go,
+// aggregate_deltas.go); these are pure. groups.go and groups_read.go read groups.
 package view

@@ -7,10 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Groups reads the groups of an aggregate back as one row each, also where each of
-// them is spread over shards. Counts, sums and distincts are added up, exactly;
-// of min and max the least and the greatest stands. A service that reads an aggregate
-// fills it in by itself, as the configuration has it:
+// Groups reads the groups of an aggregate as one row each, even if a group is spread over shards. The counts, sums
+// and distincts of the shards are added up exactly; the least min and the greatest max are taken. A service that
+// reads an aggregate fills in Groups as the configuration has it:
 //
 //	revenue := view.Groups{
 //		Table:     view.Table{Name: "shop-views", PK: "PK", SK: "SK"},
@@ -22,11 +21,11 @@ import (
 type Groups struct {
 	Table     Table
 	Aggregate string  // name of the sink
-	Values    []Value // Name and Of are read
+	Values    []Value // only Name and Of are used
 	Shards    int     // Default: 1
 }
 
-// Groups reads what the aggregate writes.
+// Groups returns the reader of the aggregate's groups.
 func (a *Aggregate) Groups() Groups {
 	g := Groups{Table: a.target.Table, Aggregate: a.target.View, Shards: a.shards}
 	for _, v := range a.values {
@@ -35,9 +34,9 @@ func (a *Aggregate) Groups() Groups {
 	return g
 }
 
-// Get is the row of one group; false where there is none. With more than one
-// shard the partition key is an S: a number's or a binary's text, as in a
-// template. sk is absent where the table has none. Errors are the reader's.
+// Get returns the row of one group; false if there is none. With more than one shard the partition key is an S: for
+// a number or a binary the text that a template makes of it. sk is absent if the table has no sort key. Errors come
+// from the reader.
 func (g Groups) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool, error) {
 	prefix, _ := sk.Text()
 	for row, err := range g.All(ctx, r, Query{PK: pk, SKPrefix: prefix}) {
@@ -51,27 +50,27 @@ func (g Groups) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool
 	return Row{}, false, nil
 }
 
-// All are the rows of all groups that q selects, in the order of their keys. Those of
-// a sharded aggregate are held before the first one is yielded.
+// All returns the rows of the groups that q selects, in the order of their keys. If the aggregate has shards, all
+// these groups are in memory before the first one is yielded.
 func (g Groups) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, error] {
 	limit := q.Limit
 	q.Limit = 0
 	return func(yield func(Row, error) bool) {
-		n := 0
+		yielded := 0
 		for row, err := range Merged(ctx, r, g.Table, q, g) {
 			if err == nil && row.View != g.Aggregate {
 				continue
 			}
-			if n++; !yield(row, err) || n == limit {
+			if yielded++; !yield(row, err) || yielded == limit {
 				return
 			}
 		}
 	}
 }
 
-// Merged reads a table as [Reader.Rows] does, with one row for each group of
-// the aggregates gs. Rows of views, and of other aggregates, come as they are. Where an
-// aggregate is sharded, the table is read twice, and all its groups are held meanwhile.
+// Merged reads a table as [Reader.Rows] does, with one row for each group of the aggregates gs. Rows of views and
+// of other aggregates are not changed. If an aggregate has shards, the table is read twice, and all its groups are
+// in memory.
 func Merged(ctx context.Context, r Reader, t Table, q Query, gs ...Groups) iter.Seq2[Row, error] {
 	sharded := make(map[string]*Groups)
 	for i := range gs {
@@ -82,6 +81,6 @@ func Merged(ctx context.Context, r Reader, t Table, q Query, gs ...Groups) iter.
 	if len(sharded) == 0 {
 		return r.Rows(ctx, t, q)
 	}
-	m := merger{table: t, query: q, sharded: sharded, reader: r}
+	m := groupReader{table: t, query: q, sharded: sharded, reader: r}
 	return m.rows(ctx)
 }

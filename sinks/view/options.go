@@ -11,37 +11,37 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Options describe one view.
+// Options configure one view.
 type Options struct {
-	Name     string // required: name of the sink. It owns its rows: no other view may write them
+	Name     string // required: name of the sink. The sink owns its rows: no other view may write them
 	Pipeline string // required: name of the pipeline
-	Birth    string // of the sink's output, which its rows bear. Default: none
-	Table    string // required: table that the rows are in; several views may share one
+	Birth    string // id of the sink's output, which its rows carry. Default: none
+	Table    string // required: table of the rows; several views may share it
 
 	PK Attribute // required: partition key of the row
 	SK Attribute // sort key of the row. Default: the table has none
 
-	When       pipeline.ItemCondition // items that have a row. Default: all
-	Attributes []Attribute            // what a row holds besides its key, in order. Default: nothing
+	When       pipeline.ItemCondition // condition of the items that have a row. Default: all items
+	Attributes []Attribute            // attributes of a row besides its key, in order. Default: none
 
-	Collision Collision // what becomes of an item whose row another holds. Default: DeadLetterCollision
-	InPlace   bool      // tombstones of rows that guard themselves are at the rows' keys. Default: in the store's state, apart from the rows
+	Collision Collision // result of a claim whose row another item owns. Default: DeadLetterCollision
+	InPlace   bool      // rows that guard themselves have their tombstones at the rows' keys. Default: in the store's state, apart from the rows
 
-	Mask  *mask.Mask // hides attributes in what ops and errors show of rows; what is written is not masked. Default: nothing is hidden
-	Store Store      // where rows are written; an [ItemStore] where rows are guarded by item. Default: none; the sink then plans, and refuses to write
+	Mask  *mask.Mask // hides attributes in displayed ops and errors; the stored rows are not masked. Default: nothing is hidden
+	Store Store      // writes the rows; an [ItemStore] for rows guarded by item. Default: none; the sink then plans, and its Write fails
 
-	Retention state.Retention // of what Store remembers: a change that is older is refused. Default: it forgets nothing
+	Retention state.Retention // how long Store keeps tombstones and guards: an older change is refused. Default: without limit
 }
 
-// Attribute is one attribute of a row: exactly one {path} keeps its DynamoDB
-// type, anything else is a string. In the key it must come to an S, N or B.
+// Attribute is one attribute of a row. A template of exactly one {path} keeps the DynamoDB type of the value. Every
+// other template makes a string. In a key the value must be an S, N or B.
 type Attribute struct {
 	Name     string
 	Template *template.Template
 }
 
-// reserved is the attribute in which a row carries its version and its pipeline. Other
-// names that begin so are the store's.
+// reserved is the attribute that holds the version and the owner of a row. Other names with this prefix are
+// reserved for the store.
 const reserved = "_tw"
 
 func (o Options) validate() error {
@@ -84,7 +84,7 @@ func (o Options) validate() error {
 	}
 }
 
-// key is the one or two attributes of the row key.
+// key returns the one or two attributes of the row key.
 func (o Options) key() []Attribute {
 	if o.SK.Name == "" {
 		return []Attribute{o.PK}

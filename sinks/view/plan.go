@@ -11,91 +11,86 @@ import (
 
 // Reasons of a change without effect.
 const (
-	ReasonWhen   = "when"   // neither the old nor the new image matches the condition
-	ReasonSparse = "sparse" // the item matches and a value of its row key is missing, NULL or empty
+	ReasonWhen   = "when"   // neither image matches the condition
+	ReasonSparse = "sparse" // the item matches, and a value of its row key is missing, NULL or empty
 )
 
-// place is where an item's row is by one image. Without a reason it is at key.
-type place struct {
+// rowLocation is the row key that one image of an item results in, or the reason why that image has no row.
+type rowLocation struct {
 	key    rowKey
-	reason string // why there is no row: ReasonWhen, ReasonSparse, or gone
+	reason string // why there is no row: ReasonWhen, ReasonSparse or noItem; "" if there is one
 
-	unknown bool // the image does not tell where its row would be
+	keyUnknown bool // the row key cannot be made of the image
 }
 
-// gone is the reason for an item that does not exist: before its insert, or
-// after its removal.
-const gone = ReasonRemoved
+// noItem is the reason if the item does not exist: before its insert or after its removal.
+const noItem = ReasonRemoved
 
-// Plan fills d.Ops with what the store must do. It does no I/O and may be called
-// concurrently.
+// Plan fills d.Ops with the writes that the change requires. It does no I/O and may be called concurrently.
 //
-// A row that guards itself has one [Op] where it is and one where it was, as the old
-// and the new image say; or none, and the outcome is NoEffect with [ReasonWhen] or
-// [ReasonSparse]. A row guarded by item has one [ClaimOp], whatever the old image
-// says: Write compares it with what is known of the item.
+// A row that guards itself has an [Op] at its new key and one at its old key, by the old and the new image. If
+// there are none, the outcome is NoEffect with [ReasonWhen] or [ReasonSparse]. A row guarded by item has one
+// [ClaimOp] for any old image: Write compares it with the item's guard.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
-	if g := s.Guard(d.Change); g.ByItem {
-		return s.planClaim(d, g)
+	if mode := s.GuardMode(d.Change); mode.ByItem {
+		return s.planClaim(d, mode)
 	}
 	return s.planRow(d)
 }
 
-// planRow compares the place of the item's row before the change with its place after.
+// planRow compares the location of the item's row before the change with its location after the change.
 //
-// If no row can be made of an image, the change fails with flaw after its tombstone is durable,
-// so that it is redriven when the settings are mended:
+// If no row can be made of an image, the change fails after its tombstone is durable. It is redriven when the
+// settings are mended:
 //
-//   - A new image: a void tombstone ([Mutation.Void]) replaces the item's row, also if its key
-//     stays the same. The next change would not find that row, since its old image is this one.
-//   - An old image: no row was ever made of it, and the row before it was removed then, so the
-//     change is planned as if there was no row. If the key of the image's row can be made, a
-//     tombstone goes there all the same: the change in dead letters may be redriven and put a
-//     row there. If not, this change goes to dead letters too, so that it is redriven after
-//     that one.
+//   - A new image: a void tombstone ([Mutation.Void]) replaces the item's row, even if the row's key stays the
+//     same. The next change would not find that row, because the old image of that change is this new image.
+//   - An old image: the earlier change removed the row, so this change is planned as if there was no row. If the
+//     row key of the old image is known, a tombstone is put there all the same. Otherwise the earlier change,
+//     redriven from the dead letters, would put a row there permanently. If the row key is unknown, this change is
+//     dead-lettered too, so that it is redriven after the earlier one.
 func (s *Sink) planRow(d *pipeline.Delivery) error {
 	c := d.Change
-	rooms := s.rooms.get()
-	defer s.rooms.put(rooms)
-	was, before := s.before(c, &rooms[0])
-	if before != nil && !c.Old.Exists() {
-		return before
+	buffers := s.keyBuffers.get()
+	defer s.keyBuffers.put(buffers)
+	before, oldErr := s.locationBefore(c, &buffers[0])
+	if oldErr != nil && !c.Old.Exists() {
+		return oldErr
 	}
-	is, flaw := was, error(nil)
-	if !s.stays(c, &was) {
-		is, flaw = s.after(c, &rooms[1])
+	after, imageErr := before, error(nil)
+	if !s.keepsKey(c, &before) {
+		after, imageErr = s.locationAfter(c, &buffers[1])
 	}
-	if flaw == nil {
-		flaw = s.move(d, was, is)
+	if imageErr == nil {
+		imageErr = s.planOps(d, before, after)
 	}
 	switch {
-	case flaw != nil && !c.New.Exists():
-		return flaw
-	case flaw != nil:
+	case imageErr != nil && !c.New.Exists():
+		return imageErr
+	case imageErr != nil:
 		d.Ops = d.Ops[:0]
-		if was.reason == "" {
-			s.addTombstone(d, Leave, &was.key)
+		if before.reason == "" {
+			s.addTombstone(d, Leave, &before.key)
 			d.Ops[0].(*Op).Mutation.Void = true
 		}
-	case was.unknown:
-		flaw = errs.Errorf("the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: %w", before)
+	case before.keyUnknown:
+		imageErr = errs.Errorf("the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldErr)
 	}
-	if flaw == nil {
+	if imageErr == nil {
 		return nil
 	}
 	if len(d.Ops) == 0 {
 		d.Outcome, d.Reason = pipeline.Written, ""
-		return flaw
+		return imageErr
 	}
-	d.Ops[0].(*Op).flaw = flaw
+	d.Ops[0].(*Op).imageErr = imageErr
 	return nil
 }
 
-// stays tells whether an item that has a row keeps it, as what its key is made of is
-// as it was: so it is with most changes, and the key need not be made again. False
-// where that is not certain.
-func (s *Sink) stays(c *record.Change, was *place) bool {
-	if s.when != nil || was.reason != "" || c.Removed() || !c.Old.Exists() || !c.New.Exists() {
+// keepsKey reports whether the item's row certainly keeps its key, because the attributes of the key did not
+// change. Most changes do so, and then the key is not built again.
+func (s *Sink) keepsKey(c *record.Change, old *rowLocation) bool {
+	if s.when != nil || old.reason != "" || c.Removed() || !c.Old.Exists() || !c.New.Exists() {
 		return false
 	}
 	for _, p := range s.keyPaths {
@@ -108,63 +103,61 @@ func (s *Sink) stays(c *record.Change, was *place) bool {
 	return true
 }
 
-// Requires names the new image when anything but {@key} is read, and the old one
-// when the row key is made of the item's attributes: rows may then move or go
-// sparse, and only the old image says where they were. A row key of {@key} and
-// literals never changes, so that such a view needs no old image to find its row, nor
-// does one whose rows are guarded by item.
+// Requires returns the images that the sink needs. It needs the new image if anything but {@key} is read. It needs
+// the old image if the row key reads attributes, because only the old image shows where the row was. Rows guarded
+// by item need no old image: their guards know.
 func (s *Sink) Requires() pipeline.Needs {
-	if s.decided && s.guard.ByItem {
+	if s.guardModeFixed && s.guardMode.ByItem {
 		return pipeline.Needs{New: s.readsItem}
 	}
 	return pipeline.Needs{Old: !s.fixedKey, New: s.readsItem}
 }
 
-// before is where the item's row was.
-func (s *Sink) before(c *record.Change, room *keyRoom) (place, error) {
+// locationBefore returns the location of the item's row before the change.
+func (s *Sink) locationBefore(c *record.Change, buf *keyBuffer) (rowLocation, error) {
 	switch {
 	case c.Old.Exists():
-		return s.place(c, c.Old, room)
+		return s.locate(c, c.Old, buf)
 	case c.Op == record.Insert, c.Op == record.Snapshot, c.Op == record.Unknown:
-		return place{reason: gone}, nil
+		return rowLocation{reason: noItem}, nil
 	case s.fixedKey:
-		// Whether it was in the view is unknown, where it would be is not.
-		k, err := s.key(&template.Scope{Change: c, Item: c.Keys}, room)
-		return place{key: k}, err
+		// The row may not exist, but its key is known.
+		k, err := s.rowKey(&template.Scope{Change: c, Item: c.Keys}, buf)
+		return rowLocation{key: k}, err
 	default:
-		return place{}, lacks(c, "an old", "its row may be at another key", record.NewAndOldImages.String())
+		return rowLocation{}, lacks(c, "an old", "its row may be at another key", record.NewAndOldImages.String())
 	}
 }
 
-// after is where the item's row is now.
-func (s *Sink) after(c *record.Change, room *keyRoom) (place, error) {
+// locationAfter returns the location of the item's row after the change.
+func (s *Sink) locationAfter(c *record.Change, buf *keyBuffer) (rowLocation, error) {
 	if c.Removed() {
-		return place{reason: gone}, nil
+		return rowLocation{reason: noItem}, nil
 	}
-	item, err := s.base.after(c, "its row is made of it")
+	item, err := s.base.newImage(c, "its row is made of it")
 	if err != nil {
-		return place{}, err
+		return rowLocation{}, err
 	}
-	return s.place(c, item, room)
+	return s.locate(c, item, buf)
 }
 
-// place is where the row of an image is. With an error there is none, and the place is the
-// one that a row of it would have, as far as its key can be made.
-func (s *Sink) place(c *record.Change, item item.Image, room *keyRoom) (place, error) {
-	var flaw error
+// locate returns the location of an image's row. With an error there is no row. The location then still has the row
+// key, if the key can be made.
+func (s *Sink) locate(c *record.Change, item item.Image, buf *keyBuffer) (rowLocation, error) {
+	var imageErr error
 	if s.when != nil {
 		in, err := s.when.Match(item)
 		if err == nil && !in {
-			return place{reason: ReasonWhen}, nil
+			return rowLocation{reason: ReasonWhen}, nil
 		}
-		flaw = err
+		imageErr = err
 	}
-	k, err := s.key(&template.Scope{Change: c, Item: item}, room)
+	k, err := s.rowKey(&template.Scope{Change: c, Item: item}, buf)
 	switch {
 	case err != nil:
-		return place{reason: ReasonSparse, unknown: true}, cmp.Or(flaw, err)
+		return rowLocation{reason: ReasonSparse, keyUnknown: true}, cmp.Or(imageErr, err)
 	case !k.exists():
-		return place{reason: ReasonSparse}, flaw
+		return rowLocation{reason: ReasonSparse}, imageErr
 	}
-	return place{key: k}, flaw
+	return rowLocation{key: k}, imageErr
 }

@@ -5,50 +5,50 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// maxLost is how often a Write reads again because other workers were faster. Each
-// time one of them got ahead, so that only many at once can exceed it.
+// maxLost is how many rounds of one Write may be lost to other writers. In each lost round one of them succeeded,
+// so only many concurrent writers reach the limit.
 const maxLost = 10
 
-// rounds calls round with what is open until nothing is. raced takes what a round lost to other writers, and how
-// many rounds lost anything until then.
-func rounds[T any](open func() []T, round func([]T) (lost []T, err error), raced func(lost []T, times int)) error {
-	for times := 0; ; {
-		turns := open()
-		if len(turns) == 0 {
+// runRounds calls round with the result of next until next returns nothing. After a round that lost writes to other
+// writers it calls onLost with these writes and the number of such rounds so far.
+func runRounds[T any](next func() []T, round func([]T) (lost []T, err error), onLost func(lost []T, lostRounds int)) error {
+	for lostRounds := 0; ; {
+		open := next()
+		if len(open) == 0 {
 			return nil
 		}
-		lost, err := round(turns)
+		lost, err := round(open)
 		if err != nil {
 			return err
 		}
 		if len(lost) > 0 {
-			times++
-			raced(lost, times)
+			lostRounds++
+			onLost(lost, lostRounds)
 		}
 	}
 }
 
-// judge passes each result of a store to refuse or to hold, with what was written, and returns what was lost to
-// other writers.
-func judge[T any](of []T, rs []Result, what string, refuse func(T, error), hold func(T, Result)) (lost []T, err error) {
-	if err := complete(len(rs), len(of), what); err != nil {
+// handleResults calls onError or onSuccess for each write ws[i] with the store's result rs[i]. It returns the
+// writes that were lost to other writers.
+func handleResults[T any](ws []T, rs []Result, what string, onError func(T, error), onSuccess func(T, Result)) (lost []T, err error) {
+	if err := checkCount(len(rs), len(ws), what); err != nil {
 		return nil, err
 	}
 	for i, r := range rs {
 		switch {
 		case r.Err != nil:
-			refuse(of[i], r.Err)
+			onError(ws[i], r.Err)
 		case r.Lost:
-			lost = append(lost, of[i])
+			lost = append(lost, ws[i])
 		default:
-			hold(of[i], r)
+			onSuccess(ws[i], r)
 		}
 	}
 	return lost, nil
 }
 
-// complete is a fatal error of a store that answers less than it was asked.
-func complete(got, want int, what string) error {
+// checkCount returns a fatal error if a store returned another number of results than requested.
+func checkCount(got, want int, what string) error {
 	if got == want {
 		return nil
 	}

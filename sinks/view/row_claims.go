@@ -9,11 +9,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// before reports whether c comes before d in the order of claims on a row; the first one has the
-// row. They are ordered by the bytes of their items' keys, so that the order of arrival does not
-// matter. With Last the latest change comes first, by time, then version, then key: versions of
-// different items do not tell which change is later, but all processes must agree on one.
-func before(c, d *state.Claim, rule Collision) bool {
+// comesBefore reports whether c comes before d in the order of claims on a row; the first claim owns the row.
+// Claims are ordered by the bytes of their items' keys, so that the order of arrival has no influence. With Last
+// the latest change comes first, by time, then version, then key. Versions of different items do not tell which
+// change is later, but all processes must use one order.
+func comesBefore(c, d *state.Claim, rule Collision) bool {
 	byKey := strings.Compare(string(c.Source), string(d.Source))
 	if rule != Last {
 		return byKey < 0
@@ -21,61 +21,61 @@ func before(c, d *state.Claim, rule Collision) bool {
 	return cmp.Or(c.Time.Compare(d.Time), c.Version.Compare(d.Version), byKey) > 0
 }
 
-// put replaces the item's claim by c. The owner changes if c comes before the owner's claim, or if c
-// is the owner's and a waiting claim now comes before it.
-func (s *RowClaims) put(c state.Claim, rule Collision) {
-	if s.Owner.Source == c.Source || s.Owner.Source == "" {
-		s.Owner = c
+// put adds the claim c, or replaces the item's former claim. The owner changes if c comes before the owner's claim,
+// or if c is the owner's and a waiting claim now comes before it.
+func (rc *RowClaims) put(c state.Claim, rule Collision) {
+	if rc.Owner.Source == c.Source || rc.Owner.Source == "" {
+		rc.Owner = c
 	} else {
-		s.forget(c.Source)
-		s.Waiting = append(s.Waiting, c)
+		rc.removeWaiting(c.Source)
+		rc.Waiting = append(rc.Waiting, c)
 	}
-	if i := s.next(rule); i >= 0 && before(&s.Waiting[i], &s.Owner, rule) {
-		s.Waiting[i], s.Owner = s.Owner, s.Waiting[i]
+	if i := rc.firstWaiting(rule); i >= 0 && comesBefore(&rc.Waiting[i], &rc.Owner, rule) {
+		rc.Waiting[i], rc.Owner = rc.Owner, rc.Waiting[i]
 	}
 }
 
-// drop removes the item's claim. If it held the row, the first waiting claim gets it.
-func (s *RowClaims) drop(source item.Key, rule Collision) {
-	if s.Owner.Source != source {
-		s.forget(source)
+// drop removes the item's claim. If the item owned the row, the first waiting claim gets the row.
+func (rc *RowClaims) drop(source item.Key, rule Collision) {
+	if rc.Owner.Source != source {
+		rc.removeWaiting(source)
 		return
 	}
-	s.Owner = state.Claim{}
-	if i := s.next(rule); i >= 0 {
-		s.Owner = s.Waiting[i]
-		s.remove(i)
+	rc.Owner = state.Claim{}
+	if i := rc.firstWaiting(rule); i >= 0 {
+		rc.Owner = rc.Waiting[i]
+		rc.removeWaitingAt(i)
 	}
 }
 
-// next is the index of the first waiting claim; -1 if none waits.
-func (s *RowClaims) next(rule Collision) int {
-	front := -1
-	for i := range s.Waiting {
-		if front < 0 || before(&s.Waiting[i], &s.Waiting[front], rule) {
-			front = i
+// firstWaiting returns the index of the first waiting claim; -1 if none waits.
+func (rc *RowClaims) firstWaiting(rule Collision) int {
+	first := -1
+	for i := range rc.Waiting {
+		if first < 0 || comesBefore(&rc.Waiting[i], &rc.Waiting[first], rule) {
+			first = i
 		}
 	}
-	return front
+	return first
 }
 
-// waits reports whether the item's claim waits.
-func (s *RowClaims) waits(source item.Key) bool { return s.index(source) >= 0 }
+// isWaiting reports whether the item's claim waits.
+func (rc *RowClaims) isWaiting(source item.Key) bool { return rc.waitingIndex(source) >= 0 }
 
-func (s *RowClaims) index(source item.Key) int {
-	return slices.IndexFunc(s.Waiting, func(c state.Claim) bool { return c.Source == source })
+func (rc *RowClaims) waitingIndex(source item.Key) int {
+	return slices.IndexFunc(rc.Waiting, func(c state.Claim) bool { return c.Source == source })
 }
 
-func (s *RowClaims) forget(source item.Key) {
-	if i := s.index(source); i >= 0 {
-		s.remove(i)
+func (rc *RowClaims) removeWaiting(source item.Key) {
+	if i := rc.waitingIndex(source); i >= 0 {
+		rc.removeWaitingAt(i)
 	}
 }
 
-// remove takes a waiting claim out: they are in no order.
-func (s *RowClaims) remove(i int) {
-	last := len(s.Waiting) - 1
-	s.Waiting[i] = s.Waiting[last]
-	s.Waiting[last] = state.Claim{}
-	s.Waiting = s.Waiting[:last]
+// removeWaitingAt removes a waiting claim. Waiting claims are in no order.
+func (rc *RowClaims) removeWaitingAt(i int) {
+	last := len(rc.Waiting) - 1
+	rc.Waiting[i] = rc.Waiting[last]
+	rc.Waiting[last] = state.Claim{}
+	rc.Waiting = rc.Waiting[:last]
 }

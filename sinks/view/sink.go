@@ -12,23 +12,23 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Sink plans and writes one view. It is safe for concurrent use and holds no
-// state of its own: every worker may have one.
+// Sink plans and writes one view. It is safe for concurrent use. Its only state is pooled memory and a lock, so
+// each worker may have a Sink of its own.
 type Sink struct {
 	base
 	attributes []Attribute
 	collision  Collision
 	store      Store
 
-	guard    Guard
-	decided  bool     // guard holds whatever the key attributes of items are
-	escaped  []string // else: it holds where their names are among these
-	fixedKey bool     // the row key reads no attribute: it never changes for an item
-	keyPaths []item.Path
+	guardMode      GuardMode
+	guardModeFixed bool        // guardMode applies to every item
+	escapedKeys    []string    // if not fixed: guardMode applies to items with no other key attributes
+	fixedKey       bool        // the row key reads no attributes, so the row of an item never moves
+	keyPaths       []item.Path // attributes that the row key reads
 
-	rooms    keyRooms
-	batches  batches[*Op]
-	claiming sync.RWMutex // held by a Write that lost a race alone, shared by the others
+	keyBuffers keyBufferPool
+	batchPool  batchPool[*Op]
+	claimMu    sync.RWMutex // Writes of claims share it; a Write that lost a race holds it alone
 }
 
 var (
@@ -41,7 +41,7 @@ var (
 	_ pipeline.EventIgnorer = (*Sink)(nil)
 )
 
-// New makes the sink of a view. The error names the option that is wrong.
+// New returns the sink of a view. The error names the wrong option.
 func New(o Options) (*Sink, error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("view %q: %w", o.Name, err)
@@ -54,10 +54,10 @@ func New(o Options) (*Sink, error) {
 		},
 		attributes: slices.Clone(o.Attributes), collision: cmp.Or(o.Collision, DeadLetterCollision), store: o.Store, fixedKey: true,
 	}
-	s.guard, s.escaped, s.decided = o.guard()
-	if s.guard.ByItem && s.store != nil {
+	s.guardMode, s.escapedKeys, s.guardModeFixed = o.guardMode()
+	if s.guardMode.ByItem && s.store != nil {
 		if _, ok := s.store.(ItemStore); !ok {
-			return nil, fmt.Errorf("view %q: Store is a %T, which is no ItemStore: its rows are guarded by item, because %s", o.Name, o.Store, s.guard.Why)
+			return nil, fmt.Errorf("view %q: Store is a %T, which is no ItemStore: its rows are guarded by item, because %s", o.Name, o.Store, s.guardMode.Why)
 		}
 	}
 	for _, a := range o.key() {
@@ -76,11 +76,13 @@ func New(o Options) (*Sink, error) {
 	return s, nil
 }
 
-// Write applies the planned ops. A change of which any op was applied is
-// Written; Coalesced when later changes of the batch wrote all its rows; and
-// Superseded when newer ones were there. Where rows are guarded by item, a change is
-// NoEffect when its item asks for no row and has none, or when another has the
-// row; the latter fails with a [CollisionError] as the view's [Collision] says.
+// Write applies the planned ops. The outcome of a change is:
+//
+//   - Written, if at least one of its ops was applied;
+//   - Coalesced, if later changes of the batch wrote all its rows;
+//   - Superseded, if newer versions were stored;
+//   - NoEffect, for rows guarded by item, if the item claims no row and has none, or if its claim waits. With
+//     [DeadLetterCollision] a change whose claim waits fails with a [CollisionError] instead.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if s.store == nil {
 		return pipeline.Fatal(errs.Errorf("view %s has no store: it was made to plan only", redact.Safe(s.target.View)))
@@ -95,32 +97,32 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-// writeRows writes rows that guard themselves: each op is one conditional write.
+// writeRows writes rows that guard themselves. Each op is one conditional write.
 func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
-	b := s.batches.get()
-	b.gather(ds)
-	open := b.next
+	b := s.batchPool.get()
+	b.addOps(ds)
+	next := b.nextAttempts
 	if !s.target.InPlace {
-		open = func() []turn[*Op] { return paired(b, b.next()) }
+		next = func() []attempt[*Op] { return joinMoves(b, b.nextAttempts()) }
 	}
-	err := rounds(open, func(turns []turn[*Op]) ([]turn[*Op], error) {
-		rs, err := s.store.Apply(ctx, s.target, mutationsOf(b, turns))
+	err := runRounds(next, func(attempts []attempt[*Op]) ([]attempt[*Op], error) {
+		rs, err := s.store.Apply(ctx, s.target, mutations(b, attempts))
 		if err != nil {
 			return nil, err
 		}
-		refused := func(t turn[*Op], err error) { refuse(b, t.line, showForeign(err, s.mask, t.op)) }
-		return judge(turns, rs, "mutations", refused, func(t turn[*Op], r Result) {
-			became := held
+		onError := func(a attempt[*Op], err error) { failOrRemove(b, a.key, showForeign(err, s.mask, a.op)) }
+		return handleResults(attempts, rs, "mutations", onError, func(a attempt[*Op], r Result) {
+			state := written
 			if r.Superseded {
-				became = superseded
+				state = superseded
 			}
-			b.settle(t.line, became, nil)
+			b.settle(a.key, state, nil)
 		})
 	}, nil)
 	if err != nil {
 		return err
 	}
-	b.finish(ds, failed)
-	s.batches.put(b)
+	b.setOutcomes(ds, failed)
+	s.batchPool.put(b)
 	return nil
 }

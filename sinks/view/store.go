@@ -3,113 +3,175 @@ package view
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Table is where rows are: a table and the names of its one or two key attributes.
+// Table is the table of the rows, with the names of its one or two key attributes.
 type Table struct {
 	Name string
 	PK   string // partition key attribute
-	SK   string // sort key attribute; "" where the table has none
+	SK   string // sort key attribute; "" if the table has none
 }
 
-// Target is a view as the store sees it.
+// Target describes a view or an aggregate for its store.
 type Target struct {
 	Table
 	View     string // name of the sink
 	Pipeline string // name of the pipeline. A row belongs to the view and the pipeline that first wrote it
-	Birth    string // of the view's output in the table, which rows carry (state.Birth); "" where nobody keeps births
+	Birth    string // id of the sink's output in the table, which rows carry (state.Birth); "" if births are not recorded
 
-	// InPlace keeps the tombstones of rows that guard themselves at the rows' keys. Default: in
-	// the store's state, so that the table holds live rows only.
+	// InPlace keeps the tombstones of rows that guard themselves at the rows' keys. Default: in the store's state,
+	// so that the table has live rows only.
 	InPlace bool
 }
 
-// State is the view as the state knows it.
+// State returns the target for package state.
 func (t Target) State() state.Target {
 	return state.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View, Birth: t.Birth}
 }
 
-// Mutation writes one row, or its tombstone, on condition that the store holds
-// no version of the row, and no tombstone of it, at or above Version. A void of the same
-// version is below one that is not void: what is there of that version is then whole.
+// Mutation writes one row or its tombstone, on condition that the store has neither a row nor a tombstone with this
+// version or a newer one. A void tombstone is replaced by its own version, unless the mutation is void, too.
 type Mutation struct {
-	PK, SK     item.Value // S, N or B; SK is absent where the table has none
+	PK, SK     item.Value // S, N or B; SK is absent if the table has no sort key
 	Version    record.Version
-	Source     item.Key // of the item that the row is of
+	Source     item.Key // of the item that the row belongs to
 	Tombstone  bool
-	Void       bool           // of a tombstone: no row could be made of the change; the same version may replace it, unless it is void too
+	Void       bool           // of a tombstone: no row could be made of the change; a row of the same version may replace it
 	Attributes []state.Column // without the key; empty for a tombstone
 
-	// What a store may use to write less. Nothing depends on it being right.
-	Fresh  bool // the row is probably not in the table
-	Joined bool // it belongs to the mutation before it in the call: one change's new row, and this its old one
+	// Hints to write less. The result is the same if they are wrong.
+	Fresh  bool // the row is probably not stored
+	Joined bool // it removes the old row of the change whose new row is the mutation before it
 }
 
-// Result is what became of one write of a call. The zero Result is: the store holds it, now or since an earlier
-// delivery of the same version.
+// Result is the result of one write of a call. The zero Result means that the write is durable, by this delivery or
+// an earlier one.
 type Result struct {
-	Superseded bool  // of a mutation: a newer version was there, row or tombstone, and stays
-	Lost       bool  // of other writes: something changed since it was read: read again
-	Err        error // this write failed; marked with pipeline.Transient where it may be tried again
+	Superseded bool  // of a mutation: a newer row or tombstone is stored and stays
+	Lost       bool  // of other writes: another writer changed what the write was based on; read again
+	Err        error // the write failed; the error is marked with pipeline.Transient if it may be tried again
 }
 
-// Store writes the rows of views.
+// Store writes rows that guard themselves.
 //
-// Where tombstones are is the target's InPlace. In place, a tombstone is an item at the
-// row's key, which readers leave out. Apart, it is in the store's state, and the row is
-// deleted in the same transaction; a row that isn't in the table is written in one
-// transaction with a check of its tombstone, so that of two writers, one of whom takes the
-// row away, one always sees the other. A row that is in the table is above its tombstone.
+// Target.InPlace decides where tombstones are. In place, a tombstone is an item at the row's key, and readers skip
+// it. Apart, a tombstone is in the store's state, and one transaction deletes the row and writes the tombstone. A
+// row that is not stored is written in one transaction with a check of its tombstone. So if two writers put and
+// remove a row at the same time, one of them sees the other. A stored row is always newer than its tombstone.
 //
-// Apply blocks until everything it reports as held is durable, and returns one
-// Result for each mutation, in order. No two mutations of a call write the same
-// row, and they may be applied in any order, together or one by one. ms and the Attributes in
-// it are the store's to read until Apply returns, and values are ranges of a page: a store that
-// keeps them beyond the call copies Attributes and clones each value. An
-// error means the whole call failed and that any part of it may have been applied;
-// it is marked as pipeline.Transient and pipeline.Fatal say. A row that belongs to
-// another sink fails its mutation with a [ForeignRowError], whatever the versions. Tombstones are kept as long
-// as older changes may still arrive. Apply may be called by several goroutines, and by
-// other processes on the same table.
+// Apply blocks until every successful result is durable. It returns one Result for each mutation, in order. Each
+// mutation of a call writes another row, and the store may apply them in any order, together or one by one. The
+// store may read ms and its Attributes until Apply returns. Values are ranges of a page: a store that keeps them
+// longer copies Attributes and clones each value. An error means that the whole call failed; any part of it may
+// have been applied. It is marked with pipeline.Transient or pipeline.Fatal. A row that belongs to another sink
+// fails its mutation with a [ForeignRowError], for any version. Tombstones are kept as long as older changes may
+// still arrive. Apply may be called by several goroutines, and by other processes on the same table.
 type Store interface {
 	Apply(ctx context.Context, t Target, ms []Mutation) ([]Result, error)
 }
 
 // Query selects rows of a table.
 type Query struct {
-	PK       item.Value // rows of this partition key alone. Default: all
-	PKPrefix string     // rows whose partition key is an S that begins so. Default: all
-	SKPrefix string     // rows whose sort key is an S that begins so. Default: all
-	Limit    int        // at most so many. Default: no limit
+	PK       item.Value // only rows of this partition key. Default: all
+	PKPrefix string     // only rows whose partition key is an S with this prefix. Default: all
+	SKPrefix string     // only rows whose sort key is an S with this prefix. Default: all
+	Limit    int        // maximum number of rows. Default: no limit
 }
 
-// Row is one row as a reader sees it.
+// Row is one row as a [Reader] returns it.
 type Row struct {
-	PK, SK  item.Value // SK is absent where the table has none
-	Item    item.Image // the whole row with its key
+	PK, SK  item.Value // SK is absent if the table has no sort key
+	Item    item.Image // all attributes with the key
 	Version record.Version
 	Source  item.Key
 	View    string
 }
 
-// ErrNoTable is what reading a table brings that the store does not know.
+// ErrNoTable is the error of reading a table that does not exist.
 var ErrNoTable = errs.New("no such view table")
 
-// Reader reads rows back, without tombstones, in the order of partition key and
-// sort key: S and B by their bytes, N by number. It ends with the first error,
-// which is [ErrNoTable] where nothing was ever written to such a table, if the store
-// can tell. A row that is written meanwhile may or may not be seen.
+// Reader reads rows in the order of partition key and sort key: S and B by their bytes, N by number. Tombstones are
+// left out. The sequence ends with the first error. The error is [ErrNoTable] if the table does not exist or, on
+// some stores, was never written. A row that is written during the read may or may not be seen.
 type Reader interface {
 	Rows(ctx context.Context, t Table, q Query) iter.Seq2[Row, error]
 }
 
-// Emptier tells whether a view or an aggregate has anything in a store: rows,
-// tombstones, or what is remembered of items. A store implements it that forgets, so
-// that all of the history may be replayed into what is empty (state.Retention).
+// Emptier is implemented by stores that forget. Empty reports whether the store has nothing of a view or an
+// aggregate: no rows, tombstones, guards or contributions. Then the whole history may be replayed
+// (state.Retention).
 type Emptier interface {
 	Empty(ctx context.Context, t Target) (bool, error)
+}
+
+// ItemStore writes rows that are guarded by item, because several items can claim one row. The row, the waiting
+// claims and the guards of the items change together or not at all.
+//
+// All methods block, and may be called by several goroutines and by other processes on the same tables. An error
+// means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
+type ItemStore interface {
+	// Guards reads the guards of items, in the order of items, consistently. The zero Guard means an unknown item.
+	Guards(ctx context.Context, t Target, items []item.Key) ([]state.Guard, error)
+
+	// RowClaims reads rows with all their claims, in the order of rows, consistently.
+	RowClaims(ctx context.Context, t Target, rows []state.Row) ([]RowClaims, error)
+
+	// Settle applies ws in order, each of them completely or not at all, and returns one Result for each. A write
+	// is Lost if the guard (its version or Void) or the claims on a row have changed since they were read. A later
+	// write of ws may build on an earlier one, by its version and revisions, and is lost with it. A successful
+	// result is durable. Values are ranges of a page: a store that keeps them longer clones them.
+	Settle(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
+}
+
+// RowClaims is a row with all claims on it.
+type RowClaims struct {
+	state.RowClaims
+	Foreign *ForeignRowError // the row belongs to another sink and cannot be claimed; nil: it can
+}
+
+// GroupStore writes the rows of aggregates. The contributions of items and the rows of their groups change together
+// or not at all.
+//
+// All methods block, and may be called by several goroutines and by other processes on the same tables. An error
+// means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
+type GroupStore interface {
+	// Contributions reads the contributions of items, in the order of items, consistently. The zero Contribution
+	// means an unknown item.
+	Contributions(ctx context.Context, t Target, items []item.Key) ([]state.Contribution, error)
+
+	// Contribute applies ws, each of them completely or not at all, and returns one Result for each. A write is
+	// Lost if a contribution (its version or Void) has changed since it was read. It fails with a [ForeignRowError]
+	// if a group's row belongs to another sink. Each write of a call has other items; writes may have groups in
+	// common. A successful result is durable.
+	Contribute(ctx context.Context, t Target, ws []state.GroupWrite) ([]Result, error)
+
+	// MaxActions returns how many items and group changes one GroupWrite may have together; 0: any number. Each
+	// [state.GroupChange] and each [state.Member] is a group change.
+	MaxActions() int
+}
+
+// Inspector reads what is stored at the keys of rows, with the tombstones that a [Reader] skips. It explains why a
+// row is missing.
+type Inspector interface {
+	// StoredRows reads rows of a view or an aggregate, in the order of rows, consistently. It finds tombstones in
+	// place and apart. The zero StoredRow means that nothing is stored at the key. The error is ErrNoTable if the
+	// table does not exist.
+	StoredRows(ctx context.Context, t Target, rows []state.Row) ([]StoredRow, error)
+}
+
+// StoredRow is the row or the tombstone that is stored at a key.
+type StoredRow struct {
+	Exists    bool
+	Tombstone bool           // the row was removed, and older changes of it are refused
+	Version   record.Version // of the change that wrote it
+	Source    item.Key       // of the item that it belongs to; "" for a group
+	View      string         // the sink that owns it
+	Pipeline  string         // the pipeline that owns it
+	Item      item.Image     // all attributes with the key, without _tw
+	Expires   time.Time      // when a tombstone may be deleted; zero: never
 }

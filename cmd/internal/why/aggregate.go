@@ -56,13 +56,13 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 		return nil
 	}
 	for _, row := range slices.Sorted(maps.Keys(rows)) {
-		found, err := in.Stands(ctx, target, []state.Row{row})
+		found, err := in.StoredRows(ctx, target, []state.Row{row})
 		if err != nil {
 			return err
 		}
 		g := Place{Kind: "group", Where: rows[row], Version: versionText(found[0].Version), Verdict: Missing, Found: "nothing"}
 		switch st := found[0]; {
-		case !st.There || st.Tombstone:
+		case !st.Exists || st.Tombstone:
 		case st.View != l.spec.Name || st.Pipeline != l.Config.Name:
 			g.Verdict, g.Found = Differs, "a row of another sink"
 		default:

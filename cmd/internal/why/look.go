@@ -111,16 +111,16 @@ func (l *look) view(ctx context.Context, store view.Store) error {
 // row compares one row, which is shown as where, with the attributes that it should
 // have.
 func (l *look) row(ctx context.Context, in view.Inspector, t view.Target, row state.Row, where string, there bool, want []state.Column) error {
-	found, err := in.Stands(ctx, t, []state.Row{row})
+	found, err := in.StoredRows(ctx, t, []state.Row{row})
 	if err != nil {
 		return err
 	}
 	st := found[0]
 	p := Place{Kind: "row", Where: where, Version: versionText(st.Version)}
-	switch stands := st.There && !st.Tombstone; {
+	switch stands := st.Exists && !st.Tombstone; {
 	case !there && stands && (st.View != l.spec.Name || st.Pipeline != l.Config.Name):
 		p.Verdict, p.Found = Gone, "a row of another sink"
-	case st.There && (st.View != l.spec.Name || st.Pipeline != l.Config.Name):
+	case st.Exists && (st.View != l.spec.Name || st.Pipeline != l.Config.Name):
 		p.Verdict, p.Found = Differs, fmt.Sprintf("a row of %s of the pipeline %s", cmp.Or(st.View, "nothing that tablewake wrote"), cmp.Or(st.Pipeline, "none"))
 	case !there && stands && st.Source == l.Item.Key:
 		p.Verdict, p.Found = Leftover, "a row of this item"

@@ -22,7 +22,7 @@ var _ view.Inspector = (*Reader)(nil)
 // Stands reads what is at the keys of rows, a hundred in one request. An item that
 // no sink made stands there without a View. Tombstones apart are in the state table, and
 // a Reader doesn't see them: see [Store.Stands].
-func (r *Reader) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]view.Standing, error) {
+func (r *Reader) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	refs := make([]dynamo.Ref, len(rows))
 	for i, row := range rows {
 		var err error
@@ -37,7 +37,7 @@ func (r *Reader) Stands(ctx context.Context, t view.Target, rows []state.Row) ([
 	if err != nil {
 		return nil, err
 	}
-	ss := make([]view.Standing, len(rows))
+	ss := make([]view.StoredRow, len(rows))
 	for i, item := range items {
 		if item == nil {
 			continue
@@ -52,15 +52,15 @@ func (r *Reader) Stands(ctx context.Context, t view.Target, rows []state.Row) ([
 var _ view.Inspector = (*Store)(nil)
 
 // Stands is [Reader.Stands], with the tombstones that are apart.
-func (s *Store) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]view.Standing, error) {
-	ss, err := s.Reader.Stands(ctx, t, rows)
+func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
+	ss, err := s.Reader.StoredRows(ctx, t, rows)
 	if err != nil || t.InPlace {
 		return ss, err
 	}
 	var missing []int
 	var of []state.Row
 	for i := range ss {
-		if !ss[i].There {
+		if !ss[i].Exists {
 			missing, of = append(missing, i), append(of, rows[i])
 		}
 	}
@@ -76,8 +76,8 @@ func (s *Store) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]
 		if tombstone == nil {
 			continue
 		}
-		ss[i] = view.Standing{
-			There: true, Tombstone: true, Source: tombstone.Source, View: t.View, Pipeline: t.Pipeline, Expires: tombstone.Expires,
+		ss[i] = view.StoredRow{
+			Exists: true, Tombstone: true, Source: tombstone.Source, View: t.View, Pipeline: t.Pipeline, Expires: tombstone.Expires,
 		}
 		if ss[i].Version, err = record.ParseVersion(tombstone.Version); err != nil {
 			return nil, s.Damaged("a tombstone of the view "+t.View, err)
@@ -111,8 +111,8 @@ func keyOf(t view.Table, pk, sk item.Value) dynamo.Item {
 }
 
 // standing is what an item says of itself.
-func standing(image dynamo.Item) (view.Standing, error) {
-	s := view.Standing{There: true}
+func standing(image dynamo.Item) (view.StoredRow, error) {
+	s := view.StoredRow{Exists: true}
 	if m, ok := markOf(image); ok {
 		var err error
 		if s.Version, err = record.ParseVersion(m.version); err != nil {

@@ -129,9 +129,9 @@ func (a *anyTable) Empty(ctx context.Context, t view.Target) (bool, error) {
 	return a.Store.Empty(ctx, t)
 }
 
-func (a *anyTable) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]view.Standing, error) {
+func (a *anyTable) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	t.Table = named(t.Table)
-	return a.Store.Stands(ctx, t, rows)
+	return a.Store.StoredRows(ctx, t, rows)
 }
 
 func (a *anyTable) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {

@@ -12,47 +12,47 @@ import (
 var _ view.Inspector = (*Store)(nil)
 
 // Stands reads what stands at the keys of rows. Tombstones stay for good.
-func (s *Store) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]view.Standing, error) {
+func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	if _, found, err := tableNamed(ctx, s.DB, t.Name); err != nil {
 		return nil, err
 	} else if !found {
 		return nil, s.noTable(t.Name)
 	}
 	query := "SELECT " + rowColumns + " FROM " + quote(prefix+t.Name) + " WHERE pk = ? AND sk = ?"
-	standings := make([]view.Standing, len(rows))
+	stored := make([]view.StoredRow, len(rows))
 	for i, row := range rows {
 		pk, sk, err := row.Decode()
 		if err != nil {
 			return nil, err
 		}
-		if standings[i], err = s.standing(ctx, query, pk, sk); err != nil {
+		if stored[i], err = s.storedRow(ctx, query, pk, sk); err != nil {
 			return nil, err
 		}
-		if standings[i].There || t.InPlace {
+		if stored[i].Exists || t.InPlace {
 			continue
 		}
-		if standings[i], err = s.tombstone(ctx, t, pk, sk); err != nil {
+		if stored[i], err = s.tombstone(ctx, t, pk, sk); err != nil {
 			return nil, err
 		}
 	}
-	return standings, nil
+	return stored, nil
 }
 
-func (s *Store) standing(ctx context.Context, query string, pk, sk item.Value) (st view.Standing, err error) {
+func (s *Store) storedRow(ctx context.Context, query string, pk, sk item.Value) (st view.StoredRow, err error) {
 	r, found, err := sqlite.ReadFirst(ctx, s.DB, query, []any{keyColumn(pk), keyColumn(sk)}, scanRow)
 	if err != nil || !found {
 		return st, err
 	}
-	st = view.Standing{There: true, Tombstone: r.item == nil, Source: item.Key(r.source), View: r.view, Pipeline: r.pipeline}
+	st = view.StoredRow{Exists: true, Tombstone: r.item == nil, Source: item.Key(r.source), View: r.view, Pipeline: r.pipeline}
 	st.Version, st.Item, err = s.parse(&r)
 	return st, err
 }
 
 // tombstone is one that is apart from its row.
-func (s *Store) tombstone(ctx context.Context, t view.Target, pk, sk item.Value) (view.Standing, error) {
+func (s *Store) tombstone(ctx context.Context, t view.Target, pk, sk item.Value) (view.StoredRow, error) {
 	version, item, found, err := s.StoredTombstone(ctx, t.State(), keyColumn(pk), keyColumn(sk))
 	if err != nil || !found {
-		return view.Standing{}, err
+		return view.StoredRow{}, err
 	}
-	return view.Standing{There: true, Tombstone: true, Source: item, View: t.View, Pipeline: t.Pipeline, Version: version}, nil
+	return view.StoredRow{Exists: true, Tombstone: true, Source: item, View: t.View, Pipeline: t.Pipeline, Version: version}, nil
 }

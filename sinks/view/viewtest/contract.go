@@ -34,7 +34,7 @@ func contract(t *testing.T, suite Suite) {
 		"NothingInOneCall":   nothing,
 		"ReadingStopsEarly":  readingStopsEarly,
 		"TablesAreToldApart": tablesAreToldApart,
-		"Stands":             stands,
+		"Stands":             storedRows,
 		"Races":              func(t *testing.T, s ofKind) { races(t, s, suite) },
 	} {
 		for kind, inPlace := range kinds {

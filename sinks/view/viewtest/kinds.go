@@ -32,7 +32,7 @@ type inspector struct {
 	inPlace bool
 }
 
-func (in inspector) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]view.Standing, error) {
+func (in inspector) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	t.InPlace = in.inPlace
-	return in.Inspector.Stands(ctx, t, rows)
+	return in.Inspector.StoredRows(ctx, t, rows)
 }

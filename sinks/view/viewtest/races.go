@@ -134,8 +134,8 @@ func (h raced) check(t *testing.T, s ofKind, suite Suite, at view.Target, when s
 		}
 		key, err := state.MakeRow(newest.PK, newest.SK)
 		need(t, err)
-		found, err := in.Stands(t.Context(), at, []state.Row{key})
-		if err != nil || !found[0].There || found[0].Tombstone != newest.Tombstone || found[0].Version != newest.Version {
+		found, err := in.StoredRows(t.Context(), at, []state.Row{key})
+		if err != nil || !found[0].Exists || found[0].Tombstone != newest.Tombstone || found[0].Version != newest.Version {
 			t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, found, err, newest.Version, newest.Tombstone)
 		}
 	}

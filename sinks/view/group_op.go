@@ -9,37 +9,36 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// GroupOp is one share that an item has after a change, or says why it has none.
-// Together the ops of a change replace what the item counted for.
+// GroupOp is one share that an item has after a change, or the reason why it has none. The ops of a change together
+// replace the item's contribution.
 type GroupOp struct {
 	Share  state.Share // zero: the item counts nowhere
-	Reason string      // why it counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved], [ReasonExpired] or that it can't be counted
+	Reason string      // why it counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved], [ReasonExpired] or void
 
-	aggregate *Aggregate
-	shown     string // the group's key as people are shown it, where a mask decides
-	shard     int
-	earlier   bool  // the item may have counted for something before the change
-	flaw      error // the item can't be counted: once what it counted for is taken out the change fails with it; nil: none
+	aggregate     *Aggregate
+	displayKey    string // the group's key for people if parts of it are masked
+	shard         int
+	countedBefore bool  // the item may have counted for something before the change
+	imageErr      error // why the item cannot be counted; the change fails with it after its contribution is removed. nil: none
 }
 
 var _ pipeline.Op = (*GroupOp)(nil)
 
-// Target is the aggregate that the op is of.
+// Target returns the aggregate of the op.
 func (o *GroupOp) Target() Target { return o.aggregate.target }
 
-// KeyText is the group's key as people are shown it, with what is hidden masked; ""
-// where the item counts nowhere.
+// KeyText returns the group's key with masked parts, for people; "" if the item counts nowhere.
 func (o *GroupOp) KeyText() string {
 	switch {
 	case o.Share.Group == "":
 		return ""
-	case o.shown != "":
-		return o.shown
+	case o.displayKey != "":
+		return o.displayKey
 	}
 	return string(o.aggregate.target.appendRow(nil, o.Share.Group))
 }
 
-// Row is the row that the share counts in, with its shard; "" where the item counts nowhere.
+// Row returns the row that the share counts in, with its shard; "" if the item counts nowhere.
 func (o *GroupOp) Row() state.Row {
 	if o.Share.Group == "" {
 		return ""
@@ -47,15 +46,15 @@ func (o *GroupOp) Row() state.Row {
 	return o.aggregate.shardRow(o.Share.Group, o.shard)
 }
 
-// String is a line such as: count in group PK="REVENUE#EUR" SK="2026-01-02":
-// revenue +10.5, orders +1 (replaces what the item counted for).
+// String returns a line such as: count in group PK="REVENUE#EUR" SK="2026-01-02": revenue +10.5, orders +1
+// (replaces what the item counted for).
 func (o *GroupOp) String() string {
 	if o.Share.Group == "" {
 		if o.Reason == ReasonExpired {
 			return "keep what the item counted for (" + o.Reason + ")"
 		}
-		if o.flaw != nil {
-			return "count nowhere (the change goes to dead letters: " + o.flaw.Error() + "; what the item counted for is taken out)"
+		if o.imageErr != nil {
+			return "count nowhere (the change goes to dead letters: " + o.imageErr.Error() + "; what the item counted for is taken out)"
 		}
 		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
 	}
@@ -68,35 +67,35 @@ func (o *GroupOp) String() string {
 	separator := ": "
 	for i := range o.aggregate.values {
 		v := &o.aggregate.values[i]
-		text := o.Share.Values[v.at]
-		if text == "" && v.of != count {
+		text := o.Share.Values[v.shareIndex]
+		if text == "" && v.kind != countKind {
 			continue
 		}
 		b = append(append(b, separator...), v.Name...)
 		b = append(b, ' ')
 		separator = ", "
 		switch {
-		case v.of == count:
+		case v.kind == countKind:
 			b = append(b, "+1"...)
-		case v.hidden:
+		case v.masked:
 			b = append(append(b, v.Of...), ' ')
-			b = o.aggregate.mask.Value("", v.shared(text)).AppendJSON(b)
-		case v.of == sum:
+			b = o.aggregate.mask.Value("", v.shareValue(text)).AppendJSON(b)
+		case v.kind == sumKind:
 			if text[0] != '-' {
 				b = append(b, '+')
 			}
 			b = append(b, text...)
 		default:
 			b = append(append(b, v.Of...), ' ')
-			b = v.shared(text).AppendJSON(b)
+			b = v.shareValue(text).AppendJSON(b)
 		}
 	}
 	return string(append(b, " (replaces what the item counted for)"...))
 }
 
-// shared is the value whose text a share has.
-func (v *value) shared(text string) item.Value {
-	if v.of == sum {
+// shareValue returns the value of which a share has the text.
+func (v *value) shareValue(text string) item.Value {
+	if v.kind == sumKind {
 		d, _ := decimal.Parse(text) // Plan made it
 		return item.NumberValue(d)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// TestStays: an item that stays has the key which its new image makes, whatever its
+// TestKeepsKey: an item that stays has the key which its new image makes, whatever its
 // values are and however they are written.
-func TestStays(t *testing.T) {
+func TestKeepsKey(t *testing.T) {
 	parse := func(text string) Attribute {
 		tpl, err := template.Parse(text, template.Options{})
 		if err != nil {
@@ -46,17 +46,17 @@ func TestStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &record.Change{Op: record.Modify, Key: "k", Old: item(t), New: item(t)}
-		var rooms [2]keyRoom
-		was, err := s.before(c, &rooms[0])
-		if err != nil || !s.stays(c, &was) {
+		var rooms [2]keyBuffer
+		was, err := s.locationBefore(c, &rooms[0])
+		if err != nil || !s.keepsKey(c, &was) {
 			return
 		}
 		stayed++
-		is, err := s.after(c, &rooms[1])
-		if err != nil || is.reason != "" || !is.key.is(&was.key) {
+		is, err := s.locationAfter(c, &rooms[1])
+		if err != nil || is.reason != "" || !is.key.equal(&was.key) {
 			t.Fatalf("it stays at %q, and its key is %q, %q, %v", was.key.text, is.key.text, is.reason, err)
 		}
-		show := func(p *place) string {
+		show := func(p *rowLocation) string {
 			pk, _, _ := p.key.values(&pipeline.Delivery{})
 			text, _ := pk.Text()
 			n, _ := pk.Number()

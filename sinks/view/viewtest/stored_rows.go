@@ -11,7 +11,7 @@ import (
 )
 
 // stands checks what a store that is a [view.Inspector] shows of rows; others pass.
-func stands(t *testing.T, s ofKind) {
+func storedRows(t *testing.T, s ofKind) {
 	in, ok := s.inspector()
 	if !ok {
 		return
@@ -23,7 +23,7 @@ func stands(t *testing.T, s ofKind) {
 		need(t, err)
 		asked = append(asked, r)
 	}
-	found, err := in.Stands(t.Context(), target, asked)
+	found, err := in.StoredRows(t.Context(), target, asked)
 	if err != nil || len(found) != len(asked) {
 		t.Fatalf("%d standings of %d rows, error %v", len(found), len(asked), err)
 	}
@@ -33,7 +33,7 @@ func stands(t *testing.T, s ofKind) {
 		if st.Item.Exists() {
 			item = string(st.Item.AppendDynamoDBJSON(nil))
 		}
-		got = append(got, fmt.Sprint(st.There, st.Tombstone, st.Version == version(t, 5), st.Version == version(t, 6), st.Source, st.View, st.Pipeline, item))
+		got = append(got, fmt.Sprint(st.Exists, st.Tombstone, st.Version == version(t, 5), st.Version == version(t, 6), st.Source, st.View, st.Pipeline, item))
 	}
 	same(t, "standings", got, []string{
 		fmt.Sprint(true, true, false, true, "source", "one", "test", ""),
@@ -42,7 +42,7 @@ func stands(t *testing.T, s ofKind) {
 	})
 	missing := target
 	missing.Name = "no such table"
-	if _, err := in.Stands(t.Context(), missing, asked); !errors.Is(err, view.ErrNoTable) {
+	if _, err := in.StoredRows(t.Context(), missing, asked); !errors.Is(err, view.ErrNoTable) {
 		t.Errorf("a table that is not there: %v, want ErrNoTable", err)
 	}
 }

@@ -71,7 +71,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("{%s, %s}: %v", c.pk, c.sk, err)
 			continue
 		}
-		g := s.Guard(d.Change)
+		g := s.GuardMode(d.Change)
 		if _, claims := d.Ops[0].(*view.ClaimOp); g.ByItem != (c.want != self) || c.want != self && g.Why != c.want || claims != g.ByItem || g.Why == "" {
 			t.Errorf("{%s, %s} several tables %t: guarded by item %t, because %q, planned as a claim %t; want %q",
 				c.pk, c.sk, c.tables, g.ByItem, g.Why, claims, c.want)

@@ -14,25 +14,25 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// merger reads a table and puts the shards of groups together.
-type merger struct {
+// groupReader reads a table and merges the shards of groups.
+type groupReader struct {
 	table   Table
 	query   Query
-	sharded map[string]*Groups // by the aggregate's name
+	sharded map[string]*Groups // by name of the aggregate
 	reader  Reader
 }
 
-// group is what the shards of one group come to so far.
-type group struct {
-	of     *Groups
+// mergedGroup is one group with the values of the shards that were read so far.
+type mergedGroup struct {
+	spec   *Groups
 	row    Row          // without an item
-	values []item.Value // in the order of Groups.Values; absent where no shard has one
+	values []item.Value // in the order of Groups.Values; absent if no shard has one
 }
 
-// rows are the groups and the rows of others, in the order of their keys.
-func (m *merger) rows(ctx context.Context) iter.Seq2[Row, error] {
+// rows returns the merged groups and the other rows of the table, in the order of their keys.
+func (m *groupReader) rows(ctx context.Context) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		groups, err := m.groups(ctx)
+		groups, err := m.mergedRows(ctx)
 		if err != nil {
 			yield(Row{}, err)
 			return
@@ -79,28 +79,28 @@ func sortText(v item.Value) string {
 	return text
 }
 
-// groups are the groups that the query selects, each as one row, in the order of their keys.
-func (m *merger) groups(ctx context.Context) ([]Row, error) {
+// mergedRows returns the groups that the query selects, each as one row, in the order of their keys.
+func (m *groupReader) mergedRows(ctx context.Context) ([]Row, error) {
 	queries := []Query{m.query}
 	if m.query.PK.Exists() {
-		queries = m.ofShards()
+		queries = m.shardQueries()
 	}
-	parts, err := m.gather(ctx, queries)
+	parts, err := m.readShards(ctx, queries)
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[string]*group)
+	found := make(map[string]*mergedGroup)
 	for _, row := range slices.Concat(parts...) {
 		key := row.View + "\x00" + row.PK.String() + "\x00" + row.SK.String()
 		if found[key] == nil {
-			of := m.sharded[row.View]
-			found[key] = &group{of: of, row: row, values: make([]item.Value, len(of.Values))}
+			spec := m.sharded[row.View]
+			found[key] = &mergedGroup{spec: spec, row: row, values: make([]item.Value, len(spec.Values))}
 		}
 		found[key].add(row)
 	}
 	rows := make([]Row, 0, len(found))
 	for _, g := range found {
-		row, err := g.whole(m.table)
+		row, err := g.toRow(m.table)
 		if err != nil {
 			return nil, err
 		}
@@ -110,12 +110,12 @@ func (m *merger) groups(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
-// together is how many shards are read at once.
-const together = 16
+// maxParallelReads limits how many shards are read at the same time.
+const maxParallelReads = 16
 
-// gather reads the shards' rows that queries select, several at once, and gives
-// each the partition key of its group.
-func (m *merger) gather(ctx context.Context, queries []Query) ([][]Row, error) {
+// readShards reads the shards' rows that the queries select, several queries at the same time. It replaces the
+// partition key of each row by that of its group.
+func (m *groupReader) readShards(ctx context.Context, queries []Query) ([][]Row, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	parts := make([][]Row, len(queries))
@@ -126,54 +126,55 @@ func (m *merger) gather(ctx context.Context, queries []Query) ([][]Row, error) {
 			if err != nil {
 				return err
 			}
-			if m.sharded[row.View] != nil && m.whole(&row) {
+			if m.sharded[row.View] != nil && m.toGroupKey(&row) {
 				parts[i] = append(parts[i], row)
 			}
 		}
 		return nil
 	}
 	var once sync.Once
-	var failed error // the first by time; the later ones come from the cancelling
-	parallel.Each(len(queries), together, func(i int) error {
+	var firstErr error // the first one by time; later ones come from the cancellation
+	parallel.Each(len(queries), maxParallelReads, func(i int) error {
 		err := read(i)
 		if err != nil {
-			once.Do(func() { failed = err })
+			once.Do(func() { firstErr = err })
 			cancel(err)
 		}
 		return err
 	})
-	return parts, failed
+	return parts, firstErr
 }
 
-// ofShards are the queries for the shards of the partition key asked for.
-func (m *merger) ofShards() []Query {
+// shardQueries returns a query for each shard of the requested partition key.
+func (m *groupReader) shardQueries() []Query {
 	text, ok := m.query.PK.Text()
 	if !ok {
 		return nil // the partition key of a sharded row is an S
 	}
-	most := 0
+	shards := 0
 	for _, g := range m.sharded {
-		most = max(most, g.Shards)
+		shards = max(shards, g.Shards)
 	}
-	queries := make([]Query, most)
+	queries := make([]Query, shards)
 	for shard := range queries {
 		queries[shard] = m.query
-		queries[shard].PK = item.StringValue(text + shardMark + strconv.Itoa(shard))
+		queries[shard].PK = item.StringValue(text + shardSeparator + strconv.Itoa(shard))
 	}
 	return queries
 }
 
-// whole gives a shard's row the partition key of its group; false where that was not asked for.
-func (m *merger) whole(row *Row) bool {
+// toGroupKey replaces the partition key of a shard's row by that of its group. It returns false if the query does
+// not select the group.
+func (m *groupReader) toGroupKey(row *Row) bool {
 	text, _ := row.PK.Text()
-	base := text[:max(0, strings.LastIndex(text, shardMark))]
+	base := text[:max(0, strings.LastIndex(text, shardSeparator))]
 	row.PK = item.StringValue(base)
 	return strings.HasPrefix(base, m.query.PKPrefix) && (!m.query.PK.Exists() || row.PK.Equal(m.query.PK))
 }
 
-// add puts a shard's row to the others.
-func (g *group) add(row Row) {
-	for i, v := range g.of.Values {
+// add adds a shard's row.
+func (g *mergedGroup) add(row Row) {
+	for i, v := range g.spec.Values {
 		if value, ok := row.Item.Get(v.Name); ok {
 			g.values[i] = combine(v.Of, g.values[i], value)
 		}
@@ -183,13 +184,13 @@ func (g *group) add(row Row) {
 	}
 }
 
-// combine is one value of two shards. a may be absent.
-func combine(of string, a, b item.Value) item.Value {
+// combine returns the value of two shards. a may be absent.
+func combine(kind string, a, b item.Value) item.Value {
 	switch {
 	case !a.Exists():
 		return b
-	case of == ofs[least] || of == ofs[greatest]:
-		if strings.Compare(sortText(a), sortText(b)) < 0 == (of == ofs[least]) {
+	case kind == kindNames[minKind] || kind == kindNames[maxKind]:
+		if strings.Compare(sortText(a), sortText(b)) < 0 == (kind == kindNames[minKind]) {
 			return a
 		}
 		return b
@@ -198,7 +199,7 @@ func combine(of string, a, b item.Value) item.Value {
 	}
 }
 
-// numberOf reads what [state.Number.Value] makes.
+// numberOf parses a value made by [state.Number.Value].
 func numberOf(v item.Value) state.Number {
 	if d, ok := v.Number(); ok {
 		return state.NumberOf(d)
@@ -208,8 +209,8 @@ func numberOf(v item.Value) state.Number {
 	return n
 }
 
-// whole is the group's row.
-func (g *group) whole(t Table) (Row, error) {
+// toRow returns the group's row.
+func (g *mergedGroup) toRow(t Table) (Row, error) {
 	b := append(item.StringValue(t.PK).AppendJSON([]byte{'{'}), ':')
 	b = g.row.PK.AppendDynamoDBJSON(b)
 	add := func(name string, v item.Value) {
@@ -219,7 +220,7 @@ func (g *group) whole(t Table) (Row, error) {
 		}
 	}
 	add(t.SK, g.row.SK)
-	for i, v := range g.of.Values {
+	for i, v := range g.spec.Values {
 		add(v.Name, g.values[i])
 	}
 	row := g.row

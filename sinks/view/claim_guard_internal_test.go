@@ -24,41 +24,41 @@ func versionOf(t testing.TB, n int) record.Version {
 	return v
 }
 
-// TestJudge is every pair of a guard and a claim.
-func TestJudge(t *testing.T) {
+// TestCompareWithGuard is every pair of a guard and a claim.
+func TestCompareWithGuard(t *testing.T) {
 	for _, c := range []struct {
 		known int       // version of the guard; 0: none
 		had   state.Row // of the guard
 		asks  state.Row
 		idle  bool
-		want  judgement
+		want  guardOutcome
 	}{
-		{known: 0, asks: "", idle: true, want: nothing},
-		{known: 0, asks: "", want: moves}, // an earlier claim may still come
-		{known: 0, asks: "r", want: moves},
+		{known: 0, asks: "", idle: true, want: guardNotNeeded},
+		{known: 0, asks: "", want: guardChanges}, // an earlier claim may still come
+		{known: 0, asks: "r", want: guardChanges},
 
-		{known: 4, had: "", asks: "", idle: true, want: nothing},
-		{known: 4, had: "", asks: "", want: moves},
-		{known: 4, had: "", asks: "r", want: moves},
-		{known: 4, had: "r", asks: "", idle: true, want: moves}, // a change between the two was lost
-		{known: 4, had: "r", asks: "", want: moves},
-		{known: 4, had: "r", asks: "r", want: moves},
-		{known: 4, had: "q", asks: "r", want: moves},
+		{known: 4, had: "", asks: "", idle: true, want: guardNotNeeded},
+		{known: 4, had: "", asks: "", want: guardChanges},
+		{known: 4, had: "", asks: "r", want: guardChanges},
+		{known: 4, had: "r", asks: "", idle: true, want: guardChanges}, // a change between the two was lost
+		{known: 4, had: "r", asks: "", want: guardChanges},
+		{known: 4, had: "r", asks: "r", want: guardChanges},
+		{known: 4, had: "q", asks: "r", want: guardChanges},
 
-		{known: 5, had: "", asks: "", idle: true, want: done},
-		{known: 5, had: "", asks: "", want: done},
-		{known: 5, had: "", asks: "r", want: done}, // the state of an item was backfilled twice
-		{known: 5, had: "r", asks: "r", want: stands},
-		{known: 5, had: "q", asks: "r", want: stands},
-		{known: 5, had: "r", asks: "", idle: true, want: stands},
+		{known: 5, had: "", asks: "", idle: true, want: noRowIsDurable},
+		{known: 5, had: "", asks: "", want: noRowIsDurable},
+		{known: 5, had: "", asks: "r", want: noRowIsDurable}, // the state of an item was backfilled twice
+		{known: 5, had: "r", asks: "r", want: claimIsDurable},
+		{known: 5, had: "q", asks: "r", want: claimIsDurable},
+		{known: 5, had: "r", asks: "", idle: true, want: claimIsDurable},
 
-		{known: 6, had: "", asks: "", idle: true, want: older},
-		{known: 6, had: "", asks: "r", want: older},
-		{known: 6, had: "r", asks: "r", want: older},
-		{known: 6, had: "q", asks: "", want: older},
+		{known: 6, had: "", asks: "", idle: true, want: guardIsNewer},
+		{known: 6, had: "", asks: "r", want: guardIsNewer},
+		{known: 6, had: "r", asks: "r", want: guardIsNewer},
+		{known: 6, had: "q", asks: "", want: guardIsNewer},
 	} {
 		op := &ClaimOp{Row: c.asks, Claim: state.Claim{Source: "i", Version: versionOf(t, 5)}}
-		if got := op.judge(state.Guard{Version: versionOf(t, c.known), Row: c.had}, c.idle); got != c.want {
+		if got := op.compareWithGuard(state.Guard{Version: versionOf(t, c.known), Row: c.had}, c.idle); got != c.want {
 			t.Errorf("guard %d with %q, claim 5 of %q, idle %t: got %d, want %d", c.known, c.had, c.asks, c.idle, got, c.want)
 		}
 	}
@@ -68,10 +68,10 @@ func TestJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	op := &ClaimOp{Row: "r", Claim: state.Claim{Source: "i", Version: zero}}
-	if got := op.judge(state.Guard{}, false); got != moves {
+	if got := op.compareWithGuard(state.Guard{}, false); got != guardChanges {
 		t.Errorf("version 0 of an unknown item: got %d, want that it moves", got)
 	}
-	if got := op.judge(state.Guard{Version: zero, Row: "r"}, false); got != stands {
+	if got := op.compareWithGuard(state.Guard{Version: zero, Row: "r"}, false); got != claimIsDurable {
 		t.Errorf("version 0 again: got %d, want that it stands", got)
 	}
 }
@@ -190,7 +190,7 @@ func TestMove(t *testing.T) {
 			rcs := map[state.Row]*RowClaims{"from": rowClaimsOf(t, c.left), "to": rowClaimsOf(t, c.taken)}
 			rcs["from"].Row, rcs["to"].Row = "from", "to"
 			op := &ClaimOp{Row: c.asks, Claim: claimOf(t, "i@50")}
-			w := op.move(state.Guard{Version: versionOf(t, 40), Row: c.had}, rcs, KeepFirst)
+			w := op.applyClaim(state.Guard{Version: versionOf(t, 40), Row: c.had}, rcs, KeepFirst)
 			if w.Source != "i" || w.Was != versionOf(t, 40) || w.Guard != (state.Guard{Version: versionOf(t, 50), Row: c.asks}) {
 				t.Errorf("the guard: %+v", w)
 			}

@@ -1,0 +1,99 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// deltas is the changes of contributions in the rows of their groups, merged by row.
+type deltas struct {
+	aggregate   *Aggregate
+	index       map[state.Row]int // indexes of rows
+	rows        []rowDelta
+	memberCount int
+}
+
+// rowDelta is the change of one row.
+type rowDelta struct {
+	row     state.Row
+	shares  int64          // change of the number of shares and members that keep the row
+	counted int64          // change of the number of shares that a count counts
+	sums    []state.Number // by value; 0 for values that are not sums
+	members []state.Member
+	version record.Version
+}
+
+func (a *Aggregate) newDeltas() *deltas {
+	return &deltas{aggregate: a, index: make(map[state.Row]int)}
+}
+
+func (d *deltas) reset() {
+	clear(d.index)
+	d.rows, d.memberCount = d.rows[:0], 0
+}
+
+// row returns the delta of a row; a new one if there is none.
+func (d *deltas) row(row state.Row) *rowDelta {
+	i, ok := d.index[row]
+	if !ok {
+		i = len(d.rows)
+		d.index[row] = i
+		d.rows = slices.Grow(d.rows, 1)[:i+1]
+		delta := &d.rows[i] // reuses the memory of an earlier item
+		sums := slices.Grow(delta.sums[:0], len(d.aggregate.values))[:len(d.aggregate.values)]
+		clear(sums)
+		*delta = rowDelta{row: row, sums: sums, members: delta.members[:0]}
+	}
+	return &d.rows[i]
+}
+
+// merge adds the other deltas.
+func (d *deltas) merge(other *deltas) {
+	for i := range other.rows {
+		from, to := &other.rows[i], d.row(other.rows[i].row)
+		to.shares += from.shares
+		to.counted += from.counted
+		for v := range from.sums {
+			to.sums[v] = to.sums[v].Add(from.sums[v])
+		}
+		to.members = append(to.members, from.members...)
+		if from.version.Compare(to.version) > 0 {
+			to.version = from.version
+		}
+	}
+	d.memberCount += other.memberCount
+}
+
+// unchanged reports whether the row stays as it is.
+func (r *rowDelta) unchanged() bool {
+	return r.shares == 0 && r.counted == 0 && len(r.members) == 0 &&
+		!slices.ContainsFunc(r.sums, func(n state.Number) bool { return n.Sign() != 0 })
+}
+
+// dropUnchanged removes the rows that stay as they are. The index is invalid after it.
+func (d *deltas) dropUnchanged() {
+	d.rows = slices.DeleteFunc(d.rows, func(r rowDelta) bool { return r.unchanged() })
+}
+
+// groupChanges returns the deltas as a store takes them.
+func (d *deltas) groupChanges() []state.GroupChange {
+	d.dropUnchanged()
+	cs := make([]state.GroupChange, len(d.rows))
+	for i := range d.rows {
+		r := &d.rows[i]
+		c := &cs[i]
+		*c = state.GroupChange{Row: r.row, Shares: r.shares, Members: r.members, Version: r.version}
+		for v, value := range d.aggregate.values {
+			switch value.kind {
+			case countKind:
+				c.Counts = append(c.Counts, state.Increment{Name: value.Name, Amount: state.NumberOf(decimal.Of(r.counted))})
+			case sumKind:
+				c.Sums = append(c.Sums, state.Increment{Name: value.Name, Amount: r.sums[v]})
+			}
+		}
+	}
+	return cs
+}

@@ -1,0 +1,151 @@
+package view
+
+import (
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// itemChanges is the changes of one item in a Write, in order. They are applied in memory, one after the other, and
+// their result is one write.
+type itemChanges struct {
+	key        item.Key
+	deliveries []int // indexes of the deliveries that are not settled
+	alone      bool  // each change has a write of its own, because a write with others failed
+
+	// The current write.
+	stored  state.Contribution // contribution that was read
+	next    state.Contribution // contribution to write
+	changes []contributionChange
+	results []stepResult // of the first deliveries
+}
+
+// contributionChange is the contribution of an item before and after a write. A write has one, and one more for
+// each time that the item expired and stayed counted.
+type contributionChange struct{ from, to state.Contribution }
+
+// stepResult is the effect of one change on the contribution.
+type stepResult uint8
+
+const (
+	applied       stepResult = iota // the change replaces the contribution
+	repeated                        // the contribution has this version
+	outdated                        // the contribution has a newer version
+	withoutEffect                   // the item counted for nothing and still does
+	blocked                         // an earlier change, whose count is to be kept, is dead-lettered
+)
+
+// advance applies the changes to the contribution that was read. A change that is newer than the contribution
+// means:
+//
+//	counted for   counts for       effect
+//	nothing       nothing          none, unless an older change may still come
+//	nothing       something        it is added, under this version ([state.Contribution.Since])
+//	something     something        the difference, share by share
+//	something     nothing          all is removed
+//	something     expired, kept    all stays in the groups; the contribution is emptied
+//	something     can't be counted all is removed, and the contribution is void
+//	void          expired, kept    the change fails: the change whose count is kept must come before it
+//
+// A void contribution is also replaced by its own version, once that can be counted.
+func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
+	c.stored, c.next, c.changes, c.results = stored, stored, c.changes[:0], c.results[:0]
+	start := stored
+	for _, i := range c.deliveries {
+		op := groupOp(&ds[i])
+		shares := plannedShares(&ds[i])
+		result := applied
+		switch newer := ds[i].Change.Version.Compare(c.next.Version); {
+		case newer < 0:
+			result = outdated
+		case newer == 0 && (!c.next.Void || op.imageErr != nil):
+			result = repeated
+		case newer > 0 && c.next.Void && op.Reason == ReasonExpired:
+			result = blocked
+		case newer > 0 && len(shares) == 0 && len(c.next.Shares) == 0 && !op.countedBefore && !c.next.Void:
+			result = withoutEffect
+		default:
+			before := c.next
+			c.next = state.Contribution{Version: ds[i].Change.Version, Shares: shares, Void: op.imageErr != nil}
+			switch {
+			case op.Reason == ReasonExpired:
+				c.changes = append(c.changes, contributionChange{start, before})
+				start = c.next
+			case len(shares) > 0 && len(before.Shares) > 0:
+				c.next.Since = before.Since
+			case len(shares) > 0:
+				c.next.Since = c.next.Version
+			}
+		}
+		c.results = append(c.results, result)
+		if c.alone {
+			break
+		}
+	}
+	c.changes = append(c.changes, contributionChange{start, c.next})
+}
+
+// writes reports whether there is anything to write.
+func (c *itemChanges) writes() bool {
+	return c.next.Version != c.stored.Version || c.next.Void != c.stored.Void
+}
+
+// write returns the write of the contribution.
+func (c *itemChanges) write() state.ContributionWrite {
+	return state.ContributionWrite{Source: c.key, Was: c.stored.Version, WasVoid: c.stored.Void, Now: c.next}
+}
+
+// settle sets the outcomes of the deliveries in the write, which succeeded, and removes these deliveries.
+func (c *itemChanges) settle(ds []pipeline.Delivery, failed *pipeline.BatchError) {
+	for n, result := range c.results {
+		d := &ds[c.deliveries[n]]
+		failed.Add(c.deliveries[n], groupOp(d).imageErr)
+		switch result {
+		case blocked:
+			failed.Add(c.deliveries[n], errExpiredAfterVoid)
+		case outdated:
+			d.Outcome = pipeline.Superseded
+		case withoutEffect:
+			d.Outcome, d.Reason = pipeline.NoEffect, groupOp(d).Reason
+		case applied:
+			d.Outcome = pipeline.Coalesced
+			if d.Change.Version == c.next.Version {
+				d.Outcome = pipeline.Written
+			}
+		default:
+			d.Outcome = pipeline.Written
+		}
+	}
+	c.deliveries = c.deliveries[len(c.results):]
+}
+
+// fail fails the deliveries in the write, or all deliveries if err is not permanent. It removes the failed
+// deliveries.
+func (c *itemChanges) fail(failed *pipeline.BatchError, err error) {
+	n := len(c.deliveries)
+	if state.IsPermanent(err) {
+		n = len(c.results)
+	}
+	for _, i := range c.deliveries[:n] {
+		failed.Add(i, err)
+	}
+	c.deliveries = c.deliveries[n:]
+}
+
+// errExpiredAfterVoid is the error of an expired item whose last change cannot be counted.
+var errExpiredAfterVoid = errs.New("the item expired and its count is to be kept, but an earlier change of it cannot be counted and is in dead letters: redrive both, the earlier one first")
+
+// groupOp returns the first op of a planned delivery.
+func groupOp(d *pipeline.Delivery) *GroupOp { return d.Ops[0].(*GroupOp) }
+
+// plannedShares returns the shares of a planned delivery; nil if the item counts for nothing.
+func plannedShares(d *pipeline.Delivery) []state.Share {
+	if groupOp(d).Share.Group == "" {
+		return nil
+	}
+	shares := make([]state.Share, len(d.Ops))
+	for i, op := range d.Ops {
+		shares[i] = op.(*GroupOp).Share
+	}
+	return shares
+}

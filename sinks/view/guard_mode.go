@@ -1,0 +1,78 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// GuardMode is how a view keeps a late change of an item from replacing a newer one, and an item from taking the
+// row of another item. Either each row guards itself by its version, or the item guards it (state.Guard).
+type GuardMode struct {
+	ByItem bool   // the item guards its row; otherwise the row guards itself
+	Why    string // the reason as explain shows it
+}
+
+// The modes with their reasons. The mode of a view never changes. It depends on the templates of the row key. With
+// |esc it also depends on the names of the item's key attributes, which never change in a table.
+var (
+	uniqueByItemKey     = GuardMode{Why: "{@key} is in this key"}
+	uniqueByEscapedKeys = GuardMode{Why: "the item's key attributes are in this key"}
+
+	severalItems    = GuardMode{ByItem: true, Why: "several items may have this key"}
+	ambiguousKey    = GuardMode{ByItem: true, Why: "parts of this key could run together, so several items may have it"}
+	severalTables   = GuardMode{ByItem: true, Why: "items of several tables may have this key"}
+	keyPartsMissing = GuardMode{ByItem: true, Why: "not every key attribute of the item is in this key, so several items may have it"}
+)
+
+// guardMode returns the mode that the templates of the row key allow. If they escape attributes, the mode applies
+// only to items whose key attributes are all among escaped, and fixed is false.
+func (o Options) guardMode() (mode GuardMode, escaped []string, fixed bool) {
+	ambiguous := false
+	for _, a := range o.key() {
+		if a.Template.HasKey() {
+			return uniqueByItemKey, nil, true
+		}
+		ambiguous = ambiguous || a.Template.Ambiguous()
+		for _, p := range a.Template.EscPaths() {
+			if name := keyAttribute(p); name != "" {
+				escaped = append(escaped, name)
+			}
+		}
+	}
+	switch {
+	case ambiguous:
+		return ambiguousKey, nil, true
+	case len(escaped) == 0:
+		return severalItems, nil, true
+	default:
+		return uniqueByEscapedKeys, escaped, false
+	}
+}
+
+// GuardMode returns the mode for the row of the change's item. All items of a table have the same mode.
+func (s *Sink) GuardMode(c *record.Change) GuardMode {
+	if s.guardModeFixed {
+		return s.guardMode
+	}
+	if strings.IndexByte(string(c.Key), '!') >= 0 {
+		return severalTables
+	}
+	for name := range c.Keys.All() {
+		if !slices.Contains(s.escapedKeys, name) {
+			return keyPartsMissing
+		}
+	}
+	return s.guardMode
+}
+
+// keyAttribute returns the attribute that a path names, without brackets and quotes; "" if the path goes deeper.
+func keyAttribute(path string) string {
+	p, err := item.ParsePath(path)
+	if err != nil || path != p.Root() && path != `["`+p.Root()+`"]` {
+		return ""
+	}
+	return p.Root()
+}

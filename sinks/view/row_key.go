@@ -1,0 +1,159 @@
+package view
+
+import (
+	"bytes"
+	"encoding/binary"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// DynamoDB's limits of a key attribute, in bytes.
+const (
+	maxPartitionKey = 2048
+	maxSortKey      = 1024
+)
+
+// rowKey is the key of a row. The zero rowKey means that there is no row.
+type rowKey struct {
+	pk, sk      keyPart
+	text        []byte // both parts with their types: equal for equal keys only
+	displayText string // the key for people if parts of it are masked; else ""
+}
+
+// keyPart is one attribute of a row key. The zero keyPart is missing.
+type keyPart struct {
+	value    item.Value // absent for a text, which is only in rowKey.text
+	from, to int        // range of its text in rowKey.text
+}
+
+// keyBuffer is memory for the text of one row key. Longer keys allocate.
+type keyBuffer [256]byte
+
+// keyBufferPool pools buffers for the row keys before and after a change.
+type keyBufferPool struct{ pool sync.Pool }
+
+func (p *keyBufferPool) get() *[2]keyBuffer {
+	if buffers, ok := p.pool.Get().(*[2]keyBuffer); ok {
+		return buffers
+	}
+	return new([2]keyBuffer)
+}
+
+func (p *keyBufferPool) put(buffers *[2]keyBuffer) { p.pool.Put(buffers) }
+
+// lengthPrefix is the size of the length of the first part, with which the text of a row key begins.
+const lengthPrefix = binary.MaxVarintLen16
+
+// rowKey builds the row key of an item, in buf if that is large enough. It returns the zero rowKey if a part is
+// missing: the item is sparse.
+func (s *Sink) rowKey(scope *template.Scope, buf *keyBuffer) (rowKey, error) {
+	var k rowKey
+	text := buf[:lengthPrefix]
+	clear(text)
+	var err error
+	if k.pk, k.sk, text, err = s.appendKeyParts(text, scope, maxPartitionKey); err != nil || k.pk.missing() {
+		return rowKey{}, err
+	}
+	binary.PutUvarint(text, uint64(k.pk.to-lengthPrefix))
+	k.text, k.displayText = text, s.displayKey(*scope)
+	return k, nil
+}
+
+func (k *rowKey) exists() bool { return k.text != nil }
+
+func (k *rowKey) equal(other *rowKey) bool { return bytes.Equal(k.text, other.text) }
+
+// values returns the attributes of the key and its text. They stay valid with the delivery's page; the buffer does
+// not.
+func (k *rowKey) values(d *pipeline.Delivery) (pk, sk item.Value, text string) {
+	text = d.Text(k.text)
+	return k.pk.valueIn(text), k.sk.valueIn(text), text
+}
+
+func (p *keyPart) missing() bool { return p.to == 0 }
+
+// valueIn returns the attribute. text is the text of the row key.
+func (p *keyPart) valueIn(text string) item.Value {
+	if p.missing() || p.value.Exists() {
+		return p.value
+	}
+	return item.StringValue(text[p.from:p.to])
+}
+
+// appendKeyPart evaluates one part of the row key and appends it to text: the kind, then bytes that are equal for
+// equal values. The part is missing if the item is sparse.
+func appendKeyPart(text []byte, a Attribute, scope *template.Scope, limit int) (keyPart, []byte, error) {
+	if _, isPath := a.Template.Path(); isPath {
+		return appendKeyValue(text, a, scope, limit)
+	}
+	start := len(text) + 1
+	extended, _, err := a.Template.AppendText(append(text, byte(item.KindS)), *scope)
+	if err != nil || len(extended) == start {
+		return keyPart{}, text, err
+	}
+	if !utf8.Valid(extended[start:]) {
+		t, _ := item.StringValue(string(extended[start:])).Text() // the row stores it so
+		extended = append(extended[:start], t...)
+	}
+	if n := len(extended) - start; n > limit {
+		return keyPart{}, text, tooLong(a.Name, n, limit)
+	}
+	return keyPart{from: start, to: len(extended)}, extended, nil
+}
+
+// appendKeyValue is appendKeyPart for a template that is one path. The value keeps its type.
+func appendKeyValue(text []byte, a Attribute, scope *template.Scope, limit int) (keyPart, []byte, error) {
+	v, _, err := a.Template.Value(*scope)
+	if err != nil || !v.Exists() {
+		return keyPart{}, text, err
+	}
+	text = append(text, byte(v.Kind()))
+	start := len(text)
+	switch v.Kind() {
+	case item.KindS:
+		t, _ := v.Text()
+		text = append(text, t...)
+	case item.KindB:
+		b, _ := v.Bytes()
+		text = append(text, b...)
+	case item.KindN:
+		d, _ := v.Number()
+		text = d.Append(text)
+		return keyPart{v, start, len(text)}, text, nil
+	default:
+		return keyPart{}, text, errs.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", redact.Field(a.Name), redact.Safe(v.Kind().String()))
+	}
+	if n := len(text) - start; n > limit {
+		return keyPart{}, text, tooLong(a.Name, n, limit)
+	}
+	return keyPart{v, start, len(text)}, text, nil
+}
+
+func tooLong(attribute string, n, limit int) error {
+	return errs.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", redact.Field(attribute), n, limit)
+}
+
+// masksKey reports whether a row key may have masked parts. It does not know whether the item's key is masked,
+// which depends on the change.
+func masksKey(m *mask.Mask, forEach string, key ...Attribute) bool {
+	for _, k := range key {
+		if m == nil || k.Template == nil {
+			continue
+		}
+		for _, path := range k.Template.Paths() {
+			if m.Hides(path) {
+				return true
+			}
+		}
+		if len(k.Template.EachPaths()) > 0 && m.Hides(forEach) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,117 @@
+package view
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Step is why a row is written.
+type Step uint8
+
+// The steps of a row.
+const (
+	Enter     Step = iota + 1 // the item had no row and has one now
+	Update                    // the row keeps its key
+	MoveTo                    // the row moves to this key
+	MoveFrom                  // the row moves from this key to another one
+	Leave                     // the item has no row any more, because of its condition or its row key
+	Disappear                 // the item was removed
+)
+
+// String returns the step as explain shows it.
+func (s Step) String() string {
+	switch s {
+	case Enter:
+		return "enters"
+	case Update:
+		return "stays"
+	case MoveTo:
+		return "moves here"
+	case MoveFrom:
+		return "moves away"
+	case Leave:
+		return "leaves"
+	case Disappear:
+		return "item removed"
+	default:
+		return "step " + strconv.Itoa(int(s))
+	}
+}
+
+// Op is one conditional write of a row or its tombstone, for rows that guard themselves.
+type Op struct {
+	Step       Step
+	Target     *Target
+	Mutation   Mutation
+	rowText    string // the text of the row key, to compare
+	displayKey string // the row key for people if parts of it are masked
+	sink       *Sink  // the sink that planned it; nil in tests
+	imageErr   error  // why no row can be made of the new image; the change fails with it after the write is durable. nil: none
+}
+
+var _ pipeline.Op = (*Op)(nil)
+
+// String returns a line such as: put row PK="STATUS#paid" SK="2026-01-02#..." (stays).
+func (o *Op) String() string {
+	b := make([]byte, 0, 96)
+	if o.Mutation.Tombstone {
+		b = append(b, "tombstone row "...)
+	} else {
+		b = append(b, "put row "...)
+	}
+	b = append(b, o.KeyText()...)
+	b = append(b, " ("...)
+	b = append(b, o.Step.String()...)
+	if o.imageErr != nil {
+		b = append(append(b, "; the change goes to dead letters: "...), o.imageErr.Error()...)
+	}
+	return string(append(b, ')'))
+}
+
+// KeyText returns the row's key with masked parts, for people: PK="STATUS#paid" SK="2026-01-02#...".
+func (o *Op) KeyText() string {
+	if o.displayKey != "" {
+		return o.displayKey
+	}
+	return string(o.Target.appendKey(nil, o.Mutation.PK, o.Mutation.SK))
+}
+
+func (o *Op) orderKey() string        { return o.rowText }
+func (o *Op) version() record.Version { return o.Mutation.Version }
+func (o *Op) noEffect() bool          { return false }
+func (o *Op) noEffectReason() string  { return "" }
+func (o *Op) changeErr() error        { return o.imageErr }
+
+// removal returns the void tombstone to write if the store refuses the row permanently. It returns nil if the op is
+// no update, because then no older row of the item is at the key.
+func (o *Op) removal(cause error) *Op {
+	if _, foreign := errors.AsType[*ForeignRowError](cause); foreign || o.Step != Update || o.Mutation.Tombstone {
+		return nil
+	}
+	removal := *o
+	removal.Step, removal.imageErr = Leave, cause
+	removal.Mutation.Tombstone, removal.Mutation.Void, removal.Mutation.Attributes = true, true, nil
+	return &removal
+}
+
+// appendKey appends a row's key as explain shows it: PK="STATUS#paid" SK="2026-01-02#...".
+func (t Target) appendKey(b []byte, pk, sk item.Value) []byte {
+	b = append(append(b, t.PK...), '=')
+	b = pk.AppendJSON(b)
+	if t.SK != "" {
+		b = append(append(append(b, ' '), t.SK...), '=')
+		b = sk.AppendJSON(b)
+	}
+	return b
+}
+
+// appendRow appends the key of r as appendKey does.
+func (t Target) appendRow(b []byte, r state.Row) []byte {
+	pk, sk, _ := r.Decode() // MakeRow made it
+	return t.appendKey(b, pk, sk)
+}

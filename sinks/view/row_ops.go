@@ -1,0 +1,102 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// planOps plans the ops that move the item's row from its location before the change to its location after the
+// change:
+//
+//	before     after      ops
+//	none       none       none: NoEffect
+//	none       at K       put K                  enters
+//	at K       at K       put K                  stays, the whole row
+//	at K       at L       put L, tombstone K     moves
+//	at K       none       tombstone K            leaves, or the item was removed
+//
+// Each op depends only on the version of its own row and tombstone. The op with the highest version decides what is
+// stored at a row key, so any order of delivery has the same result. A row that stays is written even if its
+// columns did not change: its version rises, and the leftovers of an earlier failure are repaired.
+func (s *Sink) planOps(d *pipeline.Delivery, before, after rowLocation) error {
+	switch {
+	case before.reason != "" && after.reason != "":
+		d.Outcome, d.Reason = pipeline.NoEffect, ReasonWhen
+		if before.reason == ReasonSparse || after.reason == ReasonSparse {
+			d.Reason = ReasonSparse
+		}
+		return nil
+	case before.reason != "":
+		return s.addPut(d, Enter, &after.key)
+	case after.reason == noItem:
+		s.addTombstone(d, Disappear, &before.key)
+		return nil
+	case after.reason != "":
+		s.addTombstone(d, Leave, &before.key)
+		return nil
+	case before.key.equal(&after.key):
+		return s.addPut(d, Update, &after.key)
+	default:
+		// The new row first: a reader between the two sees it twice rather than not at all.
+		if err := s.addPut(d, MoveTo, &after.key); err != nil {
+			return err
+		}
+		s.addTombstone(d, MoveFrom, &before.key)
+		return nil
+	}
+}
+
+// addPut adds the op that puts the row of the new image at k.
+func (s *Sink) addPut(d *pipeline.Delivery, step Step, k *rowKey) error {
+	op := s.newOp(d, step, k)
+	columns, err := s.columns(op.columns[:0], &template.Scope{Change: d.Change, Item: itemOf(d.Change)})
+	if err != nil {
+		return err
+	}
+	op.Mutation.Attributes = columns
+	d.Ops = append(d.Ops, &op.Op)
+	return nil
+}
+
+// addTombstone adds the op that puts the tombstone of the row at k.
+func (s *Sink) addTombstone(d *pipeline.Delivery, step Step, k *rowKey) {
+	op := s.newOp(d, step, k)
+	op.Mutation.Tombstone = true
+	d.Ops = append(d.Ops, &op.Op)
+}
+
+// opWithColumns is an op with memory for up to four columns, so that most rows need one allocation.
+type opWithColumns struct {
+	Op
+	columns [4]state.Column
+}
+
+// newOp returns an op on the row at k, without columns.
+func (s *Sink) newOp(d *pipeline.Delivery, step Step, k *rowKey) *opWithColumns {
+	pk, sk, text := k.values(d)
+	op := pipeline.Alloc[opWithColumns](d)
+	op.Step, op.Target, op.rowText, op.displayKey, op.sink = step, &s.target, text, k.displayText, s
+	m := &op.Mutation
+	m.PK, m.SK, m.Version, m.Source = pk, sk, d.Change.Version, d.Change.Key
+	m.Fresh = step == Enter || step == MoveTo
+	return op
+}
+
+// columns appends the attributes of a row besides its key. Attributes that are missing, NULL or empty are left out.
+func (s *Sink) columns(cs []state.Column, scope *template.Scope) ([]state.Column, error) {
+	cs = slices.Grow(cs, len(s.attributes))
+	for _, a := range s.attributes {
+		v, _, err := a.Template.Value(*scope)
+		if err != nil {
+			return nil, fmt.Errorf("attribute %s: %w", a.Name, err)
+		}
+		if v.Exists() {
+			cs = append(cs, state.Column{Name: a.Name, Value: v})
+		}
+	}
+	return cs, nil
+}

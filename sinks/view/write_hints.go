@@ -1,0 +1,58 @@
+package view
+
+import "slices"
+
+// Hints that let a store write less if tombstones are apart from the rows. The result is the same with wrong hints.
+
+// mutations returns the mutations of the attempts. The slice is valid until the next call.
+func mutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {
+	clear(b.mutations)
+	b.mutations = b.mutations[:0]
+	for _, a := range attempts {
+		m := a.op.Mutation
+		m.Fresh, m.Joined = m.Fresh || !m.Tombstone && mayBeMissing(b, a.key), a.joined
+		b.mutations = append(b.mutations, m)
+	}
+	return b.mutations
+}
+
+// mayBeMissing reports whether the row of key k may be missing although its newest change updates it: an earlier
+// change of the batch creates or removes the row.
+func mayBeMissing(b *batch[*Op], k int) bool {
+	if b.keys[k].first == b.keys[k].last {
+		return false
+	}
+	for i := range b.pending(k) {
+		if m := &b.ops[i].op.Mutation; m.Fresh || m.Tombstone {
+			return true
+		}
+	}
+	return false
+}
+
+// joinMoves places the new and the old row of a moving change next to each other, if both are attempts. The store
+// then writes them in one transaction.
+func joinMoves(b *batch[*Op], attempts []attempt[*Op]) []attempt[*Op] {
+	if !slices.ContainsFunc(attempts, func(a attempt[*Op]) bool { return a.op.Step == MoveTo }) {
+		return attempts
+	}
+	indexOf := make(map[int]int, len(attempts)) // indexes of attempts, by op
+	for i, a := range attempts {
+		indexOf[b.keys[a.key].tried] = i
+	}
+	all := make([]attempt[*Op], 0, len(attempts))
+	for _, a := range attempts {
+		op := b.keys[a.key].tried
+		// planOps adds the new row before the old one.
+		if before, ok := indexOf[op-1]; ok && a.op.Step == MoveFrom && b.ops[op-1].delivery == b.ops[op].delivery && attempts[before].op.Step == MoveTo {
+			continue // it is appended with its new row
+		}
+		all = append(all, a)
+		if after, ok := indexOf[op+1]; ok && a.op.Step == MoveTo && b.ops[op+1].delivery == b.ops[op].delivery {
+			old := attempts[after]
+			old.joined = true
+			all = append(all, old)
+		}
+	}
+	return all
+}
