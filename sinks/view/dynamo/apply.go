@@ -13,19 +13,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// onlyOver lets a row be written where nothing is, and over a lower version of the same
-// view, or over a void of the same version (overVoid), unless it is void itself. An item
-// without a mark meets neither half.
+// onlyOver is the condition to put a row: no row, or an older one of the same owner. onlyOverOrVoid also allows a
+// void of the same version; it is for rows that are not void. An item without _tw meets neither.
 const (
-	onlyOver = "attribute_not_exists(#pk) OR (" + owned + " AND #tw.#v < :v)"
-	overVoid = "attribute_not_exists(#pk) OR (" + owned + " AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
+	onlyOver       = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND #tw.#v < :v)"
+	onlyOverOrVoid = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
 )
 
-// Apply puts each row, or its tombstone, in one conditional write of its own, as many
-// at once as the DB may have in flight; where tombstones are apart see apart.go. A row that
-// belongs to another view, to the same view of another pipeline, or to no sink at all, and
-// one that no item can hold, is a permanent error of its mutation. Where DynamoDB doesn't
-// answer, what was not sent yet fails with the same transient error.
+// Apply writes each row, or its tombstone, in place with one conditional put. Up to the DB's limit of requests run
+// at the same time. apply_apart.go has the writes with tombstones apart. A mutation fails permanently if its row
+// belongs to another sink or to no sink, or if no item can hold the row. If DynamoDB does not respond, the
+// mutations that were not sent yet fail with the same transient error.
 func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	if len(ms) == 0 {
 		return nil, nil
@@ -34,31 +32,31 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 		return nil, err
 	}
 	if t.InPlace {
-		return applyWith(ctx, s.views, ms, newWriter(s.Reader.views, t).write)
+		return applyTo(ctx, s.views, ms, newRowWriter(s.Reader.views, t).writeInPlace)
 	}
-	return applyWith(ctx, s.DB, ms, newWriter(s.DB, t).writeApart)
+	return applyTo(ctx, s.DB, ms, newRowWriter(s.DB, t).writeApart)
 }
 
-// applyWith writes mutations, those that belong together in one call of write.
-func applyWith(ctx context.Context, db *dynamo.DB, ms []view.Mutation, write func(context.Context, []view.Mutation, []view.Result)) ([]view.Result, error) {
+// applyTo calls write for each mutation, or for the two mutations of a move.
+func applyTo(ctx context.Context, db *dynamo.DB, ms []view.Mutation, write func(context.Context, []view.Mutation, []view.Result)) ([]view.Result, error) {
 	rs := make([]view.Result, len(ms))
-	starts := joined(ms)
-	return writeParts(db, rs, len(starts)-1, func(i int, down *outage) {
+	starts := joinedStarts(ms)
+	return runParts(db, rs, len(starts)-1, func(i int, down *outage) {
 		from, to := starts[i], starts[i+1]
-		if err := down.error(); err != nil {
+		if err := down.stopErr(); err != nil {
 			for r := from; r < to; r++ {
 				rs[r].Err = err
 			}
 			return
 		}
 		write(ctx, ms[from:to], rs[from:to])
-		down.note(rs[from].Err)
+		down.add(rs[from].Err)
 	})
 }
 
-// writeParts calls write for each of the n parts of a call, as many at once as the DB may have in flight, and returns
-// rs, which they set. The first fatal error is that of the call.
-func writeParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *outage)) ([]view.Result, error) {
+// runParts calls write for each of the n parts of a call, up to the DB's limit at the same time. It returns rs,
+// which the parts set. A fatal error of a part is the error of the call.
+func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *outage)) ([]view.Result, error) {
 	var down outage
 	db.Each(n, func(i int) { write(i, &down) })
 	for i := range rs {
@@ -69,8 +67,8 @@ func writeParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *
 	return rs, nil
 }
 
-// joined is where each of the mutations that belong together begins, and the end of all.
-func joined(ms []view.Mutation) []int {
+// joinedStarts returns the index of each first mutation of those that belong together, and len(ms).
+func joinedStarts(ms []view.Mutation) []int {
 	starts := make([]int, 0, len(ms)+1)
 	for i := range ms {
 		if !ms[i].Joined || i == 0 || len(starts) > 0 && i-starts[len(starts)-1] > 1 {
@@ -80,40 +78,40 @@ func joined(ms []view.Mutation) []int {
 	return append(starts, len(ms))
 }
 
-// writer is what the mutations of a call have in common: conditions, which need the version of a mutation. DynamoDB
-// refuses a name that is in no condition.
-type writer struct {
+// rowWriter writes the mutations of one call. It has their common conditions, which lack the version of a mutation.
+// DynamoDB refuses names that no condition uses, so each condition has only its own.
+type rowWriter struct {
 	*dynamo.DB
-	target       view.Target
-	older, voids dynamo.Condition // onlyOver, overVoid
-	stored       dynamo.Condition // storedOlder
+	target                     view.Target
+	overOlder, overOlderOrVoid dynamo.Condition // onlyOver, overVoid
+	overStoredOlder            dynamo.Condition // storedOlder
 }
 
-func newWriter(db *dynamo.DB, t view.Target) *writer {
-	return &writer{
-		DB:     db,
-		target: t,
-		older:  ownedBy(t, onlyOver, "#pk", t.PK, "#v", markVersion),
-		voids:  ownedBy(t, overVoid, "#pk", t.PK, "#v", markVersion, "#void", markVoid),
-		stored: ownedBy(t, storedOlder, "#v", markVersion),
+func newRowWriter(db *dynamo.DB, t view.Target) *rowWriter {
+	return &rowWriter{
+		DB:              db,
+		target:          t,
+		overOlder:       withOwner(t, onlyOver, "#pk", t.PK, "#v", metaVersion),
+		overOlderOrVoid: withOwner(t, onlyOverOrVoid, "#pk", t.PK, "#v", metaVersion, "#void", metaVoid),
+		overStoredOlder: withOwner(t, storedOlder, "#v", metaVersion),
 	}
 }
 
-// over is the condition on the row of a mutation that may be missing.
-func (w *writer) over(m *view.Mutation) dynamo.Condition {
-	c := w.voids
+// condition returns the condition to write the row of a mutation, which may be missing.
+func (w *rowWriter) condition(m *view.Mutation) dynamo.Condition {
+	c := w.overOlderOrVoid
 	if m.Void {
-		c = w.older
+		c = w.overOlder
 	}
 	c.Values = maps.Clone(c.Values)
 	c.Values[":v"] = dynamo.S(m.Version.String())
 	return c
 }
 
-// write puts rows and tombstones in place.
-func (w *writer) write(ctx context.Context, ms []view.Mutation, rs []view.Result) {
+// writeInPlace puts rows and tombstones in place.
+func (w *rowWriter) writeInPlace(ctx context.Context, ms []view.Mutation, rs []view.Result) {
 	for i := range ms {
-		put, err := w.put(&ms[i])
+		put, err := w.putAction(&ms[i])
 		if err == nil {
 			err = w.Write(ctx, put)
 		}
@@ -122,13 +120,13 @@ func (w *writer) write(ctx context.Context, ms []view.Mutation, rs []view.Result
 			rs[i].Err = err
 			continue
 		}
-		rs[i] = w.refused(unmet.Unmet[0].Item, &ms[i])
+		rs[i] = w.refusedResult(unmet.Unmet[0].Item, &ms[i])
 	}
 }
 
-// put puts a row, or its tombstone in place, over what is older. The error is of a row that no
-// item can hold.
-func (w *writer) put(m *view.Mutation) (dynamo.Action, error) {
+// putAction returns the put of a row, or of its tombstone in place. The error is that of a row that no item can
+// hold.
+func (w *rowWriter) putAction(m *view.Mutation) (dynamo.Action, error) {
 	row := tableItem(w.target, m, m.Version.String(), w.Expiry().Unix())
 	if err := checkKey(w.target.Table, row); err != nil {
 		return dynamo.Action{}, err
@@ -136,70 +134,71 @@ func (w *writer) put(m *view.Mutation) (dynamo.Action, error) {
 	if n := dynamo.SizeOfItem(row); n > dynamo.MaxItem {
 		return dynamo.Action{}, dynamo.TooLarge("the row", n)
 	}
-	return dynamo.Put(w.target.Name, row, w.over(m)), nil
+	return dynamo.Put(w.target.Name, row, w.condition(m)), nil
 }
 
-// refused is what became of a write that the row which is there refused.
-func (w *writer) refused(item dynamo.Item, m *view.Mutation) view.Result {
-	have, ok := markOf(item)
+// refusedResult returns the result of a mutation that the stored item refused.
+func (w *rowWriter) refusedResult(item dynamo.Item, m *view.Mutation) view.Result {
+	stored, ok := metaOf(item)
 	version := m.Version.String()
 	switch {
-	case !ok || !have.of(w.target):
+	case !ok || !stored.belongsTo(w.target):
 		row, err := state.MakeRow(m.PK, m.SK)
-		return view.Result{Err: cmp.Or(err, refused(w.target, row, have))}
-	case have.version < version: // it was another row when the write was refused
+		return view.Result{Err: cmp.Or(err, notOwned(w.target, row, stored))}
+	case stored.version < version: // the stored row has changed since the refusal
 		return view.Result{Err: errChanged}
 	}
-	return view.Result{Superseded: have.version != version}
+	return view.Result{Superseded: stored.version != version}
 }
 
+// errChanged is the error if a row changed between a refused write and the next one.
 var errChanged = pipeline.Transient(errs.New("dynamodb: the row changed meanwhile"))
 
-// of tells whether a row is the target's.
-func (m mark) of(t view.Target) bool { return m.ofSink(t) && m.birth == t.Birth }
+// belongsTo reports whether the row belongs to the target.
+func (m rowMeta) belongsTo(t view.Target) bool { return m.sameSink(t) && m.birth == t.Birth }
 
-// ofSink tells whether a row is of the target's sink, under whatever birth.
-func (m mark) ofSink(t view.Target) bool { return m.view == t.View && m.pipeline == t.Pipeline }
+// sameSink reports whether the row belongs to the target's sink, with any birth.
+func (m rowMeta) sameSink(t view.Target) bool { return m.view == t.View && m.pipeline == t.Pipeline }
 
-// refused is the error of a row that is not the target's to write: it belongs to another sink, or
-// to the same one as another state knew it, which is fatal.
-func refused(t view.Target, row state.Row, have mark) error {
-	if have.ofSink(t) {
-		return state.BirthMismatch(t.View, "a row of table "+t.Name, have.birth, t.Birth)
+// notOwned returns the error of a row that does not belong to the target: it belongs to another sink, or to another
+// birth of the same sink, which is fatal.
+func notOwned(t view.Target, row state.Row, stored rowMeta) error {
+	if stored.sameSink(t) {
+		return state.BirthMismatch(t.View, "a row of table "+t.Name, stored.birth, t.Birth)
 	}
-	return foreign(t, row, have)
+	return foreignRow(t, row, stored)
 }
 
-// foreign is the error of a row that belongs to another sink.
-func foreign(t view.Target, row state.Row, have mark) *view.ForeignRowError {
-	return &view.ForeignRowError{Target: t, Row: row, View: have.view, Pipeline: have.pipeline}
+// foreignRow returns the error of a row that belongs to another sink.
+func foreignRow(t view.Target, row state.Row, stored rowMeta) *view.ForeignRowError {
+	return &view.ForeignRowError{Target: t, Row: row, View: stored.view, Pipeline: stored.pipeline}
 }
 
-// outage counts transient errors without a success between them. At so many the rest
-// of a call is not tried: each request would wait for its timeout.
+// outage counts transient errors without a success in between. At maxConsecutive the rest of a call is not tried,
+// because each request would wait for its timeout.
 type outage struct {
-	row  atomic.Int32
-	last atomic.Pointer[error]
+	consecutive atomic.Int32
+	last        atomic.Pointer[error]
 }
 
-const enough = 32
+const maxConsecutive = 32
 
-func (o *outage) note(err error) {
+func (o *outage) add(err error) {
 	if err == nil {
-		o.row.Store(0)
+		o.consecutive.Store(0)
 		return
 	}
 	if !state.IsPermanent(err) {
 		o.last.Store(&err)
-		if o.row.Add(1); pipeline.IsFatal(err) {
-			o.row.Add(enough)
+		if o.consecutive.Add(1); pipeline.IsFatal(err) {
+			o.consecutive.Add(maxConsecutive)
 		}
 	}
 }
 
-// error is what the rest of the call fails with; nil where it is tried.
-func (o *outage) error() error {
-	if o.row.Load() < enough {
+// stopErr returns the error of the rest of the call; nil if the call continues.
+func (o *outage) stopErr() error {
+	if o.consecutive.Load() < maxConsecutive {
 		return nil
 	}
 	return *o.last.Load()

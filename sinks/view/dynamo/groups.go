@@ -14,67 +14,66 @@ import (
 
 var _ view.GroupStore = (*Store)(nil)
 
-// maxRead is how often a write reads a group's row again because others changed it.
-// After that the change is delivered again, behind what else there is to do.
-const maxRead = 8
+// maxReads is how often a write reads the rows of groups again because other writers changed them. After that the
+// change is delivered again later.
+const maxReads = 8
 
-// MaxActions is what one transaction takes.
+// MaxActions returns the limit of one transaction.
 func (s *Store) MaxActions() int { return dynamo.MaxActions }
 
-// Contribute applies each write in one transaction: the contributions, the rows of their
-// groups, and the members that the rows are made of. Writes that have rows in common take
-// turns.
+// Contribute applies each write in one transaction: the contributions, the rows of their groups, and the members of
+// the rows. Writes that have rows in common are written one after the other.
 func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	if err := s.beforeWrite(ctx, t, counted(ws)); err != nil {
+	if err := s.beforeWrite(ctx, t, countedItems(ws)); err != nil {
 		return nil, err
 	}
 	rs := make([]view.Result, len(ws))
-	return writeParts(s.DB, rs, len(ws), func(i int, down *outage) {
-		rs[i].Err = down.error()
+	return runParts(s.DB, rs, len(ws), func(i int, down *outage) {
+		rs[i].Err = down.stopErr()
 		if rs[i].Err == nil {
-			c := counting{Store: s, target: t, of: t.State(), write: &ws[i]}
+			c := groupWriter{Store: s, target: t, stateTarget: t.State(), write: &ws[i]}
 			rs[i].Lost, rs[i].Err = c.run(ctx)
-			down.note(rs[i].Err)
+			down.add(rs[i].Err)
 		}
 	})
 }
 
-// counting is one GroupWrite on its way.
-type counting struct {
+// groupWriter writes one GroupWrite.
+type groupWriter struct {
 	*Store
-	target view.Target
-	of     state.Target
-	write  *state.GroupWrite
-	groups []groupWrite
+	target      view.Target
+	stateTarget state.Target // the target for the state
+	write       *state.GroupWrite
+	groups      []groupRowWrite
 }
 
-// groupWrite is how one row is to be changed.
-type groupWrite struct {
+// groupRowWrite is the change of one group's row.
+type groupRowWrite struct {
 	*state.GroupChange
-	ref  dynamo.Ref
-	read bool        // row is what stands there; else the change is added to whatever does
-	row  dynamo.Item // nil: none
+	ref    dynamo.Ref
+	known  bool        // stored is the row; otherwise the change is added to the row without reading it
+	stored dynamo.Item // nil: there is no row
 }
 
-// rowID tells the rows of all tables apart.
+// rowID identifies a row among the rows of all tables.
 type rowID struct {
 	table string
 	row   state.Row
 }
 
-// run returns true where the version of a contribution is not what was read.
-func (c *counting) run(ctx context.Context) (lost bool, err error) {
+// run writes until the transaction succeeds. It returns true if a contribution has changed since it was read.
+func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 	items := make([]dynamo.Action, len(c.write.Items), dynamo.MaxActions)
 	for i := range items {
-		if items[i], err = c.SetContribution(c.of, &c.write.Items[i]); err != nil {
+		if items[i], err = c.SetContribution(c.stateTarget, &c.write.Items[i]); err != nil {
 			return false, err
 		}
 	}
 	rows := make([]rowID, len(c.write.Groups))
-	c.groups = make([]groupWrite, len(c.write.Groups))
+	c.groups = make([]groupRowWrite, len(c.write.Groups))
 	for i := range c.groups {
 		g := &c.groups[i]
 		g.GroupChange = &c.write.Groups[i]
@@ -83,71 +82,77 @@ func (c *counting) run(ctx context.Context) (lost bool, err error) {
 			return false, err
 		}
 	}
-	done, err := c.turns.take(ctx, rows)
-	defer done()
+	release, err := c.rowQueue.wait(ctx, rows)
+	defer release()
 	if err != nil {
 		return false, err
 	}
-	if err := c.readRows(ctx, func(g *groupWrite) bool { return !g.addable() }); err != nil {
+	if err := c.readRows(ctx, func(g *groupRowWrite) bool { return !g.addable() }); err != nil {
 		return false, err
 	}
 	for tries := 0; ; tries++ {
-		lost, again, err := c.try(ctx, items)
+		lost, again, err := c.tryOnce(ctx, items)
 		if !again {
 			return lost, err
 		}
-		if tries == maxRead {
+		if tries == maxReads {
 			return false, pipeline.Transient(errs.Errorf("dynamodb: other workers changed a group's row in table %s %d times meanwhile", redact.Safe(c.target.Name), tries))
 		}
 	}
 }
 
-// try sends the transaction once. again is true where a row is not what it was taken
-// for; what it is then is known.
-func (c *counting) try(ctx context.Context, items []dynamo.Action) (lost, again bool, err error) {
+// tryOnce sends the transaction once. It returns again if a row is not as assumed; the row is known then.
+func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (lost, again bool, err error) {
 	actions := items
-	ends := make([]int, len(c.groups)) // of each group's actions
+	groupEnds := make([]int, len(c.groups)) // of each group's actions
 	for i := range c.groups {
-		if actions, err = c.actions(ctx, actions, &c.groups[i]); err != nil {
-			return c.verdict(ctx, err)
+		if actions, err = c.appendActions(ctx, actions, &c.groups[i]); err != nil {
+			return c.rowError(ctx, err)
 		}
-		ends[i] = len(actions)
+		groupEnds[i] = len(actions)
 	}
 	err = c.Transact(ctx, actions)
-	unmet, ok := errors.AsType[*dynamo.ConditionError](err)
-	if !ok {
-		if added := func(g *groupWrite) bool { return !g.read }; c.any(added) && beyondAdding(err) {
-			return false, true, c.readRows(ctx, added)
+	if unmet, ok := errors.AsType[*dynamo.ConditionError](err); ok {
+		lost = c.groupsRefused(len(items), groupEnds, unmet)
+		return lost, !lost, nil
+	}
+	if blind := func(g *groupRowWrite) bool { return !g.known }; c.anyGroup(blind) && mayNotBeAddable(err) {
+		return false, true, c.readRows(ctx, blind)
+	}
+	return false, false, err
+}
+
+// groupsRefused handles a transaction on groups whose conditions were not met. It returns true if a contribution
+// has changed since it was read: the write is lost. Otherwise only rows of groups have changed, and it notes their
+// stored items for the next try.
+func (c *groupWriter) groupsRefused(items int, groupEnds []int, unmet *dynamo.ConditionError) (lost bool) {
+	for _, u := range unmet.Unmet {
+		if u.Action < items {
+			return true
 		}
-		return false, false, err
 	}
 	for _, u := range unmet.Unmet {
-		if u.Action < len(items) {
-			return true, false, nil
-		}
-	}
-	for _, u := range unmet.Unmet {
-		for i, end := range ends {
-			if u.Action < end { // only a row's own action has a condition
-				c.groups[i].read, c.groups[i].row = true, u.Item
+		for i, end := range groupEnds {
+			if u.Action < end { // only the row's own action has a condition
+				c.groups[i].known, c.groups[i].stored = true, u.Item
 				break
 			}
 		}
 	}
-	return false, true, nil
+	return false
 }
 
-// Contributions reads what items count for.
+// Contributions reads the contributions of items.
 func (s *Store) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
 	return s.DB.Contributions(ctx, t.State(), items)
 }
 
-// verdict is the error of a row to which the change cannot be made, unless it is because
-// others were first: a row was read after the contributions, and does not fit to what they
-// were. Where they are still the same behind it, the row itself is at fault.
-func (c *counting) verdict(ctx context.Context, of error) (lost, again bool, err error) {
-	if _, passing := pipeline.Retryable(of); passing || len(c.write.Items) == 0 {
-		return false, false, of
+// rowError handles the error of a change that cannot be made to a row. The row was read after the contributions,
+// and may not fit to them. So it reads the contributions again: if they have changed, the write is lost; otherwise
+// the row is damaged or belongs to another sink, and rowErr is the error.
+func (c *groupWriter) rowError(ctx context.Context, rowErr error) (lost, again bool, err error) {
+	if _, retryable := pipeline.Retryable(rowErr); retryable || len(c.write.Items) == 0 {
+		return false, false, rowErr
 	}
 	keys := make([]item.Key, len(c.write.Items))
 	for i := range keys {
@@ -162,32 +167,32 @@ func (c *counting) verdict(ctx context.Context, of error) (lost, again bool, err
 			return true, false, nil
 		}
 	}
-	return false, false, of
+	return false, false, rowErr
 }
 
-// beyondAdding tells whether an error may be that of a sum which a number of DynamoDB
-// cannot hold, or of a sum that is a text by now. The service names the action, and
-// DynamoDB Local does not.
-func beyondAdding(err error) bool {
+// mayNotBeAddable reports whether an error may come from a sum that a number of DynamoDB cannot hold, or that is
+// stored as text. The service names the action, but DynamoDB Local does not.
+func mayNotBeAddable(err error) bool {
 	return errors.Is(err, dynamo.ErrNumber) || errors.Is(err, dynamo.ErrInvalid)
 }
 
-func (c *counting) any(is func(*groupWrite) bool) bool {
+// anyGroup reports whether cond is true for a group.
+func (c *groupWriter) anyGroup(cond func(*groupRowWrite) bool) bool {
 	for i := range c.groups {
-		if is(&c.groups[i]) {
+		if cond(&c.groups[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-// readRows reads the rows of the groups that are meant.
-func (c *counting) readRows(ctx context.Context, meant func(*groupWrite) bool) error {
+// readRows reads the rows of the groups for which cond is true.
+func (c *groupWriter) readRows(ctx context.Context, cond func(*groupRowWrite) bool) error {
 	var refs []dynamo.Ref
-	var of []*groupWrite
+	var groups []*groupRowWrite
 	for i := range c.groups {
-		if g := &c.groups[i]; meant(g) {
-			refs, of = append(refs, g.ref), append(of, g)
+		if g := &c.groups[i]; cond(g) {
+			refs, groups = append(refs, g.ref), append(groups, g)
 		}
 	}
 	if len(refs) == 0 {
@@ -197,16 +202,16 @@ func (c *counting) readRows(ctx context.Context, meant func(*groupWrite) bool) e
 	if err != nil {
 		return err
 	}
-	for i, g := range of {
-		g.read, g.row = true, rows[i]
+	for i, g := range groups {
+		g.known, g.stored = true, rows[i]
 	}
 	return nil
 }
 
-// actions appends what changes a group: its row first.
-func (c *counting) actions(ctx context.Context, dst []dynamo.Action, g *groupWrite) ([]dynamo.Action, error) {
-	if !g.read {
-		return append(dst, c.add(g)), nil
+// appendActions appends the actions that change a group: the one on its row first.
+func (c *groupWriter) appendActions(ctx context.Context, dst []dynamo.Action, g *groupRowWrite) ([]dynamo.Action, error) {
+	if !g.known {
+		return append(dst, c.addAction(g)), nil
 	}
-	return c.replace(ctx, dst, g)
+	return c.appendReplace(ctx, dst, g)
 }

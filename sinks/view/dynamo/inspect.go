@@ -19,9 +19,8 @@ import (
 
 var _ view.Inspector = (*Reader)(nil)
 
-// Stands reads what is at the keys of rows, a hundred in one request. An item that
-// no sink made stands there without a View. Tombstones apart are in the state table, and
-// a Reader doesn't see them: see [Store.Stands].
+// StoredRows reads the items at the keys of rows, a hundred in one request. An item that no sink wrote has no View.
+// A Reader does not find tombstones that are apart, which are in the state table: see [Store.StoredRows].
 func (r *Reader) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	refs := make([]dynamo.Ref, len(rows))
 	for i, row := range rows {
@@ -37,56 +36,56 @@ func (r *Reader) StoredRows(ctx context.Context, t view.Target, rows []state.Row
 	if err != nil {
 		return nil, err
 	}
-	ss := make([]view.StoredRow, len(rows))
+	stored := make([]view.StoredRow, len(rows))
 	for i, item := range items {
 		if item == nil {
 			continue
 		}
-		if ss[i], err = standing(maps.Clone(item)); err != nil {
+		if stored[i], err = storedRow(maps.Clone(item)); err != nil {
 			return nil, fmt.Errorf("dynamodb: a row of table %s: %w", t.Name, err)
 		}
 	}
-	return ss, nil
+	return stored, nil
 }
 
 var _ view.Inspector = (*Store)(nil)
 
-// Stands is [Reader.Stands], with the tombstones that are apart.
+// StoredRows is [Reader.StoredRows] with the tombstones that are apart.
 func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
-	ss, err := s.Reader.StoredRows(ctx, t, rows)
+	stored, err := s.Reader.StoredRows(ctx, t, rows)
 	if err != nil || t.InPlace {
-		return ss, err
+		return stored, err
 	}
 	var missing []int
-	var of []state.Row
-	for i := range ss {
-		if !ss[i].Exists {
-			missing, of = append(missing, i), append(of, rows[i])
+	var missingRows []state.Row
+	for i := range stored {
+		if !stored[i].Exists {
+			missing, missingRows = append(missing, i), append(missingRows, rows[i])
 		}
 	}
-	if len(of) == 0 {
-		return ss, nil
+	if len(missingRows) == 0 {
+		return stored, nil
 	}
-	tombstones, err := s.Tombstones(ctx, t.State(), of)
+	tombstones, err := s.Tombstones(ctx, t.State(), missingRows)
 	if err != nil {
 		return nil, err
 	}
-	for n, i := range missing {
-		tombstone := tombstones[n]
+	for m, i := range missing {
+		tombstone := tombstones[m]
 		if tombstone == nil {
 			continue
 		}
-		ss[i] = view.StoredRow{
+		stored[i] = view.StoredRow{
 			Exists: true, Tombstone: true, Source: tombstone.Source, View: t.View, Pipeline: t.Pipeline, Expires: tombstone.Expires,
 		}
-		if ss[i].Version, err = record.ParseVersion(tombstone.Version); err != nil {
+		if stored[i].Version, err = record.ParseVersion(tombstone.Version); err != nil {
 			return nil, s.Damaged("a tombstone of the view "+t.View, err)
 		}
 	}
-	return ss, nil
+	return stored, nil
 }
 
-// refOf is where a row is.
+// refOf returns the table and key of a row.
 func refOf(t view.Table, row state.Row) (dynamo.Ref, error) {
 	pk, sk, err := row.Decode()
 	if err == nil && sk.Exists() != (t.SK != "") {
@@ -110,33 +109,33 @@ func keyOf(t view.Table, pk, sk item.Value) dynamo.Item {
 	return key
 }
 
-// standing is what an item says of itself.
-func standing(image dynamo.Item) (view.StoredRow, error) {
-	s := view.StoredRow{Exists: true}
-	if m, ok := markOf(image); ok {
+// storedRow parses the item of a row or a tombstone.
+func storedRow(image dynamo.Item) (view.StoredRow, error) {
+	row := view.StoredRow{Exists: true}
+	if m, ok := metaOf(image); ok {
 		var err error
-		if s.Version, err = record.ParseVersion(m.version); err != nil {
-			return s, errs.New("its _tw holds no version")
+		if row.Version, err = record.ParseVersion(m.version); err != nil {
+			return row, errs.New("its _tw holds no version")
 		}
-		s.Source, s.View, s.Pipeline = item.Key(m.source), m.view, m.pipeline
+		row.Source, row.View, row.Pipeline = item.Key(m.source), m.view, m.pipeline
 	}
 	if expires := dynamo.Digits(image, expiresAttribute); expires != "" {
 		seconds, err := dynamo.ParseInteger(expires)
 		if err != nil {
-			return s, errs.Errorf("its %s is no time", redact.Safe(expiresAttribute))
+			return row, errs.Errorf("its %s is no time", redact.Safe(expiresAttribute))
 		}
-		s.Tombstone, s.Expires = true, time.Unix(seconds, 0).UTC()
-		return s, nil
+		row.Tombstone, row.Expires = true, time.Unix(seconds, 0).UTC()
+		return row, nil
 	}
 	var err error
-	s.Item, err = sdkvalue.Image(unmarked(image))
-	return s, err
+	row.Item, err = sdkvalue.Image(withoutMeta(image))
+	return row, err
 }
 
-// unmarked takes the store's own attributes out of an item.
-func unmarked(item dynamo.Item) dynamo.Item {
+// withoutMeta removes the store's own attributes from an item.
+func withoutMeta(item dynamo.Item) dynamo.Item {
 	for name := range item {
-		if strings.HasPrefix(name, markAttribute) {
+		if strings.HasPrefix(name, metaAttribute) {
 			delete(item, name)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Output is what a sink has in a view table.
+// Output returns the output of a sink in a view table.
 func (s *Store) Output(p state.OutputRef) state.Output { return output{s, p} }
 
 type output struct {
@@ -24,7 +24,7 @@ type output struct {
 	state.OutputRef
 }
 
-// Identity is that of the table; "" where there is none.
+// Identity returns the id of the table; "" if there is none.
 func (o output) Identity(ctx context.Context) (string, error) {
 	id, err := o.store.views.Identity(ctx, o.Name)
 	if errors.Is(err, dynamo.ErrNoTable) {
@@ -36,12 +36,12 @@ func (o output) Identity(ctx context.Context) (string, error) {
 // inspectPages bounds what Inspect reads of a table: pages of 1 MB, 2,048 read units.
 const inspectPages = 16
 
-// Inspect counts rows and tombstones of the sink, by a scan of the table's beginning. If it finds none, a
-// whole inspection continues to the first of them.
+// Inspect counts the rows and tombstones of the sink, by a scan of the table's first pages. If it finds none, a
+// whole inspection continues to the first one.
 func (o output) Inspect(ctx context.Context, whole bool) (l state.Inspection, err error) {
 	enough := math.MaxInt
 	count := func(item dynamo.Item) bool {
-		m, _ := markOf(item)
+		m, _ := metaOf(item)
 		l.Add(m.birth, 1)
 		if _, gone := item[expiresAttribute]; gone {
 			l.Tombstones++
@@ -59,9 +59,8 @@ func (o output) Inspect(ctx context.Context, whole bool) (l state.Inspection, er
 	return l, err
 }
 
-// scanRows passes the rows of the sink at the table's beginning to do until do returns false. It reports
-// whether that was the whole table. It reads up to pages pages of up to limit items; nil: as many as DynamoDB
-// reads at once.
+// scanRows calls do for the sink's rows in the first pages of the table until do returns false. It reports whether
+// it read the whole table. It reads up to pages pages of up to limit items; nil: as many as DynamoDB reads at once.
 func (o output) scanRows(ctx context.Context, limit *int32, pages int, do func(dynamo.Item) bool) (whole bool, err error) {
 	in := &dynamodb.ScanInput{
 		TableName:                 &o.Name,
@@ -69,30 +68,30 @@ func (o output) scanRows(ctx context.Context, limit *int32, pages int, do func(d
 		ConsistentRead:            aws.Bool(true),
 		FilterExpression:          aws.String("#tw.#by = :by AND #tw.#view = :view"),
 		ProjectionExpression:      aws.String("#tw.#birth, #tw.#by, #expires"),
-		ExpressionAttributeNames:  map[string]string{"#tw": markAttribute, "#by": markPipeline, "#view": markView, "#birth": markBirth, "#expires": expiresAttribute},
+		ExpressionAttributeNames:  map[string]string{"#tw": metaAttribute, "#by": metaPipeline, "#view": metaView, "#birth": metaBirth, "#expires": expiresAttribute},
 		ExpressionAttributeValues: dynamo.Item{":by": dynamo.S(o.Pipeline), ":view": dynamo.S(o.Sink)},
 	}
 	return o.store.views.ScanPages(ctx, in, pages, do)
 }
 
-// Emptied reads the table's beginning. If that is the whole table and has no row of the sink, it asks what the
-// state remembers of the items.
+// Emptied reads the table's first pages. If they are the whole table and have no row of the sink, it reports
+// whether the state remembers rows.
 func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
-	for range 2 { // a row that is written or left meanwhile is not lost
+	for range 2 { // twice, because a row may be written or removed in between
 		none := true
 		whole, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool { none = false; return false })
 		if err != nil || !none || !whole {
 			return false, err
 		}
-		if had, err := o.remembered(ctx, birth); err != nil || !had {
+		if had, err := o.remembersRow(ctx, birth); err != nil || !had {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// remembered tells whether the state remembers a row of one of the target's witnesses.
-func (o output) remembered(ctx context.Context, birth string) (bool, error) {
+// remembersRow reports whether the state remembers a row or a share of one of the target's witnesses.
+func (o output) remembersRow(ctx context.Context, birth string) (bool, error) {
 	t := view.Target{Table: view.Table{Name: o.Name}, View: o.Sink, Pipeline: o.Pipeline, Birth: birth}
 	items, err := o.store.Witnesses(ctx, t.State())
 	if err != nil || len(items) == 0 {
@@ -106,11 +105,11 @@ func (o output) remembered(ctx context.Context, birth string) (bool, error) {
 	return err == nil && slices.ContainsFunc(counted, func(c state.Contribution) bool { return len(c.Shares) > 0 }), err
 }
 
-// noWitness is of rows that the state remembers nothing of.
+// noWitness is for rows of which the state remembers nothing.
 func noWitness(func(item.Key) bool) {}
 
-// entering are the items that come to have a row.
-func entering(ws []state.ItemWrite) iter.Seq[item.Key] {
+// itemsWithRow yields the items that have a row after the writes.
+func itemsWithRow(ws []state.ItemWrite) iter.Seq[item.Key] {
 	return func(yield func(item.Key) bool) {
 		for i := range ws {
 			if ws[i].Guard.Row != "" && !yield(ws[i].Source) {
@@ -120,8 +119,8 @@ func entering(ws []state.ItemWrite) iter.Seq[item.Key] {
 	}
 }
 
-// counted are the items that come to count in a group.
-func counted(ws []state.GroupWrite) iter.Seq[item.Key] {
+// countedItems yields the items that count in a group after the writes.
+func countedItems(ws []state.GroupWrite) iter.Seq[item.Key] {
 	return func(yield func(item.Key) bool) {
 		for i := range ws {
 			for j := range ws[i].Items {
@@ -133,5 +132,5 @@ func counted(ws []state.GroupWrite) iter.Seq[item.Key] {
 	}
 }
 
-// Forget does nothing: a table holds nothing of deleted rows.
+// Forget does nothing: a table remembers nothing of deleted rows.
 func (output) Forget(context.Context) error { return nil }

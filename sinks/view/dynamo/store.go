@@ -13,14 +13,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Store writes and reads the rows of any number of view tables, and keeps what must be
-// remembered of the items that they are of in the state table of its DB. It is safe for
-// concurrent use, by any number of processes, and starts no goroutine that outlives a call.
+// Store writes and reads the rows of any number of view tables. It keeps guards, claims, contributions and
+// tombstones in the state table of its DB. It is safe for concurrent use, by any number of processes, and starts no
+// goroutine that outlives a call.
 type Store struct {
 	*dynamo.DB
 	Reader
 
-	turns turns[rowID]
+	rowQueue rowQueue[rowID]
 }
 
 var (
@@ -32,12 +32,11 @@ var (
 	_ state.AgeReporter  = (*Store)(nil)
 )
 
-// New is a store on db, whose client reaches the view tables too. It calls nothing.
+// New returns a store on db, whose client also reaches the view tables. It calls nothing.
 func New(db *dynamo.DB) (*Store, error) { return NewAt(db, db) }
 
-// NewAt is a store on db whose view tables the client of rows reaches. Where that is in
-// another account or Region, it holds rows whose tombstones are in place and no others: no
-// transaction reaches both.
+// NewAt returns a store on db whose view tables are reached by the client of rows. If that client is for another
+// account or Region, no transaction reaches both tables, and the store has only rows whose tombstones are in place.
 func NewAt(db, rows *dynamo.DB) (*Store, error) {
 	if db == nil || rows == nil {
 		return nil, errors.New("dynamodb: a view store needs the DB of the state table")
@@ -45,8 +44,7 @@ func NewAt(db, rows *dynamo.DB) (*Store, error) {
 	return &Store{DB: db, Reader: Reader{views: rows}}, nil
 }
 
-// Rows writes and reads rows that guard themselves and have their tombstones in place. It
-// remembers nothing besides, and needs no state table.
+// Rows writes and reads rows that guard themselves and have their tombstones in place. It needs no state table.
 type Rows struct{ Reader }
 
 var (
@@ -56,7 +54,7 @@ var (
 	_ state.AgeReporter = (*Rows)(nil)
 )
 
-// NewRows is a store of rows alone, whose tombstones live for the retention of db.
+// NewRows returns a store of rows alone. Its tombstones live for the retention of db.
 func NewRows(db *dynamo.DB) (*Rows, error) {
 	if db == nil {
 		return nil, errors.New("dynamodb: a store of rows needs a DB")
@@ -64,21 +62,21 @@ func NewRows(db *dynamo.DB) (*Rows, error) {
 	return &Rows{Reader{views: db}}, nil
 }
 
-// Apply is [Store.Apply] of tombstones in place.
+// Apply is [Store.Apply] for tombstones in place.
 func (r *Rows) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	if !t.InPlace {
 		return nil, pipeline.Fatal(errs.Errorf("dynamodb: the tombstones of the view %s have no place: name a state table, or keep them in place", redact.Safe(t.View)))
 	}
-	return applyWith(ctx, r.views, ms, newWriter(r.views, t).write)
+	return applyTo(ctx, r.views, ms, newRowWriter(r.views, t).writeInPlace)
 }
 
-// StoreAge is that of tombstones alone, which a table forgets, however old it is.
+// StoreAge reports that the store forgets: the table's TTL deletes tombstones.
 func (r *Rows) StoreAge(context.Context) (state.StoreAge, error) {
 	return state.StoreAge{Forgets: true}, nil
 }
 
-// beforeWrite notes that a target is written to, and sees from time to time that its tables are still those
-// that the process began with.
+// beforeWrite records in the state that the target is written to. From time to time it checks that the tables are
+// those with which the process started.
 func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.Seq[item.Key]) error {
 	if err := s.Touch(ctx, t.State(), witnesses); err != nil {
 		return err
@@ -86,8 +84,8 @@ func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.S
 	return s.CheckTables(ctx, t.State(), s.views)
 }
 
-// Empty tells whether nothing was ever written for a view or an aggregate, by any
-// process: what was removed and forgotten since counts as written.
+// Empty reports whether nothing was ever written for a view or an aggregate, by any process. Rows that were removed
+// since count as written.
 func (s *Store) Empty(ctx context.Context, t view.Target) (bool, error) {
 	return s.Untouched(ctx, t.State())
 }

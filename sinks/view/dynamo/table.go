@@ -9,21 +9,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// KeyTypes are the types of a table's key attributes: S, N or B. The zero value of each
-// is S, which is what a template makes unless it is one typed {path}.
+// KeyTypes are the types of a table's key attributes: S, N or B. The zero value of each is S, the type of all
+// templates but a single {path}.
 type KeyTypes struct {
 	PK, SK types.ScalarAttributeType
 }
 
-// Create makes a view table where there is none, billed on demand, with the TTL that
-// takes tombstones away, and waits until it is active. Of one that is there the key is
-// compared, and its TTL is enabled where it has none; all views of a table have the
-// same key. The error is fatal where the table cannot be used so.
+// Create creates a view table if there is none, billed on demand, with a TTL that deletes tombstones, and waits
+// until the table is active. For an existing table it checks the key, and enables TTL if that is off; all views of
+// a table have the same key. The error is fatal if the table cannot be used.
 func (s *Store) Create(ctx context.Context, t view.Table, k KeyTypes) error {
 	return s.views.Create(ctx, spec(t, k))
 }
 
-// Check is a fatal error where there is no such table, or one with another key.
+// Check returns a fatal error if there is no such table, or if it has another key.
 func (s *Store) Check(ctx context.Context, t view.Table, k KeyTypes) error {
 	return s.views.Check(ctx, spec(t, k))
 }

@@ -23,36 +23,36 @@ import (
 //     refuses one, which is tried again and sees what the other wrote.
 
 // storedOlder is the condition on a row that it is stored, belongs to the target, and is older.
-const storedOlder = owned + " AND #tw.#v < :v"
+const storedOlder = ownerMatches + " AND #tw.#v < :v"
 
-// rowWrite is a mutation, its result, and the two actions of its transaction: the first on the row, the second on
-// its tombstone.
+// rowWrite is a mutation with its result and the two actions of its transaction: the first on the row, the second
+// on the tombstone.
 type rowWrite struct {
-	m       *view.Mutation
-	r       *view.Result
-	actions [2]dynamo.Action
+	mutation *view.Mutation
+	result   *view.Result
+	actions  [2]dynamo.Action
 }
 
 // writeApart writes one mutation, or the two of a change that moves its row to another key.
-func (w *writer) writeApart(ctx context.Context, ms []view.Mutation, rs []view.Result) {
+func (w *rowWriter) writeApart(ctx context.Context, ms []view.Mutation, rs []view.Result) {
 	var rows []rowWrite
 	for i := range ms {
-		row := rowWrite{m: &ms[i], r: &rs[i]}
-		if err := w.plan(&row); err != nil {
+		row := rowWrite{mutation: &ms[i], result: &rs[i]}
+		if err := w.setActions(&row); err != nil {
 			rs[i].Err = err
 			continue
 		}
 		rows = append(rows, row)
 	}
-	if len(rows) == 1 && !rows[0].m.Fresh && !rows[0].m.Tombstone && w.putOver(ctx, &rows[0]) {
+	if len(rows) == 1 && !rows[0].mutation.Fresh && !rows[0].mutation.Tombstone && w.update(ctx, &rows[0]) {
 		return
 	}
-	w.writeTogether(ctx, rows)
+	w.writeTransaction(ctx, rows)
 }
 
-// writeTogether writes rows and tombstones in one transaction. If a newer version refuses one row,
-// the other one is written by itself.
-func (w *writer) writeTogether(ctx context.Context, rows []rowWrite) {
+// writeTransaction writes rows and tombstones in one transaction. If a newer version refuses one row, the other row
+// is written by itself.
+func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 	for len(rows) > 0 {
 		actions := make([]dynamo.Action, 0, 4)
 		for i := range rows {
@@ -60,42 +60,43 @@ func (w *writer) writeTogether(ctx context.Context, rows []rowWrite) {
 		}
 		err := w.Transact(ctx, actions)
 		if unmet, refused := errors.AsType[*dynamo.ConditionError](err); refused {
-			rows = w.setRefused(ctx, rows, unmet)
+			rows = w.rowsRefused(ctx, rows, unmet)
 			continue
 		}
 		if state.IsPermanent(err) && len(rows) > 1 {
-			for i := range rows { // one of them is at fault
-				w.writeTogether(ctx, rows[i:i+1])
+			for i := range rows { // find the row that causes the error
+				w.writeTransaction(ctx, rows[i:i+1])
 			}
 			return
 		}
 		for i := range rows {
-			*rows[i].r = view.Result{Err: err}
+			*rows[i].result = view.Result{Err: err}
 		}
 		return
 	}
 }
 
-// setRefused sets the results of the rows whose conditions are not met, and returns the other rows. It also deletes
-// an older row whose removal was refused for its tombstone alone.
-func (w *writer) setRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
-	refused, rowRefused := make([]bool, len(rows)), make([]bool, len(rows))
+// rowsRefused handles a transaction on rows whose conditions were not met. It sets the results of these rows, and
+// returns the other rows, which are to be written again. If a removal was refused for its tombstone alone, it
+// deletes an older row.
+func (w *rowWriter) rowsRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
+	refused, storedRowRefused := make([]bool, len(rows)), make([]bool, len(rows))
 	for _, u := range unmet.Unmet {
 		i := u.Action / len(rows[0].actions)
 		row := &rows[i]
 		var r view.Result
 		if u.Action%len(row.actions) == 0 {
-			r = w.refused(u.Item, row.m)
-			rowRefused[i] = true
+			r = w.refusedResult(u.Item, row.mutation)
+			storedRowRefused[i] = true
 		} else {
 			var changed bool
-			if changed, r.Superseded = tombstoneOf(row.m).CompareStored(u.Item); changed {
+			if changed, r.Superseded = tombstone(row.mutation).CompareStored(u.Item); changed {
 				r.Err = errChanged
 			}
 		}
 		// Either of row and tombstone may be newer than the mutation.
-		if row.r.Err == nil {
-			row.r.Err, row.r.Superseded = r.Err, row.r.Superseded || r.Superseded
+		if row.result.Err == nil {
+			row.result.Err, row.result.Superseded = r.Err, row.result.Superseded || r.Superseded
 		}
 		refused[i] = true
 	}
@@ -104,7 +105,7 @@ func (w *writer) setRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.
 		switch row := &rows[i]; {
 		case !refused[i]:
 			rest = append(rest, *row)
-		case row.m.Tombstone && !rowRefused[i] && row.r.Err == nil:
+		case row.mutation.Tombstone && !storedRowRefused[i] && row.result.Err == nil:
 			w.deleteOlder(ctx, row)
 		}
 	}
@@ -113,35 +114,35 @@ func (w *writer) setRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.
 
 // deleteOlder deletes a row that is older than the change that removes it. It changes nothing if there is no row,
 // or a newer one.
-func (w *writer) deleteOlder(ctx context.Context, row *rowWrite) {
+func (w *rowWriter) deleteOlder(ctx context.Context, row *rowWrite) {
 	err := w.Write(ctx, row.actions[0])
 	if _, refused := errors.AsType[*dynamo.ConditionError](err); !refused { // else the row is newer
-		row.r.Err = err
+		row.result.Err = err
 	}
 }
 
-// putOver puts a row over a lower version of it. It returns false if there is no row.
-func (w *writer) putOver(ctx context.Context, row *rowWrite) bool {
+// update puts a row over a lower version of it. It returns false if there is no row.
+func (w *rowWriter) update(ctx context.Context, row *rowWrite) bool {
 	put := *row.actions[0].Put
-	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(storedOlder), w.stored.Names
+	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(storedOlder), w.overStoredOlder.Names
 	err := w.Write(ctx, dynamo.Action{Put: &put})
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
 	switch {
 	case !refused:
-		*row.r = view.Result{Err: err}
+		*row.result = view.Result{Err: err}
 	case unmet.Unmet[0].Item == nil:
 		return false
 	default:
-		*row.r = w.refused(unmet.Unmet[0].Item, row.m)
+		*row.result = w.refusedResult(unmet.Unmet[0].Item, row.mutation)
 	}
 	return true
 }
 
-// plan sets the actions: put the row and check its tombstone, or delete the row and put its tombstone. It returns
-// an error if no item of DynamoDB can hold the row.
-func (w *writer) plan(row *rowWrite) error {
-	m := row.m
-	put, err := w.put(m)
+// setActions sets the actions: put the row and check its tombstone, or delete the row and put its tombstone. It
+// returns an error if no item of DynamoDB can hold the row.
+func (w *rowWriter) setActions(row *rowWrite) error {
+	m := row.mutation
+	put, err := w.putAction(m)
 	if err != nil {
 		return err
 	}
@@ -151,15 +152,15 @@ func (w *writer) plan(row *rowWrite) error {
 	}
 	row.actions[0] = put
 	if !m.Tombstone {
-		row.actions[1] = w.CheckTombstone(w.target.State(), name, tombstoneOf(m))
+		row.actions[1] = w.CheckTombstone(w.target.State(), name, tombstone(m))
 		return nil
 	}
-	row.actions[0] = dynamo.Delete(dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}, w.over(m))
-	row.actions[1] = w.SetTombstone(w.target.State(), name, tombstoneOf(m))
+	row.actions[0] = dynamo.Delete(dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}, w.condition(m))
+	row.actions[1] = w.SetTombstone(w.target.State(), name, tombstone(m))
 	return nil
 }
 
-// tombstoneOf is the tombstone of a mutation, as it would be.
-func tombstoneOf(m *view.Mutation) dynamo.Tombstone {
+// tombstone returns the tombstone of a mutation. For a put it is the one to check.
+func tombstone(m *view.Mutation) dynamo.Tombstone {
 	return dynamo.Tombstone{Version: m.Version.String(), Source: m.Source, Void: m.Void}
 }

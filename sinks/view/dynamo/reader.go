@@ -19,31 +19,30 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Reader reads view tables, consistently. A service that reads a view needs no more than
-// this, and no state table ([NewReader]); view.Groups reads aggregates through it.
+// Reader reads view tables, consistently. A service that reads a view needs only a Reader and no state table
+// ([NewReader]). view.Groups reads aggregates through it.
 type Reader struct {
 	views *dynamo.DB // reaches the view tables
 }
 
 var _ view.Reader = (*Reader)(nil)
 
-// NewReader reads with a client: it needs the rights to Query and, for reads that name
-// no partition key, to Scan. The error is that of a client which is nil.
+// NewReader returns a reader with a client that may Query and, for reads without a partition key, Scan. The error
+// is that of a nil client.
 func NewReader(c dynamo.Client) (*Reader, error) {
-	db, err := dynamo.New(dynamo.Options{Client: c, Table: "none", Pipeline: "none"}) // which is never asked
+	db, err := dynamo.New(dynamo.Options{Client: c, Table: "none", Pipeline: "none"}) // the table is never used
 	if err != nil {
 		return nil, err
 	}
 	return &Reader{views: db}, nil
 }
 
-// selected are the rows that a reader sees; tombstones and items of others are left out by the server.
-const selected = "attribute_exists(#tw) AND attribute_not_exists(#expires)"
+// onlyLiveRows is a filter: the server leaves out tombstones and items that no sink wrote.
+const onlyLiveRows = "attribute_exists(#tw) AND attribute_not_exists(#expires)"
 
-// Rows reads the rows of a partition key page by page, and a query without one by a scan
-// of the whole table, of which all rows that q selects are held and sorted before the
-// first one is yielded: some 2 KB of memory for a row of 1 KB. The key attributes of t
-// are needed. A sort key prefix is one of a table whose sort key is an S.
+// Rows reads the rows of a partition key page by page. A query without a partition key scans the whole table, and
+// holds all rows that q selects to sort them before the first one is yielded: about 2 KB of memory for a row of 1
+// KB. t needs its key attributes. SKPrefix needs a table whose sort key is an S.
 func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
 		all := r.scan(ctx, t, q)
@@ -62,13 +61,13 @@ func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 	}
 }
 
-// query are the rows of one partition key, in the order of the sort key.
+// query reads the rows of one partition key, in the order of the sort key.
 func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	in := &dynamodb.QueryInput{
 		TableName:                 &t.Name,
 		KeyConditionExpression:    aws.String("#pk = :pk"),
-		FilterExpression:          aws.String(selected),
-		ExpressionAttributeNames:  map[string]string{"#pk": t.PK, "#tw": markAttribute, "#expires": expiresAttribute},
+		FilterExpression:          aws.String(onlyLiveRows),
+		ExpressionAttributeNames:  map[string]string{"#pk": t.PK, "#tw": metaAttribute, "#expires": expiresAttribute},
 		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": sdkvalue.Of(q.PK)},
 	}
 	if q.SKPrefix != "" && t.SK != "" {
@@ -83,17 +82,17 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 		if text, _ := q.PK.Text(); !strings.HasPrefix(text, q.PKPrefix) || q.SKPrefix != "" && t.SK == "" {
 			return
 		}
-		rows(t, r.views.Query(ctx, in))(yield)
+		toRows(t, r.views.Query(ctx, in))(yield)
 	}
 }
 
-// scan are the rows of all partition keys, in order.
+// scan reads the rows of all partition keys, and sorts them.
 func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	in := &dynamodb.ScanInput{
 		TableName:                &t.Name,
-		ExpressionAttributeNames: map[string]string{"#tw": markAttribute, "#expires": expiresAttribute},
+		ExpressionAttributeNames: map[string]string{"#tw": metaAttribute, "#expires": expiresAttribute},
 	}
-	filter := selected
+	filter := onlyLiveRows
 	for _, p := range []struct{ name, value, attribute, prefix string }{{"#pk", ":pk", t.PK, q.PKPrefix}, {"#sk", ":sk", t.SK, q.SKPrefix}} {
 		if p.prefix == "" {
 			continue
@@ -109,22 +108,22 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 		if q.SKPrefix != "" && t.SK == "" {
 			return
 		}
-		type placed struct {
+		type sortedRow struct {
 			pk, sk string
 			row    view.Row
 		}
-		var all []placed
-		for row, err := range rows(t, r.views.Scan(ctx, in)) {
+		var all []sortedRow
+		for row, err := range toRows(t, r.views.Scan(ctx, in)) {
 			if err != nil {
 				yield(view.Row{}, err)
 				return
 			}
-			p := placed{row: row}
+			p := sortedRow{row: row}
 			p.pk, _ = state.SortableText(row.PK)
 			p.sk, _ = state.SortableText(row.SK)
 			all = append(all, p)
 		}
-		slices.SortFunc(all, func(a, b placed) int {
+		slices.SortFunc(all, func(a, b sortedRow) int {
 			return cmp.Or(strings.Compare(a.pk, b.pk), strings.Compare(a.sk, b.sk))
 		})
 		for _, p := range all {
@@ -135,15 +134,15 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 	}
 }
 
-// rows are those of the items.
-func rows(t view.Table, items iter.Seq2[dynamo.Item, error]) iter.Seq2[view.Row, error] {
+// toRows turns items into rows.
+func toRows(t view.Table, items iter.Seq2[dynamo.Item, error]) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
 		for item, err := range items {
 			if err != nil {
 				yield(view.Row{}, err)
 				return
 			}
-			row, ok, err := rowOf(t, item)
+			row, ok, err := readerRow(t, item)
 			if err != nil {
 				yield(view.Row{}, fmt.Errorf("dynamodb: a row of table %s: %w", t.Name, err))
 				return

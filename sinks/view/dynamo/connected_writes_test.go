@@ -31,7 +31,7 @@ func TestTogether(t *testing.T) {
 			}
 			ws = append(ws, iw)
 		}
-		if got := fmt.Sprint(together(ws)); got != want {
+		if got := fmt.Sprint(connectedWrites(ws)); got != want {
 			t.Errorf("%s: %s, want %s", writes, got, want)
 		}
 	}

@@ -1,0 +1,95 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var _ view.ItemStore = (*Store)(nil)
+
+// Guards reads the guards of items.
+func (s *Store) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
+	return s.DB.Guards(ctx, t.State(), items)
+}
+
+// RowClaims reads the claims on rows. For a row without claims it also reads the row itself, which may belong to
+// another sink.
+func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
+	found, err := s.DB.RowClaims(ctx, t.State(), rows)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]view.RowClaims, len(rows))
+	var free []int // indexes of rows
+	var refs []dynamo.Ref
+	for i := range found {
+		all[i].RowClaims = found[i]
+		if found[i].Revision != "" {
+			continue
+		}
+		ref, err := refOf(t.Table, rows[i])
+		if err != nil {
+			return nil, err
+		}
+		free, refs = append(free, i), append(refs, ref)
+	}
+	stored, err := s.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for n, i := range free {
+		if stored[n] != nil {
+			if all[i].Foreign, err = checkOwner(t, rows[i], stored[n]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// checkOwner returns an error value if a row belongs to another sink, else nil. The second result is the fatal
+// error of a row of another birth.
+func checkOwner(t view.Target, row state.Row, item dynamo.Item) (*view.ForeignRowError, error) {
+	m, _ := metaOf(item)
+	switch {
+	case m.belongsTo(t):
+		return nil, nil
+	case m.sameSink(t):
+		return nil, notOwned(t, row, m)
+	}
+	return foreignRow(t, row, m), nil
+}
+
+// claimActions returns the actions of merged writes, and for each action the name of its item for errors. The
+// actions on rows come last.
+func claimActions(t view.Target, m *dynamo.MergedWrite) (all []dynamo.Action, subjects []string, err error) {
+	all, subjects = m.Actions()
+	for i := range m.Rows() {
+		row, err := claimedRowAction(t, &m.Rows()[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		all, subjects = append(all, row), append(subjects, "a row")
+	}
+	return all, subjects, nil
+}
+
+// claimedRowAction puts the row of its owner, or deletes it, if there is no row or if the target owns the row. The
+// guards and claims in the same transaction protect it against late changes.
+func claimedRowAction(t view.Target, r *dynamo.RowChange) (dynamo.Action, error) {
+	ref, err := refOf(t.Table, r.Row)
+	if err != nil {
+		return dynamo.Action{}, err
+	}
+	owned := withOwner(t, "attribute_not_exists(#pk) OR ("+ownerMatches+")", "#pk", t.PK)
+	if r.Owner.Source == "" {
+		return dynamo.Delete(ref, owned), nil
+	}
+	pk, sk, _ := r.Row.Decode() // refOf has decoded it
+	m := view.Mutation{PK: pk, SK: sk, Source: r.Owner.Source, Attributes: r.Owner.Attributes}
+	return dynamo.Put(t.Name, tableItem(t, &m, r.Owner.Version.String(), 0), owned), nil
+}

@@ -1,0 +1,142 @@
+package dynamo
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+)
+
+// groupRow is the parsed row of a group.
+type groupRow struct {
+	values   dynamo.Item // by name, as stored
+	shares   int64       // more than 0; 0 if there is no row
+	revision string      // "" if there is no row
+	epoch    string      // identifies the members of this row; "" if it never had members
+	wide     []string    // values that nothing is added to in place, sorted
+}
+
+// parseRow parses the stored row of a group. The error is permanent if the row belongs to another sink.
+func (c *groupWriter) parseRow(g *groupRowWrite) (*groupRow, error) {
+	r := &groupRow{values: make(dynamo.Item)}
+	if g.stored == nil {
+		return r, nil
+	}
+	meta, ok := metaOf(g.stored)
+	if !ok || !meta.belongsTo(c.target) {
+		return nil, notOwned(c.target, g.Row, meta)
+	}
+	metaMap := g.stored[metaAttribute].(*types.AttributeValueMemberM).Value // metaOf has found it
+	r.revision, r.epoch = dynamo.Text(metaMap, metaRevision), dynamo.Text(g.stored, epochAttribute)
+	if wide, ok := metaMap[metaWide].(*types.AttributeValueMemberSS); ok {
+		r.wide = slices.Sorted(slices.Values(wide.Value))
+	}
+	var err error
+	if r.shares, err = dynamo.ParseInteger(dynamo.Digits(g.stored, sharesAttribute)); err != nil || r.revision == "" {
+		return nil, c.Damaged("a group's row in table "+c.target.Name, errs.New("it has no shares or no revision"))
+	}
+	for name, v := range withoutMeta(maps.Clone(g.stored)) {
+		if name != c.target.PK && name != c.target.SK {
+			r.values[name] = v
+		}
+	}
+	return r, nil
+}
+
+// appendReplace appends the actions that change a row that was read: create, replace or delete the row, on
+// condition that its revision did not change, and write its members.
+func (c *groupWriter) appendReplace(ctx context.Context, dst []dynamo.Action, g *groupRowWrite) ([]dynamo.Action, error) {
+	r, err := c.parseRow(g)
+	if err != nil {
+		return nil, err
+	}
+	shares := r.shares + g.Shares
+	switch {
+	case shares < 0:
+		return nil, c.Damaged("a group's row in table "+c.target.Name, errs.New("more left it than came"))
+	case shares == 0 && g.stored == nil:
+		return dst, nil
+	case shares == 0:
+		deleted, err := c.DeleteMembers(c.stateTarget, g.Row, r.epoch, g.Members)
+		return append(append(dst, dynamo.Delete(g.ref, revisionIs(r.revision))), deleted...), err
+	}
+	if err := r.addAmounts(g.GroupChange); err != nil {
+		return nil, c.Damaged("a group's row in table "+c.target.Name, err)
+	}
+	if r.epoch == "" && len(g.Members) > 0 {
+		r.epoch = dynamo.NewEpoch()
+	}
+	members, err := c.UpdateMembers(ctx, c.stateTarget, g.Row, r.epoch, g.Members, r.values)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(dst, c.putAction(g, r, shares)), members...), nil
+}
+
+// addAmounts adds to the counts and sums, exactly, and updates the list of wide values.
+func (r *groupRow) addAmounts(g *state.GroupChange) error {
+	for _, adds := range [][]state.Increment{g.Counts, g.Sums} {
+		for _, a := range adds {
+			before, err := numberOf(r.values[a.Name])
+			if err != nil {
+				return err
+			}
+			after := before.Add(a.Amount)
+			r.values[a.Name] = sdkvalue.Of(after.Value())
+			i, found := slices.BinarySearch(r.wide, a.Name)
+			switch {
+			case isExact(after) && found:
+				r.wide = slices.Delete(r.wide, i, i+1)
+			case !isExact(after) && !found:
+				r.wide = slices.Insert(r.wide, i, a.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// numberOf parses a number made by state.Number.Value; an absent value is 0.
+func numberOf(av types.AttributeValue) (state.Number, error) {
+	switch v := av.(type) {
+	case nil:
+		return state.Number{}, nil
+	case *types.AttributeValueMemberN:
+		d, err := decimal.Parse(v.Value)
+		return state.NumberOf(d), err
+	case *types.AttributeValueMemberS:
+		return state.ParseNumber(v.Value)
+	}
+	return state.Number{}, errs.New("a count or a sum is no number")
+}
+
+// putAction returns the put of the whole row.
+func (c *groupWriter) putAction(g *groupRowWrite, r *groupRow, shares int64) dynamo.Action {
+	item := r.values
+	maps.Copy(item, g.ref.Key)
+	item[metaAttribute] = c.groupMeta(g, r.wide)
+	item[sharesAttribute] = dynamo.N(strconv.FormatInt(shares, 10))
+	if r.epoch != "" {
+		item[epochAttribute] = dynamo.S(r.epoch)
+	}
+	if r.revision == "" {
+		notStored := dynamo.Condition{Text: "attribute_not_exists(#pk)", Names: map[string]string{"#pk": c.target.PK}, Old: true}
+		return dynamo.Put(c.target.Name, item, notStored)
+	}
+	return dynamo.Put(c.target.Name, item, revisionIs(r.revision))
+}
+
+// revisionIs returns the condition that a row was not written since it was read.
+func revisionIs(revision string) dynamo.Condition {
+	return dynamo.Condition{
+		Text:   "#tw.#rev = :rev",
+		Names:  map[string]string{"#tw": metaAttribute, "#rev": metaRevision},
+		Values: dynamo.Item{":rev": dynamo.S(revision)}, Old: true,
+	}
+}

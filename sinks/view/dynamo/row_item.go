@@ -1,0 +1,146 @@
+package dynamo
+
+import (
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Attributes of a row besides those of the view. Names with this prefix are refused in a view.
+const (
+	metaAttribute    = "_tw"         // M: owner, version and source of the row
+	expiresAttribute = "_tw_expires" // N: of a tombstone in place, when TTL may delete it (Unix seconds)
+	sharesAttribute  = "_tw_shares"  // N: of a group's row, the number of shares that keep it
+	epochAttribute   = "_tw_epoch"   // S: of a group's row with members, identifies its members in the state table
+)
+
+// Attributes in _tw.
+const (
+	metaVersion  = "v"     // S: record.Version, which sorts as text
+	metaPipeline = "by"    // S: the pipeline that wrote the row; a pipeline drops changes of its own rows at the source
+	metaView     = "view"  // S: the sink that owns the row
+	metaBirth    = "birth" // S: of the sink's output: the state that belongs to the row
+	metaSource   = "src"   // S: key of the item that the row belongs to; absent for a group
+	metaRevision = "rev"   // S: of a group's row, changes with each write
+	metaVoid     = "void"  // BOOL: of a void tombstone: a row of the same version may replace it; absent for others
+	metaWide     = "wide"  // SS: of a group's row, values that nothing is added to in place; absent if there are none
+)
+
+// rowMeta is the parsed _tw of a row.
+type rowMeta struct {
+	version  string
+	pipeline string
+	view     string
+	birth    string
+	source   string
+}
+
+// ownerMatches is the condition that a row belongs to the target: to its view, pipeline and birth.
+const ownerMatches = "#tw.#view = :view AND #tw.#by = :by AND #tw.#birth = :birth"
+
+// withOwner returns a condition whose text contains ownerMatches, with more names as pairs of placeholder and
+// attribute.
+func withOwner(t view.Target, text string, names ...string) dynamo.Condition {
+	c := dynamo.Condition{
+		Text:   text,
+		Names:  map[string]string{"#tw": metaAttribute, "#view": metaView, "#by": metaPipeline, "#birth": metaBirth},
+		Values: dynamo.Item{":view": dynamo.S(t.View), ":by": dynamo.S(t.Pipeline), ":birth": dynamo.S(t.Birth)},
+		Old:    true,
+	}
+	for i := 0; i < len(names); i += 2 {
+		c.Names[names[i]] = names[i+1]
+	}
+	return c
+}
+
+// metaOf returns the _tw of an item; false if it has none: no sink wrote the item.
+func metaOf(item map[string]types.AttributeValue) (rowMeta, bool) {
+	m, ok := item[metaAttribute].(*types.AttributeValueMemberM)
+	if !ok {
+		return rowMeta{}, false
+	}
+	return rowMeta{
+		version:  dynamo.Text(m.Value, metaVersion),
+		pipeline: dynamo.Text(m.Value, metaPipeline),
+		view:     dynamo.Text(m.Value, metaView),
+		birth:    dynamo.Text(m.Value, metaBirth),
+		source:   dynamo.Text(m.Value, metaSource),
+	}, true
+}
+
+// tableItem returns the item of a row, or of a tombstone that expires at a time.
+func tableItem(t view.Target, m *view.Mutation, version string, expires int64) map[string]types.AttributeValue {
+	it := make(map[string]types.AttributeValue, len(m.Attributes)+4)
+	it[t.PK] = sdkvalue.Of(m.PK)
+	if t.SK != "" {
+		it[t.SK] = sdkvalue.Of(m.SK)
+	}
+	meta := map[string]types.AttributeValue{
+		metaVersion:  dynamo.S(version),
+		metaPipeline: dynamo.S(t.Pipeline),
+		metaView:     dynamo.S(t.View),
+		metaBirth:    dynamo.S(t.Birth),
+		metaSource:   dynamo.S(string(m.Source)),
+	}
+	if m.Void {
+		meta[metaVoid] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	it[metaAttribute] = &types.AttributeValueMemberM{Value: meta}
+	if m.Tombstone {
+		it[expiresAttribute] = dynamo.N(strconv.FormatInt(expires, 10))
+		return it
+	}
+	for _, c := range m.Attributes {
+		it[c.Name] = sdkvalue.Of(c.Value)
+	}
+	return it
+}
+
+// checkKey returns the error of a row key that no item can have.
+func checkKey(t view.Table, key dynamo.Item) error {
+	if n := dynamo.SizeOf(key[t.PK]); n > dynamo.MaxPartitionKey || n == 0 {
+		return badKey("partition", t.PK, n, dynamo.MaxPartitionKey)
+	}
+	if t.SK == "" {
+		return nil
+	}
+	if n := dynamo.SizeOf(key[t.SK]); n > dynamo.MaxSortKey || n == 0 {
+		return badKey("sort", t.SK, n, dynamo.MaxSortKey)
+	}
+	return nil
+}
+
+func badKey(part, attribute string, n, limit int) error {
+	if n == 0 {
+		return errs.Errorf("dynamodb: the %s key %s is empty: DynamoDB takes no empty key", redact.Safe(part), redact.Field(attribute))
+	}
+	return errs.Errorf("dynamodb: the %s key %s is %d bytes long: DynamoDB takes at most %d there", redact.Safe(part), redact.Field(attribute), n, limit)
+}
+
+// readerRow returns an item as readers get it; false if the item is a tombstone, or no sink wrote it.
+func readerRow(t view.Table, image map[string]types.AttributeValue) (view.Row, bool, error) {
+	m, ok := metaOf(image)
+	if _, gone := image[expiresAttribute]; !ok || gone {
+		return view.Row{}, false, nil
+	}
+	r := view.Row{Source: item.Key(m.source), View: m.view}
+	var err error
+	if r.Version, err = record.ParseVersion(m.version); err != nil {
+		return r, false, errs.New("its _tw holds no version")
+	}
+	if r.Item, err = sdkvalue.Image(withoutMeta(image)); err != nil {
+		return r, false, err
+	}
+	r.PK, _ = r.Item.Get(t.PK)
+	if t.SK != "" {
+		r.SK, _ = r.Item.Get(t.SK)
+	}
+	return r, true, nil
+}
