@@ -10,13 +10,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Apply writes the mutations in one transaction. Its error is transient where
-// another process has the file, and fatal where the file or its disk is at fault.
+// Apply writes the mutations in one transaction. Its error is transient if another process has locked the file, and
+// fatal if the file or its disk is at fault.
 func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutation) ([]view.Result, error) {
 	rs := make([]view.Result, len(ms))
 	transact, apply := s.withState, (*tx).applyApart
 	if target.InPlace {
-		transact, apply = s.transact, (*tx).apply
+		transact, apply = s.withTable, (*tx).applyInPlace
 	}
 	err := transact(ctx, target, func(x *tx) (err error) {
 		for i := range ms {
@@ -35,28 +35,29 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 	return rs, nil
 }
 
-func (x *tx) apply(m *view.Mutation) (view.Result, error) {
+// applyInPlace writes a row, or its tombstone in place, with one statement that compares versions.
+func (x *tx) applyInPlace(m *view.Mutation) (view.Result, error) {
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
 	var attributes, item any // NULL
 	if !m.Tombstone {
-		attributes, item = x.json(m.PK, m.SK, m.Attributes)
+		attributes, item = x.rowJSON(m.PK, m.SK, m.Attributes)
 	}
-	n, err := x.ExecCount(x.ctx, x.table.write, pk, sk, version, m.Void, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
+	n, err := x.ExecCount(x.ctx, x.table.put, pk, sk, version, m.Void, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
 	if sqlite.IsTooBig(err) {
 		return view.Result{Err: err}, nil
 	}
 	if err != nil || n > 0 {
 		return view.Result{}, err
 	}
-	held, foreign, err := x.held(m.PK, m.SK)
+	stored, foreign, err := x.ownedVersion(m.PK, m.SK)
 	if err != nil || foreign == nil {
-		return view.Result{Superseded: held != version}, err
+		return view.Result{Superseded: stored != version}, err
 	}
 	return view.Result{Err: foreign}, nil
 }
 
-// json is the columns of a row as plain JSON, and the whole row as DynamoDB JSON.
-func (x *tx) json(pk, sk item.Value, columns []state.Column) (attributes, item string) {
+// rowJSON returns the columns of a row as plain JSON, and the whole row as DynamoDB JSON.
+func (x *tx) rowJSON(pk, sk item.Value, columns []state.Column) (attributes, item string) {
 	s := x.store
 	s.buf = appendPlain(s.buf[:0], columns)
 	attributes = string(s.buf)

@@ -1,26 +1,28 @@
 // Package sqlite keeps the rows of views in one SQLite file.
 //
-// What [Store.Apply] reports as held survives a killed process and a power
-// failure: a call is one transaction, synced before it returns. A row is written
-// only over a lower version of it and of its tombstone, which is decided in that
-// transaction, so that several processes may write one file.
+// Successful writes survive a killed process and a power failure: a call is one transaction, which is synced before the
+// call returns. A row is written only over a lower version of itself and of its tombstone. The transaction compares the
+// versions, so that several processes may write one file.
 //
-// Rows that are guarded by item, and the rows of aggregates, change in one
-// transaction with what is remembered of the items, which is in tables of the same
-// file (package sinks/state/sqlite). The values of an aggregate stand in its
-// rows as attributes: counts and sums exactly, and as text where they have more digits
-// than a number of DynamoDB; a min, a max or a distinct costs a step or two down an
-// index for each change, however many members it has.
+// Rows that are guarded by item, and rows of aggregates, change in one transaction with the guards, claims and
+// contributions, which are in tables of the same file (package sinks/state/sqlite). The values of an aggregate are
+// attributes of its rows. Counts and sums are exact, and text if they have more digits than a number of DynamoDB. A min,
+// max or distinct costs one or two index lookups for each change, for any number of members.
 //
 // A view table named shop-views is two things in the file:
 //
-//   - the table "_tw_shop-views" holds rows, and tombstones in place, with version, owner,
-//     the attributes as plain JSON and the whole row as DynamoDB JSON, in which numbers
-//     are as exact as they came;
-//   - the SQL view "shop-views" is for people: the key attributes by their names and
-//     the attributes as JSON, without tombstones. A key that is no string is shown
-//     as DynamoDB JSON shows it: a number by its digits, a binary in base64.
+//   - the table "_tw_shop-views" has the rows, and the tombstones in place, with version, owner, the attributes as plain
+//     JSON, and the whole row as DynamoDB JSON, which keeps numbers exact;
+//   - the SQL view "shop-views" is for people: the key attributes by their names and the attributes as JSON, without
+//     tombstones. A key that is not a string is shown as in DynamoDB JSON: a number by its digits, a binary in base64.
 //
-// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. Tombstones apart
-// are in the table "_tws_tombstones".
+// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. Tombstones apart are in the table
+// "_tws_tombstones".
+//
+// # Reading order
+//
+// store.go opens a file, schema.go creates the tables and has the statements, key_column.go encodes keys. transaction.go
+// runs writes, and row_write.go puts and deletes rows whose guards were checked. [Store.Apply] writes rows that guard
+// themselves (apply.go, apply_apart.go), [Store.Settle] claims (claims.go), and [Store.Contribute] groups (groups.go).
+// reader.go and inspect.go read rows; output.go inspects a table for the state.
 package sqlite

@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// MaxActions is 0: a transaction may be of any size.
+// MaxActions returns 0: a transaction may have any size.
 func (s *Store) MaxActions() int { return 0 }
 
-// Contributions reads what items count for.
+// Contributions reads the contributions of items.
 func (s *Store) Contributions(ctx context.Context, t view.Target, items []item.Key) (cs []state.Contribution, err error) {
 	err = s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error {
 		cs, err = w.Contributions(context.WithoutCancel(ctx), id, items)
@@ -21,12 +21,13 @@ func (s *Store) Contributions(ctx context.Context, t view.Target, items []item.K
 	return cs, err
 }
 
-// Contribute applies ws in one transaction: contributions, and the rows of their groups.
+// Contribute applies ws in one transaction: the contributions and the rows of their groups.
 func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
-	return s.each(ctx, t, len(ws), func(x *tx, i int) error { return x.contribute(&ws[i]) })
+	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.contributeOne(&ws[i]) })
 }
 
-func (x *tx) contribute(w *state.GroupWrite) error {
+// contributeOne writes the contributions and groups of one write. It returns errLost if a contribution has changed.
+func (x *tx) contributeOne(w *state.GroupWrite) error {
 	for i := range w.Items {
 		ok, err := x.SetContribution(x.ctx, x.id, &w.Items[i])
 		if err != nil {
@@ -37,18 +38,19 @@ func (x *tx) contribute(w *state.GroupWrite) error {
 		}
 	}
 	for i := range w.Groups {
-		if err := x.group(&w.Groups[i]); err != nil {
+		if err := x.changeGroup(&w.Groups[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// group changes what is known of one group, and its row. The error is permanent where the row belongs to another sink.
-func (x *tx) group(c *state.GroupChange) error {
+// changeGroup changes the state of one group and its row. The error is permanent if the row belongs to another
+// sink.
+func (x *tx) changeGroup(c *state.GroupChange) error {
 	g, err := x.Group(x.ctx, x.id, c.Row)
 	if err == nil && !g.Exists() {
-		err = x.refused(c.Row)
+		err = x.whyRefused(c.Row)
 	}
 	if err != nil {
 		return err
@@ -58,7 +60,7 @@ func (x *tx) group(c *state.GroupChange) error {
 	case err != nil:
 		return err
 	case !exists:
-		return x.remove(c.Row)
+		return x.deleteRow(c.Row)
 	}
-	return x.put(c.Row, version, "", columns)
+	return x.replaceRow(c.Row, version, "", columns)
 }

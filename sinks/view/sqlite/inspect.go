@@ -11,45 +11,46 @@ import (
 
 var _ view.Inspector = (*Store)(nil)
 
-// Stands reads what stands at the keys of rows. Tombstones stay for good.
+// StoredRows reads the rows and tombstones at the keys of rows. Tombstones never expire.
 func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	if _, found, err := tableNamed(ctx, s.DB, t.Name); err != nil {
 		return nil, err
 	} else if !found {
 		return nil, s.noTable(t.Name)
 	}
-	query := "SELECT " + rowColumns + " FROM " + quote(prefix+t.Name) + " WHERE pk = ? AND sk = ?"
+	query := "SELECT " + rowColumns + " FROM " + quote(tablePrefix+t.Name) + " WHERE pk = ? AND sk = ?"
 	stored := make([]view.StoredRow, len(rows))
 	for i, row := range rows {
 		pk, sk, err := row.Decode()
 		if err != nil {
 			return nil, err
 		}
-		if stored[i], err = s.storedRow(ctx, query, pk, sk); err != nil {
+		if stored[i], err = s.rowAt(ctx, query, pk, sk); err != nil {
 			return nil, err
 		}
 		if stored[i].Exists || t.InPlace {
 			continue
 		}
-		if stored[i], err = s.tombstone(ctx, t, pk, sk); err != nil {
+		if stored[i], err = s.tombstoneAt(ctx, t, pk, sk); err != nil {
 			return nil, err
 		}
 	}
 	return stored, nil
 }
 
-func (s *Store) storedRow(ctx context.Context, query string, pk, sk item.Value) (st view.StoredRow, err error) {
+// rowAt reads a row or a tombstone in place.
+func (s *Store) rowAt(ctx context.Context, query string, pk, sk item.Value) (st view.StoredRow, err error) {
 	r, found, err := sqlite.ReadFirst(ctx, s.DB, query, []any{keyColumn(pk), keyColumn(sk)}, scanRow)
 	if err != nil || !found {
 		return st, err
 	}
 	st = view.StoredRow{Exists: true, Tombstone: r.item == nil, Source: item.Key(r.source), View: r.view, Pipeline: r.pipeline}
-	st.Version, st.Item, err = s.parse(&r)
+	st.Version, st.Item, err = s.parseRow(&r)
 	return st, err
 }
 
-// tombstone is one that is apart from its row.
-func (s *Store) tombstone(ctx context.Context, t view.Target, pk, sk item.Value) (view.StoredRow, error) {
+// tombstoneAt reads a tombstone that is apart from its row.
+func (s *Store) tombstoneAt(ctx context.Context, t view.Target, pk, sk item.Value) (view.StoredRow, error) {
 	version, item, found, err := s.StoredTombstone(ctx, t.State(), keyColumn(pk), keyColumn(sk))
 	if err != nil || !found {
 		return view.StoredRow{}, err

@@ -7,22 +7,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// Output is what a sink has in a view table.
+// Output returns the output of a sink in a view table.
 func (s *Store) Output(p state.OutputRef) state.Output {
 	return output{sqlite.Output{DB: s.DB, OutputRef: p}}
 }
 
 type output struct{ sqlite.Output }
 
-// Inspect counts rows and tombstones of the sink.
+// Inspect counts the rows and tombstones of the sink.
 func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	if _, found, err := tableNamed(ctx, o.DB, o.Name); err != nil || !found {
 		return state.Inspection{Complete: true}, err
 	}
-	return o.Count(ctx, "SELECT birth, count(*), count(*) - count(item) FROM "+quote(prefix+o.Name)+" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
+	return o.Count(ctx, "SELECT birth, count(*), count(*) - count(item) FROM "+quote(tablePrefix+o.Name)+" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
 }
 
-// Emptied asks whether the state remembers a row or a group of the sink where the table has none.
+// Emptied reports whether the state remembers a row or a group of the sink although the table has none.
 func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err error) {
 	if l, err := o.Inspect(ctx, true); err != nil || l.Total() > 0 {
 		return false, err

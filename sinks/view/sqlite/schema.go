@@ -10,18 +10,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// prefix is how the name of the table that holds the rows of a view table begins.
-// No table of state may begin so: a view table may have any name.
-const prefix = "_tw_"
+// tablePrefix is the prefix of tables that hold the rows of a view table. The tables of the state have another
+// prefix, because a view table may have any name.
+const tablePrefix = "_tw_"
 
-// engine begins the names that SQLite has for itself.
-const engine = "sqlite_"
+// enginePrefix is the prefix of names that SQLite reserves.
+const enginePrefix = "sqlite_"
 
-// catalog is, behind the prefix, the table of view tables.
+// catalog is, after the prefix, the name of the table of view tables.
 const catalog = "tables"
 
-// Rows are stored by key, so that reading without an order brings them in it. The
-// key columns hold what key.go makes of the key's values.
+// Statements. Rows are stored by key, so that a read without an order returns them in order. key_column.go makes
+// the values of the key columns.
 const (
 	createRows = `CREATE TABLE IF NOT EXISTS %s (
 	pk ANY NOT NULL,
@@ -39,50 +39,48 @@ const (
 
 	createView = `CREATE VIEW IF NOT EXISTS %s AS SELECT %s attributes FROM %s WHERE item IS NOT NULL`
 
-	// ours lets a row be written over that is of the same view, pipeline and birth.
-	ours = "old.view = excluded.view AND old.pipeline = excluded.pipeline AND old.birth = excluded.birth"
+	// ownerMatches is the condition that the stored row has the same view, pipeline and birth.
+	ownerMatches = "old.view = excluded.view AND old.pipeline = excluded.pipeline AND old.birth = excluded.birth"
 
 	writeRow = `INSERT INTO %s AS old (pk, sk, version, void, pipeline, view, birth, source, attributes, item) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version, void = excluded.void, source = excluded.source,
 	attributes = excluded.attributes, item = excluded.item
-WHERE ` + ours
+WHERE ` + ownerMatches
 
-	// Of a row that guards itself a lower version alone is written over, and of the same
-	// version what is void. Where rows are guarded by item, and of groups, what is remembered
-	// of items decides.
+	// onlyOver is for rows that guard themselves: only a lower version is replaced, or a void of the same version.
+	// For the other rows, guards and contributions decide.
 	onlyOver = " AND (excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void)"
 
-	// Where tombstones are apart: a row that is there, and one that goes.
-	stayRow  = `UPDATE %s SET version = ?, source = ?, attributes = ?, item = ? WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ? AND version < ?`
-	leaveRow = deleteRow + ` AND version < ?`
+	// With tombstones apart: the update of a stored row, and its deletion.
+	updateRow      = `UPDATE %s SET version = ?, source = ?, attributes = ?, item = ? WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ? AND version < ?`
+	deleteOlderRow = deleteRow + ` AND version < ?`
 
 	deleteRow = `DELETE FROM %s WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ?`
 
-	readGuard = `SELECT version, view, pipeline, birth FROM %s WHERE pk = ? AND sk = ?`
+	readOwner = `SELECT version, view, pipeline, birth FROM %s WHERE pk = ? AND sk = ?`
 )
 
-// table is a view table with the texts of its statements, by which they are prepared once.
+// table is a view table with its statements. Each is prepared once, by its text.
 type table struct {
 	view.Table
-	write, replace, remove, guard, stay, leave string
+	put, replace, delete, owner, update, deleteOlder string
 }
 
-func tableOf(t view.Table) *table {
-	rows := quote(prefix + t.Name)
+func newTable(t view.Table) *table {
+	rows := quote(tablePrefix + t.Name)
 	return &table{
-		Table:   t,
-		write:   fmt.Sprintf(writeRow+onlyOver, rows),
-		replace: fmt.Sprintf(writeRow, rows),
-		remove:  fmt.Sprintf(deleteRow, rows),
-		guard:   fmt.Sprintf(readGuard, rows),
-		stay:    fmt.Sprintf(stayRow, rows),
-		leave:   fmt.Sprintf(leaveRow, rows),
+		Table:       t,
+		put:         fmt.Sprintf(writeRow+onlyOver, rows),
+		replace:     fmt.Sprintf(writeRow, rows),
+		delete:      fmt.Sprintf(deleteRow, rows),
+		owner:       fmt.Sprintf(readOwner, rows),
+		update:      fmt.Sprintf(updateRow, rows),
+		deleteOlder: fmt.Sprintf(deleteOlderRow, rows),
 	}
 }
 
-// Create makes a view table ready: [Store.Apply] does so too, but a table that
-// nothing was written to can be read only when it was created. The error says what
-// an existing table of that name is made of instead.
+// Create creates a view table, as [Store.Apply] does. A table without writes can only be read if it was created.
+// The error tells the key of an existing table with another key.
 func (s *Store) Create(ctx context.Context, t view.Table) error {
 	return s.Write(ctx, func(w *sqlite.Writer) error {
 		_, err := s.table(ctx, w, t)
@@ -90,7 +88,7 @@ func (s *Store) Create(ctx context.Context, t view.Table) error {
 	})
 }
 
-// table is the table by its name, created where it is missing.
+// table returns the table of that name, and creates it if it is missing.
 func (s *Store) table(ctx context.Context, w *sqlite.Writer, t view.Table) (*table, error) {
 	if have, ok := s.tables[t.Name]; ok {
 		return have, have.check(t)
@@ -98,7 +96,7 @@ func (s *Store) table(ctx context.Context, w *sqlite.Writer, t view.Table) (*tab
 	if err := create(context.WithoutCancel(ctx), w, t); err != nil {
 		return nil, err
 	}
-	s.tables[t.Name] = tableOf(t)
+	s.tables[t.Name] = newTable(t)
 	return s.tables[t.Name], nil
 }
 
@@ -119,9 +117,9 @@ func keyNames(t view.Table) string {
 
 func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	if name := strings.ToLower(t.Name); name == "" || t.PK == "" || name == catalog ||
-		strings.HasPrefix(name, prefix) || strings.HasPrefix(name, sqlite.Prefix) || strings.HasPrefix(name, engine) || strings.ContainsRune(t.Name+t.PK+t.SK, 0) {
+		strings.HasPrefix(name, tablePrefix) || strings.HasPrefix(name, sqlite.Prefix) || strings.HasPrefix(name, enginePrefix) || strings.ContainsRune(t.Name+t.PK+t.SK, 0) {
 		return pipeline.Fatal(errs.Errorf("sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s, %s and %s are taken",
-			t.Name, keyNames(t), catalog, prefix, sqlite.Prefix, engine))
+			t.Name, keyNames(t), catalog, tablePrefix, sqlite.Prefix, enginePrefix))
 	}
 	return w.Transact(ctx, func() error {
 		have := table{}
@@ -135,10 +133,10 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 		case found:
 			return have.check(t)
 		}
-		rows := quote(prefix + t.Name)
-		columns := shown("pk", t.PK) + ", "
+		rows := quote(tablePrefix + t.Name)
+		columns := displayColumn("pk", t.PK) + ", "
 		if t.SK != "" {
-			columns += shown("sk", t.SK) + ", "
+			columns += displayColumn("sk", t.SK) + ", "
 		}
 		for _, q := range []string{
 			fmt.Sprintf(createRows, rows),
@@ -152,9 +150,9 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	})
 }
 
-// shown is a key column as people see it: a string as it is, a number or a
-// binary, which are stored in a form that sorts, as the row's JSON shows them.
-func shown(column, attribute string) string {
+// displayColumn returns the SQL of a key column for people: a string as it is, and a number or a binary, which are
+// stored in a form that sorts, from the row's JSON.
+func displayColumn(column, attribute string) string {
 	return fmt.Sprintf(`CASE typeof(%[1]s) WHEN 'text' THEN %[1]s ELSE
 	(SELECT coalesce(value ->> 'N', value ->> 'B') FROM json_each(item) WHERE key = %[2]s) END AS %[3]s`,
 		column, literal(attribute), quote(attribute))

@@ -8,17 +8,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Options shape a store.
+// Options configure a store.
 type Options = sqlite.Options
 
-// Store holds the rows of any number of view tables in one file, with what must be
-// remembered of the items that they are of. It is safe for concurrent use; its
-// writes take turns.
+// Store holds the rows of any number of view tables in one file, with the guards, claims, contributions and
+// tombstones of their items. It is safe for concurrent use. Only one write runs at a time.
 type Store struct {
 	*sqlite.DB
 
-	tables map[string]*table // used with the writing connection only
-	buf    []byte            // for the JSON of a row: likewise
+	tables map[string]*table // only for the writing connection
+	buf    []byte            // memory for the JSON of a row; only for the writing connection
 }
 
 var (
@@ -32,7 +31,7 @@ var (
 	_ view.Emptier       = (*Store)(nil)
 )
 
-// Open opens the file at path, and goes on where the last process left it.
+// Open opens the file at path with what earlier processes wrote.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	db, err := sqlite.Open(ctx, path, o)
 	if err != nil {
@@ -41,27 +40,16 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	return &Store{DB: db, tables: make(map[string]*table)}, nil
 }
 
-// transact runs do in a transaction on a view's table, which is made where it is missing.
-func (s *Store) transact(ctx context.Context, t view.Target, do func(x *tx) error) error {
-	return s.Write(ctx, func(w *sqlite.Writer) error { return s.transactWith(ctx, w, t, 0, do) })
-}
-
-func (s *Store) transactWith(ctx context.Context, w *sqlite.Writer, t view.Target, id int64, do func(x *tx) error) error {
-	tab, err := s.table(ctx, w, t.Table)
-	if err != nil {
+// Empty reports whether the file has no rows, tombstones, guards or contributions of a view or an aggregate.
+func (s *Store) Empty(ctx context.Context, t view.Target) (empty bool, err error) {
+	err = s.withState(ctx, t, func(x *tx) error {
+		q := "SELECT NOT EXISTS (SELECT 1 FROM " + quote(tablePrefix+t.Name) + ` WHERE view = ? AND pipeline = ?)`
+		if _, err := x.QueryRow(x.ctx, q, []any{t.View, t.Pipeline}, &empty); err != nil || !empty {
+			return err
+		}
+		remembers, err := x.Remembers(x.ctx, x.id)
+		empty = !remembers
 		return err
-	}
-	// A statement whose context can be cancelled costs a goroutine: the loops ask instead.
-	x := &tx{Writer: w, store: s, table: tab, target: t, id: id, ctx: context.WithoutCancel(ctx)}
-	return w.Transact(x.ctx, func() error { return do(x) })
-}
-
-// tx is a transaction on a view's table.
-type tx struct {
-	*sqlite.Writer
-	store  *Store
-	table  *table
-	target view.Target
-	id     int64           // that stands for the target in the tables of state, where it was asked for
-	ctx    context.Context // cannot be cancelled
+	})
+	return empty, err
 }

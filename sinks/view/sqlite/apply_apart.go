@@ -12,33 +12,33 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 		return x.removeRow(m)
 	}
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
-	attributes, item := x.json(m.PK, m.SK, m.Attributes)
-	n, err := x.ExecCount(x.ctx, x.table.stay, version, string(m.Source), attributes, item, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
+	attributes, item := x.rowJSON(m.PK, m.SK, m.Attributes)
+	n, err := x.ExecCount(x.ctx, x.table.update, version, string(m.Source), attributes, item, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
 	if sqlite.IsTooBig(err) {
 		return view.Result{Err: err}, nil
 	}
 	if err != nil || n > 0 {
 		return view.Result{}, err
 	}
-	if r, there, err := x.refusedByRow(m); err != nil || there {
+	if r, exists, err := x.refusedByRow(m); err != nil || exists {
 		return r, err
 	}
 	tombstone, void, err := x.Tombstone(x.ctx, x.id, pk, sk)
 	if err != nil || tombstone > version || tombstone == version && !void {
 		return view.Result{Superseded: tombstone != version}, err
 	}
-	return view.Result{}, x.Exec(x.ctx, x.table.write, pk, sk, version, false, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
+	return view.Result{}, x.Exec(x.ctx, x.table.put, pk, sk, version, false, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
 }
 
 // removeRow deletes a row and writes its tombstone.
 func (x *tx) removeRow(m *view.Mutation) (view.Result, error) {
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
-	n, err := x.ExecCount(x.ctx, x.table.leave, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
+	n, err := x.ExecCount(x.ctx, x.table.deleteOlder, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
 	if err != nil {
 		return view.Result{}, err
 	}
 	if n == 0 {
-		if r, there, err := x.refusedByRow(m); err != nil || there {
+		if r, exists, err := x.refusedByRow(m); err != nil || exists {
 			return r, err
 		}
 	}
@@ -46,11 +46,11 @@ func (x *tx) removeRow(m *view.Mutation) (view.Result, error) {
 	return view.Result{Superseded: before > version}, err
 }
 
-// refusedByRow is the result of a mutation that the stored row at its key refuses; false: there is no row.
-func (x *tx) refusedByRow(m *view.Mutation) (r view.Result, there bool, err error) {
-	held, foreign, err := x.held(m.PK, m.SK)
+// refusedByRow returns the result of a mutation that the stored row at its key refuses; false if there is no row.
+func (x *tx) refusedByRow(m *view.Mutation) (r view.Result, exists bool, err error) {
+	stored, foreign, err := x.ownedVersion(m.PK, m.SK)
 	if foreign != nil {
 		return view.Result{Err: foreign}, true, err
 	}
-	return view.Result{Superseded: held != m.Version.String()}, held != "", err
+	return view.Result{Superseded: stored != m.Version.String()}, stored != "", err
 }

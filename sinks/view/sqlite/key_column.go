@@ -5,20 +5,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Tags of keys that are no strings.
+// The first byte of keys that are not strings.
 const (
 	numberKey = 1
 	binaryKey = 2
 )
 
-// keyColumn is a key value as its column holds it: different for different
-// values, and in DynamoDB's order for values of one type. A string is TEXT as it is; a
-// number and a binary are BLOBs; no sort key is the empty text.
+// keyColumn returns a key value as its column stores it: different for different values, and in DynamoDB's order
+// for values of one type. A string is TEXT. A number and a binary are BLOBs. A missing sort key is the empty text.
 func keyColumn(v item.Value) any {
 	switch v.Kind() {
 	case item.KindN:
 		d, _ := v.Number()
-		return sortable(d)
+		return sortableNumber(d)
 	case item.KindB:
 		b, _ := v.Bytes()
 		return append([]byte{binaryKey}, b...)
@@ -28,10 +27,10 @@ func keyColumn(v item.Value) any {
 	}
 }
 
-// sortable is a decimal as bytes that sort as it does: sign, exponent of the first digit,
-// digits; for a negative one exponent and digits are inverted and closed by a
-// byte above any digit, so that -1.5 comes before -1.
-func sortable(d decimal.Decimal) []byte {
+// sortableNumber returns a decimal as bytes that sort as the decimal does: sign, exponent of the first digit,
+// digits. For a negative number exponent and digits are inverted and end with a byte above all digits, so that -1.5
+// comes before -1.
+func sortableNumber(d decimal.Decimal) []byte {
 	const (
 		negative, zero, positive = 0, 1, 2
 		bias                     = 1 << 14

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Tables are the view tables in the file, by name.
+// Tables returns the view tables in the file, by name.
 func (s *Store) Tables(ctx context.Context) ([]view.Table, error) {
 	return sqlite.ReadAll(ctx, s.DB, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`, nil, scanTable)
 }
@@ -23,7 +23,7 @@ func scanTable(rows *sql.Rows) (t view.Table, err error) {
 	return t, err
 }
 
-// tableNamed is a view table by its name; false where there is none.
+// tableNamed returns the view table of that name; false if there is none.
 func tableNamed(ctx context.Context, db *sqlite.DB, name string) (view.Table, bool, error) {
 	return sqlite.ReadFirst(ctx, db, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ?`, []any{name}, scanTable)
 }
@@ -32,13 +32,13 @@ func (s *Store) noTable(name string) error {
 	return fmt.Errorf("sqlite: %s: %w: %q", s.Path(), view.ErrNoTable, name)
 }
 
-// storedRow is a row as the file has it.
+// storedRow is the record of a row in the file.
 type storedRow struct {
 	version, pipeline, view, source string
-	item                            []byte // nil of a tombstone
+	item                            []byte // nil for a tombstone
 }
 
-// rowColumns are what scanRow scans.
+// rowColumns are the columns that scanRow reads.
 const rowColumns = "version, pipeline, view, source, item"
 
 func scanRow(rows *sql.Rows) (r storedRow, err error) {
@@ -46,7 +46,7 @@ func scanRow(rows *sql.Rows) (r storedRow, err error) {
 	return r, err
 }
 
-func (s *Store) parse(r *storedRow) (v record.Version, image item.Image, err error) {
+func (s *Store) parseRow(r *storedRow) (v record.Version, image item.Image, err error) {
 	if r.item != nil {
 		image, err = item.Parse(r.item)
 	}
@@ -59,7 +59,7 @@ func (s *Store) parse(r *storedRow) (v record.Version, image item.Image, err err
 	return v, image, err
 }
 
-// Rows reads one table as it was when the reading began. Of t only the name is needed.
+// Rows reads one table as it was when the read began. t needs only its name.
 func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
 		name := t.Name
@@ -75,7 +75,7 @@ func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[
 		for stored, err := range sqlite.Read(ctx, s.DB, query, args, scanRow) {
 			r := view.Row{Source: item.Key(stored.source), View: stored.view}
 			if err == nil {
-				r.Version, r.Item, err = s.parse(&stored)
+				r.Version, r.Item, err = s.parseRow(&stored)
 			}
 			if err != nil {
 				yield(view.Row{}, err)
@@ -92,18 +92,18 @@ func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[
 	}
 }
 
-// selection is the statement of a query.
+// selection returns the statement of a query.
 func selection(table string, q view.Query) (string, []any) {
 	var b strings.Builder
 	var args []any
-	b.WriteString("SELECT " + rowColumns + " FROM " + quote(prefix+table) + " WHERE item IS NOT NULL")
+	b.WriteString("SELECT " + rowColumns + " FROM " + quote(tablePrefix+table) + " WHERE item IS NOT NULL")
 	if q.PK.Exists() {
 		b.WriteString(" AND pk = ?")
 		args = append(args, keyColumn(q.PK))
 	}
 	for _, p := range []struct{ column, prefix string }{{"pk", q.PKPrefix}, {"sk", q.SKPrefix}} {
 		if p.prefix != "" {
-			// No text is between the two that does not begin so: 0xff is in no UTF-8.
+			// Every text with the prefix is between the two, because 0xff is in no UTF-8.
 			b.WriteString(" AND " + p.column + " >= ? AND " + p.column + " < ?")
 			args = append(args, p.prefix, p.prefix+"\xff")
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Guards reads what is remembered of items.
+// Guards reads the guards of items.
 func (s *Store) Guards(ctx context.Context, t view.Target, items []item.Key) (gs []state.Guard, err error) {
 	err = s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error {
 		gs, err = w.Guards(context.WithoutCancel(ctx), id, items)
@@ -27,7 +27,7 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		for i := 0; i < len(rows) && err == nil; i++ {
 			rcs[i].RowClaims = found[i]
 			if found[i].Revision == "" {
-				rcs[i].Foreign, err = x.foreign(rows[i])
+				rcs[i].Foreign, err = x.checkOwner(rows[i])
 			}
 		}
 		return err
@@ -40,10 +40,11 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 
 // Settle applies ws in one transaction: claims, guards and rows.
 func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
-	return s.each(ctx, t, len(ws), func(x *tx, i int) error { return x.settle(&ws[i]) })
+	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.settleOne(&ws[i]) })
 }
 
-func (x *tx) settle(w *state.ItemWrite) error {
+// settleOne writes the claims and rows of one item. It returns errLost if its guard or claims have changed.
+func (x *tx) settleOne(w *state.ItemWrite) error {
 	ok, err := x.SetClaims(x.ctx, x.id, w)
 	if err != nil {
 		return err
@@ -52,23 +53,23 @@ func (x *tx) settle(w *state.ItemWrite) error {
 		return errLost
 	}
 	for i := range w.Rows {
-		if err := x.setRow(&w.Rows[i]); err != nil {
+		if err := x.putOwner(&w.Rows[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// setRow puts the row of its owner, or takes it away.
-func (x *tx) setRow(w *state.RowClaimsWrite) error {
+// putOwner puts the row of its owner, or deletes the row if no claim is left.
+func (x *tx) putOwner(w *state.RowClaimsWrite) error {
 	if w.Was == "" {
-		// Nobody claimed it, and meanwhile another sink may have taken it.
-		if foreign, err := x.foreign(w.Row); err != nil || foreign != nil {
+		// The row had no claim, so another sink may have written it since.
+		if foreign, err := x.checkOwner(w.Row); err != nil || foreign != nil {
 			return cmp.Or(err, errLost)
 		}
 	}
 	if w.Owner.Source == "" {
-		return x.remove(w.Row)
+		return x.deleteRow(w.Row)
 	}
-	return x.put(w.Row, w.Owner.Version, w.Owner.Source, w.Owner.Attributes)
+	return x.replaceRow(w.Row, w.Owner.Version, w.Owner.Source, w.Owner.Attributes)
 }

@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// withTable runs do in a transaction on a view's table. It creates the table if it is missing.
+func (s *Store) withTable(ctx context.Context, t view.Target, do func(x *tx) error) error {
+	return s.Write(ctx, func(w *sqlite.Writer) error { return s.transact(ctx, w, t, 0, do) })
+}
+
+// transact runs do in a transaction on a view's table, with the target's id in the tables of the state.
+func (s *Store) transact(ctx context.Context, w *sqlite.Writer, t view.Target, id int64, do func(x *tx) error) error {
+	tab, err := s.table(ctx, w, t.Table)
+	if err != nil {
+		return err
+	}
+	// A statement with a cancellable context costs a goroutine, so the loops check ctx instead.
+	x := &tx{Writer: w, store: s, table: tab, target: t, id: id, ctx: context.WithoutCancel(ctx)}
+	return w.Transact(x.ctx, func() error { return do(x) })
+}
+
+// tx is a transaction on a view's table.
+type tx struct {
+	*sqlite.Writer
+	store  *Store
+	table  *table
+	target view.Target
+	id     int64           // of the target in the tables of the state; 0 for withTable
+	ctx    context.Context // cannot be cancelled
+}
+
+// errLost rolls back one write whose condition is not met any more.
+var errLost = errs.New("lost")
+
+// withState runs do in a transaction on a view's table and on the state of the target.
+func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) error) error {
+	return s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error { return s.transact(ctx, w, t, id, do) })
+}
+
+// withTarget calls do with the writing connection and the target's id. Reads of do are consistent: this process
+// writes nothing meanwhile, and each statement sees one state of the file.
+func (s *Store) withTarget(ctx context.Context, t view.Target, do func(w *sqlite.Writer, id int64) error) error {
+	return s.Write(ctx, func(w *sqlite.Writer) error {
+		id, err := w.Target(ctx, t.State())
+		if err != nil {
+			return err
+		}
+		return do(w, id)
+	})
+}
+
+// writeEach runs n writes in one transaction, each of them completely or not at all.
+func (s *Store) writeEach(ctx context.Context, t view.Target, n int, write func(x *tx, i int) error) ([]view.Result, error) {
+	rs := make([]view.Result, n)
+	err := s.withState(ctx, t, func(x *tx) error {
+		for i := range rs {
+			if ctx.Err() != nil {
+				return sqlite.CanceledError(ctx)
+			}
+			one := func() error { return write(x, i) }
+			if n == 1 { // the transaction is enough: a savepoint would copy every page that it writes
+				return one()
+			}
+			var err error
+			if rs[i], err = resultOf(x.Savepoint(x.ctx, one)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if n == 1 {
+		rs[0], err = resultOf(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rs, nil
+}
+
+// resultOf returns the result of one write. Its error is one that ends the whole call.
+func resultOf(err error) (view.Result, error) {
+	switch {
+	case errors.Is(err, errLost):
+		return view.Result{Lost: true}, nil
+	case state.IsPermanent(err):
+		return view.Result{Err: err}, nil
+	default:
+		return view.Result{}, err
+	}
+}
