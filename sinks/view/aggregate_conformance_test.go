@@ -11,7 +11,7 @@ import (
 // TestAggregateConformance runs the suites on the contract in its shortest form.
 func TestAggregateConformance(t *testing.T) {
 	var folders sync.Map
-	viewtest.RunAggregates(t, viewtest.AggregateSuite{Checks: 20, Open: func(_ context.Context, dir string) (viewtest.Grouped, error) {
+	viewtest.RunAggregates(t, viewtest.AggregateSuite{Checks: 20, Open: func(_ context.Context, dir string) (viewtest.AggregateStore, error) {
 		s, _ := folders.LoadOrStore(dir, newGroupMemory())
 		return s.(*groupMemory), nil
 	}})

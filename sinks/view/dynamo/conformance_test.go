@@ -30,7 +30,7 @@ func TestGroups(t *testing.T) {
 
 func TestAggregateConformance(t *testing.T) {
 	checks, only := few("ByStatus", "LinesSpread", "LinesInFewActions")
-	viewtest.RunAggregates(t, viewtest.AggregateSuite{Checks: checks, Only: only, Open: opener[viewtest.Grouped](t)})
+	viewtest.RunAggregates(t, viewtest.AggregateSuite{Checks: checks, Only: only, Open: opener[viewtest.AggregateStore](t)})
 }
 
 func TestOwners(t *testing.T) {

@@ -13,7 +13,7 @@ func TestAggregateConformance(t *testing.T) {
 	viewtest.RunAggregates(t, viewtest.AggregateSuite{
 		Checks: 3, // each opens several files and syncs every write
 		Only:   []string{"ByStatus", "LinesSpread", "LinesInFewActions"},
-		Open: func(ctx context.Context, dir string) (viewtest.Grouped, error) {
+		Open: func(ctx context.Context, dir string) (viewtest.AggregateStore, error) {
 			return sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
 		},
 	})

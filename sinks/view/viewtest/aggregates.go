@@ -8,21 +8,21 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// aggregate is an aggregate twice: as templates and paths, for the sink, and as a
-// function of an item, for the model. The two have no code in common.
-type aggregate struct {
-	shape
+// testAggregate is an aggregate in two forms that share no code: templates and paths for the sink, and a function
+// of an item for the model.
+type testAggregate struct {
+	rowShape
 	forEach string
 	values  []view.Value
 	shards  int
-	actions int // in a transaction; 0: any number
+	actions int // limit of a transaction; 0: none
 
-	// shares are what an item counts for: of each share the group's key, and the
-	// values by their names; where one is missing it adds nothing.
+	// shares returns what an item counts for: for each share the group's key, and the values by name. A missing
+	// value adds nothing.
 	shares func(item sinktest.Item) []sinktest.Item
 }
 
-func (a *aggregate) sink(store view.GroupStore) (*view.Aggregate, error) {
+func (a *testAggregate) sink(store view.GroupStore) (*view.Aggregate, error) {
 	o := view.AggregateOptions{
 		Name: a.name, Pipeline: "test", Table: "groups", ForEach: a.forEach, Values: a.values, Shards: a.shards, Store: store,
 	}
@@ -33,9 +33,9 @@ func (a *aggregate) sink(store view.GroupStore) (*view.Aggregate, error) {
 	return view.NewAggregate(o)
 }
 
-func aggregates() []*aggregate {
-	byStatus := aggregate{
-		shape: shape{
+func aggregates() []*testAggregate {
+	byStatus := testAggregate{
+		rowShape: rowShape{
 			name: "ByStatus",
 			key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status}", "{Type}"}, when: isOrder,
 		},
@@ -57,8 +57,8 @@ func aggregates() []*aggregate {
 			}}
 		},
 	}
-	bySKU := aggregate{
-		shape: shape{
+	bySKU := testAggregate{
+		rowShape: rowShape{
 			name: "Lines",
 			key:  []string{"group"}, templates: []string{"SKU#{each.sku}"},
 		},
@@ -83,8 +83,8 @@ func aggregates() []*aggregate {
 			return shares
 		},
 	}
-	byNumber := aggregate{
-		shape: shape{
+	byNumber := testAggregate{
+		rowShape: rowShape{
 			name: "ByNumber", keys: map[string]string{"id": "B", "n": "N"},
 			key: []string{"rank"}, templates: []string{"{Rank}"},
 		},
@@ -96,29 +96,29 @@ func aggregates() []*aggregate {
 			return []sinktest.Item{{"rank": it["Rank"], "keys": it["id"], "last": it["n"]}}
 		},
 	}
-	spread := func(a aggregate, name string, shards int) *aggregate {
+	withShards := func(a testAggregate, name string, shards int) *testAggregate {
 		a.name, a.shards = name, shards
 		return &a
 	}
-	few := func(a aggregate, name string, actions int) *aggregate {
+	withActions := func(a testAggregate, name string, actions int) *testAggregate {
 		a.name, a.actions = name, actions
 		return &a
 	}
-	texts := spread(byNumber, "ByNumberSpread", 3)
-	texts.shares = func(it sinktest.Item) []sinktest.Item {
+	byNumberSpread := withShards(byNumber, "ByNumberSpread", 3)
+	byNumberSpread.shares = func(it sinktest.Item) []sinktest.Item {
 		shares := byNumber.shares(it)
 		for _, s := range shares {
-			s["rank"] = text(it.Number("Rank")) // the partition key of a sharded row is a text
+			s["rank"] = text(it.Number("Rank")) // the partition key of a sharded row is an S
 		}
 		return shares
 	}
-	byNumber.flawKey, texts.flawKey = -1, -1
-	all := []*aggregate{
+	byNumber.flawKey, byNumberSpread.flawKey = -1, -1
+	all := []*testAggregate{
 		&byStatus, &bySKU, &byNumber,
-		spread(byStatus, "ByStatusSpread", 4), spread(bySKU, "LinesSpread", 4), texts,
-		few(byStatus, "ByStatusInFewActions", 13), few(bySKU, "LinesInFewActions", 30),
+		withShards(byStatus, "ByStatusSpread", 4), withShards(bySKU, "LinesSpread", 4), byNumberSpread,
+		withActions(byStatus, "ByStatusInFewActions", 13), withActions(bySKU, "LinesInFewActions", 30),
 	}
-	for _, a := range all { // what flaws spoil, and good items have nothing of
+	for _, a := range all { // values that fail on flaws, and that other items do not have
 		a.values = append(slices.Clone(a.values), view.Value{Name: "spoilt", Of: "sum", Path: "Nothing"}, view.Value{Name: "refused", Of: "max", Path: "Nothing"})
 	}
 	return all

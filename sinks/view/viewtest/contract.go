@@ -19,27 +19,27 @@ var target = view.Target{Table: view.Table{Name: "My views", PK: "PK", SK: "SK"}
 
 // contract checks a store write by write.
 func contract(t *testing.T, suite Suite) {
-	for name, check := range map[string]func(*testing.T, ofKind){
-		"HigherVersionWins":  higherVersionWins,
-		"Tombstones":         tombstones,
-		"Voids":              voids,
-		"Moves":              moves,
-		"RowsHaveOneOwner":   rowsHaveOneOwner,
-		"EveryTypeIsExact":   everyTypeIsExact,
-		"RowsComeInOrder":    func(t *testing.T, s ofKind) { rowsComeInOrder(t, s, suite.TypedKeys) },
-		"QueriesSelect":      queriesSelect,
-		"OneKeyAttribute":    oneKeyAttribute,
-		"KeysAreToldApart":   func(t *testing.T, s ofKind) { keysAreToldApart(t, s, suite.TypedKeys) },
-		"ManyRowsInOneCall":  func(t *testing.T, s ofKind) { manyRows(t, s, cmp.Or(suite.Many, 3000)) },
-		"NothingInOneCall":   nothing,
-		"ReadingStopsEarly":  readingStopsEarly,
-		"TablesAreToldApart": tablesAreToldApart,
-		"Stands":             storedRows,
-		"Races":              func(t *testing.T, s ofKind) { races(t, s, suite) },
+	for name, check := range map[string]func(*testing.T, kindStore){
+		"HigherVersionWins": higherVersionWins,
+		"Tombstones":        tombstones,
+		"Voids":             voids,
+		"Moves":             moves,
+		"RowsHaveOneOwner":  rowsHaveOneOwner,
+		"EveryTypeIsExact":  everyTypeIsExact,
+		"RowsComeInOrder":   func(t *testing.T, s kindStore) { rowsComeInOrder(t, s, suite.TypedKeys) },
+		"QueriesSelect":     queriesSelect,
+		"OneKeyAttribute":   oneKeyAttribute,
+		"KeysAreDistinct":   func(t *testing.T, s kindStore) { keysAreDistinct(t, s, suite.TypedKeys) },
+		"ManyRowsInOneCall": func(t *testing.T, s kindStore) { manyRows(t, s, cmp.Or(suite.Many, 3000)) },
+		"NothingInOneCall":  emptyCall,
+		"ReadingStopsEarly": readingStopsEarly,
+		"TablesAreDistinct": tablesAreDistinct,
+		"StoredRows":        storedRows,
+		"Races":             func(t *testing.T, s kindStore) { races(t, s, suite) },
 	} {
-		for kind, inPlace := range kinds {
+		for kind, inPlace := range tombstoneKinds {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				check(t, ofKind{opener(t, suite.Open)(), inPlace})
+				check(t, kindStore{opener(t, suite.Open)(), inPlace})
 			})
 		}
 	}
@@ -48,18 +48,18 @@ func contract(t *testing.T, suite Suite) {
 func version(t *testing.T, sequence int) record.Version {
 	t.Helper()
 	v, err := record.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
-	need(t, err)
+	must(t, err)
 	return v
 }
 
 func value(t *testing.T, json string) item.Value {
 	t.Helper()
 	v, err := item.ParseValue([]byte(json))
-	need(t, err)
+	must(t, err)
 	return v
 }
 
-// row puts a row at (pk, sk) that says text.
+// row returns the put of a row at (pk, sk) with an attribute text.
 func row(t *testing.T, pk, sk string, sequence int, text string) view.Mutation {
 	return view.Mutation{
 		PK: item.StringValue(pk), SK: item.StringValue(sk), Version: version(t, sequence), Source: "source",
@@ -73,11 +73,11 @@ func tombstone(t *testing.T, pk, sk string, sequence int) view.Mutation {
 	return m
 }
 
-// apply writes and returns superseded or not, mutation by mutation.
+// apply writes mutations and returns for each whether it was superseded.
 func apply(t *testing.T, s Store, target view.Target, ms ...view.Mutation) []bool {
 	t.Helper()
 	rs, err := s.Apply(t.Context(), target, ms)
-	need(t, err)
+	must(t, err)
 	if len(rs) != len(ms) {
 		t.Fatalf("%d results for %d mutations", len(rs), len(ms))
 	}
@@ -91,7 +91,7 @@ func apply(t *testing.T, s Store, target view.Target, ms ...view.Mutation) []boo
 	return superseded
 }
 
-// rows are the rows as DynamoDB JSON, in the order of reading.
+// rows returns the stored rows as DynamoDB JSON, in the order of reading.
 func rows(t *testing.T, s Store, table view.Table, q view.Query) []string {
 	t.Helper()
 	var texts []string
@@ -108,7 +108,7 @@ func same[T comparable](t *testing.T, what string, got, want []T) {
 	}
 }
 
-func higherVersionWins(t *testing.T, s ofKind) {
+func higherVersionWins(t *testing.T, s kindStore) {
 	same(t, "a new row", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
 	same(t, "the same again", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
 	same(t, "an older one", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
@@ -116,7 +116,7 @@ func higherVersionWins(t *testing.T, s ofKind) {
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"ten"}}`})
 }
 
-func tombstones(t *testing.T, s ofKind) {
+func tombstones(t *testing.T, s kindStore) {
 	same(t, "a tombstone of no row", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{false})
 	same(t, "a row older than it", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
@@ -127,46 +127,44 @@ func tombstones(t *testing.T, s ofKind) {
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
 }
 
-// Fact 44: "the same version is there" means written only if what is there is whole. A void
-// tombstone is replaced by its own version, unless that is void too, and by nothing else
-// that a tombstone is not replaced by.
-func voids(t *testing.T, s ofKind) {
+// Fact 44: a version that is stored counts as written unless it is a void. A void tombstone is replaced by a row or
+// tombstone of its own version, but not by another void. For all other mutations it is a tombstone.
+func voids(t *testing.T, s kindStore) {
 	void := func(sk string, sequence int) view.Mutation {
 		m := tombstone(t, "a", sk, sequence)
 		m.Void = true
 		return m
 	}
-	is := func(what string, want ...string) {
+	wantRows := func(what string, want ...string) {
 		t.Helper()
 		same(t, "rows behind "+what, rows(t, s, target.Table, view.Query{}), want)
 	}
 	apply(t, s, target, row(t, "a", "1", 4, "four"))
 	same(t, "a void", apply(t, s, target, void("1", 5)), []bool{false})
-	is("a void")
+	wantRows("a void")
 	same(t, "the void again", apply(t, s, target, void("1", 5)), []bool{false})
 	same(t, "an older row", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
-	is("an older row")
+	wantRows("an older row")
 	same(t, "the row of its version", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
 	five := `{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"five"}}`
-	is("the row of its version", five)
+	wantRows("the row of its version", five)
 	same(t, "the void once more", apply(t, s, target, void("1", 5)), []bool{false})
-	is("the void once more", five)
+	wantRows("the void once more", five)
 	same(t, "a void, and its tombstone", slices.Concat(apply(t, s, target, void("2", 5)), apply(t, s, target, tombstone(t, "a", "2", 5))), []bool{false, false})
 	same(t, "a row of the whole tombstone's version", apply(t, s, target, row(t, "a", "2", 5, "x")), []bool{false})
-	is("a row of the whole tombstone's version", five)
+	wantRows("a row of the whole tombstone's version", five)
 	same(t, "a void, and a newer row", slices.Concat(apply(t, s, target, void("2", 6)), apply(t, s, target, row(t, "a", "2", 7, "seven"))), []bool{false, false})
 	same(t, "the void's version behind it", apply(t, s, target, row(t, "a", "2", 6, "six")), []bool{true})
-	is("a newer row", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`)
+	wantRows("a newer row", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`)
 	fresh := row(t, "a", "3", 5, "five")
 	fresh.Fresh = true
 	same(t, "a void, and a row that is new", slices.Concat(apply(t, s, target, void("3", 5)), apply(t, s, target, fresh)), []bool{false, false})
 	same(t, "the void behind it", apply(t, s, target, void("3", 5)), []bool{false})
-	is("the row that was new", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`, `{"PK":{"S":"a"},"SK":{"S":"3"},"text":{"S":"five"}}`)
+	wantRows("the row that was new", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`, `{"PK":{"S":"a"},"SK":{"S":"3"},"text":{"S":"five"}}`)
 }
 
-// The two rows of a change that moves are written together, and each is its own: a newer
-// version of the one takes nothing from the other.
-func moves(t *testing.T, s ofKind) {
+// The two rows of a move are written together, but each depends on its own version only.
+func moves(t *testing.T, s kindStore) {
 	move := func(from, to string, sequence int) []view.Mutation {
 		old := tombstone(t, "a", from, sequence)
 		old.Joined = true
@@ -174,7 +172,7 @@ func moves(t *testing.T, s ofKind) {
 		new.Fresh = true
 		return []view.Mutation{new, old}
 	}
-	says := func(what string, want ...string) {
+	wantRows := func(what string, want ...string) {
 		t.Helper()
 		var all []string
 		for _, w := range want {
@@ -186,41 +184,41 @@ func moves(t *testing.T, s ofKind) {
 	apply(t, s, target, row(t, "a", "1", 1, "1"))
 	same(t, "a move", apply(t, s, target, move("1", "2", 2)...), []bool{false, false})
 	same(t, "the move again", apply(t, s, target, move("1", "2", 2)...), []bool{false, false})
-	says("rows", "2 2")
+	wantRows("rows", "2 2")
 	apply(t, s, target, row(t, "a", "3", 9, "9"))
 	same(t, "to a newer row", apply(t, s, target, move("2", "3", 4)...), []bool{true, false})
-	says("rows", "3 9")
+	wantRows("rows", "3 9")
 	same(t, "from a newer row", apply(t, s, target, move("3", "4", 5)...), []bool{false, true})
-	says("rows", "3 9", "4 5")
+	wantRows("rows", "3 9", "4 5")
 	same(t, "a tombstone", apply(t, s, target, tombstone(t, "a", "5", 8)), []bool{false})
 	same(t, "to a newer tombstone", apply(t, s, target, move("4", "5", 6)...), []bool{true, false})
-	says("rows", "3 9")
+	wantRows("rows", "3 9")
 	same(t, "both newer", apply(t, s, target, move("3", "5", 7)...), []bool{true, true})
-	says("rows", "3 9")
+	wantRows("rows", "3 9")
 }
 
-// A row, and a tombstone in place as well, belongs to the view and the pipeline that first
-// wrote it; a tombstone apart leaves the key to anyone.
-func rowsHaveOneOwner(t *testing.T, s ofKind) {
+// A row belongs to the view and the pipeline that first wrote it. So does a tombstone in place; a tombstone apart
+// does not reserve the key.
+func rowsHaveOneOwner(t *testing.T, s kindStore) {
 	apply(t, s, target, row(t, "a", "1", 5, "mine"), tombstone(t, "a", "0", 5))
 	for _, other := range []view.Target{
 		{Table: target.Table, View: "two", Pipeline: target.Pipeline},
 		{Table: target.Table, View: target.View, Pipeline: "others"},
 	} {
-		free := other.View + other.Pipeline
+		key := other.View + other.Pipeline
 		ms := []view.Mutation{row(t, "a", "1", 6, "theirs"), row(t, "a", "1", 4, "theirs"), tombstone(t, "a", "1", 6)}
 		if s.inPlace {
 			ms = append(ms, row(t, "a", "0", 6, "theirs"))
 		}
 		for _, m := range ms {
-			rs, err := s.Apply(t.Context(), other, []view.Mutation{m, row(t, "b", free, 6, "theirs")})
-			need(t, err)
+			rs, err := s.Apply(t.Context(), other, []view.Mutation{m, row(t, "b", key, 6, "theirs")})
+			must(t, err)
 			foreign, ok := errors.AsType[*view.ForeignRowError](rs[0].Err)
 			if !ok || rs[1].Err != nil {
 				t.Fatalf("writing the row of another view: got %v, and beside it %v; want a ForeignRowError, and none beside it", rs[0].Err, rs[1].Err)
 			}
 			key, err := state.MakeRow(m.PK, m.SK)
-			need(t, err)
+			must(t, err)
 			if foreign.View != target.View || foreign.Pipeline != target.Pipeline || foreign.Target.View != other.View || foreign.Target.Pipeline != other.Pipeline || foreign.Row != key {
 				t.Errorf("the error is of %+v", foreign)
 			}
@@ -235,7 +233,7 @@ func rowsHaveOneOwner(t *testing.T, s ofKind) {
 }
 
 // Fact 12: N has up to 38 digits: exact, always.
-func everyTypeIsExact(t *testing.T, s ofKind) {
+func everyTypeIsExact(t *testing.T, s kindStore) {
 	values := []string{
 		`{"S":"a\u0000\"\\\u00e9"}`, `{"S":""}`, `{"N":"12345678901234567890123456789012345678"}`, `{"N":"0.1000000000000000055511151231257827"}`,
 		`{"B":"AAH/"}`, `{"BOOL":false}`, `{"NULL":true}`, `{"M":{"a":{"M":{}},"b":{"L":[{"N":"-0.5"}]}}}`, `{"L":[]}`,
@@ -259,7 +257,7 @@ func everyTypeIsExact(t *testing.T, s ofKind) {
 	}
 }
 
-func rowsComeInOrder(t *testing.T, s ofKind, typed bool) {
+func rowsComeInOrder(t *testing.T, s kindStore, typed bool) {
 	var ms []view.Mutation
 	for _, keys := range [][]string{
 		{`{"S":""}`, `{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a "}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
@@ -284,7 +282,7 @@ func rowsComeInOrder(t *testing.T, s ofKind, typed bool) {
 	}
 }
 
-func queriesSelect(t *testing.T, s ofKind) {
+func queriesSelect(t *testing.T, s kindStore) {
 	apply(t, s, target, row(t, "a", "x1", 1, ""), row(t, "a", "x2", 1, ""), row(t, "a", "y", 1, ""), row(t, "ab", "x", 1, ""), row(t, "b", "x", 1, ""))
 	apply(t, s, target, tombstone(t, "a", "x3", 1))
 	for _, q := range []struct {
@@ -311,7 +309,7 @@ func queriesSelect(t *testing.T, s ofKind) {
 	}
 }
 
-func oneKeyAttribute(t *testing.T, s ofKind) {
+func oneKeyAttribute(t *testing.T, s kindStore) {
 	single := view.Target{Table: view.Table{Name: "single", PK: "an id"}, View: "one", Pipeline: "test"}
 	m := row(t, "a", "", 1, "x")
 	m.SK = item.Value{}
@@ -319,7 +317,7 @@ func oneKeyAttribute(t *testing.T, s ofKind) {
 	same(t, "rows", rows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
 }
 
-func keysAreToldApart(t *testing.T, s ofKind, typed bool) {
+func keysAreDistinct(t *testing.T, s kindStore, typed bool) {
 	keys := []string{`{"N":"1"}`, `{"B":"MQ=="}`, `{"S":"1"}`}
 	if typed {
 		keys = []string{`{"N":"1"}`, `{"N":"-1"}`, `{"N":"10"}`}
@@ -340,7 +338,7 @@ func keysAreToldApart(t *testing.T, s ofKind, typed bool) {
 	}
 }
 
-func manyRows(t *testing.T, s ofKind, n int) {
+func manyRows(t *testing.T, s kindStore, n int) {
 	var ms []view.Mutation
 	for i := range n {
 		ms = append(ms, row(t, "p", fmt.Sprintf("%06d", i), 1, "x"))
@@ -351,22 +349,22 @@ func manyRows(t *testing.T, s ofKind, n int) {
 	}
 }
 
-func nothing(t *testing.T, s ofKind) {
+func emptyCall(t *testing.T, s kindStore) {
 	same(t, "a call of no mutations", apply(t, s, target), nil)
 }
 
-func readingStopsEarly(t *testing.T, s ofKind) {
+func readingStopsEarly(t *testing.T, s kindStore) {
 	apply(t, s, target, row(t, "a", "1", 1, ""), row(t, "a", "2", 1, ""))
 	for range 20 { // more often than a store has connections
 		for _, err := range s.Rows(t.Context(), target.Table, view.Query{}) {
-			need(t, err)
+			must(t, err)
 			break
 		}
 	}
 	same(t, "writing after it", apply(t, s, target, row(t, "a", "1", 2, "")), []bool{false})
 }
 
-func tablesAreToldApart(t *testing.T, s ofKind) {
+func tablesAreDistinct(t *testing.T, s kindStore) {
 	other := target
 	other.Name = `an "other" one; --'`
 	apply(t, s, target, row(t, "a", "1", 5, "here"))
@@ -374,7 +372,7 @@ func tablesAreToldApart(t *testing.T, s ofKind) {
 	same(t, "rows", rows(t, s, other.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"there"}}`})
 }
 
-// permanent expects an error that no retry heals, and that says each of words.
+// permanent expects a permanent error whose text contains words.
 func permanent(t *testing.T, what string, err error, words ...string) {
 	t.Helper()
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 
 // RunGroups checks a store of aggregates write by write.
 func RunGroups(t *testing.T, open Open) {
-	runChecks(t, open, groupTarget, map[string]func(*testing.T, *shelf){
+	runChecks(t, open, groupTarget, map[string]func(*testing.T, *storeCheck){
 		"ContributionsComeBack":  contributionsComeBack,
 		"LostRaceChangesNothing": lostRaceChangesNothing,
 		"WritesAreWhole":         writesAreWhole,
@@ -23,7 +23,7 @@ func RunGroups(t *testing.T, open Open) {
 		"SumsAreExact":           sumsAreExact,
 		"LeastAndGreatest":       leastAndGreatest,
 		"DifferentValues":        differentValues,
-		"EmptyGroupsGo":          emptyGroupsGo,
+		"EmptyGroupsAreDeleted":  emptyGroupsAreDeleted,
 		"GroupsHaveOneOwner":     groupsHaveOneOwner,
 		"TwoProcesses":           groupsOfTwoProcesses,
 	})
@@ -31,26 +31,26 @@ func RunGroups(t *testing.T, open Open) {
 
 var groupTarget = view.Target{Table: view.Table{Name: "My groups", PK: "PK", SK: "SK"}, View: "sums", Pipeline: "test"}
 
-// write hands one write to the store, and returns what became of it.
-func (s *shelf) write(w state.GroupWrite) view.Result {
+// write makes one write, and returns its result.
+func (s *storeCheck) write(w state.GroupWrite) view.Result {
 	s.t.Helper()
 	rs, err := s.Contribute(s.t.Context(), s.target, []state.GroupWrite{w})
-	need(s.t, err)
+	must(s.t, err)
 	if len(rs) != 1 {
 		s.t.Fatalf("%d results for 1 write", len(rs))
 	}
 	return rs[0]
 }
 
-// held expects a write to be done.
-func (s *shelf) held(what string, w state.GroupWrite) {
+// mustWrite expects that a write succeeds.
+func (s *storeCheck) mustWrite(what string, w state.GroupWrite) {
 	s.t.Helper()
 	if r := s.write(w); r != (view.Result{}) {
 		s.t.Fatalf("%s: %+v, want it done", what, r)
 	}
 }
 
-func (s *shelf) contribution(image item.Key) state.Contribution {
+func (s *storeCheck) contribution(image item.Key) state.Contribution {
 	s.t.Helper()
 	cs, err := s.Contributions(s.t.Context(), s.target, []item.Key{image})
 	if err != nil || len(cs) != 1 {
@@ -62,14 +62,14 @@ func (s *shelf) contribution(image item.Key) state.Contribution {
 func groupRow(t *testing.T, pk, sk string) state.Row {
 	t.Helper()
 	r, err := state.MakeRow(item.StringValue(pk), item.StringValue(sk))
-	need(t, err)
+	must(t, err)
 	return r
 }
 
 func number(t *testing.T, text string) state.Number {
 	t.Helper()
 	n, err := state.ParseNumber(text)
-	need(t, err)
+	must(t, err)
 	return n
 }
 
@@ -82,7 +82,7 @@ func sortable(t *testing.T, json string) string {
 	return text
 }
 
-// counted is an item that counts for amount in a group since the first version.
+// counted returns the write of an item that counts for amount in a group since the first version.
 func counted(t *testing.T, item item.Key, was, now int, amount string) state.ContributionWrite {
 	t.Helper()
 	w := state.ContributionWrite{Source: item, Now: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
@@ -95,7 +95,7 @@ func counted(t *testing.T, item item.Key, was, now int, amount string) state.Con
 	return w
 }
 
-// change adds shares and an amount to a group.
+// change returns the change of a group by shares and an amount.
 func change(t *testing.T, sk string, shares int64, amount string, members ...state.Member) state.GroupChange {
 	t.Helper()
 	return state.GroupChange{
@@ -105,12 +105,12 @@ func change(t *testing.T, sk string, shares int64, amount string, members ...sta
 	}
 }
 
-func contributionsComeBack(t *testing.T, g *shelf) {
+func contributionsComeBack(t *testing.T, g *storeCheck) {
 	want := state.Contribution{Version: version(t, 7), Since: version(t, 2), Shares: []state.Share{
 		{Group: groupRow(t, "g", `é"\ 1`), Values: []string{"1.5", "", "b2"}},
 		{Group: groupRow(t, "g", "2")},
 	}}
-	g.held("the first", state.GroupWrite{Items: []state.ContributionWrite{{Source: `a"b`, Now: want}}})
+	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{{Source: `a"b`, Now: want}}})
 	var items []item.Key
 	for i := range 500 {
 		items = append(items, item.Key(fmt.Sprintf("unknown%d", i)))
@@ -136,9 +136,9 @@ func contributionsComeBack(t *testing.T, g *shelf) {
 	}
 }
 
-func lostRaceChangesNothing(t *testing.T, g *shelf) {
+func lostRaceChangesNothing(t *testing.T, g *storeCheck) {
 	first := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 5, "10")}, Groups: []state.GroupChange{change(t, "1", 1, "10")}}
-	g.held("the first", first)
+	g.mustWrite("the first", first)
 	for name, w := range map[string]state.ContributionWrite{
 		"the same again":                      first.Items[0],
 		"on a version that was not there":     counted(t, "a", 4, 6, "20"),
@@ -152,21 +152,21 @@ func lostRaceChangesNothing(t *testing.T, g *shelf) {
 			t.Errorf("%s: %+v, want it lost", name, r)
 		}
 	}
-	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"10"}}`)
+	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"10"}}`)
 	if v := g.contribution("a").Version; v != version(t, 5) {
 		t.Errorf("the item is of version %s", v)
 	}
-	g.held("on the version that is there", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 5, 6, "4")}, Groups: []state.GroupChange{change(t, "1", 0, "-6")}})
-	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"4"}}`)
+	g.mustWrite("on the version that is there", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 5, 6, "4")}, Groups: []state.GroupChange{change(t, "1", 0, "-6")}})
+	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"4"}}`)
 }
 
-// A void contribution comes back as one, and is written over on condition that it is void
-// still: of two that replace it by the same version one is lost, and counts nothing twice.
-func voidContributions(t *testing.T, g *shelf) {
-	g.held("the first", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
+// A void contribution is read as one, and is only replaced if it is still void: of two writes that replace it by
+// its own version one is lost, so that nothing is counted twice.
+func voidContributions(t *testing.T, g *storeCheck) {
+	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
 	void := counted(t, "a", 1, 2, "")
 	void.Now.Void = true
-	g.held("a void", state.GroupWrite{Items: []state.ContributionWrite{void}, Groups: []state.GroupChange{change(t, "1", -1, "-1")}})
+	g.mustWrite("a void", state.GroupWrite{Items: []state.ContributionWrite{void}, Groups: []state.GroupChange{change(t, "1", -1, "-1")}})
 	if c := g.contribution("a"); !c.Void || c.Version != version(t, 2) || len(c.Shares) > 0 {
 		t.Errorf("the void came back as %+v", c)
 	}
@@ -175,27 +175,27 @@ func voidContributions(t *testing.T, g *shelf) {
 		t.Errorf("over what was not void: %+v", r)
 	}
 	mended.Items[0].WasVoid = true
-	g.held("the same version", mended)
+	g.mustWrite("the same version", mended)
 	if r := g.write(mended); !r.Lost {
 		t.Errorf("twice: %+v", r)
 	}
-	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"7"}}`)
+	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"7"}}`)
 	if c := g.contribution("a"); c.Void || len(c.Shares) != 1 {
 		t.Errorf("the contribution is %+v", c)
 	}
 }
 
-// Each write of a call is whole or not at all, whatever becomes of the others.
-func writesAreWhole(t *testing.T, g *shelf) {
-	g.held("the first", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
+// Each write of a call is applied completely or not at all, whatever the results of the others.
+func writesAreWhole(t *testing.T, g *storeCheck) {
+	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
 	rs, err := g.Contribute(t.Context(), g.target, []state.GroupWrite{
 		{Items: []state.ContributionWrite{counted(t, "b", 0, 1, "2")}, Groups: []state.GroupChange{change(t, "1", 1, "2")}},
 		{Items: []state.ContributionWrite{counted(t, "c", 0, 1, "4"), counted(t, "a", 0, 2, "4")}, Groups: []state.GroupChange{change(t, "1", 2, "8"), change(t, "3", 1, "8")}},
 		{Items: []state.ContributionWrite{counted(t, "d", 0, 1, "16")}, Groups: []state.GroupChange{change(t, "2", 1, "16")}},
 	})
-	need(t, err)
+	must(t, err)
 	same(t, "results", rs, []view.Result{{}, {Lost: true}, {}})
-	g.rows(
+	g.wantRows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"16"}}`)
 	for item, known := range map[item.Key]bool{"a": true, "b": true, "c": false, "d": true} {
@@ -205,24 +205,24 @@ func writesAreWhole(t *testing.T, g *shelf) {
 	}
 }
 
-func sumsAreExact(t *testing.T, g *shelf) {
+func sumsAreExact(t *testing.T, g *storeCheck) {
 	amounts := []string{"1e125", "1e-130", "-0.1", "12345678901234567890123456789012345678", "0.00000000000000000001"}
 	sum := state.Number{}
 	for i, a := range amounts {
 		d, err := decimal.Parse(a)
-		need(t, err)
+		must(t, err)
 		sum = sum.Add(state.NumberOf(d))
 		amounts[i] = d.String()
-		g.held(a, state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, amounts[i])}})
+		g.mustWrite(a, state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, amounts[i])}})
 	}
-	g.rows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"5"},"revenue":{"S":"%s"}}`, sum))
+	g.wantRows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"5"},"revenue":{"S":"%s"}}`, sum))
 	for _, a := range amounts[:4] {
-		g.held("taken away", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", -1, number(t, a).Neg().String())}})
+		g.mustWrite("taken away", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", -1, number(t, a).Neg().String())}})
 	}
-	g.rows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"%s"}}`, amounts[4]))
+	g.wantRows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"%s"}}`, amounts[4]))
 }
 
-// members makes one change of many members: "+ID VALUE" or "-ID VALUE".
+// members returns one change of many members: "+ID VALUE" or "-ID VALUE".
 func members(t *testing.T, kinds map[string]state.MemberKind, changes ...[3]string) []state.Member {
 	t.Helper()
 	var ms []state.Member
@@ -234,7 +234,7 @@ func members(t *testing.T, kinds map[string]state.MemberKind, changes ...[3]stri
 	return ms
 }
 
-func leastAndGreatest(t *testing.T, g *shelf) {
+func leastAndGreatest(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max}
 	step := func(what, want string, changes ...[3]string) {
 		t.Helper()
@@ -244,8 +244,8 @@ func leastAndGreatest(t *testing.T, g *shelf) {
 				c.Shares -= 2
 			}
 		}
-		g.held(what, state.GroupWrite{Groups: []state.GroupChange{c}})
-		g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
+		g.mustWrite(what, state.GroupWrite{Groups: []state.GroupChange{c}})
+		g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
 	step("one", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"+", "a", `{"N":"9"}`})
 	step("less and more", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"+", "b", `{"N":"10"}`}, [3]string{"+", "c", `{"N":"-2.5"}`})
@@ -255,19 +255,19 @@ func leastAndGreatest(t *testing.T, g *shelf) {
 	step("a text is below all numbers", `,"hi":{"N":"10"},"lo":{"S":"x\u0000y"}`, [3]string{"+", "e", `{"S":"x\u0000y"}`})
 	step("it goes, and so does the greatest", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"-", "e", `{"S":"x\u0000y"}`}, [3]string{"-", "d", `{"N":"10"}`})
 	step("one replaces the other", `,"hi":{"N":"1"},"lo":{"N":"1"}`, [3]string{"-", "a", `{"N":"9"}`}, [3]string{"+", "a", `{"N":"1"}`})
-	g.held("a share without a member", state.GroupWrite{Groups: []state.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
+	g.mustWrite("a share without a member", state.GroupWrite{Groups: []state.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
 	step("no member is left", ``, [3]string{"-", "a", `{"N":"1"}`})
 }
 
-func differentValues(t *testing.T, g *shelf) {
+func differentValues(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"buyers": state.Distinct}
 	step := func(want string, changes ...[3]string) {
 		t.Helper()
 		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: members(t, kinds, changes...)}
-		g.held(want, state.GroupWrite{Groups: []state.GroupChange{c}})
-		g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
+		g.mustWrite(want, state.GroupWrite{Groups: []state.GroupChange{c}})
+		g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
-	g.held("a share that stays", state.GroupWrite{Groups: []state.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
+	g.mustWrite("a share that stays", state.GroupWrite{Groups: []state.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
 	step(`,"buyers":{"N":"2"}`, [3]string{"+", "a", `{"S":"x"}`}, [3]string{"+", "b", `{"S":"x"}`}, [3]string{"+", "c", `{"S":"y"}`})
 	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`})
 	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`}) // it is gone already
@@ -277,36 +277,35 @@ func differentValues(t *testing.T, g *shelf) {
 	step(``, [3]string{"-", "c", `{"S":"y"}`}, [3]string{"-", "c", `{"N":"1.0"}`})
 }
 
-// A row goes with its last share, and begins anew.
-func emptyGroupsGo(t *testing.T, g *shelf) {
+// A row is deleted with its last share, and starts again from zero.
+func emptyGroupsAreDeleted(t *testing.T, g *storeCheck) {
 	lo := state.Member{Name: "lo", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"}
-	g.held("it comes", state.GroupWrite{Groups: []state.GroupChange{change(t, "2", 1, "0"), change(t, "1", 2, "5", lo)}})
-	g.held("it goes", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", -2, "0")}})
-	g.rows(`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
+	g.mustWrite("it comes", state.GroupWrite{Groups: []state.GroupChange{change(t, "2", 1, "0"), change(t, "1", 2, "5", lo)}})
+	g.mustWrite("it goes", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", -2, "0")}})
+	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 	lo.Value = sortable(t, `{"N":"7"}`)
-	g.held("it comes again", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, "3", lo)}})
-	g.held("comes and goes at once", state.GroupWrite{Groups: []state.GroupChange{change(t, "3", 0, "0")}})
-	g.rows(
+	g.mustWrite("it comes again", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, "3", lo)}})
+	g.mustWrite("comes and goes at once", state.GroupWrite{Groups: []state.GroupChange{change(t, "3", 0, "0")}})
+	g.wantRows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"lo":{"N":"7"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 	lo.Remove = true
-	g.held("its least goes", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 0, "0", lo)}})
-	g.rows( // without the least that it had before
+	g.mustWrite("its least goes", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 0, "0", lo)}})
+	g.wantRows( // without the least that it had before
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 }
 
-// A row of another view, or of another pipeline's, is not touched, nor is anything that
-// came with it.
-func groupsHaveOneOwner(t *testing.T, g *shelf) {
+// A write that changes a row of another view or another pipeline fails completely.
+func groupsHaveOneOwner(t *testing.T, g *storeCheck) {
 	plain := g.target
 	plain.View = "plain"
 	apply(t, g, plain, row(t, "g", "1", 1, "theirs"))
-	g.held("a group of its own", state.GroupWrite{Groups: []state.GroupChange{change(t, "3", 1, "1")}})
-	other := g.of(g.target)
+	g.mustWrite("a group of its own", state.GroupWrite{Groups: []state.GroupChange{change(t, "3", 1, "1")}})
+	other := g.withTarget(g.target)
 	other.target.Pipeline = "others"
 	for _, c := range []struct {
-		by         *shelf
+		by         *storeCheck
 		sk         string
 		view, pipe string
 	}{{g, "1", "plain", "test"}, {other, "3", "sums", "test"}} {
@@ -323,20 +322,20 @@ func groupsHaveOneOwner(t *testing.T, g *shelf) {
 			t.Errorf("the item counts all the same: %v", c)
 		}
 	}
-	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"text":{"S":"theirs"}}`, `{"PK":{"S":"g"},"SK":{"S":"3"},"orders":{"N":"1"},"revenue":{"N":"1"}}`)
+	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"text":{"S":"theirs"}}`, `{"PK":{"S":"g"},"SK":{"S":"3"},"orders":{"N":"1"},"revenue":{"N":"1"}}`)
 }
 
-// What one process writes the other one sees, and only one of two wins.
-func groupsOfTwoProcesses(t *testing.T, g *shelf) {
-	g.held("one", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
-	other := g.again()
+// Each process sees what the other one wrote, and only one of two conflicting writes succeeds.
+func groupsOfTwoProcesses(t *testing.T, g *storeCheck) {
+	g.mustWrite("one", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
+	other := g.reopen()
 	if v := other.contribution("a").Version; v != version(t, 1) {
 		t.Fatalf("the other process sees version %s", v)
 	}
 	two := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 1, 2, "3")}, Groups: []state.GroupChange{change(t, "1", 0, "2")}}
-	other.held("the other", two)
+	other.mustWrite("the other", two)
 	if r := g.write(two); !r.Lost {
 		t.Errorf("both won: %+v", r)
 	}
-	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`)
+	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`)
 }

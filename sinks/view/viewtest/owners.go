@@ -13,16 +13,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// plannedSink is a sink of rows.
+// plannedSink is a sink that plans.
 type plannedSink interface {
 	pipeline.Sink
 	pipeline.Planner
 }
 
-// RunOwners checks that a row belongs to the sink that first wrote it, whatever the kinds
-// of the two sinks that write to one key: the other sink's change fails with a
-// [view.ForeignRowError], which has one text on every store, and the row stays as it is. And that it is of
-// the birth that it was written under: see born.
+// RunOwners checks that a row belongs to the sink that first wrote it, for every kind of both sinks: the change of
+// the other sink fails with a [view.ForeignRowError], whose text is the same on every store, and the row does not
+// change. It also checks that a row belongs to the birth under which it was written: see checkBirth.
 func RunOwners(t *testing.T, open Open) {
 	kinds := []string{"GuardsItself", "GuardsItselfInPlace", "GuardedByItem", "Group"}
 	others := map[string][2]string{"AnotherSink": {"two", "test"}, "AnotherPipeline": {"one", "others"}}
@@ -31,41 +30,42 @@ func RunOwners(t *testing.T, open Open) {
 			for _, second := range kinds {
 				t.Run(fmt.Sprintf("%sOver%s/%s", second, first, name), func(t *testing.T) {
 					s := opener(t, open)()
-					owned(t, s, ownedSink(t, s, first, "one", "test", ""), ownedSink(t, s, second, other[0], other[1], ""), other)
+					checkOwner(t, s, newSink(t, s, first, "one", "test", ""), newSink(t, s, second, other[0], other[1], ""), other)
 				})
 			}
 		}
 	}
 	for _, kind := range kinds {
-		t.Run(kind+"/AnotherBirth", func(t *testing.T) { born(t, opener(t, open)(), kind) })
+		t.Run(kind+"/AnotherBirth", func(t *testing.T) { checkBirth(t, opener(t, open)(), kind) })
 	}
 }
 
-// born checks that a row bears the birth that it was written under: under another one, as of a state that
-// was lost, each change that would write, replace or take it away is refused fatally, and it stays.
-func born(t *testing.T, s StateStore, kind string) {
-	stream := ownedStream(t)
-	need(t, writeOne(t, ownedSink(t, s, kind, "one", "test", "first"), stream, 0))
+// checkBirth checks that a row belongs to the birth under which it was written. Under another birth, as after the
+// loss of the state, each change that would write, replace or delete the row fails fatally, and the row does not
+// change.
+func checkBirth(t *testing.T, s StateStore, kind string) {
+	stream := itemStream(t)
+	must(t, writeOne(t, newSink(t, s, kind, "one", "test", "first"), stream, 0))
 	before := rows(t, s, target.Table, view.Query{})
 	for _, other := range []string{"second", ""} {
-		second := ownedSink(t, s, kind, "one", "test", other)
+		second := newSink(t, s, kind, "one", "test", other)
 		for change := range 2 {
 			err := writeOne(t, second, stream, change)
 			if lost, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) || lost.Sink != "one" {
 				t.Errorf("change %d under the birth %q: got %v, want a fatal LostError", change, other, err)
 			}
 		}
-		_ = writeOne(t, second, stream, 2) // what remembers nothing of the item may find nothing to do
+		_ = writeOne(t, second, stream, 2) // a store without the item may have nothing to do
 		same(t, "rows behind the birth "+other, rows(t, s, target.Table, view.Query{}), before)
 	}
-	need(t, writeOne(t, ownedSink(t, s, kind, "one", "test", "first"), stream, 2))
+	must(t, writeOne(t, newSink(t, s, kind, "one", "test", "first"), stream, 2))
 	if after := rows(t, s, target.Table, view.Query{}); len(after) != 0 {
 		t.Errorf("under its own birth the row stays: %v", after)
 	}
 }
 
-// ownedStream is the life of one item.
-func ownedStream(t *testing.T) *sinktest.Stream {
+// itemStream returns an insert, an update and a removal of one item.
+func itemStream(t *testing.T) *sinktest.Stream {
 	t.Helper()
 	item := func(status string) sinktest.Item {
 		return sinktest.Item{"PK": text("a"), "SK": text("1"), "Status": text(status)}
@@ -75,15 +75,15 @@ func ownedStream(t *testing.T) *sinktest.Stream {
 		sinktest.Record{EventName: "MODIFY", Old: item("paid"), New: item("shipped")},
 		sinktest.Record{EventName: "REMOVE", Old: item("shipped")},
 	)
-	need(t, err)
+	must(t, err)
 	return stream
 }
 
-// writeOne plans and writes a change by itself.
+// writeOne plans and writes one change.
 func writeOne(t *testing.T, sink plannedSink, stream *sinktest.Stream, change int) error {
 	t.Helper()
 	ds := []pipeline.Delivery{{Change: stream.Changes[change]}}
-	need(t, sink.Plan(&ds[0]))
+	must(t, sink.Plan(&ds[0]))
 	err := sink.Write(t.Context(), ds)
 	if batch, ok := errors.AsType[*pipeline.BatchError](err); ok {
 		return batch.Failed[0]
@@ -91,12 +91,12 @@ func writeOne(t *testing.T, sink plannedSink, stream *sinktest.Stream, change in
 	return err
 }
 
-// ownedSink is a sink whose row for an item is at the item's canonical key.
-func ownedSink(t *testing.T, s StateStore, kind, name, pipe, birth string) plannedSink {
+// newSink returns a sink whose row has the item's canonical key.
+func newSink(t *testing.T, s StateStore, kind, name, pipe, birth string) plannedSink {
 	t.Helper()
 	attribute := func(name, source string) view.Attribute {
 		parsed, err := template.Parse(source, template.Options{})
-		need(t, err)
+		must(t, err)
 		return view.Attribute{Name: name, Template: parsed}
 	}
 	key := "{@key}"
@@ -116,17 +116,18 @@ func ownedSink(t *testing.T, s StateStore, kind, name, pipe, birth string) plann
 			Attributes: []view.Attribute{attribute("status", "{Status}")}, InPlace: kind == "GuardsItselfInPlace",
 		})
 	}
-	need(t, err)
+	must(t, err)
 	return sink
 }
 
-func owned(t *testing.T, s StateStore, first, second plannedSink, other [2]string) {
-	stream := ownedStream(t)
+// checkOwner checks that the second sink cannot change the row of the first.
+func checkOwner(t *testing.T, s StateStore, first, second plannedSink, other [2]string) {
+	stream := itemStream(t)
 	write := func(sink plannedSink, change int) error {
 		t.Helper()
 		return writeOne(t, sink, stream, change)
 	}
-	need(t, write(first, 0))
+	must(t, write(first, 0))
 	before := rows(t, s, target.Table, view.Query{})
 	if len(before) != 1 {
 		t.Fatalf("the first sink has the rows %v", before)
@@ -142,7 +143,7 @@ func owned(t *testing.T, s StateStore, first, second plannedSink, other [2]strin
 		permanent(t, "the second sink", err, want)
 	}
 	same(t, "rows behind the second sink", rows(t, s, target.Table, view.Query{}), before)
-	_ = write(second, 2) // a sink that has no row may say so or not
+	_ = write(second, 2) // without a row of its own, the sink may have nothing to do
 	same(t, "rows behind the second sink's delete", rows(t, s, target.Table, view.Query{}), before)
 	if err := write(first, 1); err != nil {
 		t.Errorf("the first sink goes on: %v", err)

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// stands checks what a store that is a [view.Inspector] shows of rows; others pass.
-func storedRows(t *testing.T, s ofKind) {
+// storedRows checks the rows that a [view.Inspector] returns; other stores pass.
+func storedRows(t *testing.T, s kindStore) {
 	in, ok := s.inspector()
 	if !ok {
 		return
@@ -20,7 +20,7 @@ func storedRows(t *testing.T, s ofKind) {
 	var asked []state.Row
 	for _, sk := range []string{"2", "3", "1"} {
 		r, err := state.MakeRow(item.StringValue("a"), item.StringValue(sk))
-		need(t, err)
+		must(t, err)
 		asked = append(asked, r)
 	}
 	found, err := in.StoredRows(t.Context(), target, asked)

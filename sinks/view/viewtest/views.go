@@ -13,32 +13,32 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// subject is a view twice: as templates, for the sink, and as a function of an
-// item, for the model. The two have no code in common.
-type subject struct {
-	shape
+// testView is a view in two forms that share no code: templates for the sink, and a function of an item for the
+// model.
+type testView struct {
+	rowShape
 	attributes map[string]string
 	model      func(item sinktest.Item) (sinktest.Item, bool)
 
-	rule    view.Collision // of a view guarded by item; "": its rows guard themselves
-	inPlace bool           // where its tombstones are
+	collision view.Collision // for rows guarded by item; "" for rows that guard themselves
+	inPlace   bool           // its tombstones are in place
 }
 
-// shape is what views and aggregates under test have in common.
-type shape struct {
+// rowShape is the common part of views and aggregates under test.
+type rowShape struct {
 	name      string
 	keys      map[string]string // of the source table; nil: PK and SK
 	key       []string          // names of the row key
 	templates []string          // of the row key
 	when      func(item item.Image) (bool, error)
 
-	// flawKey is the template that [sinktest.FlawKey] spoils; below 0: the condition, since the
-	// row key would be another one with it.
+	// flawKey is the index of the template that [sinktest.FlawKey] makes fail. Below 0 the condition fails instead,
+	// because the row key would change with that template.
 	flawKey int
 }
 
-// row is the row key and the condition, for a sink.
-func (s *shape) row(o template.Options) (pk, sk view.Attribute, when pipeline.ItemCondition, err error) {
+// row returns the row key and the condition for a sink.
+func (s *rowShape) row(o template.Options) (pk, sk view.Attribute, when pipeline.ItemCondition, err error) {
 	for i, k := range []*view.Attribute{&pk, &sk}[:len(s.key)] {
 		k.Name = s.key[i]
 		if k.Template, err = template.Parse(s.templates[i], o); err != nil {
@@ -51,20 +51,21 @@ func (s *shape) row(o template.Options) (pk, sk view.Attribute, when pipeline.It
 	return pk, sk, when, nil
 }
 
-// flawed is the shape with a key and a condition that the flaws of images spoil, the condition by those of spoils.
-func (s shape) flawed(spoils ...string) shape {
+// flawed returns the shape with a key that fails on flaws, and with a condition that fails on images with one of
+// the attributes spoils.
+func (s rowShape) flawed(spoils ...string) rowShape {
 	if s.flawKey < 0 {
 		spoils = append(spoils, sinktest.FlawKey)
 	} else {
 		s.templates = slices.Clone(s.templates)
 		s.templates[s.flawKey] += optionalKey
 	}
-	s.when = failing(s.when, spoils)
+	s.when = failingCondition(s.when, spoils)
 	return s
 }
 
-func (v *subject) sink(store view.Store) (*view.Sink, error) {
-	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Collision: v.rule, InPlace: v.inPlace}
+func (v *testView) sink(store view.Store) (*view.Sink, error) {
+	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Collision: v.collision, InPlace: v.inPlace}
 	var err error
 	if o.PK, o.SK, o.When, err = v.row(template.Options{}); err != nil {
 		return nil, err
@@ -85,27 +86,27 @@ func isOrder(item item.Image) (bool, error) {
 	return ok && text == "Order", nil
 }
 
-// days are the UTC days of the times that the suite's items hold.
+// days maps the times in the suite's items to their UTC days.
 var days = map[string]string{
 	"2026-01-02T23:59:59Z":        "2026-01-02",
 	"2026-01-03T00:00:00Z":        "2026-01-03",
 	"2026-01-04T01:02:03.5+02:00": "2026-01-03",
 }
 
-// views are those whose rows guard themselves, with their tombstones apart and in place.
-func views() []*subject {
-	all := ownViews()
-	for _, v := range ownViews() {
+// views returns the views whose rows guard themselves, with tombstones apart and in place.
+func views() []*testView {
+	all := selfGuardedViews()
+	for _, v := range selfGuardedViews() {
 		v.name, v.inPlace = v.name+"InPlace", true
 		all = append(all, v)
 	}
 	return all
 }
 
-func ownViews() []*subject {
-	return []*subject{
+func selfGuardedViews() []*testView {
+	return []*testView{
 		{
-			shape: shape{
+			rowShape: rowShape{
 				name: "MovesByStatus",
 				key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status}", "{CreatedAt|date:2006-01-02}#{@key}"}, when: isOrder,
 			},
@@ -126,13 +127,13 @@ func ownViews() []*subject {
 				if rank := it.Number("Rank"); rank != "" {
 					row["must"] = text(it.Text("Status") + "/" + rank)
 				}
-				keep(row, "total", it["Total"])
-				keep(row, "any", it["Any"])
+				addAttribute(row, "total", it["Total"])
+				addAttribute(row, "any", it["Any"])
 				return row, true
 			},
 		},
 		{
-			shape: shape{
+			rowShape: rowShape{
 				name: "MovesByNumber", flawKey: -1, keys: map[string]string{"id": "B", "n": "N"},
 				key: []string{"rank", "source"}, templates: []string{"{Rank}", "{@key}"},
 			},
@@ -142,12 +143,12 @@ func ownViews() []*subject {
 					return nil, false
 				}
 				row := sinktest.Item{"rank": it["Rank"], "source": text(keyOf(it, "id", "n")), "id": it["id"], "n": it["n"]}
-				keep(row, "any", it["Any"])
+				addAttribute(row, "any", it["Any"])
 				return row, true
 			},
 		},
 		{
-			shape: shape{
+			rowShape: rowShape{
 				name: "EscapedKeys", flawKey: -1,
 				key: []string{"first", "second"}, templates: []string{"{PK|esc}#{Status}", "{SK|esc}"},
 			},
@@ -164,14 +165,14 @@ func ownViews() []*subject {
 			},
 		},
 		{
-			shape: shape{
+			rowShape: rowShape{
 				name: "NeverMoves", flawKey: -1, keys: map[string]string{"id": "B"},
 				key: []string{"id"}, templates: []string{"{@key}"}, when: isOrder,
 			},
 			attributes: map[string]string{"total": "{Total?}"},
 			model: func(it sinktest.Item) (sinktest.Item, bool) {
 				row := sinktest.Item{"id": text(keyOf(it, "id"))}
-				keep(row, "total", it["Total"])
+				addAttribute(row, "total", it["Total"])
 				return row, it.Text("Type") == "Order"
 			},
 		},
@@ -180,8 +181,8 @@ func ownViews() []*subject {
 
 func text(s string) sinktest.Attr { return sinktest.Attr{"S": s} }
 
-// keep adds an attribute unless it is missing, NULL or empty.
-func keep(row sinktest.Item, name string, a sinktest.Attr) {
+// addAttribute adds an attribute unless it is missing, NULL or empty.
+func addAttribute(row sinktest.Item, name string, a sinktest.Attr) {
 	_, null := a["NULL"]
 	if a == nil || null || a["S"] == "" || a["B"] == "" {
 		return
@@ -189,7 +190,7 @@ func keep(row sinktest.Item, name string, a sinktest.Attr) {
 	row[name] = a
 }
 
-// keyOf is the canonical key of an item, by its definition.
+// keyOf returns the canonical key of an item, by its definition.
 func keyOf(it sinktest.Item, names ...string) string {
 	var parts []string
 	for _, name := range names {

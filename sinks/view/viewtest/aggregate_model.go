@@ -8,9 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// reckon is what an aggregate must hold: every share of every item, put together
-// in the plainest way.
-func (a *aggregate) reckon(items []sinktest.Item) []sinktest.Item {
+// modelRows returns the rows of the aggregate, computed from all shares of all items in the simplest way.
+func (a *testAggregate) modelRows(items []sinktest.Item) []sinktest.Item {
 	groups := make(map[string][]sinktest.Item)
 	for _, item := range items {
 		for _, share := range a.shares(item) {
@@ -50,7 +49,7 @@ func (a *aggregate) reckon(items []sinktest.Item) []sinktest.Item {
 			default:
 				best := present[0]
 				for _, p := range present {
-					if below(p, best) == (v.Of == "min") {
+					if lessOrEqual(p, best) == (v.Of == "min") {
 						best = p
 					}
 				}
@@ -71,8 +70,8 @@ func rational(a sinktest.Attr) *big.Rat {
 	return r
 }
 
-// below tells whether a comes before b or is equal, both of one type.
-func below(a, b sinktest.Attr) bool {
+// lessOrEqual compares two values of one type.
+func lessOrEqual(a, b sinktest.Attr) bool {
 	switch {
 	case a["N"] != nil:
 		return rational(a).Cmp(rational(b)) <= 0
@@ -94,8 +93,7 @@ func bytesOf(a sinktest.Attr) []byte {
 	return b
 }
 
-// decimal is a number as DynamoDB holds it: an N of up to 38 digits below 1e126,
-// and else, as a row shows it, a text.
+// decimalAttr returns a number as a row has it: an N of up to 38 digits below 1e126, otherwise its text as an S.
 func decimalAttr(r *big.Rat) sinktest.Attr {
 	text := r.FloatString(140) // the suite's numbers end at 1e-130
 	text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// StateStore is a store of every kind of row, which remembers items and may forget them, under test.
+// StateStore is a store of every kind of row under test. It remembers items and may forget them.
 type StateStore interface {
 	Store
 	view.ItemStore
@@ -19,64 +19,67 @@ type StateStore interface {
 	view.Emptier
 }
 
-// Open opens a store in dir, as in [Suite].
+// Open opens a store in dir, as [Suite] has it.
 type Open func(ctx context.Context, dir string) (StateStore, error)
 
-// need ends the test on an error.
-func need(t testing.TB, err error) {
+// must ends the test on an error.
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// all is what a sequence yields.
+// all returns the values of a sequence.
 func all[T any](t testing.TB, seq iter.Seq2[T, error]) (vs []T) {
 	t.Helper()
 	for v, err := range seq {
-		need(t, err)
+		must(t, err)
 		vs = append(vs, v)
 	}
 	return vs
 }
 
-// shelf is a store with what the checks of its writes need again and again.
-type shelf struct {
+// storeCheck is a store with helpers to check its writes.
+type storeCheck struct {
 	StateStore
 	t      *testing.T
 	target view.Target
 	open   func() StateStore
 }
 
-// of is the store as seen by another target.
-func (s *shelf) of(target view.Target) *shelf { return &shelf{s.StateStore, s.t, target, s.open} }
+// withTarget returns the store with another target.
+func (s *storeCheck) withTarget(target view.Target) *storeCheck {
+	return &storeCheck{s.StateStore, s.t, target, s.open}
+}
 
-// again is the store as another process has it open.
-func (s *shelf) again() *shelf { return &shelf{s.open(), s.t, s.target, s.open} }
+// reopen opens the store once more, as another process does.
+func (s *storeCheck) reopen() *storeCheck { return &storeCheck{s.open(), s.t, s.target, s.open} }
 
 // runChecks runs each check on a store of its own.
-func runChecks(t *testing.T, open Open, target view.Target, checks map[string]func(*testing.T, *shelf)) {
+func runChecks(t *testing.T, open Open, target view.Target, checks map[string]func(*testing.T, *storeCheck)) {
 	for name, check := range checks {
 		t.Run(name, func(t *testing.T) {
 			open := opener(t, open)
-			check(t, &shelf{open(), t, target, open})
+			check(t, &storeCheck{open(), t, target, open})
 		})
 	}
 }
 
-// rows expects the rows of the target's table, as DynamoDB JSON.
-func (s *shelf) rows(want ...string) {
+// wantRows expects the rows of the target's table, as DynamoDB JSON.
+func (s *storeCheck) wantRows(want ...string) {
 	s.t.Helper()
 	same(s.t, "rows", rows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
 }
 
-// opener opens a new store, and the same one again, as other processes do. The test closes them.
+// opener returns a function that opens a new store, and then the same one again, as other processes do. The test
+// closes them.
 func opener[S io.Closer](t *testing.T, open func(ctx context.Context, dir string) (S, error)) func() S {
 	dir := t.TempDir()
 	return func() S {
 		t.Helper()
 		s, err := open(t.Context(), dir)
-		need(t, err)
+		must(t, err)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)

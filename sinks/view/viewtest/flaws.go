@@ -11,24 +11,23 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// optionalKey spoils a key that it is added to.
+// optionalKey is appended to the template of a key. An image with the flaw has another type there, which fails.
 const optionalKey = "{" + sinktest.FlawKey + "?}"
 
-// refusedColumn is the attribute of rows that the store refuses, as one that is too large.
+// refusedColumn is the attribute of rows that the store refuses permanently, as if the row was too large.
 const refusedColumn = "refused"
 
-// flawed is the view with settings that the flaws of images spoil; of other images it
-// makes the same rows.
-func (v *subject) flawed() *subject {
+// flawed returns the view with settings that fail on images with flaws. For other images it has the same rows.
+func (v *testView) flawed() *testView {
 	f := *v
 	f.attributes = map[string]string{"spoilt": "{" + sinktest.FlawField + "|upper}", refusedColumn: "{" + sinktest.FlawStore + "}"}
 	maps.Copy(f.attributes, v.attributes)
-	f.shape = v.shape.flawed(sinktest.FlawWhen, sinktest.FlawValue)
+	f.rowShape = v.rowShape.flawed(sinktest.FlawWhen, sinktest.FlawValue)
 	return &f
 }
 
-// flawed is the aggregate with such settings.
-func (a *aggregate) flawed() *aggregate {
+// flawed returns the aggregate with such settings.
+func (a *testAggregate) flawed() *testAggregate {
 	f := *a
 	f.values = slices.Clone(a.values)
 	for i := range f.values {
@@ -39,12 +38,12 @@ func (a *aggregate) flawed() *aggregate {
 			f.values[i].Path = sinktest.FlawStore
 		}
 	}
-	f.shape = a.shape.flawed(sinktest.FlawWhen, sinktest.FlawField)
+	f.rowShape = a.rowShape.flawed(sinktest.FlawWhen, sinktest.FlawField)
 	return &f
 }
 
-// failing is a condition that can't be evaluated of images with one of the attributes.
-func failing(when func(item.Image) (bool, error), attributes []string) func(item.Image) (bool, error) {
+// failingCondition is a condition that fails on images with one of the attributes.
+func failingCondition(when func(item.Image) (bool, error), attributes []string) func(item.Image) (bool, error) {
 	return func(item item.Image) (bool, error) {
 		for _, name := range attributes {
 			if _, spoilt := item.Get(name); spoilt {
@@ -58,20 +57,20 @@ func failing(when func(item.Image) (bool, error), attributes []string) func(item
 	}
 }
 
-// refusing writes what a store does not refuse for good.
-func refusing[W any](ws []W, refuses func(*W) bool, write func([]W) ([]view.Result, error)) ([]view.Result, error) {
+// refuseSome writes ws without those that are refused, which fail permanently.
+func refuseSome[W any](ws []W, refused func(*W) bool, write func([]W) ([]view.Result, error)) ([]view.Result, error) {
 	rs := make([]view.Result, len(ws))
-	taken, at := make([]W, 0, len(ws)), make([]int, 0, len(ws))
+	accepted, indexes := make([]W, 0, len(ws)), make([]int, 0, len(ws))
 	for i := range ws {
-		if refuses(&ws[i]) {
+		if refused(&ws[i]) {
 			rs[i].Err = errRefused
 		} else {
-			taken, at = append(taken, ws[i]), append(at, i)
+			accepted, indexes = append(accepted, ws[i]), append(indexes, i)
 		}
 	}
-	done, err := write(taken)
-	for n := range done {
-		rs[at[n]] = done[n]
+	results, err := write(accepted)
+	for n := range results {
+		rs[indexes[n]] = results[n]
 	}
 	return rs, err
 }

@@ -13,54 +13,52 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// sharedViews are views whose rows several items claim, with every rule of what then
-// becomes of them.
-func sharedViews() []*subject {
+// sharedViews returns views whose rows several items claim, with every collision rule.
+func sharedViews() []*testView {
 	byStatus := func(it sinktest.Item) (sinktest.Item, bool) {
 		if it.Text("Type") != "Order" || it.Text("Status") == "" {
 			return nil, false
 		}
 		row := sinktest.Item{"PK": text("STATUS#" + strings.ToLower(it.Text("Status"))), "SK": text("ORDER"), "order": text(keyOf(it, "PK", "SK"))}
-		keep(row, "any", it["Any"])
+		addAttribute(row, "any", it["Any"])
 		return row, true
 	}
 	attributes := map[string]string{"order": "{@key}", "any": "{Any?}"}
-	return []*subject{
+	return []*testView{
 		{
-			shape: shape{
+			rowShape: rowShape{
 				name: "SharedDeadLetter",
 				key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status|lower}", "ORDER"}, when: isOrder,
 			},
 			attributes: attributes,
 			model:      byStatus,
-			rule:       view.DeadLetterCollision,
+			collision:  view.DeadLetterCollision,
 		},
 		{
-			shape: shape{
+			rowShape: rowShape{
 				name: "SharedLast",
 				key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status|lower}", "ORDER"}, when: isOrder,
 			},
 			attributes: attributes,
 			model:      byStatus,
-			rule:       view.Last,
+			collision:  view.Last,
 		},
 		{
-			shape: shape{
+			rowShape: rowShape{
 				name: "SharedKeepFirst", flawKey: -1, keys: map[string]string{"id": "B", "n": "N"},
-				key: []string{"rank"}, templates: []string{"{Rank}"}, // the first change shows that it is no key attribute
+				key: []string{"rank"}, templates: []string{"{Rank}"}, // the first change shows that Rank is not a key attribute
 			},
 			attributes: map[string]string{"id": "{id}", "n": "{n}"},
 			model: func(it sinktest.Item) (sinktest.Item, bool) {
 				return sinktest.Item{"rank": it["Rank"], "id": it["id"], "n": it["n"]}, it.Number("Rank") != ""
 			},
-			rule: view.KeepFirst,
+			collision: view.KeepFirst,
 		},
 	}
 }
 
-// rows are the view's rows by key: of each what the item leaves there that has it among
-// those that ask for it.
-func (v *subject) rows(s *sinktest.Stream) map[string]string {
+// rows returns the view's rows by key: each row is made of the item that owns it.
+func (v *testView) rows(s *sinktest.Stream) map[string]string {
 	last := make(map[string]sinktest.Record) // by item
 	for _, r := range s.Records {
 		last[r.KeyText()] = r
@@ -76,7 +74,7 @@ func (v *subject) rows(s *sinktest.Stream) map[string]string {
 			continue
 		}
 		name := rowName(row, v.key...)
-		if owner, taken := owners[name]; taken && v.before(owner, r) {
+		if owner, taken := owners[name]; taken && v.ownsBefore(owner, r) {
 			continue
 		}
 		owners[name] = r
@@ -85,17 +83,16 @@ func (v *subject) rows(s *sinktest.Stream) map[string]string {
 	return rows
 }
 
-// before tells whether a has a row that b asks for too: by its key, and under last by
-// which of them came later.
-func (v *subject) before(a, b sinktest.Record) bool {
-	if v.rule == view.Last {
+// ownsBefore reports whether a owns a row that b claims, too: by its key, or with Last by the order of changes.
+func (v *testView) ownsBefore(a, b sinktest.Record) bool {
+	if v.collision == view.Last {
 		return v.later(a, b)
 	}
 	return v.itemKey(a) < v.itemKey(b)
 }
 
-// later tells whether a came after b, by time, version and key.
-func (v *subject) later(a, b sinktest.Record) bool {
+// later reports whether a is later than b, by time, version and key.
+func (v *testView) later(a, b sinktest.Record) bool {
 	sequence := func(r sinktest.Record) *big.Int {
 		n, _ := new(big.Int).SetString(cmp.Or(r.Sequence, "0"), 10)
 		return n
@@ -103,38 +100,37 @@ func (v *subject) later(a, b sinktest.Record) bool {
 	return cmp.Or(cmp.Compare(a.Second, b.Second), sequence(a).Cmp(sequence(b)), cmp.Compare(v.itemKey(a), v.itemKey(b))) > 0
 }
 
-func (v *subject) itemKey(r sinktest.Record) string {
+func (v *testView) itemKey(r sinktest.Record) string {
 	if v.keys == nil {
 		return keyOf(r.Keys, "PK", "SK")
 	}
 	return keyOf(r.Keys, "id", "n")
 }
 
-// refused takes the collisions that a view reports.
-func (v *subject) refused(err error) bool {
+// refused accepts the collisions that a view reports.
+func (v *testView) refused(err error) bool {
 	_, ok := errors.AsType[*view.CollisionError](err)
-	return ok && v.rule == view.DeadLetterCollision
+	return ok && v.collision == view.DeadLetterCollision
 }
 
 var _ view.ItemStore = (*faulty)(nil)
 
-// itemStore is asserted only of views that are guarded by item, which run on no
-// other store.
+// itemStore is only called for views that are guarded by item, which run on no other store.
 func (f *faulty) itemStore() view.ItemStore { return f.Store.(view.ItemStore) }
 
 // Guards may fail; it writes nothing.
 func (f *faulty) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
-	return through(f.faults, 0, func(int) ([]state.Guard, error) { return f.itemStore().Guards(ctx, t, items) })
+	return injectFaults(f.faults, 0, func(int) ([]state.Guard, error) { return f.itemStore().Guards(ctx, t, items) })
 }
 
 // RowClaims may fail; it writes nothing.
 func (f *faulty) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
-	return through(f.faults, 0, func(int) ([]view.RowClaims, error) { return f.itemStore().RowClaims(ctx, t, rows) })
+	return injectFaults(f.faults, 0, func(int) ([]view.RowClaims, error) { return f.itemStore().RowClaims(ctx, t, rows) })
 }
 
 // Settle may fail between any two writes.
 func (f *faulty) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
-	return through(f.faults, len(ws), func(n int) ([]view.Result, error) {
-		return refusing(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) { return f.itemStore().Settle(ctx, t, ws) })
+	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
+		return refuseSome(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) { return f.itemStore().Settle(ctx, t, ws) })
 	})
 }

@@ -12,19 +12,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// raced is a history of a few rows: version by version a row is put, is taken away, or
-// moves from one key to another.
-type raced struct {
+// history is a history of a few rows: each version puts a row, removes a row, or moves a row to another key.
+type history struct {
 	changes [][]view.Mutation
 	newest  map[string]view.Mutation // by sort key
 }
 
-func newRaced(t *testing.T, dice *rand.Rand) raced {
-	h := raced{newest: make(map[string]view.Mutation)}
+func newHistory(t *testing.T, random *rand.Rand) history {
+	h := history{newest: make(map[string]view.Mutation)}
 	for v := range 24 {
 		var c []view.Mutation
-		keys := dice.Perm(3)
-		what := dice.IntN(4)
+		keys := random.Perm(3)
+		what := random.IntN(4)
 		if what > 0 {
 			c = append(c, row(t, "r", fmt.Sprint(keys[0]), v+1, fmt.Sprint("version ", v+1)))
 		}
@@ -42,17 +41,16 @@ func newRaced(t *testing.T, dice *rand.Rand) raced {
 	return h
 }
 
-// races has writers deliver one history at once, each a part of it and some of the others',
-// in an order of its own, with changes in one call or in several, and guesses that are right
-// or wrong. Of each row there is in the end
-// what its newest version says, and a plain reader of the table finds nothing else where
-// tombstones are apart. One version behind another changes nothing any more.
-func races(t *testing.T, s ofKind, suite Suite) {
+// races writes one history with several writers at the same time. Each writer has its own part and some changes of
+// the others, in an order of its own, in one call or several, with right and wrong hints. Afterwards each row is
+// that of its newest version, and a plain reader finds nothing else if tombstones are apart. Writing each version
+// once more changes nothing.
+func races(t *testing.T, s kindStore, suite Suite) {
 	for seed := range uint64(4) {
-		h := newRaced(t, rand.New(rand.NewPCG(seed, 1)))
+		h := newHistory(t, rand.New(rand.NewPCG(seed, 1)))
 		at := target
 		at.Name = fmt.Sprintf("raced %d", seed)
-		apply(t, s, at, row(t, "other", "0", 1, "is not in it")) // and makes the table
+		apply(t, s, at, row(t, "other", "0", 1, "is not in it")) // also creates the table
 		var writers sync.WaitGroup
 		for w := range uint64(4) {
 			writers.Go(func() { h.deliver(t, s, at, int(w), rand.New(rand.NewPCG(seed, 10+w))) })
@@ -71,17 +69,17 @@ func races(t *testing.T, s ofKind, suite Suite) {
 	}
 }
 
-// deliver writes every fourth change, and some others, in some order.
-func (h raced) deliver(t *testing.T, s ofKind, at view.Target, part int, dice *rand.Rand) {
+// deliver writes every fourth change and some others, in some order.
+func (h history) deliver(t *testing.T, s kindStore, at view.Target, part int, random *rand.Rand) {
 	var call []view.Mutation
-	for _, i := range dice.Perm(len(h.changes)) {
-		if i%4 != part && dice.IntN(4) > 0 {
+	for _, i := range random.Perm(len(h.changes)) {
+		if i%4 != part && random.IntN(4) > 0 {
 			continue
 		}
 		for _, m := range h.changes[i] {
-			m.Fresh = dice.IntN(2) == 0
+			m.Fresh = random.IntN(2) == 0
 			taken := slices.ContainsFunc(call, func(o view.Mutation) bool { return o.SK.Equal(m.SK) })
-			if taken || dice.IntN(3) == 0 {
+			if taken || random.IntN(3) == 0 {
 				h.write(t, s, at, call)
 				call = nil
 			}
@@ -92,8 +90,8 @@ func (h raced) deliver(t *testing.T, s ofKind, at view.Target, part int, dice *r
 	h.write(t, s, at, call)
 }
 
-// write tries until nothing fails.
-func (h raced) write(t *testing.T, s ofKind, at view.Target, ms []view.Mutation) {
+// write tries again until no mutation fails.
+func (h history) write(t *testing.T, s kindStore, at view.Target, ms []view.Mutation) {
 	for len(ms) > 0 {
 		rs, err := s.Apply(t.Context(), at, ms)
 		if err != nil {
@@ -116,7 +114,7 @@ func (h raced) write(t *testing.T, s ofKind, at view.Target, ms []view.Mutation)
 	}
 }
 
-func (h raced) check(t *testing.T, s ofKind, suite Suite, at view.Target, when string) {
+func (h history) check(t *testing.T, s kindStore, suite Suite, at view.Target, when string) {
 	t.Helper()
 	want := []string{`{"PK":{"S":"other"},"SK":{"S":"0"},"text":{"S":"is not in it"}}`}
 	in, inspects := s.inspector()
@@ -133,7 +131,7 @@ func (h raced) check(t *testing.T, s ofKind, suite Suite, at view.Target, when s
 			continue
 		}
 		key, err := state.MakeRow(newest.PK, newest.SK)
-		need(t, err)
+		must(t, err)
 		found, err := in.StoredRows(t.Context(), at, []state.Row{key})
 		if err != nil || !found[0].Exists || found[0].Tombstone != newest.Tombstone || found[0].Version != newest.Version {
 			t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, found, err, newest.Version, newest.Tombstone)
@@ -141,14 +139,14 @@ func (h raced) check(t *testing.T, s ofKind, suite Suite, at view.Target, when s
 	}
 	same(t, "rows "+when, rows(t, s, at.Table, view.Query{}), want)
 	at.InPlace = s.inPlace
-	suite.live(t, s.Store, at, len(want), when)
+	suite.checkLiveRows(t, s.Store, at, len(want), when)
 }
 
-// live checks what a plain reader of a table finds.
-func (suite Suite) live(t *testing.T, s Store, at view.Target, rows int, when string) {
+// checkLiveRows checks what a plain reader finds in a table.
+func (suite Suite) checkLiveRows(t *testing.T, s Store, at view.Target, rows int, when string) {
 	t.Helper()
 	n, err := suite.Plain(t.Context(), s, at.Table)
-	need(t, err)
+	must(t, err)
 	if !at.InPlace && n != rows {
 		t.Errorf("%s a plain reader of the table finds %d items, and there are %d rows", when, n, rows)
 	}

@@ -22,27 +22,27 @@ type Store interface {
 	Close() error
 }
 
-// Suite is a kind of store under test.
+// Suite describes a kind of store under test.
 type Suite struct {
-	// Open opens the store in dir, new or as it was left. One that is open may be
-	// opened again: each worker opens the store by itself, as a process does. Required.
+	// Open opens the store in dir, new or with earlier writes. An open store may be opened again: each worker opens
+	// the store by itself, as a process does. Required.
 	Open func(ctx context.Context, dir string) (Store, error)
 
-	// Plain counts what a reader that knows nothing of tombstones finds in a table. Required.
+	// Plain counts the items in a table that a reader finds if it does not know of tombstones. Required.
 	Plain func(ctx context.Context, s Store, t view.Table) (int, error)
 
-	// TypedKeys is for stores that fix the type of a table's key attributes, and take no
-	// empty key. Default: a key may be of any type, and empty.
+	// TypedKeys is for stores that fix the type of a table's key attributes, and refuse empty keys. Default: a key
+	// may have any type, and be empty.
 	TypedKeys bool
 
 	// Checks is as in [sinktest.Suite].
 	Checks int
 
-	// Many is how many rows the largest call writes. Default: 3,000.
+	// Many is the number of rows in the largest call. Default: 3,000.
 	Many int
 
-	// Only is the names of views to run, for stores that are slow to open: the others
-	// differ in what is planned, not in what a store does. Default: all.
+	// Only lists the views to run, for stores that are slow to open: the others differ in planning, not in the
+	// store. Default: all.
 	Only []string
 }
 
@@ -64,34 +64,34 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
-// keepsGuards tells whether the store is a [view.ItemStore] too.
+// keepsGuards reports whether the store is a [view.ItemStore], too.
 func (suite Suite) keepsGuards(t *testing.T) bool {
 	_, ok := opener(t, suite.Open)().(view.ItemStore)
 	return ok
 }
 
-// suite is the sink suite for a view on the store.
-func (v *subject) suite(t *testing.T, of Suite) sinktest.Suite {
+// suite returns the sink suite for a view on the store.
+func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 	return sinktest.Suite{
-		Checks:  of.Checks,
+		Checks:  suite.Checks,
 		Stream:  sinktest.StreamOptions{Keys: v.keys, Snapshots: true},
 		Model:   v.rows,
 		Refused: v.refused,
-		ByState: v.rule != "",
+		ByState: v.collision != "",
 		Flaws:   true,
 		Open: func(dir string) (sinktest.Store, error) {
 			return openStore(
-				func() (Store, error) { return of.Open(t.Context(), dir) },
+				func() (Store, error) { return suite.Open(t.Context(), dir) },
 				func(s Store, f *sinktest.Faults) (pipeline.Sink, error) { return v.sink(&faulty{s, f}) },
 				func(s Store, f *sinktest.Faults) (pipeline.Sink, error) { return v.flawed().sink(&faulty{s, f}) },
-				func(s Store) (map[string]string, error) { return v.state(t.Context(), s, of) })
+				func(s Store) (map[string]string, error) { return v.state(t.Context(), s, suite) })
 		},
 	}
 }
 
-// state is every row of the view's table by its key. Where tombstones are apart a plain
-// reader finds the same.
-func (v *subject) state(ctx context.Context, r Store, of Suite) (map[string]string, error) {
+// state returns every row of the view's table by its key. If tombstones are apart, it checks that a plain reader
+// finds the same number of rows.
+func (v *testView) state(ctx context.Context, r Store, suite Suite) (map[string]string, error) {
 	s, err := v.sink(nil)
 	if err != nil {
 		return nil, err
@@ -101,14 +101,14 @@ func (v *subject) state(ctx context.Context, r Store, of Suite) (map[string]stri
 	if err != nil || v.inPlace {
 		return rows, err
 	}
-	n, err := of.Plain(ctx, r, t)
+	n, err := suite.Plain(ctx, r, t)
 	if err == nil && n != len(rows) {
 		err = fmt.Errorf("a plain reader finds %d items in the table, and there are %d rows", n, len(rows))
 	}
 	return rows, err
 }
 
-// byKey is every row by its key; none where nothing was written yet.
+// byKey returns every row by its key; none if the table was never written.
 func byKey(all iter.Seq2[view.Row, error], key ...string) (map[string]string, error) {
 	rows := make(map[string]string)
 	for row, err := range all {
@@ -148,7 +148,7 @@ func openStore[S io.Closer](
 	if err != nil {
 		return sinktest.Store{}, err
 	}
-	of := func(sink func(S, *sinktest.Faults) (pipeline.Sink, error)) func(*sinktest.Faults) (pipeline.Sink, error) {
+	opener := func(sink func(S, *sinktest.Faults) (pipeline.Sink, error)) func(*sinktest.Faults) (pipeline.Sink, error) {
 		return func(f *sinktest.Faults) (pipeline.Sink, error) {
 			s, err := p.store()
 			if err != nil {
@@ -158,10 +158,10 @@ func openStore[S io.Closer](
 		}
 	}
 	read := func() (map[string]string, error) { return state(reader) }
-	return sinktest.Store{Sink: of(sink), Flawed: of(flawed), State: read, Close: p.close}, nil
+	return sinktest.Store{Sink: opener(sink), Flawed: opener(flawed), State: read, Close: p.close}, nil
 }
 
-// process is what has a store open: once for each worker, and once to read.
+// process holds the open stores: one for each worker, and one to read.
 type process[S io.Closer] struct {
 	open func() (S, error)
 	mu   sync.Mutex
@@ -190,8 +190,8 @@ func (p *process[S]) close() error {
 	return errors.Join(errs...)
 }
 
-// through makes a call of n writes that the suite may fail, also between two of them.
-func through[R any](f *sinktest.Faults, n int, call func(n int) (R, error)) (r R, err error) {
+// injectFaults makes a call of n writes that the suite may fail, also between two of the writes.
+func injectFaults[R any](f *sinktest.Faults, n int, call func(n int) (R, error)) (r R, err error) {
 	err = f.Call(n, func(n int) error {
 		r, err = call(n)
 		return err
@@ -199,14 +199,14 @@ func through[R any](f *sinktest.Faults, n int, call func(n int) (R, error)) (r R
 	return r, err
 }
 
-// faulty lets the suite fail a store's calls, also between two mutations of one.
+// faulty is a store whose calls the suite may fail, also between two mutations.
 type faulty struct {
 	view.Store
 	faults *sinktest.Faults
 }
 
 func (f *faulty) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
-	return through(f.faults, len(ms), func(n int) ([]view.Result, error) {
-		return refusing(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result, error) { return f.Store.Apply(ctx, t, ms) })
+	return injectFaults(f.faults, len(ms), func(n int) ([]view.Result, error) {
+		return refuseSome(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result, error) { return f.Store.Apply(ctx, t, ms) })
 	})
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// kinds are where the tombstones of rows that guard themselves may be.
-var kinds = map[string]bool{"Apart": false, "InPlace": true}
+// tombstoneKinds are the places of tombstones, as values of Target.InPlace.
+var tombstoneKinds = map[string]bool{"Apart": false, "InPlace": true}
 
-// ofKind is a store all of whose targets are of one kind.
-type ofKind struct {
+// kindStore is a store that sets InPlace of all targets.
+type kindStore struct {
 	Store
 	inPlace bool
 }
 
-func (k ofKind) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
+func (k kindStore) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	t.InPlace = k.inPlace
 	return k.Store.Apply(ctx, t, ms)
 }
 
-// inspector is the store's, where it has one.
-func (k ofKind) inspector() (inspector, bool) {
+// inspector returns the store as an Inspector; false if it is none.
+func (k kindStore) inspector() (inspector, bool) {
 	in, ok := k.Store.(view.Inspector)
 	return inspector{in, k.inPlace}, ok
 }

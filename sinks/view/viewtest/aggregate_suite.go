@@ -1,0 +1,97 @@
+package viewtest
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// AggregateStore is a store of aggregates under test.
+type AggregateStore interface {
+	view.GroupStore
+	view.Reader
+	Close() error
+}
+
+// AggregateSuite describes a kind of store of aggregates under test.
+type AggregateSuite struct {
+	Open   func(ctx context.Context, dir string) (AggregateStore, error) // as in [Suite]
+	Checks int                                                           // as in [Suite]
+	Only   []string                                                      // aggregates to run, for stores that are slow to open. Default: all
+}
+
+// RunAggregates runs the suite of sinks on several aggregates over a store: with every kind of value, with groups
+// that change, with lists, on one shard and on several, and with a low limit of actions, so that batches are split.
+func RunAggregates(t *testing.T, s AggregateSuite) {
+	for _, a := range aggregates() {
+		if len(s.Only) > 0 && !slices.Contains(s.Only, a.name) {
+			continue
+		}
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel() // a store waits for its disk most of the time
+			sinktest.Run(t, a.suite(t, s))
+		})
+	}
+}
+
+// suite returns the sink suite for an aggregate on the store.
+func (a *testAggregate) suite(t *testing.T, suite AggregateSuite) sinktest.Suite {
+	return sinktest.Suite{
+		Checks:  suite.Checks,
+		ByState: true,
+		Flaws:   true,
+		Stream:  sinktest.StreamOptions{Keys: a.keys, Snapshots: true},
+		Model: func(s *sinktest.Stream) map[string]string {
+			rows := make(map[string]string)
+			for _, row := range a.modelRows(s.Items()) {
+				rows[rowName(row, a.key...)] = sinktest.Canonical(row)
+			}
+			return rows
+		},
+		Open: func(dir string) (sinktest.Store, error) {
+			return openStore(
+				func() (AggregateStore, error) { return suite.Open(t.Context(), dir) },
+				func(s AggregateStore, f *sinktest.Faults) (pipeline.Sink, error) {
+					return a.sink(&faultyGroups{s, f, a.actions})
+				},
+				func(s AggregateStore, f *sinktest.Faults) (pipeline.Sink, error) {
+					return a.flawed().sink(&faultyGroups{s, f, a.actions})
+				},
+				func(s AggregateStore) (map[string]string, error) { return a.state(t.Context(), s) })
+		},
+	}
+}
+
+// state returns every group of the aggregate by its key.
+func (a *testAggregate) state(ctx context.Context, r view.Reader) (map[string]string, error) {
+	s, err := a.sink(nil)
+	if err != nil {
+		return nil, err
+	}
+	return byKey(s.Groups().All(ctx, r, view.Query{}), a.key...)
+}
+
+// faultyGroups is a store whose calls the suite may fail, also between two writes. actions is its MaxActions.
+type faultyGroups struct {
+	view.GroupStore
+	faults  *sinktest.Faults
+	actions int
+}
+
+func (f *faultyGroups) MaxActions() int { return f.actions }
+
+func (f *faultyGroups) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
+	return injectFaults(f.faults, 1, func(int) ([]state.Contribution, error) { return f.GroupStore.Contributions(ctx, t, items) })
+}
+
+func (f *faultyGroups) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
+	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
+		return refuseSome(ws[:n], refusesShares, func(ws []state.GroupWrite) ([]view.Result, error) { return f.GroupStore.Contribute(ctx, t, ws) })
+	})
+}

@@ -1,0 +1,325 @@
+package viewtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// RunItems checks a store of rows that are guarded by item, write by write.
+func RunItems(t *testing.T, open Open) {
+	runChecks(t, open, target, map[string]func(*testing.T, *storeCheck){
+		"ClaimsComeBack":         claimsComeBack,
+		"LostGuard":              lostGuard,
+		"LostClaims":             lostClaims,
+		"VoidGuards":             voidGuards,
+		"WritesBuildOnEarlier":   writesBuildOnEarlier,
+		"DependentWritesAreLost": dependentWritesAreLost,
+		"OwnerChanges":           ownerChanges,
+		"RowsOfOtherViews":       rowsOfOtherViews,
+		"ManyClaims":             manyClaims,
+		"TwoProcesses":           itemsOfTwoProcesses,
+	})
+}
+
+// wantSettle expects the results of writes: a "." for each that succeeded, an "L" for each that was lost.
+func (s *storeCheck) wantSettle(want string, ws ...state.ItemWrite) {
+	s.t.Helper()
+	rs, err := s.Settle(s.t.Context(), s.target, ws)
+	must(s.t, err)
+	got := ""
+	for _, r := range rs {
+		switch {
+		case r.Err != nil:
+			got += " " + r.Err.Error()
+		case r.Lost:
+			got += "L"
+		default:
+			got += "."
+		}
+	}
+	if got != want {
+		s.t.Fatalf("settled %s, want %s", got, want)
+	}
+}
+
+// wantTexts expects the rows with their items and the attribute text.
+func (s *storeCheck) wantTexts(want ...string) {
+	s.t.Helper()
+	var got []string
+	for _, r := range all(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})) {
+		sk, _ := r.SK.Text()
+		text, _ := r.Item.Get("text")
+		said, _ := text.Text()
+		got = append(got, fmt.Sprintf("%s of %s says %s", sk, r.Source, said))
+	}
+	same(s.t, "rows", got, want)
+}
+
+// wantGuards expects the guards of items.
+func (s *storeCheck) wantGuards(items []item.Key, want ...state.Guard) {
+	s.t.Helper()
+	gs, err := s.Guards(s.t.Context(), s.target, items)
+	must(s.t, err)
+	same(s.t, "guards", gs, want)
+}
+
+// wantClaims expects the claims on a row.
+func (s *storeCheck) wantClaims(sk, want string) {
+	s.t.Helper()
+	same(s.t, "claims", []string{s.claimsOn(sk)}, []string{want})
+}
+
+// claimsOn returns the claims on a row as text: the revision, the owner, and the waiting claims.
+func (s *storeCheck) claimsOn(sk string) string {
+	s.t.Helper()
+	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{groupRow(s.t, "r", sk)})
+	if err != nil || len(rcs) != 1 || rcs[0].Row != groupRow(s.t, "r", sk) {
+		s.t.Fatalf("claims %+v, %v", rcs, err)
+	}
+	rc := rcs[0]
+	if rc.Foreign != nil {
+		return "foreign " + rc.Foreign.View + " " + rc.Foreign.Pipeline
+	}
+	var waiting []string
+	for _, c := range rc.Waiting {
+		waiting = append(waiting, claimText(c))
+	}
+	slices.Sort(waiting)
+	return fmt.Sprintf("%s: %s [%s]", rc.Revision, claimText(rc.Owner), strings.Join(waiting, " "))
+}
+
+func claimText(c state.Claim) string {
+	if c.Source == "" {
+		return "nobody"
+	}
+	text := string(c.Source)
+	for _, a := range c.Attributes {
+		said, _ := a.Value.Text()
+		text += "=" + said
+	}
+	return text
+}
+
+// claimOf returns an item's claim with an attribute text, as of a version.
+func claimOf(t *testing.T, image item.Key, sequence int, text string) state.Claim {
+	t.Helper()
+	return state.Claim{
+		Source: image, Version: version(t, sequence), Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Attributes: []state.Column{{Name: "text", Value: item.StringValue(text)}},
+	}
+}
+
+// itemWrite returns the write that moves an item from the version was to now, and to the row at sk ("": to none).
+func itemWrite(t *testing.T, item item.Key, was, now int, sk string, rcs ...state.RowClaimsWrite) state.ItemWrite {
+	t.Helper()
+	w := state.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Rows: rcs}
+	if was > 0 {
+		w.Was = version(t, was)
+	}
+	if sk != "" {
+		w.Guard.Row = groupRow(t, "r", sk)
+	}
+	return w
+}
+
+// claimsWrite returns the change of the claims on the row at sk from one revision to the next.
+func claimsWrite(t *testing.T, sk, was, revision string, claim, owner state.Claim) state.RowClaimsWrite {
+	t.Helper()
+	return state.RowClaimsWrite{Row: groupRow(t, "r", sk), Was: was, Revision: revision, Claim: claim, Owner: owner}
+}
+
+func claimsComeBack(t *testing.T, s *storeCheck) {
+	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 7, "B"), claimOf(t, "c", 2, "")
+	a.Attributes = []state.Column{
+		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.25"}`)}, {Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
+	}
+	// DynamoDB takes items nested up to 32 levels; an attribute has 31 of them.
+	b.Attributes = []state.Column{{Name: "deep", Value: value(t, strings.Repeat(`{"L":[`, 31)+`{"S":"x"}`+strings.Repeat(`]}`, 31))}}
+	c.Attributes = nil
+	s.wantSettle("...",
+		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
+		itemWrite(t, "b", 0, 7, "1", claimsWrite(t, "1", "r1", "r2", b, a)),
+		itemWrite(t, "c", 0, 2, "1", claimsWrite(t, "1", "r2", "r3", c, a)))
+	rcs, err := s.RowClaims(t.Context(), s.target, []state.Row{groupRow(t, "r", "2"), groupRow(t, "r", "1")})
+	must(t, err)
+	if e := rcs[0]; e.Revision != "" || e.Owner.Source != "" || e.Waiting != nil || e.Foreign != nil {
+		t.Errorf("nobody claimed the row, and yet %+v", e)
+	}
+	got := rcs[1]
+	if got.Revision != "r3" || len(got.Waiting) != 2 {
+		t.Fatalf("the claims are %+v", got)
+	}
+	if got.Waiting[0].Source != "b" {
+		slices.Reverse(got.Waiting)
+	}
+	for i, want := range []state.Claim{a, b, c} {
+		have := append([]state.Claim{got.Owner}, got.Waiting...)[i]
+		same(t, "a claim", []string{claimJSON(have)}, []string{claimJSON(want)})
+	}
+	s.wantTexts("1 of a says ")
+	s.wantGuards([]item.Key{"b", "unknown", "a"}, state.Guard{Version: version(t, 7), Row: groupRow(t, "r", "1")}, state.Guard{}, state.Guard{Version: version(t, 1), Row: groupRow(t, "r", "1")})
+}
+
+func claimJSON(c state.Claim) string {
+	text := fmt.Sprint(c.Source, c.Version, c.Time)
+	for _, a := range c.Attributes {
+		text += a.Name + string(a.Value.AppendDynamoDBJSON(nil))
+	}
+	return text
+}
+
+func lostGuard(t *testing.T, s *storeCheck) {
+	a, x := claimOf(t, "a", 5, "A"), claimOf(t, "x", 9, "X")
+	s.wantSettle(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
+	s.wantSettle("L", itemWrite(t, "a", 0, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
+	s.wantSettle("L", itemWrite(t, "a", 4, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
+	s.wantSettle("L", itemWrite(t, "a", 6, 7, "2", claimsWrite(t, "2", "", "x", x, x)))
+	s.wantSettle("L", itemWrite(t, "b", 5, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
+	s.wantTexts("1 of a says A")
+	s.wantClaims("2", ": nobody []")
+	s.wantSettle(".", itemWrite(t, "a", 5, 6, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{})))
+	s.wantTexts()
+	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6)})
+}
+
+// A void guard is read as one, and is only replaced if it is still void: of two writes that replace it by its own
+// version one is lost.
+func voidGuards(t *testing.T, s *storeCheck) {
+	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
+	s.wantSettle(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
+	void := itemWrite(t, "a", 5, 6, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{}))
+	void.Guard.Void = true
+	s.wantSettle(".", void)
+	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Void: true})
+	mended := itemWrite(t, "a", 6, 6, "2", claimsWrite(t, "2", "", "r1", aa, aa))
+	s.wantSettle("L", mended)
+	mended.WasVoid = true
+	none := itemWrite(t, "a", 6, 6, "")
+	none.WasVoid = true
+	s.wantSettle(".L", mended, none)
+	s.wantTexts("2 of a says AA")
+	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Row: groupRow(t, "r", "2")})
+}
+
+func lostClaims(t *testing.T, s *storeCheck) {
+	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
+	s.wantSettle(".", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
+	s.wantSettle("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "x", b, b)))
+	s.wantSettle("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "2", "", "x", b, b), claimsWrite(t, "1", "r0", "x", b, b)))
+	s.wantSettle("L", itemWrite(t, "b", 0, 1, "2", claimsWrite(t, "2", "r1", "x", b, b)))
+	s.wantTexts("1 of a says A")
+	s.wantGuards([]item.Key{"b"}, state.Guard{})
+}
+
+// A later write of a call builds on the versions and revisions of earlier ones.
+func writesBuildOnEarlier(t *testing.T, s *storeCheck) {
+	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
+	a2 := claimOf(t, "a", 2, "AA")
+	s.wantSettle("....",
+		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
+		itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "r1", "r2", b, a)),
+		itemWrite(t, "a", 1, 2, "2", claimsWrite(t, "1", "r2", "r3", state.Claim{}, b), claimsWrite(t, "2", "", "q1", a2, a2)),
+		itemWrite(t, "b", 1, 2, "", claimsWrite(t, "1", "r3", "", state.Claim{}, state.Claim{})))
+	s.wantTexts("2 of a says AA")
+	s.wantClaims("1", ": nobody []")
+}
+
+// A write that builds on a lost one is lost, too; the other writes of the call succeed.
+func dependentWritesAreLost(t *testing.T, s *storeCheck) {
+	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B"), claimOf(t, "c", 1, "C")
+	s.wantSettle("L.L.L",
+		itemWrite(t, "a", 3, 4, "1", claimsWrite(t, "1", "", "r1", a, a)),
+		itemWrite(t, "b", 0, 1, "2", claimsWrite(t, "2", "", "q1", b, b)),
+		itemWrite(t, "a", 4, 5, "1", claimsWrite(t, "1", "r1", "r2", a, a)),
+		itemWrite(t, "c", 0, 1, "2", claimsWrite(t, "2", "q1", "q2", c, b)),
+		itemWrite(t, "d", 0, 1, "1", claimsWrite(t, "1", "r2", "r3", c, c)))
+	s.wantTexts("2 of b says B")
+	s.wantClaims("2", "q2: b=B [c=C]")
+}
+
+// The owner leaves, and a waiting claim gets the row in the same write.
+func ownerChanges(t *testing.T, s *storeCheck) {
+	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 2, "B"), claimOf(t, "c", 3, "C")
+	s.wantSettle("...",
+		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
+		itemWrite(t, "b", 0, 2, "1", claimsWrite(t, "1", "r1", "r2", b, a)),
+		itemWrite(t, "c", 0, 3, "1", claimsWrite(t, "1", "r2", "r3", c, a)))
+	s.wantTexts("1 of a says A")
+	s.wantSettle(".", itemWrite(t, "a", 1, 9, "", claimsWrite(t, "1", "r3", "r4", state.Claim{}, b)))
+	s.wantTexts("1 of b says B")
+	s.wantClaims("1", "r4: b=B [c=C]")
+	better := claimOf(t, "c", 4, "CC")
+	s.wantSettle(".", itemWrite(t, "c", 3, 4, "1", claimsWrite(t, "1", "r4", "r5", better, b)))
+	s.wantSettle(".", itemWrite(t, "b", 2, 3, "", claimsWrite(t, "1", "r5", "r6", state.Claim{}, state.Claim{})))
+	s.wantTexts()
+	s.wantClaims("1", "r6: nobody [c=CC]")
+	s.wantSettle(".", itemWrite(t, "c", 4, 5, "1", claimsWrite(t, "1", "r6", "r7", better, better)))
+	s.wantTexts("1 of c says CC")
+}
+
+// A row of another view or another pipeline is neither replaced nor deleted.
+func rowsOfOtherViews(t *testing.T, s *storeCheck) {
+	a := claimOf(t, "a", 1, "A")
+	plain := s.target
+	plain.View = "plain"
+	apply(t, s, plain, row(t, "r", "1", 1, "theirs"))
+	s.wantClaims("1", "foreign plain test")
+	s.wantSettle("L", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
+	s.wantSettle(".", itemWrite(t, "a", 0, 1, "2", claimsWrite(t, "2", "", "r1", a, a)))
+	other := s.withTarget(s.target)
+	other.target.Pipeline = "others"
+	other.wantClaims("2", "foreign one test")
+	other.wantSettle("L", itemWrite(t, "a", 0, 1, "2", claimsWrite(t, "2", "", "r1", a, a)))
+	rs, err := s.Apply(t.Context(), plain, []view.Mutation{row(t, "r", "2", 9, "theirs"), tombstone(t, "r", "2", 9)})
+	for i := range rs {
+		if foreign, ok := errors.AsType[*view.ForeignRowError](rs[i].Err); !ok || foreign.View != "one" || foreign.Pipeline != "test" {
+			t.Errorf("a claimed row was written by the view plain: %+v", rs[i])
+		}
+	}
+	if err != nil || len(rs) != 2 {
+		t.Errorf("%d results, %v", len(rs), err)
+	}
+	s.wantTexts("1 of source says theirs", "2 of a says A")
+}
+
+func manyClaims(t *testing.T, s *storeCheck) {
+	const n = 700
+	var ws []state.ItemWrite
+	var rows []state.Row
+	var keys []item.Key
+	for i := range n {
+		key := item.Key(fmt.Sprintf("item%d", i))
+		c := claimOf(t, key, i+1, "x")
+		ws = append(ws, itemWrite(t, key, 0, i+1, fmt.Sprint(i), claimsWrite(t, fmt.Sprint(i), "", "r", c, c)))
+		rows, keys = append(rows, ws[i].Guard.Row), append(keys, key)
+	}
+	s.wantSettle(strings.Repeat(".", n), ws...)
+	rcs, err := s.RowClaims(t.Context(), s.target, rows)
+	must(t, err)
+	gs, err := s.Guards(t.Context(), s.target, keys)
+	must(t, err)
+	for i := range n {
+		if rcs[i].Row != rows[i] || rcs[i].Owner.Source != keys[i] || gs[i] != ws[i].Guard {
+			t.Fatalf("item %d: %+v, %+v", i, rcs[i], gs[i])
+		}
+	}
+}
+
+func itemsOfTwoProcesses(t *testing.T, s *storeCheck) {
+	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
+	other := s.reopen()
+	s.wantSettle(".", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
+	other.wantClaims("1", "r1: a=A []")
+	other.wantSettle("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "r1", b, b)))
+	other.wantSettle(".", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "r1", "r2", b, a)))
+	s.wantSettle("L", itemWrite(t, "a", 1, 2, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{})))
+	s.wantClaims("1", "r2: a=A [b=B]")
+}
