@@ -9,7 +9,7 @@ type Condition struct {
 	Text   string
 	Names  map[string]string
 	Values Item
-	Old    bool // a refusal shows the stored item
+	Old    bool // return the stored item if the condition is not met
 }
 
 func (c *Condition) text() *string {
@@ -26,7 +26,7 @@ func (c *Condition) returns() types.ReturnValuesOnConditionCheckFailure {
 	return ""
 }
 
-// Put is the action that puts an item into a table.
+// Put returns the action that puts an item into a table.
 func Put(table string, item Item, c Condition) Action {
 	return Action{Put: &types.Put{
 		TableName: &table, Item: item,
@@ -35,7 +35,7 @@ func Put(table string, item Item, c Condition) Action {
 	}}
 }
 
-// Delete is the action that deletes an item.
+// Delete returns the action that deletes an item.
 func Delete(ref Ref, c Condition) Action {
 	return Action{Delete: &types.Delete{
 		TableName: &ref.Table, Key: ref.Key,
@@ -44,7 +44,7 @@ func Delete(ref Ref, c Condition) Action {
 	}}
 }
 
-// Check is the action that checks an item.
+// Check returns the action that only checks a condition on an item.
 func Check(ref Ref, c Condition) Action {
 	return Action{ConditionCheck: &types.ConditionCheck{
 		TableName: &ref.Table, Key: ref.Key,
@@ -53,7 +53,8 @@ func Check(ref Ref, c Condition) Action {
 	}}
 }
 
-// Update is the action that updates an item by an expression, which shares names and values with the condition.
+// Update returns the action that updates an item by an expression. The names and values of c are for both the
+// expression and the condition.
 func Update(ref Ref, expression string, c Condition) Action {
 	return Action{Update: &types.Update{
 		TableName: &ref.Table, Key: ref.Key, UpdateExpression: &expression,

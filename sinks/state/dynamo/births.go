@@ -23,7 +23,7 @@ func (s *State) birthRef(b state.Birth) Ref {
 	return s.db.noteRef(s.pipeline, "births", b.Sink, b.Target)
 }
 
-// Births reads a pipeline's births: it has one for each sink, and those of targets that it left.
+// Births yields the births of a pipeline's sinks, including those of former targets.
 func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return notes(ctx, s, "births", s.birth)
 }
@@ -31,7 +31,7 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 func (s *State) birth(item Item) (b state.Birth, err error) {
 	b = state.Birth{
 		Sink: Text(item, attrSink), Target: Text(item, attrTarget), ID: Text(item, attrBirth),
-		State: Text(item, attrState), Store: Text(item, attrStore), Begun: holds(item, attrBegun),
+		State: Text(item, attrState), Store: Text(item, attrStore), Begun: isTrue(item, attrBegun),
 	}
 	b.Made, err = timeAt(item, attrBorn)
 	if err == nil && b.ID == "" {
@@ -40,7 +40,7 @@ func (s *State) birth(item Item) (b state.Birth, err error) {
 	if err != nil {
 		return b, s.db.Damaged("the birth of the sink "+b.Sink, err)
 	}
-	s.begins(b)
+	s.noteBirth(b)
 	return b, nil
 }
 
@@ -51,21 +51,21 @@ func (s *State) birthItem(b state.Birth) Item {
 	})
 }
 
-// RecordBirth is one conditional write, and a read where another process was first.
+// RecordBirth makes one conditional write, and reads the stored birth if another process was first.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	for {
 		err := s.db.Write(ctx, Put(s.db.table, s.birthItem(b), Condition{Text: "attribute_not_exists(pk)", Old: true}))
 		taken, ok := errors.AsType[*ConditionError](err)
 		switch {
 		case err == nil:
-			s.begins(b)
+			s.noteBirth(b)
 			return b, nil
 		case !ok:
 			return b, err
 		case taken.Unmet[0].Item != nil:
 			return s.birth(taken.Unmet[0].Item)
 		}
-		item, err := s.db.one(ctx, s.birthRef(b))
+		item, err := s.db.getOne(ctx, s.birthRef(b))
 		if err != nil {
 			return b, err
 		}
@@ -75,40 +75,40 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 	}
 }
 
-// SetBirth is one write on condition that the birth is as it was read.
+// SetBirth makes one write on the condition that the birth is unchanged.
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
-	as := Condition{
+	unchanged := Condition{
 		Text:  "#birth = :birth AND #state = :state AND #store = :store AND begun = :begun",
 		Names: map[string]string{"#birth": attrBirth, "#state": attrState, "#store": attrStore},
 		Values: Item{
 			":birth": S(was.ID), ":state": S(was.State), ":store": S(was.Store), ":begun": Bool(was.Begun),
 		},
 	}
-	a := Put(s.db.table, s.birthItem(now), as)
+	a := Put(s.db.table, s.birthItem(now), unchanged)
 	if now == (state.Birth{}) {
-		a = Delete(s.birthRef(was), as)
+		a = Delete(s.birthRef(was), unchanged)
 	}
 	if done, err := s.db.writeIf(ctx, a); done || err != nil {
 		return done, err
 	}
-	// An answer that was lost is one more write: what is there may be what this call wrote.
-	item, err := s.db.one(ctx, s.birthRef(was))
+	// The condition may have failed on this call's own write, if the first answer was lost.
+	item, err := s.db.getOne(ctx, s.birthRef(was))
 	if err != nil || item == nil {
 		return err == nil && now == (state.Birth{}), err
 	}
-	is, err := s.birth(item)
-	return err == nil && is.ID == now.ID && is.State == now.State && is.Store == now.Store && is.Begun == now.Begun, err
+	stored, err := s.birth(item)
+	return err == nil && stored.ID == now.ID && stored.State == now.State && stored.Store == now.Store && stored.Begun == now.Begun, err
 }
 
-// Identity is that of the state table.
+// Identity returns the identity of the state table.
 func (s *State) Identity(ctx context.Context) (string, error) { return s.db.Identity(ctx, s.db.table) }
 
-// Identity names a table itself: its ARN, and what tells it from another one that had its
-// name before: its id, and where a server gives it none, when it was made.
+// Identity returns the ARN of a table and its table id, which differs if the table is recreated under the same
+// name. A server without table ids is asked for the creation time instead.
 func (db *DB) Identity(ctx context.Context, table string) (string, error) {
 	id, err := db.identity(ctx, table)
 	if err == nil {
-		db.accepted.identities.Store(table, id) // which must stay, see CheckTables
+		db.accepted.identities.Store(table, id) // CheckTables compares with it
 	}
 	return id, err
 }

@@ -18,19 +18,19 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Attributes of seats, which are the claims on a row as a whole, and of claims.
+// Attributes of seats and claims. A seat is the item with the revision and the owner of a row's claims.
 const (
 	attrRevision = "revision"
 	attrHolder   = "holder" // key of the owner; "" if there is none
 	attrTime     = "time"   // N, Unix nanoseconds
 	attrNames    = "names"  // L of S: the names of the row's attributes, in order
-	// attrValue is followed by the index of an attribute: its value. It is at the top level, since a row can use all
+	// The value of the attribute with index n is at v<n>. It is at the top level, since a row can use all
 	// levels of nesting that DynamoDB allows.
 	attrValue = "v"
 )
 
-// maxUnsteady bounds the reads of a row's claims if they change while they are read.
-const maxUnsteady = 8
+// maxClaimReads bounds the reads of a row's claims if they change while they are read.
+const maxClaimReads = 8
 
 // RowClaims reads the seats of rows, 100 in a request, and the claims on each row that has any, a query each.
 func (db *DB) RowClaims(ctx context.Context, t state.Target, rows []state.Row) ([]state.RowClaims, error) {
@@ -47,11 +47,11 @@ func (db *DB) RowClaims(ctx context.Context, t state.Target, rows []state.Row) (
 	return all, errors.Join(failed...)
 }
 
-// claims reads the claims on a row. seat is its stored seat, which was read before. One query reads the claims
-// and then the stored seat again: if both seats have one revision, the claims belong to it. A write that is
-// conditional on that revision cannot miss a claim.
+// claims reads the claims on a row. seat is the stored seat as it was read before. One query reads the claims
+// and then the stored seat again. If both seats have one revision, the claims belong to it, and a write that is
+// conditional on the revision misses no claim.
 func (db *DB) claims(ctx context.Context, t state.Target, row state.Row, ref Ref, seat Item) (state.RowClaims, error) {
-	for range maxUnsteady {
+	for range maxClaimReads {
 		if seat == nil { // there is no claim
 			return state.RowClaims{Row: row}, nil
 		}
@@ -59,7 +59,7 @@ func (db *DB) claims(ctx context.Context, t state.Target, row state.Row, ref Ref
 		if err != nil || steady {
 			return claims, err
 		}
-		if seat, err = db.one(ctx, ref); err != nil {
+		if seat, err = db.getOne(ctx, ref); err != nil {
 			return claims, err
 		}
 	}

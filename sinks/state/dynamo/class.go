@@ -2,8 +2,8 @@ package dynamo
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// errs makes the errors of this package, which say of themselves what a log may.
+// errs makes the errors of this package. They carry the text that logs may show.
 const errs = redact.Class("state")
 
-// viewErrs makes those of what a view wrote: they have its class.
+// viewErrs makes the errors about what a view wrote, with the class of views.
 const viewErrs = redact.Class("view")

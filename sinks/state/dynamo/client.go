@@ -6,9 +6,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Client is the calls that are made; *dynamodb.Client is one. Of the rights that they
-// need, CreateTable, UpdateTimeToLive and DescribeTimeToLive are for whoever makes
-// tables, and Scan is for [DB.Purge] and for readers of whole tables.
+// Client is the part of *dynamodb.Client that the package calls. Only callers of [DB.Create] need the
+// rights for CreateTable, UpdateTimeToLive and DescribeTimeToLive. Only [DB.Purge] and readers of whole
+// tables need the right for Scan.
 type Client interface {
 	TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 	PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)

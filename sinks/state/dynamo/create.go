@@ -19,16 +19,16 @@ import (
 const (
 	attrPK      = "pk"
 	attrSK      = "sk"
-	attrExpires = "expires" // Unix seconds, of what may go
-	attrWritten = "written" // Unix nanoseconds, of what may go: when it was
+	attrExpires = "expires" // Unix seconds; of items that TTL may delete
+	attrWritten = "written" // Unix nanoseconds: when an item that TTL may delete was written
 )
 
-// TableSpec is a table as it is made and as it is expected.
+// TableSpec is the expected definition of a table.
 type TableSpec struct {
 	Name string
 	PK   KeyAttribute
-	SK   KeyAttribute // the zero KeyAttribute where the table has no sort key
-	TTL  string       // attribute with the time when an item may go, in Unix seconds; "" where nothing expires
+	SK   KeyAttribute // the zero KeyAttribute if the table has no sort key
+	TTL  string       // TTL attribute, in Unix seconds; "" if nothing expires
 }
 
 // KeyAttribute is one attribute of a table's key.
@@ -37,7 +37,7 @@ type KeyAttribute struct {
 	Type types.ScalarAttributeType // S, N or B
 }
 
-// StateTable is the state table.
+// StateTable returns the definition of the state table.
 func (db *DB) StateTable() TableSpec {
 	return TableSpec{
 		Name: db.table,
@@ -47,8 +47,8 @@ func (db *DB) StateTable() TableSpec {
 	}
 }
 
-// CreateState makes the state table where there is none (see [DB.Create]), and notes
-// when it began to remember.
+// CreateState creates the state table if it is missing (see [DB.Create]), and records when the
+// pipeline's memory began.
 func (db *DB) CreateState(ctx context.Context) error {
 	if err := db.Create(ctx, db.StateTable()); err != nil {
 		return err
@@ -57,10 +57,9 @@ func (db *DB) CreateState(ctx context.Context) error {
 	return err
 }
 
-// Create makes a table where there is none, billed on demand, with its TTL, and waits
-// until it is active. One that is there is checked as [DB.Check] does, and its TTL is
-// enabled where it has none; nothing else of it is changed. Several processes may do so
-// at once.
+// Create creates a table if it is missing, billed on demand, with its TTL, and waits
+// until it is active. An existing table is checked as [DB.Check] does. Its TTL is
+// enabled if it has none; nothing else is changed. Several processes may call it at once.
 func (db *DB) Create(ctx context.Context, t TableSpec) error {
 	d, err := db.describe(ctx, t.Name)
 	if errors.Is(err, ErrNoTable) {
@@ -87,7 +86,8 @@ func (db *DB) create(ctx context.Context, t TableSpec) error {
 	return err
 }
 
-// createUnlessThere is CreateTable, where another process may be first, or an answer may be lost.
+// createUnlessThere is CreateTable without an error if the table exists: another process may have created
+// it, or an earlier answer was lost.
 func (db *DB) createUnlessThere(ctx context.Context, in *dynamodb.CreateTableInput, o ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
 	out, err := db.client.CreateTable(ctx, in, o...)
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists {
@@ -96,7 +96,7 @@ func (db *DB) createUnlessThere(ctx context.Context, in *dynamodb.CreateTableInp
 	return out, err
 }
 
-// key is the attributes of the key.
+// key returns the attributes of the key.
 func (t TableSpec) key() []KeyAttribute {
 	if t.SK.Name == "" {
 		return []KeyAttribute{t.PK}
@@ -104,9 +104,8 @@ func (t TableSpec) key() []KeyAttribute {
 	return []KeyAttribute{t.PK, t.SK}
 }
 
-// Check waits until the table is active, and returns a fatal error where there is
-// none, or where its key is another one. Of a key attribute without a Type only the
-// name is compared.
+// Check waits until the table is active. It returns a fatal error if the table is missing or has
+// another key. If t has no Type for a key attribute, only the name is compared.
 func (db *DB) Check(ctx context.Context, t TableSpec) error {
 	d, err := db.describe(ctx, t.Name)
 	if err != nil {
@@ -115,7 +114,7 @@ func (db *DB) Check(ctx context.Context, t TableSpec) error {
 	return db.check(ctx, t, d)
 }
 
-// check is Check of a table that was described.
+// check is Check of a table whose description was read.
 func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription) (err error) {
 	for try := 0; ; try++ {
 		switch d.TableStatus {
@@ -142,7 +141,7 @@ func (db *DB) describe(ctx context.Context, table string) (*types.TableDescripti
 	return out.Table, nil
 }
 
-// Describe is the key of a table, as it is: what a caller needs that knows only its name.
+// Describe returns the stored definition of a table, without its TTL.
 func (db *DB) Describe(ctx context.Context, table string) (TableSpec, error) {
 	d, err := db.describe(ctx, table)
 	if err != nil {
@@ -168,17 +167,17 @@ func specOf(d *types.TableDescription) TableSpec {
 	return t
 }
 
-// compare is the error of a table whose key is not the one that is expected.
+// compare returns an error if the table's key is not as expected.
 func (t TableSpec) compare(d *types.TableDescription) error {
-	is := specOf(d)
+	found := specOf(d)
 	same := func(a, b KeyAttribute) bool { return a.Name == b.Name && (a.Type == "" || a.Type == b.Type) }
-	if same(t.PK, is.PK) && same(t.SK, is.SK) {
+	if same(t.PK, found.PK) && same(t.SK, found.SK) {
 		return nil
 	}
-	return t.refused("DescribeTable", fmt.Sprintf("its key is %s, and %s is needed", is.keyText(), t.keyText()), "name another table, or change the key in the configuration")
+	return t.refused("DescribeTable", fmt.Sprintf("its key is %s, and %s is needed", found.keyText(), t.keyText()), "name another table, or change the key in the configuration")
 }
 
-// refused is the error of a table that cannot be used as it is.
+// refused returns the error of a table that cannot be used as it is.
 func (t TableSpec) refused(op, detail, hint string) error {
 	return pipeline.Fatal(&Error{Op: op, Table: t.Name, Action: -1, Detail: detail, Hint: hint})
 }
@@ -194,8 +193,8 @@ func (t TableSpec) keyText() string {
 	return strings.Join(names, ", ")
 }
 
-// enableTTL enables the TTL of a table that has none. One that has another is left
-// as it is, and told: what should expire would stay.
+// enableTTL enables the TTL of a table that has none. A TTL on another attribute is an error, since items
+// that should expire would stay.
 func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	enabled, err := db.hasTTL(ctx, t)
 	if err != nil || enabled {
@@ -208,7 +207,7 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	if !errors.Is(err, ErrInvalid) {
 		return err
 	}
-	enabled, again := db.hasTTL(ctx, t) // another process may have been first
+	enabled, again := db.hasTTL(ctx, t) // another process may have enabled it first
 	switch {
 	case again != nil:
 		return again
@@ -218,8 +217,8 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	return nil
 }
 
-// hasTTL tells whether the table's TTL is on the attribute that it should be on; an
-// error where it is on another one.
+// hasTTL reports whether the table has a TTL on the expected attribute. A TTL on another attribute is an
+// error.
 func (db *DB) hasTTL(ctx context.Context, t TableSpec) (bool, error) {
 	out, err := call(ctx, db, "DescribeTimeToLive", t.Name, &dynamodb.DescribeTimeToLiveInput{TableName: &t.Name}, db.client.DescribeTimeToLive)
 	if err != nil {
@@ -229,8 +228,8 @@ func (db *DB) hasTTL(ctx context.Context, t TableSpec) (bool, error) {
 	if d == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
 		return false, nil
 	}
-	if is := aws.ToString(d.AttributeName); is != t.TTL {
-		return false, t.refused("DescribeTimeToLive", "its TTL attribute is "+is+", and "+t.TTL+" is needed", "change the table's TTL, or name another table")
+	if found := aws.ToString(d.AttributeName); found != t.TTL {
+		return false, t.refused("DescribeTimeToLive", "its TTL attribute is "+found+", and "+t.TTL+" is needed", "change the table's TTL, or name another table")
 	}
 	return true, nil
 }

@@ -18,22 +18,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Item is an item of a table, or the key of one, as the SDK has it.
+// Item is an item of a table, or the key of one, in the SDK's form.
 type Item = map[string]types.AttributeValue
 
 // Options shape a DB.
 type Options struct {
 	Client      Client           // Required.
 	Table       string           // name of the state table. Required.
-	Pipeline    string           // whose memory and what [DB.Purge] forgets. Required.
-	Retention   time.Duration    // how long a guard without a row and a contribution without a share live. Default: [state.DefaultRetention]
-	Concurrency int              // requests that one call has in flight at most. Default: 16
-	Attempts    int              // how often a request is sent before its error is reported: throttled, cut, or in conflict. Default: 4
-	Backoff     pipeline.Backoff // between these. Default: full jitter from 50ms to 2s
-	Now         func() time.Time // what expires is reckoned from. Default: [time.Now]
+	Pipeline    string           // pipeline whose [state.StoreAge] is read and whose items [DB.Purge] deletes. Required.
+	Retention   time.Duration    // lifetime of tombstones, guards without a row and contributions without shares. Default: [state.DefaultRetention]
+	Concurrency int              // maximum requests in flight of one call. Default: 16
+	Attempts    int              // how often a request is sent if it is throttled, in conflict or unanswered. Default: 4
+	Backoff     pipeline.Backoff // waits between attempts. Default: full jitter from 50ms to 2s
+	Now         func() time.Time // clock for expiry. Default: [time.Now]
 }
 
-// DB is the state table, and the calls to it and to the tables of rows. It is safe for
+// DB sends requests to the state table and to the tables of rows. It is safe for
 // concurrent use. It starts no goroutine that outlives a call.
 type DB struct {
 	client      Client
@@ -46,11 +46,11 @@ type DB struct {
 	now         func() time.Time
 	closed      atomic.Bool
 
-	accepted accepted
-	touched  sync.Map // Target -> bool: those that are known to be marked as written to, and whether with witnesses
+	accepted acceptedIdentities
+	touched  sync.Map // Target -> bool: the targets that have a stored note ([DB.Touch]), and whether the note has witnesses
 }
 
-// New makes a DB of o; the error names the field that is wrong. It calls nothing.
+// New returns a DB of o without calling DynamoDB. The error names the wrong field.
 func New(o Options) (*DB, error) {
 	switch {
 	case o.Client == nil:
@@ -80,17 +80,16 @@ func New(o Options) (*DB, error) {
 	return db, nil
 }
 
-// Table is the name of the state table.
+// Table returns the name of the state table.
 func (db *DB) Table() string { return db.table }
 
-// Close refuses all further calls. The client stays its owner's. A second Close does nothing.
+// Close refuses all further calls. The caller closes the client. A second Close does nothing.
 func (db *DB) Close() error {
 	db.closed.Store(true)
 	return nil
 }
 
-// Each calls do for 0 to n-1, with as many calls at once as the DB may have in flight,
-// and waits for all of them.
+// Each calls do for 0 to n-1, up to Options.Concurrency calls at once, and waits for all of them.
 func (db *DB) Each(n int, do func(i int)) {
 	parallel.Each(n, db.concurrency, func(i int) error {
 		do(i)
@@ -98,7 +97,7 @@ func (db *DB) Each(n int, do func(i int)) {
 	})
 }
 
-// each is Each where the first error, by index, is that of the whole.
+// each is Each for calls that may fail. It returns the error with the lowest index.
 func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
 	return cmp.Or(parallel.Each(n, db.concurrency, func(i int) error {
 		if ctx.Err() != nil {
@@ -108,20 +107,20 @@ func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
 	})...)
 }
 
-// call sends a request until it is answered, or until its error is no passing one. The
-// same request, with the same token where it has one, is sent again: who calls it made sure
-// that this does no harm.
+// call sends a request until it succeeds, fails with an error that is not transient, or has used up its
+// attempts. It sends the same request again, with the same client token if it has one, so the caller
+// makes sure that a repeated request is harmless.
 func call[I, O any](ctx context.Context, db *DB, op, table string, in I, send func(context.Context, I, ...func(*dynamodb.Options)) (O, error)) (O, error) {
 	for attempt := 0; ; attempt++ {
 		var none O
 		if db.closed.Load() {
 			return none, pipeline.Fatal(&Error{Op: op, Table: table, Action: -1, Kind: errClosed})
 		}
-		out, err := send(ctx, in, once)
+		out, err := send(ctx, in, noRetry)
 		if err == nil {
 			return out, nil
 		}
-		err = failed(ctx, op, table, err)
+		err = classify(ctx, op, table, err)
 		wait, again := pipeline.Retryable(err)
 		if !again || attempt+1 >= db.attempts || errors.Is(err, ErrTokenReused) || ctx.Err() != nil {
 			return none, err
@@ -132,9 +131,9 @@ func call[I, O any](ctx context.Context, db *DB, op, table string, in I, send fu
 	}
 }
 
-// once keeps the SDK from trying again by itself: it knows nothing of the reasons of
-// a transaction. What it takes for an answer is the service's.
-func once(o *dynamodb.Options) {
+// once turns off the retries of the SDK, which ignores the reasons of a cancelled transaction. It also
+// checks that an answer comes from DynamoDB.
+func noRetry(o *dynamodb.Options) {
 	o.RetryMaxAttempts = 1
 	o.HTTPClient = awshttp.Verify(o.HTTPClient)
 }

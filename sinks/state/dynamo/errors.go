@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// What an [Error] can be. See the errors of each call in the DynamoDB API reference.
+// The kinds of an [Error]. See the errors of each call in the DynamoDB API reference.
 var (
 	// ErrThrottled: the table, one of its partitions or an index is over its throughput. Transient.
 	ErrThrottled = errs.New("throttled")
@@ -29,23 +29,23 @@ var (
 	// ErrInProgress: the same transaction, by its client token, is still being executed. Transient.
 	ErrInProgress = errs.New("the same transaction is in progress")
 	// ErrTokenReused: the client token was used within 10 minutes for another
-	// transaction. Transient: what is delivered again has another one.
+	// transaction. Transient: the redelivered write has another token.
 	ErrTokenReused = errs.New("the client token stands for another transaction")
-	// ErrUnavailable: no answer, half of one, or a server's failure. Whether anything was
-	// written is not known. Transient.
+	// ErrUnavailable: no answer, an incomplete answer, or a server error. The write may have
+	// happened. Transient.
 	ErrUnavailable = errs.New("no answer")
 	// ErrCollectionFull: an item collection of a table with a local secondary index is at
 	// 10 GB. Permanent.
 	ErrCollectionFull = errs.New("the item collection is full")
 	// ErrTooLarge: an item is over 400 KB, or a transaction over 4 MB. Permanent.
 	ErrTooLarge = errs.New("too large")
-	// ErrNumber: a number has over 38 digits or is out of range, given or as a sum. Permanent.
+	// ErrNumber: a number, or the sum of an addition, has over 38 digits or is out of range. Permanent.
 	ErrNumber = errs.New("a number is beyond what DynamoDB holds")
 	// ErrInvalid: the request is wrong: a key of another type, an unknown function. Permanent.
 	ErrInvalid = errs.New("not valid")
-	// ErrNoTable: there is no such table. Fatal.
+	// ErrNoTable: the table does not exist. Fatal.
 	ErrNoTable = errs.New("there is no such table")
-	// ErrDenied: the credentials are missing, wrong, expired or not allowed to do this. Fatal, as [pipeline.Denied] says.
+	// ErrDenied: the credentials are missing, wrong, expired or lack the right. Fatal, see [pipeline.Denied].
 	ErrDenied = errs.New("access denied")
 	// ErrInUse: the table is being made, changed or deleted. Transient.
 	ErrInUse = errs.New("the table is being changed")
@@ -53,23 +53,22 @@ var (
 	errClosed = errs.New("the store is closed")
 )
 
-// Error is a call of DynamoDB that failed, marked as [pipeline.Transient] and
-// [pipeline.Fatal] say. Its text is fit for logs: of the server's it holds types and names
-// of attributes, and never a value or a key of an item.
+// Error is a failed call of DynamoDB, marked as transient, fatal or permanent. Its text is fit for
+// logs: it contains types and names of attributes, and never a value or a key of an item.
 type Error struct {
-	Op     string // as the API has it: TransactWriteItems
-	Table  string // "" where the call is for several
-	Action int    // of the transaction, that is at fault; -1: none in particular
-	Kind   error  // one of the above; nil where it is none of them
-	Code   string // as the server has it: ThrottlingException; "" where it did not answer
-	Detail string // what is known beside it
-	Hint   string // what to do, where there is something to do
-	Err    error  // the cause, whose text may hold values; nil where there is none
+	Op     string // name of the API call: TransactWriteItems
+	Table  string // "" if the call concerns several tables
+	Action int    // index of the failed action of the transaction; -1 if there is none
+	Kind   error  // one of the above; nil if none applies
+	Code   string // error code of the server: ThrottlingException; "" if it did not answer
+	Detail string // more about the cause
+	Hint   string // what to do; may be empty
+	Err    error  // the cause, whose text may hold values; may be nil
 }
 
 var _ redact.Redacted = (*Error)(nil)
 
-// Error reads "dynamodb: PutItem into T: throttled (ThrottlingException): hint".
+// Error returns a text like "dynamodb: PutItem into T: throttled (ThrottlingException): hint".
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("dynamodb: " + e.Op)
@@ -94,10 +93,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Redacted is Error: it shows no values.
+// Redacted returns Error, which shows no values.
 func (e *Error) Redacted() string { return e.Error() }
 
-// Describe is the class of the kind.
+// Describe returns the class of the kind.
 func (e *Error) Describe() (class, field string) {
 	if class, ok := classes[e.Kind]; ok {
 		return class, ""
@@ -111,7 +110,7 @@ var classes = map[error]string{
 	ErrNoTable: "missing", ErrDenied: "denied", ErrInUse: "unavailable", errClosed: "closed",
 }
 
-// Unwrap gives errors.Is and errors.As both the kind and the cause.
+// Unwrap returns the kind and the cause, for errors.Is and errors.As.
 func (e *Error) Unwrap() []error {
 	var errs []error
 	for _, err := range []error{e.Kind, e.Err} {
@@ -122,14 +121,13 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// stopped is the error of a call whose context is done.
+// stopped returns the error of a call whose context is done.
 func stopped(ctx context.Context) error {
 	return pipeline.Transient(fmt.Errorf("dynamodb: stopped: %w", context.Cause(ctx)))
 }
 
-// failed says what an error of the SDK means. It is the only place that does, but
-// for the conditions that were not met, which are no failure: see refused.
-func failed(ctx context.Context, op, table string, err error) error {
+// classify converts an error of the SDK to an [Error] or, if conditions are not met, to a [ConditionError].
+func classify(ctx context.Context, op, table string, err error) error {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
@@ -175,7 +173,7 @@ func unanswered(err error) string {
 // kinds are those of a failure that the code does not say more of.
 var kinds = map[awserr.Kind]error{awserr.Transient: ErrUnavailable, awserr.Denied: ErrDenied, awserr.Missing: ErrNoTable}
 
-// marked gives e its hint, and says what a pipeline makes of it.
+// marked adds the hint to e, and marks e as transient, fatal or permanent.
 func (e *Error) marked(after time.Duration) error {
 	switch e.Kind {
 	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, ErrTokenReused, ErrUnavailable, ErrInUse: //nolint:errorlint // a Kind is one of these, never wrapped
@@ -196,8 +194,7 @@ func (e *Error) marked(after time.Duration) error {
 	return pipeline.Permanent(e)
 }
 
-// kindOf is what a code of the API, or of the reason that an action was cancelled for,
-// stands for, and what is said of it.
+// kindOf returns the kind of an error code of the API or of a cancellation reason, and details from the message.
 func kindOf(code, message string) (detail string, kind error) {
 	switch code {
 	case "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "ThrottlingException", "ThrottlingError",
@@ -220,6 +217,6 @@ func kindOf(code, message string) (detail string, kind error) {
 	case "ResourceInUseException", "TableInUseException":
 		return "", ErrInUse
 	}
-	of, _ := awserr.KindOfCode(code)
-	return "", kinds[of]
+	general, _ := awserr.KindOfCode(code)
+	return "", kinds[general]
 }

@@ -10,9 +10,9 @@ import (
 
 var _ state.Fingerprints = (*DB)(nil)
 
-// Fingerprint is that of a sink's output; false where there is none.
+// Fingerprint returns the fingerprint of a sink's output; false if there is none.
 func (db *DB) Fingerprint(ctx context.Context, pipe, sink string) (state.Fingerprint, bool, error) {
-	item, err := db.one(ctx, db.noteRef(pipe, "fingerprints", sink))
+	item, err := db.getOne(ctx, db.noteRef(pipe, "fingerprints", sink))
 	if err != nil || item == nil {
 		return state.Fingerprint{}, false, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// AddGap notes a gap, and replaces what was noted of it before.
+// AddGap records a gap. It replaces the record of a gap with the same beginning.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	if g.Found.IsZero() {
 		g.Found = time.Now()
@@ -36,7 +36,7 @@ func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	return s.db.put(ctx, s.db.noteRef(s.pipeline, "gaps", hex.EncodeToString(sum[:])), item)
 }
 
-// Gaps reads all gaps, and sorts them: a pipeline has few.
+// Gaps reads all gaps before it yields the first, to sort them. A pipeline has few.
 func (s *State) Gaps(ctx context.Context) iter.Seq2[record.Gap, error] {
 	return func(yield func(record.Gap, error) bool) {
 		var gaps []record.Gap
@@ -60,7 +60,7 @@ func (s *State) Gaps(ctx context.Context) iter.Seq2[record.Gap, error] {
 
 func (s *State) gap(item Item) (g record.Gap, err error) {
 	g = record.Gap{StreamARN: Text(item, "stream"), Shard: Text(item, "shard"), After: Text(item, "after"), Before: Text(item, "before")}
-	g.Whole, g.UnknownExtent = holds(item, "whole"), holds(item, "unknown")
+	g.Whole, g.UnknownExtent = isTrue(item, "whole"), isTrue(item, "unknown")
 	if g.From, err = timeAt(item, "from"); err == nil {
 		g.To, err = timeAt(item, "to")
 	}
@@ -73,8 +73,8 @@ func (s *State) gap(item Item) (g record.Gap, err error) {
 	return g, err
 }
 
-// holds tells whether an attribute is there and true.
-func holds(item Item, name string) bool {
+// isTrue reports whether an attribute is BOOL true.
+func isTrue(item Item, name string) bool {
 	b, ok := item[name].(*types.AttributeValueMemberBOOL)
 	return ok && b.Value
 }

@@ -15,30 +15,30 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// maxKeys is how many keys a BatchGetItem may have. (DynamoDB API reference)
+// maxKeys is the maximum number of keys in a BatchGetItem request (DynamoDB API reference).
 const maxKeys = 100
 
-// Ref names an item: a table, and the item's key in it.
+// Ref identifies an item by its table and key.
 type Ref struct {
 	Table string
 	Key   Item // the key attributes alone
 }
 
-// Get reads items consistently, in the order of refs; nil where there is none. The same
-// item may be asked for several times. What the server leaves out is asked for again.
-// Items that are written meanwhile may be from before and after.
+// Get reads items consistently, and returns them in the order of refs; nil for a missing item. refs may
+// contain an item several times. Keys that the server leaves unprocessed are requested again. Get is no
+// snapshot: it may see some of the writes that happen meanwhile.
 func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 	keys := make([]string, len(refs))
 	found := make(map[string]Item, len(refs)) // by keys
-	var asked []Ref                           // once each
+	var unique []Ref                          // each once
 	for i, r := range refs {
 		keys[i] = keyText(r.Table, r.Key, r.Key)
 		if _, again := found[keys[i]]; !again {
 			found[keys[i]] = nil
-			asked = append(asked, r)
+			unique = append(unique, r)
 		}
 	}
-	batches := slices.Collect(slices.Chunk(asked, maxKeys))
+	batches := slices.Collect(slices.Chunk(unique, maxKeys))
 	answers := make([][]answer, len(batches))
 	err := db.each(ctx, len(batches), func(i int) (err error) {
 		answers[i], err = db.getBatch(ctx, batches[i])
@@ -48,7 +48,7 @@ func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 		return nil, err
 	}
 	names := make(map[string]Item, 2) // of the key attributes, by table
-	for _, r := range asked {
+	for _, r := range unique {
 		names[r.Table] = r.Key
 	}
 	for _, batch := range answers {
@@ -63,8 +63,8 @@ func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 	return items, nil
 }
 
-// one reads an item consistently; nil if there is none.
-func (db *DB) one(ctx context.Context, ref Ref) (Item, error) {
+// getOne reads an item consistently; nil if there is none.
+func (db *DB) getOne(ctx context.Context, ref Ref) (Item, error) {
 	items, err := db.Get(ctx, []Ref{ref})
 	if err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ type answer struct {
 	item  Item
 }
 
-// getBatch reads up to 100 items. What comes back unprocessed, because the answer is
-// full or the table throttled, is asked for until nothing of it comes any more.
+// getBatch reads up to 100 items. It requests unprocessed keys again, which the server leaves if the
+// answer is full or the table throttled, until several attempts in a row bring nothing.
 func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 	left := make(map[string]types.KeysAndAttributes)
 	for _, r := range refs {
@@ -88,7 +88,7 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 	}
 	var all []answer
 	for idle := 0; len(left) > 0; {
-		out, err := call(ctx, db, "BatchGetItem", only(left), &dynamodb.BatchGetItemInput{RequestItems: left}, db.client.BatchGetItem)
+		out, err := call(ctx, db, "BatchGetItem", tableName(left), &dynamodb.BatchGetItemInput{RequestItems: left}, db.client.BatchGetItem)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 		case len(left) == 0 || came > 0:
 			idle = 0
 		case idle+1 >= db.attempts:
-			return nil, (&Error{Op: "BatchGetItem", Table: only(left), Action: -1, Kind: ErrThrottled, Detail: "keys come back unprocessed"}).marked(0)
+			return nil, (&Error{Op: "BatchGetItem", Table: tableName(left), Action: -1, Kind: ErrThrottled, Detail: "keys come back unprocessed"}).marked(0)
 		default:
 			idle++
 		}
@@ -115,8 +115,8 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 	return all, nil
 }
 
-// only is the name of the one table that is asked, "" where there are several.
-func only(left map[string]types.KeysAndAttributes) string {
+// tableName returns the name of the requested table, "" if there are several.
+func tableName(left map[string]types.KeysAndAttributes) string {
 	if len(left) != 1 {
 		return ""
 	}
@@ -126,7 +126,7 @@ func only(left map[string]types.KeysAndAttributes) string {
 	return ""
 }
 
-// keyText tells items apart: table, and each of the attributes named in key.
+// keyText returns a text that identifies an item by its table and the attributes named in key.
 func keyText(table string, item, key Item) string {
 	b := append(make([]byte, 0, 128), table...)
 	for _, name := range slices.Sorted(maps.Keys(key)) {

@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// SetHeldBack replaces what the consumer noted before, in one write; with nothing in it, it
-// takes it away. The table's TTL takes away what dead consumers left.
+// SetHeldBack replaces the note of the consumer, or deletes it if h is empty. The table's TTL deletes
+// the notes of dead consumers.
 func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	ref := s.db.noteRef(s.pipeline, "heldback", h.Consumer)
 	if h.Empty() {
@@ -24,7 +24,7 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	})
 }
 
-// HeldBack is what all consumers noted, by their ids. What has expired is left out.
+// HeldBack returns the notes of all consumers, in the order of their ids, without expired notes.
 func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
 	var all []state.HeldBack
 	for h, err := range notes(ctx, s, "heldback", s.heldBack) {

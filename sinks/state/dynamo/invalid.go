@@ -2,9 +2,8 @@ package dynamo
 
 import "regexp"
 
-// wording is what the server's words for a request that is not valid tell beyond the
-// code, as the service has them, or DynamoDB Local, which has others. $1 and $2 are names and
-// types, never values.
+// wording recognizes a message of a ValidationException, as DynamoDB or DynamoDB Local writes it. The detail may use
+// the groups $1 and $2, which match names and types and never values.
 type wording struct {
 	text   *regexp.Regexp
 	kind   error
@@ -30,8 +29,8 @@ var wordings = []wording{
 	{regexp.MustCompile(`(?i)reserved keyword: (\w+)`), ErrInvalid, "an expression names the reserved word $1"},
 }
 
-// invalid tells apart what a validation error may be. Of what is not recognised nothing
-// is shown, since it may quote values.
+// invalid returns the kind and the detail of a validation error. It shows nothing of an unknown message,
+// which may quote values.
 func invalid(message string) (detail string, kind error) {
 	for _, w := range wordings {
 		if m := w.text.FindStringSubmatchIndex(message); m != nil {

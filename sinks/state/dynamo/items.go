@@ -12,26 +12,26 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Attributes of what is remembered of items.
+// Attributes of guards, contributions and tombstones.
 const (
 	attrVersion = "version"
-	attrVoid    = "void"   // BOOL, present if nothing could be made of the change; a reserved word
-	attrRow     = "row"    // of a guard
-	attrShares  = "shares" // B, of a contribution, as state.Contribution.AppendShares writes them
+	attrVoid    = "void"   // BOOL, present if the change could not be applied; a reserved word
+	attrRow     = "row"    // in a guard: the row that the item claims
+	attrShares  = "shares" // B, in a contribution: state.Contribution.AppendShares
 )
 
 // Guards reads the guards of items, 100 in a request.
 func (db *DB) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
-	return recall(ctx, db, t, items, db.GuardRef, "a guard of the view "+t.View, func(item Item) (g state.Guard, err error) {
+	return readRemembered(ctx, db, t, items, db.GuardRef, "a guard of the view "+t.View, func(item Item) (g state.Guard, err error) {
 		g.Row, g.Void = state.Row(Text(item, attrRow)), isVoid(item)
 		g.Version, err = record.ParseVersion(Text(item, attrVersion))
 		return g, err
 	})
 }
 
-// Contributions reads what items count for, 100 in a request.
+// Contributions reads the contributions of items, 100 in a request.
 func (db *DB) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
-	return recall(ctx, db, t, items, db.ContributionRef, "a contribution", func(item Item) (state.Contribution, error) {
+	return readRemembered(ctx, db, t, items, db.ContributionRef, "a contribution", func(item Item) (state.Contribution, error) {
 		version, err := record.ParseVersion(Text(item, attrVersion))
 		if err != nil {
 			return state.Contribution{}, err
@@ -46,9 +46,9 @@ func (db *DB) Contributions(ctx context.Context, t state.Target, items []item.Ke
 	})
 }
 
-// recall reads what the state remembers of items; the zero T of those that it does not know. One that it does not
-// know is a new one only in a state that is still the one that the process began with.
-func recall[T any](
+// readRemembered reads the guards or contributions of items; the zero T for an item without one. If one is missing, it
+// checks that the state was not exchanged since the process began: only then is the item a new one.
+func readRemembered[T any](
 	ctx context.Context, db *DB, t state.Target, items []item.Key, ref func(state.Target, item.Key) Ref, what string, parse func(Item) (T, error),
 ) ([]T, error) {
 	refs := make([]Ref, len(items))
@@ -74,7 +74,7 @@ func recall[T any](
 	return all, nil
 }
 
-// SetContribution puts what an item counts for, on condition of the version that was read.
+// SetContribution returns the action that replaces a contribution, on the condition that the stored one is as expected.
 func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Action, error) {
 	shares := &types.AttributeValueMemberB{Value: w.Now.AppendShares(nil)}
 	item := with(db.ContributionRef(t, w.Source).Key, Item{attrShares: shares})
@@ -88,7 +88,7 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 	return Put(db.table, item, over(w.Was, w.WasVoid)), nil
 }
 
-// setGuard puts a guard, on condition of the version that was read. One without a row may be forgotten one day.
+// setGuard returns the action that replaces a guard, on the condition of its version. A guard without a row expires.
 func (db *DB) setGuard(t state.Target, source item.Key, was record.Version, wasVoid bool, now state.Guard) Action {
 	item := with(db.GuardRef(t, source).Key, Item{attrRow: S(string(now.Row))})
 	if now.Row == "" {
@@ -110,7 +110,7 @@ func isVoid(item Item) bool {
 	return void
 }
 
-// over is the condition that what is remembered of an item is of a version, and void or not.
+// over is the condition that the stored guard or contribution has a version and is void or not.
 func over(was record.Version, void bool) Condition {
 	if was.IsZero() {
 		return Condition{Text: "attribute_not_exists(pk)"}
@@ -126,15 +126,15 @@ func over(was record.Version, void bool) Condition {
 	return c
 }
 
-// Tombstone is the tombstone of a row, apart from the table of rows.
+// Tombstone marks a removed row. It is stored apart from the table of rows.
 type Tombstone struct {
 	Version string
-	Source  item.Key // of the item that had the row
+	Source  item.Key // the item that had the row
 	Void    bool     // no row could be made of the change
 	Expires time.Time
 }
 
-// Tombstones reads the tombstones of rows, 100 in a request; nil of a row without one.
+// Tombstones reads the tombstones of rows, 100 in a request; nil for a row without one.
 func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) ([]*Tombstone, error) {
 	refs := make([]Ref, len(rows))
 	for i, row := range rows {
@@ -161,22 +161,24 @@ func tombstoneOf(image Item) *Tombstone {
 	return &Tombstone{Version: Text(image, attrVersion), Source: item.Key(Text(image, attrItem)), Void: isVoid(image)}
 }
 
-// SetTombstone puts a tombstone of a row over an older one, or over a void of its version unless it is void itself.
+// SetTombstone returns the action that writes a tombstone, unless the stored one is newer. A stored one of the same
+// version is replaced only if it is void and now is not.
 func (db *DB) SetTombstone(t state.Target, row state.Row, now Tombstone) Action {
 	item := with(db.TombstoneRef(t, row).Key, Item{attrVersion: S(now.Version), attrItem: S(string(now.Source))})
 	if now.Void {
 		item[attrVoid] = Bool(true)
 	}
 	db.stamp(item)
-	return Put(db.table, item, now.noNewer())
+	return Put(db.table, item, now.canReplace())
 }
 
-// CheckTombstone checks that SetTombstone could put a tombstone.
+// CheckTombstone returns the action that checks that SetTombstone would write.
 func (db *DB) CheckTombstone(t state.Target, row state.Row, now Tombstone) Action {
-	return Check(db.TombstoneRef(t, row), now.noNewer())
+	return Check(db.TombstoneRef(t, row), now.canReplace())
 }
 
-func (now Tombstone) noNewer() Condition {
+// canReplace is the condition that the stored tombstone may be replaced by now.
+func (now Tombstone) canReplace() Condition {
 	c := Condition{Text: "attribute_not_exists(pk) OR version < :v", Values: Item{":v": S(now.Version)}, Old: true}
 	if !now.Void {
 		c.Text += " OR (version = :v AND attribute_exists(#void))"
@@ -185,10 +187,10 @@ func (now Tombstone) noNewer() Condition {
 	return c
 }
 
-// CompareStored judges what stored a refusal of SetTombstone or CheckTombstone shows: changed if there was another
-// tombstone when it was refused, newer if there is one of a newer version.
+// CompareStored explains a refusal of SetTombstone or CheckTombstone by the stored item. changed means that the stored
+// tombstone could be replaced, so that it was written after it was read. newer means that it has a newer version.
 func (now Tombstone) CompareStored(stored Item) (changed, newer bool) {
-	have := tombstoneOf(stored)
-	changed = have.Version < now.Version || have.Version == now.Version && have.Void && !now.Void
-	return changed, !changed && have.Version != now.Version
+	old := tombstoneOf(stored)
+	changed = old.Version < now.Version || old.Version == now.Version && old.Void && !now.Void
+	return changed, !changed && old.Version != now.Version
 }

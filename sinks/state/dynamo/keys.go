@@ -11,25 +11,25 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// single is the sort key where a partition holds one item.
+// single is the sort key in partitions that hold one item.
 const single = "-"
 
-// seatKey is the sort key of a seat, before those of the claims on it.
+// seatKey is the sort key of a seat. It sorts before the claims on the seat.
 const (
 	seatKey     = "-"
 	claimPrefix = "claim#"
 )
 
-// of appends how the partition keys of a kind of item of a pipeline begin. A role is limited to the
-// rows of its pipeline by that: # ends the name, which holds none.
-func of(dst []byte, pipe, kind string) []byte {
+// appendKind appends the start of partition keys: the pipeline and the kind of item. The # after the
+// pipeline's name ends the prefix that a policy grants, since no encoded name contains #.
+func appendKind(dst []byte, pipe, kind string) []byte {
 	return append(append(item.AppendEscaped(dst, pipe), '#'), kind...)
 }
 
-// partition is the partition key of a pipeline's notes of a kind.
-func partition(pipe, kind string) string { return string(of(nil, pipe, kind)) }
+// partition returns the partition key of the notes of a kind of a pipeline: marks, gaps, births.
+func partition(pipe, kind string) string { return string(appendKind(nil, pipe, kind)) }
 
-// noteRef is a pipeline's note of a kind, with parts for a sort key.
+// noteRef returns the reference to a note of a pipeline. parts are the parts of the sort key.
 func (db *DB) noteRef(pipe, kind string, parts ...string) Ref {
 	var sk []byte
 	last := len(parts) - 1
@@ -39,17 +39,17 @@ func (db *DB) noteRef(pipe, kind string, parts ...string) Ref {
 	return db.ref(partition(pipe, kind), fit(sk, string(item.AppendEscaped(nil, parts[last])), MaxSortKey))
 }
 
-// prefix is how the partition keys of a kind of item of t begin.
+// prefix returns the start of partition keys of one target and kind.
 func prefix(t state.Target, kind string) []byte {
-	b := of(make([]byte, 0, 192), t.Pipeline, kind)
+	b := appendKind(make([]byte, 0, 192), t.Pipeline, kind)
 	for _, part := range []string{t.View, t.Table, t.Birth} {
 		b = item.AppendEscaped(append(b, '#'), part)
 	}
 	return append(b, '#')
 }
 
-// fit ends a key with its last part, cut where the key would be too long: what the part
-// begins with, # and its SHA-256. There is no # in parts, so that no whole one looks so.
+// fit appends part to prefix. If the key would be too long, part is cut, and # and the SHA-256 of the
+// part follow. No part contains #, so a cut part never equals a whole one.
 func fit(prefix []byte, part string, limit int) string {
 	if len(prefix)+len(part) <= limit {
 		return string(append(prefix, part...))
@@ -60,51 +60,50 @@ func fit(prefix []byte, part string, limit int) string {
 	return string(hex.AppendEncode(b, sum[:]))
 }
 
-// ref is an item of the state table.
+// ref returns the reference to an item of the state table.
 func (db *DB) ref(pk, sk string) Ref {
 	return Ref{db.table, Item{attrPK: S(pk), attrSK: S(sk)}}
 }
 
-// GuardRef is the guard of an item.
+// GuardRef returns the reference to the guard of an item.
 func (db *DB) GuardRef(t state.Target, item item.Key) Ref {
 	return db.ref(fit(prefix(t, "guard"), string(item), MaxPartitionKey), single)
 }
 
-// TombstoneRef is the tombstone of a row, apart from the table of rows.
+// TombstoneRef returns the reference to a tombstone that is stored apart from the rows.
 func (db *DB) TombstoneRef(t state.Target, row state.Row) Ref {
 	return db.ref(fit(prefix(t, "tombstone"), string(row), MaxPartitionKey), single)
 }
 
-// ContributionRef is what an item counts for.
+// ContributionRef returns the reference to the contribution of an item.
 func (db *DB) ContributionRef(t state.Target, item item.Key) Ref {
 	return db.ref(fit(prefix(t, "contribution"), string(item), MaxPartitionKey), single)
 }
 
-// SeatRef is the seat of a row.
+// SeatRef returns the reference to the seat of a row.
 func (db *DB) SeatRef(t state.Target, row state.Row) Ref {
 	return db.ref(fit(prefix(t, "seat"), string(row), MaxPartitionKey), seatKey)
 }
 
-// ClaimRef is the claim of an item on a row: in the partition of the row's seat.
+// ClaimRef returns the reference to the claim of an item on a row, in the partition of the row's seat.
 func (db *DB) ClaimRef(t state.Target, row state.Row, item item.Key) Ref {
 	return db.ref(fit(prefix(t, "seat"), string(row), MaxPartitionKey), fit([]byte(claimPrefix), string(item), MaxSortKey))
 }
 
-// MemberPartition is the partition key under which the members of one value of a
-// group's row are, in the order of their sort keys.
+// MemberPartition returns the partition key of the members of one value of a group's row.
 func (db *DB) MemberPartition(t state.Target, row state.Row, value string) string {
 	name := item.AppendEscaped([]byte{'#'}, value)
 	b := fit(prefix(t, "member"), string(row), MaxPartitionKey-len(name)) // # is in no row either
 	return b + string(name)
 }
 
-// S is text as an attribute value.
+// S returns text as an attribute value.
 func S(text string) types.AttributeValue { return &types.AttributeValueMemberS{Value: text} }
 
-// N is digits as an attribute value.
+// N returns digits as an attribute value.
 func N(digits string) types.AttributeValue { return &types.AttributeValueMemberN{Value: digits} }
 
-// ParseInteger is an N that is an integer, however it is spelled.
+// ParseInteger parses an N that is an integer in any spelling, such as 1.0.
 func ParseInteger(digits string) (int64, error) {
 	d, err := decimal.Parse(digits)
 	if err != nil {
@@ -112,15 +111,15 @@ func ParseInteger(digits string) (int64, error) {
 	}
 	n, ok := d.Int64()
 	if !ok {
-		return 0, viewErrs.New("no integer")
+		return 0, viewErrs.New("not an integer")
 	}
 	return n, nil
 }
 
-// Bool is a truth value as an attribute value.
+// Bool returns a BOOL as an attribute value.
 func Bool(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 
-// Text is the S at name; "" where there is none.
+// Text returns the S at name; "" if there is none.
 func Text(item Item, name string) string {
 	v, ok := item[name].(*types.AttributeValueMemberS)
 	if !ok {
@@ -129,7 +128,7 @@ func Text(item Item, name string) string {
 	return v.Value
 }
 
-// Digits is the N at name as it is; "" where there is none.
+// Digits returns the N at name; "" if there is none.
 func Digits(item Item, name string) string {
 	v, ok := item[name].(*types.AttributeValueMemberN)
 	if !ok {

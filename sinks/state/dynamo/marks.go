@@ -20,30 +20,30 @@ const (
 	attrSince   = "since"
 )
 
-// marks is the kind of the marks of a pipeline, in one partition: there are few, and whether a sink has any is one
-// read.
+// marks is the kind of marks. All marks of a pipeline are in one partition: there are few, and one read finds whether a
+// sink has any.
 const marks = "marks"
 
-// markSink is how the sort keys of a sink's marks begin.
-func markSink(sink string) []byte { return append(item.AppendEscaped(nil, sink), '#') }
+// markPrefix returns the start of the sort keys of a sink's marks.
+func markPrefix(sink string) []byte { return append(item.AppendEscaped(nil, sink), '#') }
 
 func (s *State) markRef(sink string, key item.Key) Ref {
-	return s.db.ref(partition(s.pipeline, marks), fit(markSink(sink), string(key), MaxSortKey))
+	return s.db.ref(partition(s.pipeline, marks), fit(markPrefix(sink), string(key), MaxSortKey))
 }
 
-// query is the marks of a sink, of all sinks where it is "". Keys that are equal in
+// query returns the query for the marks of a sink, or of all sinks if sink is "". Keys that are equal in
 // their first 900 bytes come in no order.
 func (s *State) query(sink string) *dynamodb.QueryInput {
 	in := s.db.partitionQuery(partition(s.pipeline, marks))
 	if sink != "" {
 		in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sink)")
-		in.ExpressionAttributeValues[":sink"] = S(string(markSink(sink)))
+		in.ExpressionAttributeValues[":sink"] = S(string(markPrefix(sink)))
 	}
 	return in
 }
 
-// Held is one read of one item at most where the sink has no mark, and one for each
-// 100 keys more where it has any.
+// Held makes one read of at most one item if the sink has no mark, and one more read for each
+// 100 keys if it has any.
 func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
 	if len(keys) == 0 {
@@ -68,29 +68,29 @@ func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool,
 	return held, nil
 }
 
-// Hold adds a letter to the mark of each key. Where an answer is lost, a letter may be
-// counted twice: the number changes with each one, and tells no more.
+// Hold adds a letter to the mark of each key. If an answer is lost, a letter may be
+// counted twice. That is harmless, since the number only needs to change with each letter.
 func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	letters := make(map[item.Key]int, len(keys))
-	var once []item.Key
+	var unique []item.Key
 	for _, k := range keys {
 		if letters[k] == 0 {
-			once = append(once, k)
+			unique = append(unique, k)
 		}
 		letters[k]++
 	}
 	now := nanoseconds(s.db.now())
-	return s.db.each(ctx, len(once), func(i int) error {
-		return s.db.Write(ctx, Update(s.markRef(sink, once[i]), "ADD letters :n SET since = if_not_exists(since, :now), sink = :sink, #item = :item", Condition{
+	return s.db.each(ctx, len(unique), func(i int) error {
+		return s.db.Write(ctx, Update(s.markRef(sink, unique[i]), "ADD letters :n SET since = if_not_exists(since, :now), sink = :sink, #item = :item", Condition{
 			Names:  map[string]string{"#item": attrItem},
-			Values: Item{":n": N(strconv.Itoa(letters[once[i]])), ":now": now, ":sink": S(sink), ":item": S(string(once[i]))},
+			Values: Item{":n": N(strconv.Itoa(letters[unique[i]])), ":now": now, ":sink": S(sink), ":item": S(string(unique[i]))},
 		}))
 	})
 }
 
-// Clear takes a mark away where it is as it was read. One that was cleared and put again
-// is another one, by its time. Where an answer is lost it may say false of a mark
-// that it cleared: it is not there when it is read again.
+// Clear deletes a mark if it is unchanged. since distinguishes a mark that was cleared and added
+// again. If an answer is lost, Clear may return false although it cleared the mark; the next read
+// then finds no mark.
 func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
 	return s.db.writeIf(ctx, Delete(s.markRef(m.Sink, m.Key), Condition{
 		Text:   "letters = :letters AND since = :since",
@@ -98,7 +98,7 @@ func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
 	}))
 }
 
-// Marks reads the marks page by page: what is written meanwhile may be in it or not.
+// Marks yields the marks page by page. Marks that are written meanwhile may be missing.
 func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
 	return parsed(s.db.Query(ctx, s.query(sink)), s.mark)
 }

@@ -18,36 +18,36 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A min, a max or a distinct of a group's row has its members in a partition of the
-// state table, in the order of their sort keys: the row's epoch, the value, and whose it
-// is. The row itself says what they come to, and changes with them in one transaction, on
-// condition that nobody wrote the row since it was read: so what a query of the members
-// brought still holds when the row is written.
+// The members of a min, a max or a distinct of a group's row are in one partition of the
+// state table. Their sort key is the row's epoch, the value, and the ID of the member. The row stores
+// the least or greatest value, or the number of values. It changes in one transaction with the members,
+// on the condition that the row was not written since it was read, so the query of the members
+// is still valid when the row is written.
 //
-// A row that went and came again has another epoch, and no say in what the former
-// one may have left.
+// A row that was deleted and recreated has another epoch, so it ignores members that the former row
+// may have left.
 const epochLetters = 10
 
-// NewEpoch names the members of a row that had none.
+// NewEpoch returns the random epoch of a row that gets its first member.
 func NewEpoch() string { return rand.Text()[:epochLetters] }
 
-// longestValue and longestID are how much of them, as they are written, is in a sort key
-// in full: it has 1024 bytes at most.
+// longestValue and longestID bound the escaped value and the ID in a sort key, which has
+// at most 1024 bytes. Longer ones are hashed.
 const (
 	longestValue = 720
 	longestID    = 256
 )
 
-// memberChange is a member that comes or goes, by its sort key.
+// memberChange adds or removes a member, identified by its sort key.
 type memberChange struct {
 	key    string
 	value  string // state.SortableText
 	remove bool
 }
 
-// memberChanges are those of one value, each member once: its last change counts.
+// memberChanges returns the changes of the members of one value, one for each member: its last change.
 func memberChanges(ms []state.Member, epoch string) ([]memberChange, error) {
-	at := make(map[string]int, len(ms))
+	index := make(map[string]int, len(ms))
 	var changes []memberChange
 	for i := range ms {
 		m := &ms[i]
@@ -56,18 +56,17 @@ func memberChanges(ms []state.Member, epoch string) ([]memberChange, error) {
 			return nil, err
 		}
 		c := memberChange{key: prefix + ownerText(m.ID), value: m.Value, remove: m.Remove}
-		if j, ok := at[c.key]; ok {
+		if j, ok := index[c.key]; ok {
 			changes[j] = c
 			continue
 		}
-		at[c.key] = len(changes)
+		index[c.key] = len(changes)
 		changes = append(changes, c)
 	}
 	return changes, nil
 }
 
-// memberPrefix is the sort key of a member without whose it is, which is the same
-// for equal values.
+// memberPrefix returns the sort key of a member without its ID. Equal values have the same prefix.
 func memberPrefix(epoch string, m *state.Member) (string, error) {
 	value := valueEscaper.Replace(m.Value)
 	if len(value) > longestValue {
@@ -76,12 +75,12 @@ func memberPrefix(epoch string, m *state.Member) (string, error) {
 				redact.Field(m.Name), len(m.Value), longestValue)
 		}
 		sum := sha256.Sum256([]byte(m.Value))
-		value = "~" + hex.EncodeToString(sum[:]) // a letter is what a Sortable begins with
+		value = "~" + hex.EncodeToString(sum[:]) // a SortableText begins with a letter, never with ~
 	}
 	return epoch + "#" + value + "\x00", nil
 }
 
-// The end of a value sorts before all that may be in one, so that "a" comes before "ab".
+// The end of a value, \x00, sorts before every escaped character, so that "a" comes before "ab".
 var (
 	valueEscaper   = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
 	valueUnescaper = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01")
@@ -92,23 +91,23 @@ func ownerText(id string) string {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
-	return "#" + hex.EncodeToString(sum[:]) // no key of an item begins so
+	return "#" + hex.EncodeToString(sum[:]) // no item key begins with #
 }
 
-// valueIn is the value in a sort key.
+// valueIn returns the value in a sort key.
 func valueIn(key, epoch string) string {
 	value, _, _ := strings.Cut(strings.TrimPrefix(key, epoch+"#"), "\x00")
 	return valueUnescaper.Replace(value)
 }
 
-// UpdateMembers brings the values of a group's row up to date that are made of members, and returns what puts the members
-// that come, and deletes those that go. epoch is the row's.
+// UpdateMembers sets the values of a group's row that are computed from members, and returns the actions that put or
+// delete the members. epoch is the row's epoch.
 func (db *DB) UpdateMembers(ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member, values Item) (actions []Action, err error) {
-	err = db.byName(t, row, epoch, ms, func(m *membersOf, name string) error {
+	err = db.byName(t, row, epoch, ms, func(m *valueMembers, name string) error {
 		if m.kind == state.Distinct {
-			err = m.count(ctx, values, name)
+			err = m.updateDistinct(ctx, values, name)
 		} else {
-			err = m.first(ctx, values, name)
+			err = m.updateExtreme(ctx, values, name)
 		}
 		actions = m.actions(actions)
 		return err
@@ -116,18 +115,18 @@ func (db *DB) UpdateMembers(ctx context.Context, t state.Target, row state.Row, 
 	return actions, err
 }
 
-// DeleteMembers returns what deletes the members that go together with their row.
+// DeleteMembers returns the actions that delete the removed members of a row that is deleted.
 func (db *DB) DeleteMembers(t state.Target, row state.Row, epoch string, ms []state.Member) (actions []Action, err error) {
-	gone := slices.DeleteFunc(slices.Clone(ms), func(m state.Member) bool { return !m.Remove })
-	err = db.byName(t, row, epoch, gone, func(m *membersOf, _ string) error {
+	removed := slices.DeleteFunc(slices.Clone(ms), func(m state.Member) bool { return !m.Remove })
+	err = db.byName(t, row, epoch, removed, func(m *valueMembers, _ string) error {
 		actions = m.actions(actions)
 		return nil
 	})
 	return actions, err
 }
 
-// byName calls do with the changes of the members of each value.
-func (db *DB) byName(t state.Target, row state.Row, epoch string, ms []state.Member, do func(m *membersOf, name string) error) error {
+// byName calls do for each value of the row, with the changes of its members.
+func (db *DB) byName(t state.Target, row state.Row, epoch string, ms []state.Member, do func(m *valueMembers, name string) error) error {
 	ms = slices.SortedStableFunc(slices.Values(ms), func(a, b state.Member) int { return strings.Compare(a.Name, b.Name) })
 	for len(ms) > 0 {
 		name, n := ms[0].Name, 1
@@ -137,7 +136,7 @@ func (db *DB) byName(t state.Target, row state.Row, epoch string, ms []state.Mem
 		changes, err := memberChanges(ms[:n], epoch)
 		if err == nil {
 			partition := db.MemberPartition(t, row, name)
-			err = do(&membersOf{DB: db, target: t, partition: partition, epoch: epoch, kind: ms[0].Kind, changes: changes}, name)
+			err = do(&valueMembers{DB: db, target: t, partition: partition, epoch: epoch, kind: ms[0].Kind, changes: changes}, name)
 		}
 		if err != nil {
 			return err
@@ -147,8 +146,8 @@ func (db *DB) byName(t state.Target, row state.Row, epoch string, ms []state.Mem
 	return nil
 }
 
-// membersOf is the members of one value of a row, as they are read and changed.
-type membersOf struct {
+// valueMembers reads and changes the members of one value of a row.
+type valueMembers struct {
 	*DB
 	target    state.Target
 	partition string
@@ -157,8 +156,9 @@ type membersOf struct {
 	changes   []memberChange
 }
 
-// query yields the sort keys of members that begin with a prefix, in order.
-func (m *membersOf) query(ctx context.Context, prefix string, limit int, do func(key string) bool) error {
+// query calls do with the sort keys that begin with a prefix, in order, until do returns false. The order is
+// descending for a max.
+func (m *valueMembers) query(ctx context.Context, prefix string, limit int, do func(key string) bool) error {
 	in := m.partitionQuery(m.partition)
 	in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
 	in.ExpressionAttributeValues[":sk"] = S(prefix)
@@ -176,9 +176,8 @@ func (m *membersOf) query(ctx context.Context, prefix string, limit int, do func
 	return nil
 }
 
-// first brings a min or a max up to date. Only where the one that stands there goes
-// are the members asked for the next.
-func (m *membersOf) first(ctx context.Context, columns Item, name string) error {
+// updateExtreme sets a min or a max. The stored members are queried only if the present min or max is removed.
+func (m *valueMembers) updateExtreme(ctx context.Context, columns Item, name string) error {
 	best, err := sortableOf(columns[name])
 	if err != nil {
 		return m.Damaged("a group's row in table "+m.target.Table, err)
@@ -221,7 +220,7 @@ func (m *membersOf) first(ctx context.Context, columns Item, name string) error 
 	return nil
 }
 
-// sortableOf is the value of a column as members have it; "" where there is none.
+// sortableOf returns the value of a column as a SortableText; "" if there is none.
 func sortableOf(av types.AttributeValue) (string, error) {
 	if av == nil {
 		return "", nil
@@ -237,9 +236,8 @@ func sortableOf(av types.AttributeValue) (string, error) {
 	return text, nil
 }
 
-// count brings a distinct up to date: each value whose members change is asked for
-// those that are there.
-func (m *membersOf) count(ctx context.Context, columns Item, name string) error {
+// updateDistinct sets a distinct. It queries the members of each value whose members change.
+func (m *valueMembers) updateDistinct(ctx context.Context, columns Item, name string) error {
 	byValue := slices.Clone(m.changes)
 	slices.SortStableFunc(byValue, func(a, b memberChange) int { return strings.Compare(a.value, b.value) })
 	var values [][]memberChange
@@ -250,8 +248,8 @@ func (m *membersOf) count(ctx context.Context, columns Item, name string) error 
 		}
 		values, byValue = append(values, byValue[:n]), byValue[n:]
 	}
-	by, failed := make([]int64, len(values)), make([]error, len(values))
-	m.Each(len(values), func(i int) { by[i], failed[i] = m.turnout(ctx, values[i]) })
+	delta, failed := make([]int64, len(values)), make([]error, len(values))
+	m.Each(len(values), func(i int) { delta[i], failed[i] = m.valueChange(ctx, values[i]) })
 	if err := cmp.Or(failed...); err != nil {
 		return err
 	}
@@ -262,7 +260,7 @@ func (m *membersOf) count(ctx context.Context, columns Item, name string) error 
 			return m.Damaged("a group's row in table "+m.target.Table, viewErrs.New("a distinct is no count"))
 		}
 	}
-	for _, n := range by {
+	for _, n := range delta {
 		total += n
 	}
 	if total <= 0 {
@@ -273,8 +271,9 @@ func (m *membersOf) count(ctx context.Context, columns Item, name string) error 
 	return nil
 }
 
-// turnout is 1 where a value has its first member now, -1 where it had its last one, else 0.
-func (m *membersOf) turnout(ctx context.Context, changes []memberChange) (int64, error) {
+// valueChange returns 1 if the changes add the first member of a value, -1 if they remove its last member, and 0
+// otherwise.
+func (m *valueMembers) valueChange(ctx context.Context, changes []memberChange) (int64, error) {
 	prefix := changes[0].key[:strings.IndexByte(changes[0].key, 0)+1]
 	gone := make(map[string]bool, len(changes))
 	stays := false
@@ -302,8 +301,8 @@ func (m *membersOf) turnout(ctx context.Context, changes []memberChange) (int64,
 	return 0, nil
 }
 
-// actions appends the puts and deletes of the changes.
-func (m *membersOf) actions(dst []Action) []Action {
+// actions appends the puts and deletes of the members.
+func (m *valueMembers) actions(dst []Action) []Action {
 	for _, c := range m.changes {
 		ref := m.ref(m.partition, c.key)
 		if c.remove {

@@ -8,45 +8,45 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Merge makes one transaction of writes that build on each other: of every guard, seat and claim only what the
-// last of them says, on condition of what the first read. Each is one action then, as DynamoDB demands. The caller
-// adds an action for each of Rows.
+// MergedWrite merges several ItemWrites that build on each other into one transaction. For each guard, seat and claim it
+// writes the state after the last write, on the condition of the state before the first. So each is one action, as
+// DynamoDB requires. The caller adds an action for each of Rows.
 type MergedWrite struct {
 	db     *DB
 	target state.Target
 	guards []guardChange
 	rows   []RowChange
-	size   int // actions, with one for each row
+	size   int // number of actions, including one for each row
 }
 
-// guardChange is the guard of an item from one version to another.
+// guardChange replaces the guard of an item.
 type guardChange struct {
 	source item.Key
 	was    record.Version
-	void   bool // as it was
+	void   bool // Void of the guard that was read
 	now    state.Guard
 }
 
 // RowChange is a row whose claims change.
 type RowChange struct {
 	Row   state.Row
-	Owner state.Claim // from now on; the zero Claim: the row is deleted
+	Owner state.Claim // the new owner; the zero Claim deletes the row
 
-	was, now string // revisions
+	was, now string // the revision that was read, and the new one
 	claims   []claimChange
 }
 
-// claimChange is what an item claims from now on; the zero Claim: nothing.
+// claimChange replaces the claim of an item; the zero Claim removes it.
 type claimChange struct {
 	source item.Key
 	now    state.Claim
 }
 
-// Merge is a transaction without actions.
+// NewMergedWrite returns a MergedWrite without actions.
 func (db *DB) NewMergedWrite(t state.Target) *MergedWrite { return &MergedWrite{db: db, target: t} }
 
-// Add puts w behind what is there. False if it doesn't build on it, or if it would
-// be too much for a transaction: then nothing is added.
+// Add adds w. It returns false and adds nothing if w does not build on the writes before it, or if the
+// transaction would have too many actions.
 func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	g := find(m.guards, func(g *guardChange) bool { return g.source == w.Source })
 	if g != nil && (g.now.Version != w.Was || g.now.Void != w.WasVoid) {
@@ -101,27 +101,27 @@ func (r *RowChange) claim(source item.Key) *claimChange {
 	return find(r.claims, func(c *claimChange) bool { return c.source == source })
 }
 
-// find is the first element that is so; nil if none is.
-func find[T any](all []T, is func(*T) bool) *T {
+// find returns the first element that match accepts; nil if there is none.
+func find[T any](all []T, match func(*T) bool) *T {
 	for i := range all {
-		if is(&all[i]) {
+		if match(&all[i]) {
 			return &all[i]
 		}
 	}
 	return nil
 }
 
-// Rows are the rows whose claims change.
+// Rows returns the rows whose claims change.
 func (m *MergedWrite) Rows() []RowChange { return m.rows }
 
 // Claimed reports whether the row had a claim when it was read.
 func (r *RowChange) Claimed() bool { return r.was != "" }
 
-// Actions are those of the transaction, and what each of them is on, as errors name it. If the condition of any of
-// them is not met, a guard or the claims on a row have changed.
-func (m *MergedWrite) Actions() (all []Action, on []string) {
-	add := func(what string, a Action) { all, on = append(all, a), append(on, what) }
-	all, on = slices.Grow(all, m.size), slices.Grow(on, m.size)
+// Actions returns the actions of the transaction, and what each writes, for errors. If the condition of an action
+// is not met, a guard or the claims on a row have changed.
+func (m *MergedWrite) Actions() (actions []Action, subjects []string) {
+	add := func(what string, a Action) { actions, subjects = append(actions, a), append(subjects, what) }
+	actions, subjects = slices.Grow(actions, m.size), slices.Grow(subjects, m.size)
 	for _, g := range m.guards {
 		add("the guard of an item", m.db.setGuard(m.target, g.source, g.was, g.void, g.now))
 	}
@@ -137,18 +137,18 @@ func (m *MergedWrite) Actions() (all []Action, on []string) {
 			}
 		}
 	}
-	return all, on
+	return actions, subjects
 }
 
-// setSeat puts a seat over the revision that was read, or takes it away.
+// setSeat returns the action that replaces or deletes a seat, on the condition of the revision that was read.
 func (m *MergedWrite) setSeat(r *RowChange) Action {
 	ref := m.db.SeatRef(m.target, r.Row)
-	as := Condition{Text: "attribute_not_exists(pk)"}
+	unchanged := Condition{Text: "attribute_not_exists(pk)"}
 	if r.was != "" {
-		as = Condition{Text: "revision = :was", Values: Item{":was": S(r.was)}}
+		unchanged = Condition{Text: "revision = :was", Values: Item{":was": S(r.was)}}
 	}
 	if r.now == "" {
-		return Delete(ref, as)
+		return Delete(ref, unchanged)
 	}
-	return Put(ref.Table, with(ref.Key, Item{attrRevision: S(r.now), attrHolder: S(string(r.Owner.Source))}), as)
+	return Put(ref.Table, with(ref.Key, Item{attrRevision: S(r.now), attrHolder: S(string(r.Owner.Source))}), unchanged)
 }

@@ -2,7 +2,7 @@ package dynamo
 
 import "github.com/tablewake/tablewake/sinks/state"
 
-// State is what one pipeline remembers in the table, apart from what its views do.
+// State is the state of one pipeline in the table, without the guards and contributions of its views.
 type State struct {
 	db       *DB
 	pipeline string
@@ -10,5 +10,5 @@ type State struct {
 
 var _ state.Store = (*State)(nil)
 
-// State is the quarantine and the gaps of a pipeline.
+// State returns the state of a pipeline.
 func (db *DB) State(pipeline string) *State { return &State{db: db, pipeline: pipeline} }

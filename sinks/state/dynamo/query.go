@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Query yields what a query brings, consistently and page by page; what is written
-// meanwhile may be in it or not. Limit is that of a page. A pulled error ends the sequence.
+// Query yields the items of a query, read consistently page by page. Items that are written
+// meanwhile may be missing. in.Limit is the size of a page. A pulled error ends the sequence.
 func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		q := *in
@@ -30,7 +30,7 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item
 	}
 }
 
-// parsed yields what parse makes of items. An error ends the sequence.
+// parsed yields the results of parse. An error ends the sequence.
 func parsed[T any](items iter.Seq2[Item, error], parse func(Item) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for item, err := range items {
@@ -45,12 +45,12 @@ func parsed[T any](items iter.Seq2[Item, error], parse func(Item) (T, error)) it
 	}
 }
 
-// notes yields a pipeline's notes of a kind, in the order of their sort keys, as Query does.
+// notes yields the notes of a kind of a pipeline, in the order of their sort keys, as Query does.
 func notes[T any](ctx context.Context, s *State, kind string, parse func(Item) (T, error)) iter.Seq2[T, error] {
 	return parsed(s.db.Query(ctx, s.db.partitionQuery(partition(s.pipeline, kind))), parse)
 }
 
-// any reports whether a query brings an item.
+// any reports whether a query finds an item.
 func (db *DB) any(ctx context.Context, in *dynamodb.QueryInput) (bool, error) {
 	for _, err := range db.Query(ctx, in) {
 		return err == nil, err
@@ -58,7 +58,7 @@ func (db *DB) any(ctx context.Context, in *dynamodb.QueryInput) (bool, error) {
 	return false, nil
 }
 
-// partitionQuery is the query for the items of a partition of the state table.
+// partitionQuery returns the query for the items of a partition of the state table.
 func (db *DB) partitionQuery(pk string) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
 		TableName: aws.String(db.table), KeyConditionExpression: aws.String("pk = :pk"), ExpressionAttributeValues: Item{":pk": S(pk)},
@@ -84,9 +84,9 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, 
 	}
 }
 
-// ScanPages passes the items of the first pages of a scan to do until do returns false. It reports
-// whether these were all items.
-func (db *DB) ScanPages(ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool) (whole bool, err error) {
+// ScanPages calls do with the items of the first pages of a scan until do returns false. It reports
+// whether do saw all items.
+func (db *DB) ScanPages(ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool) (complete bool, err error) {
 	for page, err := range db.scan(ctx, *in) {
 		if err != nil {
 			return false, err

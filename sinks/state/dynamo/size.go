@@ -8,14 +8,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// What DynamoDB takes, in bytes (Developer Guide, Constraints).
+// The limits of DynamoDB, in bytes (Developer Guide, Constraints).
 const (
 	MaxItem         = 400 << 10
 	MaxPartitionKey = 2048
 	MaxSortKey      = 1024
 )
 
-// SizeOfItem is the size of an item, by which DynamoDB limits and bills it, in bytes
+// SizeOfItem returns the size of an item as DynamoDB limits and bills it, in bytes
 // (Developer Guide, Item sizes and formats).
 func SizeOfItem(item Item) int {
 	n := 0
@@ -25,7 +25,7 @@ func SizeOfItem(item Item) int {
 	return n
 }
 
-// SizeOf is what a value counts for. Of a number DynamoDB tells it approximately: a
+// SizeOf returns the size of a value in bytes. The size of a number is approximate: the guide says one
 // byte for every two digits, and one more.
 func SizeOf(av types.AttributeValue) int {
 	n := 0
@@ -61,13 +61,13 @@ func SizeOf(av types.AttributeValue) int {
 	return n
 }
 
-// sizeOfNumber is that of a number as decimal.Decimal writes it: in full, without an exponent.
+// sizeOfNumber returns the size of a number that is written in full, without an exponent.
 func sizeOfNumber(text string) int {
 	text, negative := strings.CutPrefix(text, "-")
 	whole, fraction, _ := strings.Cut(text, ".")
 	if whole = strings.TrimLeft(whole, "0"); whole == "" {
 		zeros := len(fraction) - len(strings.TrimLeft(fraction, "0"))
-		fraction = fraction[zeros&^1:] // digits stand in pairs on both sides of the point
+		fraction = fraction[zeros&^1:] // digits are stored in pairs on both sides of the point
 	}
 	if fraction == "" {
 		zeros := len(whole) - len(strings.TrimRight(whole, "0"))
@@ -80,7 +80,7 @@ func sizeOfNumber(text string) int {
 	return n
 }
 
-// TooLarge is the error of what no item can hold.
+// TooLarge returns the error of a value that does not fit into an item.
 func TooLarge(what string, size int) error {
 	return viewErrs.Errorf("dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep less in it", redact.Safe(what), size, MaxItem)
 }

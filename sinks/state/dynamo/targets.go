@@ -10,20 +10,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// targetRef is the note that something was written to a target.
+// targetRef returns the reference to the note that a target was written to.
 func (db *DB) targetRef(t state.Target) Ref {
 	return db.noteRef(t.Pipeline, "targets", t.View, t.Birth, t.Table)
 }
 
-// attrWitnesses are keys of items that the state remembers rows of.
+// attrWitnesses holds keys of items that got rows in the target.
 const attrWitnesses = "witnesses"
 
-// maxWitnesses is how many of them are kept: some of their rows may be left later.
+// maxWitnesses bounds them. Several are kept, since the row of one may be removed later.
 const maxWitnesses = 10
 
-// Touch notes that a target is about to be written to, and some of the items that come to have
-// rows there, once for the life of db; see [DB.Untouched] and [DB.Witnesses]. Items of a target are
-// spread over so many partitions that whether there are any could not be asked of them.
+// Touch records that a target is about to be written to, and some of the items that get rows
+// there, once in the lifetime of db. [DB.Untouched] and [DB.Witnesses] read the note: they could not ask the
+// items of the target themselves, which have a partition each.
 func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item.Key]) error {
 	had, done := db.touched.Load(t)
 	if done && had == true {
@@ -49,9 +49,9 @@ func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item
 	return err
 }
 
-// Witnesses are some of the items that came to have rows at a target.
+// Witnesses returns some of the items that got rows in a target.
 func (db *DB) Witnesses(ctx context.Context, t state.Target) (keys []item.Key, err error) {
-	image, err := db.one(ctx, db.targetRef(t))
+	image, err := db.getOne(ctx, db.targetRef(t))
 	list, ok := image[attrWitnesses].(*types.AttributeValueMemberL)
 	if err != nil || !ok {
 		return nil, err
@@ -64,8 +64,8 @@ func (db *DB) Witnesses(ctx context.Context, t state.Target) (keys []item.Key, e
 	return keys, nil
 }
 
-// Untouched tells whether nothing was ever written to a target.
+// Untouched reports whether nothing was ever written to a target.
 func (db *DB) Untouched(ctx context.Context, t state.Target) (bool, error) {
-	item, err := db.one(ctx, db.targetRef(t))
+	item, err := db.getOne(ctx, db.targetRef(t))
 	return err == nil && item == nil, err
 }

@@ -15,31 +15,29 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// MaxActions is how many actions a transaction may have.
-// (DynamoDB API reference, TransactWriteItems)
+// MaxActions is the maximum number of actions of a transaction
+// (DynamoDB API reference, TransactWriteItems).
 const MaxActions = 100
 
-// Action is one write of a transaction, or a check alone. A Put, Update, Delete or
-// ConditionCheck that asks for the old item in ReturnValuesOnConditionCheckFailure has it
-// in [Unmet.Item].
+// Action is one write of a transaction, or a check alone. If its
+// ReturnValuesOnConditionCheckFailure is ALL_OLD, a refusal has the stored item in [Unmet].Item.
 type Action = types.TransactWriteItem
 
-// ConditionError says that nothing was written because conditions are not met. It
-// is how a writer learns that another was first, and marked as nothing: who gets it
-// reads again.
+// ConditionError reports that nothing was written because conditions are not met: another writer
+// was first. It is neither transient nor fatal, and the caller reads again.
 type ConditionError struct {
-	Unmet []Unmet // in the order of the actions; one at least
+	Unmet []Unmet // in the order of the actions; at least one
 }
 
 // Unmet is an action whose condition is not met.
 type Unmet struct {
 	Action int
-	Item   Item // as it stands; nil where there is none, or where the action did not ask for it
+	Item   Item // the stored item; nil if there is none, or if the action did not request it
 }
 
 var _ redact.Redacted = (*ConditionError)(nil)
 
-// Error names the actions.
+// Error returns a text with the indexes of the actions.
 func (e *ConditionError) Error() string {
 	actions := make([]string, len(e.Unmet))
 	for i, u := range e.Unmet {
@@ -48,16 +46,16 @@ func (e *ConditionError) Error() string {
 	return "dynamodb: what was read is not what stands there any more (action " + strings.Join(actions, ", ") + ")"
 }
 
-// Redacted is Error.
+// Redacted returns Error.
 func (e *ConditionError) Redacted() string { return e.Error() }
 
-// Describe is its class.
+// Describe returns the class of the error.
 func (e *ConditionError) Describe() (class, field string) { return "conflict", "" }
 
 // Transact writes all actions, or none. It returns nil when they are durable. The error
-// is a *[ConditionError] where conditions are not met, and else one as [Error] says, whose
-// Action is the one at fault. A conflict, a throttle and a lost answer are tried again
-// first, under one client token, so that nothing is written twice.
+// is a *[ConditionError] if conditions are not met, and otherwise an [Error] whose
+// Action is the failed action. Conflicts, throttling and lost answers are retried
+// first with one client token, so that nothing is written twice.
 //
 // No two actions may be on one item.
 func (db *DB) Transact(ctx context.Context, actions []Action) error {
@@ -72,10 +70,10 @@ func (db *DB) Transact(ctx context.Context, actions []Action) error {
 	return err
 }
 
-// Write is one action by itself, at half the price of a transaction; a check alone is
-// not one. It returns as Transact does. It has no client token: after a lost answer it
-// is sent again, so that its condition must fail on what it wrote itself, or it must do no
-// harm twice.
+// Write writes one action without a transaction, at half the price. The action cannot be a check alone.
+// It returns as Transact does. There is no client token, so after a lost answer the write
+// is repeated. The condition of the action must then fail on the first write, or a repeated write must be
+// harmless.
 func (db *DB) Write(ctx context.Context, a Action) (err error) {
 	switch {
 	case a.Put != nil:
@@ -105,7 +103,7 @@ func (db *DB) Write(ctx context.Context, a Action) (err error) {
 	return err
 }
 
-// writeIf is Write of an action with a condition; false, without an error, if that is not met.
+// writeIf is Write of an action with a condition. It returns false without an error if the condition is not met.
 func (db *DB) writeIf(ctx context.Context, a Action) (bool, error) {
 	err := db.Write(ctx, a)
 	if _, unmet := errors.AsType[*ConditionError](err); unmet {
@@ -119,9 +117,9 @@ func (db *DB) put(ctx context.Context, ref Ref, attributes Item) error {
 	return db.Write(ctx, Put(ref.Table, with(ref.Key, attributes), Condition{}))
 }
 
-// conditions is the ConditionError that err comes to, nil where it is another one. A
-// condition that is not met comes before all else that a transaction was cancelled
-// for: what the actions were made from is out of date.
+// conditions returns the ConditionError that err contains, nil if it has none. A
+// condition that is not met takes precedence over all other reasons of a cancelled transaction,
+// since the actions were made from data that changed.
 func conditions(err error) error {
 	if c, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return &ConditionError{Unmet: []Unmet{{Item: c.Item}}}
@@ -142,8 +140,8 @@ func conditions(err error) error {
 	return &ConditionError{Unmet: unmet}
 }
 
-// cancelled is the error of a transaction by the reasons of its actions: that of
-// one which no retry helps, if there is any, and else the first.
+// cancelled returns the error of a cancelled transaction: the first reason that is not transient,
+// otherwise the first reason.
 func cancelled(op string, c *types.TransactionCanceledException) error {
 	var first error
 	for i, r := range c.CancellationReasons {
@@ -161,7 +159,7 @@ func cancelled(op string, c *types.TransactionCanceledException) error {
 			first = err
 		}
 	}
-	if first == nil { // no reason: it is not known what to hold against which action
+	if first == nil { // the server gave no reason
 		first = pipeline.Transient(&Error{Op: op, Action: -1, Code: c.ErrorCode(), Err: c, Kind: ErrUnavailable})
 	}
 	return first

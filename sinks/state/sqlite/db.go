@@ -85,7 +85,7 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 		return nil, disk.Failed(fmt.Errorf("sqlite: %w", err))
 	}
 
-	// have been acknowledged by then.
+	// In WAL mode, NORMAL would lose acknowledged commits in a power failure.
 	db.writer, err = sql.Open("sqlite", dsn(abs, o, "journal_mode(wal)", "synchronous(full)",
 		"wal_autocheckpoint(4000)", // pages, 16 MiB
 		"cache_size(-32768)",       // KiB

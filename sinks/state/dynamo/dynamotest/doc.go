@@ -1,4 +1,4 @@
-// Package dynamotest is for the tests of stores on DynamoDB: a [Server] is DynamoDB
-// Local, in which every test has a world of its own, and [Faults] between the SDK's client
-// and a server do what DynamoDB Local never does: conflicts, throttles, lost answers.
+// Package dynamotest runs tests of stores against DynamoDB Local. [Open] returns a [Server] with separate
+// tables for every test. [Faults] sit between the SDK's client and the server, and add what DynamoDB Local never does:
+// conflicts, throttling, lost answers.
 package dynamotest

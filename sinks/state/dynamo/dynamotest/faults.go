@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Request is a call on its way.
+// Request is a call that a fault may send, change or refuse.
 type Request struct {
 	Op   string // TransactWriteItems, PutItem, ...
 	Body []byte // JSON
@@ -18,8 +18,7 @@ type Request struct {
 	next http.RoundTripper
 }
 
-// Send has the server answer the call, with another body where Body was changed:
-// DynamoDB Local does not check signatures.
+// Send sends the call with Body, which a fault may have changed. DynamoDB Local does not check signatures.
 func (r *Request) Send() (*http.Response, error) {
 	req := r.http.Clone(r.http.Context())
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(r.Body)), int64(len(r.Body))
@@ -29,8 +28,8 @@ func (r *Request) Send() (*http.Response, error) {
 // Fault is what becomes of a call. It may send it, and may do so more than once.
 type Fault func(r *Request) (*http.Response, error)
 
-// Faults is what becomes of the calls of one client, or of several. Without any it
-// lets everything through. It is safe for concurrent use.
+// Faults decides which calls of its clients get a Fault. The zero Faults sends every call. It is safe for
+// concurrent use.
 type Faults struct {
 	mu     sync.Mutex
 	queued map[string][]Fault
@@ -40,8 +39,7 @@ type Faults struct {
 	seen   map[string]int
 }
 
-// Next gives the next calls of an operation these faults, one each, behind those that
-// are queued; a nil one lets its call through.
+// Next queues faults for the next calls of an operation, one for each call. A nil fault sends its call.
 func (f *Faults) Next(op string, faults ...Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +49,7 @@ func (f *Faults) Next(op string, faults ...Fault) {
 	f.queued[op] = append(f.queued[op], faults...)
 }
 
-// Randomly gives every call, with a chance between 0 and 1, one of faults. The same seed
+// Randomly gives each call one of faults, with a chance between 0 and 1. The same seed
 // gives the same sequence, in the order of calls.
 func (f *Faults) Randomly(seed uint64, chance float64, faults ...Fault) {
 	f.mu.Lock()
@@ -59,7 +57,7 @@ func (f *Faults) Randomly(seed uint64, chance float64, faults ...Fault) {
 	f.random, f.chance, f.dice = faults, chance, rand.New(rand.NewPCG(seed, seed))
 }
 
-// Calls is how many calls of an operation were made.
+// Calls returns how many calls of an operation were made.
 func (f *Faults) Calls(op string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,11 +81,11 @@ func (f *Faults) take(op string) Fault {
 	return nil
 }
 
-// over is f between a client and what answers it.
+// over returns a transport that applies f to calls before next.
 func (f *Faults) over(next http.RoundTripper) http.RoundTripper { return &transport{f, next} }
 
-// Client is an HTTP client whose calls suffer f before next answers them: with a next
-// that is no server a test needs no socket.
+// Client returns an HTTP client that applies f. If next answers by itself, a test
+// needs no socket.
 func (f *Faults) Client(next http.RoundTripper) *http.Client {
 	return &http.Client{Transport: f.over(next)}
 }

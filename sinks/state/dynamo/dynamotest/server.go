@@ -19,18 +19,18 @@ import (
 // Env is the environment variable with the endpoint of DynamoDB Local.
 const Env = "TABLEWAKE_TEST_DYNAMODB"
 
-// Server is DynamoDB Local, as one test uses it.
+// Server is DynamoDB Local as one test uses it.
 type Server struct {
-	salt      string // of the names of tables: the server outlives the test
+	salt      string // random part of table names, since the server outlives the test
 	endpoint  string
 	transport *http.Transport
 
 	mu     sync.Mutex
-	tables []string // that were made, by their full names
+	tables []string // full names of the created tables
 }
 
-// Open is the server that the environment names. Without one the test fails. When it
-// ends its tables are deleted and the connections closed.
+// Open returns the server of the environment variable Env, and fails the test if Env is not set. It deletes the
+// tables and closes the connections when the test ends.
 func Open(t testing.TB) *Server {
 	t.Helper()
 	endpoint := os.Getenv(Env)
@@ -47,9 +47,7 @@ func Open(t testing.TB) *Server {
 	return s
 }
 
-// Client is a client in a world: tables of one world are not in another, since their
-// names begin with the world's behind the client's back. The same name of one Server is
-// the same world. With faults, they stand between; nil: nothing does.
+// Client returns a client of a world. Clients of one Server and one world see the same tables. faults may be nil.
 func (s *Server) Client(world string, faults *Faults) *dynamodb.Client {
 	return dynamodb.New(s.options(faults), func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
@@ -58,8 +56,8 @@ func (s *Server) Client(world string, faults *Faults) *dynamodb.Client {
 	})
 }
 
-// options are those of a client. DynamoDB Local keeps a world and some 30 threads for
-// every access key that it has seen: all tests of a process share one.
+// options returns the options of a client. DynamoDB Local keeps some 30 threads for
+// every access key, so all tests of a process share one.
 func (s *Server) options(faults *Faults) dynamodb.Options {
 	key := "tablewaketest" + strconv.Itoa(os.Getpid())
 	var transport http.RoundTripper = s.transport
@@ -79,7 +77,7 @@ func (s *Server) options(faults *Faults) dynamodb.Options {
 func (s *Server) made(table string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.tables, table) { // it may be deleted and made again
+	if !slices.Contains(s.tables, table) { // a table may be deleted and recreated
 		s.tables = append(s.tables, table)
 	}
 }

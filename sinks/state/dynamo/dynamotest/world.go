@@ -12,23 +12,23 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// prefix is how the names of a world's tables begin.
+// prefix returns the start of the table names of a world.
 func (s *Server) prefix(world string) string {
 	sum := sha256.Sum256([]byte(world))
 	return s.salt + "-" + hex.EncodeToString(sum[:5]) + "-"
 }
 
-// renaming puts the prefix of a world before the names of tables in requests, and takes
-// it away in answers. It changes copies: requests are their caller's.
+// renaming is middleware that adds the prefix of a world to table names in requests, and removes
+// it from answers. It changes copies, since the caller owns the requests.
 type renaming struct {
 	server *Server
 	prefix string
 }
 
-// ID is as the SDK's other steps have one.
+// ID returns the name of the middleware, as the SDK requires.
 func (r *renaming) ID() string { return "World" }
 
-// HandleInitialize is the step.
+// HandleInitialize renames the tables of the request and of the answer.
 func (r *renaming) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	created := ""
 	switch p := in.Parameters.(type) {

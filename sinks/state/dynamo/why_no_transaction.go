@@ -8,11 +8,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// WhyNoTransaction says why no transaction can write both a table and the state table; "" if one
+// WhyNoTransaction returns why no transaction can write both a table and the state table; "" if one
 // can. A transaction works within one account and one Region, and on no table that is
 // replicated with multi-Region strong consistency (DynamoDB Developer Guide, "Transactions").
 func (db *DB) WhyNoTransaction(ctx context.Context, table string) (why string, err error) {
-	var places []string
+	var accounts []string // Region and account of each table
 	for _, name := range []string{db.table, table} {
 		d, err := db.describe(ctx, name)
 		if err != nil {
@@ -21,11 +21,11 @@ func (db *DB) WhyNoTransaction(ctx context.Context, table string) (why string, e
 		if d.MultiRegionConsistency == types.MultiRegionConsistencyStrong {
 			return "the table " + name + " is replicated with multi-Region strong consistency", nil
 		}
-		place, _ := arn.Parse(aws.ToString(d.TableArn)) // none on a server without ARNs
-		places = append(places, place.Region+":"+place.AccountID)
+		parsed, _ := arn.Parse(aws.ToString(d.TableArn)) // empty on a server without ARNs
+		accounts = append(accounts, parsed.Region+":"+parsed.AccountID)
 	}
-	if places[0] != places[1] {
-		return "the tables " + db.table + " and " + table + " are not in one account and Region (" + places[0] + " and " + places[1] + ")", nil
+	if accounts[0] != accounts[1] {
+		return "the tables " + db.table + " and " + table + " are not in one account and Region (" + accounts[0] + " and " + accounts[1] + ")", nil
 	}
 	return "", nil
 }

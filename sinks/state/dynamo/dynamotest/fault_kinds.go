@@ -13,34 +13,34 @@ import (
 	"testing/iotest"
 )
 
-// Refuse answers with an error of the API instead of sending the call: a status and a
-// code, such as 400 and ProvisionedThroughputExceededException.
+// Refuse answers with an error of the API, and does not send the call. status and
+// code are, for example, 400 and ProvisionedThroughputExceededException.
 func Refuse(status int, code, message string) Fault {
 	return func(r *Request) (*http.Response, error) {
 		return r.answer(status, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": message})
 	}
 }
 
-// Throttle is what a table over its throughput answers.
+// Throttle answers that the table is over its throughput.
 func Throttle() Fault {
 	return Refuse(http.StatusBadRequest, "ProvisionedThroughputExceededException", "The level of configured provisioned throughput for the table was exceeded.")
 }
 
-// Unavailable is a page of a proxy: a status that is no answer of the API.
+// Unavailable answers with a status and an HTML page, as a proxy does.
 func Unavailable(status int) Fault {
 	return func(r *Request) (*http.Response, error) {
 		return response(r.http, status, []byte("<html>"+http.StatusText(status)+"</html>")), nil
 	}
 }
 
-// Reason is why an action was cancelled.
+// Reason is the reason why one action of a transaction was cancelled.
 type Reason struct {
 	Code, Message string
-	Item          map[string]any // DynamoDB JSON: as it stands there
+	Item          map[string]any // the stored item in DynamoDB JSON
 }
 
-// Cancel cancels a transaction for these reasons, in the order of its actions; the zero
-// Reason, and one that is missing, is None. Of any other call it is a conflict.
+// Cancel cancels a transaction for these reasons, in the order of its actions. The zero
+// Reason, and a missing one, means None. Any other call gets a conflict.
 func Cancel(reasons ...Reason) Fault {
 	return func(r *Request) (*http.Response, error) {
 		if r.Op != "TransactWriteItems" {
@@ -68,17 +68,17 @@ func Cancel(reasons ...Reason) Fault {
 	}
 }
 
-// Conflict is another transaction on the items of a call.
+// Conflict answers that another transaction uses the items of the call.
 func Conflict() Fault {
 	return Cancel(Reason{Code: "TransactionConflict", Message: "Transaction is ongoing for the item"})
 }
 
-// Reset breaks the connection before the call is sent: nothing is executed.
+// Reset breaks the connection before the call is sent.
 func Reset() Fault {
 	return func(*Request) (*http.Response, error) { return nil, syscall.ECONNRESET }
 }
 
-// Lost has the call executed, and breaks the connection before the answer.
+// Lost sends the call, and breaks the connection before the answer.
 func Lost() Fault {
 	return func(r *Request) (*http.Response, error) {
 		resp, err := r.Send()
@@ -89,7 +89,7 @@ func Lost() Fault {
 	}
 }
 
-// Cut has the call executed, and breaks the answer off behind its first n bytes.
+// Cut sends the call, and cuts the answer after its first n bytes.
 func Cut(n int) Fault {
 	return func(r *Request) (*http.Response, error) {
 		resp, err := r.Send()

@@ -18,21 +18,21 @@ var _ state.AgeReporter = (*DB)(nil)
 
 const (
 	attrBorn   = "born"   // Unix nanoseconds
-	attrFormat = "format" // of the pipeline's rows
+	attrFormat = "format" // number of the layout of the pipeline's items
 )
 
-// format is the layout of a pipeline's rows, in the row of its memory. In the first one, which had no number,
-// partition keys began with the kind of the row: such rows are not found, and what was written under them is
-// refused as output whose state was lost.
+// format is the number of the layout of a pipeline's items, stored in its memory item. In format 1, which had no
+// number, partition keys began with the kind of the item. Such items are not found, so output that was written
+// under them is refused because its state is lost.
 const format = 2
 
-// StoreAge is since when the table remembers for the pipeline: since it was made, or, where somebody else
-// made it, since it was first asked. It forgets, by its TTL or by [DB.Purge]. The error is fatal where the
-// pipeline's rows have another format.
+// StoreAge returns when the memory of the pipeline began: when [DB.CreateState] made the table or, for a table
+// made otherwise, when StoreAge was called first. The table forgets, by its TTL or by [DB.Purge]. The error is fatal
+// if the pipeline's items have another format.
 func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	ref := db.noteRef(db.pipeline, "memory", single)
 	for {
-		item, err := db.one(ctx, ref)
+		item, err := db.getOne(ctx, ref)
 		if err == nil && item != nil {
 			err = db.checkFormat(item)
 		}
@@ -53,9 +53,9 @@ func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	}
 }
 
-// checkFormat is a fatal error where the row of a memory says that the pipeline's rows have another format.
-func (db *DB) checkFormat(memory Item) error {
-	found := Digits(memory, attrFormat)
+// checkFormat returns a fatal error if the memory item has another format.
+func (db *DB) checkFormat(stored Item) error {
+	found := Digits(stored, attrFormat)
 	if found == strconv.Itoa(format) {
 		return nil
 	}
@@ -69,20 +69,18 @@ func (db *DB) checkFormat(memory Item) error {
 	})
 }
 
-// Expiry is when what is written now, and may go, is forgotten: after the retention.
+// Expiry returns when an item that is written now may expire.
 func (db *DB) Expiry() time.Time { return db.now().Add(db.retention) }
 
-// stamp makes item one that may go: one that is written now, and that the table
-// forgets after its retention. A guard without a row, a contribution
-// without a share, and a tombstone are stamped; what has one is put without stamp, and never
-// goes.
+// stamp makes an item expire after the retention. Guards without a row, contributions without shares and tombstones
+// are stamped. Other items are written without a stamp, so that they never expire.
 func (db *DB) stamp(item Item) {
 	now := db.now()
 	item[attrWritten] = nanoseconds(now)
 	item[attrExpires] = N(strconv.FormatInt(now.Add(db.retention).Unix(), 10))
 }
 
-// expires is when an item that was stamped may go; the zero time of one that never goes.
+// expires returns when a stamped item may expire; the zero time if the item is not stamped.
 func expires(item Item) (time.Time, error) {
 	digits := Digits(item, attrExpires)
 	if digits == "" {
@@ -92,7 +90,7 @@ func expires(item Item) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// with is the attributes of both, in a new item.
+// with returns a new item with the attributes of both.
 func with(key, rest Item) Item {
 	item := make(Item, len(key)+len(rest))
 	maps.Copy(item, key)
@@ -100,10 +98,10 @@ func with(key, rest Item) Item {
 	return item
 }
 
-// nanoseconds is a time as an N.
+// nanoseconds returns a time as an N.
 func nanoseconds(t time.Time) types.AttributeValue { return N(strconv.FormatInt(t.UnixNano(), 10)) }
 
-// timeAt is the time at name; the zero time where there is none.
+// timeAt returns the time at name; the zero time if there is none.
 func timeAt(item Item, name string) (time.Time, error) {
 	digits := Digits(item, name)
 	if digits == "" {
