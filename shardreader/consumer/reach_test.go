@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// A lease table that is out of reach, while heartbeats succeed in the state table, is not ready, measured, and told each minute
-// with its age: where checkpoints cannot be written, and where nothing can be read.
+// A lease table that is out of reach, while heartbeats succeed in the state table, is not ready, measured, and told
+// each minute with its age: where checkpoints cannot be written, and where nothing can be read.
 func TestConsumer_LeaseTableOutOfReach(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fails func(op string) bool

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Action is an output of a coordinator. Actions with a Call are calls, and may run concurrently: a coordinator never has two
-// writes of one lease in flight.
+// Action is an output of a coordinator. Actions with a Call are calls, and may run concurrently: a coordinator never
+// has two writes of one lease in flight.
 type Action interface{ action() }
 
 // Calls of the Streams API.

@@ -136,7 +136,7 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 	}
 }
 
-// cheapest is the row with the least cost of those that may be requested; nil if there is none.
+// cheapest returns the row with the lowest cost among those that may be requested; nil if there is none.
 func cheapest(rows []*row, cost func(*row) float64) (best *row) {
 	for _, r := range rows {
 		if !r.busy && r.RequestedBy == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {

@@ -74,8 +74,8 @@ func (c *Coordinator) mayCall(a *assignment) bool {
 // endangered reports whether a shard is read so late that the stream may soon drop unread records.
 func (c *Coordinator) endangered(a *assignment) bool { return a.lag.delay(c.now) > c.o.Retention/4 }
 
-// queueEndangered queues the first endangered shard before all others while the budget allows no call, and reports whether there
-// is one. It searches once a second.
+// queueEndangered queues the first endangered shard before all others while the budget allows no call, and reports
+// whether there is one. It searches once a second.
 func (c *Coordinator) queueEndangered() bool {
 	if c.now-c.budget.searchedAt < time.Second {
 		return false

@@ -156,7 +156,7 @@ func (c *Coordinator) finish(a *assignment) {
 	}
 }
 
-// endedLease is a lease that says that the shard was read to its end.
+// endedLease returns l with the checkpoint SHARD_END and the children.
 func (s *childSearch) endedLease(l leases.Lease) leases.Lease {
 	l.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
 	l.Owner, l.RequestedBy, l.Load, l.Stopped, l.Children = "", "", 0, "", nil
@@ -184,7 +184,8 @@ func (c *Coordinator) endSaved(r *row, a *assignment) {
 	}
 }
 
-// childBelow returns a child whose sequence numbers are not above those of the shard, or nil. Versions depend on that order.
+// childBelow returns a child whose sequence numbers are not above those of the shard, or nil. Versions depend on that
+// order.
 func (s *childSearch) childBelow() *shardreader.Shard {
 	for i, child := range s.children {
 		if s.pos.Kind == leases.Sequence && child.First != "" && record.CompareSequence(child.First, s.pos.Sequence) <= 0 {

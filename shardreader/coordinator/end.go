@@ -31,7 +31,7 @@ type endCheck struct {
 	// The listing in flight.
 	found  map[string]*listing // nil: none is
 	source int                 // index in Coordinator.sources
-	index  int                 // of the source's streams
+	index  int                 // index in the source's streams
 	stream *stream
 }
 

@@ -23,8 +23,8 @@ type (
 	// Shutdown begins a soft stop: the pages that are read are drained and checkpointed, and the leases released.
 	Shutdown struct{}
 
-	// PipelineEnded reports that the pipeline ended: it acknowledges no more pages. The coordinator stops as after Shutdown, and
-	// releases the leases at their durable positions.
+	// PipelineEnded reports that the pipeline ended: it acknowledges no more pages. The coordinator stops as after
+	// Shutdown, and releases the leases at their durable positions.
 	PipelineEnded struct{}
 
 	// Acked reports that a partition is durable up to a position of a page of it.

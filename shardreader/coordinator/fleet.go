@@ -157,7 +157,7 @@ func (c *Coordinator) leadFleet() {
 	case !c.syncBegun:
 		c.beginSync()
 	case childless > c.childlessLeases:
-		c.syncSoon() // a stream may have come to its end
+		c.syncSoon() // a stream may be read to its end
 	}
 	c.childlessLeases = childless
 }
@@ -221,7 +221,7 @@ func (c *Coordinator) addRow(l leases.Lease) *row {
 	r := &row{Lease: l, unchangedSince: c.now}
 	if _, waits := c.unbegunShards[l.Shard]; waits {
 		delete(c.unbegunShards, l.Shard)
-		c.syncSoon() // an operator may have made it: leaseSync makes the others of its stream
+		c.syncSoon() // an operator may have created it: leaseSync creates the other leases of its stream
 	}
 	c.rows.add(r)
 	return r

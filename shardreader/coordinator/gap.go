@@ -69,7 +69,7 @@ func (c *Coordinator) seekOldest(a *assignment, g record.Gap, ph phase) {
 	c.queueCall(a)
 }
 
-// seekGapEnd is seek for a gap that is durable.
+// seekGapEnd searches the first record after a durable gap.
 func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 	if a.stopReason != "" {
 		c.seekOldest(a, g, stoppedAtGap)
@@ -78,8 +78,8 @@ func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 	c.seekOldest(a, g, afterGap)
 }
 
-// endProbe decides by the oldest record that is left whether the lost records belong to the requested range. If no record is left, they do.
-// It reports whether the page is to be read.
+// endProbe decides by the oldest record that is left whether the lost records belong to the requested range. If no
+// record is left, they do. It reports whether the page is to be read.
 func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
 	if len(page.Changes) > 0 && page.Changes[0].Time.Before(a.row.From) {
 		a.enter(reading)
@@ -113,7 +113,8 @@ func (c *Coordinator) resumeStop(a *assignment) {
 	}
 }
 
-// noteLost notes a gap and logs it at once: a record after it may never come. Then the search for that record begins.
+// noteLost stores a gap and logs it at once, because a record after it may never come. Then the search for that record
+// begins.
 func (c *Coordinator) noteLost(a *assignment, g record.Gap) { c.noteGap(a, recordsLost, g) }
 
 // completeGap completes a gap with the first record after it, or with the shard's end.
@@ -127,7 +128,7 @@ func (c *Coordinator) completeGap(a *assignment, page *record.Page) {
 		a.leaveGap()
 		return
 	}
-	// The gap itself is durable already, so the page need not wait.
+	// The gap itself is durable already, so the page does not wait.
 	c.noteGap(a, extentKnown, g)
 }
 
@@ -176,7 +177,7 @@ func (c *Coordinator) noteGone(a *assignment) {
 	c.noteGap(a, shardGone, g)
 }
 
-// gapAfter is the gap that begins where a shard is read to.
+// gapAfter returns the gap that begins at the position of an assignment.
 func (c *Coordinator) gapAfter(a *assignment) record.Gap {
 	return record.Gap{
 		StreamARN: a.row.Stream, Shard: a.row.Shard, After: a.pos.Sequence, From: a.posTime,
@@ -210,7 +211,7 @@ const (
 	betweenStreams                   // a stream follows one that was read
 )
 
-// gapNote makes a gap durable, however long that takes.
+// gapNote stores a gap, and retries until it is durable.
 type gapNote struct {
 	reason noteReason
 	gap    record.Gap
@@ -219,7 +220,7 @@ type gapNote struct {
 	tries  tries
 }
 
-// gapWaiter waits for a gap to be durable.
+// gapWaiter waits until a gap is durable.
 type gapWaiter interface {
 	wanted(c *Coordinator) bool
 	noted(c *Coordinator, op *gapNote)

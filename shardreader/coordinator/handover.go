@@ -27,7 +27,7 @@ func (c *Coordinator) handOver() {
 	}
 }
 
-// successor is the consumer that a lease of this one should go to; "" for none.
+// successor returns the consumer that should get a lease of this one; "" if there is none.
 func (c *Coordinator) successor(r *row, live []string) string {
 	if id := c.pinnedElsewhere(r, live); id != "" {
 		return id
@@ -40,7 +40,7 @@ func (c *Coordinator) successor(r *row, live []string) string {
 
 func (c *Coordinator) pinnedHere(r *row) bool { return r.Pinned != "" && r.Pinned == c.o.Name }
 
-// pinnedElsewhere is a live consumer of another name that should have a lease; "" for none.
+// pinnedElsewhere returns the live consumer of another name that a lease is pinned to; "" if there is none.
 func (c *Coordinator) pinnedElsewhere(r *row, live []string) string {
 	if r.Pinned == "" || r.Pinned == c.o.Name {
 		return ""

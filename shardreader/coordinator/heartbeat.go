@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// sendHeartbeat writes this consumer's row: proof that it lives.
+// sendHeartbeat writes this consumer's row, so that others count it as alive.
 func (c *Coordinator) sendHeartbeat() {
 	if c.sendingHeartbeat || c.stopped {
 		return
@@ -18,7 +18,7 @@ func (c *Coordinator) sendHeartbeat() {
 	c.emit(WriteHeartbeat{c.newCall(heartbeat{c.heartbeatNumber, c.now}), c.member()})
 }
 
-// heartbeat is a call that writes one.
+// heartbeat is the call that writes a heartbeat.
 type heartbeat struct {
 	beat int64
 	sent time.Duration
@@ -73,7 +73,7 @@ var (
 	ErrHandedOver   error = revokeCause("the lease was requested, and was not drained in time")
 )
 
-// revokeCause is an error whose text holds no data: logs show all of it.
+// revokeCause is an error whose text has no data, so that logs may show it.
 type revokeCause string
 
 var _ redact.Redacted = revokeCause("")

@@ -18,7 +18,7 @@ func (c *Coordinator) parentsDone(r *row) bool {
 	return true
 }
 
-// isActive reports whether a consumer is to read a lease's shard now.
+// isActive reports whether some consumer should read a lease's shard now.
 func (c *Coordinator) isActive(r *row) bool {
 	return !r.Ended() && r.Stream != "" && c.parentsDone(r)
 }
@@ -32,24 +32,24 @@ func (c *Coordinator) isFree(r *row) bool {
 	case r.Owner == "":
 		return !c.foreignActive && !c.isRequested(r)
 	case c.isOwn(r):
-		return false // openMine opens it
+		return false // openOwned opens it
 	case c.consumers[r.Owner] != nil:
 		return !c.alive(r.Owner)
 	case c.departed[r.Owner]:
 		return true
 	}
-	// Its consumer belongs to another application, which raises the counter while it runs.
+	// The owner belongs to another application, which raises the counter while it runs.
 	return !c.foreignActive
 }
 
-// isRequested reports whether another consumer requested a lease a moment ago, and may take it first.
+// isRequested reports whether a recent request gives another consumer the first right to take a lease.
 func (c *Coordinator) isRequested(r *row) bool {
 	other := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) && !c.consumers[r.RequestedBy].Leaving
 	return other && c.now-r.unchangedSince <= 4*c.o.ReadEvery
 }
 
-// detectForeign finds whether another application uses the table: counters rise of leases whose owners this fleet does not
-// know. Nothing is taken while they do.
+// detectForeign reports another application: it raises counters of leases whose owners are unknown to this fleet. No lease
+// is taken while they rise.
 func (c *Coordinator) detectForeign() {
 	c.foreignActive = false
 	for _, r := range c.rows.all() {
@@ -63,7 +63,7 @@ func (c *Coordinator) detectForeign() {
 	}
 }
 
-// takeNext takes the leases that were chosen, some at a time.
+// takeNext takes leases of toTake, up to maxWrites at once.
 func (c *Coordinator) takeNext() {
 	for len(c.toTake) > 0 && c.taking < maxWrites && c.heartbeatFresh() && !c.leaving {
 		r := c.toTake[0]
@@ -79,14 +79,14 @@ func (c *Coordinator) takeNext() {
 	}
 }
 
-// openOwned opens the leases that are this consumer's by the table and are not read.
+// openOwned opens the leases that this consumer owns and does not read.
 func (c *Coordinator) openOwned() {
 	for _, r := range c.rows.all() {
 		c.tryOpen(r)
 	}
 }
 
-// tryOpen opens a lease if it is this consumer's to read.
+// tryOpen opens a lease if this consumer owns it and may read it now.
 func (c *Coordinator) tryOpen(r *row) {
 	switch {
 	case !c.isKnown(r), !c.isOwn(r), r.assignment != nil, r.busy, r.calls > 0, !c.isActive(r):

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxWrites       = 64              // leases that are written at once
-	maxWriteBackoff = 2 * time.Second // longest backoff of such a write
+	maxWrites       = 64              // most writes in flight
+	maxWriteBackoff = 2 * time.Second // longest backoff of a write
 )
 
 // writeReason is why a lease is written. It decides whether the write is tried again, and what follows it.
@@ -27,7 +27,7 @@ const (
 	saveFirst   // the first record of the shard, which was not known
 	saveEnd     // the shard is read to its end
 	setStream   // another application made it, and named no stream
-	makeLease   // it is missing
+	makeLease   // create a missing lease
 	removeLease // it is no longer needed
 )
 
@@ -76,7 +76,7 @@ func (c *Coordinator) writeLease(op *leaseWrite) {
 	c.sendWrite(op)
 }
 
-// sendWrite sends a write, or has it wait for others that are in flight.
+// sendWrite sends a write, or queues it if maxWrites are in flight.
 func (c *Coordinator) sendWrite(op *leaseWrite) {
 	if c.writesInFlight == maxWrites {
 		c.queuedWrites = append(c.queuedWrites, op)
@@ -167,7 +167,7 @@ func (op *leaseWrite) retry(c *Coordinator, err error) {
 	})
 }
 
-// succeeded updates the row to what was written.
+// succeeded updates the row to the written lease.
 func (op *leaseWrite) succeeded(c *Coordinator) {
 	r := op.row
 	if op.tries > 0 {

@@ -26,7 +26,7 @@ func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *li
 	return l
 }
 
-// shard is a shard as it is listed; the zero Shard if it is not, or if there is no listing.
+// shard returns a shard as it is listed; the zero Shard if it is not listed, or if l is nil.
 func (l *listing) shard(id string) (s shardreader.Shard) {
 	if l.has(id) {
 		return l.shards[l.byID[id]]
@@ -42,10 +42,10 @@ func (l *listing) has(shard string) bool {
 	return ok
 }
 
-// parent is the parent that a shard is listed with; "" if there is none.
+// parent returns the listed parent of a shard; "" if there is none.
 func (l *listing) parent(shard string) string { return l.shard(shard).Parent }
 
-// markAncestors marks the shards above a shard.
+// markAncestors adds the ancestors of a shard to above.
 func (l *listing) markAncestors(shard string, above map[string]bool) {
 	for shard = l.parent(shard); shard != "" && !above[shard]; shard = l.parent(shard) {
 		above[shard] = true
@@ -65,12 +65,12 @@ type listingWaiter interface {
 	listed(c *Coordinator, l *listing, err error)
 }
 
-// streamLister lists one stream, for all that request it meanwhile.
+// streamLister lists one stream. Requests that come meanwhile share the next listing.
 type streamLister struct {
 	stream  string
 	running bool
 	waiting []listingWaiter // for the listing in flight
-	later   []listingWaiter // for the next one, which begins after their request
+	later   []listingWaiter // for the next one, which begins later than their requests
 
 	// The listing in flight.
 	sent   time.Duration // when its first request was made
@@ -80,7 +80,7 @@ type streamLister struct {
 	tries  tries
 
 	began  time.Duration            // when the last complete listing began
-	lacked map[string]time.Duration // shards that are listed, with when the last listing without them began
+	lacked map[string]time.Duration // for each listed shard: when the last listing without it began
 }
 
 // beforeAll is longer than any stream keeps a record.
@@ -88,7 +88,7 @@ const beforeAll = 100 * 365 * 24 * time.Hour
 
 const (
 	listTries    = 6 // how often a page of a listing is tried again before the listing fails
-	initialTries = 1 // of these: their first backoff is twice the usual one
+	initialTries = 1 // start value of tries: the first backoff is twice the usual one
 )
 
 // list reads all shards of a stream, beginning after this call.
@@ -128,7 +128,7 @@ func (l *streamLister) wanted(c *Coordinator) bool {
 	return false
 }
 
-// endListing ends a listing, and begins the next one if there are requests. It returns those that waited.
+// endListing ends a listing, and begins the next one if there are requests. It returns the waiters of the ended one.
 func (l *streamLister) endListing(c *Coordinator) []listingWaiter {
 	waiting := l.waiting
 	l.running, l.waiting, l.shards = false, nil, nil
@@ -171,11 +171,11 @@ func (l *streamLister) finish(c *Coordinator, got *listing, err error) {
 	}
 }
 
-// noteLacked notes which shards the listing has that the one before it lacked.
+// noteLacked notes for each new shard when the last listing without it began.
 func (l *streamLister) noteLacked() {
 	before := l.began
 	if l.lacked == nil {
-		before = -beforeAll // these may have been listed before
+		before = -beforeAll // no listing is known that lacks these shards
 	}
 	lacked := make(map[string]time.Duration, len(l.shards))
 	for _, s := range l.shards {

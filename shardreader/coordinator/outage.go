@@ -7,16 +7,16 @@ import (
 
 const (
 	outageLogEvery = time.Minute      // between two lines about an outage that lasts
-	failingAfter   = 10 * time.Second // how long the reads of a shard fail before that is reported: short throttling is not
+	failingAfter   = 10 * time.Second // how long the reads of a shard fail before that is reported: throttling is often shorter
 	failingCalls   = 3                // how many reads in a row fail before that is reported
 )
 
-// outage is something that fails for long, for its log lines.
+// outage is the state of the log lines about a long failure.
 type outage struct {
 	loggedAt  time.Duration // when the last line was logged; 0: it does not fail
 	since     time.Duration // when it began to fail
 	err       error         // of the last call that failed
-	recovered bool          // something that had failed succeeded after the last line
+	recovered bool          // a failed shard was read again after the last line
 }
 
 // update reports whether to log the failure now, and whether to log its end.
@@ -109,7 +109,7 @@ func (c *Coordinator) noteReadFailure(a *assignment, err error, at time.Time) {
 	a.readFailure.err = err
 }
 
-// noteReadSuccess notes that a read of an assignment was answered.
+// noteReadSuccess notes a successful read of an assignment.
 func (c *Coordinator) noteReadSuccess(a *assignment) {
 	c.readOutage.recovered = c.readOutage.recovered || a.readFailure.since > 0
 	a.readFailure = readFailure{}

@@ -67,12 +67,12 @@ func (c *Coordinator) startUnknown(a *assignment) bool {
 	return a.pos.Kind == leases.TrimHorizon && a.row.First == "" && a.row.From.IsZero()
 }
 
-// saveFirst makes durable where a shard begins. If the stream drops the first record before a checkpoint, the lease
-// shows the gap.
+// saveFirst writes the first sequence number of a shard into its lease. If the stream drops the first record before a
+// checkpoint, the lease shows the gap.
 func (c *Coordinator) saveFirst(a *assignment, page *receivedPage) {
 	r := a.row
 	a.enter(confirming)
-	c.addUntaken(a, int64(page.Page.Bytes)) // there may be one of each shard, while thousands of leases are made
+	c.addUntaken(a, int64(page.Page.Bytes)) // each shard may hold one page back while thousands of leases are created
 	if r.busy {
 		c.after(firstPause, func() { c.resumePage(a, page) })
 		return
@@ -82,7 +82,7 @@ func (c *Coordinator) saveFirst(a *assignment, page *receivedPage) {
 	c.writeLease(&leaseWrite{reason: saveFirst, row: r, next: next, assignment: a, page: page})
 }
 
-// resumePage continues with a held page.
+// resumePage continues with a page that waited for saveFirst.
 func (c *Coordinator) resumePage(a *assignment, page *receivedPage) {
 	if !a.isOpen() {
 		return
@@ -109,7 +109,7 @@ func (c *Coordinator) checkOrder(a *assignment, page *record.Page) bool {
 	return true
 }
 
-// dropKnown leaves out the records up to a sequence number.
+// dropKnown removes the records up to a sequence number, which were read before.
 func dropKnown(page *record.Page, upTo string) {
 	known := func(seq string) bool { return seq != "" && record.CompareSequence(seq, upTo) <= 0 }
 	before := len(page.Changes) + len(page.Errors)
@@ -118,7 +118,7 @@ func dropKnown(page *record.Page, upTo string) {
 	page.Duplicates += before - len(page.Changes) - len(page.Errors)
 }
 
-// dropTooOld leaves out what was created before the time that reading starts at.
+// dropTooOld removes the records that were created before Lease.From, where reading starts.
 func (a *assignment) dropTooOld(page *record.Page) {
 	from := a.row.From
 	if from.IsZero() || a.start.atLatest {
@@ -142,7 +142,7 @@ func (a *assignment) advance(page *record.Page) {
 	}
 }
 
-// lastTime is the creation time of the newest record of a page that has one.
+// lastTime returns the creation time of the newest record of a page; zero if it is unknown.
 func lastTime(page *record.Page) (last time.Time) {
 	for _, change := range slices.Backward(page.Changes) {
 		if !change.Time.IsZero() {
@@ -162,11 +162,11 @@ func (c *Coordinator) deliverLast(a *assignment, page *record.Page) {
 	a.search.begin(c)
 }
 
-// deliver hands a page to the pipeline.
+// deliver delivers a page to the pipeline.
 func (c *Coordinator) deliver(a *assignment, decoded *record.Page, end bool) {
 	g := &a.pages
 	page := &pipeline.Page{Page: *decoded, Partition: a.name, End: end, Position: pipeline.Position(a.pos.String())}
-	if a.pos == g.lastPos { // of a page whose records have no sequence number
+	if a.pos == g.lastPos { // the records of the page have no sequence number
 		g.repeated++
 		page.Position += pipeline.Position("+" + strconv.Itoa(g.repeated))
 	} else {
@@ -192,7 +192,7 @@ func (c *Coordinator) deliver(a *assignment, decoded *record.Page, end bool) {
 }
 
 // firstSequence and lastSequence are the lowest and highest sequence numbers of a page's records, decoded or not; "" if
-// none is known. They are copies: a text of a page keeps all of the page's bytes in memory.
+// none is known. They are copies, because a string of a page keeps the whole page in memory.
 func firstSequence(page *record.Page) string { return extremeSequence(page, 0, -1) }
 
 func lastSequence(page *record.Page) string { return extremeSequence(page, len(page.Changes)-1, +1) }

@@ -10,15 +10,15 @@ import (
 
 // plan is what leaseSync does after a listing of a stream.
 type plan struct {
-	create  []leases.Lease      // missing, and nothing is lost
-	below   []shardreader.Shard // missing, and not above their parents: versions cannot be trusted
-	unknown []leases.Lease      // missing, and records before them may be lost
-	missing []shardreader.Shard // without a lease, above leases that were not begun: they may not have been read to their ends
-	remove  []*row              // ended, and no longer needed
-	drained bool                // every shard of the stream was read to its end, and no more will come
+	create          []leases.Lease      // missing leases; no records are lost before them
+	below           []shardreader.Shard // shards without a lease whose sequence numbers are not above their parents'
+	unknown         []leases.Lease      // missing leases; records before them may be lost
+	unreadAncestors []shardreader.Shard // without a lease, although a descendant has one: they may not have been read to their ends
+	remove          []*row              // ended leases that are no longer needed
+	drained         bool                // every shard of the stream was read to its end, and no more will come
 }
 
-// unleasedShards are the shards that have no lease and should have one.
+// unleasedShards returns the shards that have no lease and should have one.
 func (p plan) unleasedShards() (shards []string) {
 	for _, l := range slices.Concat(p.create, p.unknown) {
 		shards = append(shards, l.Shard)
@@ -29,17 +29,16 @@ func (p plan) unleasedShards() (shards []string) {
 	return shards
 }
 
-// keepEnded is how many times Options.Lease an ended lease is kept at least: no call that would make it again is in
-// flight for that long.
+// keepEnded is how many lease times an ended lease is kept. A late call could create the lease again, and no call takes so
+// long.
 const keepEnded = 10
 
 // planLeases compares the leases with a listing.
 //
-// A lease is made for a shard whose parent was read to its end, and for the oldest
-// shards of a lineage without leases; never above a lease that exists. If the stream was not begun, a shard without a
-// parent, or with one that is listed no more, starts the reading. If it was, records before such a shard may be lost;
-// so they may if the stream follows one that was read, as all of it was to be read, and if the reading had begun with a
-// shard that is listed no more.
+// It creates leases for shards whose parent was read to its end, and for the oldest shards of a lineage without leases;
+// never for an ancestor of a leased shard. If the stream was not begun, reading starts with the shards whose parent is
+// missing. If it was begun, records before such a shard may be lost. They may also be lost if the stream follows one that
+// was read, because all of it was to be read, and if reading had begun with a shard that is no longer listed.
 func (c *Coordinator) planLeases(arn string, l *listing, begin bool, start Start) plan {
 	pl := planner{c: c, listing: l, begin: begin, start: start, above: c.ancestors(l, anyLease), movedPast: c.ancestors(l, movedOn)}
 	pl.unendedUnlisted = begin && c.rows.any(func(r *row) bool { return r.Stream == arn && !r.Ended() && !l.has(r.Shard) })
@@ -52,9 +51,9 @@ func (c *Coordinator) planLeases(arn string, l *listing, begin bool, start Start
 		switch {
 		case c.rows.byID(s.ID) != nil, c.broken[s.ID], c.broken[s.Parent]:
 		case !pl.above[s.ID]:
-			pl.missing(arn, s)
+			pl.planUnleased(arn, s)
 		case !begin && !pl.movedPast[s.ID]:
-			pl.plan.missing = append(pl.plan.missing, s)
+			pl.plan.unreadAncestors = append(pl.plan.unreadAncestors, s)
 		}
 	}
 	pl.ended(arn)
@@ -73,8 +72,8 @@ type planner struct {
 	plan            plan
 }
 
-// missing decides what is done for a shard that has no lease, and no descendant with one.
-func (pl *planner) missing(arn string, s shardreader.Shard) {
+// planUnleased decides what is done for a shard that has no lease, and no descendant with one.
+func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 	lease := leases.Lease{Shard: s.ID, Stream: arn, First: s.First}
 	if s.Parent != "" {
 		lease.Parents = []string{s.Parent}
@@ -107,8 +106,8 @@ func (pl *planner) missing(arn string, s shardreader.Shard) {
 	}
 }
 
-// mayFollowUnended reports whether a shard may come after one whose lease has not ended, by way of shards that are listed no
-// more.
+// mayFollowUnended reports whether a shard may come after one whose lease has not ended, by way of shards that are
+// listed no more.
 func (pl *planner) mayFollowUnended(s shardreader.Shard) bool {
 	for pl.listing.has(s.Parent) {
 		s = pl.listing.shard(s.Parent)
@@ -148,8 +147,8 @@ func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 	return false
 }
 
-// startLease is the lease of a shard that the reading of a stream starts with. Records that were dropped before that are
-// no gap.
+// startLease returns the lease of a shard with which the reading of a stream starts. Records dropped before that are
+// not a gap.
 func startLease(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
@@ -165,7 +164,7 @@ func startLease(l leases.Lease, start Start) leases.Lease {
 	return l
 }
 
-// inheritStart is a lease that skips what its parent's lease skipped up to the parent's end.
+// inheritStart returns l with the parent's start time, if the parent's last record is older than it.
 func inheritStart(l leases.Lease, parent *row) leases.Lease {
 	if !parent.From.IsZero() && (parent.Time.IsZero() || parent.Time.Before(parent.From)) {
 		l.From = parent.From

@@ -12,14 +12,14 @@ import (
 
 const (
 	firstPause       = 50 * time.Millisecond // after the first empty page
-	eagerPages       = 20                    // empty pages at the start of reading that do not mean an empty shard
+	eagerPages       = 20                    // first empty pages that do not prove that the shard has no record
 	maxBackoff       = 20 * time.Second      // longest backoff of a failing call
-	minExpectedBytes = 16 << 10              // least size that the next page is expected to have, in bytes
-	maxUntakenPages  = 2                     // most pages of a shard that are read and that the pipeline has not taken
-	maxNotFoundCalls = 4                     // calls in a row that do not find a shard: some servers list a shard before they know it
+	minExpectedBytes = 16 << 10              // smallest expected size of the next page
+	maxUntakenPages  = 2                     // most pages of a shard that wait for the pipeline
+	maxNotFoundCalls = 4                     // calls in a row with "not found" before a listing decides: some servers list a new shard before it can be read
 )
 
-// queueCall queues an assignment for its next call; dispatch makes the call once there is room.
+// queueCall queues an assignment for its next call; dispatch makes the call once memory is free.
 func (c *Coordinator) queueCall(a *assignment) {
 	if a.poll != idle || !c.canCall(a) {
 		return
@@ -32,7 +32,7 @@ func (c *Coordinator) canCall(a *assignment) bool {
 	return a.isOpen() && a.phase.requests() && !a.paused && len(a.pages.untakenSizes) < maxUntakenPages
 }
 
-// queueCallIn calls want after d.
+// queueCallIn calls queueCall after d.
 func (c *Coordinator) queueCallIn(a *assignment, d time.Duration) {
 	if a.poll != idle {
 		return
@@ -41,8 +41,8 @@ func (c *Coordinator) queueCallIn(a *assignment, d time.Duration) {
 	c.later(d, &timer{poll: a})
 }
 
-// dispatch makes the calls that there is room for. The assignment that has waited longest is first,
-// or one that is about to lose records if the budget is used up.
+// dispatch makes the queued calls that fit into Options.MaxCalls, Options.Prefetch and the budget. The first is the
+// assignment that has waited longest, or one that is about to lose records if the budget is used up.
 func (c *Coordinator) dispatch() {
 	for len(c.callQueue) > 0 && c.streamCalls < c.o.MaxCalls && c.heartbeatFresh() {
 		a := c.callQueue[0]
@@ -75,7 +75,7 @@ func (c *Coordinator) dequeue() {
 	c.callQueue = c.callQueue[1:]
 }
 
-// hasRoom reports whether the next page of an assignment fits beside those that the pipeline has not taken.
+// hasRoom reports whether the next page of an assignment fits into Options.Prefetch.
 func (c *Coordinator) hasRoom(a *assignment) bool {
 	busy := c.untakenBytes - c.pausedBytes + c.reservedBytes
 	return busy <= 0 || busy+a.expectedBytes <= c.o.Prefetch
@@ -84,7 +84,7 @@ func (c *Coordinator) hasRoom(a *assignment) bool {
 // iteratorRequest is a call of GetShardIterator.
 type iteratorRequest struct {
 	assignment *assignment
-	checked    bool // at the sequence number that the shard starts with
+	checked    bool // it requests the first sequence number of the shard, which a trimmed stream refuses
 }
 
 // requestIterator requests an iterator at the position from which reading continues.
@@ -102,7 +102,7 @@ func (c *Coordinator) requestIterator(a *assignment) {
 	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
 		at.Type, a.start.atLatest = shardreader.Latest, true
 	case a.row.First != "":
-		// TRIM_HORIZON would start at the oldest record left, and hide that older ones are gone.
+		// TRIM_HORIZON would start at the oldest record left, and hide that older records are gone.
 		at.Type, at.Sequence, op.checked = shardreader.AtSequence, a.row.First, true
 	default:
 		at.Type = shardreader.TrimHorizon
@@ -137,7 +137,7 @@ func (op iteratorRequest) handleResult(c *Coordinator, e GetShardIteratorResult)
 
 var errNoIterator = errs.New("the answer holds no iterator")
 
-// isInvalid reports whether the stream refuses a position for none of the usual reasons.
+// isInvalid reports whether the stream refuses a position as invalid: the error has no kind and is not transient.
 func isInvalid(err error) bool {
 	return !transient(err) && !errors.Is(err, shardreader.ErrTrimmed) && !errors.Is(err, shardreader.ErrNotFound) &&
 		!errors.Is(err, shardreader.ErrDenied)
@@ -233,7 +233,7 @@ func (c *Coordinator) readFailed(a *assignment, err error, at time.Time) {
 	a.failures++
 }
 
-// planNextCall plans the next call after an answer: at once after records, and after an empty page with a pause
+// planNextCall plans the next call after a page: at once after records, and after an empty page with a pause
 // that grows.
 func (c *Coordinator) planNextCall(a *assignment, records int) {
 	if records > 0 {
@@ -267,7 +267,7 @@ type lag struct {
 	behindFrom time.Duration // since when records may be unread; 0: none are
 }
 
-// setAge notes the age of the newest record of an answer.
+// setAge notes the age of the newest record of a page.
 func (l *lag) setAge(e GetRecordsResult) {
 	if e.Records.Page == nil || e.At.IsZero() {
 		return
@@ -285,7 +285,8 @@ func (l *lag) noteRecords(now time.Duration) {
 	}
 }
 
-// delay returns how old the records are that are read now. If that is unknown, it is how long the assignment is behind.
+// delay returns the age of the records that are read now. If their age is unknown, it is the time since records may be
+// unread.
 func (l *lag) delay(now time.Duration) time.Duration {
 	switch {
 	case l.behindFrom == 0:

@@ -7,20 +7,20 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// maxReservation is the longest that a reservation may take. A call after a slower one could coincide with calls of other
+// maxReservation is the longest a reservation may take. After a slower one, the call could coincide with calls of other
 // consumers that waited for it.
 const maxReservation = 200 * time.Millisecond
 
 // quota spaces the DescribeStream calls of the whole fleet. All consumers share a count. Before each call a consumer
-// raises it, after it has seen the count unchanged for describeSpace. So the whole fleet makes one call in that time,
+// raises it, after the count was unchanged for describeSpace. So the whole fleet makes one call in that time,
 // and no clock is compared with another.
 type quota struct {
 	queue              []describeRequest
 	seen               int64         // the count, as it was last seen; -1 before
-	since              time.Duration // since when it is unchanged, as far as this consumer knows
+	since              time.Duration // since when this consumer sees it unchanged
 	busy               bool          // a reservation or a call is in flight
 	timer              bool
-	fastestReservation time.Duration // reservation
+	fastestReservation time.Duration
 	tries              tries
 }
 

@@ -16,14 +16,14 @@ import (
 type rows struct {
 	owner    string // this consumer
 	byShard  map[string]*row
-	children map[string][]*row // by a shard that they name as parent
+	children map[string][]*row // rows by the shard that they name as parent
 	sorted   []*row            // by shard; nil if it is out of date
 
-	unended   int           // not read to their ends
-	own       int           // this consumer's
-	busy      int           // being written
+	unended   int           // number of leases without a SHARD_END
+	own       int           // number of leases of this consumer
+	busy      int           // number of rows that are being written
 	lastWrite time.Duration // when the last result of a write of any row came
-	walked    int           // rows that all returned so far: the work that grows with their number
+	walked    int           // rows that all has returned so far: tests bound this work
 }
 
 // row is a lease as this consumer knows it.
@@ -31,7 +31,7 @@ type row struct {
 	leases.Lease
 	unchangedSince time.Duration // when this consumer first saw its owner and counter
 	writtenAt      time.Duration // when the last result of a write of it came
-	knownAt        time.Duration // the latest time at which the table is known to have had it like this
+	knownAt        time.Duration // the last time at which the table had the row like this
 	confirmedAt    time.Duration // when a write of it last succeeded: no other consumer had taken it
 	busy           bool          // it is being written
 	fresh          bool          // this consumer created it at LATEST less than 5 s ago, and has not read it
@@ -39,12 +39,12 @@ type row struct {
 	calls          int           // calls of the stream in flight for it, also of former assignments
 }
 
-// byID is the lease of a shard, nil if none is known.
+// byID returns the lease of a shard; nil if none is known.
 func (s *rows) byID(shard string) *row { return s.byShard[shard] }
 
 func (s *rows) len() int { return len(s.byShard) }
 
-// all are the leases by shard. Leases that are added or removed later do not change the slice.
+// all returns the leases, sorted by shard. Leases that are added or removed later do not change the slice.
 func (s *rows) all() []*row {
 	if s.sorted == nil {
 		s.sorted = slices.SortedFunc(maps.Values(s.byShard), func(a, b *row) int { return cmp.Compare(a.Shard, b.Shard) })
@@ -53,7 +53,7 @@ func (s *rows) all() []*row {
 	return s.sorted
 }
 
-// any reports whether there is such a lease.
+// any reports whether a lease matches.
 func (s *rows) any(such func(*row) bool) bool { return slices.ContainsFunc(s.all(), such) }
 
 // hasChild reports whether a lease names a shard as its parent.
@@ -128,7 +128,7 @@ func (s *rows) unlink(r *row) {
 	}
 }
 
-// allAssignments are the assignments, by shard.
+// allAssignments returns the assignments, sorted by shard.
 func (c *Coordinator) allAssignments() iter.Seq[*assignment] {
 	return func(yield func(*assignment) bool) {
 		for _, r := range c.rows.all() {

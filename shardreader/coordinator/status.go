@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// maxReported is the most shards that a heartbeat reports to be behind, or to fail.
+// maxReported is the most shards in each of Member.Behind and Member.Failing.
 const maxReported = 200
 
 // survey is the state of all assignments, gathered in one pass.
@@ -17,9 +17,9 @@ type survey struct {
 	load       float64
 	pending    int64 // records
 	stopped    map[string]string
-	behind     []*assignment // those that may be behind
+	behind     []*assignment // assignments that may have unread records
 	failing    []*assignment // those of failsForLong, the longest first
-	lateFor    time.Duration // how long a due checkpoint could not be written; 0 up to Options.Lease and Options.Checkpoint
+	lateFor    time.Duration // how long a due checkpoint could not be written; 0 if not longer than Options.Lease and Options.Checkpoint
 	lateShards int           // shards with such a checkpoint
 }
 
@@ -48,7 +48,7 @@ func (c *Coordinator) survey() survey {
 	return s
 }
 
-// member is this consumer's heartbeat.
+// member returns the row of this consumer's heartbeat.
 func (c *Coordinator) member() leases.Member {
 	s := c.survey()
 	m := leases.Member{

@@ -33,7 +33,7 @@ func (c *Coordinator) abandon() {
 	}
 }
 
-// releaseUnassigned releases the leases that are this consumer's by the table and are not read.
+// releaseUnassigned releases the leases that this consumer owns and does not read.
 func (c *Coordinator) releaseUnassigned() {
 	for _, r := range c.rows.all() {
 		c.releaseIfUnassigned(r)
@@ -76,7 +76,7 @@ func (c *Coordinator) checkStopped() {
 	}
 }
 
-// memberRemoval is the last call.
+// memberRemoval is the last call: it removes this consumer's row.
 type memberRemoval struct{}
 
 func (memberRemoval) handleResult(c *Coordinator, _ WriteResult) { c.emit(Stopped{}) }

@@ -14,14 +14,14 @@ type source struct {
 	streams []*stream // the oldest first
 
 	finding bool            // a listing of the streams is in flight
-	later   []streamsWaiter // they wait for the next listing
+	later   []streamsWaiter // waiters for the next listing
 }
 
 // stream is one stream of a source. A table has several streams while a disabled one can still be read.
 type stream struct {
 	arn, label string
 	begun      bool // a consumer made the leases that its reading starts with
-	gone       bool // it is no longer listed
+	gone       bool // it is not listed any more
 }
 
 func newSource(s Source) *source {
@@ -155,7 +155,7 @@ func (c *Coordinator) belongs(r *row, s *source) bool {
 	return shardreader.StreamFromARN(r.Stream).Table == s.Table
 }
 
-// isBegun reports whether a stream was begun: a note says so, or it has leases.
+// isBegun reports whether a stream was begun: the table says so, or the stream has leases.
 func (c *Coordinator) isBegun(st *stream) bool {
 	return st.begun || c.begunStreams[st.arn] || c.rows.any(func(r *row) bool { return r.Stream == st.arn })
 }
@@ -186,7 +186,7 @@ func (c *Coordinator) allRead(st *stream) bool {
 	return !c.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
 }
 
-// hasForeignLeases reports whether there are leases that name no stream: another application made them.
+// hasForeignLeases reports whether leases name no stream, because another application created them.
 func (c *Coordinator) hasForeignLeases(s *source) bool {
 	return c.rows.any(func(r *row) bool { return r.Stream == "" && !r.Ended() && c.belongs(r, s) })
 }

@@ -36,7 +36,7 @@ const (
 type leaseSync struct {
 	stage      syncStage
 	source     int // index in Coordinator.sources
-	index      int // of the source's streams
+	index      int // index in the source's streams
 	stream     *stream
 	start      Start // of the stream
 	list       *listing
@@ -164,7 +164,7 @@ func (s *leaseSync) setStreams(c *Coordinator) {
 	c.list(s.stream.arn, s)
 }
 
-// setStream finds the leases of the stream, and notes that it is begun before they name it.
+// setStream finds the leases that get the stream. The stream is marked as begun before they name it.
 func (s *leaseSync) setStream(c *Coordinator) {
 	src := s.currentSource(c)
 	newest := s.index == len(src.streams)-1
@@ -182,8 +182,8 @@ func (s *leaseSync) setStream(c *Coordinator) {
 	s.begin(c)
 }
 
-// begin makes durable that all leases exist that a stream's reading starts with. If one is missing without this note,
-// its maker crashed, and nothing is lost.
+// begin marks the stream as begun: all of its first leases exist. If a lease is missing without this mark,
+// the consumer that created the others has crashed, and no records are lost.
 func (s *leaseSync) begin(c *Coordinator) {
 	if s.stream.begun {
 		s.begun(c)
@@ -220,7 +220,7 @@ func (s *leaseSync) begun(c *Coordinator) {
 	s.written(c, nil)
 }
 
-// written notes the end of a write.
+// written counts a finished write.
 func (s *leaseSync) written(c *Coordinator, err error) {
 	s.err = cmp.Or(s.err, err)
 	s.writesLeft--
@@ -239,7 +239,7 @@ func (s *leaseSync) written(c *Coordinator, err error) {
 	}
 }
 
-// firstStream begins with the first stream that is read.
+// firstStream continues with the first stream that is read.
 func (s *leaseSync) firstStream(c *Coordinator) {
 	s.index, s.start = c.firstBegun(s.currentSource(c)), c.o.Start
 	if s.currentSource(c).streams[s.index].begun {
@@ -276,7 +276,7 @@ func (s *leaseSync) listStream(c *Coordinator) {
 	c.list(s.stream.arn, s)
 }
 
-// apply makes the leases that are missing, and removes those that are no longer needed.
+// apply writes the plan: it creates missing leases, and removes leases that are no longer needed.
 func (s *leaseSync) apply(c *Coordinator) {
 	p, arn := s.plan, s.stream.arn
 	alone := len(c.liveConsumers()) == 1
@@ -289,7 +289,7 @@ func (s *leaseSync) apply(c *Coordinator) {
 			slog.String("stream", arn), slog.String("child", child.ID), slog.String("start", child.First))
 		c.unbegunShards[child.ID] = unbegunShard{arn, StoppedBelow}
 	}
-	for _, child := range p.missing {
+	for _, child := range p.unreadAncestors {
 		s.noteUnknown(c, &gapNote{reason: shardUnbegun, gap: unknownIn(arn, child.ID)})
 	}
 	for _, l := range p.create {
