@@ -1,10 +1,12 @@
-// Package notify tells others what the detectors of a pipeline saw, as
+// Package notify publishes the events of a pipeline's detectors as
 // CloudEvents 1.0 in JSON.
 //
-// Delivery is at least once: an event that comes again has the id that it had,
-// and the same bytes, but for the trace that it is sent in, where there is one: the
-// attributes traceparent and tracestate of CloudEvents' tracing extension. What a TTL
-// delete raised is not sent.
+// Delivery is at least once. A repeated event has the same id
+// and the same bytes, except for its trace context: the
+// attributes traceparent and tracestate of CloudEvents' tracing extension. Events of TTL
+// deletes are not published.
+//
+// Sink.Plan builds the messages and Sink.Write publishes them through a [Store]: notify/aws or notify/jsonl.
 package notify
 
 import (

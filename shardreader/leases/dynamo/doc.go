@@ -1,53 +1,56 @@
-// Package dynamo keeps leases in a DynamoDB table that Amazon's KCL can read and write:
-// an application of it can be taken over where it stands, and handed back.
+// Package dynamo stores leases in a DynamoDB table that Amazon's KCL can read and write. So
+// tablewake can resume from the checkpoints of a KCL application, and the application from tablewake's.
+//
+// A write goes through [Table.Swap], update (the expression), send (the call) and Table.answer (conflict or error).
+// Read table.go, row.go and update.go in this order; member.go has the state table.
 //
 // # The lease table
 //
-// Its only key attribute is leaseKey (S). A row has what KCL gives it, in KCL's types:
+// Its only key attribute is leaseKey (S). A row has the attributes and types of KCL:
 //
 //	leaseKey                      S   shard id; with several streams STREAM:SHARD, see below
-//	leaseOwner                    S   absent where nobody owns it
-//	checkpointOwner               S   who owns it in truth while KCL hands it to leaseOwner
+//	leaseOwner                    S   absent if the lease is free
+//	checkpointOwner               S   the present owner while KCL hands the lease to leaseOwner
 //	leaseCounter                  N
 //	checkpoint                    S   TRIM_HORIZON, LATEST, AT_TIMESTAMP, SHARD_END or a sequence number
 //	checkpointSubSequenceNumber   N
 //	ownerSwitchesSinceCheckpoint  N
-//	parentShardId, childShardIds  SS  shard ids; absent where there are none
+//	parentShardId, childShardIds  SS  shard ids; absent if there are none
 //	throughputKBps                N   bytes a second / 1024
 //	startingHashKey, endingHashKey S  0 and 1, of adapter 2.x and later
 //	entityType                    S   LEASE, of KCL 3.5 and later
 //	streamName, shardId           S   with several streams
 //
-// and attributes of our own, which KCL leaves as they are: tw_stream, tw_first, tw_from,
-// tw_time, tw_wanted, tw_pinned, tw_stopped. Rows are only ever updated, never replaced, so that what
-// other versions add stays. A checkpoint removes KCL's pendingCheckpoint, as
-// KCL's own does. Rows of another entityType are not leases, and are not touched; nor are the
-// tables that KCL 3 has beside this one.
+// It also has attributes of tablewake, which KCL does not change: tw_stream, tw_first, tw_from,
+// tw_time, tw_wanted, tw_pinned, tw_stopped. Rows are updated, never replaced, so that attributes of
+// other versions stay. A checkpoint removes KCL's pendingCheckpoint, as
+// KCL does itself. Rows with another entityType are not leases and are not changed. The other
+// tables of KCL 3 are not used.
 //
 // With several streams (KCL's multi-stream mode) STREAM is
 // ACCOUNT:REGION$ACCOUNT$TABLE$LABEL:1, the label's colons written as underscores.
 //
-// Which [Form] a table has is told by its rows, and new rows are written in that form: so it can be
-// handed back to the version that it was taken from. A table without leases
-// is written as adapter 2.x does, which KCL 3.5 reads too.
+// The present rows show the [Form] of a table, and new rows are written in that form. So the application that
+// the leases were taken from can read them. In a table without leases, rows have the form of adapter 2.x,
+// which KCL 3.5 reads too.
 //
 // # The state table
 //
-// What KCL has no place for is in the state table, whose key is pk and sk and whose TTL
+// Everything that KCL does not know is in the state table. Its key is pk and sk, and its TTL
 // attribute is expires. Names are percent-encoded.
 //
 //	member   PIPELINE#workers   WORKER         name, beat, leaving, leases, load, calls, pending, behind, stopped, failing, at_end
-//	begun    PIPELINE#workers   begun#STREAM   the leases that the reading of the stream starts with were made
+//	begun    PIPELINE#workers   begun#STREAM   the first leases of the stream were created
 //	quota    #quotas            QUOTA          count
-//	claim    #leases#TABLE      -              pipeline: whose lease table it is
+//	claim    #leases#TABLE      -              pipeline: the owner of the lease table
 //
-// A quota is shared by all pipelines of a state table, as the account shares what it counts; the claim is what
-// keeps a second pipeline from a lease table. All other rows belong to one pipeline.
+// All pipelines of a state table share a quota, since it limits calls of the account. The claim
+// keeps a second pipeline from using a lease table. All other rows belong to one pipeline.
 //
 // # Two owners
 //
-// KCL knows nothing of members: it takes a lease whose counter stands still for its
-// failover time (10 s by default), and ours do on idle shards. So only one
-// of them may work on a table at a time. [leases.Snapshot.Foreign] and [leases.Moving] tell
-// whether another application is at work.
+// KCL does not know members. It takes a lease whose counter does not change for its
+// failover time (10 s by default), and tablewake does not change the counter on idle shards. So a KCL application and
+// tablewake must not use a table at the same time. [leases.Snapshot.Foreign] and [leases.Moving] report
+// whether another application is running.
 package dynamo
