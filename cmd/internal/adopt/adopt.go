@@ -115,7 +115,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	return o.report(s, all, accepted, refused)
 }
 
-// ask shows what there is, and asks whether that is to be accepted.
+// ask prints the adoptions, and asks the user to accept them.
 func (o *options) ask(s cli.Streams, all []sinks.Adoption) bool {
 	writeAdoptions(s.Out, all)
 	fmt.Fprint(s.Out, "accept this? [y/N] ")
@@ -127,7 +127,7 @@ func (o *options) ask(s cli.Streams, all []sinks.Adoption) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// report prints the outcome, whose error is the exit code.
+// report prints the result. Its error has the exit code.
 func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted, refused bool) error {
 	switch {
 	case o.format == cli.FormatJSON:
@@ -168,31 +168,32 @@ func writeAdoptions(w io.Writer, all []sinks.Adoption) {
 		}
 		line("problem", a.Problem)
 		if a.Known {
-			line("recorded", fmt.Sprintf("birth %s of %s; state %s; target %s", a.Recorded.ID, a.Recorded.Made.Format(time.RFC3339), named(a.Recorded.State), named(a.Recorded.Store)))
+			line("recorded", fmt.Sprintf("birth %s of %s; state %s; target %s", a.Recorded.ID, a.Recorded.Made.Format(time.RFC3339), orNone(a.Recorded.State), orNone(a.Recorded.Store)))
 		} else {
 			line("recorded", "nothing")
 		}
-		line("there", fmt.Sprintf("state %s; target %s", named(a.StateIdentity), named(a.StoreIdentity)))
-		line("seen", seenText(a.OutputBirth, a.Inspection))
+		line("there", fmt.Sprintf("state %s; target %s", orNone(a.StateIdentity), orNone(a.StoreIdentity)))
+		line("seen", inspectionText(a.OutputBirth, a.Inspection))
 		line("accepting", a.Accepting)
 		line("refused", a.Refused)
 	}
 }
 
-func named(identity string) string { return cmp.Or(identity, "(none)") }
+func orNone(identity string) string { return cmp.Or(identity, "(none)") }
 
-// seenText is what a look saw, in words.
-func seenText(bears string, look state.Inspection) string {
+// inspectionText describes the births of the rows or documents that an inspection read, and the birth of the output's
+// record of settings.
+func inspectionText(recordBirth string, inspection state.Inspection) string {
 	var parts []string
-	for _, birth := range slices.Sorted(maps.Keys(look.Seen)) {
-		parts = append(parts, fmt.Sprintf("%s of the birth %s", cli.Thousands(int64(look.Seen[birth])), named(birth)))
+	for _, birth := range slices.Sorted(maps.Keys(inspection.Seen)) {
+		parts = append(parts, fmt.Sprintf("%s of the birth %s", cli.Thousands(int64(inspection.Seen[birth])), orNone(birth)))
 	}
 	text := cmp.Or(strings.Join(parts, ", "), "nothing")
-	if !look.Complete && len(parts) > 0 {
+	if !inspection.Complete && len(parts) > 0 {
 		text += ", as far as was looked"
 	}
-	if bears != "" {
-		text += "; the record of the settings bears " + bears
+	if recordBirth != "" {
+		text += "; the record of the settings bears " + recordBirth
 	}
 	return text
 }
@@ -227,14 +228,14 @@ type adoptedJSON struct {
 func adoptionsJSON(all []sinks.Adoption, accepted bool) adoptedJSON {
 	out := adoptedJSON{Accepted: accepted, Sinks: []adoptionJSON{}}
 	for _, a := range all {
-		one := adoptionJSON{
+		adoption := adoptionJSON{
 			Sink: a.Sink, Target: a.Target, Problem: a.Problem, State: a.StateIdentity, Store: a.StoreIdentity, Bears: a.OutputBirth,
 			Seen: a.Inspection.Seen, SeenAll: a.Inspection.Complete, Accepting: a.Accepting, Refused: a.Refused,
 		}
 		if a.Known {
-			one.Recorded = &birthJSON{a.Recorded.ID, a.Recorded.Made, a.Recorded.State, a.Recorded.Store}
+			adoption.Recorded = &birthJSON{a.Recorded.ID, a.Recorded.Made, a.Recorded.State, a.Recorded.Store}
 		}
-		out.Sinks = append(out.Sinks, one)
+		out.Sinks = append(out.Sinks, adoption)
 	}
 	return out
 }

@@ -40,14 +40,14 @@ then, as once a day; it may run beside a pipeline.`,
 	return c
 }
 
-// slack is how much longer a tombstone stays than changes are taken that it refuses: one
-// that is on its way, and clocks that differ.
-const slack = time.Hour
+// purgeMargin is how much longer than guard_retention a tombstone is kept. The margin is for changes in flight and for
+// clock differences.
+const purgeMargin = time.Hour
 
-// purged is what `purge -o json` prints.
+// purged is the output of `purge -o json`.
 type purged struct {
 	Before time.Time      `json:"before"`
-	Sinks  map[string]int `json:"sinks"` // tombstones that were removed
+	Sinks  map[string]int `json:"sinks"` // removed tombstones by sink
 }
 
 func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
@@ -65,7 +65,7 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	done := purged{Before: time.Now().Add(-keep - slack).UTC().Truncate(time.Second), Sinks: map[string]int{}}
+	done := purged{Before: time.Now().Add(-keep - purgeMargin).UTC().Truncate(time.Second), Sinks: map[string]int{}}
 	for _, sink := range cfg.Sinks {
 		if sink.Search == nil {
 			continue

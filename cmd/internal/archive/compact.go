@@ -63,11 +63,11 @@ and s3:DeleteObject.`,
 	return c
 }
 
-func (o *compactOptions) run(ctx context.Context, s cli.Streams, place string) (err error) {
+func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string) (err error) {
 	if o.small > o.target {
 		return cli.Usagef("--min-bytes %s is above --target %s", &o.small, &o.target)
 	}
-	store, prefix, release, err := o.open(ctx, place)
+	store, prefix, release, err := o.open(ctx, location)
 	if err != nil {
 		return err
 	}
@@ -87,14 +87,14 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, place string) (
 	return err
 }
 
-// open opens the archive. One in a --local folder keeps others out of that until release.
-func (o *compactOptions) open(ctx context.Context, place string) (_ archive.Remover, prefix string, release func() error, err error) {
+// open opens the archive. An archive in a --local folder locks that folder until release.
+func (o *compactOptions) open(ctx context.Context, location string) (_ archive.Remover, prefix string, release func() error, err error) {
 	release = func() error { return nil }
-	if target.IsS3(place) {
-		store, prefix, err := target.OpenS3(ctx, place, target.S3Options{StorageClass: o.class, KMSKey: o.key})
+	if target.IsS3(location) {
+		store, prefix, err := target.OpenS3(ctx, location, target.S3Options{StorageClass: o.class, KMSKey: o.key})
 		return store, prefix, release, err
 	}
-	path, err := filepath.Abs(place)
+	path, err := filepath.Abs(location)
 	if err == nil {
 		_, err = os.Stat(path)
 	}
@@ -115,7 +115,7 @@ func (o *compactOptions) open(ctx context.Context, place string) (_ archive.Remo
 	return store, "", release, nil
 }
 
-// compacted is what compact tells programs.
+// compacted is the output of `compact -o json`.
 type compacted struct {
 	DryRun     bool  `json:"dry_run"`
 	Objects    int64 `json:"objects"`
@@ -139,7 +139,7 @@ func (o *compactOptions) print(s cli.Streams, p archive.CompactProgress) error {
 	return nil
 }
 
-// byteSize is a flag: 64MB is 64 x 10^6 bytes, 64MiB 64 x 2^20.
+// byteSize is the value of a flag: 64MB is 64 x 10^6 bytes, 64MiB is 64 x 2^20.
 type byteSize int64
 
 var (
@@ -147,7 +147,7 @@ var (
 	sizeUnits = map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 )
 
-// String is the size in bytes, "" of none.
+// String formats the size in bytes; "" if it is 0.
 func (b *byteSize) String() string {
 	if *b == 0 {
 		return ""
@@ -155,10 +155,10 @@ func (b *byteSize) String() string {
 	return strconv.FormatInt(int64(*b), 10)
 }
 
-// Type names the flag's value in help.
+// Type returns the name of the flag's type in the help text.
 func (b *byteSize) Type() string { return "size" }
 
-// Set parses 64MB and the like.
+// Set parses a size, like 64MB.
 func (b *byteSize) Set(s string) error {
 	m := sizes.FindStringSubmatch(s)
 	if m == nil {

@@ -2,17 +2,17 @@ package template
 
 import "path/filepath"
 
-// alarm is one alarm of a template: it goes off above its threshold.
+// alarm is an alarm of the template. It fires above a threshold of 0.
 type alarm struct {
 	ID          string
-	Function    string // of a metric of Lambda
+	Function    string // for a metric of Lambda: the logical id of the function
 	Metric      string
 	Periods     int // of five minutes
 	Description string
-	Told        bool // once: it tells of what happened, and that no more happens mends nothing
+	Told        bool // it reports an event once: the end of the alarm does not mean that the problem is solved
 }
 
-// FunctionAlarms are those of Lambda's own metrics.
+// FunctionAlarms returns the alarms on Lambda's own metrics.
 func (s sam) FunctionAlarms() []alarm {
 	return []alarm{
 		{ID: "Errors", Function: "Function", Metric: "Errors", Periods: 3, Description: "Invocations fail as a whole, so that batches come again and again. The log says why; a crash is halved until the record that causes it stands alone."},
@@ -22,7 +22,7 @@ func (s sam) FunctionAlarms() []alarm {
 	}
 }
 
-// PipelineAlarms are those of the pipeline's metrics.
+// PipelineAlarms returns the alarms on the pipeline's metrics.
 func (s sam) PipelineAlarms() []alarm {
 	return []alarm{
 		{ID: "DeadLetters", Metric: "tablewake.sink.letters", Periods: 1, Told: true, Description: "Changes could not be delivered and lie in dead letters. Look with `tablewake redrive --live --list`, mend the cause, then redrive."},
@@ -31,8 +31,8 @@ func (s sam) PipelineAlarms() []alarm {
 	}
 }
 
-// ConfigBase is the file's name in the layer.
+// ConfigBase returns the name of the configuration in the layer.
 func (s sam) ConfigBase() string { return filepath.Base(s.Config.File) }
 
-// ConfigFolder is the folder that becomes the layer.
+// ConfigFolder returns the folder that becomes the layer.
 func (s sam) ConfigFolder() string { return filepath.ToSlash(filepath.Dir(s.Config.File)) }

@@ -74,7 +74,7 @@ func (o *flags) run(s cli.Streams) error {
 	d := Options{
 		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit},
 		Runner:   runner, Redrive: o.redrive, Code: o.code,
-		Environment: EnvironmentOf(file, cfg.Name, os.LookupEnv),
+		Environment: ReadEnvironment(file, cfg.Name, os.LookupEnv),
 	}
 	var b bytes.Buffer
 	switch o.output {

@@ -1,8 +1,9 @@
 // Package template is the command template. It prints what runs a configuration as a Lambda function: the FilterCriteria and
 // the policies that follow from it, and whole templates of SAM and Terraform around them.
 //
-// What is printed is the same for the same configuration. It says of every part why it is
-// there, and of what could not be pushed down to Lambda, why not. The tree's own
-// template.yaml is printed by it too, for the configuration of deploy/example with the tables
-// and the bucket that it needs.
+// The output depends only on the configuration and the flags. Each part has a comment with its reason, also for filters
+// that cannot be pushed down to Lambda. template.yaml of this repository is the output for the configuration of
+// deploy/example, with the tables and the bucket that the example needs.
+//
+// flags.run calls one of [Filters], [Policies], [SAM] and [Terraform]. Read command.go first, then plan.go and sam.go.
 package template

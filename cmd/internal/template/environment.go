@@ -8,34 +8,32 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Variable is a variable of the environment that a file reads.
+// Variable is an environment variable that a configuration uses.
 type Variable struct {
 	Name   string
 	Value  string // as YAML of a template
-	Secret bool   // it is a secret, or may be one: Value is ssm:NAME
+	Secret bool   // it may be a secret: Value is ssm:NAME
 	SSM    string // the parameter's name, where Secret is set
 }
 
 var (
 	variable = regexp.MustCompile(`(^|[^$])\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 
-	// login is a URL that may hold who calls: user:password@, or a query with a token.
+	// login matches a URL that may have credentials: user:password@, or a query with a token.
 	login     = regexp.MustCompile(`://[^/]*@|://.*\?`)
 	authority = regexp.MustCompile(`://[^/]*$`)
 )
 
-// EnvironmentOf are the variables that a file reads, in its order, as a function's
-// environment: as they are now where getenv knows them, and what is a secret as the reference
-// ssm:/tablewake/PIPELINE/NAME, whatever it is now. A secret is what hmac_key or password
-// reads, what a sink of somebody's own is told (with), and a URL with a login or a query. The
-// file is one that config.Parse takes.
-func EnvironmentOf(file []byte, pipeline string, getenv func(string) (string, bool)) []Variable {
+// ReadEnvironment returns the variables that a valid configuration uses, in their order, for the environment of a
+// function. A value is that of getenv. The value of a secret is the reference ssm:/tablewake/PIPELINE/NAME instead. A
+// secret is a variable in hmac_key, password or the settings of a Go sink (with), and a URL with a login or a query.
+func ReadEnvironment(file []byte, pipeline string, getenv func(string) (string, bool)) []Variable {
 	e := environment{getenv: getenv, seen: map[visit]bool{}}
 	var document yaml.Node
 	if yaml.Unmarshal(file, &document) == nil {
 		e.read(&document, false)
 	}
-	vs := slices.DeleteFunc(e.vs, func(v Variable) bool { return v.Value == "" && !v.Secret }) // it has a default
+	vs := slices.DeleteFunc(e.vs, func(v Variable) bool { return v.Value == "" && !v.Secret }) // the configuration has a default
 	for i := range vs {
 		if vs[i].Secret {
 			vs[i].SSM = "/tablewake/" + pipeline + "/" + vs[i].Name
@@ -49,7 +47,7 @@ func EnvironmentOf(file []byte, pipeline string, getenv func(string) (string, bo
 type environment struct {
 	getenv func(string) (string, bool)
 	vs     []Variable
-	seen   map[visit]bool // an alias may lead back
+	seen   map[visit]bool // aliases can make a cycle
 }
 
 type visit struct {
@@ -57,7 +55,7 @@ type visit struct {
 	secret bool
 }
 
-// read goes through a part of a file; secret: whatever it reads is one.
+// read collects the variables of a node and its children. If secret is set all of them are secrets.
 func (e *environment) read(n *yaml.Node, secret bool) {
 	if n == nil || e.seen[visit{n, secret}] {
 		return
@@ -66,15 +64,15 @@ func (e *environment) read(n *yaml.Node, secret bool) {
 	e.scalar(n.Value, secret)
 	e.read(n.Alias, secret)
 	for i, part := range n.Content {
-		under := secret
+		childSecret := secret
 		if n.Kind == yaml.MappingNode && i%2 == 1 {
-			under = under || slices.Contains([]string{"hmac_key", "password", "with"}, n.Content[i-1].Value)
+			childSecret = childSecret || slices.Contains([]string{"hmac_key", "password", "with"}, n.Content[i-1].Value)
 		}
-		e.read(part, under)
+		e.read(part, childSecret)
 	}
 }
 
-// scalar notes the variables of a text.
+// scalar collects the variables of a text.
 func (e *environment) scalar(text string, secret bool) {
 	for _, at := range variable.FindAllStringSubmatchIndex(text, -1) {
 		name := text[at[4]:at[5]]

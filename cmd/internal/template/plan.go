@@ -10,20 +10,19 @@ import (
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
 
-// Options shape what is printed.
+// Options configure the output.
 type Options struct {
 	Pushdown pushdown.Options
-	Runner   policy.Runner // whose policies; templates are of a function
-	Redrive  bool          // the policies allow to bring dead letters back
+	Runner   policy.Runner // for Policies: who gets the rights. Templates are always for a function
+	Redrive  bool          // the policies allow to redrive dead letters
 
 	// Code is the folder or archive with the function's bootstrap. Default: tablewake-lambda.zip
 	Code string
-	// Environment are the variables that the file reads, with their values. What a
-	// secret's key reads becomes a reference to a parameter.
+	// Environment has the result of [ReadEnvironment].
 	Environment []Variable
 	// Example adds what deploy/example needs: tables, a bucket, a build from this tree.
 	Example bool
-	// Names, and Pipeline, stand in ARNs for names of the file, as references to resources. Default: the names
+	// Names and Pipeline are references to resources, which replace names of the configuration in ARNs. Default: the names
 	Names    map[string]string
 	Pipeline string
 }
@@ -51,21 +50,21 @@ func Filters(w io.Writer, cfg *config.Config, o Options) error {
 	return nil
 }
 
-// comments are the parts of a plan, in words.
+// comments describes each part of a plan, and why it is pushed down or not.
 func comments(plan pushdown.Plan) []string {
 	var lines []string
 	for _, p := range plan.Parts {
-		what := p.What
+		part := p.What
 		if p.Line > 0 {
-			what = fmt.Sprintf("line %d, %s", p.Line, what)
+			part = fmt.Sprintf("line %d, %s", p.Line, part)
 		}
 		switch p.Pushed {
 		case pushdown.Whole:
-			lines = append(lines, what+": pushed down; the function drops the same")
+			lines = append(lines, part+": pushed down; the function drops the same")
 		case pushdown.Partly:
-			lines = append(lines, what+": pushed down in part; the function drops the rest")
+			lines = append(lines, part+": pushed down in part; the function drops the rest")
 		default:
-			lines = append(lines, what+": not pushed down")
+			lines = append(lines, part+": not pushed down")
 		}
 		for _, why := range p.Left {
 			lines = append(lines, "  "+why)
@@ -82,5 +81,5 @@ func comments(plan pushdown.Plan) []string {
 	return lines
 }
 
-// yamlText is a text in single quotes.
+// yamlText formats a text in single quotes.
 func yamlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// Policies prints the statements as a policy document in YAML, which CloudFormation takes:
-// REGION and ACCOUNT stand for those of the stack.
+// Policies prints the statements as a policy document in YAML for CloudFormation. REGION and ACCOUNT in it are
+// placeholders.
 func Policies(w io.Writer, cfg *config.Config, o Options) error {
 	who := map[policy.Runner]string{policy.Function: "a Lambda function", policy.Consumer: "`tablewake consume`", policy.Creator: "who makes tables and buckets (--create)"}[o.Runner]
 	fmt.Fprintf(w, "# What %s may do for the pipeline %s. Put your Region and account in place of REGION and ACCOUNT.\n", who, cfg.Name)
@@ -19,7 +19,7 @@ func Policies(w io.Writer, cfg *config.Config, o Options) error {
 	return err
 }
 
-// statements are a list of YAML. sub: the ARNs hold references of CloudFormation.
+// statements formats statements as a YAML list. If sub is set, the ARNs have references, which need !Sub.
 func statements(ss []policy.Statement, indent string, sub bool) string {
 	var b strings.Builder
 	for _, s := range ss {
@@ -50,10 +50,10 @@ func yamlList(texts []string, sub bool) string {
 	return strings.Join(quoted, ", ")
 }
 
-// yamlScalar is a text as YAML takes it.
+// yamlScalar formats a text as YAML, with quotes only if they are needed.
 func yamlScalar(s string, sub bool) string {
 	quoted := yamlText(s)
-	if s == "true" || s == "false" { // the texts, and no booleans
+	if s == "true" || s == "false" { // texts, not booleans
 		return quoted
 	}
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/.-_") == "" && !strings.HasSuffix(s, ":") {

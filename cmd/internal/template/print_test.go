@@ -32,7 +32,7 @@ func TestPrinted(t *testing.T) {
 		}
 		cfg := load(t, file, env)
 		cfg.File = filepath.Join("config", "tablewake.yaml") // as a reader has it
-		o := template.Options{Environment: template.EnvironmentOf(text, cfg.Name, env)}
+		o := template.Options{Environment: template.ReadEnvironment(text, cfg.Name, env)}
 		for out, print := range map[string]func(io.Writer, *config.Config, template.Options) error{
 			".filters.yaml": template.Filters, ".policies.yaml": template.Policies, ".template.yaml": template.SAM, ".tf": template.Terraform,
 		} {
@@ -55,7 +55,7 @@ hmac_key: '${HMAC}'
 connections: {os: {opensearch: '${URL}', user: u, password: '${PASS:-}'}}
 sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}'}}}
 `
-	got := template.EnvironmentOf([]byte(file), "shop", func(name string) (string, bool) {
+	got := template.ReadEnvironment([]byte(file), "shop", func(name string) (string, bool) {
 		v, ok := map[string]string{"NAME": "it's", "URL": "https://x", "HMAC": "secret", "NOT": "never"}[name]
 		return v, ok
 	})
@@ -89,7 +89,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 		"a token of a URL":                "connections: {os: {opensearch: '${TOKEN}'}}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := template.EnvironmentOf([]byte(file+"source: {table: '${TABLE}'}\n"), "shop", func(name string) (string, bool) {
+			got := template.ReadEnvironment([]byte(file+"source: {table: '${TABLE}'}\n"), "shop", func(name string) (string, bool) {
 				return map[string]string{"V": hidden, "TABLE": open, "URL": "https://me:" + hidden + "@host", "TOKEN": "https://host/?token=" + hidden}[name], true
 			})
 			if len(got) != 2 || !got[0].Secret || strings.Contains(got[0].Value, hidden) || got[0].SSM != "/tablewake/shop/"+got[0].Name {

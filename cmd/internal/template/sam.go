@@ -17,40 +17,40 @@ import (
 //go:embed sam.yaml.tmpl
 var samText string
 
-// sam is what the template speaks of.
+// sam is the data of the templates of SAM and Terraform.
 type sam struct {
 	Options
 	Config   *config.Config
 	Plan     pushdown.Plan
 	Streams  []stream
-	Rights   []policy.Statement // of Terraform's one role
-	Redriven bool               // by a schedule
+	Rights   []policy.Statement // of the only role in the Terraform template
+	Redriven bool               // a schedule redrives dead letters
 	Roles    []role
 }
 
-// role is a role of SAM's template: what a function may do.
+// role is a role of the SAM template, with the rights of a function.
 type role struct {
 	ID      string
 	What    string // the pipeline's policy in words
-	Redrive bool   // it reads what Lambda gave up, which Lambda writes with the other
+	Redrive bool   // it reads discarded batches. Lambda writes them with the other role
 	Rights  []policy.Statement
 }
 
 // stream is a stream that the function reads.
 type stream struct {
 	ID        string // of the event
-	Parameter string // of its ARN
+	Parameter string // name of the parameter with its ARN
 	Table     string
-	ARN       string // "" where the file does not name it
+	ARN       string // "": the configuration does not name it
 }
 
 // SAM prints a template that deploys the function.
 func SAM(w io.Writer, cfg *config.Config, o Options) error {
-	d, err := deployable(cfg, o)
+	d, err := newSAM(cfg, o)
 	if err != nil {
 		return err
 	}
-	if err := ownFolder(cfg.File); err != nil && !o.Example {
+	if err := checkConfigFolder(cfg.File); err != nil && !o.Example {
 		return err
 	}
 	t, err := template.New("sam").Delims("<%", "%>").Funcs(template.FuncMap{
@@ -66,9 +66,9 @@ func SAM(w io.Writer, cfg *config.Config, o Options) error {
 	return t.Execute(w, d)
 }
 
-// ownFolder refuses a file whose folder, which becomes the layer, holds the working folder: all that
-// lies about there would be uploaded with it.
-func ownFolder(file string) error {
+// checkConfigFolder returns an error if the folder of the configuration is or contains the working folder. The folder
+// becomes the layer: all its files would be uploaded.
+func checkConfigFolder(file string) error {
 	folder, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
 		return err
@@ -84,8 +84,8 @@ func ownFolder(file string) error {
 	return fmt.Errorf("%s: its folder would become the function's layer, with all that lies in it: move the file, and what it names, into a folder of its own, and write -c config/%s", file, filepath.Base(file))
 }
 
-// deployable is what templates are made of.
-func deployable(cfg *config.Config, o Options) (sam, error) {
+// newSAM returns the data of a template.
+func newSAM(cfg *config.Config, o Options) (sam, error) {
 	plan, err := pushdown.New(cfg, o.Pushdown)
 	if err != nil {
 		return sam{}, err
@@ -99,7 +99,7 @@ func deployable(cfg *config.Config, o Options) (sam, error) {
 	d := sam{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
 	rights := policy.Options{Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Suffix: "${AWS::URLSuffix}", Names: o.Names, Pipeline: o.Pipeline}
 	d.Roles = []role{
-		{ID: "Role", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Statements(manual(cfg), rights)},
+		{ID: "Role", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Statements(withoutAutoRedrive(cfg), rights)},
 		{ID: "RedriveRole", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Statements(cfg, rights)},
 	}
 	if cfg.Source.Kinesis != "" {
@@ -116,8 +116,8 @@ func deployable(cfg *config.Config, o Options) (sam, error) {
 	return d, nil
 }
 
-// manual is the configuration without redrive: auto, as the stream's function needs it.
-func manual(cfg *config.Config) *config.Config {
+// manual returns the configuration without redrive: auto, for the rights of the function that reads the stream.
+func withoutAutoRedrive(cfg *config.Config) *config.Config {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return cfg
 	}
@@ -127,7 +127,7 @@ func manual(cfg *config.Config) *config.Config {
 	return &c
 }
 
-// alphanumeric is a name as a logical id may have it.
+// alphanumeric formats a name as a part of a logical id: my-orders is MyOrders.
 func alphanumeric(name string) string {
 	var b strings.Builder
 	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
@@ -136,7 +136,7 @@ func alphanumeric(name string) string {
 	return b.String()
 }
 
-// Snake is a name as Terraform's are: StreamArnOrders is stream_arn_orders.
+// Snake formats a name for Terraform: StreamArnOrders is stream_arn_orders.
 func (s stream) Snake(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -148,10 +148,10 @@ func (s stream) Snake(name string) string {
 	return b.String()
 }
 
-// Kinesis tells whether the function reads a Kinesis stream.
+// Kinesis reports whether the function reads a Kinesis stream.
 func (s sam) Kinesis() bool { return s.Config.Source.Kinesis != "" }
 
-// Parameters are the SSM parameters that the environment names.
+// Parameters returns the SSM parameters of the environment.
 func (s sam) Parameters() []string {
 	var names []string
 	for _, v := range s.Environment {

@@ -14,10 +14,9 @@ import (
 //go:embed terraform.tf.tmpl
 var terraformText string
 
-// Terraform prints the policy and the event source mappings of a function that is the
-// reader's own.
+// Terraform prints the policy and the event source mappings for a function that the user defines.
 func Terraform(w io.Writer, cfg *config.Config, o Options) error {
-	d, err := deployable(cfg, o)
+	d, err := newSAM(cfg, o)
 	if err != nil {
 		return err
 	}
@@ -31,7 +30,7 @@ func Terraform(w io.Writer, cfg *config.Config, o Options) error {
 		"list": func(texts []string) string {
 			quoted := make([]string, len(texts))
 			for i, s := range texts {
-				quoted[i] = `"` + s + `"` // names and ARNs, with the references that they hold
+				quoted[i] = `"` + s + `"` // names and ARNs keep their references
 			}
 			return "[" + strings.Join(quoted, ", ") + "]"
 		},
@@ -42,11 +41,11 @@ func Terraform(w io.Writer, cfg *config.Config, o Options) error {
 	return t.Execute(w, d)
 }
 
-// hclText is a text in quotes, without references.
+// hclText quotes a text for HCL, so that it has no references.
 func hclText(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a text
+	_ = e.Encode(s) // a string always encodes
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strings.TrimSpace(b.String()))
 }

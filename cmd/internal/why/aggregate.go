@@ -12,12 +12,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// aggregate compares what the item counts for with what is stored of it.
-func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
+// aggregate compares the planned shares of the item with its stored contribution.
+func (sc *sinkComparison) aggregate(ctx context.Context, store view.GroupStore) error {
 	var target view.Target
 	var want []state.Share
-	rows := make(map[state.Row]string) // as they are shown
-	for _, op := range l.plans() {
+	rows := make(map[state.Row]string) // printed key by row
+	for _, op := range sc.plannedOps() {
 		o, ok := op.(*view.GroupOp)
 		if !ok {
 			continue
@@ -29,14 +29,14 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 		}
 	}
 	if target.View == "" {
-		return nil // plans has said why
+		return nil // plannedOps has set the note
 	}
-	cs, err := store.Contributions(ctx, target, []item.Key{l.Item.Key})
+	cs, err := store.Contributions(ctx, target, []item.Key{sc.Item.Key})
 	if err != nil {
 		return err
 	}
 	c := cs[0]
-	p := Place{Kind: "contribution", Where: string(l.Mask.Key(&l.Item)), Version: versionText(c.Version), Found: counts(len(c.Shares))}
+	p := Finding{Kind: "contribution", Where: string(sc.Mask.Key(&sc.Item)), Version: versionText(c.Version), Found: counts(len(c.Shares))}
 	switch {
 	case c.Version.IsZero() && len(want) == 0:
 		p.Verdict, p.Found = Gone, "nothing"
@@ -47,10 +47,10 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 	case len(want) == 0:
 		p.Verdict = Leftover
 	default:
-		p.Differs = l.shareDifferences(target.Table, c.Shares, want)
-		p.Verdict = sameUnless(p.Differs)
+		p.Differs = sc.shareDifferences(target.Table, c.Shares, want)
+		p.Verdict = verdictOf(p.Differs)
 	}
-	l.out.Places = append(l.out.Places, p)
+	sc.out.Findings = append(sc.out.Findings, p)
 	in, ok := store.(view.Inspector)
 	if !ok {
 		return nil
@@ -60,15 +60,15 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 		if err != nil {
 			return err
 		}
-		g := Place{Kind: "group", Where: rows[row], Version: versionText(found[0].Version), Verdict: Missing, Found: "nothing"}
+		g := Finding{Kind: "group", Where: rows[row], Version: versionText(found[0].Version), Verdict: Missing, Found: "nothing"}
 		switch st := found[0]; {
 		case !st.Exists || st.Tombstone:
-		case st.View != l.spec.Name || st.Pipeline != l.Config.Name:
+		case st.View != sc.spec.Name || st.Pipeline != sc.Config.Name:
 			g.Verdict, g.Found = Differs, "a row of another sink"
 		default:
 			g.Verdict, g.Found = Info, "a row; its values are not compared, since other items may count in it too"
 		}
-		l.out.Places = append(l.out.Places, g)
+		sc.out.Findings = append(sc.out.Findings, g)
 	}
 	return nil
 }
@@ -83,29 +83,29 @@ func counts(n int) string {
 	return fmt.Sprintf("counts %d times", n)
 }
 
-// valueNames are the aggregate's values in the order in which a share has them.
-func (l *look) valueNames() []string {
-	names := make([]string, len(l.spec.Aggregate.Values))
-	for i, v := range l.spec.Aggregate.Values {
+// valueNames returns the names of the aggregate's values in the order of state.Share.Values.
+func (sc *sinkComparison) valueNames() []string {
+	names := make([]string, len(sc.spec.Aggregate.Values))
+	for i, v := range sc.spec.Aggregate.Values {
 		names[i] = v.Name
 	}
 	slices.Sort(names)
 	return names
 }
 
-// shareDifferences says in which groups the item counts otherwise than it should:
-// element by element, as shares are compared when it changes.
-func (l *look) shareDifferences(t view.Table, have, want []state.Share) []string {
-	names := l.valueNames()
+// shareDifferences describes the groups in which the item counts with other values than planned. It compares the shares
+// by index, as the sink does.
+func (sc *sinkComparison) shareDifferences(t view.Table, have, want []state.Share) []string {
+	names := sc.valueNames()
 	var lines []string
 	for i := range max(len(have), len(want)) {
 		switch {
 		case i >= len(have):
-			lines = append(lines, "does not count in "+l.elsewhere(t, want[i].Group))
+			lines = append(lines, "does not count in "+sc.maskedRow(t, want[i].Group))
 		case i >= len(want):
-			lines = append(lines, "still counts in "+l.elsewhere(t, have[i].Group))
+			lines = append(lines, "still counts in "+sc.maskedRow(t, have[i].Group))
 		case have[i].Group != want[i].Group:
-			lines = append(lines, "counts in "+l.elsewhere(t, have[i].Group)+" and not in "+l.elsewhere(t, want[i].Group))
+			lines = append(lines, "counts in "+sc.maskedRow(t, have[i].Group)+" and not in "+sc.maskedRow(t, want[i].Group))
 		default:
 			var other []string
 			for n, name := range names {
@@ -114,7 +114,7 @@ func (l *look) shareDifferences(t view.Table, have, want []state.Share) []string
 				}
 			}
 			if len(other) > 0 {
-				lines = append(lines, strings.Join(other, ", ")+" in "+l.elsewhere(t, want[i].Group))
+				lines = append(lines, strings.Join(other, ", ")+" in "+sc.maskedRow(t, want[i].Group))
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if mask != nil && !find.key.attributes.Exists() && len(paths) == 0 && !o.Live {
 		return cli.Usagef("what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
 	}
-	a, err := Ask(ctx, Question{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.from, Known: item.known})
+	a, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.from, Known: item.known})
 	if err != nil {
 		return err
 	}
@@ -102,37 +102,37 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	return err
 }
 
-// write prints the answer for people.
-func (a Answer) write(w io.Writer) {
+// write prints the comparison for people.
+func (a Comparison) write(w io.Writer) {
 	fmt.Fprintf(w, "item  %s\n", a.Key)
 	switch {
 	case !a.Compared:
 		fmt.Fprintf(w, "  %s: what it should come to is not known\n", a.From)
 	case !a.There:
-		fmt.Fprintf(w, "  %s: it is not there%s\n", a.From, at(a.Version))
+		fmt.Fprintf(w, "  %s: it is not there%s\n", a.From, versionSuffix(a.Version))
 	default:
-		fmt.Fprintf(w, "  %s: %d attributes%s\n", a.From, a.attributes, at(a.Version))
+		fmt.Fprintf(w, "  %s: %d attributes%s\n", a.From, a.attributes, versionSuffix(a.Version))
 	}
 	if a.Dropped != "" {
 		fmt.Fprintf(w, "  the filter %s drops its changes: the sinks are not looked into\n", a.Dropped)
 	}
 	for _, s := range a.Sinks {
 		fmt.Fprintf(w, "%s (%s)\n", s.Name, s.Kind)
-		if s.Says != "" {
-			fmt.Fprintf(w, "  %s\n", s.Says)
+		if s.Note != "" {
+			fmt.Fprintf(w, "  %s\n", s.Note)
 		}
-		if s.Held != nil {
-			fmt.Fprintf(w, "  quarantined since %s: later changes of the key go to dead letters\n", s.Held.UTC().Format(time.RFC3339))
+		if s.QuarantinedSince != nil {
+			fmt.Fprintf(w, "  quarantined since %s: later changes of the key go to dead letters\n", s.QuarantinedSince.UTC().Format(time.RFC3339))
 		}
-		for _, p := range s.Places {
-			fmt.Fprintf(w, "  %-12s %s: %s%s%s\n", p.Kind, p.Where, p.Found, at(p.Version), verdictTexts[p.Verdict])
+		for _, p := range s.Findings {
+			fmt.Fprintf(w, "  %-12s %s: %s%s%s\n", p.Kind, p.Where, p.Found, versionSuffix(p.Version), verdictTexts[p.Verdict])
 			for _, d := range p.Differs {
 				fmt.Fprintf(w, "  %-12s   %s\n", "", d)
 			}
 		}
 	}
 	for _, l := range a.letters {
-		fmt.Fprintf(w, "dead letter of %s%s: %s: %s\n", cmp.Or(l.Sink, "every sink"), at(versionText(l.Version)), l.Class, l.Error)
+		fmt.Fprintf(w, "dead letter of %s%s: %s: %s\n", cmp.Or(l.Sink, "every sink"), versionSuffix(versionText(l.Version)), l.Class, l.Error)
 	}
 }
 
@@ -141,14 +141,14 @@ var verdictTexts = map[Verdict]string{
 	Taken: "  [TAKEN, this item waits]", Gone: "  [rightly gone]",
 }
 
-func at(version string) string {
+func versionSuffix(version string) string {
 	if version == "" {
 		return ""
 	}
 	return ", version " + version
 }
 
-// versionText is "" where there is no version.
+// versionText formats a version; "" if there is none.
 func versionText(v record.Version) string {
 	if v.IsZero() {
 		return ""

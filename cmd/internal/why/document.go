@@ -12,23 +12,23 @@ import (
 )
 
 // search compares the documents of the item.
-func (l *look) search(ctx context.Context, store search.Store) error {
+func (sc *sinkComparison) search(ctx context.Context, store search.Store) error {
 	in, ok := store.(search.Inspector)
 	if !ok {
-		l.out.Says = "its store cannot be looked into"
+		sc.out.Note = "its store cannot be looked into"
 		return nil
 	}
-	for i, op := range l.plans() {
+	for i, op := range sc.plannedOps() {
 		m, ok := op.(*search.Mutation)
 		if !ok {
 			continue
 		}
-		st, err := in.Stands(ctx, m.Index, m.ID, m.Routing)
+		st, err := in.StoredRows(ctx, m.Index, m.ID, m.Routing)
 		if err != nil {
 			return err
 		}
-		p := Place{Kind: "document", Where: l.document(i, m), Version: versionText(st.Version)}
-		switch stands := st.There && !st.Tombstone; {
+		p := Finding{Kind: "document", Where: sc.document(i, m), Version: versionText(st.Version)}
+		switch stands := st.Exists && !st.Tombstone; {
 		case m.Tombstone && stands:
 			p.Verdict, p.Found = Leftover, "a document"
 		case m.Tombstone && st.Tombstone:
@@ -42,43 +42,41 @@ func (l *look) search(ctx context.Context, store search.Store) error {
 		default:
 			p.Found = "a document"
 			if p.Differs, err = differingFields(st.Doc, m.Doc); err != nil {
-				return fmt.Errorf("document %s: %w", l.document(i, m), err)
+				return fmt.Errorf("document %s: %w", sc.document(i, m), err)
 			}
-			p.Verdict = sameUnless(p.Differs)
+			p.Verdict = verdictOf(p.Differs)
 		}
-		l.out.Places = append(l.out.Places, p)
+		sc.out.Findings = append(sc.out.Findings, p)
 	}
 	return nil
 }
 
-// document is where a document is, as people may see it: as a sink that may hold
-// nothing sensitive would have it.
-func (l *look) document(i int, m *search.Mutation) string {
-	if i < len(l.shown) {
-		if shown, ok := l.shown[i].(*search.Mutation); ok {
+// document returns the masked index and id of a document.
+func (sc *sinkComparison) document(i int, m *search.Mutation) string {
+	if i < len(sc.shown) {
+		if shown, ok := sc.shown[i].(*search.Mutation); ok {
 			return shown.Index + "/" + shown.ID
 		}
 	}
-	return m.Index + "/" + l.Mask.Text(m.ID)
+	return m.Index + "/" + sc.Mask.Text(m.ID)
 }
 
-// differingFields names the top-level fields that two documents do not share, but for
-// _tw, which says at which version they were written.
+// differingFields returns the names of the top-level fields that differ. It ignores _tw, which has the version.
 func differingFields(have, want []byte) ([]string, error) {
-	var h, w map[string]json.RawMessage
-	if err := json.Unmarshal(have, &h); err != nil {
+	var haveFields, wantFields map[string]json.RawMessage
+	if err := json.Unmarshal(have, &haveFields); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(want, &w); err != nil {
+	if err := json.Unmarshal(want, &wantFields); err != nil {
 		return nil, err
 	}
-	delete(h, "_tw")
-	delete(w, "_tw")
-	all := maps.Clone(h)
-	maps.Copy(all, w)
+	delete(haveFields, "_tw")
+	delete(wantFields, "_tw")
+	all := maps.Clone(haveFields)
+	maps.Copy(all, wantFields)
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		same, err := sameJSON(h[name], w[name])
+		same, err := sameJSON(haveFields[name], wantFields[name])
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +87,7 @@ func differingFields(have, want []byte) ([]string, error) {
 	return names, nil
 }
 
-// sameJSON compares two values by meaning; numbers by their digits.
+// sameJSON compares two JSON values. The order of members does not count; numbers are compared by their digits.
 func sameJSON(a, b json.RawMessage) (bool, error) {
 	if a == nil || b == nil {
 		return a == nil && b == nil, nil

@@ -18,19 +18,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 )
 
-// finder finds the item that `why` asks of.
+// finder reads the item of --key.
 type finder struct {
 	o     *options
 	cfg   *config.Config
-	table string // the item's
+	table string // table of the item
 	key   itemKey
 }
 
 // found is the item, and where it was read.
-type found struct {
+type foundItem struct {
 	change record.Change
 	from   string
-	known  bool // false: only its key is
+	known  bool // false: only the key is known
 }
 
 func newFinder(o *options, cfg *config.Config) (*finder, error) {
@@ -56,8 +56,8 @@ func newFinder(o *options, cfg *config.Config) (*finder, error) {
 	return f, err
 }
 
-// item is the item as the records at paths, or the table, have it.
-func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (found, error) {
+// item reads the item from the records at paths, or with --live from the source table.
+func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (foundItem, error) {
 	switch {
 	case len(paths) > 0:
 		return f.recorded(ctx, s, paths)
@@ -65,11 +65,11 @@ func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (found
 		return f.stored(ctx)
 	}
 	c, err := f.change("REMOVE", record.KeysOnly, item.Image{})
-	return found{c, "no records were named", false}, err
+	return foundItem{c, "no records were named", false}, err
 }
 
-// recorded is the last state of the item in saved records.
-func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (found, error) {
+// recorded returns the last state of the item in saved records.
+func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (foundItem, error) {
 	var last *record.Change
 	for page, err := range f.o.Pages(ctx, f.cfg, s, paths) {
 		for i := range page.Changes {
@@ -79,35 +79,35 @@ func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (f
 			}
 		}
 		if err != nil {
-			return found{}, err
+			return foundItem{}, err
 		}
 	}
 	if last == nil {
-		return found{}, fmt.Errorf("no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.canonical)
+		return foundItem{}, fmt.Errorf("no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.canonical)
 	}
 	if !last.Removed() {
 		last.Op, last.EventName, last.Old = record.Snapshot, "SNAPSHOT", item.Image{}
 	}
-	return found{*last, "its last record", true}, nil
+	return foundItem{*last, "its last record", true}, nil
 }
 
-// stored is the item as the source table has it.
-func (f *finder) stored(ctx context.Context) (found, error) {
+// stored reads the item from the source table.
+func (f *finder) stored(ctx context.Context) (foundItem, error) {
 	keys, item, err := readItem(ctx, f.table, f.key)
 	if err != nil {
-		return found{}, fmt.Errorf("read the item: %w", err)
+		return foundItem{}, fmt.Errorf("read the item: %w", err)
 	}
 	f.key.attributes = keys
-	at := found{from: "table " + f.table, known: true}
+	stored := foundItem{from: "table " + f.table, known: true}
 	if item.Exists() {
-		at.change, err = f.change("SNAPSHOT", record.NewAndOldImages, item)
+		stored.change, err = f.change("SNAPSHOT", record.NewAndOldImages, item)
 	} else {
-		at.change, err = f.change("REMOVE", record.KeysOnly, item)
+		stored.change, err = f.change("REMOVE", record.KeysOnly, item)
 	}
-	return at, err
+	return stored, err
 }
 
-// change is the item as a record that no stream has sent.
+// change makes a change of the item, as if a stream had sent it.
 func (f *finder) change(event string, v record.ViewType, item item.Image) (record.Change, error) {
 	keys := f.key.attributes
 	if !keys.Exists() {
@@ -135,8 +135,8 @@ func (f *finder) change(event string, v record.ViewType, item item.Image) (recor
 	return page.Changes[0], nil
 }
 
-// namelessKeys are the values of a canonical key under names that keep their order:
-// which they have, only records and the table tell.
+// namelessKeys returns the values of a canonical key under invented names in the same order. The real names are unknown
+// without a record or the table.
 func namelessKeys(k item.Key) (item.Image, error) {
 	_, values, err := k.Decode()
 	if err != nil {
@@ -153,8 +153,8 @@ func namelessKeys(k item.Key) (item.Image, error) {
 	return item.Parse(append(b, '}'))
 }
 
-// readItem reads an item of a table, consistently, and its key with its names. item
-// does not exist where the table has none.
+// readItem reads an item with a consistent read. keys has the attribute names. If the table has no such item, item does
+// not exist.
 func readItem(ctx context.Context, table string, key itemKey) (keys, item item.Image, err error) {
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
@@ -165,23 +165,23 @@ func readItem(ctx context.Context, table string, key itemKey) (keys, item item.I
 	if err != nil {
 		return keys, item, err
 	}
-	asked, err := keyOf(key, about.Table)
+	tableKey, err := keyOf(key, about.Table)
 	if err != nil {
 		return keys, item, err
 	}
 	consistent := true
-	got, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: asked, ConsistentRead: &consistent})
+	got, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: tableKey, ConsistentRead: &consistent})
 	if err != nil {
 		return keys, item, err
 	}
-	if keys, err = sdkvalue.Image(asked); err != nil || got.Item == nil {
+	if keys, err = sdkvalue.Image(tableKey); err != nil || got.Item == nil {
 		return keys, item, err
 	}
 	item, err = sdkvalue.Image(got.Item)
 	return keys, item, err
 }
 
-// keyOf is the key as a table of that description asks for it.
+// keyOf converts a key to the key attributes of a table.
 func keyOf(key itemKey, table *types.TableDescription) (map[string]types.AttributeValue, error) {
 	if key.attributes.Exists() {
 		return sdkvalue.Item(key.attributes), nil

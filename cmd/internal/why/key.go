@@ -67,7 +67,7 @@ func parseItemKey(text string, cfg *config.Config, table string) (itemKey, error
 	return itemKey{attributes, key}, nil
 }
 
-// splitEscaped splits at commas that no backslash stands before.
+// splitEscaped splits at commas without a backslash before them.
 func splitEscaped(text string) []string {
 	var parts []string
 	var part strings.Builder

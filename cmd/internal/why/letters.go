@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// marks are those of the item's key, by sink.
-func (q Question) marks(ctx context.Context) (map[string]state.Mark, error) {
+// marks returns the quarantine marks of the item's key, by sink.
+func (q Request) marks(ctx context.Context) (map[string]state.Mark, error) {
 	s, err := q.Stores.State(ctx, q.Config)
 	if err != nil || s == nil {
 		return nil, err
@@ -27,8 +27,8 @@ func (q Question) marks(ctx context.Context) (map[string]state.Mark, error) {
 	return marks, nil
 }
 
-// letters are the dead letters of the item.
-func (q Question) letters(ctx context.Context) ([]pipeline.DeadLetter, error) {
+// letters returns the dead letters of the item.
+func (q Request) letters(ctx context.Context) ([]pipeline.DeadLetter, error) {
 	d, err := q.Stores.DeadLetters(ctx, q.Config)
 	if err != nil {
 		return nil, err

@@ -1,9 +1,8 @@
-// Package why compares an item of a table with all that the sinks of a pipeline hold
-// of it, and says where they differ.
+// Package why is the command why. It compares an item of the source table with the contents of all sinks.
 //
-// What should be there is what the pipeline's own planners make of the item; what is
-// there is read from the stores, tombstones, guards, contributions and dead letters
-// included.
+// The expected contents are the plans of the pipeline for the item. The actual contents are read from the stores: rows,
+// documents, tombstones, guards, contributions and dead letters. [Compare] runs a sinkComparison for each sink. Read
+// why.go first, then sink_comparison.go; item.go and key.go find the item.
 package why
 
 import (
@@ -20,84 +19,84 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// Question asks of one item.
-type Question struct {
+// Request is the input of [Compare].
+type Request struct {
 	Config *config.Config
-	Stores sinks.Stores // that are looked into; nothing is written
+	Stores sinks.Stores // they are only read
 
-	Mask  *mask.Mask    // hides what is sensitive in the answer
-	Item  record.Change // the item as it is, as a SNAPSHOT; or its REMOVE, with the image it had where that is known
+	Mask  *mask.Mask    // masks sensitive attributes in the result
+	Item  record.Change // the item as a SNAPSHOT; or its REMOVE, with the old image if that is known
 	From  string        // where it was read
-	Known bool          // false: only its key is
+	Known bool          // false: only the key of the item is known
 }
 
-// Answer is what the sinks hold of the item; it is what `why -o json` prints.
-type Answer struct {
+// Comparison is the result for one item, and the output of `why -o json`.
+type Comparison struct {
 	Key       item.Key             `json:"key"`
 	From      string               `json:"from"`     // where the item was read
-	Compared  bool                 `json:"compared"` // false: nothing is known of what the item should come to
+	Compared  bool                 `json:"compared"` // false: the expected contents are unknown
 	There     bool                 `json:"there"`
 	Version   string               `json:"version,omitempty"`
-	Dropped   string               `json:"dropped_by,omitempty"` // the source filter that drops the item; "": none does
-	Differing int                  `json:"differing"`            // places that are not as they should be
+	Dropped   string               `json:"dropped_by,omitempty"` // the source filter that drops the item; "": none
+	Differing int                  `json:"differing"`            // number of findings with a problem
 	Sinks     []Sink               `json:"sinks"`
-	Letters   []letters.LetterJSON `json:"dead_letters"` // of the item, in the order in which they came
+	Letters   []letters.LetterJSON `json:"dead_letters"` // of the item, the oldest first
 
-	attributes int                   // of the item
-	letters    []pipeline.DeadLetter // as Letters
+	attributes int                   // number of attributes of the item
+	letters    []pipeline.DeadLetter // the masked letters of Letters
 }
 
-// Sink is what one sink holds.
+// Sink is the result for one sink.
 type Sink struct {
-	Name   string     `json:"sink"`
-	Kind   string     `json:"kind"`                        // view, aggregate, search, archive, notify or custom
-	Says   string     `json:"says,omitempty"`              // why the sink has nothing to look at, or what was not looked at; "": all was
-	Held   *time.Time `json:"quarantined_since,omitempty"` // since when the item's key is quarantined there; nil: it is not
-	Places []Place    `json:"places,omitempty"`
+	Name             string     `json:"sink"`
+	Kind             string     `json:"kind"`                        // view, aggregate, search, archive, notify or custom
+	Note             string     `json:"says,omitempty"`              // why the sink was not compared, or which part was not; "": all was
+	QuarantinedSince *time.Time `json:"quarantined_since,omitempty"` // nil: the item's key is not quarantined
+	Findings         []Finding  `json:"places,omitempty"`
 }
 
-// Place is one place that has, or should have, something of the item.
-type Place struct {
+// Finding is the result for one row, document or guard that belongs to the item, or should.
+type Finding struct {
 	Kind    string   `json:"kind"`  // row, guard, claim, contribution, group or document
 	Where   string   `json:"where"` // key of the row, or index and id of the document
-	Found   string   `json:"found"` // what is there, in words
+	Found   string   `json:"found"` // describes the actual contents
 	Version string   `json:"version,omitempty"`
 	Verdict Verdict  `json:"verdict,omitempty"`
-	Differs []string `json:"differs,omitempty"` // what is other than it should be: attribute names, or a line each
+	Differs []string `json:"differs,omitempty"` // the differing attributes, or a line for each difference
 }
 
-// Verdict says whether a place is as the item says that it should be.
+// Verdict is the result of a comparison.
 type Verdict string
 
 // The verdicts.
 const (
 	Same     Verdict = "same"
-	Missing  Verdict = "missing"  // it should be there, and is not
-	Differs  Verdict = "differs"  // it is there, with something else in it
-	Leftover Verdict = "leftover" // it should be gone, and is there
-	Taken    Verdict = "taken"    // another item has it, and this one waits
-	Gone     Verdict = "gone"     // rightly so
+	Missing  Verdict = "missing"  // it should exist, and does not
+	Differs  Verdict = "differs"  // it exists with other contents
+	Leftover Verdict = "leftover" // it exists, and should not
+	Taken    Verdict = "taken"    // another item owns the row, and this item waits
+	Gone     Verdict = "gone"     // it does not exist, as it should
 	Info     Verdict = ""         // nothing to compare
 )
 
-func (v Verdict) wrong() bool { return v == Missing || v == Differs || v == Leftover || v == Taken }
+func (v Verdict) isProblem() bool { return v == Missing || v == Differs || v == Leftover || v == Taken }
 
-// Ask looks at every sink. An error names the sink that could not be looked at.
-func Ask(ctx context.Context, q Question) (Answer, error) {
+// Compare compares the item with each sink. An error names the sink that could not be read.
+func Compare(ctx context.Context, q Request) (Comparison, error) {
 	births, err := q.births(ctx)
 	if err != nil {
-		return Answer{}, err
+		return Comparison{}, err
 	}
 	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.Suppressed("why"), sinks.BornAs(births))
 	if err != nil {
-		return Answer{}, err
+		return Comparison{}, err
 	}
 	masked, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.Suppressed("why"), sinks.BornAs(births), sinks.MaskAll())
 	if err != nil {
-		return Answer{}, err
+		return Comparison{}, err
 	}
 	item := &q.Item
-	a := Answer{
+	a := Comparison{
 		Key: q.Mask.Key(item), From: q.From, Compared: q.Known, There: item.New.Exists(), attributes: item.New.Len(),
 		Sinks: []Sink{}, Letters: []letters.LetterJSON{},
 	}
@@ -115,23 +114,23 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return a, err
 	}
-	removed, shownRemoved := p.Explain(q.unseen()), masked.Explain(q.unseen())
+	removed, shownRemoved := p.Explain(q.removalWithoutImages()), masked.Explain(q.removalWithoutImages())
 	for i, s := range q.Config.Sinks {
 		sink := Sink{Name: s.Name}
-		if m, held := marks[s.Name]; held {
-			sink.Held = &m.Since
+		if m, ok := marks[s.Name]; ok {
+			sink.QuarantinedSince = &m.Since
 		}
-		l := look{
-			Question: q, spec: s, out: &sink, plan: x.Routes[i], gone: removed.Routes[i].Ops,
+		comparison := sinkComparison{
+			Request: q, spec: s, out: &sink, plan: x.Routes[i], gone: removed.Routes[i].Ops,
 			shown: shown.Routes[i].Ops, shownGone: shownRemoved.Routes[i].Ops,
 		}
-		if err := l.run(ctx); err != nil {
+		if err := comparison.run(ctx); err != nil {
 			return a, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		for i := range sink.Places {
-			if p := &sink.Places[i]; !q.Known {
+		for i := range sink.Findings {
+			if p := &sink.Findings[i]; !q.Known {
 				p.Verdict, p.Differs = Info, nil
-			} else if p.Verdict.wrong() {
+			} else if p.Verdict.isProblem() {
 				a.Differing++
 			}
 		}
@@ -147,8 +146,8 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 	return a, nil
 }
 
-// births are those under which the state knows what the sinks wrote.
-func (q Question) births(ctx context.Context) (map[string]string, error) {
+// births returns the birth of each sink's output. Planned rows need it to be compared.
+func (q Request) births(ctx context.Context) (map[string]string, error) {
 	kept, err := q.Stores.State(ctx, q.Config)
 	if err != nil || kept == nil {
 		return nil, err
@@ -156,9 +155,9 @@ func (q Question) births(ctx context.Context) (map[string]string, error) {
 	return sinks.Births(ctx, q.Config, kept)
 }
 
-// unseen is the removal of the item by a stream that shows no images: what a sink
-// does then is where it would look for what is left of an item.
-func (q Question) unseen() *record.Change {
+// removalWithoutImages returns the removal of the item in a stream without images. The plans for this change name all
+// places where a sink may still have the item.
+func (q Request) removalWithoutImages() *record.Change {
 	c := q.Item
 	c.Op, c.ViewType, c.Old, c.New = record.Remove, record.KeysOnly, item.Image{}, item.Image{}
 	return &c
