@@ -225,8 +225,8 @@ func (s *scheduler) endBatchSpan(b *batch, now time.Time) {
 			failed++
 		}
 	}
-	sent, took := b.endSpan, now.Sub(b.sendBegan)
-	s.run.effects.logs = append(s.run.effects.logs, func() { sent(took, failed) })
+	endSpan, took := b.endSpan, now.Sub(b.sendBegan)
+	s.run.effects.logs = append(s.run.effects.logs, func() { endSpan(took, failed) })
 }
 
 // planAgain plans the deliveries that were cloned since their plan. If a plan fails, nothing of the batch is tried,
@@ -278,18 +278,18 @@ func (s *scheduler) afterKeyCheck(b *batch) {
 // partitions that were revoked meanwhile.
 func (b *batch) setAside() {
 	b.phase = sending
-	var out []*queuedDelivery
+	var skipped []*queuedDelivery
 	b.n = 0
 	for _, qd := range b.deliveries {
 		if qd.lane.skipped || qd.page.partition.state.revoked() {
-			out = append(out, qd)
+			skipped = append(skipped, qd)
 			continue
 		}
 		b.deliveries[b.n] = qd
 		b.n++
 	}
-	copy(b.deliveries[b.n:], out)
-	for i, qd := range out {
+	copy(b.deliveries[b.n:], skipped)
+	for i, qd := range skipped {
 		b.errs[b.n+i] = errUntried
 		if qd.lane.skipped {
 			qd.fail, b.errs[b.n+i] = errQuarantined, errQuarantined.err

@@ -16,7 +16,7 @@ type Redelivery struct {
 	Outcome Outcome // of the sink or its plan; NoEffect if a filter drops the change; meaningless if Err is not nil
 	Reason  string  // for NoEffect and Suppressed
 	Err     error   // not nil if it failed again
-	Untried  bool    // it was not tried, because an earlier change of its key failed; Err is not nil
+	Untried bool    // it was not tried, because an earlier change of its key failed; Err is not nil
 }
 
 // RouteInfo describes a route for a redrive.
