@@ -8,12 +8,10 @@ import (
 	"strconv"
 )
 
-// Decimal is an exact number of DynamoDB's range: up to 38 significant digits,
-// magnitudes 1E-130 to 9.9...E+125, and zero. The zero Decimal is 0. Two equal
-// numbers are equal by ==: the coefficient carries no trailing zeros.
+// Decimal is an exact number in DynamoDB's range: up to 38 significant digits, magnitudes 1E-130 to 9.9...E+125, and zero.
+// The zero Decimal is 0. Equal numbers are equal by ==: the coefficient has no trailing zeros.
 //
-// Nothing rounds silently: what does not fit is an error, or false. Only Float64
-// rounds, as its result type must.
+// No method rounds, except Float64. A result that does not fit is an error, or false.
 type Decimal struct {
 	hi, lo uint64 // coefficient, below 10^38
 	exp    int16  // value = ±coefficient × 10^exp
@@ -27,7 +25,7 @@ const (
 	maxMagnitude = 125
 )
 
-// Of is i, exactly.
+// Of returns i as a Decimal.
 func Of(i int64) Decimal {
 	u := uint64(i)
 	if i < 0 {
@@ -38,7 +36,7 @@ func Of(i int64) Decimal {
 	return d
 }
 
-// Cmp is -1, 0 or 1 as d is less than, equal to or greater than e.
+// Cmp returns -1, 0 or 1 if d is less than, equal to or greater than e.
 func (d Decimal) Cmp(e Decimal) int {
 	sign, other := d.Sign(), e.Sign()
 	if sign != other {
@@ -47,28 +45,28 @@ func (d Decimal) Cmp(e Decimal) int {
 	if sign == 0 {
 		return 0
 	}
-	if by := int(d.exp) - int(e.exp); d.hi|e.hi == 0 && -maxPow10 <= by && by <= maxPow10 {
-		// Most numbers: written with the lower exponent, both fit 128 bits.
+	if shift := int(d.exp) - int(e.exp); d.hi|e.hi == 0 && -maxPow10 <= shift && shift <= maxPow10 {
+		// Most numbers: with the lower exponent, both coefficients fit 128 bits.
 		dc, ec := uint128{lo: d.lo}, uint128{lo: e.lo}
-		if by > 0 {
-			dc.hi, dc.lo = bits.Mul64(d.lo, pow10[by])
+		if shift > 0 {
+			dc.hi, dc.lo = bits.Mul64(d.lo, pow10[shift])
 		} else {
-			ec.hi, ec.lo = bits.Mul64(e.lo, pow10[-by])
+			ec.hi, ec.lo = bits.Mul64(e.lo, pow10[-shift])
 		}
 		return sign * dc.cmp(ec)
 	}
 	if dm, em := d.magnitude(), e.magnitude(); dm != em {
 		return sign * cmp.Compare(dm, em)
 	}
-	// Of one magnitude: written with the lower exponent, neither needs more than 38 digits.
+	// The magnitudes are equal: with the lower exponent, neither coefficient needs more than 38 digits.
 	exp := min(d.exp, e.exp)
 	dc, _ := d.coefficient().timesPow10(int(d.exp - exp))
 	ec, _ := e.coefficient().timesPow10(int(e.exp - exp))
 	return sign * dc.cmp(ec)
 }
 
-// Add is d + e, exactly. It is an error when the sum needs more than 38 digits
-// or leaves DynamoDB's range; the error shows neither number.
+// Add returns d + e. It is an error if the sum needs more than 38 digits or is outside of DynamoDB's range. The error has
+// neither number.
 func (d Decimal) Add(e Decimal) (Decimal, error) {
 	if d.Sign() == 0 {
 		return e, nil
@@ -80,8 +78,8 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 	if high.exp < low.exp {
 		high, low = low, high
 	}
-	// The sum's last digit stands where low's does. When high overflows 128 bits
-	// there (3.4 × 10^38), low, being below 10^38, can't bring it back to 38 digits.
+	// The sum has the exponent of low. If high overflows 128 bits with that exponent (3.4 × 10^38), the sum has more than
+	// 38 digits, since low is below 10^38.
 	h, ok := high.coefficient().timesPow10(int(high.exp - low.exp))
 	if !ok {
 		return Decimal{}, addError(errDigits)
@@ -124,7 +122,7 @@ func (d Decimal) Sign() int {
 	}
 }
 
-// Int64 is d as an integer; false when d has a fraction or does not fit.
+// Int64 returns d as an integer, or false if d has a fraction or does not fit.
 func (d Decimal) Int64() (int64, bool) {
 	if d.exp < 0 || d.exp > 18 {
 		return 0, false
@@ -142,7 +140,7 @@ func (d Decimal) Int64() (int64, bool) {
 	}
 }
 
-// Float64 is the float64 nearest to d; it is always finite.
+// Float64 is the nearest float64 of d. It is always finite.
 func (d Decimal) Float64() float64 {
 	if d.hi == 0 && d.lo < 1<<53 && d.exp == 0 {
 		if d.neg {
@@ -162,8 +160,7 @@ func (d Decimal) Float64() float64 {
 	return f
 }
 
-// String is the canonical text of d: no exponent, no zeros that say nothing. It
-// has up to 169 bytes.
+// String is the canonical text of d: without an exponent and without leading or trailing zeros. It has up to 169 bytes.
 func (d Decimal) String() string {
 	var buf [64]byte
 	return string(d.Append(buf[:0]))
@@ -193,8 +190,8 @@ func (d Decimal) Append(dst []byte) []byte {
 	return dst
 }
 
-// Digits takes d apart: without its sign it is 0.DIGITS x 10^exponent, and neither
-// the first digit nor the last is 0. Of 0 there are none.
+// Digits returns the digits and the exponent of d: without its sign d is 0.DIGITS x 10^exponent. Neither the first nor the
+// last digit is 0; zero has no digits.
 func (d Decimal) Digits() (digits string, exponent int) {
 	if d.Sign() == 0 {
 		return "", 0
@@ -232,7 +229,7 @@ func (d *Decimal) trim() {
 	}
 }
 
-// check says what makes a canonical d no DynamoDB number.
+// check returns an error if the canonical d is not in DynamoDB's range.
 func (d Decimal) check() error {
 	if d.Sign() == 0 {
 		return nil

@@ -10,12 +10,10 @@ var (
 	_ json.Unmarshaler = (*Decimal)(nil)
 )
 
-// MarshalJSON is d as a JSON number with all its digits and no exponent, as
-// [item.Value.AppendJSON] writes an N.
+// MarshalJSON returns d as a JSON number with all its digits and no exponent.
 func (d Decimal) MarshalJSON() ([]byte, error) { return d.Append(nil), nil }
 
-// UnmarshalJSON reads a JSON number, or a string that holds one, exactly. A null
-// leaves d as it is.
+// UnmarshalJSON reads a JSON number, or a string with a number. null does not change d.
 func (d *Decimal) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil

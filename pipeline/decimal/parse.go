@@ -1,7 +1,6 @@
 package decimal
 
-// What may be wrong with a number. The texts don't quote it: it may be data of an
-// item, and errors are logged.
+// The errors of a number. Their texts do not have the number: it may be data of an item, and errors are logged.
 var (
 	errSyntax = errs.New("not a number")
 	errDigits = errs.New("a number of more than 38 significant digits")
@@ -9,19 +8,17 @@ var (
 	errSmall  = errs.New("a number too close to zero for DynamoDB, which ends at 1E-130")
 )
 
-// Parse reads a number as DynamoDB takes it: an optional sign, digits with an optional point, an optional exponent. It
-// does not allocate. The error says what is wrong, without showing s: the syntax, more than 38 significant digits
-// (leading and trailing zeros do not count), or a magnitude outside the range.
-//
-// Zeros are held back until a digit follows them, so the coefficient is canonical.
+// Parse reads a number in DynamoDB's syntax: an optional sign, digits with an optional point, an optional exponent. It does
+// not allocate. It is an error if the syntax is invalid, if there are more than 38 significant digits (leading and
+// trailing zeros do not count), or if the magnitude is out of range. The error does not have s.
 func Parse[T string | []byte](s T) (Decimal, error) {
 	var (
-		c        uint128
-		n        int  // significant digits in c
-		zeros    int  // held back behind them
-		fraction int  // digits behind the point
-		seen     bool // a digit
-		point    bool
+		c        uint128 // coefficient, without trailing zeros
+		n        int     // significant digits in c
+		zeros    int     // zeros after them that are not in c yet: a digit may follow
+		fraction int     // digits after the point
+		seen     bool    // there is a digit
+		point    bool    // there is a point
 		i        int
 		neg      bool
 		tooLong  bool
@@ -46,10 +43,10 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 		switch {
 		case b != '0':
 			if n += zeros + 1; n > MaxDigits {
-				tooLong = true // the syntax behind is still to be checked
+				tooLong = true // the syntax of the rest must still be checked
 				break
 			}
-			if zeros == 0 && n < maxPow10 { // as nearly all are
+			if zeros == 0 && n < maxPow10 { // nearly all numbers
 				c.lo = c.lo*10 + uint64(b-'0')
 				break
 			}
@@ -85,9 +82,8 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 	return Decimal{hi: c.hi, lo: c.lo, exp: int16(exp), neg: neg}, nil
 }
 
-// scanExponent reads what follows the digits: e or E, an optional sign, digits.
-// Beyond a billion it stops counting: the magnitude is out of range by then, and
-// no text is long enough to bring it back.
+// scanExponent reads an exponent: e or E, an optional sign, digits. It stops counting at a billion: such a magnitude is out
+// of range, whatever the other digits are.
 func scanExponent[T string | []byte](s T) (int, bool) {
 	if s[0] != 'e' && s[0] != 'E' {
 		return 0, false

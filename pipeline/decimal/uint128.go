@@ -5,12 +5,11 @@ import (
 	"strconv"
 )
 
-// uint128 is the coefficient of a Decimal in the midst of arithmetic. Its 128
-// bits hold any 38 digits, and the one digit more that a sum may carry for a
-// moment.
+// uint128 is the coefficient of a Decimal during arithmetic. 128 bits are enough for any 38 digits and for the carry of a
+// sum.
 type uint128 struct{ hi, lo uint64 }
 
-// pow10 holds the powers of ten that fit 64 bits.
+// pow10 has the powers of ten that fit 64 bits.
 var pow10 = [...]uint64{
 	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
 	1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
@@ -35,14 +34,14 @@ func (u uint128) add(v uint128) (sum uint128, ok bool) {
 	return uint128{hi, lo}, carry == 0
 }
 
-// sub is u - v; v is at most u.
+// sub returns u - v; v is at most u.
 func (u uint128) sub(v uint128) uint128 {
 	lo, borrow := bits.Sub64(u.lo, v.lo, 0)
 	hi, _ := bits.Sub64(u.hi, v.hi, borrow)
 	return uint128{hi, lo}
 }
 
-// mul is u × m; false when it overflows.
+// mul returns u × m, or false if it overflows.
 func (u uint128) mul(m uint64) (product uint128, ok bool) {
 	carry, lo := bits.Mul64(u.lo, m)
 	over, mid := bits.Mul64(u.hi, m)
@@ -50,7 +49,7 @@ func (u uint128) mul(m uint64) (product uint128, ok bool) {
 	return uint128{hi, lo}, over == 0 && more == 0
 }
 
-// timesPow10 is u × 10^n; false when it overflows.
+// timesPow10 returns u × 10^n, or false if it overflows.
 func (u uint128) timesPow10(n int) (product uint128, ok bool) {
 	for ok = true; n > 0 && ok; n -= maxPow10 {
 		u, ok = u.mul(pow10[min(n, maxPow10)])
@@ -58,7 +57,7 @@ func (u uint128) timesPow10(n int) (product uint128, ok bool) {
 	return u, ok
 }
 
-// push puts zeros and then one digit behind u, which has room for them.
+// push returns u with zeros and then one digit appended. They must fit.
 func (u uint128) push(zeros int, digit uint64) uint128 {
 	if u.hi == 0 && zeros == 0 && u.lo < 1e18 {
 		return uint128{lo: u.lo*10 + digit}
@@ -74,7 +73,7 @@ func (u uint128) div(by uint64) (quotient uint128, remainder uint64) {
 	return uint128{hi, lo}, r
 }
 
-// digits is the count of decimal digits; 1 for zero.
+// digits returns the number of decimal digits, 1 for zero.
 func (u uint128) digits() int {
 	if u.hi == 0 {
 		n := 1

@@ -8,12 +8,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Changed is true when, for one of the patterns, some place that it fits holds
-// different values in the old and the new image, by meaning, or exists in one of
-// them only. So an INSERT or a REMOVE changes every attribute that the item has.
+// Changed is true if a path that matches one of the patterns has values that differ by meaning in the old and the new
+// image, or exists in only one of them. So an INSERT or a REMOVE changes all attributes of the item.
 func Changed(patterns ...item.Pattern) pipeline.Condition { return changed{slices.Clone(patterns)} }
 
-// Unchanged is the contrary of [Changed].
+// Unchanged is true if [Changed] is false.
 func Unchanged(patterns ...item.Pattern) pipeline.Condition { return Not(Changed(patterns...)) }
 
 type changed struct{ patterns []item.Pattern }
@@ -21,23 +20,21 @@ type changed struct{ patterns []item.Pattern }
 var _ pipeline.Requirer = changed{}
 
 // Match compares the images.
-func (ch changed) Match(c *record.Change) (bool, error) {
+func (cond changed) Match(c *record.Change) (bool, error) {
 	if err := checkImages(c); err != nil {
 		return false, err
 	}
-	return item.DifferAt(ch.patterns, c.Old, c.New), nil
+	return item.DifferAt(cond.patterns, c.Old, c.New), nil
 }
 
 // Requires both images.
 func (changed) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// PathChanged is a detector that raises an event for every place that fits one of
-// the patterns and differs between the images, by meaning: with the path of that
-// place and its old and new value, one of them absent where the place exists on
-// one side only. A pattern that ends in ** raises one event for the subtree.
+// PathChanged is a detector that raises an event for every path that matches one of the patterns and whose values differ
+// by meaning between the images. The event has the path, the old and the new value; one of them is absent if only one
+// image has the path. A pattern that ends in ** raises one event for the subtree.
 //
-// Only a MODIFY raises events: an item that appears or goes has not changed.
-// See [Appeared] and [Disappeared] for those.
+// Only a MODIFY raises events. For an INSERT and a REMOVE there are [Appeared] and [Disappeared].
 func PathChanged(patterns ...item.Pattern) pipeline.Detector {
 	return pathChanged{slices.Clone(patterns)}
 }
@@ -54,7 +51,7 @@ func (d pathChanged) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.
 	if err := checkImages(c); err != nil {
 		return dst, err
 	}
-	if !item.DifferAt(d.patterns, c.Old, c.New) { // as a rule, and that costs no allocation
+	if !item.DifferAt(d.patterns, c.Old, c.New) { // most changes; this allocates nothing
 		return dst, nil
 	}
 	return d.events(dst, c), nil

@@ -7,14 +7,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Clause is what one condition of this package asks, for those who have a part of
-// it asked before the change gets here, as Lambda's filters can.
+// Clause describes one condition of this package. A source uses it to evaluate a part of a condition before it delivers
+// the change, as Lambda's filters do.
 type Clause struct {
 	Kind       ClauseKind
-	Parts      []pipeline.Condition // of AllOf and AnyOf, in the order in which they are asked; the one of NotOf
+	Parts      []pipeline.Condition // of AllOf and AnyOf, in the order of their evaluation; the single part of NotOf
 	Operations []record.Operation   // of OperationIn
-	Attribute  string               // of EntityIn, and of KeyStarts the key attribute
-	Texts      []string             // the names of EntityIn; the one prefix of KeyStarts
+	Attribute  string               // the attribute of EntityIn, the key attribute of KeyStarts
+	Texts      []string             // the names of EntityIn, the single prefix of KeyStarts
 }
 
 // ClauseKind is the kind of a [Clause].
@@ -22,7 +22,7 @@ type ClauseKind uint8
 
 // The kinds of clauses. Only an OtherClause and a Comparison can fail.
 const (
-	OtherClause ClauseKind = iota // what this package does not know, an expression or a function
+	OtherClause ClauseKind = iota // not a condition of this package: an expression or a function
 	AllOf
 	AnyOf
 	NotOf
@@ -34,7 +34,7 @@ const (
 	Comparison  // of the old image with the new: [Changed], [Unchanged], [NoChange], [ReplicationEchoes]
 )
 
-// ClauseOf is what c asks.
+// ClauseOf describes c.
 func ClauseOf(c pipeline.Condition) Clause {
 	switch c := c.(type) {
 	case all:
@@ -59,13 +59,13 @@ func ClauseOf(c pipeline.Condition) Clause {
 		return Clause{Kind: Expired}
 	case probableTTL:
 		return Clause{Kind: MayExpire}
-	case sameness, changed:
+	case noChange, changed:
 		return Clause{Kind: Comparison}
 	}
 	return Clause{}
 }
 
-// KeptBy is the condition of the changes that f keeps, where f is a [Keep] or a [Drop].
+// KeptBy returns the condition of the changes that f keeps. It returns false unless f is a [Keep] or a [Drop].
 func KeptBy(f pipeline.Filter) (c pipeline.Condition, ok bool) {
 	k, ok := f.(filter)
 	if ok && k.drop {

@@ -5,29 +5,26 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// KeyReader is implemented by conditions and filters that can promise to judge
-// every change of an item alike, because they read nothing but its key. Only
-// such a filter may stand above a sink that keeps state: any other could let an
-// item in and then drop the change that takes it out.
+// KeyReader is implemented by conditions and filters that may read only the key, so that all changes of an item have the
+// same result. Only such a filter is allowed before a sink that keeps state: any other filter could keep an item's first
+// change and drop its removal.
 type KeyReader interface {
-	KeysOnly() bool
+	KeysOnly() bool // true if the condition reads nothing but the key
 }
 
-// ReadsKeysOnly tells whether x, a condition or a filter, is a [KeyReader] that promises it.
+// ReadsKeysOnly reports whether x, a condition or a filter, is a [KeyReader] that reads nothing but the key.
 func ReadsKeysOnly(x any) bool {
 	k, ok := x.(KeyReader)
 	return ok && k.KeysOnly()
 }
 
-// All is true when every one of cs is; it asks them in order, up to the first
-// that is false or fails. All() is true.
+// All is true if all of cs are true. It evaluates them in order, up to the first that is false or fails. All() is true.
 func All(cs ...pipeline.Condition) pipeline.Condition { return all(cs) }
 
-// Any is true when one of cs is; it asks them in order, up to the first that is
-// true or fails. Any() is false.
+// Any is true if one of cs is true. It evaluates them in order, up to the first that is true or fails. Any() is false.
 func Any(cs ...pipeline.Condition) pipeline.Condition { return anyOf(cs) }
 
-// Not is true when c is false.
+// Not is true if c is false.
 func Not(c pipeline.Condition) pipeline.Condition { return not{c} }
 
 type (
@@ -36,7 +33,7 @@ type (
 	not   struct{ pipeline.Condition }
 )
 
-// Match asks the parts.
+// Match evaluates the parts.
 func (cs all) Match(c *record.Change) (bool, error) {
 	for _, part := range cs {
 		if ok, err := part.Match(c); !ok || err != nil {
@@ -46,7 +43,7 @@ func (cs all) Match(c *record.Change) (bool, error) {
 	return true, nil
 }
 
-// Match asks the parts.
+// Match evaluates the parts.
 func (cs anyOf) Match(c *record.Change) (bool, error) {
 	for _, part := range cs {
 		if ok, err := part.Match(c); ok || err != nil {
@@ -56,28 +53,28 @@ func (cs anyOf) Match(c *record.Change) (bool, error) {
 	return false, nil
 }
 
-// Match asks the part.
+// Match evaluates the part.
 func (n not) Match(c *record.Change) (bool, error) {
 	ok, err := n.Condition.Match(c)
 	return !ok && err == nil, err
 }
 
-// Requires is what any of the parts needs.
+// Requires merges the needs of the parts.
 func (cs all) Requires() pipeline.Needs { return needs(cs...) }
 
-// Requires is what any of the parts needs.
+// Requires merges the needs of the parts.
 func (cs anyOf) Requires() pipeline.Needs { return needs(cs...) }
 
-// Requires is what the part needs.
+// Requires returns the needs of the part.
 func (n not) Requires() pipeline.Needs { return needs(n.Condition) }
 
-// KeysOnly is true when it is of every part.
+// KeysOnly reports whether all parts read nothing but the key.
 func (cs all) KeysOnly() bool { return keysOnly(cs) }
 
-// KeysOnly is true when it is of every part.
+// KeysOnly reports whether all parts read nothing but the key.
 func (cs anyOf) KeysOnly() bool { return keysOnly(cs) }
 
-// KeysOnly is what the part says.
+// KeysOnly reports whether the part reads nothing but the key.
 func (n not) KeysOnly() bool { return ReadsKeysOnly(n.Condition) }
 
 func keysOnly(cs []pipeline.Condition) bool {
@@ -89,7 +86,7 @@ func keysOnly(cs []pipeline.Condition) bool {
 	return true
 }
 
-// needs merges what its arguments need; one that is no [pipeline.Requirer] needs nothing.
+// needs merges the needs of its arguments. An argument that is not a [pipeline.Requirer] needs nothing.
 func needs[T any](xs ...T) (n pipeline.Needs) {
 	for _, x := range xs {
 		if r, ok := any(x).(pipeline.Requirer); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Operations is true for changes of one of these operations.
+// Operations is true for changes with one of these operations.
 func Operations(ops ...record.Operation) pipeline.Condition {
 	var set operations
 	for _, op := range ops {
@@ -18,23 +18,21 @@ func Operations(ops ...record.Operation) pipeline.Condition {
 	return set
 }
 
-// Entity is true for items whose attribute is an S with one of these texts. The
-// attribute is read from the new image, else from the old one, else from the
-// keys. It needs both images, so that an item's removal is judged as its other
-// changes are.
+// Entity is true for items whose attribute is an S with one of these texts. It reads the attribute from the new image, else
+// from the old one, else from the keys. It needs both images, so that a removal has the same result as the item's other
+// changes.
 func Entity(attribute string, names ...string) pipeline.Condition {
 	return entity{attribute, slices.Clone(names)}
 }
 
-// KeyPrefix is true for items whose key attribute is an S or a B that starts with
-// prefix. It is false where the item's key has no such attribute: a pipeline may
-// read tables with different keys.
+// KeyPrefix is true for items whose key attribute is an S or a B that starts with prefix. It is false if the key has no
+// such attribute: a pipeline may read tables with different keys.
 func KeyPrefix(attribute, prefix string) pipeline.Condition {
 	return keyPrefix{attribute, prefix}
 }
 
 type (
-	operations uint8
+	operations uint8 // a bit for each record.Operation
 	entity     struct {
 		attribute string
 		names     []string
@@ -48,17 +46,17 @@ var (
 	_ KeyReader         = keyPrefix{}
 )
 
-// Match looks at the operation.
+// Match checks the operation.
 func (set operations) Match(c *record.Change) (bool, error) { return set>>c.Op&1 != 0, nil }
 
-// KeysOnly is true when the set holds all of INSERT, MODIFY and REMOVE, or none
-// of them: else the changes of one item are judged differently.
+// KeysOnly is true if the set has all of INSERT, MODIFY and REMOVE, or none of them. Else the changes of one item have
+// different results.
 func (set operations) KeysOnly() bool {
 	const stream operations = 1<<record.Insert | 1<<record.Modify | 1<<record.Remove
 	return set&stream == stream || set&stream == 0
 }
 
-// Match looks at the attribute.
+// Match checks the attribute.
 func (e entity) Match(c *record.Change) (bool, error) {
 	m := c.Keys
 	switch {
@@ -75,7 +73,7 @@ func (e entity) Match(c *record.Change) (bool, error) {
 // Requires both images.
 func (entity) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// Match looks at the key.
+// Match checks the key.
 func (k keyPrefix) Match(c *record.Change) (bool, error) {
 	v, _ := c.Keys.Get(k.attribute)
 	if s, ok := v.Text(); ok {

@@ -5,13 +5,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Keep is the filter that drops every change for which c is false, counted under reason.
+// Keep returns a filter that drops the changes for which c is false, and counts them under reason.
 func Keep(reason string, c pipeline.Condition) pipeline.Filter { return filter{c, reason, false} }
 
-// Drop is the filter that drops every change for which c is true, counted under reason.
+// Drop returns a filter that drops the changes for which c is true, and counts them under reason.
 func Drop(reason string, c pipeline.Condition) pipeline.Filter { return filter{c, reason, true} }
 
-// filter drops where its condition says drop.
+// filter drops the changes for which its condition is equal to drop.
 type filter struct {
 	pipeline.Condition
 	reason string
@@ -25,7 +25,7 @@ var (
 	_ KeyReader         = filter{}
 )
 
-// Check asks the condition.
+// Check evaluates the condition.
 func (f filter) Check(c *record.Change) (pipeline.Verdict, error) {
 	match, err := f.Match(c)
 	if err != nil || match != f.drop {
@@ -34,11 +34,11 @@ func (f filter) Check(c *record.Change) (pipeline.Verdict, error) {
 	return pipeline.Verdict{Drop: true, Reason: f.reason}, nil
 }
 
-// Name is the reason under which drops are counted.
+// Name is the reason that drops are counted under.
 func (f filter) Name() string { return f.reason }
 
-// Requires is what the condition needs.
+// Requires returns the needs of the condition.
 func (f filter) Requires() pipeline.Needs { return needs(f.Condition) }
 
-// KeysOnly is what the condition says.
+// KeysOnly reports whether the condition reads nothing but the key.
 func (f filter) KeysOnly() bool { return ReadsKeysOnly(f.Condition) }

@@ -11,21 +11,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// MemberAdded is a detector that raises an event for every member that the set at
-// path has in the new image and had not in the old one. Event.New is the member,
-// as an S, N or B, and Event.Old is absent. Events come in the order of the
-// members: texts and binaries by their bytes, numbers by their value. What is no
-// set has no members, so an INSERT adds all and a REMOVE takes all away.
+// MemberAdded is a detector that raises an event for every member that the set at path has in the new image and not in the
+// old one. Event.New is the member, as an S, an N or a B, and Event.Old is absent. Events are in the order of the members:
+// texts and binaries by their bytes, numbers by their value. A value that is not a set has no members, so an INSERT adds
+// all members and a REMOVE removes all.
 func MemberAdded(path item.Path) pipeline.Detector { return membership{path, true} }
 
-// MemberRemoved is a detector that raises an event for every member that the set
-// at path had in the old image and has not in the new one. Event.Old is the
-// member, and Event.New is absent. Else it is as [MemberAdded].
+// MemberRemoved is a detector that raises an event for every member that the set at path has in the old image and not in
+// the new one. Event.Old is the member, and Event.New is absent. See [MemberAdded] for the rest.
 func MemberRemoved(path item.Path) pipeline.Detector { return membership{path, false} }
 
+// membership raises events for the members that only one of the sets has.
 type membership struct {
 	path  item.Path
-	added bool
+	added bool // else removed
 }
 
 var _ pipeline.Requirer = membership{}
@@ -46,12 +45,12 @@ func (m membership) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.E
 	if !m.added {
 		from, to = to, from
 	}
-	have, path := membersOf(from), ""
+	known, path := membersOf(from), ""
 	for _, e := range membersOf(to) {
-		for len(have) > 0 && have[0].compare(e) < 0 {
-			have = have[1:]
+		for len(known) > 0 && known[0].compare(e) < 0 {
+			known = known[1:]
 		}
-		if len(have) > 0 && have[0].compare(e) == 0 {
+		if len(known) > 0 && known[0].compare(e) == 0 {
 			continue
 		}
 		if path == "" {
@@ -69,7 +68,7 @@ func (m membership) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.E
 // Requires both images.
 func (membership) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// member is a member of a set, with what it is ordered by.
+// member is a member of a set with its sort key.
 type member struct {
 	value  item.Value
 	number decimal.Decimal // of an N
@@ -93,7 +92,7 @@ func isSet(v item.Value) bool {
 	}
 }
 
-// membersOf lists the members of a set in their order; what is no set has none.
+// membersOf returns the sorted members of a set, or none for a value that is not a set.
 func membersOf(v item.Value) []member {
 	if !isSet(v) {
 		return nil

@@ -6,19 +6,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Appeared is a detector that raises an event when the attribute at path exists
-// in the new image and did not in the old one: also when the item itself is new.
-// An attribute that is NULL exists.
+// Appeared is a detector that raises an event if the attribute at path exists in the new image and not in the old one. A
+// new item raises it too. An attribute that is NULL exists.
 func Appeared(path item.Path) pipeline.Detector { return presence{path, true} }
 
-// Disappeared is a detector that raises an event when the attribute at path
-// existed in the old image and does not in the new one: also when the item itself
-// is removed, by whomever. An attribute that is NULL exists.
+// Disappeared is a detector that raises an event if the attribute at path exists in the old image and not in the new one.
+// A removed item raises it too, whoever removed it. An attribute that is NULL exists.
 func Disappeared(path item.Path) pipeline.Detector { return presence{path, false} }
 
+// presence raises an event if an attribute exists in only one of the images.
 type presence struct {
 	path    item.Path
-	appears bool
+	appears bool // in the new image; else in the old one
 }
 
 var _ pipeline.Requirer = presence{}
@@ -31,9 +30,9 @@ func (p presence) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Eve
 	if err := checkImages(c); err != nil {
 		return dst, err
 	}
-	old, was := c.Old.At(p.path)
-	new, is := c.New.At(p.path)
-	if was == is || is != p.appears {
+	old, inOld := c.Old.At(p.path)
+	new, inNew := c.New.At(p.path)
+	if inOld == inNew || inNew != p.appears {
 		return dst, nil
 	}
 	return append(dst, pipeline.Event{Path: p.path.String(), Old: old, New: new}), nil

@@ -6,20 +6,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// ReplicationEchoes is true for the extra MODIFY that a legacy global table makes
-// of every write: its images differ, and only in aws:rep:* attributes.
-func ReplicationEchoes() pipeline.Condition { return sameness{echo: true} }
+// ReplicationEchoes is true for the extra MODIFY that a legacy global table adds to every write. Its images differ, but
+// only in aws:rep:* attributes.
+func ReplicationEchoes() pipeline.Condition { return noChange{echoOnly: true} }
 
-// NoChange is true for a MODIFY whose images are equal by meaning, whatever its
-// aws:rep:* attributes say: of replication's echoes as well.
-func NoChange() pipeline.Condition { return sameness{} }
+// NoChange is true for a MODIFY whose images are equal by meaning without their aws:rep:* attributes. It is true for the
+// echoes of replication too.
+func NoChange() pipeline.Condition { return noChange{} }
 
-type sameness struct{ echo bool }
+// noChange is true for images that are equal without aws:rep:* attributes.
+type noChange struct{ echoOnly bool } // echoOnly: the aws:rep:* attributes must differ
 
-var _ pipeline.Requirer = sameness{}
+var _ pipeline.Requirer = noChange{}
 
 // Match compares the images.
-func (s sameness) Match(c *record.Change) (bool, error) {
+func (n noChange) Match(c *record.Change) (bool, error) {
 	if c.Op != record.Modify {
 		return false, nil
 	}
@@ -27,10 +28,10 @@ func (s sameness) Match(c *record.Change) (bool, error) {
 		return false, err
 	}
 	if c.Old.Equal(c.New) {
-		return !s.echo, nil
+		return !n.echoOnly, nil
 	}
 	return item.EqualButReplicated(c.Old, c.New), nil
 }
 
 // Requires both images.
-func (sameness) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
+func (noChange) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }

@@ -7,28 +7,28 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// CrossedBelow is a detector that raises an event when the N at path was at or
-// above limit and is below it now. Numbers are compared exactly. Crossing takes
-// two sides: an INSERT, a REMOVE, and a value that was or is no N raise none.
+// CrossedBelow is a detector that raises an event if the N at path was at or above limit and is below it now. Numbers are
+// compared exactly. An INSERT, a REMOVE, and a value that is not an N in both images raise no event.
 func CrossedBelow(path item.Path, limit decimal.Decimal) pipeline.Detector {
 	return threshold{path, limit, -1}
 }
 
-// CrossedAbove is a detector that raises an event when the N at path was at or
-// below limit and is above it now. Else it is as [CrossedBelow].
+// CrossedAbove is a detector that raises an event if the N at path was at or below limit and is above it now. See
+// [CrossedBelow] for the rest.
 func CrossedAbove(path item.Path, limit decimal.Decimal) pipeline.Detector {
 	return threshold{path, limit, 1}
 }
 
+// threshold raises an event if a number crosses a limit.
 type threshold struct {
 	path  item.Path
 	limit decimal.Decimal
-	side  int // of the limit, where the new value must be: what Cmp says of it
+	side  int // -1: the new value must be below the limit, 1: above
 }
 
 var _ pipeline.Requirer = threshold{}
 
-// Detect compares the number on both sides with the limit.
+// Detect compares the number of both images with the limit.
 func (t threshold) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
 	if c.Op == record.Snapshot {
 		return dst, nil

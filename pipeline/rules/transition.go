@@ -7,20 +7,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Transition is a detector that raises an event when the attribute at path goes
-// from one value to another, each given as the text of an S, an N (any spelling
-// of the number) or a BOOL (true, false). "" and "*" stand for anything, also for
-// an absent attribute and for values that have no text. The event holds the old
-// and the new value.
+// Transition is a detector that raises an event if the attribute at path changes from one value to another. from and to
+// are the text of an S, an N (in any spelling) or a BOOL (true, false). "" and "*" match everything, also an absent
+// attribute and values without a text. The event has the old and the new value.
 //
-// The value must differ by meaning: what stays raises nothing. An INSERT comes
-// from an absent attribute, so it raises an event when from is "*" and the new
-// item has the value to. A REMOVE raises none: there is no item that has gone to
-// anything; see [Disappeared].
+// The values must differ by meaning. An INSERT has an absent old value, so it raises an event if from is "*" and the new
+// item has the value to. A REMOVE raises no event; see [Disappeared].
 func Transition(path item.Path, from, to string) pipeline.Detector {
 	return transition{path, parseExpected(from), parseExpected(to)}
 }
 
+// transition raises an event if an attribute changes from one expected value to another.
 type transition struct {
 	path     item.Path
 	from, to expected
@@ -37,11 +34,11 @@ func (t transition) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.E
 		return dst, err
 	}
 	new, _ := c.New.At(t.path)
-	if !t.to.is(new) {
+	if !t.to.matches(new) {
 		return dst, nil
 	}
 	old, _ := c.Old.At(t.path)
-	if !t.from.is(old) || old.Equal(new) {
+	if !t.from.matches(old) || old.Equal(new) {
 		return dst, nil
 	}
 	return append(dst, pipeline.Event{Path: t.path.String(), Old: old, New: new}), nil
@@ -50,7 +47,7 @@ func (t transition) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.E
 // Requires both images.
 func (transition) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// expected is what one side of a transition may be.
+// expected is the expected value of one side of a transition.
 type expected struct {
 	anything bool
 	text     string
@@ -63,7 +60,7 @@ func parseExpected(s string) expected {
 	return expected{anything: s == "" || s == "*", text: s, number: d, numeric: err == nil}
 }
 
-func (e expected) is(v item.Value) bool {
+func (e expected) matches(v item.Value) bool {
 	switch {
 	case e.anything:
 		return true

@@ -6,19 +6,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// ttlWindow is how old an expiry may be: TTL leaves items alone that expired more
-// than five years ago (Developer Guide, "Using time to live (TTL)").
-const ttlWindow = 5
+// maxExpiryAge is the maximum age of an expiry, in years: TTL does not delete items that expired more than five years ago
+// (Developer Guide, "Using time to live (TTL)").
+const maxExpiryAge = 5
 
-// TTLDeletes is true for removals by DynamoDB's TTL process in this Region. Those
-// that a global table replicated from another Region can't be told apart for
-// certain: see [ProbableTTL].
+// TTLDeletes is true for removals by DynamoDB's TTL process in this Region. A TTL delete that a global table replicated
+// from another Region looks like a user's delete: see [ProbableTTL].
 func TTLDeletes() pipeline.Condition { return ttlDeletes{} }
 
-// ProbableTTL guesses: it is true for removals of an item that had expired, by
-// the TTL attribute (an N, epoch seconds) of its old image, within the five years
-// before the change. That is what a TTL delete replicated from another Region
-// looks like, and also what a user's delete of an expired item looks like.
+// ProbableTTL is a guess: it is true for removals of an item that had expired in the five years before the change, by the
+// TTL attribute (an N, epoch seconds) of its old image. TTL deletes that are replicated from another Region look so, and
+// also a user's deletes of expired items.
 func ProbableTTL(attribute string) pipeline.Condition { return probableTTL{attribute} }
 
 type (
@@ -28,7 +26,7 @@ type (
 
 var _ pipeline.Requirer = probableTTL{}
 
-// Match asks the change.
+// Match checks the identity of the change.
 func (ttlDeletes) Match(c *record.Change) (bool, error) { return c.TTLDelete(), nil }
 
 // Match compares the expiry with the change's time.
@@ -40,7 +38,7 @@ func (p probableTTL) Match(c *record.Change) (bool, error) {
 	expiry, ok := v.Number()
 	return ok &&
 		expiry.Cmp(decimal.Of(c.Time.Unix())) <= 0 &&
-		expiry.Cmp(decimal.Of(c.Time.AddDate(-ttlWindow, 0, 0).Unix())) >= 0, nil
+		expiry.Cmp(decimal.Of(c.Time.AddDate(-maxExpiryAge, 0, 0).Unix())) >= 0, nil
 }
 
 // Requires the old image.

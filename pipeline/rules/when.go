@@ -5,8 +5,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// When is d restricted to the changes for which c is true. The condition is asked
-// only of a change in which d sees something.
+// When is a detector that raises the events of d for the changes for which c is true. It evaluates c only for a change
+// with events of d.
 func When(c pipeline.Condition, d pipeline.Detector) pipeline.Detector { return when{c, d} }
 
 type when struct {
@@ -16,7 +16,7 @@ type when struct {
 
 var _ pipeline.Requirer = when{}
 
-// Detect asks the detector, then the condition.
+// Detect runs the detector, then the condition.
 func (w when) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
 	events, err := w.detector.Detect(dst, c)
 	if err != nil || len(events) == len(dst) {
@@ -28,7 +28,7 @@ func (w when) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, 
 	return events, nil
 }
 
-// Requires is what either needs.
+// Requires merges the needs of both.
 func (w when) Requires() pipeline.Needs {
 	return needs[any](w.condition, w.detector)
 }
