@@ -78,7 +78,7 @@ func TestPacked_ChangesAreTheSame(t *testing.T) {
 			t.Fatalf("%d changes are written, %v", len(s.got), err)
 		}
 		got := s.got[0]
-		if what := pipelinetest.SameChange(got, want); what != "" || !bytes.Equal(got.Raw, want.Raw) || got.Index != want.Index {
+		if what := pipelinetest.ChangeDifference(got, want); what != "" || !bytes.Equal(got.Raw, want.Raw) || got.Index != want.Index {
 			t.Fatalf("%s differs after packing: %s", what, want.Raw)
 		}
 		for _, images := range [][2]item.Image{{got.Old, want.Old}, {got.New, want.New}, {got.Keys, want.Keys}} {

@@ -6,28 +6,26 @@ import (
 	"time"
 )
 
-// Class makes errors of which a log shows more than the type. It is the first word of the line and
-// names what is wrong; operators count it and search for it. Planners and stores make all of their
-// errors by one.
+// Class makes errors with a redacted text for logs. It is the first word of their log lines and names the kind of the
+// problem; operators count and search it. Planners and stores make all their errors with one Class.
 type Class string
 
-// Safe is text that holds nothing of an item, and may be shown in logs: names and templates of the
-// configuration, the type of a value.
+// Safe is text that has no data of an item and may be logged: names and templates of the configuration, the type of a value.
 type Safe string
 
-// Field is the name or the path of an attribute as the configuration has it. A log shows it.
+// Field is the name or the path of an attribute in the configuration. Logs show it.
 type Field string
 
-// New is an error with a fixed text, which a log shows.
+// New returns an error with a fixed text. Logs show the text.
 func (c Class) New(text string) error { return &classError{class: string(c), text: text, shown: text} }
 
-// Errorf is [fmt.Errorf] with a redacted text for logs. That text holds the format, and of args [Safe],
-// [Field], Go's integers, durations, and of errors what [LogText] shows. Everything else is an ellipsis: give
-// the name of a constant, as that of an [pipeline.Outcome], as Safe. An error that is wrapped (%w) and has a class keeps it.
+// Errorf is [fmt.Errorf] with a redacted text for logs. The redacted text has the format. Of args it has [Safe], [Field],
+// Go's integers, durations, and the [SafeText] of errors. All other args are an ellipsis there, so pass the name of a
+// constant as Safe. If a wrapped error (%w) has a class, the new error has that class.
 func (c Class) Errorf(format string, args ...any) error {
-	whole := fmt.Errorf(format, args...) //nolint:err113 // it is fmt.Errorf
-	e := &classError{class: string(c), text: whole.Error()}
-	switch w := whole.(type) { //nolint:errorlint // it is what fmt.Errorf makes
+	full := fmt.Errorf(format, args...) //nolint:err113 // a wrapper of fmt.Errorf
+	e := &classError{class: string(c), text: full.Error()}
+	switch w := full.(type) { //nolint:errorlint // the result of fmt.Errorf itself
 	case interface{ Unwrap() error }:
 		e.causes = []error{w.Unwrap()}
 	case interface{ Unwrap() []error }:
@@ -56,7 +54,7 @@ func (c Class) Errorf(format string, args ...any) error {
 	return e
 }
 
-// shownArg returns what a log shows of an argument.
+// shownArg returns the argument for the redacted text.
 func shownArg(arg any) any {
 	switch a := arg.(type) {
 	case nil, Safe, Field, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, time.Duration:
@@ -68,16 +66,16 @@ func shownArg(arg any) any {
 	return ellipsis{}
 }
 
-// ellipsis is shown in place of what may belong to an item.
+// ellipsis replaces an argument that may be data of an item.
 type ellipsis struct{}
 
-// Format writes the ellipsis, whatever the verb.
+// Format writes the ellipsis for any verb.
 func (ellipsis) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte("…")) }
 
 // classError is an error of a Class.
 type classError struct {
 	class, field string
-	text, shown  string
+	text, shown  string // shown is the redacted text
 	causes       []error
 }
 
@@ -86,7 +84,7 @@ var (
 	_ Described = (*classError)(nil)
 )
 
-// Error returns the whole text.
+// Error returns the full text.
 func (e *classError) Error() string { return e.text }
 
 // Redacted returns the text for logs.

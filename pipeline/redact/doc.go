@@ -1,5 +1,5 @@
-// Package redact makes texts of errors that hold no data of items, for logs.
+// Package redact makes texts of errors for logs, without data of items.
 //
-// An error that a [Class] makes has a whole text and a redacted one; [LogText] returns what a log shows of any error.
-// Read class.go, then logtext.go.
+// A [Class] makes an error with a full text and a redacted one. [LogText] returns the text of any error for a log. Read
+// class.go, then logtext.go.
 package redact

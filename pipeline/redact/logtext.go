@@ -18,24 +18,23 @@ import (
 	"syscall"
 )
 
-// Redacted is implemented by errors that have a text fit for logs: without keys
-// and values of items. Of other errors a log has what [LogText] knows of them, and else the type
-// alone; dead letters hold the whole text.
+// Redacted is implemented by errors with a text for logs, without keys and values of items. For other errors logs show what
+// [LogText] knows of them, or else the type only. Dead letters have the full text.
 type Redacted interface {
 	error
 	Redacted() string
 }
 
-// Described is implemented by errors that say what they are: their class, one word such as
-// throttled, and the field of the item that they are about, "" where there is none.
+// Described is implemented by errors with a class, one word such as throttled, and with the field of the item that they are
+// about, or "".
 type Described interface {
 	error
 	Describe() (class, field string)
 }
 
-// LogText is what a log may say of an error: its class, and nothing of an item. It is the only
-// function that makes it. What comes after the class is what the error itself says is fit for logs ([Redacted]), or what is
-// known of errors of the runtime, the operating system and the network, or the error's type.
+// LogText returns the text of an error for logs: its class, and no data of an item. No other function makes this text. After
+// the class comes the text of a [Redacted] error, a description of a known error of the runtime, the operating system or
+// the network, or else the error's type.
 func LogText(err error) string {
 	class, _, text := describe(err)
 	if text == class || strings.HasPrefix(text, class+":") {
@@ -44,28 +43,28 @@ func LogText(err error) string {
 	return class + ": " + text
 }
 
-// SafeText is LogText without the class, for a part of another text.
+// SafeText is LogText without the class, for use in another text.
 func SafeText(err error) string {
 	_, _, text := describe(err)
 	return text
 }
 
-// ErrorClass is the class that [LogText] begins with.
+// ErrorClass returns the class that [LogText] starts with.
 func ErrorClass(err error) string {
 	class, _, _ := describe(err)
 	return class
 }
 
-// ErrorField is the field of the item that an error is about, "" where it is about none.
+// ErrorField returns the field of the item that an error is about, or "".
 func ErrorField(err error) string {
 	_, field, _ := describe(err)
 	return field
 }
 
-// UnknownClass is the class of errors of which nothing but the type is known.
+// UnknownClass is the class of errors of unknown types.
 const UnknownClass = "unknown"
 
-// describe takes an error apart. text holds nothing of an item.
+// describe returns the class, the field and the redacted text of an error.
 func describe(err error) (class, field, text string) {
 	if d, ok := errors.AsType[Described](err); ok {
 		class, field = d.Describe()
@@ -89,8 +88,8 @@ func describe(err error) (class, field, text string) {
 	return class, field, text
 }
 
-// systemText tells of the errors of the runtime, the operating system and the network what is
-// known of them.
+// systemText describes an error of the runtime, the operating system or the network, or a panic. It returns false for
+// other errors.
 func systemText(err error) (class, text string, ok bool) {
 	if p, ok := errors.AsType[*PanicError](err); ok {
 		if cause := p.Unwrap(); cause != nil {
@@ -104,6 +103,7 @@ func systemText(err error) (class, text string, ok bool) {
 	return causeText(err)
 }
 
+// causeText is systemText without panics of user code.
 func causeText(err error) (class, text string, ok bool) {
 	if e, ok := errors.AsType[runtime.Error](err); ok {
 		return "panic", e.Error(), true
@@ -172,10 +172,10 @@ func errnoClass(e syscall.Errno) string {
 	return "system"
 }
 
-// plainHTTP is what net/http says, by a text alone, of a server without TLS.
+// plainHTTP is the error text of net/http for a server without TLS. There is no error type for it.
 const plainHTTP = "http: server gave HTTP response to HTTPS client"
 
-// tlsText is the text of a handshake that failed; no class where none did.
+// tlsText describes a failed TLS handshake. The class is "" for other errors.
 func tlsText(err error) (class, text string) {
 	class = "tls"
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
@@ -202,10 +202,10 @@ func tlsText(err error) (class, text string) {
 	return "", ""
 }
 
-// innermost is the last cause of an error, the first where there are several.
+// innermost returns the last cause of an error. Of several causes it follows the first.
 func innermost(err error) error {
 	for {
-		switch e := err.(type) { //nolint:errorlint // it goes from cause to cause
+		switch e := err.(type) { //nolint:errorlint // the loop follows the causes
 		case interface{ Unwrap() error }:
 			if cause := e.Unwrap(); cause != nil {
 				err = cause

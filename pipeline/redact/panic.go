@@ -2,18 +2,17 @@ package redact
 
 import "fmt"
 
-// PanicError is a panic of user code (a filter, detector, sink, source or
-// committer), caught where the pipeline called it.
+// PanicError is a recovered panic of user code: a filter, a detector, a sink, a source or a committer.
 type PanicError struct {
-	Stage string // what was called: `filter "large"`, `sink "orders"`
-	Value any    // what it panicked with
-	Stack []byte // its goroutine's trace
+	Stage string // the called code: `filter "large"`, `sink "orders"`
+	Value any    // the argument of panic
+	Stack []byte // the stack trace of the goroutine
 }
 
-// Error names the stage and the value; the trace is in Stack.
+// Error returns the stage and the value, without the stack trace.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic in %s: %v", e.Stage, e.Value) }
 
-// Unwrap is the value, where it is an error.
+// Unwrap returns the value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// CheckImage fails unless all getters of an image agree with each other.
+// CheckImage fails the test unless all getters of an image agree with each other.
 func CheckImage(t *testing.T, m item.Image) {
 	t.Helper()
 	again, err := item.Parse(m.AppendDynamoDBJSON(nil))
@@ -30,7 +30,7 @@ func CheckImage(t *testing.T, m item.Image) {
 	}
 }
 
-// walk calls every getter below v.
+// walk calls every getter of v and of the values inside it.
 func walk(v item.Value) {
 	v.Text()
 	v.Number()

@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// DynamoJSON draws DynamoDB JSON in all the spellings that JSON allows.
+// DynamoJSON draws DynamoDB JSON in all spellings that JSON allows.
 type DynamoJSON struct{ *rapid.T }
 
-// Space is white Space, mostly none.
+// Space draws white space, mostly none.
 func (g DynamoJSON) Space() string {
 	return rapid.SampledFrom([]string{"", "", "", "", " ", "\n    ", "\t", "\r\n"}).Draw(g.T, "space")
 }
@@ -23,9 +23,9 @@ var texts = rapid.OneOf(
 	rapid.SampledFrom([]string{"", `"`, `\`, "\x00", "\u2028", "Zürich", "日本語のテキスト", "🦊🦊", "a\"b\\c/d\b\f\n\r\t", "<&>", "1"}),
 )
 
-// Quote spells a text as a JSON string, with escapes where it likes.
+// Quote returns a text as a JSON string, in one draw of ten with an escape for every rune.
 func (g DynamoJSON) Quote(s string) string {
-	eager := rapid.IntRange(0, 9).Draw(g.T, "escapes") == 0
+	escapeAll := rapid.IntRange(0, 9).Draw(g.T, "escapes") == 0
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {
@@ -33,13 +33,13 @@ func (g DynamoJSON) Quote(s string) string {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case r == '\n' && !eager:
+		case r == '\n' && !escapeAll:
 			b.WriteString(`\n`)
-		case r == '/' && eager:
+		case r == '/' && escapeAll:
 			b.WriteString(`\/`)
-		case r < ' ' || eager && r < 0x10000:
+		case r < ' ' || escapeAll && r < 0x10000:
 			fmt.Fprintf(&b, `\u%04X`, r)
-		case eager:
+		case escapeAll:
 			r -= 0x10000
 			fmt.Fprintf(&b, `\u%04x\u%04X`, 0xd800+r>>10, 0xdc00+r&0x3ff)
 		default:
@@ -50,7 +50,7 @@ func (g DynamoJSON) Quote(s string) string {
 	return b.String()
 }
 
-// Text draws a quoted Text.
+// Text draws a JSON string.
 func (g DynamoJSON) Text() string { return g.Quote(texts.Draw(g.T, "text")) }
 
 func (g DynamoJSON) number() string {
@@ -66,12 +66,12 @@ func (g DynamoJSON) binary() string {
 	return g.Quote(base64.StdEncoding.EncodeToString(b))
 }
 
-// List spells what comes between brackets.
+// List returns the members between brackets, with commas and white space.
 func (g DynamoJSON) List(opening, closing string, members []string) string {
 	return opening + g.Space() + strings.Join(members, g.Space()+","+g.Space()) + g.Space() + closing
 }
 
-// set draws distinct members by their meaning.
+// set draws a set of different members.
 func (g DynamoJSON) set(member *rapid.Generator[string]) string {
 	members := rapid.SliceOfNDistinct(member, 1, 20, rapid.ID).Draw(g.T, "set")
 	for i, m := range members {
@@ -80,7 +80,7 @@ func (g DynamoJSON) set(member *rapid.Generator[string]) string {
 	return g.List("[", "]", members)
 }
 
-// Value draws a Value of any of the ten types.
+// Value draws a value of any of the ten types, with up to depth levels of maps and lists.
 func (g DynamoJSON) Value(depth int) string {
 	kinds := []string{"S", "N", "B", "BOOL", "NULL", "SS", "NS", "BS", "M", "L"}
 	if depth == 0 {
@@ -117,7 +117,7 @@ func (g DynamoJSON) Value(depth int) string {
 	return "{" + g.Space() + `"` + kind + `"` + g.Space() + ":" + g.Space() + payload + g.Space() + "}"
 }
 
-// Item draws n attributes, and those of extra beside them.
+// Item draws an item of n attributes and the attributes extra.
 func (g DynamoJSON) Item(n, depth int, extra ...string) string {
 	names := rapid.SliceOfNDistinct(rapid.OneOf(rapid.StringMatching(`[A-Za-z][A-Za-z0-9_-]{0,11}`), rapid.StringN(1, 8, -1)), n, n, rapid.ID).Draw(g.T, "names")
 	var members []string
@@ -129,7 +129,7 @@ func (g DynamoJSON) Item(n, depth int, extra ...string) string {
 	return g.List("{", "}", append(extra, members...))
 }
 
-// Event draws n records, as an Event or an answer holds them.
+// Event draws a Lambda event, or a GetRecords answer, of n records.
 func (g DynamoJSON) Event(n int) string {
 	records := make([]string, n)
 	for i := range records {
@@ -167,7 +167,7 @@ func (g DynamoJSON) Event(n int) string {
 	return g.Space() + g.List("{", "}", []string{`"Records":` + g.List("[", "]", records)})
 }
 
-// AttributeNames are names that fields have, and others.
+// AttributeNames has names of the struct fields in tests, and other names.
 var AttributeNames = []string{
 	"s", "n", "b", "a", "m", "l", "at", "Text", "Total", "count", "size", "small", "price", "weight", "ok", "active", "data",
 	"created", "exact", "NAME", "tags", "sizes", "keys", "lines", "list", "two", "ints", "floats", "bools", "texts", "bad",
@@ -222,12 +222,12 @@ func DrawAttribute(t *rapid.T, depth int) types.AttributeValue {
 
 // DrawItem draws an item.
 func DrawItem(t *rapid.T, depth int) map[string]types.AttributeValue {
-	// attributevalue takes attributes whose names differ in case only in random order.
+	// Package attributevalue handles names that differ only in case in random order.
 	names := rapid.SliceOfNDistinct(rapid.SampledFrom(AttributeNames), 0, 8, strings.ToLower).Draw(t, "names")
 	item := map[string]types.AttributeValue{}
 	for _, name := range names {
 		if name == "ſ" && item["s"] != nil || name == "s" && item["ſ"] != nil {
-			continue // these too, to EqualFold
+			continue // equal for strings.EqualFold
 		}
 		item[name] = DrawAttribute(t, depth)
 	}

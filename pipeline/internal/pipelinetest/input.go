@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Records as the services send them.
+// Records as the services send them. MicrosecondRecord is the data of a Kinesis event.
 const (
 	Insert = `{"eventID":"07784dc1e1f7e3a0d4aa4d4b7b42c9f8","eventName":"INSERT","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":"eu-west-1",` +
 		`"dynamodb":{"ApproximateCreationDateTime":1795251660,"Keys":{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"}},` +
@@ -27,20 +27,20 @@ const (
 )
 
 const (
-	// KinesisARN is the stream of kinesisEvent.
+	// KinesisARN is the stream of KinesisEvent.
 	KinesisARN = "arn:aws:kinesis:us-east-1:123456789012:stream/music"
-	// KinesisSequence is the sequence number of kinesisEvent.
+	// KinesisSequence is the sequence number of KinesisEvent.
 	KinesisSequence = "49590338271490256608559692538361571095921575989136588898"
 )
 
-// KinesisEvent is a record of a Lambda event that carries data.
+// KinesisEvent returns a record of a Lambda event with this data.
 func KinesisEvent(data string) string {
 	return `{"kinesis":{"kinesisSchemaVersion":"1.0","partitionKey":"1","sequenceNumber":"` + KinesisSequence + `","data":"` +
 		base64.StdEncoding.EncodeToString([]byte(data)) + `","approximateArrivalTimestamp":1795251660.987},"eventSource":"aws:kinesis","eventVersion":"1.0",` +
 		`"eventID":"shardId-000000000006:` + KinesisSequence + `","eventName":"aws:kinesis:record","invokeIdentityArn":"arn:aws:iam::123456789012:role/r","awsRegion":"us-east-1","eventSourceARN":"` + KinesisARN + `"}`
 }
 
-// With is a record in which old stands replaced by new.
+// With returns the record with the first old replaced by new. It panics if the record does not contain old.
 func With(record, old, new string) string {
 	if !strings.Contains(record, old) {
 		panic("the record does not contain " + old)

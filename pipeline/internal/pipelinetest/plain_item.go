@@ -14,9 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// PlainItem reads an image written as plain JSON, to keep tests short: texts are
-// S, numbers N, {"SS":[...]}, {"NS":[...]} and {"BS":[...]} sets, {"B":"..."}
-// binaries, and the rest what it looks like. "" is an image that does not exist.
+// PlainItem reads an image from plain JSON, to keep tests short: texts are S, numbers N, {"SS":[...]}, {"NS":[...]} and
+// {"BS":[...]} sets, {"B":"..."} binaries, other objects M, arrays L. "" is an image that does not exist.
 func PlainItem(t testing.TB, doc string) item.Image {
 	t.Helper()
 	if doc == "" {
@@ -70,8 +69,7 @@ func dynamoDBJSON(v any) any {
 	}
 }
 
-// PlainChange is a change from one plain item to another; its operation follows
-// from which of them exist.
+// PlainChange returns a change from one [PlainItem] to another. An INSERT has no old item, a REMOVE no new one.
 func PlainChange(t testing.TB, old, new string) *record.Change {
 	t.Helper()
 	c := &record.Change{
@@ -117,7 +115,7 @@ func MustDecimal(t testing.TB, s string) decimal.Decimal {
 	return d
 }
 
-// Matches asks a condition, and fails the test where it fails.
+// Matches evaluates a condition. It fails the test on an error.
 func Matches(t testing.TB, cond pipeline.Condition, c *record.Change) bool {
 	t.Helper()
 	ok, err := cond.Match(c)
@@ -127,10 +125,10 @@ func Matches(t testing.TB, cond pipeline.Condition, c *record.Change) bool {
 	return ok
 }
 
-// EventTexts shows what a detector sees: "path: old -> new".
+// EventTexts returns the events of a detector as "path: old -> new".
 func EventTexts(t testing.TB, d pipeline.Detector, c *record.Change) []string {
 	t.Helper()
-	dst := make([]pipeline.Event, 1, 8) // what was there before must stay
+	dst := make([]pipeline.Event, 1, 8) // Detect must append to it
 	dst[0].Path = "before"
 	events, err := d.Detect(dst, c)
 	if err != nil {
@@ -146,7 +144,7 @@ func EventTexts(t testing.TB, d pipeline.Detector, c *record.Change) []string {
 	return texts
 }
 
-// ValueText is a value as plain JSON, or a word if there is none.
+// ValueText returns a value as plain JSON, or - if it is absent.
 func ValueText(v item.Value) string {
 	if !v.Exists() {
 		return "-"

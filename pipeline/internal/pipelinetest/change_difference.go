@@ -2,8 +2,9 @@ package pipelinetest
 
 import "github.com/tablewake/tablewake/pipeline/record"
 
-// SameChange tells what differs between two changes beside their raw bytes.
-func SameChange(a, b *record.Change) string {
+// ChangeDifference names a part that differs between two changes, apart from their raw bytes. It returns "" if they are
+// equal.
+func ChangeDifference(a, b *record.Change) string {
 	switch {
 	case a.Op != b.Op || a.EventName != b.EventName || a.ViewType != b.ViewType:
 		return "the operation"
@@ -14,9 +15,9 @@ func SameChange(a, b *record.Change) string {
 	case a.Version != b.Version || a.Sequence != b.Sequence || !a.Time.Equal(b.Time):
 		return "the version"
 	case a.EventID != b.EventID || a.StreamARN != b.StreamARN || a.Table != b.Table || a.Region != b.Region || a.Shard != b.Shard:
-		return "where it is from"
+		return "the origin"
 	case a.Identity != b.Identity || a.SizeBytes != b.SizeBytes:
-		return "who made it, or its size"
+		return "the identity or the size"
 	}
 	return ""
 }
