@@ -2,5 +2,5 @@ package search
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// errs makes the errors of this package, which say of themselves what a log may.
+// errs makes the errors of this package. They carry the text that logs may show.
 const errs = redact.Class("search")

@@ -5,30 +5,30 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Replaces reports whether m is written over what is stored of its document: an older version, or a void
-// tombstone of the same version if m is not void.
+// Replaces reports whether m is newer than the stored version of its document. A stored void tombstone of the same
+// version is replaced if m is not void.
 func (m *Mutation) Replaces(stored record.Version, void bool) bool {
 	order := m.Version.Compare(stored)
 	return order > 0 || order == 0 && void && !m.Void
 }
 
-// Coalesced are the mutations of a batch of which a store writes the newest of each document.
+// Coalesced maps the mutations of a batch to the newest mutation of each document, which alone is written.
 type Coalesced struct {
-	Newest []int // indexes into the batch, in its order of documents
-	by     []int // of each mutation: which one writes its document
+	Newest []int // indexes into the batch, in the order in which documents first occur
+	by     []int // for each mutation, the index of the mutation that is written instead
 }
 
 // Coalesce finds the newest mutation of each document.
 func Coalesce(ms []Mutation) Coalesced {
 	type document struct{ index, id string }
 	c := Coalesced{Newest: make([]int, 0, len(ms)), by: make([]int, len(ms))}
-	at := make(map[document]int, len(ms)) // into Newest
+	position := make(map[document]int, len(ms)) // in Newest
 	for i := range ms {
 		d := document{ms[i].Index, ms[i].ID}
-		n, seen := at[d]
+		n, seen := position[d]
 		if !seen {
 			n = len(c.Newest)
-			at[d] = n
+			position[d] = n
 			c.Newest = append(c.Newest, i)
 		} else if newest := &ms[c.Newest[n]]; ms[i].Replaces(newest.Version, newest.Void) {
 			c.Newest[n] = i
@@ -41,7 +41,7 @@ func Coalesce(ms []Mutation) Coalesced {
 	return c
 }
 
-// Share gives the mutations that were not written the result of the one that was: they fail if it failed.
+// Share sets the results of the mutations that were not written: they fail if the written one failed.
 func (c Coalesced) Share(ms []Mutation, rs []Result) {
 	for i, by := range c.by {
 		if i == by {

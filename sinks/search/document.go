@@ -9,40 +9,40 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// mostDraft bounds the room that is kept for documents to come, in bytes.
-const mostDraft = 64 << 10
+// maxDraft bounds the buffers that are kept for later documents, in bytes.
+const maxDraft = 64 << 10
 
-// document is what [Sink.appendDocument] writes, in memory of its own size.
+// document returns the document of appendDocument, in memory of its own size.
 func (s *Sink) document(d *pipeline.Delivery, item item.Image, v record.Version) ([]byte, error) {
 	draft, ok := s.drafts.Get().(*[]byte)
 	if !ok {
 		draft = new([]byte)
 	}
 	doc, err := s.appendDocument((*draft)[:0], item, v)
-	if cap(doc) > mostDraft {
+	if cap(doc) > maxDraft {
 		return doc[:len(doc):len(doc)], err
 	}
-	whole := d.Bytes(doc) // before anybody else has the draft
+	clone := d.Bytes(doc) // before the draft returns to the pool
 	*draft = doc
 	s.drafts.Put(draft)
-	return whole, err
+	return clone, err
 }
 
-// appendDocument writes item, without what is hidden, as the plain JSON document of
-// a change at version v.
+// appendDocument appends item, without hidden attributes, as the plain JSON document of a change
+// at version v.
 func (s *Sink) appendDocument(dst []byte, item item.Image, v record.Version) ([]byte, error) {
 	dst = s.appendHeader(dst, v, false)
 	item = s.mask.Without(item)
 	if _, own := item.Get(reserved); s.whole && !own {
-		return appendWhole(dst, item), nil
+		return appendUnchanged(dst, item), nil
 	}
 	dst, err := s.appendMembers(dst, item.All(), s.fields, scope{taken: s.fields.include})
 	return append(dst, '}'), err
 }
 
-// appendWhole appends an item, of which nothing is left out or changed, to the fields
-// of a document that is not yet closed.
-func appendWhole(dst []byte, item item.Image) []byte {
+// appendUnchanged appends an item, whose attributes are all taken unchanged, to the fields of a document
+// that is not closed yet.
+func appendUnchanged(dst []byte, item item.Image) []byte {
 	brace := len(dst)
 	dst = item.AppendJSONForDoubles(dst)
 	if dst[brace+1] == '}' {
@@ -52,7 +52,7 @@ func appendWhole(dst []byte, item item.Image) []byte {
 	return dst
 }
 
-// appendTombstone writes what stands in the place of a deleted document.
+// appendTombstone appends the document of a tombstone.
 func (s *Sink) appendTombstone(dst []byte, v record.Version, void bool) []byte {
 	dst = s.appendHeader(dst, v, true)
 	if void {
@@ -61,7 +61,7 @@ func (s *Sink) appendTombstone(dst []byte, v record.Version, void bool) []byte {
 	return append(dst, '}')
 }
 
-// appendHeader opens a document with who wrote it, and at which version.
+// appendHeader opens a document with the field _tw: who wrote the document, and at which version.
 func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
 	dst = append(dst, `{"`+reserved+`":{"version":"`...)
 	dst = v.Append(dst)
@@ -75,17 +75,16 @@ func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
 	return append(dst, '}')
 }
 
-// scope is what holds for an attribute because of those around it.
+// scope holds the settings that an attribute inherits from the attributes around it.
 type scope struct {
 	taken  bool // it is included
 	number Number
 	hash   bool // scalars are hashed
 }
 
-// appendMembers writes what f takes of the members of a map, each behind a comma
-// where dst does not end in the map's brace.
+// appendMembers appends the members of a map that f takes, with commas between them.
 func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, item.Value], f *field, around scope) ([]byte, error) {
-	var there map[string]bool // new names that were given
+	var used map[string]bool // names that renames and attributes may both have
 	for name, value := range members {
 		inside := around
 		inner := f.of(name)
@@ -96,19 +95,19 @@ func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, item.Value], 
 			continue
 		}
 		if !inside.taken && value.Kind() != item.KindM && value.Kind() != item.KindL {
-			continue // what is included is inside, and there is no inside
+			continue // only members inside are included, and a scalar has none
 		}
 		if inner != nil && inner.name != "" {
 			name = inner.name
 		}
-		if from, contested := f.given(name); contested {
-			if there[name] {
+		if from, contested := f.renamedTo(name); contested {
+			if used[name] {
 				return dst, errs.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it", redact.Field(from), redact.Field(name))
 			}
-			if there == nil {
-				there = make(map[string]bool)
+			if used == nil {
+				used = make(map[string]bool)
 			}
-			there[name] = true
+			used[name] = true
 		}
 		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ',')
@@ -131,9 +130,8 @@ func (f *field) scope(around scope) scope {
 	return around
 }
 
-// appendValue writes v as plain JSON. f is what the options say of it and of what
-// is inside, nil where they say nothing. Only what can hold a number or a field is
-// walked.
+// appendValue appends v as plain JSON. f has the settings of the attribute and of its members, nil if
+// there are none. A value without numbers or fields is not walked.
 func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []byte, err error) {
 	if in.taken && !in.hash && (f == nil || len(f.inner) == 0) {
 		switch in.number {
@@ -141,7 +139,7 @@ func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []
 			return v.AppendJSONForDoubles(dst), nil
 		case NumberScaledFloat:
 			return v.AppendJSON(dst), nil
-		default: // each number is written in its form
+		default: // the numbers inside are written one by one
 		}
 	}
 	switch kind := v.Kind(); {

@@ -9,20 +9,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Fields choose what of an item becomes the document. They name attributes by
-// their paths (Price, Address.City, ["first-name"]); what stands in a list is
-// named without an index, and all elements are meant (Lines.sku). An attribute
-// comes whole, with everything inside. The attribute _tw never comes.
+// Fields select the attributes of an item that become fields of the document. They name attributes by
+// their paths (Price, Address.City, ["first-name"]). A path into a list has no index and means
+// all elements (Lines.sku). An attribute is taken with everything inside. The attribute _tw is never
+// taken.
 type Fields struct {
-	Include []string          // what is taken, and nothing else. Default: all
-	Exclude []string          // what is left out, of that. Default: nothing
-	Rename  map[string]string // path -> name of the field, at its place. Default: the attribute's name
-	Hash    []string          // each scalar there and inside becomes its hash: of its text, see Options.HMACKey. Default: nothing
-	Numbers map[string]Number // path -> form of the numbers there and inside. Default: NumberExact
+	Include []string          // attributes that are taken. Default: all
+	Exclude []string          // attributes that are left out of those. Default: none
+	Rename  map[string]string // path -> name of the field in the same map. Default: the attribute's name
+	Hash    []string          // attributes whose scalars, also those inside, are replaced by the hash of their text, see Options.HMACKey. Default: none
+	Numbers map[string]Number // path -> form of the numbers of the attribute, also of those inside. Default: NumberExact
 }
 
-// Scalar is how documents have a top-level attribute that is a scalar: the name of its field, and the form of a
-// number. It is false if they do not have it as it is: it is left out, or a hash.
+// Scalar returns the field of a top-level scalar attribute and the form of its numbers. ok is false if
+// documents do not contain the value, because it is left out or hashed.
 func (f Fields) Scalar(attribute string) (name string, form Number, ok bool) {
 	root, err := compileFields(f)
 	if err != nil {
@@ -36,22 +36,22 @@ func (f Fields) Scalar(attribute string) (name string, form Number, ok bool) {
 	return cmp.Or(at.name, attribute), in.number, in.taken && !in.hash && !at.exclude
 }
 
-// reserved is the field that says who wrote a document, and at which version.
+// reserved is the field with the writer and the version of a document.
 const reserved = "_tw"
 
-// field is what Fields say of one attribute, and of those inside.
+// field holds the settings of one attribute and of the attributes inside it.
 type field struct {
 	include bool
-	leads   bool // to one that is included
+	leads   bool // an attribute inside is included
 	exclude bool
 	hash    bool
-	name    string // "": its own
+	name    string // "" keeps the attribute's name
 	number  *Number
 	inner   map[string]*field
-	renamed map[string]string // new name -> attribute, of those inside
+	renamed map[string]string // new name -> attribute, for the attributes inside
 }
 
-// compileFields makes the tree of f; its root stands for the item.
+// compileFields returns the tree of f. Its root is the item.
 func compileFields(f Fields) (*field, error) {
 	root := &field{include: len(f.Include) == 0}
 	if err := root.setIncludes(f.Include); err != nil {
@@ -133,7 +133,7 @@ func (f *field) rename(path, to string) error {
 	return nil
 }
 
-// at is the field at a path, made when it is not there yet.
+// at returns the field at a path, and inserts it if it is missing.
 func (f *field) at(path string) (*field, error) {
 	names, err := names(path)
 	if err != nil {
@@ -157,10 +157,10 @@ func (f *field) child(name string) *field {
 	return c
 }
 
-// whole tells whether f says nothing but that the reserved field is left out.
-func (f *field) whole() bool { return f.include && len(f.inner) == 1 && len(f.renamed) == 0 }
+// takesAll reports whether f takes all attributes unchanged, except the reserved field.
+func (f *field) takesAll() bool { return f.include && len(f.inner) == 1 && len(f.renamed) == 0 }
 
-// of is what is said of an attribute inside; nil where nothing is. f may be nil.
+// of returns the settings of an attribute inside; nil if there are none. f may be nil.
 func (f *field) of(name string) *field {
 	if f == nil {
 		return nil
@@ -168,8 +168,8 @@ func (f *field) of(name string) *field {
 	return f.inner[name]
 }
 
-// given is the attribute inside that is renamed to name. f may be nil.
-func (f *field) given(name string) (from string, ok bool) {
+// renamedTo returns the attribute inside that is renamed to name. f may be nil.
+func (f *field) renamedTo(name string) (from string, ok bool) {
 	if f == nil {
 		return "", false
 	}

@@ -6,26 +6,26 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Owner is the sink that an index belongs to: the one that first wrote it.
+// Owner is the sink that an index belongs to: the first sink that wrote to it.
 type Owner struct{ Pipeline, Sink string }
 
-// ForeignIndexError says that an index belongs to another sink than the one that would write it.
-// No later try can do better, and it is the same on every store.
+// ForeignIndexError reports that an index belongs to another sink. It is permanent, and the same for
+// every store.
 type ForeignIndexError struct {
-	By    Owner  // the sink that may not write the index
-	Index string // which
-	Owner Owner  // the sink that the index belongs to; the zero Owner of an index that no sink made under this name
+	By    Owner  // the sink that tried to write
+	Index string // name of the index
+	Owner Owner  // the sink that the index belongs to; the zero Owner if no sink made an index of this name
 }
 
 var _ redact.Redacted = (*ForeignIndexError)(nil)
 
-// Error names the index and both sinks.
+// Error returns a text with the index and both sinks.
 func (e *ForeignIndexError) Error() string { return e.text("the index " + e.Index) }
 
-// Redacted leaves out the index, whose name may be made of values of the item.
+// Redacted omits the name of the index, which may contain values of the item.
 func (e *ForeignIndexError) Redacted() string { return e.text("an index") }
 
-// Describe is its class.
+// Describe returns the class of the error.
 func (e *ForeignIndexError) Describe() (class, field string) { return "foreign_index", "" }
 
 func (e *ForeignIndexError) text(index string) string {

@@ -56,7 +56,7 @@ func (h *hasher) append(dst []byte, v item.Value) []byte {
 	return append(append(append(dst, '"'), h.sum(text)...), '"')
 }
 
-// maxHashDepth bounds what a path may come to in patterns: each name doubles them.
+// maxHashDepth bounds the names of a path, since each name doubles the number of patterns.
 const maxHashDepth = 8
 
 // unhashed is mask but for what is hashed: a hash shows no value. Fields name what

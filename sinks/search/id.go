@@ -9,12 +9,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// maxID is the length of a document id, in bytes, that OpenSearch accepts.
+// maxID is the longest document id that OpenSearch accepts, in bytes.
 const maxID = 512
 
-// DocumentID is the id of an item's document: its canonical key, or, where that
-// is longer than 512 bytes, "sha256:" and its digest in hex. A canonical key holds
-// no colon, so no two items share an id. [Options.HashID] asks for other ids.
+// DocumentID returns the id of an item's document: the canonical key, or "sha256:" and its digest in hex
+// if the key is longer than 512 bytes. A canonical key contains
+// no colon, so no two items share an id. [Options].HashID selects other ids.
 func DocumentID(k item.Key) string {
 	if len(k) <= maxID {
 		return string(k)
@@ -23,8 +23,7 @@ func DocumentID(k item.Key) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// id is the id of the document of c's item in this index: of the masked key, where a
-// key attribute is hidden.
+// id returns the id of the document of c's item. Hidden key attributes are masked.
 func (s *Sink) id(c *record.Change) string {
 	if s.hashID {
 		return "hmac:" + s.hasher.sum("id:"+string(c.Key))
@@ -32,7 +31,7 @@ func (s *Sink) id(c *record.Change) string {
 	return DocumentID(s.keyMask.Key(c))
 }
 
-// CheckIndex tells what is wrong with the name of an index: OpenSearch takes at
+// CheckIndex returns an error if OpenSearch does not accept the name of an index. It accepts at
 // most 255 bytes, no upper-case letter, none of \ / * ? " < > | # : , and space, no
 // leading - _ or +, and neither . nor .. alone.
 func CheckIndex(name string) error {

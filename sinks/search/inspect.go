@@ -7,18 +7,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Inspector shows what stands at the ids of documents, tombstones too.
+// Inspector reads stored documents by id, including tombstones.
 type Inspector interface {
-	// Stands reads what stands at the id, as of now and not as of the last refresh.
-	// The zero Standing is an id at which nothing is, also where there is no such index.
-	// Routing is that of the document's mutations.
-	Stands(ctx context.Context, index, id, routing string) (Standing, error)
+	// ReadStored returns what is stored at an id now, independent of the last refresh. It returns
+	// the zero StoredDocument if nothing is stored, or if the index is missing.
+	// routing is the routing of the document's mutations.
+	ReadStored(ctx context.Context, index, id, routing string) (StoredDocument, error)
 }
 
-// Standing is what stands at the id of a document.
-type Standing struct {
+// StoredDocument is a document or a tombstone in an index.
+type StoredDocument struct {
 	There     bool
-	Tombstone bool            // the document is gone, and older changes of it are refused
-	Version   record.Version  // of the change that it is of
-	Doc       json.RawMessage // with _tw; nil of a tombstone where the store keeps no document
+	Tombstone bool            // the document is deleted, and older changes of it are refused
+	Version   record.Version  // version of the change that wrote it
+	Doc       json.RawMessage // with _tw; nil for a tombstone of a store that keeps no document for it
 }

@@ -2,11 +2,10 @@ package search
 
 import "sync"
 
-// mutations are what Writes have handed to the store, for Writes to come: a batch of
-// them is as large as the documents' keys and versions together.
+// mutations is a pool of the slices that Write passes to the store.
 type mutations struct{ pool sync.Pool }
 
-// get is an empty slice with room for n.
+// get returns an empty slice with capacity n.
 func (m *mutations) get(n int) []Mutation {
 	if ms, ok := m.pool.Get().(*[]Mutation); ok && cap(*ms) >= n {
 		return *ms
@@ -14,12 +13,12 @@ func (m *mutations) get(n int) []Mutation {
 	return make([]Mutation, 0, n)
 }
 
-// mostKept bounds what is kept.
-const mostKept = 4096
+// maxPooled is the largest capacity that the pool keeps.
+const maxPooled = 4096
 
-// put takes back what the store has done with.
+// put returns a slice to the pool, after the store has used it.
 func (m *mutations) put(ms []Mutation) {
-	if cap(ms) > mostKept {
+	if cap(ms) > maxPooled {
 		return
 	}
 	clear(ms)

@@ -6,29 +6,28 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// Number says how a number of an item is written into a document. DynamoDB's
-// numbers are exact to 38 digits; a search index keeps a decimal as a double,
-// which is exact to 15, and JavaScript reads any JSON number as one.
+// Number selects how a number of an item is written into a document. DynamoDB's
+// numbers are exact to 38 digits. A search index keeps a decimal as a double,
+// which is exact to 15, and JavaScript reads any JSON number as a double.
 type Number string
 
 const (
-	// NumberExact is the default, and never loses a digit silently: an integer is a JSON
-	// integer with all its digits, a decimal of at most 15 significant digits is a
-	// JSON number, which every double keeps, and a longer one is a JSON string. An
-	// index that maps the field to a number still parses the string to find it by
-	// range; the document shows every digit.
+	// NumberExact is the default, and never loses a digit silently. An integer is a JSON
+	// integer with all its digits. A decimal of at most 15 significant digits is a
+	// JSON number, which a double keeps; a longer decimal is a JSON string. An
+	// index that maps the field to a number parses the string for range queries,
+	// and the document shows every digit.
 	NumberExact Number = ""
 
 	// NumberString writes every number of the field as a JSON string.
 	NumberString Number = "string"
 
 	// NumberScaledFloat writes every number of the field as a JSON number with all
-	// its digits, for a mapping that scales it (scaled_float) and thereby decides
-	// how many the index keeps.
+	// its digits, for a mapping of type scaled_float, which decides how many digits the index keeps.
 	NumberScaledFloat Number = "scaled_float"
 
-	// NumberDouble writes the nearest double: digits beyond a double are lost on
-	// purpose. Integers keep theirs.
+	// NumberDouble writes the nearest double, and so loses further digits on purpose. Integers keep all
+	// digits.
 	NumberDouble Number = "double"
 )
 
@@ -36,7 +35,7 @@ func (n Number) known() bool {
 	return n == NumberExact || n == NumberString || n == NumberScaledFloat || n == NumberDouble
 }
 
-// appendNumber writes d in the form n.
+// appendNumber appends d in the form n.
 func appendNumber(dst []byte, d decimal.Decimal, n Number) []byte {
 	var buffer [64]byte
 	text := d.Append(buffer[:0])
@@ -50,7 +49,7 @@ func appendNumber(dst []byte, d decimal.Decimal, n Number) []byte {
 	return append(dst, text...)
 }
 
-// measure tells of a canonical decimal whether it is an integer, and how many
+// measure reports whether a canonical decimal is an integer, and how many
 // significant digits it has.
 func measure(text []byte) (integral bool, digits int) {
 	integral = true

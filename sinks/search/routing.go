@@ -8,9 +8,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// keysOf are the key attributes that a routing reads. Which attributes are keys only a
-// change tells, so that what can be no key is refused here, and what is none there.
-func keysOf(routing *template.Template) ([]string, error) {
+// routingKeys returns the attributes that a routing reads. It refuses a routing that cannot consist of key
+// attributes; route checks each change for attributes that are not keys of the table.
+func routingKeys(routing *template.Template) ([]string, error) {
 	if routing == nil {
 		return nil, nil
 	}
@@ -34,8 +34,8 @@ func keysOf(routing *template.Template) ([]string, error) {
 	return keys, nil
 }
 
-// route is the routing of the document of c's item: of its key alone, and so the same
-// for ever. "" is by id.
+// route returns the routing of the document of c's item. It depends on the item's key alone, so it never
+// changes. "" routes by the id.
 func (s *Sink) route(c *record.Change) (string, error) {
 	if s.routing == nil {
 		return "", nil

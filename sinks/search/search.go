@@ -1,18 +1,19 @@
 // Package search keeps a search index in step with the items of a table.
 //
-// A document is a function of the item: [Sink] looks at the old and at the new
-// image of a change, asks of each whether it belongs into the index and under
-// which name, and puts, replaces or deletes accordingly. Every document carries
-// the version of the change that wrote it, a delete leaves a tombstone with its
-// version, and a [Store] refuses what is older than what it holds. So changes
-// may be delivered again, late, by several workers, and the index ends as one
+// A document is a function of the item. [Sink.Plan] locates the document of the old and of the new
+// image of a change (locate), writes the new document (appendDocument), and adds a [Mutation] for each
+// document to put or delete. [Sink.Write] passes the mutations of a batch to a [Store]. Every document
+// has the version of the change that wrote it, a delete leaves a tombstone with its
+// version, and the store refuses a mutation that is older than the stored version. So changes
+// may be delivered again, late, or by several consumers, and the index ends as one
 // clean pass would leave it.
 //
-// An image that no document can be made of, or whose document the store refuses for good,
-// leaves none behind: what the item had goes, under a void tombstone, which the same version
-// replaces when it is redriven under mended settings, and nothing else at that version.
+// If no document can be made of an image, or the store refuses the document permanently, the item's
+// document is removed and a void tombstone is left. A redrive of the same version replaces the void
+// tombstone after the settings are mended; other changes of that version do not.
 //
-// The package plans and knows no driver: a [Store] writes.
+// This package plans and knows no driver. The stores are in opensearch and sqlite. Read search.go,
+// plan.go and store.go first, then document.go and fields.go.
 package search
 
 import (
@@ -31,29 +32,28 @@ import (
 // Options describe one search sink.
 type Options struct {
 	Pipeline string                 // required: name of the pipeline, written into every document as _tw.by
-	Birth    string                 // of the sink's output, written into every document as _tw.birth. Default: none
+	Birth    string                 // ID of the birth of the sink's output, written into every document as _tw.birth. Default: none
 	Store    Store                  // required
-	Index    *template.Template     // required: name of the index; a name that depends on the item moves its document when it changes
+	Index    *template.Template     // required: name of the index; if the name depends on the item, a change may move the document
 	When     pipeline.ItemCondition // which items have a document. Default: all
 	Fields   Fields
 
-	// HMACKey is the secret behind HashID and Fields.Hash: required by both. A hash is
-	// the HMAC-SHA256 under it in hex, 64 digits.
+	// HMACKey is the secret of HashID and Fields.Hash, which both require it. A hash is
+	// the HMAC-SHA256 with this key, as 64 hex digits.
 	HMACKey []byte
-	// HashID names documents by "hmac:" and the hash of "id:" and the canonical key, for
-	// items whose keys are sensitive. Two items share an id with the chance of a
-	// collision of SHA-256, which is none. Default: the key itself, see [DocumentID]
+	// HashID makes document ids of "hmac:" and the hash of "id:" and the canonical key, for
+	// items whose keys are sensitive. Default: the key itself, see [DocumentID]
 	HashID bool
-	// Routing puts documents of one routing into one shard. It reads key attributes,
-	// {@key} and {@table}, and nothing else: what may change would leave a document in
-	// two shards. An item that it makes nothing of is routed by its id. With HashID a
+	// Routing places documents with equal routing in one shard. It may read key attributes,
+	// {@key} and {@table} only, because a routing that changes would leave a document in
+	// two shards. A document is routed by its id if the template gives no text. With HashID the
 	// routing is the hash of "routing:" and its text. Default: by id
 	Routing *template.Template
-	// Mask leaves hidden attributes out of documents, but for those that Fields.Hash
-	// names, and masks them in names of indexes, in routings and in ids. Default: nothing is hidden
+	// Mask removes hidden attributes from documents, except those in Fields.Hash, and masks them in
+	// names of indexes, routings and ids. Default: nothing is hidden
 	Mask *mask.Mask
 
-	Retention state.Retention // of what Store remembers: a change that is older is refused. Default: it forgets nothing
+	Retention state.Retention // refuses changes older than the memory of Store. Default: refuses nothing
 }
 
 // Sink plans and writes the documents of one index template. It is safe for
@@ -63,19 +63,19 @@ type Sink struct {
 	birth   string
 	store   Store
 	index   *template.Template
-	fixed   string                 // the name of the index, where it is the same for every item; else ""
-	recent  template.Recent        // name of an index
-	when    pipeline.ItemCondition // nil: every item
+	fixed   string                 // name of the index if all items have the same; else ""
+	recent  template.Recent        // checked names of indexes
+	when    pipeline.ItemCondition // nil matches every item
 	fields  *field
-	whole   bool       // fields take an item as it is
-	drafts  sync.Pool  // of *[]byte, where documents are written before they are as long as they are
-	hasher  *hasher    // nil where nothing is hashed
+	whole   bool       // documents have all attributes unchanged
+	drafts  sync.Pool  // of *[]byte: buffers in which documents are written before their length is known
+	hasher  *hasher    // nil if nothing is hashed
 	hashID  bool       // document ids are hashes
-	mask    *mask.Mask // of what is not hashed
+	mask    *mask.Mask // without the attributes that are hashed
 	keyMask *mask.Mask
 
-	routing   *template.Template // nil: by id
-	routed    []string           // key attributes that it reads
+	routing   *template.Template // nil routes by id
+	routed    []string           // key attributes that routing reads
 	retention state.Retention
 
 	mutations mutations
@@ -91,7 +91,7 @@ var (
 	_ pipeline.EventIgnorer = (*Sink)(nil)
 )
 
-// New checks the options and makes a sink. The error names the option.
+// New checks the options and returns a sink. The error names the option.
 func New(o Options) (*Sink, error) {
 	switch {
 	case o.Pipeline == "":
@@ -104,7 +104,7 @@ func New(o Options) (*Sink, error) {
 	if !o.Index.Stable() {
 		return nil, fmt.Errorf("search: Index %q names an index by the change, so the next change could not find the document: name it by the item", o.Index)
 	}
-	routed, err := keysOf(o.Routing)
+	routed, err := routingKeys(o.Routing)
 	if err != nil {
 		return nil, fmt.Errorf("search: Routing %q: %w", o.Routing, err)
 	}
@@ -116,7 +116,7 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
-	s := &Sink{by: o.Pipeline, birth: o.Birth, store: o.Store, index: o.Index, when: o.When, fields: fields, whole: fields.whole(), hashID: o.HashID, mask: mask, keyMask: o.Mask,
+	s := &Sink{by: o.Pipeline, birth: o.Birth, store: o.Store, index: o.Index, when: o.When, fields: fields, whole: fields.takesAll(), hashID: o.HashID, mask: mask, keyMask: o.Mask,
 		routing: o.Routing, routed: routed, retention: o.Retention}
 	if name, whole := o.Index.Prefix(); whole && CheckIndex(name) == nil {
 		s.fixed = name
@@ -130,24 +130,23 @@ func New(o Options) (*Sink, error) {
 	return s, nil
 }
 
-// Requires names the new image, which documents are made of; the old one too
-// when the index name depends on the item, because a move must find the index
-// that it leaves.
+// Requires returns the new image, since documents are made of it. It includes the old image
+// if the index name depends on the item, because a move must find the old index.
 func (s *Sink) Requires() pipeline.Needs {
 	return pipeline.Needs{New: true, Old: len(s.index.Paths()) > 0}
 }
 
-// KeepsKeyOrder is true: every mutation carries its version, and an older one loses.
+// KeepsKeyOrder returns true: the store orders mutations by their versions.
 func (s *Sink) KeepsKeyOrder() bool { return true }
 
-// IgnoresEvents is true.
+// IgnoresEvents returns true.
 func (s *Sink) IgnoresEvents() bool { return true }
 
-// Guarded is true: versions decide.
+// Guarded returns true: the store refuses older versions.
 func (s *Sink) Guarded() bool { return true }
 
-// Write applies the planned mutations. A change whose every mutation met a newer
-// version is Superseded.
+// Write applies the planned mutations. A change is Superseded if each of its mutations met a newer
+// version.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	s.retention.Refuse(ds, &failed)
@@ -162,7 +161,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	}
 	rs, err := s.apply(ctx, ms)
 	if err == nil {
-		err = s.vacate(ctx, ms, rs)
+		err = s.removeRefused(ctx, ms, rs)
 	}
 	s.mutations.put(ms)
 	if err != nil {
@@ -189,11 +188,11 @@ func (s *Sink) apply(ctx context.Context, ms []Mutation) ([]Result, error) {
 	return rs, err
 }
 
-// vacate removes the stored documents whose replacements in ms the store refuses permanently, as
-// one that does not fit into the mapping. The changes fail all the same.
-func (s *Sink) vacate(ctx context.Context, ms []Mutation, rs []Result) error {
+// removeRefused writes void tombstones in place of documents that the store refuses permanently, for example
+// because they do not fit into the mapping. The changes fail nevertheless.
+func (s *Sink) removeRefused(ctx context.Context, ms []Mutation, rs []Result) error {
 	var voids []Mutation
-	var of []int
+	var refused []int // indexes of the refused mutations in ms
 	for i := range ms {
 		if !state.IsPermanent(rs[i].Err) || ms[i].Why != Stay {
 			continue
@@ -201,7 +200,7 @@ func (s *Sink) vacate(ctx context.Context, ms []Mutation, rs []Result) error {
 		m := ms[i]
 		m.Tombstone, m.Void, m.Why = true, true, Leave
 		m.Doc = s.appendTombstone(nil, m.Version, true)
-		voids, of = append(voids, m), append(of, i)
+		voids, refused = append(voids, m), append(refused, i)
 	}
 	if len(voids) == 0 {
 		return nil
@@ -209,14 +208,14 @@ func (s *Sink) vacate(ctx context.Context, ms []Mutation, rs []Result) error {
 	vs, err := s.apply(ctx, voids)
 	for n := range vs {
 		if err := vs[n].Err; err != nil && !state.IsPermanent(err) {
-			rs[of[n]].Err = err // the change is tried again, and with it this
+			rs[refused[n]].Err = err // the change is retried, and its tombstone with it
 		}
 	}
 	return err
 }
 
-// merge is what became of a change as a whole: failed where one mutation failed,
-// else the strongest of what its mutations came to.
+// merge returns the outcome of a change: an error if one mutation failed, else Written, Coalesced or
+// Superseded, the first that one of its mutations has.
 func merge(rs []Result) (pipeline.Outcome, error) {
 	var written, coalesced bool
 	for _, r := range rs {

@@ -13,23 +13,23 @@ import (
 
 // Store holds the documents of any number of indexes.
 //
-// Apply writes ms and answers with one Result each, in the same order. It blocks
-// until what it reports as written is durable. A mutation is applied only where
-// the store holds no newer version of the same (index, id): a newer one there is
-// Superseded, the same version there is Written, since the store holds what the
-// change says, unless it is void and the mutation is not: then it is replaced; a tombstone is a version like any other and is never forgotten
-// while an older write can still come. Several mutations of one document in ms
-// take effect in their order; the store may skip all but the last and report the
-// others as Coalesced, on condition that they then fail where the last one fails.
+// Apply writes ms and returns one Result for each, in the same order. It blocks
+// until the written mutations are durable. A mutation is applied only if
+// the store has no newer version at its index and id. The result is Superseded if it has a
+// newer version, and Written if it has the same version, since then it already stores the
+// change. A void tombstone of the same version is replaced by a mutation that is not void.
+// Tombstones have versions like documents, and are kept while an older write can still come.
+// Several mutations of one document in ms take effect in their order. The store may skip all
+// but the last and report the others as Coalesced, if they fail when the last one fails.
 //
-// An error fails all of ms; Result.Err fails one. Both are retried only where
-// they are marked by pipeline.Transient or RetryAfter. ms and the bytes in it are
-// the store's to read until Apply returns. Apply is called concurrently.
+// An error fails all of ms; Result.Err fails one mutation. Both are retried only if
+// they are marked by pipeline.Transient or RetryAfter. The store may read ms and its
+// bytes until Apply returns. Apply is called concurrently.
 type Store interface {
 	Apply(ctx context.Context, ms []Mutation) ([]Result, error)
 }
 
-// Result is what became of one mutation: Written, Superseded or Coalesced, or Err.
+// Result is the result of one mutation: Written, Superseded or Coalesced, or Err.
 type Result struct {
 	Outcome pipeline.Outcome
 	Err     error
@@ -37,24 +37,24 @@ type Result struct {
 
 // Mutation puts one document, or a tombstone in its place.
 type Mutation struct {
-	Birth     string // of the sink's output: a document of another one is not written over, which is a fatal error
+	Birth     string // birth of the sink's output; a stored document of another birth is a fatal error
 	Index     string // lower case, checked by CheckIndex
 	ID        string // at most 512 bytes; see DocumentID and Options.HashID
-	Routing   string // of the document, the same for ever: made of its item's key; "": by its id
+	Routing   string // routing of the document, which never changes, since it depends on the item's key alone; "" routes by the id
 	Version   record.Version
-	Time      time.Time // creation time of the change, to the second; zero where it has none
-	Tombstone bool      // the item has no document here any more; readers never see Doc
-	Void      bool      // of a tombstone: no document could be made of the change; the same version may replace it, unless it is void too
-	Doc       []byte    // plain JSON object with _tw; of a tombstone: nothing but _tw
+	Time      time.Time // creation time of the change, to the second; zero if unknown
+	Tombstone bool      // the item no longer has a document in this index; readers never see Doc
+	Void      bool      // only with Tombstone: no document could be made of the change; a mutation of the same version that is not void may replace it
+	Doc       []byte    // plain JSON object with _tw; for a tombstone only _tw
 	Why       Why
 
-	flaw error // of the change: once what it leaves is durable it fails with it; nil: none
+	flaw error // error of the change: the change fails with it once this mutation is durable; may be nil
 }
 
-// Why says what the change means to the index, for people.
+// Why says, for people, why a mutation is made.
 type Why string
 
-// What a change can mean to one index.
+// The values of Why.
 const (
 	Enter   Why = "enter"   // the item gets a document
 	Stay    Why = "stay"    // its document is replaced
@@ -64,7 +64,7 @@ const (
 	MoveOut Why = "move out"
 )
 
-// String is a line of `explain`: put document products/PRODUCT%23p1,DETAIL (enter, 312 bytes).
+// String returns a line of `explain`: put document products/PRODUCT%23p1,DETAIL (enter, 312 bytes).
 func (m *Mutation) String() string {
 	routing := ""
 	if m.Routing != "" {
@@ -83,7 +83,7 @@ func (m *Mutation) flawText() string {
 	return "; the change goes to dead letters: " + m.flaw.Error()
 }
 
-// Reader reads documents back. Tombstones are never shown.
+// Reader reads documents. It never returns tombstones.
 type Reader interface {
 	// Indexes lists the indexes by name.
 	Indexes(ctx context.Context) ([]string, error)
@@ -98,19 +98,19 @@ type Reader interface {
 	Documents(ctx context.Context, index string) iter.Seq2[Document, error]
 }
 
-// Emptier tells whether a sink has anything in its store: documents or tombstones. A
-// store implements it that forgets, so that all of the history may be replayed into
-// what is empty (state.Retention).
+// Emptier is implemented by stores that may forget. Empty reports whether the sink has neither
+// documents nor tombstones in the store, so that the whole history may be replayed
+// (state.Retention).
 type Emptier interface {
 	Empty(ctx context.Context) (bool, error)
 }
 
-// ErrNoIndex means that a store holds no index of the name asked for.
+// ErrNoIndex means that the store has no index of the requested name.
 var ErrNoIndex = errs.New("search: no such index")
 
-// Hits is the answer to a search.
+// Hits is the result of a search.
 type Hits struct {
-	Total     uint64 // documents that match; Documents holds the best of them
+	Total     uint64 // number of matching documents; Documents has the best of them
 	Documents []Document
 }
 

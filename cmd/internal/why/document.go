@@ -23,12 +23,12 @@ func (sc *sinkComparison) search(ctx context.Context, store search.Store) error 
 		if !ok {
 			continue
 		}
-		st, err := in.StoredRows(ctx, m.Index, m.ID, m.Routing)
+		st, err := in.ReadStored(ctx, m.Index, m.ID, m.Routing)
 		if err != nil {
 			return err
 		}
 		p := Finding{Kind: "document", Where: sc.document(i, m), Version: versionText(st.Version)}
-		switch stands := st.Exists && !st.Tombstone; {
+		switch stands := st.There && !st.Tombstone; {
 		case m.Tombstone && stands:
 			p.Verdict, p.Found = Leftover, "a document"
 		case m.Tombstone && st.Tombstone:

@@ -18,12 +18,12 @@ import (
 // The ends of the names of physical indexes.
 const (
 	physicalEnd = ".tw1"
-	hashedEnd   = ".twh1" // of a name that is too long for the other
+	hashedEnd   = ".twh1" // for names that are too long for physicalEnd
 	maxName     = 255     // bytes of an index name
 )
 
-// physical is the name of the index behind an alias: another one for each alias, since
-// a hash stands for what is left out.
+// physical returns the name of the index of an alias. Different aliases have different indexes: a hash
+// replaces the part that is cut from a long name.
 func physical(alias string) string {
 	if len(alias)+len(physicalEnd) <= maxName {
 		return alias + physicalEnd
@@ -40,14 +40,14 @@ func physical(alias string) string {
 // live is the filter that hides tombstones.
 const live = `{"bool":{"must_not":{"term":{"_tw.deleted":true}}}}`
 
-// alias is an alias of an index, as the server has it.
+// alias is an alias of an index in the server's form.
 type alias struct {
 	Filter json.RawMessage `json:"filter"`
 	Writes bool            `json:"is_write_index"`
 }
 
-// hides tells whether tombstones do not show through the alias.
-func (a alias) hides() bool {
+// hidesTombstones reports whether the alias has the filter live.
+func (a alias) hidesTombstones() bool {
 	want, err := indexmap.Decode([]byte(live))
 	if err != nil {
 		return false

@@ -11,11 +11,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// Apply writes mutations as search.Store says, in one bulk request or in several
-// that follow one another. Of several mutations of a document the newest is sent. A
-// request that the server does not take whole is cut in halves until the document
-// that it does not take stands alone. A document that does not fit the index's fields is sent
-// once more, alone: concurrent requests may have made a field at once, each of its own type.
+// Apply writes mutations as search.Store defines, in one bulk request or several
+// in sequence. It sends the newest mutation of each document. If the server refuses a whole
+// request, Apply sends its halves, down to the single document that the server refuses. A document that
+// does not fit the index's fields is sent
+// a second time, alone: concurrent requests may have created a field with different types.
 func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	coalesced := search.Coalesce(ms)
 	b := &bulk{store: s, ms: ms, rs: make([]search.Result, len(ms))}
@@ -32,23 +32,23 @@ func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Resul
 	return b.rs, nil
 }
 
-// bulk is one Apply.
+// bulk is one call of Apply.
 type bulk struct {
 	store *Store
 	ms    []search.Mutation
 	rs    []search.Result
-	unfit []int // those that do not fit the index's fields, at the first try
-	last  bool  // they are tried for the last time
+	unfit []int // mutations that did not fit the index's fields at the first attempt
+	last  bool  // the last attempt of the unfit mutations
 
-	stop error // the server cannot continue: what was not sent yet is not
+	stop error // error after which nothing more is sent
 }
 
-// maxRounds is how often a document is sent that another writer got ahead of each
-// time, or whose index or script was just deleted: the runner then waits before it
-// sends it again.
+// maxRounds bounds how often a document is sent that loses a race with another writer each
+// time, or whose index or script was just deleted. After that the runner waits before it
+// retries.
 const maxRounds = 5
 
-// rounds sends the mutations left until nothing may be sent again at once.
+// rounds sends the mutations left until none is to be sent again at once.
 func (b *bulk) rounds(ctx context.Context, left []int) error {
 	for round := 0; len(left) > 0 && round < maxRounds; round++ {
 		if b.store.mode == Exact {
@@ -61,7 +61,7 @@ func (b *bulk) rounds(ctx context.Context, left []int) error {
 	return nil
 }
 
-// resolve ensures the indexes of the mutations at, and returns those that can be sent. The
+// resolve ensures the indexes of the mutations at, and returns the mutations that can be sent. The
 // others get their errors.
 func (b *bulk) resolve(ctx context.Context, at []int) []int {
 	failed := make(map[string]error) // by index
@@ -85,10 +85,10 @@ func (b *bulk) resolve(ctx context.Context, at []int) []int {
 	return left
 }
 
-// send sends the mutations at, in as many requests as the limits ask for, and returns
-// those that may be sent again at once.
+// send sends the mutations at, in as many requests as the limits require, and returns
+// those that are to be sent again at once.
 func (b *bulk) send(ctx context.Context, at []int) (again []int) {
-	for parts := [][]int{at}; len(parts) > 0; { // the next one is the last
+	for parts := [][]int{at}; len(parts) > 0; { // a stack: the last part is sent next
 		part := parts[len(parts)-1]
 		parts = parts[:len(parts)-1]
 		if len(part) == 0 {
@@ -113,7 +113,7 @@ func (b *bulk) send(ctx context.Context, at []int) (again []int) {
 	return again
 }
 
-// fail fails the mutations at, and with them what was not sent yet.
+// fail sets the error of the mutations at, and stops the bulk.
 func (b *bulk) fail(at []int, err error) {
 	b.stop = err
 	for _, i := range at {
@@ -121,8 +121,8 @@ func (b *bulk) fail(at []int, err error) {
 	}
 }
 
-// common is the index of all mutations at; "" where there are several.
-func (b *bulk) common(at []int) string {
+// commonIndex returns the index of all mutations at; "" if there are several.
+func (b *bulk) commonIndex(at []int) string {
 	for _, i := range at {
 		if b.ms[i].Index != b.ms[at[0]].Index {
 			return ""
@@ -131,7 +131,7 @@ func (b *bulk) common(at []int) string {
 	return b.ms[at[0]].Index
 }
 
-// within is a path of an index; of the server where the index is "".
+// within returns the path below an index, or below the server if index is "".
 func within(index, path string) string {
 	if index == "" {
 		return path
@@ -139,13 +139,13 @@ func within(index, path string) string {
 	return "/" + url.PathEscape(index) + path
 }
 
-// bulkPath asks for what is needed of the answer alone.
+// bulkPath restricts the answer to the parts that are read.
 const bulkPath = "/_bulk?filter_path=items.*.status,items.*.result,items.*.error"
 
 const opWrite = "write a document"
 
-// perform sends the mutations at as r, sets their results, and returns those that may be
-// sent again at once. It is true if the halves of r are to be sent instead.
+// perform sends the request r with the mutations at, sets their results, and returns those that are to be
+// sent again at once. divide is true if the halves of r are to be sent instead.
 func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []int, divide bool) {
 	s := b.store
 	a, err := s.client.bulk(ctx, within(r.index, s.bulkPath), r.body)
@@ -161,7 +161,7 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []in
 	switch class := f.class(); {
 	case class == tooLarge || class == refused && a.status == http.StatusBadRequest:
 		if len(at) == 1 {
-			b.judge(at[0], &bulkItem{failure: f}, len(r.body))
+			b.setResult(at[0], &bulkItem{failure: f}, len(r.body))
 			return nil, false
 		}
 		if class == tooLarge {
@@ -185,12 +185,12 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []in
 	return nil, false
 }
 
-// items sets the results of the mutations at by the server's answer, and returns those
-// that may be sent again at once.
+// items sets the results of the mutations at from the server's answer, and returns those
+// that are to be sent again at once.
 func (b *bulk) items(ctx context.Context, at []int, body []byte) (again []int) {
 	var kept []int
 	ok := parseItems(body, len(at), func(n int, it *bulkItem) {
-		switch i := at[n]; b.judge(i, it, 0) {
+		switch i := at[n]; b.setResult(i, it, 0) {
 		case settled:
 		case storedKept:
 			kept = append(kept, i)
@@ -208,19 +208,19 @@ func (b *bulk) items(ctx context.Context, at []int, body []byte) (again []int) {
 	return again
 }
 
-// verdict is what the answer about a document makes the store do.
-type verdict uint8
+// nextStep is what the store does after the answer about a document.
+type nextStep uint8
 
 const (
-	settled    verdict = iota // nothing: its result is set
-	storedKept                // ask for the stored version: the script left the document as it is
-	sendAgain                 // send it again at once: it lost a race, or its index or script is gone
-	sendAlone                 // send it once more, alone
+	settled    nextStep = iota // nothing more: the result is set
+	storedKept                 // read the stored version, since the script did not change the document
+	sendAgain                  // send it again at once: it lost a race, or its index or script was deleted
+	sendAlone                  // send it a second time, alone
 )
 
-// judge sets the result of a mutation by the server's answer about it. size is the length of its
-// request if the server refused that as a whole; 0: it did not.
-func (b *bulk) judge(i int, it *bulkItem, size int) verdict {
+// setResult sets the result of a mutation from the server's answer about it. size is the length of the
+// request if the server refused the whole request, else 0.
+func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 	m, r := &b.ms[i], &b.rs[i]
 	*r = search.Result{}
 	switch {
@@ -242,7 +242,7 @@ func (b *bulk) judge(i int, it *bulkItem, size int) verdict {
 		return sendAgain
 	case class == noIndex && b.store.indexes != nil:
 		b.store.indexes.forget(m.Index)
-		r.Err = pipeline.Transient(r.Err) // it is looked for again
+		r.Err = pipeline.Transient(r.Err) // the retry looks for the index again
 		return sendAgain
 	case class == tooLarge && size > 0:
 		e.Hint = fmt.Sprintf("the document has %d bytes, its request %d: %s", len(m.Doc), size, e.Hint)

@@ -57,7 +57,7 @@ func readItem(c *jsoncursor.Cursor) (it bulkItem) {
 // read reads an error: an object with its type, its reason and its cause.
 func (f *failure) read(c *jsoncursor.Cursor) {
 	if c.Peek() != '{' {
-		f.reason = c.Text() // of a proxy, or of AWS
+		f.reason = c.Text() // text of a proxy, or of AWS
 		return
 	}
 	for name := range c.Members() {
@@ -85,7 +85,7 @@ func (a answer) parse() failure {
 		switch string(name) {
 		case "error":
 			f.read(&c)
-		case "message", "Message": // of AWS, which refuses before the server is asked
+		case "message", "Message": // text of AWS, which refuses before the request reaches the server
 			f.reason = c.Text()
 		}
 	}

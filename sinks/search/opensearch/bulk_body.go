@@ -10,11 +10,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// maxID is the length of a document id in bytes that OpenSearch takes; a longer one fails the
-// whole request that it is in.
+// maxID is the longest document id that OpenSearch accepts, in bytes. A longer id fails the
+// whole request.
 const maxID = 512
 
-// checkMutation tells what is wrong with a mutation that would fail a whole request.
+// checkMutation returns the error of a mutation that would fail a whole request.
 func (s *Store) checkMutation(m *search.Mutation) error {
 	switch {
 	case m.ID == "":
@@ -29,8 +29,8 @@ func (s *Store) checkMutation(m *search.Mutation) error {
 	return nil
 }
 
-// second is the version of a mutation for the server where it compares: the creation
-// time of the change. A change without one, as of a backfill, is below every other.
+// second is the external version of a mutation in mode fast: the creation
+// time of the change in Unix seconds. A change without a time, such as one of a backfill, is below all others.
 func second(m *search.Mutation) int64 {
 	if m.Time.IsZero() {
 		return 0
@@ -38,21 +38,21 @@ func second(m *search.Mutation) int64 {
 	return m.Time.Unix()
 }
 
-// bulkRequest writes the first mutations of a list.
+// bulkRequest has the first mutations of a list.
 type bulkRequest struct {
 	count int
-	index string // of all of them: it is in the path, where a policy sees it, and in no line. "": lines name theirs
+	index string // index of all mutations, which is then in the path for access policies; "" if each line has its own
 	body  []byte
 }
 
-// lineOverhead is about how many bytes a request has for a mutation beside its document and its id.
+// lineOverhead estimates the bytes of a mutation besides its document and its id.
 const lineOverhead = 256
 
-// encode makes a request of as many of the mutations at as the limits allow, and of
-// one at least.
+// encode returns a request with as many of the mutations at as the limits allow, and at least
+// one.
 func (b *bulk) encode(at []int) bulkRequest {
 	most := b.store.limits.now()
-	r := bulkRequest{index: b.common(at)}
+	r := bulkRequest{index: b.commonIndex(at)}
 	at = at[:min(len(at), b.store.limits.count)]
 	size := 0
 	for _, i := range at {
@@ -80,8 +80,8 @@ func (b *bulk) encode(at []int) bulkRequest {
 	return r
 }
 
-// appendExact appends the lines that write a mutation where it is newer than what
-// is there, as the script sees it. A document that is not there yet is the script's to make.
+// appendExact appends the lines that write a mutation if the script finds no newer
+// version. A missing document is created by the script (scripted_upsert).
 func (s *Store) appendExact(dst []byte, index string, m *search.Mutation) []byte {
 	dst = append(dst, `{"update":{`...)
 	dst = appendAddress(dst, index, m)
@@ -92,7 +92,7 @@ func (s *Store) appendExact(dst []byte, index string, m *search.Mutation) []byte
 	return append(dst, "}}}\n"...)
 }
 
-// appendFast appends the lines that write a mutation where the server holds no later second.
+// appendFast appends the lines that write a mutation unless the stored document has a later second.
 func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte {
 	dst = append(dst, `{"index":{`...)
 	dst = appendAddress(dst, index, m)
@@ -124,8 +124,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(append(append(dst, '"'), s...), '"')
 }
 
-// appendLine appends a JSON document on one line, as a bulk request needs it: line
-// breaks stand between its tokens alone, where a space does as well.
+// appendLine appends a JSON document on one line, as a bulk request requires. It replaces line
+// breaks by spaces; in JSON they occur between tokens only.
 func appendLine(dst, doc []byte) []byte {
 	from := len(dst)
 	dst = append(dst, doc...)

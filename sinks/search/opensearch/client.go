@@ -20,13 +20,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// client sends requests. It never repeats one: who asked decides.
+// client sends requests. It never retries: the caller decides.
 type client struct {
 	server      *opensearch.Client
-	transport   *http.Transport         // nil where it was given
+	transport   *http.Transport         // nil if the options gave a transport
 	credentials aws.CredentialsProvider // nil without SigV4
 	timeout     time.Duration
-	most        int64 // bytes that are read of an answer
+	most        int64 // maximum size of an answer in bytes
 }
 
 func newClient(o Options) (*client, error) {
@@ -39,7 +39,7 @@ func newClient(o Options) (*client, error) {
 		}
 		carrier = c.transport
 	}
-	config := opensearch.Config{Addresses: []string{o.URL}, Transport: once{carrier}, DisableRetry: true}
+	config := opensearch.Config{Addresses: []string{o.URL}, Transport: noRetry{carrier}, DisableRetry: true}
 	switch o.Auth {
 	case Basic:
 		config.Username, config.Password = o.User, o.Password
@@ -56,8 +56,8 @@ func newClient(o Options) (*client, error) {
 	return c, err
 }
 
-// idleConnections is how many connections wait for the next request: a route has
-// some writes in flight at once, and each would else connect anew.
+// idleConnections bounds the idle connections: a sink has several writes in flight, and
+// each would otherwise connect again.
 const idleConnections = 32
 
 func newTransport(ca string) (*http.Transport, error) {
@@ -84,11 +84,11 @@ func (c *client) close() {
 	}
 }
 
-// once hides io.EOF from the library, which would send the request again, with
-// what is left of its body.
-type once struct{ http.RoundTripper }
+// noRetry hides io.EOF from the library. The library would otherwise send the request again with
+// the unread rest of its body.
+type noRetry struct{ http.RoundTripper }
 
-func (t once) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t noRetry) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.RoundTripper.RoundTrip(r)
 	if err != nil {
 		return resp, fmt.Errorf("%w", err)
@@ -96,24 +96,24 @@ func (t once) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// answer is what a server answered.
+// answer is the server's answer to a request.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte // whole
 }
 
-// ok tells whether the server did what it was asked.
+// ok reports whether the server did what was requested.
 func (a answer) ok() bool { return a.status/100 == 2 }
 
-// call is a request whose errors name what was asked.
+// call is a request whose errors name its purpose.
 type call struct {
-	op, index    string // of the error; see Error
+	op, index    string // for the error, see Error
 	method, path string
-	body         any // encoded as JSON; nil: none
+	body         any // encoded as JSON; nil for none
 }
 
-// ask sends a request and reads the answer. It is false if the server answers 404.
+// ask sends a request and reads the answer. found is false if the server answers 404.
 func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err error) {
 	var sent []byte
 	if q.body != nil {
@@ -131,9 +131,9 @@ func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err 
 	return a.body, true, nil
 }
 
-// do sends a request, with a JSON body where it is not nil, and reads the answer,
-// whatever its status. path begins with a slash and is escaped, and may hold a query. An
-// error means that there is no answer, and nobody knows what the server did: it is transient.
+// do sends a request, with a JSON body unless it is nil, and reads the answer,
+// whatever its status. path begins with a slash, is escaped, and may have a query. An
+// error means that there is no answer, so the effect is unknown. It is transient.
 func (c *client) do(ctx context.Context, method, path string, body []byte) (answer, error) {
 	return c.send(ctx, method, path, "application/json", body)
 }
@@ -181,8 +181,8 @@ func (c *client) send(ctx context.Context, method, path, kind string, body []byt
 	return a, nil
 }
 
-// believable reports whether an answer can be the server's, which says in JSON what it did, what is not
-// there, and what it does not take. What other statuses mean needs no body.
+// believable reports whether the answer can come from OpenSearch: an answer that the caller interprets has a JSON
+// object as its body. Other statuses need no body.
 func (a answer) believable(method string) bool {
 	switch {
 	case method == http.MethodHead:

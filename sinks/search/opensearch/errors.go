@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Error is what a server did not do. It holds nothing of the server's text but the
-// type of the error and the name of the field: the rest may show values and keys.
+// Error is a refused or failed request. It contains only the error type and the field name of the
+// server's text, since the rest may show values and keys.
 type Error struct {
 	Op     string // what was asked: "write a document", ...
 	Index  string // where, if the server was asked about one index
@@ -37,10 +37,10 @@ func (e *Error) Error() string {
 	return e.text(where)
 }
 
-// Redacted leaves out the index, whose name may be made of values of the item.
+// Redacted omits the index, whose name may contain values of the item.
 func (e *Error) Redacted() string { return e.text("") }
 
-// Describe is what the server's answer means, and the field that it does not take.
+// Describe returns the class of the server's answer, and the field that it refuses.
 func (e *Error) Describe() (class, field string) { return cmp.Or(e.class, "opensearch"), e.Field }
 
 func (e *Error) text(where string) string {
@@ -62,8 +62,7 @@ func (e *Error) text(where string) string {
 
 var _ redact.Redacted = (*Error)(nil)
 
-// failure is the error of an answer that is not ok to what op asked, marked as the
-// pipeline is to take it.
+// failure returns the error of an answer that is not ok, marked as transient, fatal or permanent.
 func (a answer) failure(op, index string) error {
 	f := a.parse()
 	err := f.err(op, index)
@@ -75,8 +74,8 @@ func (a answer) failure(op, index string) error {
 	return err
 }
 
-// failure is what a server says of what it did not do, by request or by document.
-// Its texts are parts of the answer, which may be a pooled buffer's.
+// failure is the server's report of a refused request or document.
+// Its texts are parts of the answer, which may be in a pooled buffer.
 type failure struct {
 	status      int
 	kind        []byte // the error's type
@@ -85,7 +84,7 @@ type failure struct {
 	causeReason []byte // the text of that cause
 }
 
-// class is what a failure means to who sent the request.
+// class is the meaning of a failure for the sender.
 type class struct {
 	name string            // in logs
 	mark func(error) error // as the pipeline is to take it; nil: this document will never be taken
@@ -116,7 +115,7 @@ func (f *failure) is(kinds ...string) bool {
 	return slices.Contains(kinds, string(f.kind)) || slices.Contains(kinds, string(f.causeKind))
 }
 
-// class tells what f means.
+// class returns the class of f.
 func (f *failure) class() *class {
 	forbidden := f.status == http.StatusForbidden || f.status == http.StatusUnauthorized
 	switch {
@@ -152,12 +151,12 @@ func (f *failure) class() *class {
 	return refused
 }
 
-// unfit tells that a document does not fit the fields of its index, as they were when it came.
+// unfit reports whether a document did not fit the fields of its index at that time.
 func (f *failure) unfit() bool {
 	return f.class() == refused && (string(f.kind) == "mapper_parsing_exception" || string(f.kind) == "illegal_argument_exception")
 }
 
-// err is f as an error, marked as the pipeline is to take it.
+// err returns f as an error, marked as transient, fatal or permanent.
 func (f *failure) err(op, index string) error {
 	class := f.class()
 	e := &Error{Op: op, Index: index, Status: f.status, Type: string(f.kind), class: class.name, Hint: class.hint}
@@ -185,9 +184,9 @@ func (f *failure) err(op, index string) error {
 	return class.mark(e)
 }
 
-// right is the permission that a refusal names: of the server's own roles
-// ("no permissions for [indices:data/write/bulk] and User ..."), or of a policy of AWS ("is not authorized
-// to perform: es:ESHttpPost"). "" where it names none.
+// right returns the permission that a refusal names, of the server's roles
+// ("no permissions for [indices:data/write/bulk] and User ...") or of an AWS policy ("is not authorized
+// to perform: es:ESHttpPost"). It returns "" if the refusal names none.
 func (f *failure) right() string {
 	if m := rights.FindSubmatch(f.reason); m != nil {
 		return string(m[1])
@@ -197,7 +196,7 @@ func (f *failure) right() string {
 
 var rights = regexp.MustCompile(`(?:no permissions for \[|not authorized to perform: )([a-zA-Z]+:[a-zA-Z:/_*]+)`)
 
-// fieldMarks stand before the name of a field in texts of the server, and end it.
+// fieldMarks are the texts of the server around the name of a field.
 var fieldMarks = []struct{ before, after string }{
 	{"failed to parse field [", "]"},
 	{"object mapping for [", "]"},
@@ -207,7 +206,7 @@ var fieldMarks = []struct{ before, after string }{
 	{"field [", "]"},
 }
 
-// field is the name of the field that the server does not take, "" where it names none.
+// field returns the name of the field that the server refuses, "" if it names none.
 func (f *failure) field() string {
 	for _, m := range fieldMarks {
 		_, rest, found := strings.Cut(string(f.reason), m.before)
@@ -224,5 +223,5 @@ func (f *failure) field() string {
 	return ""
 }
 
-// errShort means that the server's answer is not about what it was sent.
+// errShort means that the server's answer does not match the request.
 var errShort = pipeline.Transient(errs.New("opensearch: the server's answer is not one to what it was sent: is a proxy in between?"))

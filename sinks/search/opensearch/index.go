@@ -20,43 +20,43 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Indexes are the indexes of one sink: what they are made of, and when.
+// Indexes defines the indexes of one sink.
 type Indexes struct {
 	Pipeline string // required: name of the pipeline
-	Sink     string // required: name of the sink; an index belongs to the one that made it
+	Sink     string // required: name of the sink; an index belongs to the sink that created it
 
-	// Name is that of the sink: the aliases that applications read.
+	// Name is the index name of the sink: the aliases that applications read.
 	Name *template.Template // required
 
-	// Mapping is JSON of what an index is made of: {"settings": ..., "mappings": ...}, or
-	// what stands in mappings alone. An index that is there already is compared with it, and
-	// never altered. Default: the server's settings, and fields as they come.
-	// Where it leaves it open, numbers are doubles (see [Indexes.Attributes]): an index that is
-	// made has a rule for that, and one that is there already need not.
+	// Mapping is the JSON body of a new index: {"settings": ..., "mappings": ...}, or
+	// the content of mappings alone. An existing index is compared with it, and
+	// never altered. Default: the server's settings and dynamic mapping.
+	// Numbers that it does not map are doubles (see [Indexes].Attributes). A new index gets a rule for
+	// that; an existing index needs none.
 	Mapping json.RawMessage
-	// Fields are those of the sink: what they write as scaled_float must be mapped so.
+	// Fields are those of the sink: fields that they write as scaled_float must be mapped so.
 	Fields search.Fields
-	// Attributes are the declared types of attributes. A number that Mapping does not map is a
-	// double from the start, also where its first value is written as text. Default: none
+	// Attributes are the declared types of attributes. A declared number that Mapping does not map is a
+	// double from the start, even if its first value is written as text. Default: none
 	Attributes map[string]item.Kind
 
-	// Begun says that the pipeline's state knows what the sink wrote: a record of the sink that is
-	// missing on the server is lost, and nothing is made. Default: it begins now
+	// Begun is set if the pipeline's state knows that the sink wrote documents. Then a missing record of the
+	// sink on the server is an error, and no index is created. Default: the sink begins now
 	Begun bool
 
-	OnDemand bool // an index is made when its first document comes, else by Open; that of a template always is. Default: by Open
-	Max      int  // that a template may make. Default: any number
+	OnDemand bool // create the index with its first document, as for a template. Default: Open creates it
+	Max      int  // maximum indexes that a template may create. Default: no limit
 }
 
-// indexes is what a store knows of its indexes.
+// indexes holds the state of a store's indexes in memory.
 type indexes struct {
 	Indexes
 	definition *definition
-	turn       chan struct{} // held by the one who makes an index
+	creating   chan struct{} // full while a caller looks for or creates an index
 
 	mu        sync.Mutex
 	known     map[string]time.Time // by name: when the index was last found ready
-	fullUntil time.Time            // until when a name that is not there is refused without counting
+	fullUntil time.Time            // until then a missing index is refused without counting the indexes
 }
 
 func newIndexes(o Indexes) (*indexes, error) {
@@ -75,16 +75,16 @@ func newIndexes(o Indexes) (*indexes, error) {
 		return nil, fmt.Errorf("the mapping: %w", err)
 	}
 	o.Mapping, o.Attributes = slices.Clone(o.Mapping), maps.Clone(o.Attributes)
-	return &indexes{Indexes: o, definition: d, turn: make(chan struct{}, 1), known: make(map[string]time.Time)}, nil
+	return &indexes{Indexes: o, definition: d, creating: make(chan struct{}, 1), known: make(map[string]time.Time)}, nil
 }
 
-// sink is the sink that makes the indexes.
+// sink returns the owner of the indexes.
 func (x *indexes) sink() search.Owner { return search.Owner{Pipeline: x.Pipeline, Sink: x.Sink} }
 
-// one returns the index name if all items have the same, else its fixed beginning and false.
+// one returns the index name and true if all items have the same, else its constant prefix and false.
 func (x *indexes) one() (string, bool) { return x.Name.Prefix() }
 
-// recheck is how long a process writes to an index before it asks again whether it is the one that was noted.
+// recheck is the time between two checks that an index was not exchanged.
 const recheck = 5 * time.Second
 
 // foundReady returns when the index of a name was last found ready.
@@ -95,7 +95,7 @@ func (x *indexes) foundReady(name string) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// setReady notes that the index of a name was found ready at a time.
+// setReady records that the index of a name was found ready at a time.
 func (x *indexes) setReady(name string, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -109,16 +109,16 @@ func (x *indexes) forget(name string) {
 	delete(x.known, name)
 }
 
-// phase is where an index is in its life, as the record of its sink and the server show it:
+// phase is the state of an index, according to the record of its sink and the server:
 //
-//	absent    it was never made; make makes it with its alias, in one step
-//	unnoted   it is there, and the record does not name it; note notes its UUID
-//	ready     it is there, as it was noted
-//	deleted   it was noted, and is not there
-//	exchanged it was noted, and there is one with another UUID
+//	absent    never created; create creates it with its alias, in one step
+//	unnoted   it exists, and the record does not name it; note records its UUID
+//	ready     it exists with the recorded UUID
+//	deleted   it is recorded, and does not exist
+//	exchanged it is recorded, and exists with another UUID
 //
-// The last two are a [state.LostError], until Forget drops the record. An index that is there and is not
-// what verify asks for is not used in any phase.
+// The last two are a [state.LostError], until Forget drops the record. An existing index that verify
+// refuses is not used in any phase.
 type phase uint8
 
 const (
@@ -129,23 +129,23 @@ const (
 	exchanged
 )
 
-// phase is that of the index of a name; there is nil if the server has none.
+// phase returns the phase of the index of a name; there is nil if the server has none.
 func (r *indexRecord) phase(name string, there *indexState) phase {
 	was, noted := r.Made[name]
-	switch is := there.uuid(); {
+	switch id := there.uuid(); {
 	case there == nil && noted:
 		return deleted
 	case there == nil:
 		return absent
 	case !noted:
 		return unnoted
-	case was != "" && is != "" && is != was:
+	case was != "" && id != "" && id != was:
 		return exchanged
 	}
 	return ready
 }
 
-// lost is the error of an index that is deleted or exchanged.
+// lost returns the error of an index that is deleted or exchanged, else nil.
 func (s *Store) lost(r *indexRecord, name string, there *indexState) error {
 	switch r.phase(name, there) {
 	case deleted:
@@ -156,7 +156,7 @@ func (s *Store) lost(r *indexRecord, name string, there *indexState) error {
 	return nil
 }
 
-// note notes an index that is there, as the one that it is; false if the record names it already.
+// note records the UUID of an existing index; false if the record names the index already.
 func (r *indexRecord) note(name string, there *indexState) bool {
 	if r.phase(name, there) != unnoted {
 		return false
@@ -168,16 +168,16 @@ func (r *indexRecord) note(name string, there *indexState) bool {
 	return true
 }
 
-// ensureIndex makes the index of a name if it is absent. It checks the index at the first write, and again
-// when recheck has passed, because somebody may exchange it. The error is that of every mutation of the name.
+// ensureIndex creates the index of a name if it is absent. It checks the index at the first write, and again
+// after recheck, because the index may be exchanged. The error concerns every mutation of the name.
 func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	x := s.indexes
 	if x == nil || s.isReady(name) {
 		return nil
 	}
 	select {
-	case x.turn <- struct{}{}:
-		defer func() { <-x.turn }()
+	case x.creating <- struct{}{}:
+		defer func() { <-x.creating }()
 	case <-ctx.Done():
 		return pipeline.Transient(ctx.Err())
 	}
@@ -205,7 +205,7 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 		name, last.UTC().Format(time.RFC3339), err))
 }
 
-// confirm notes as ready, with two requests, all indexes of the sink that still are: a template may have made many.
+// confirm marks all unchanged indexes of the sink as ready, with two requests, since a template may have many.
 func (s *Store) confirm(ctx context.Context, now time.Time) error {
 	r, _, _, err := s.record(ctx, s.indexes.sink())
 	if err != nil {
@@ -223,19 +223,19 @@ func (s *Store) confirm(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// isReady reports whether the index of a name was found ready a short time ago.
+// isReady reports whether the index of a name was found ready less than recheck ago.
 func (s *Store) isReady(name string) bool {
 	at, ok := s.indexes.foundReady(name)
 	return ok && s.clock().Sub(at) < recheck
 }
 
-// maxTries is how often an index is looked for that somebody else makes or deletes.
+// maxTries bounds the attempts if another process creates or deletes the index meanwhile.
 const maxTries = 3
 
-// advance takes the index of a name to the phase ready.
+// advance brings the index of a name to the phase ready.
 func (s *Store) advance(ctx context.Context, name string) error {
 	for range maxTries {
-		r, _, _, err := s.record(ctx, s.indexes.sink()) // first: what is made meanwhile is not in it
+		r, _, _, err := s.record(ctx, s.indexes.sink()) // before the index is looked for, so that the record is never newer
 		if err != nil {
 			return err
 		}
@@ -259,11 +259,11 @@ func (s *Store) advance(ctx context.Context, name string) error {
 		if err := s.reserve(ctx, name); err != nil {
 			return err
 		}
-		made, err := s.make(ctx, name)
+		created, err := s.create(ctx, name)
 		if err != nil {
 			return err
 		}
-		if made {
+		if created {
 			if there, err = s.findIndex(ctx, name); err != nil {
 				return err
 			}
@@ -273,23 +273,23 @@ func (s *Store) advance(ctx context.Context, name string) error {
 	return pipeline.Transient(errs.Errorf("opensearch: index %s comes and goes", name))
 }
 
-// note notes that an index was made, as the one that it is.
+// note records the UUID of an index in the sink's record.
 func (s *Store) note(ctx context.Context, name string, there *indexState) error {
 	return s.amend(ctx, s.indexes.sink(), func(r *indexRecord, _ bool) (bool, error) {
 		return r.note(name, there), s.lost(r, name, there)
 	})
 }
 
-// foreign is an error that stops a sink of one index, and fails the documents of the
-// one index of a template.
-func (s *Store) foreign(err error) error {
+// scopeError makes an error fatal if the sink has one index. For a template it stays permanent, so that it fails only the
+// documents of one index.
+func (s *Store) scopeError(err error) error {
 	if _, one := s.indexes.one(); one {
 		return pipeline.Fatal(err)
 	}
 	return err
 }
 
-// verify checks that the index behind name is this sink's, and what the file asks for.
+// verify checks that an index belongs to this sink and matches the configuration.
 func (s *Store) verify(name string, there *indexState) error {
 	sink := s.indexes.sink()
 	if by := there.owner(); by != (owner{sink.Pipeline, sink.Sink, name}) {
@@ -297,10 +297,10 @@ func (s *Store) verify(name string, there *indexState) error {
 		if is := (search.Owner{Pipeline: by.Pipeline, Sink: by.Sink}); is != sink {
 			foreign.Owner = is
 		}
-		return s.foreign(foreign)
+		return s.scopeError(foreign)
 	}
-	if a, ok := there.Aliases[name]; !ok || !a.hides() || !a.Writes {
-		return s.foreign(errs.Errorf("opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))
+	if a, ok := there.Aliases[name]; !ok || !a.hidesTombstones() || !a.Writes {
+		return s.scopeError(errs.Errorf("opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))
 	}
 	is, err := there.settingsByPath()
 	if err != nil {
@@ -312,14 +312,14 @@ func (s *Store) verify(name string, there *indexState) error {
 	return nil
 }
 
-// errDiffers says in what an index is not what the file asks for, and what to do.
+// errDiffers returns the error of an index that does not match the configuration.
 func errDiffers(name, difference string) error {
 	return errs.Errorf("opensearch: index %s is not what search.mapping asks for, and an index is never altered: %s; take it back in the file or, where the server allows it, in the index; else give the sink another index name and replay the history into it", name, difference)
 }
 
-// make makes the index of a name with its alias, in one step; false where somebody
-// else just did.
-func (s *Store) make(ctx context.Context, name string) (bool, error) {
+// create creates the index of a name with its alias, in one step; false if another process
+// just created it.
+func (s *Store) create(ctx context.Context, name string) (bool, error) {
 	body, err := s.indexes.definition.body(owner{s.indexes.Pipeline, s.indexes.Sink, name})
 	if err != nil {
 		return false, fmt.Errorf("opensearch: %w", err)
@@ -335,7 +335,7 @@ func (s *Store) make(ctx context.Context, name string) (bool, error) {
 	case f.existed():
 		return false, nil
 	case f.is("invalid_alias_name_exception", "invalid_index_name_exception"):
-		return false, s.foreign(a.failure(op, name))
+		return false, s.scopeError(a.failure(op, name))
 	case f.full():
 		e.Hint = "the cluster has as many shards as it may have: raise cluster.max_shards_per_node, or delete indexes"
 		return false, pipeline.Transient(e)

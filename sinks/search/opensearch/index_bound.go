@@ -10,14 +10,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// pendingFor is how long an index may be in the making before its place is free again:
-// who made it has died.
+// pendingFor is how long a reservation of an index lasts. After that its process is presumed dead.
 const pendingFor = 10 * time.Minute
 
-// fullFor is how long nothing is counted again where the bound was reached.
+// fullFor is how long indexes are not counted again after the bound was reached.
 const fullFor = 10 * time.Second
 
-// pending tells whether an index is in the making.
+// pending reports whether an index is being created.
 func (r *indexRecord) pending(now time.Time) bool {
 	for _, since := range r.Pending {
 		if now.Sub(since) <= pendingFor {
@@ -27,13 +26,13 @@ func (r *indexRecord) pending(now time.Time) bool {
 	return false
 }
 
-// full tells that the cluster has no room for the shards of another index.
+// full reports whether the cluster has no room for the shards of another index.
 func (f *failure) full() bool {
 	return bytes.Contains(f.reason, []byte("maximum shards open")) || bytes.Contains(f.reason, []byte("maximum normal shards open"))
 }
 
-// reserve takes one of the places that there are for indexes of a template, so that
-// several processes together make no more than that.
+// reserve reserves one of the Max indexes of a template in the sink's record, so that
+// several processes together create no more.
 func (s *Store) reserve(ctx context.Context, name string) error {
 	x := s.indexes
 	if _, one := x.one(); one || x.Max == 0 {
@@ -81,24 +80,24 @@ func (s *Store) reserve(ctx context.Context, name string) error {
 
 func (x *indexes) errFull(name string) error { return &FullError{Index: name, Max: x.Max} }
 
-// FullError is a document in an index that is not there and may not be made, since
-// the template has made as many as it may. It is permanent.
+// FullError reports a document whose index is missing and may not be created, since
+// the template has Max indexes. It is permanent.
 type FullError struct {
 	Index string
 	Max   int
 }
 
-// Error says what to do.
+// Error returns the index and what to do.
 func (e *FullError) Error() string {
 	return fmt.Sprintf("opensearch: index %s would be one more than max_indexes (%d): raise it, or look whether the template takes an attribute with too many values; then redrive", e.Index, e.Max)
 }
 
-// Redacted leaves out the index, whose name is made of values of the item.
+// Redacted omits the index, whose name is made of values of the item.
 func (e *FullError) Redacted() string {
 	return fmt.Sprintf("opensearch: an index would be one more than max_indexes (%d)", e.Max)
 }
 
-// Describe is its class.
+// Describe returns the class of the error.
 func (e *FullError) Describe() (class, field string) { return "max_indexes", "" }
 
 var _ redact.Redacted = (*FullError)(nil)

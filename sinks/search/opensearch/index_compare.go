@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// flattenSettings puts settings by their whole names: {"index": {"number_of_shards": 1}},
+// flattenSettings adds settings by their full names: {"index": {"number_of_shards": 1}},
 // {"number_of_shards": 1} and {"index.number_of_shards": "1"} are the same.
 func flattenSettings(to map[string]string, prefix string, settings map[string]any) {
 	for name, v := range settings {
@@ -22,14 +22,14 @@ func flattenSettings(to map[string]string, prefix string, settings map[string]an
 			name = "index." + name
 		}
 		if list, ok := v.([]any); ok && len(list) == 1 {
-			v = list[0] // the server has a list where there may be one
+			v = list[0] // the server returns a list if there may be several values
 		}
 		to["settings."+name] = canonicalJSON(v)
 	}
 }
 
-// flattenMapping puts what a mapping says by path. A property a.b is b inside a; _meta
-// is for people.
+// flattenMapping adds the parameters of a mapping by path. A property a.b is b inside a. _meta
+// is ignored.
 func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 	for name, v := range mapping {
 		if path == "mappings" && name == "_meta" {
@@ -46,8 +46,8 @@ func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 	}
 }
 
-// changedFile tells what an index was asked to be and is no longer, or the other way
-// round; "" where nothing changed.
+// changedFile describes the first difference between the recorded configuration and the present one;
+// "" if there is none.
 func changedFile(was, is map[string]string) string {
 	either := maps.Clone(was)
 	maps.Copy(either, is)
@@ -66,9 +66,9 @@ func changedFile(was, is map[string]string) string {
 	return ""
 }
 
-// difference tells in what an index is not what it was asked to be; "" where it is.
-// What is there besides is the server's: of dynamic mapping, or of an index template. A
-// parameter that says what it would be anyway is not repeated by the server.
+// difference describes the first difference between an index and the configuration; "" if there is none.
+// Additional settings of the index come from dynamic mapping or an index template, and are ignored. A
+// parameter that has its default value is not returned by the server.
 func difference(asked, there map[string]string) string {
 	for _, path := range slices.Sorted(maps.Keys(asked)) {
 		is, ok := there[path]
@@ -85,7 +85,7 @@ func difference(asked, there map[string]string) string {
 	return ""
 }
 
-// mapped tells whether there is the field that a path says something of.
+// mapped reports whether the field of a parameter's path exists.
 func mapped(there map[string]string, path string) bool {
 	field := fieldOf(path)
 	if field == "mappings" {
@@ -99,7 +99,7 @@ func mapped(there map[string]string, path string) bool {
 	return false
 }
 
-// fieldOf is the path of the field whose parameter a path is.
+// fieldOf returns the path of the field of a parameter's path.
 func fieldOf(path string) string {
 	at := -1
 	for _, container := range []string{".properties.", ".fields."} {

@@ -10,16 +10,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// defaults are what an index is made of where the mapping leaves it open. By itself the server
-// makes a number a long or a float, by its first value: of two that come at once one fails.
+// defaults are the parts of a new index that the configuration leaves open. Without them the server
+// maps a number to long or float by its first value, and one of two concurrent requests may fail.
 type defaults struct {
 	properties map[string]any // top-level fields
-	templates  []any          // dynamic templates, behind those of the mapping
+	templates  []any          // dynamic templates, after those of the mapping
 }
 
-// newDefaults has every number as a double: declared ones by name, so that one whose first
-// value is written as text is a number too, and others by a rule. A mapping that takes
-// no new fields gets none, and where it has rules of its own, they decide of declared numbers.
+// newDefaults maps every number to double: declared numbers by name, so that it also holds if the first
+// value is written as text, and others by a dynamic template. A mapping that allows
+// no new fields gets no defaults. If a mapping has its own dynamic templates, they apply to declared numbers.
 func newDefaults(mappings map[string]any, fields search.Fields, declared map[string]item.Kind) (d defaults, err error) {
 	if closed(mappings["dynamic"]) {
 		return d, nil
@@ -48,7 +48,7 @@ func newDefaults(mappings map[string]any, fields search.Fields, declared map[str
 	return d, nil
 }
 
-// closed tells whether a value of dynamic makes no fields.
+// closed reports whether a value of dynamic prevents new fields.
 func closed(dynamic any) bool {
 	switch dynamic {
 	case false, "false", "strict":
@@ -57,7 +57,7 @@ func closed(dynamic any) bool {
 	return false
 }
 
-// taken tells whether properties say something of a field, or of what is inside.
+// taken reports whether properties map a field, or a field inside it.
 func taken(properties map[string]any, name string) bool {
 	for p := range properties {
 		if p == name || strings.HasPrefix(p, name+".") {
@@ -67,7 +67,7 @@ func taken(properties map[string]any, name string) bool {
 	return false
 }
 
-// into is a copy of mappings with the defaults.
+// into returns a copy of mappings with the defaults.
 func (d defaults) into(mappings map[string]any) map[string]any {
 	mappings = maps.Clone(mappings)
 	if len(d.templates) > 0 {

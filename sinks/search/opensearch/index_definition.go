@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// own is the field that says who wrote a document, at which version, and whether it is
-// a tombstone. Who asks for versions asks by id, so that only tombstones are indexed.
+// own maps the field _tw of each document. Versions are read by document id, so only the mark of tombstones
+// is indexed.
 const own = `{"dynamic":false,"properties":{
 	"version":{"type":"keyword","index":false,"doc_values":false},
 	"by":{"type":"keyword","index":false,"doc_values":false},
@@ -22,23 +22,23 @@ const own = `{"dynamic":false,"properties":{
 	"deleted":{"type":"boolean"},
 	"gone":{"type":"date"}}}`
 
-// definition is what an index is made of.
+// definition is the body of a new index.
 type definition struct {
 	settings       map[string]any
 	mappings       map[string]any
 	settingsByPath map[string]string // settings and mappings
-	defaults       defaults          // of an index that is made: never compared
+	defaults       defaults          // added to a new index, never compared
 }
 
-// newDefinition reads what the file of a mapping says: {"settings": ..., "mappings": ...},
-// or what stands in mappings alone.
+// newDefinition parses a mapping: {"settings": ..., "mappings": ...}, or
+// the content of mappings alone.
 func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[string]item.Kind) (*definition, error) {
 	settings, mappings, err := indexmap.Read(mapping)
 	if err != nil {
 		return nil, err
 	}
 	d := &definition{settings: settings, mappings: mappings}
-	if err := d.numbers(fields); err != nil {
+	if err := d.checkNumbers(fields); err != nil {
 		return nil, err
 	}
 	ours, err := indexmap.Decode([]byte(own))
@@ -55,7 +55,7 @@ func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[s
 	return d, err
 }
 
-// body asks the server for an index behind an alias.
+// body returns the request that creates an index with its alias.
 func (d *definition) body(by owner) ([]byte, error) {
 	mappings := d.defaults.into(d.mappings)
 	if err := put(mappings, "_meta", "tablewake", by); err != nil {
@@ -68,7 +68,7 @@ func (d *definition) body(by owner) ([]byte, error) {
 	})
 }
 
-// put sets a member of a part of mappings, which gets a copy of that part.
+// put sets a member of a part of mappings. It copies that part first.
 func put(mappings map[string]any, part, name string, v any) error {
 	members, err := indexmap.Object(mappings, part)
 	if err != nil {
@@ -81,8 +81,8 @@ func put(mappings map[string]any, part, name string, v any) error {
 	return nil
 }
 
-// numbers checks that what is written for a mapping that scales it has one.
-func (d *definition) numbers(fields search.Fields) error {
+// checkNumbers checks that each field of the form scaled_float is mapped as scaled_float.
+func (d *definition) checkNumbers(fields search.Fields) error {
 	for _, path := range slices.Sorted(maps.Keys(fields.Numbers)) {
 		if fields.Numbers[path] != search.NumberScaledFloat {
 			continue
@@ -94,8 +94,8 @@ func (d *definition) numbers(fields search.Fields) error {
 	return nil
 }
 
-// canonicalJSON is v as text that is the same however the server spells it: it has
-// scalars as strings in some places, and 100 as 100.0 in others.
+// canonicalJSON returns v as text that is independent of the server's spelling: some settings are
+// returned as strings, and 100 as 100.0.
 func canonicalJSON(v any) string {
 	switch v := v.(type) {
 	case map[string]any:

@@ -14,11 +14,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Open makes what the sink needs on the server, and compares what is there with what
-// the file asks for: the stored script, the index where it is made on start, and the
-// record of the sink. It blocks until all of it is there. A server that cannot do it yet is
-// asked again for half a minute: an index that another process just made has no shard for
-// a moment, and neither has a node that starts.
+// Open prepares the server for the sink: the stored script, the
+// record of the sink, and an index that is created on start. It compares existing indexes with the
+// configuration. It blocks until all is ready. If the server answers that it is not ready, Open
+// retries for half a minute: a new index has no shard for
+// a moment, and a node that starts has none either.
 func (s *Store) Open(ctx context.Context) error {
 	limit, pause := time.Now().Add(openPatience), pipeline.Backoff{Max: 2 * time.Second}
 	for attempt := 0; ; attempt++ {
@@ -37,11 +37,11 @@ func (s *Store) Open(ctx context.Context) error {
 	}
 }
 
-// openPatience is for how long Open asks again.
+// openPatience is how long Open retries.
 const openPatience = 30 * time.Second
 
-// unready tells that the server answered that it cannot do it now, and how long it asks to be
-// left alone. A server that does not answer at all is told at once: its address may be wrong.
+// unready reports whether the server answered that it is not ready, and how long it asks to
+// wait. No answer at all is returned as an error at once, since the address may be wrong.
 func unready(err error) (after time.Duration, is bool) {
 	e, answered := errors.AsType[*Error](err)
 	if !answered || e.Status != http.StatusTooManyRequests && e.Status < http.StatusInternalServerError {
@@ -50,7 +50,7 @@ func unready(err error) (after time.Duration, is bool) {
 	return pipeline.Retryable(err)
 }
 
-// open is one try of Open. What is there already it leaves as it is.
+// open is one attempt of Open. It leaves what exists unchanged.
 func (s *Store) open(ctx context.Context) error {
 	if s.mode == Exact {
 		if err := s.ensureScript(ctx); err != nil {
@@ -73,9 +73,9 @@ func (s *Store) open(ctx context.Context) error {
 	return nil
 }
 
-// begin writes the record of the sink where there is none. Else each index that was made must be
-// there, and what the indexes were asked to be must be what the file asks for now. The indexes that
-// there are get known.
+// begin writes the record of the sink if there is none. Otherwise each recorded index must
+// exist, and the recorded settings must be those of the configuration. Existing
+// indexes become ready.
 func (s *Store) begin(ctx context.Context) error {
 	x := s.indexes
 	var there map[string]*indexState
@@ -116,7 +116,7 @@ func (s *Store) begin(ctx context.Context) error {
 	return err
 }
 
-// anyLost is the error of a record, or of an index, that was made and is not there, or is another one.
+// anyLost returns the error of a record or an index that is missing or was exchanged.
 func (s *Store) anyLost(r *indexRecord, found bool, there map[string]*indexState) error {
 	x := s.indexes
 	if !found && x.Begun {
@@ -125,7 +125,7 @@ func (s *Store) anyLost(r *indexRecord, found bool, there map[string]*indexState
 	prefix, one := x.one()
 	for _, name := range slices.Sorted(maps.Keys(r.Made)) {
 		if name != prefix && (one || !strings.HasPrefix(name, prefix)) {
-			continue // of the name that the sink had before
+			continue // an index of a former name of the sink
 		}
 		if err := s.lost(r, name, there[name]); err != nil {
 			return err

@@ -24,7 +24,7 @@ const (
 	stateMapping  = `{"dynamic":false,"properties":{"pipeline":{"type":"keyword"},"sink":{"type":"keyword"}}}`
 )
 
-// record is what the server remembers of a sink.
+// indexRecord is the record of a sink on the server.
 type indexRecord struct {
 	Pipeline    string               `json:"pipeline"`
 	Sink        string               `json:"sink"`
@@ -35,7 +35,7 @@ type indexRecord struct {
 	Pending     map[string]time.Time `json:"pending,omitempty"`     // indexes that are being made, and since when
 }
 
-// MarshalJSON puts what is not searched as text: its names are no fields of the index.
+// MarshalJSON encodes the record as one text, so that its members are no fields of the index.
 func (r indexRecord) MarshalJSON() ([]byte, error) {
 	type plain indexRecord
 	inner, err := json.Marshal(plain(r))
@@ -45,7 +45,7 @@ func (r indexRecord) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"pipeline": r.Pipeline, "sink": r.Sink, "record": string(inner)})
 }
 
-// UnmarshalJSON reads what MarshalJSON makes.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (r *indexRecord) UnmarshalJSON(b []byte) error {
 	var outer struct {
 		Record string `json:"record"`
@@ -57,18 +57,18 @@ func (r *indexRecord) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal([]byte(outer.Record), (*plain)(r))
 }
 
-// recordPath is where a sink's record is.
+// recordPath returns the path of a sink's record.
 func recordPath(of search.Owner) string {
 	return "/" + stateIndex + "/_doc/" + inPath([]string{escaped(of.Pipeline), escaped(of.Sink)})
 }
 
 func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
 
-// maxAmends is how often a record is read again because another process changed it.
+// maxAmends bounds how often a record is read again because another process changed it.
 const maxAmends = 20
 
-// record reads the record of a sink; false where there is none. at is the condition that
-// it is unchanged, as a query.
+// record reads the record of a sink; found is false if there is none. at holds query parameters that make a write
+// conditional on the record being unchanged.
 func (s *Store) record(ctx context.Context, of search.Owner) (r indexRecord, at string, found bool, err error) {
 	body, found, err := s.client.ask(ctx, call{op: "read the record of the sink", index: stateIndex, method: http.MethodGet, path: recordPath(of)})
 	if err != nil || !found {
@@ -85,8 +85,8 @@ func (s *Store) record(ctx context.Context, of search.Owner) (r indexRecord, at 
 	return doc.Source, fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", doc.Seq, doc.Term), true, nil
 }
 
-// amend changes the record of a sink in one step, whoever else does; one that is not there is born. change
-// is called again when another one was faster; where it says that nothing is to be changed, nothing is.
+// amend changes the record of a sink with a conditional write, and creates a missing record. It calls change again if
+// another process was faster. Nothing is written if change returns false.
 func (s *Store) amend(ctx context.Context, of search.Owner, change func(r *indexRecord, found bool) (bool, error)) error {
 	for range maxAmends {
 		r, at, found, err := s.record(ctx, of)
@@ -114,8 +114,8 @@ func (s *Store) amend(ctx context.Context, of search.Owner, change func(r *index
 	return pipeline.Transient(errs.New("opensearch: the record of the sink is changed by others all the time"))
 }
 
-// ensureState makes stateIndex where it is missing. An index of that name that is
-// somebody else's is left alone.
+// ensureState creates stateIndex if it is missing. It refuses an index of that name with another
+// mapping.
 func (s *Store) ensureState(ctx context.Context) error {
 	found, err := s.list(ctx, stateIndex)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Store) ensureState(ctx context.Context) error {
 	return a.failure("make an index", stateIndex)
 }
 
-// keepsRecords is nil where the index is what stateIndex is made of.
+// keepsRecords returns an error unless the index has the mapping of stateIndex.
 func (st *indexState) keepsRecords() error {
 	want, err := indexmap.Decode([]byte(stateMapping))
 	if err != nil {
@@ -159,7 +159,7 @@ func (st *indexState) keepsRecords() error {
 	return nil
 }
 
-// existed tells that an index could not be made because it is there.
+// existed reports whether an index could not be created because it exists.
 func (f *failure) existed() bool {
 	return f.status == http.StatusBadRequest && string(f.kind) == "resource_already_exists_exception"
 }
@@ -173,12 +173,12 @@ func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (sta
 	return *r.Fingerprint, true, nil
 }
 
-// SetFingerprint puts them beside the documents, in index tablewake.
+// SetFingerprint stores the fingerprint in the record of the sink.
 func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 	return s.rewrite(ctx, search.Owner{Pipeline: f.Pipeline, Sink: f.Sink}, func(r *indexRecord) { r.Fingerprint = &f })
 }
 
-// rewrite changes the record of a sink, in an index that is made if it is missing.
+// rewrite changes the record of a sink, and creates stateIndex if it is missing.
 func (s *Store) rewrite(ctx context.Context, of search.Owner, change func(r *indexRecord)) error {
 	if err := s.ensureState(ctx); err != nil {
 		return err
@@ -189,8 +189,8 @@ func (s *Store) rewrite(ctx context.Context, of search.Owner, change func(r *ind
 	})
 }
 
-// StoreAge is since when the store remembers every document that went. Tombstones are
-// purged, so that it forgets.
+// StoreAge returns when the store began to remember every deleted document. It forgets, since
+// tombstones are purged.
 func (s *Store) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	if s.indexes == nil {
 		return state.StoreAge{}, errs.New("opensearch: StoreAge: the store has no Indexes: give them in Options")

@@ -50,7 +50,7 @@ func (st *indexState) uuid() string {
 	return id
 }
 
-// createdBefore is the index's creation time, t at the latest.
+// createdBefore returns the index's creation time, but at most t.
 func (st *indexState) createdBefore(t time.Time) time.Time {
 	text, _ := st.Settings["index.creation_date"].(string)
 	ms, err := strconv.ParseInt(text, 10, 64)
@@ -60,7 +60,7 @@ func (st *indexState) createdBefore(t time.Time) time.Time {
 	return t
 }
 
-// settingsByPath are the settings and mappings of the index, by path.
+// settingsByPath returns the settings and mappings of the index, by path.
 func (st *indexState) settingsByPath() (map[string]string, error) {
 	is := make(map[string]string)
 	flattenSettings(is, "", st.Settings)
@@ -84,13 +84,13 @@ func (s *Store) findIndex(ctx context.Context, name string) (*indexState, error)
 		return nil, err
 	}
 	if _, taken := found[name]; taken {
-		return nil, s.foreign(errs.Errorf("opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
+		return nil, s.scopeError(errs.Errorf("opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
 	}
 	if there, ok := found[physical(name)]; ok {
 		return &there, nil
 	}
 	for other := range found {
-		return nil, s.foreign(errs.Errorf("opensearch: there is an alias %s of index %s that this sink did not make: give the sink another index name, or remove the alias", name, other))
+		return nil, s.scopeError(errs.Errorf("opensearch: there is an alias %s of index %s that this sink did not make: give the sink another index name, or remove the alias", name, other))
 	}
 	return nil, nil
 }
@@ -112,7 +112,7 @@ func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]index
 	return found, err
 }
 
-// mine are the indexes that the sink made, by name. If all items go to one index, that index counts
+// mine returns the indexes that the sink created, by name. If all items go to one index, that index counts
 // even if its owner is another sink: verify refuses it.
 func (s *Store) mine(ctx context.Context) (map[string]*indexState, error) {
 	x := s.indexes
@@ -129,7 +129,7 @@ func (s *Store) mine(ctx context.Context) (map[string]*indexState, error) {
 	return mine, err
 }
 
-// names are the aliases of the indexes that the sink made, sorted.
+// names returns the aliases of the indexes that the sink created, sorted.
 func (s *Store) names(ctx context.Context) ([]string, error) {
 	x := s.indexes
 	pattern, one := x.one()
@@ -142,7 +142,7 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(x.own(found))), err
 }
 
-// own are the indexes that the sink made, by the names of their aliases.
+// own returns the indexes that the sink created, by the names of their aliases.
 func (x *indexes) own(found map[string]indexState) map[string]*indexState {
 	own := make(map[string]*indexState)
 	for at, there := range found {
@@ -154,7 +154,7 @@ func (x *indexes) own(found map[string]indexState) map[string]*indexState {
 	return own
 }
 
-// inPath joins names for a path. The commas are not escaped: access policies match the path with them.
+// inPath joins names for a path. The commas are not escaped, since access policies match the path with them.
 func inPath(names []string) string {
 	escaped := make([]string, len(names))
 	for i, name := range names {

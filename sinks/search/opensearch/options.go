@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Mode says how the server tells which of two writes is newer.
+// Mode selects how the server decides which of two writes is newer.
 type Mode string
 
 // The modes; the package's documentation compares them.
@@ -22,12 +22,12 @@ const (
 	Fast  Mode = "fast"  // the server compares the creation seconds of the changes
 )
 
-// Auth says how requests prove who sends them.
+// Auth selects how requests are authenticated.
 type Auth string
 
-// The ways of Auth.
+// The values of Auth.
 const (
-	None  Auth = "none"  // they don't
+	None  Auth = "none"  // no authentication
 	Basic Auth = "basic" // user and password
 	SigV4 Auth = "sigv4" // AWS Signature Version 4
 )
@@ -40,35 +40,34 @@ const (
 
 // Options describe a store.
 type Options struct {
-	URL  string // required: of the server, as https://search-shop.eu-central-1.es.amazonaws.com
+	URL  string // required: address of the server, such as https://search-shop.eu-central-1.es.amazonaws.com
 	Mode Mode   // Default: Exact
 
 	Auth           Auth                    // Default: None
 	User, Password string                  // required by Basic
 	Region         string                  // required by SigV4
 	Credentials    aws.CredentialsProvider // required by SigV4
-	// Service is whom SigV4 signs for: Managed or Serverless. Default: Serverless where a
+	// Service is the AWS service that SigV4 signs for: Managed or Serverless. Default: Serverless if a
 	// label of the URL's host is aoss, else Managed
 	Service string
 
-	// CA is a PEM file with the certificates of the authorities that vouch for the server,
+	// CA is a PEM file with certificates of the authorities that are trusted
 	// instead of the system's. Default: the system's
 	CA string
-	// Transport carries the requests, for tests. It cannot be given with CA. Default: one
-	// of the store's own
+	// Transport carries the requests in tests. It cannot be combined with CA. Default: an own transport
 	Transport http.RoundTripper
-	// Timeout is how long one request may take. Default: a minute
+	// Timeout is the limit of one request. Default: a minute
 	Timeout time.Duration
 
-	// Indexes are what the store makes indexes of, and behind which names. Default: it makes
-	// none. Then documents go to the index of their mutation's name, which somebody made, and
-	// whose readers have to leave tombstones out
+	// Indexes are the indexes that the store creates. Default: it creates
+	// none. Then documents go to the index of their mutation's name, which must exist, and
+	// readers must filter tombstones themselves
 	Indexes *Indexes
 
-	Clock func() time.Time // says when a tombstone is written. Default: time.Now
+	Clock func() time.Time // clock of tombstones and records. Default: time.Now
 
-	BulkBytes int // of one bulk request, at most, where a single document is not larger. Default: 5,000,000
-	BulkCount int // documents in one bulk request, at most. Default: 1,000
+	BulkBytes int // maximum size of a bulk request with several documents. Default: 5,000,000
+	BulkCount int // maximum documents in one bulk request. Default: 1,000
 }
 
 // The defaults of Options.
@@ -118,8 +117,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// serverURL checks the address of a server. What is wrong with it is told without
-// showing it: it may hold a password.
+// serverURL parses the address of a server. Its errors do not show the address, which may contain a
+// password.
 func serverURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {

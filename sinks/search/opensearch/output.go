@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// sink is the name of the sink; "" where the store makes no indexes.
+// sink returns the name of the sink; "" if the store creates no indexes.
 func (s *Store) sink() string {
 	if s.indexes == nil {
 		return ""
@@ -19,13 +19,13 @@ func (s *Store) sink() string {
 	return s.indexes.Sink
 }
 
-// Output is what the sink of the store's Indexes has on the server.
+// Output returns the output of the sink of Options.Indexes.
 func (s *Store) Output(state.OutputRef) state.Output { return output{s} }
 
 type output struct{ *Store }
 
-// Identity is "": what tells the server is the birth in the record of the sink, and which index is
-// which. The error says which one was made, and is missing or another.
+// Identity returns "": the birth in the sink's record and the UUIDs of the indexes identify the output. It returns an
+// error if a recorded index is missing or was exchanged.
 func (o output) Identity(ctx context.Context) (string, error) {
 	r, _, found, err := o.record(ctx, o.indexes.sink()) // first: what is made meanwhile is not in it
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Store) count(ctx context.Context, names []string) (state.Inspection, er
 	}
 	const births = `{"size":0,"aggs":{"births":{"terms":{"field":"_tw.birth","missing":"","size":100}},"gone":{"filter":{"term":{"_tw.deleted":true}}}}}`
 	const op = "count documents"
-	found, there, err := s.find(ctx, op, names[0], behind(names), json.RawMessage(births))
+	found, there, err := s.find(ctx, op, names[0], physicalPath(names), json.RawMessage(births))
 	if err == nil && !there { // it went meanwhile
 		f := failure{status: http.StatusNotFound, kind: []byte("index_not_found_exception")}
 		err = f.err(op, names[0])
@@ -73,15 +73,15 @@ func (s *Store) count(ctx context.Context, names []string) (state.Inspection, er
 	return l, nil
 }
 
-// Emptied is false: documents guard themselves, and the state remembers none.
+// Emptied returns false: the state remembers no documents.
 func (output) Emptied(context.Context, string) (bool, error) { return false, nil }
 
-// Forget drops what is known of the indexes that were made, and of their settings.
+// Forget drops the recorded indexes and the fingerprint of the sink.
 func (o output) Forget(ctx context.Context) error {
 	return o.rewrite(ctx, o.indexes.sink(), func(r *indexRecord) { r.Made, r.Fingerprint = nil, nil })
 }
 
-// Empty tells that the sink has neither a document nor a tombstone on the server.
+// Empty reports whether the sink has neither a document nor a tombstone on the server.
 func (s *Store) Empty(ctx context.Context) (bool, error) {
 	names, err := s.Indexes(ctx)
 	if err != nil {

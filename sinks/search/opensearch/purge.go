@@ -16,10 +16,10 @@ import (
 // by the change's time, since a replay writes tombstones of long ago that guard from
 // now on.
 
-// goneAt is the form of _tw.gone.
+// goneAt is the format of _tw.gone.
 const goneAt = "2006-01-02T15:04:05.000Z"
 
-// document is what is written of a mutation: of a tombstone with when that was.
+// document returns the document of a mutation. It adds _tw.gone to a tombstone.
 func (s *Store) document(m *search.Mutation) []byte {
 	inner, whole := bytes.CutSuffix(m.Doc, []byte("}}"))
 	if !m.Tombstone || !whole {
@@ -30,17 +30,16 @@ func (s *Store) document(m *search.Mutation) []byte {
 	return append(doc, `"}}`...)
 }
 
-// purgePage is how many tombstones are purged at once.
+// purgePage is the number of tombstones of one purge request.
 const purgePage = 1000
 
-// Purge removes the tombstones that were written before a time, each on condition that
-// it is unchanged, and tells how many. After that the server lets in what is older than
-// they were: purge what is older than state.guard_retention alone, before which changes
-// are refused.
+// Purge deletes the tombstones that were written before a time and are unchanged, and returns how many.
+// After that the server accepts writes that are older than the tombstones were, so purge
+// only what is older than state.guard_retention: older changes are refused.
 //
-// The condition is on the sequence number that the server gave the tombstone, in either
-// mode. It names one write exactly; the version of mode fast would be that of all the
-// writes of its second, also of a document that came back in it.
+// The condition is the sequence number of the tombstone, in both modes. It identifies
+// one write. In mode fast the version would be the same for all writes of a second, including a
+// document that was put again.
 func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
 	names, err := s.Indexes(ctx)
 	purged := 0
@@ -67,11 +66,11 @@ func (s *Store) purge(ctx context.Context, name string, before time.Time) (purge
 		if err := s.refresh(ctx, name); err != nil {
 			return purged, err
 		}
-		a, found, err := s.find(ctx, "look for tombstones", name, behind([]string{name}), query)
+		a, found, err := s.find(ctx, "look for tombstones", name, physicalPath([]string{name}), query)
 		if err != nil || !found || len(a.Hits.Hits) == 0 {
 			return purged, err
 		}
-		n, err := s.forget(ctx, name, a.Hits.Hits)
+		n, err := s.deleteUnchanged(ctx, name, a.Hits.Hits)
 		purged += n
 		if err != nil || n == 0 {
 			return purged, err // what is left has changed
@@ -79,8 +78,8 @@ func (s *Store) purge(ctx context.Context, name string, before time.Time) (purge
 	}
 }
 
-// forget deletes tombstones that are still as they were read.
-func (s *Store) forget(ctx context.Context, name string, hits []hit) (purged int, err error) {
+// deleteUnchanged deletes tombstones that were not written since they were read.
+func (s *Store) deleteUnchanged(ctx context.Context, name string, hits []hit) (purged int, err error) {
 	var body []byte
 	for _, h := range hits {
 		body = appendAddress(append(body, `{"delete":{`...), "", &search.Mutation{ID: h.ID, Routing: h.Routing})

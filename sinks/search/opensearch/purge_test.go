@@ -53,7 +53,7 @@ func TestFact19_DeletedDocumentsStayDeleted(t *testing.T) {
 				t.Errorf("after %s readers see %v", between, docs)
 			}
 		}
-		if there, err := s.Stands(t.Context(), w.pipeline, "a", ""); err != nil || !there.Tombstone || there.Version != tombstone(w.pipeline, "a", 7).Version {
+		if there, err := s.ReadStored(t.Context(), w.pipeline, "a", ""); err != nil || !there.Tombstone || there.Version != tombstone(w.pipeline, "a", 7).Version {
 			t.Errorf("there stands %+v (%v)", there, err)
 		}
 		if got := apply(t, s, mutation(w.pipeline, "a", 8)); got[0] != pipeline.Written {
@@ -87,7 +87,7 @@ func TestPurge(t *testing.T) {
 				t.Errorf("before %s after: %d purged (%v), want %d", step.before, n, err, step.want)
 			}
 			if step.before == time.Minute {
-				if there, err := s.Stands(t.Context(), w.pipeline, "younger", ""); err != nil || !there.Tombstone {
+				if there, err := s.ReadStored(t.Context(), w.pipeline, "younger", ""); err != nil || !there.Tombstone {
 					t.Errorf("the younger one stands as %+v (%v)", there, err)
 				}
 				if got := apply(t, s, mutation(w.pipeline, "younger", 1)); got[0] != pipeline.Superseded {
@@ -96,7 +96,7 @@ func TestPurge(t *testing.T) {
 			}
 		}
 		for id, routing := range map[string]string{"old": "", "routed": "elsewhere", "younger": ""} {
-			if there, err := s.Stands(t.Context(), w.pipeline, id, routing); err != nil || there.There {
+			if there, err := s.ReadStored(t.Context(), w.pipeline, id, routing); err != nil || there.There {
 				t.Errorf("%s stands as %+v (%v)", id, there, err)
 			}
 		}
@@ -155,7 +155,7 @@ func TestPurge_OfUnchangedOnly(t *testing.T) {
 		if docs := documents(t, s, w.pipeline); fmt.Sprint(docs) != "[back]" {
 			t.Errorf("there are %v", docs)
 		}
-		if there, err := s.Stands(t.Context(), w.pipeline, "again", ""); err != nil || !there.Tombstone || there.Version != tombstone(w.pipeline, "again", 4).Version {
+		if there, err := s.ReadStored(t.Context(), w.pipeline, "again", ""); err != nil || !there.Tombstone || there.Version != tombstone(w.pipeline, "again", 4).Version {
 			t.Errorf("what was deleted again stands as %+v (%v)", there, err)
 		}
 	})

@@ -42,11 +42,11 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (sea
 	return hits, nil
 }
 
-// readPage is how many documents are read at once: as many of 400 KB, in base64, as an answer holds.
+// readPage is the number of documents in one read: 50 documents of 400 KB, in base64, fit into an answer.
 const readPage = 50
 
-// Documents yields every document of an index in the order of the ids. A document that
-// is written meanwhile may or may not be seen, as it was or as it is.
+// Documents yields every document of an index in the order of the ids. Documents that
+// are written meanwhile may be missing, old or new.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
 	return func(yield func(search.Document, error) bool) {
 		page := map[string]any{"size": readPage, "sort": []any{map[string]string{"_id": "asc"}}, "track_total_hits": false}
@@ -72,7 +72,7 @@ func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Do
 	}
 }
 
-// search asks an index through its alias, whose filter leaves tombstones out.
+// search queries an index through its alias, whose filter hides tombstones.
 func (s *Store) search(ctx context.Context, index string, query map[string]any, fresh bool) (*hits, error) {
 	if fresh {
 		if err := s.refresh(ctx, index); err != nil {
@@ -130,8 +130,8 @@ func (h *hit) document(index string) search.Document {
 	return search.Document{Index: index, ID: h.ID, Score: h.Score, Doc: h.Source}
 }
 
-// find sends a query to the indexes at a path. The answer is of every shard; it is false if an
-// index is not there.
+// find sends a query to the indexes at a path, and requires an answer of every shard. found is false if an
+// index is missing.
 func (s *Store) find(ctx context.Context, op, index, path string, query any) (a searchAnswer, found bool, err error) {
 	body, found, err := s.client.ask(ctx, call{op: op, index: index, method: http.MethodPost, path: path + "/_search", body: query})
 	if err != nil || !found {
@@ -146,7 +146,7 @@ func (s *Store) find(ctx context.Context, op, index, path string, query any) (a 
 	return a, true, nil
 }
 
-// physical is the index behind a name; the name itself where the store makes no indexes.
+// physical returns the index of a name, or the name itself if the store creates no indexes.
 func (s *Store) physical(name string) string {
 	if s.indexes == nil {
 		return name
@@ -154,8 +154,8 @@ func (s *Store) physical(name string) string {
 	return physical(name)
 }
 
-// behind is the path of the indexes behind names.
-func behind(names []string) string {
+// physicalPath returns the path of the indexes of several names.
+func physicalPath(names []string) string {
 	physicals := make([]string, len(names))
 	for i, name := range names {
 		physicals[i] = physical(name)
@@ -163,18 +163,18 @@ func behind(names []string) string {
 	return "/" + inPath(physicals)
 }
 
-// refresh makes what was written before visible to searches. A server that does it by
-// itself alone is left to it.
+// refresh makes earlier writes visible to searches. OpenSearch Serverless refreshes by
+// itself.
 func (s *Store) refresh(ctx context.Context, names ...string) error {
 	if s.serverless {
 		return nil
 	}
-	_, _, err := s.client.ask(ctx, call{op: "refresh an index", index: names[0], method: http.MethodPost, path: behind(names) + "/_refresh"})
+	_, _, err := s.client.ask(ctx, call{op: "refresh an index", index: names[0], method: http.MethodPost, path: physicalPath(names) + "/_refresh"})
 	return err
 }
 
-// Stands reads what stands at the id, as of now: tombstones too.
-func (s *Store) Stands(ctx context.Context, index, id, routing string) (there search.Standing, err error) {
+// ReadStored returns the document or tombstone at an id now.
+func (s *Store) ReadStored(ctx context.Context, index, id, routing string) (there search.StoredDocument, err error) {
 	path := within(s.physical(index), "/_doc/"+url.PathEscape(id))
 	if routing != "" {
 		path += "?routing=" + url.QueryEscape(routing)
@@ -195,12 +195,12 @@ func (s *Store) Stands(ctx context.Context, index, id, routing string) (there se
 	if err := json.Unmarshal(answer, &doc); err != nil || json.Unmarshal(doc.Source, &body) != nil {
 		return there, errs.Errorf("opensearch: the document in %s cannot be read", index)
 	}
-	there = search.Standing{There: true, Tombstone: body.Own.Deleted, Doc: doc.Source}
+	there = search.StoredDocument{There: true, Tombstone: body.Own.Deleted, Doc: doc.Source}
 	if body.Own.Version == "" {
 		return there, nil // somebody else's
 	}
 	if there.Version, err = record.ParseVersion(body.Own.Version); err != nil {
-		return search.Standing{}, errs.Errorf("opensearch: the version of the document in %s cannot be read", index)
+		return search.StoredDocument{}, errs.Errorf("opensearch: the version of the document in %s cannot be read", index)
 	}
 	return there, nil
 }

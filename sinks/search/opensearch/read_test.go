@@ -54,7 +54,7 @@ func TestDocuments(t *testing.T) {
 		break // who reads may stop
 	}
 	for _, id := range ids[:12] {
-		if there, err := s.Stands(t.Context(), w.pipeline, id, ""); err != nil || !there.There || there.Tombstone {
+		if there, err := s.ReadStored(t.Context(), w.pipeline, id, ""); err != nil || !there.There || there.Tombstone {
 			t.Errorf("at %q stands %+v (%v)", id, there, err)
 		}
 	}
@@ -116,16 +116,16 @@ func TestStands(t *testing.T) {
 	s := w.begin(w.options("", small))
 	live, gone := mutation(w.pipeline, "live", 5), tombstone(w.pipeline, "gone", 7)
 	apply(t, s, live, gone)
-	there, err := s.Stands(t.Context(), w.pipeline, "live", "")
+	there, err := s.ReadStored(t.Context(), w.pipeline, "live", "")
 	if err != nil || !there.There || there.Tombstone || there.Version != live.Version || !strings.Contains(string(there.Doc), `"n":5`) {
 		t.Errorf("a document stands as %+v (%v)", there, err)
 	}
-	there, err = s.Stands(t.Context(), w.pipeline, "gone", "")
+	there, err = s.ReadStored(t.Context(), w.pipeline, "gone", "")
 	if err != nil || !there.There || !there.Tombstone || there.Version != gone.Version {
 		t.Errorf("a tombstone stands as %+v (%v)", there, err)
 	}
 	for _, index := range []string{w.pipeline, w.index("-none")} {
-		if there, err := s.Stands(t.Context(), index, "never", ""); err != nil || there.There || !there.Version.IsZero() {
+		if there, err := s.ReadStored(t.Context(), index, "never", ""); err != nil || there.There || !there.Version.IsZero() {
 			t.Errorf("where nothing is stands %+v (%v)", there, err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestRouting(t *testing.T) {
 	}
 	apply(t, s, ms...)
 	for _, m := range ms {
-		there, err := s.Stands(t.Context(), w.pipeline, m.ID, m.Routing)
+		there, err := s.ReadStored(t.Context(), w.pipeline, m.ID, m.Routing)
 		if err != nil || there.Version != m.Version {
 			t.Errorf("%s by %s stands as %+v (%v)", m.ID, m.Routing, there, err)
 		}

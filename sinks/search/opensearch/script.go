@@ -13,19 +13,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// script is what an exact write does on the server, in one step with the write:
-// the document replaces what is there where its version is newer and its birth the same. Versions are texts
-// of one width, so they compare as texts. A document of the same version stands for
-// ever: the same change wrote it, unless it is void, and the one that comes is not. What
-// carries no version is nobody's, and is replaced.
+// script is an exact write on the server: the document replaces the stored document if its version is newer and the
+// birth is the same. Versions are texts of one width, so they compare as texts. A stored document of the same
+// version stays, because the same change wrote it, unless it is void and the new one is not. A document
+// without a version was not written by tablewake, and is replaced.
 const script = `def own = ctx._source._tw;
 def there = own instanceof Map ? own.version : null;
 def order = there instanceof String ? there.compareTo(params.doc._tw.version) : -1;
 if (order == 0 && own['void'] == true && params.doc._tw['void'] != true) { order = -1 }
 if (order >= 0 || there instanceof String && own.birth != params.doc._tw.birth) { ctx.op = 'none' } else { ctx._source = params.doc }`
 
-// scriptID names the script by its source: what has a name is never altered, so
-// that workers of two releases can write side by side.
+// scriptID names the script by the hash of its source. A stored script is never altered, so
+// consumers of two releases can write side by side.
 func scriptID() string {
 	sum := sha256.Sum256([]byte(script))
 	return "tablewake-" + hex.EncodeToString(sum[:])[:16]
@@ -37,15 +36,15 @@ type install struct {
 	done bool
 }
 
-// forget learns that the server does not have the script any more.
+// forget records that the server lost the script.
 func (i *install) forget() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.done = false
 }
 
-// ensureScript installs the script, once, and makes sure that it is what the server has
-// under its name: another one there would compare versions in another way.
+// ensureScript installs the script once, and checks that the server has the same source
+// under its name.
 func (s *Store) ensureScript(ctx context.Context) error {
 	s.installed.mu.Lock()
 	defer s.installed.mu.Unlock()
@@ -72,13 +71,13 @@ func (s *Store) ensureScript(ctx context.Context) error {
 
 const painless = "painless"
 
-// storedScript is a script as the server has it.
+// storedScript is a script in the server's form.
 type storedScript struct {
 	Lang   string `json:"lang"`
 	Source string `json:"source"`
 }
 
-// readScript is the script that the server has under the name; nil where it has none.
+// readScript returns the stored script; nil if there is none.
 func (s *Store) readScript(ctx context.Context) (*storedScript, error) {
 	a, err := s.client.do(ctx, http.MethodGet, "/_scripts/"+s.script, nil)
 	if err != nil {
@@ -110,8 +109,8 @@ func (s *Store) putScript(ctx context.Context) error {
 	return noScripts(a.failure("install the stored script", ""))
 }
 
-// noScripts adds to the error of an answer what to do where a server keeps no scripts:
-// it forbids them, or does not know the request, as OpenSearch Serverless.
+// noScripts adds a hint to an error of a server that keeps no scripts:
+// it forbids them or does not know the request, as OpenSearch Serverless.
 func noScripts(err error) error {
 	if _, again := pipeline.Retryable(err); again {
 		return err

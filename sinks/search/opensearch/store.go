@@ -12,10 +12,10 @@ type Store struct {
 	mode   Mode
 	client *client
 	limits limits
-	script string // its id
+	script string // id of the stored script
 	clock  func() time.Time
 
-	indexes    *indexes // nil: it makes none
+	indexes    *indexes // nil if the store creates none
 	bulkPath   string
 	serverless bool
 
@@ -24,7 +24,7 @@ type Store struct {
 
 var _ search.Store = (*Store)(nil)
 
-// New makes a store. It sends nothing; [Store.Open] makes what the store needs.
+// New returns a store without sending a request. [Store.Open] prepares the server.
 func New(o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -41,13 +41,13 @@ func New(o Options) (*Store, error) {
 			return nil, fmt.Errorf("opensearch: %w", err)
 		}
 		if !s.serverless {
-			s.bulkPath += "&require_alias=true" // an index is never made by the server itself
+			s.bulkPath += "&require_alias=true" // the server must not create an index by itself
 		}
 	}
 	return s, nil
 }
 
-// Close lets go of idle connections. It does not wait for calls under way; a second
+// Close closes idle connections. It does not wait for running calls. A second
 // call does nothing.
 func (s *Store) Close() error {
 	s.client.close()

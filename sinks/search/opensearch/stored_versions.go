@@ -10,10 +10,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// versionsPath asks for the versions of documents.
+// versionsPath requests the versions of documents.
 const versionsPath = "/_mget?_source_includes=_tw.version,_tw.birth&filter_path=docs.found,docs._source,docs.error"
 
-// errVanished means that a document was deleted between two looks at it.
+// errVanished means that a document was deleted between the write and the read of its version.
 var errVanished = pipeline.Transient(errs.New("opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
 
 // readStoredVersions sets the results of the mutations at, which the script left alone: the
@@ -23,7 +23,7 @@ func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
 	if len(at) == 0 {
 		return
 	}
-	common := b.common(at)
+	common := b.commonIndex(at)
 	body := []byte(`{"docs":[`)
 	for n, i := range at {
 		m, index := &b.ms[i], ""

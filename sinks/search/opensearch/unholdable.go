@@ -11,9 +11,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// explain adds to the error of a document that the index can't hold which attribute
-// it is, and the key to set, where the name or the depth of an attribute is why: OpenSearch reads
-// a dot in a name as a path.
+// explain names the attribute of a document that the index can't hold, and the setting to change, if its name or
+// depth is the reason. OpenSearch reads a dot in a name as a path.
 func (s *Store) explain(err *Error, f *failure, doc []byte) {
 	v, unread := indexmap.Decode(doc)
 	top, ok := v.(map[string]any)
@@ -39,7 +38,7 @@ func (s *Store) explain(err *Error, f *failure, doc []byte) {
 	}
 	if field == nil {
 		if at := f.merged(); at != "" {
-			field = beside(top, at)
+			field = dottedInto(top, at)
 			why = fmt.Sprintf("OpenSearch reads the dot as a path into an object, and %q is a value", at)
 		}
 	}
@@ -51,7 +50,7 @@ func (s *Store) explain(err *Error, f *failure, doc []byte) {
 	err.Hint = fmt.Sprintf("%s: give attribute %s another name (fields.rename of the sink: {'%s': NAME}), or leave it out (fields.exclude)", why, attribute, attribute)
 }
 
-// attribute is the path of the attribute that stands in documents at names.
+// attribute returns the path of the attribute that becomes the field at names.
 func (s *Store) attribute(names []string) string {
 	if s.indexes != nil {
 		renamed := s.indexes.Fields.Rename
@@ -69,10 +68,10 @@ func (f *failure) says(part string) bool {
 	return bytes.Contains(f.reason, []byte(part)) || bytes.Contains(f.causeReason, []byte(part))
 }
 
-// mergedMarks stand before the name of a field that is a value here and an object there.
+// mergedMarks are the texts before the name of a field that is a value and an object.
 var mergedMarks = []string{"Existing mapping for [", "can't merge a non object mapping [", "object mapping for ["}
 
-// merged is the field that can't be a value and an object; "" where that is not why.
+// merged returns the field that can't be both a value and an object; "" if the failure has another reason.
 func (f *failure) merged() string {
 	for _, before := range mergedMarks {
 		if _, rest, found := strings.Cut(string(f.reason), before); found {
@@ -84,7 +83,7 @@ func (f *failure) merged() string {
 }
 
 // fieldsOf calls yield with the names that lead to each field of an object, and with its value,
-// until it is false. What is in lists has no names of its own.
+// until yield returns false. Elements of lists have no names of their own.
 func fieldsOf(v any, names []string, yield func(names []string, v any) bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -104,10 +103,10 @@ func fieldsOf(v any, names []string, yield func(names []string, v any) bool) boo
 	return true
 }
 
-// find is the first field that is so; nil where none is.
-func find(top map[string]any, is func(names []string, v any) bool) (found []string) {
+// find returns the first field that match accepts; nil if there is none.
+func find(top map[string]any, match func(names []string, v any) bool) (found []string) {
 	fieldsOf(top, nil, func(names []string, v any) bool {
-		if is(names, v) {
+		if match(names, v) {
 			found = names
 		}
 		return found == nil
@@ -115,9 +114,9 @@ func find(top map[string]any, is func(names []string, v any) bool) (found []stri
 	return found
 }
 
-// unholdable is the first field of a name that no index holds. In 2.x and 3.x a name must not be
-// empty, nor blank inside an object. A name that has dots must have something other than blanks before
-// and behind each, but for dots at its end.
+// unholdable returns the first field with a name that no index accepts. In 2.x and 3.x a name must not be
+// empty, nor blank inside an object. In a name with dots, the parts before and after each dot must not be
+// blank, except after dots at its end.
 func unholdable(top map[string]any) []string {
 	blank := func(text string) bool { return strings.TrimSpace(text) == "" }
 	return find(top, func(names []string, _ any) bool {
@@ -129,7 +128,7 @@ func unholdable(top map[string]any) []string {
 	})
 }
 
-// metadata is the field that has a name of the server's own, where the failure says so.
+// metadata returns the field with a reserved name of the server, if the failure reports one.
 func metadata(top map[string]any, f *failure) []string {
 	_, rest, _ := strings.Cut(string(f.causeReason), "Field [")
 	name, rest, _ := strings.Cut(rest, "]")
@@ -139,14 +138,14 @@ func metadata(top map[string]any, f *failure) []string {
 	return []string{name}
 }
 
-// beside is the first field whose own name leads by a dot into the field at.
-func beside(top map[string]any, at string) []string {
+// dottedInto returns the first field whose own name leads by a dot into the field at.
+func dottedInto(top map[string]any, at string) []string {
 	return find(top, func(names []string, _ any) bool {
 		return strings.Contains(names[len(names)-1], ".") && strings.HasPrefix(strings.Join(names, "."), at+".")
 	})
 }
 
-// deepest is the top-level field that is nested most.
+// deepest returns the top-level field with the most levels.
 func deepest(top map[string]any) (name string, most int) {
 	for _, n := range slices.Sorted(maps.Keys(top)) {
 		if d := depthOf(top[n]); d > most {

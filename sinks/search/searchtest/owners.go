@@ -90,7 +90,7 @@ func owned(t *testing.T, suite OwnerSuite, named *template.Template, index strin
 		}
 	}
 	for id, there := range map[string]bool{"a": true, "b": false} {
-		is, err := store.Stands(t.Context(), index, id, "")
+		is, err := store.ReadStored(t.Context(), index, id, "")
 		if err != nil || is.There != there || there && (is.Tombstone || is.Version != document(index, id, 1, "", false).Version) {
 			t.Errorf("behind the other sink, %s is %+v (%v)", id, is, err)
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-const readStanding = `SELECT version, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
+const readStoredDocument = `SELECT version, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
 
 // Stands reads what stands at the id. There is no routing: an index is one shard.
-func (s *Store) Stands(ctx context.Context, index, id, _ string) (there search.Standing, err error) {
+func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (there search.StoredDocument, err error) {
 	number, err := s.find(ctx, index)
 	if errors.Is(err, search.ErrNoIndex) {
 		return there, nil
@@ -21,7 +21,7 @@ func (s *Store) Stands(ctx context.Context, index, id, _ string) (there search.S
 	if err != nil {
 		return there, err
 	}
-	d, found, err := sqlite.ReadFirst(ctx, s.db, readStanding, []any{number, id}, func(rows *sql.Rows) (d struct{ version, source []byte }, err error) {
+	d, found, err := sqlite.ReadFirst(ctx, s.db, readStoredDocument, []any{number, id}, func(rows *sql.Rows) (d struct{ version, source []byte }, err error) {
 		err = rows.Scan(&d.version, &d.source)
 		return d, err
 	})

@@ -20,7 +20,7 @@ func TestStands(t *testing.T) {
 		{"docs", "never", false, false, 0, ""},
 		{"none", "live", false, false, 0, ""},
 	} {
-		got, err := s.Stands(t.Context(), test.index, test.id, "")
+		got, err := s.ReadStored(t.Context(), test.index, test.id, "")
 		if err != nil {
 			t.Fatal(err)
 		}
