@@ -11,11 +11,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// IsFull is what errors say of a full disk.
+// IsFull is the hint in errors of a full disk.
 const IsFull = "the disk is full: free space and start again, it goes on where it stopped"
 
 // Failed marks the error of a write to a file or folder: fatal, with what to do,
-// where no later try can do better, and transient otherwise. A nil err stays nil.
+// if no retry can succeed, and transient otherwise. A nil err stays nil.
 func Failed(err error) error {
 	hint := ""
 	switch {
@@ -34,10 +34,10 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// probed is how much Full writes.
+// probed is the number of bytes that Full writes.
 const probed = 64 << 10
 
-// Full tries whether a folder takes a small file: SQLite does not say why it could not write.
+// Full reports whether a folder has no room for a small file. SQLite does not report why a write failed.
 func Full(dir string) bool {
 	f, err := os.CreateTemp(dir, ".room-*")
 	if err != nil {

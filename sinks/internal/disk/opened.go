@@ -15,13 +15,13 @@ type Opened struct {
 	info fs.FileInfo
 }
 
-// Opening notes which file or folder is at the path now.
+// Opening records which file or folder is at the path now.
 func Opening(path string) (Opened, error) {
 	info, err := os.Stat(path)
 	return Opened{path, info}, err
 }
 
-// There returns a fatal error if that file is not at the path any more.
+// There returns a fatal error if the file is no longer at the path.
 func (o Opened) There() error {
 	current, err := filelock.Current(o.path, o.info)
 	if err == nil && !current {

@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Folder is the name of the folder of the files. Nothing that sinks write has it:
+// Folder is the name of the folder of the files. No output of a sink has this name, since
 // an object or an index of that name is written with an escape.
 const Folder = ".~fingerprints"
 
@@ -27,11 +27,11 @@ type Files struct{ dir string }
 
 var _ state.Fingerprints = Files{}
 
-// In is the fingerprints beside the output in dir. The folder is made with the
-// first one.
+// In returns the fingerprints beside the output in dir. The first fingerprint creates the
+// folder.
 func In(dir string) Files { return Files{filepath.Join(dir, Folder)} }
 
-// Fingerprint reads one; false where there is none.
+// Fingerprint returns the fingerprint of a sink's output; false if there is none.
 func (f Files) Fingerprint(_ context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
 	b, err := os.ReadFile(f.path(pipeline, sink))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +47,7 @@ func (f Files) Fingerprint(_ context.Context, pipeline, sink string) (state.Fing
 	return p, true, nil
 }
 
-// SetFingerprint replaces the file of p's sink, in one step.
+// SetFingerprint replaces the file of p's sink atomically.
 func (f Files) SetFingerprint(_ context.Context, p state.Fingerprint) error {
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
@@ -66,7 +66,7 @@ func (f Files) SetFingerprint(_ context.Context, p state.Fingerprint) error {
 	return nil
 }
 
-// path is the file of one sink: names of a checked configuration stay as they are.
+// path returns the path of the file of one sink.
 func (f Files) path(pipeline, sink string) string {
 	return filepath.Join(f.dir, url.QueryEscape(pipeline)+"@"+url.QueryEscape(sink)+".json")
 }

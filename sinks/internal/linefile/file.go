@@ -16,12 +16,12 @@ import (
 type file struct {
 	path  string
 	f     *os.File
-	end   int64 // of the lines that were seen
-	lines int   // up to there
-	dirty bool  // they may not all be on disk
+	end   int64 // end of the lines that were seen
+	lines int   // number of lines up to end
+	dirty bool  // some of these lines may not be on disk
 }
 
-// openFile opens the file at path, and makes it where it is missing.
+// openFile opens the file at path, and creates it if it is missing.
 func openFile(path string) (*file, error) {
 	f, err := private.OpenFile(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {

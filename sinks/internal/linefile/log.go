@@ -64,11 +64,11 @@ type Log struct {
 	lock  *filelock.Lock
 }
 
-// patience is how long another process may keep the lock, which is held while lines are
-// written and synced.
+// patience is how long Begin waits for the lock, which another process holds while it writes and syncs
+// lines.
 const patience = 30 * time.Second
 
-// NewLog is a log that has seen no line.
+// NewLog returns a log that has seen no line.
 func NewLog(o LogOptions) *Log {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -144,7 +144,7 @@ func (l *Log) continues(files []string) (bool, error) {
 	return l.file.current()
 }
 
-// open goes on to the file at path.
+// open continues with the file at path.
 func (l *Log) open(path string) error {
 	before := l.file
 	f, err := openFile(path)
@@ -203,7 +203,7 @@ func (l *Log) Files() (files []string, size int64, lines int) {
 	return slices.Clone(l.known), size, lines
 }
 
-// Close closes the last file. The log is of no use then.
+// Close closes the last file. The log cannot be used after that.
 func (l *Log) Close() error {
 	f := l.file
 	l.file, l.known = nil, nil

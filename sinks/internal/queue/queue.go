@@ -10,17 +10,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// Place is what the name of a queue says.
+// Place identifies a queue by the parts of its name, ARN or URL.
 type Place struct {
 	Name    string
-	URL     string // "" until Find has asked for it
-	Region  string // "" where it is the client's
-	Account string // "" where it is the client's
+	URL     string // "" until Find has read it
+	Region  string // "" if it is the client's
+	Account string // "" if it is the client's
 }
 
-// PlaceOf reads a queue's URL, ARN or name. A URL is
-// https://sqs.REGION.amazonaws.com/ACCOUNT/NAME; a host that is not of AWS says
-// nothing of a Region.
+// PlaceOf parses a queue's URL, ARN or name. A URL is
+// https://sqs.REGION.amazonaws.com/ACCOUNT/NAME. A host that does not belong to AWS names
+// no Region.
 func PlaceOf(queue string) Place {
 	if p := strings.SplitN(queue, ":", 6); len(p) == 6 && p[0] == "arn" {
 		return Place{Name: p[5], Region: p[3], Account: p[4]}
@@ -45,7 +45,7 @@ func PlaceOf(queue string) Place {
 	return place
 }
 
-// Find asks for the URL of the queue if its name does not say it.
+// Find reads the URL of the queue from the server, unless it is known.
 func (p *Place) Find(ctx context.Context, client *sqs.Client) error {
 	if p.URL != "" {
 		return nil
@@ -61,21 +61,21 @@ func (p *Place) Find(ctx context.Context, client *sqs.Client) error {
 	return err
 }
 
-// In is an option of calls: they go to the Region of the queue.
+// In is an option of SQS calls that sends them to the Region of the queue.
 func (p *Place) In(o *sqs.Options) {
 	if p.Region != "" {
 		o.Region = p.Region
 	}
 }
 
-// MaximumMessageSize is the attribute of queues and topics that says what they take.
+// MaximumMessageSize is the attribute of queues and topics with the maximum size of a message.
 const MaximumMessageSize = "MaximumMessageSize"
 
-// DefaultMaxBytes is what every queue, topic and bus took in one call before the
-// quotas became 1 MiB, and what they take today unless they were set to take less.
+// DefaultMaxBytes is the size that every queue, topic and bus accepts in one call, unless it is
+// configured to accept less. The quota of today is 1 MiB; older targets have this one.
 const DefaultMaxBytes = 256 << 10
 
-// MaxBytes is what the attributes of a queue or topic say that it takes.
+// MaxBytes returns the maximum message size from the attributes of a queue or topic.
 func MaxBytes(attributes map[string]string) int {
 	if n, err := strconv.Atoi(attributes[MaximumMessageSize]); err == nil && n > 0 {
 		return n
@@ -83,13 +83,13 @@ func MaxBytes(attributes map[string]string) int {
 	return DefaultMaxBytes
 }
 
-// Entries is how many messages one call takes, of a queue, a topic or a bus.
+// Entries is the maximum number of messages in one call to a queue, a topic or a bus.
 const Entries = 10
 
-// EntryID names an entry of a call by its place.
+// EntryID returns the id of the entry with index i of a call.
 func EntryID(i int) string { return "e" + strconv.Itoa(i) }
 
-// EntryOf is the place again, -1 of any other name.
+// EntryOf returns the index of an entry id, -1 for any other id.
 func EntryOf(id *string) int {
 	if id == nil || len(*id) != 2 || (*id)[0] != 'e' {
 		return -1
