@@ -71,8 +71,8 @@ func (p *Place) In(o *sqs.Options) {
 // MaximumMessageSize is the attribute of queues and topics with the maximum size of a message.
 const MaximumMessageSize = "MaximumMessageSize"
 
-// DefaultMaxBytes is the size that every queue, topic and bus accepts in one call, unless it is
-// configured to accept less. The quota of today is 1 MiB; older targets have this one.
+// DefaultMaxBytes is a size that every queue, topic and bus accepts in one call, unless it is
+// configured to accept less. It was the quota before 1 MiB.
 const DefaultMaxBytes = 256 << 10
 
 // MaxBytes returns the maximum message size from the attributes of a queue or topic.

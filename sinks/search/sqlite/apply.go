@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// Apply writes mutations in one transaction, as search.Store says. The mutations of an index that
-// is another sink's fail with a [search.ForeignIndexError]. The error of all is transient where
-// another process has the file, and fatal where the file or its disk is at fault.
+// Apply writes mutations in one transaction, as search.Store defines. Mutations of an index that
+// belongs to another sink fail with a [search.ForeignIndexError]. The error of the whole call is transient if
+// another process uses the file, and fatal if the file cannot be written.
 func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	fs := make([]fields, len(ms))
 	for i := range ms { // before it is this call's turn to write
@@ -51,7 +51,7 @@ type tx struct {
 	changes
 }
 
-// stored is what the file has of a document.
+// stored is the stored version of a document.
 type stored struct {
 	doc     int64 // 0: nothing
 	version record.Version
@@ -106,7 +106,7 @@ func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []
 	return t.flush(t)
 }
 
-// read is what the file has of the documents of mutations, by id.
+// read returns the stored versions of the documents of mutations, by id.
 func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]stored, error) {
 	ids := make([]string, len(of))
 	for n, i := range of {
@@ -130,7 +130,7 @@ func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]store
 	return there, err
 }
 
-// decide sets the result of a mutation by what is stored of its document, and reports whether it is to be written.
+// decide sets the result of a mutation from the stored document, and reports whether it is to be written.
 func decide(m *search.Mutation, is stored, r *search.Result) (write bool, err error) {
 	switch {
 	case is.doc == 0:
@@ -148,7 +148,7 @@ func decide(m *search.Mutation, is stored, r *search.Result) (write bool, err er
 
 var errTooMany = errs.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
 
-// write replaces a document, and notes what changes of what it is found by.
+// write replaces a document, and notes the changes of its words and values.
 func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored) error {
 	if is.doc == 0 {
 		if t.free == 0 {

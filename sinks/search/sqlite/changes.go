@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// changes are what a transaction adds to and takes out of what documents are found by. FTS5 begins
-// a new segment at each rowid that is lower than the one before, so that they wait until all
-// are known, and are written in order.
+// changes collects the words and values that a transaction adds and removes. FTS5 begins
+// a new segment at each rowid that is lower than the one before, so the changes are written
+// in order, after all are known.
 type changes struct{ words, values []change }
 
 type change struct {
@@ -26,8 +26,8 @@ func (c *changes) note(ch change) {
 	}
 }
 
-// replace notes what changes when a document, found by was, is found by fs, and returns that as
-// the file has it.
+// replace notes the changes from the stored entries was to the fields fs of a document, and returns the new
+// entries as the file stores them.
 func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields) ([]byte, error) {
 	gone := make(map[string]entry) // by their text in the file
 	for _, e := range was {
@@ -66,7 +66,7 @@ func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields) ([]by
 
 func rowid(path, doc int64) int64 { return path<<docBits | doc }
 
-// flush writes the changes: words that go before those in their place.
+// flush writes the changes. Removed words come before the words that replace them.
 func (c *changes) flush(t *tx) error {
 	slices.SortFunc(c.words, func(a, b change) int {
 		return cmp.Or(cmp.Compare(rowid(a.path, a.doc), rowid(b.path, b.doc)), cmp.Compare(len(a.words), len(b.words)))
@@ -95,7 +95,7 @@ func (c *changes) flush(t *tx) error {
 	return nil
 }
 
-// paths are the numbers of paths, as far as they are remembered.
+// paths caches the numbers of paths.
 type paths map[pathOf]int64
 
 type pathOf struct {
@@ -103,10 +103,10 @@ type pathOf struct {
 	path  string
 }
 
-// mostPaths bounds what is remembered: maps whose keys are ids have a path for each.
-const mostPaths = 10_000
+// maxPaths bounds the cache: a map whose keys are ids has a path for each key.
+const maxPaths = 10_000
 
-// number is the number of a path, which is given where it has none.
+// number returns the number of a path, and assigns one to a new path.
 func (ps paths) number(t *tx, index int64, path string) (int64, error) {
 	key := pathOf{index, path}
 	if n, ok := ps[key]; ok {
@@ -120,7 +120,7 @@ func (ps paths) number(t *tx, index int64, path string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(ps) >= mostPaths {
+	if len(ps) >= maxPaths {
 		clear(ps)
 	}
 	ps[key] = n

@@ -14,7 +14,7 @@ import (
 // own is the attribute of a document that is not searched.
 const own = "_tw"
 
-// fields are what a document is found by, by path.
+// fields holds the searchable words and values of a document, by path.
 type fields map[string]*field
 
 type field struct {
@@ -22,7 +22,7 @@ type field struct {
 	values []any // numbers as []byte, times as string
 }
 
-// fieldsOf takes a document apart.
+// fieldsOf parses a document.
 func fieldsOf(doc []byte) (fields, error) {
 	var root map[string]any
 	d := json.NewDecoder(bytes.NewReader(doc))
@@ -78,7 +78,7 @@ func (fs fields) at(path string) *field {
 
 func (f *field) text(s string) {
 	if len(f.words) > 0 {
-		f.words = append(f.words, " "+apart...)
+		f.words = append(f.words, " "+separator...)
 	}
 	f.words = appendWords(f.words, s)
 }
@@ -102,7 +102,7 @@ const (
 	timeEntry
 )
 
-// appendEntry appends an entry as the file has it.
+// appendEntry appends an entry as the file stores it.
 func appendEntry(dst []byte, e entry) []byte {
 	kind, text := byte(wordsEntry), ""
 	switch v := e.value.(type) {

@@ -12,7 +12,7 @@ import (
 
 const readStoredDocument = `SELECT version, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
 
-// Stands reads what stands at the id. There is no routing: an index is one shard.
+// ReadStored returns the document or tombstone at an id. The routing is ignored, since an index is one shard.
 func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (there search.StoredDocument, err error) {
 	number, err := s.find(ctx, index)
 	if errors.Is(err, search.ErrNoIndex) {

@@ -12,7 +12,7 @@ import (
 const countBirths = `SELECT d.birth, count(*), count(*) - count(d.source) FROM "_tws_indexes" i JOIN "_tws_documents" d ON d."index" = i.id
 WHERE i.pipeline = ?1 AND i.sink = ?2 AND (i.name = ?3 OR ?5 AND substr(i.name, 1, length(?4)) = ?4) GROUP BY d.birth`
 
-// Output is what a sink has in the indexes of its name.
+// Output returns the output of a sink: its documents in the indexes of its name.
 func (s *Store) Output(p state.OutputRef) state.Output {
 	return output{sqlite.Output{DB: s.db, OutputRef: p}}
 }
@@ -25,5 +25,5 @@ func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	return o.Count(ctx, countBirths, o.Pipeline, o.Sink, o.Name, prefix, varies)
 }
 
-// Emptied is false: documents guard themselves, and the state remembers none.
+// Emptied returns false: the state remembers no documents.
 func (output) Emptied(context.Context, string) (bool, error) { return false, nil }

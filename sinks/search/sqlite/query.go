@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// clause is one part of a query: what a document is asked for.
+// clause is one condition of a query.
 type clause struct {
 	need  need
 	field string // "": any
@@ -23,7 +23,7 @@ type clause struct {
 	aboveLow, ltHigh bool // and not equal to it
 }
 
-// need is what it means that a document has what a clause asks for.
+// need defines the effect of a clause on the result.
 type need int
 
 const (
@@ -32,17 +32,17 @@ const (
 	mustNot
 )
 
-// mostClauses bounds a query: each is a SELECT.
-const mostClauses = 100
+// maxClauses bounds a query, since each clause is a SELECT.
+const maxClauses = 100
 
-// QueryError says what is wrong with a query, and where.
+// QueryError reports the error of a query, and its position.
 type QueryError struct {
 	Query  string
 	Column int // in letters, from 1
 	Text   string
 }
 
-// Error shows the query.
+// Error returns a text with the query.
 func (e *QueryError) Error() string {
 	return fmt.Sprintf("the query %q, column %d: %s", e.Query, e.Column, e.Text)
 }
@@ -54,13 +54,13 @@ type parser struct {
 	at    int
 }
 
-// parse is the clauses of a query; none where it matches all documents.
+// parse returns the clauses of a query; none if it matches all documents.
 func parse(query string) ([]clause, error) {
 	p := &parser{query: query, runes: []rune(query)}
 	var cs []clause
 	for p.space(); p.at < len(p.runes); p.space() {
-		if len(cs) == mostClauses {
-			return nil, p.fail(p.at, "it has more than %d parts", mostClauses)
+		if len(cs) == maxClauses {
+			return nil, p.fail(p.at, "it has more than %d parts", maxClauses)
 		}
 		c, err := p.clause()
 		if err != nil {
@@ -135,7 +135,7 @@ func (p *parser) clause() (c clause, err error) {
 	return c, p.term(&c, from, t)
 }
 
-// letter is a letter of a query; taken as it is where it was quoted or behind a backslash.
+// letter is a letter of a query. It is literal if it was quoted or escaped by a backslash.
 type letter struct {
 	r     rune
 	taken bool
@@ -151,7 +151,7 @@ func (t text) String() string {
 	return b.String()
 }
 
-// plain is the text with what was taken as it is replaced by letters that mean nothing.
+// plain returns the text with literal letters replaced by letters without a meaning.
 func (t text) plain() string {
 	var b strings.Builder
 	for _, l := range t {
@@ -163,7 +163,7 @@ func (t text) plain() string {
 	return b.String()
 }
 
-// text reads up to the next space, or where it may be a field, to a colon.
+// text reads up to the next space, or also to a colon if it may be a field.
 func (p *parser) text(field bool) (t text, err error) {
 	for !p.ends() {
 		switch r := p.runes[p.at]; {
@@ -204,7 +204,7 @@ func (p *parser) quoted(t text) (text, error) {
 	return t, p.fail(from, "the quote is not closed")
 }
 
-// bound reads a comparison, as >=10.
+// bound reads a comparison, such as >=10.
 func (p *parser) bound(c *clause) error {
 	from := p.at
 	less := p.is('<')
@@ -236,7 +236,7 @@ func (p *parser) bound(c *clause) error {
 	return nil
 }
 
-// term makes a clause of a word, a phrase, the beginning of a word, or a number.
+// term returns the clause of a word, a phrase, a prefix, or a number.
 func (p *parser) term(c *clause, from int, t text) error {
 	plain := t.plain()
 	if plain == "*" && c.field == "" && c.need == may {
@@ -266,7 +266,7 @@ func (p *parser) term(c *clause, from int, t text) error {
 	return nil
 }
 
-// refuseField names what the language does not have in the name of a field.
+// refuseField returns an error for a field name that the language does not support.
 func (p *parser) refuseField(from int, plain string) error {
 	const quote = "; quote the name of a field that is so named"
 	if plain == "_exists_" {
@@ -285,7 +285,7 @@ func isOperator(plain string) bool {
 	return plain == "AND" || plain == "OR" || plain == "NOT" || plain == "&&" || plain == "||" || plain == "!"
 }
 
-// refuse names what the language does not have.
+// refuse returns an error for syntax that the language does not support.
 func (p *parser) refuse(from int, plain string) error {
 	const quote = "; quote it to look for the text"
 	last := len(plain) - 1

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// Search finds documents by the language of the package's comment. The error is a [QueryError] where
-// the query is none.
+// Search finds documents. The package comment defines the query language. The error is a [QueryError] if
+// the query is not valid.
 func (s *Store) Search(ctx context.Context, index, query string, limit int) (hits search.Hits, err error) {
 	number, err := s.find(ctx, index)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (hit
 	return hits, s.db.WrapError("search", rows.Err())
 }
 
-// finder is the SELECT of a query: the documents that each clause finds, put together.
+// finder builds the SELECT of a query from the documents that each clause finds.
 type finder struct {
 	index    int64
 	selects  []string // of documents, the number of the clause, and what it needs
@@ -73,7 +73,7 @@ const (
 	allOfThem = `doc, %d AS clause, %d AS need FROM "_tws_documents" WHERE "index" = ?`
 )
 
-// everything is the number of the clause that finds all documents.
+// everything is the number of the clause that matches all documents.
 const everything = -1
 
 func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) error {
@@ -116,11 +116,11 @@ func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) err
 	return nil
 }
 
-// statement is the SELECT of all hits' number, and of the best with their documents. Its last
+// statement returns the SELECT of the number of hits, and of the best documents. Its last
 // arguments are the index and the limit.
 //
-// A clause that n documents have counts 1/(1 + ln n): the scores are of what the index holds, and not,
-// as FTS5's own, of what it held before.
+// A clause with n matching documents counts 1/(1 + ln n). So scores depend on the present content of the
+// index only; the scores of FTS5 depend on deleted content too.
 func (f *finder) statement() string {
 	if !f.positive {
 		f.add(everything, may, allOfThem, f.index)
@@ -141,7 +141,7 @@ FROM best CROSS JOIN "_tws_documents" d WHERE d.doc = best.doc ORDER BY best.sco
 
 const readDocuments = `SELECT id, source FROM "_tws_documents" WHERE "index" = ? AND source IS NOT NULL ORDER BY id`
 
-// Documents yields every document of an index in the order of the ids, as they were when it began.
+// Documents yields every document of an index in the order of the ids, as they are when the read begins.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
 	return func(yield func(search.Document, error) bool) {
 		number, err := s.find(ctx, index)

@@ -6,15 +6,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// The number of a path and the number of a document are one rowid of _tws_words: the path above,
-// the document in the lower 32 bits. So the words of one field are together.
+// A rowid of _tws_words combines two numbers: the path in the upper bits, and the document in the
+// lower 32 bits. So the words of one field are stored together.
 const (
 	docBits = 32
 	mostDoc = 1<<docBits - 1
 )
 
-// layout is what an index needs. It is made by the first store that writes, and counted by the
-// format of the file.
+// layout creates the tables of indexes. The first store that writes creates them; the
+// format of the file counts their layouts too.
 var layout = []string{
 	`CREATE TABLE IF NOT EXISTS "_tws_indexes" (
 	id INTEGER PRIMARY KEY,
@@ -39,7 +39,7 @@ var layout = []string{
 	path TEXT NOT NULL,
 	UNIQUE ("index", path)
 ) STRICT`,
-	// A row is the words of one document at one path, apart by spaces: words.go decides what
+	// A row is the words of one document at one path, separated by spaces: words.go decides what
 	// a word is, and the tokenizer splits at spaces.
 	`CREATE VIRTUAL TABLE IF NOT EXISTS "_tws_words" USING fts5(words, content='', contentless_delete=1, tokenize='ascii')`,
 	// Numbers are BLOBs and times are TEXT, both sorted by their bytes: values.go.
@@ -81,7 +81,7 @@ ON CONFLICT (doc) DO UPDATE SET version = excluded.version, void = excluded.void
 	removeValue = `DELETE FROM "_tws_values" WHERE path = ? AND value = ? AND doc = ?`
 )
 
-// prepare makes the tables where they are missing.
+// prepare creates the tables if they are missing.
 func prepare(ctx context.Context, w *sqlite.Writer) error {
 	ctx = context.WithoutCancel(ctx)
 	var made bool

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// Store is the indexes of one sink in a file, and for readers those of all. It is safe for
-// concurrent use; the writes to a file take turns.
+// Store stores the indexes of one sink in a SQLite file. A reader sees the indexes of all sinks. It is safe
+// for concurrent use; one caller at a time writes.
 type Store struct {
 	state.Fingerprints // of all sinks that write the file
 	db                 *sqlite.DB
@@ -27,8 +27,8 @@ var (
 	_ state.Fingerprints = (*Store)(nil)
 )
 
-// New is the indexes of a sink in db, which is open for writing and stays open until the store is
-// not used any more.
+// New returns a store in db, which is open for writing. The caller closes db after the last use of the
+// store.
 func New(ctx context.Context, db *sqlite.DB, owner search.Owner) (*Store, error) {
 	if owner.Pipeline == "" || owner.Sink == "" {
 		return nil, errors.New("sqlite: Owner is incomplete: name the pipeline and the sink that write the indexes")
@@ -63,8 +63,7 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 	return &Store{Fingerprints: db, db: db, opened: true}, nil
 }
 
-// Close closes the file where Open or OpenReader opened it. What was reported as written is in it
-// already. A second Close does nothing.
+// Close closes the file if Open or OpenReader opened it. A second Close does nothing.
 func (s *Store) Close() error {
 	if !s.opened {
 		return nil
@@ -72,8 +71,8 @@ func (s *Store) Close() error {
 	return s.db.Close()
 }
 
-// Create makes an index where there is none, so that it can be searched before its first document
-// comes. The error is a [search.ForeignIndexError] where it is another sink's.
+// Create creates a missing index, so that it can be searched before its first document.
+// The error is a [search.ForeignIndexError] if the index belongs to another sink.
 func (s *Store) Create(ctx context.Context, name string) error {
 	if err := search.CheckIndex(name); err != nil {
 		return fmt.Errorf("sqlite: %w", err)
@@ -87,8 +86,8 @@ func (s *Store) Create(ctx context.Context, name string) error {
 	})
 }
 
-// index is the number of an index, which is made, or taken over, where it holds nothing; foreign is
-// not nil where it is another sink's.
+// index returns the number of an index. It creates a missing index, and takes over an empty one. foreign is
+// not nil if the index belongs to another sink.
 func (s *Store) index(ctx context.Context, w *sqlite.Writer, name string) (id int64, foreign *search.ForeignIndexError, err error) {
 	for range 2 {
 		var owner search.Owner
@@ -120,7 +119,7 @@ func (s *Store) made(ctx context.Context) (made bool, err error) {
 	return made, err
 }
 
-// find is the number of an index for readers, and [search.ErrNoIndex] where there is none.
+// find returns the number of an index for readers, and [search.ErrNoIndex] if there is none.
 func (s *Store) find(ctx context.Context, name string) (id int64, err error) {
 	found, err := s.made(ctx)
 	if found {

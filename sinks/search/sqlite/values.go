@@ -17,16 +17,16 @@ var (
 	mostTime    = "~"
 )
 
-// number is a decimal as its column holds it: bytes that sort as numbers do.
+// number returns a decimal as its column stores it: bytes that sort as numbers do.
 func number(d decimal.Decimal) []byte {
 	text, _ := state.SortableText(item.NumberValue(d))
 	return []byte(text)
 }
 
-// layouts are the forms of a date or time that are known.
+// layouts are the recognized forms of a date or time.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly}
 
-// instant is a date or time as its column holds it: in UTC, to the nanosecond, as text that
+// instant returns a date or time as its column stores it: in UTC, to the nanosecond, as text that
 // sorts as times do.
 func instant(text string) (string, bool) {
 	if len(text) < len(time.DateOnly) || len(text) > 40 || text[4] != '-' || text[7] != '-' {
@@ -43,7 +43,7 @@ func instant(text string) (string, bool) {
 	return "", false
 }
 
-// longDecimal is the number that a text is: documents hold as text what a double does not keep
+// longDecimal parses a text as a number: documents contain a number as text if a double would lose digits
 // (search.NumberExact).
 func longDecimal(text string) (d decimal.Decimal, ok bool) {
 	const digits = 15 // that a double keeps

@@ -5,17 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// mostWord is the length of a word, in bytes, above which it is left out: nobody looks for
-// the base64 of a binary.
-const mostWord = 256
+// maxWord is the longest word that is indexed, in bytes. Longer ones, such as the base64 of a binary,
+// are not searched for.
+const maxWord = 256
 
-// apart is a word that no query has. It is between the values of a list, so that no phrase
-// is found across two of them.
-const apart = "\ue000"
+// separator is a word that no query contains. It separates the values of a list, so that no phrase
+// matches across two of them.
+const separator = "\ue000"
 
-// alone are the letters that are words by themselves: of scripts that are written without
-// spaces between words.
-var alone = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+// singleLetterScripts are the scripts that are written without spaces, so each letter is a word.
+var singleLetterScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
 // appendWords appends the words of text to dst, each in lower case and after a space, where dst
 // is not empty. The marks of a letter belong to its word.
@@ -23,7 +22,7 @@ func appendWords(dst []byte, text string) []byte {
 	begin := -1 // of the word that dst ends with; -1: it is complete
 	single := false
 	end := func() {
-		if begin >= 0 && len(dst)-begin > mostWord {
+		if begin >= 0 && len(dst)-begin > maxWord {
 			dst = dst[:max(begin-1, 0)]
 		}
 		begin = -1
@@ -61,7 +60,7 @@ func appendWords(dst []byte, text string) []byte {
 			end()
 			continue
 		default:
-			is := unicode.In(r, alone...)
+			is := unicode.In(r, singleLetterScripts...)
 			if begin < 0 || single || is {
 				start()
 			}
