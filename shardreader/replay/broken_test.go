@@ -108,7 +108,7 @@ func TestSource_BrokenFiles(t *testing.T) {
 		{"a cut gzip file", gzipped(t, lines(rs))[:200], nil, -1, -3, "gzip data is cut short"},
 		{"a cut zstd file", zstandard(t, lines(rs))[:200], nil, -1, -3, "zstd data is cut short"},
 		{"a gzip file cut in its header", gzipped(t, lines(rs))[:2], nil, -1, 0, "gzip data is cut short"},
-		{"rubbish behind gzip", gzipped(t, lines(rs)) + "garbage", numbers(0, 20), -1, -3, "rubbish stands behind the end of the gzip data"},
+		{"rubbish behind gzip", gzipped(t, lines(rs)) + "garbage", numbers(0, 20), -1, -3, "other bytes follow the end of the gzip data"},
 		{"a gzip file cut in its second header", gzipped(t, lines(rs)) + gzipped(t, lines(rs))[:5], numbers(0, 20), -1, -3, "gzip data is cut short"},
 		{"a zstd file cut in its header", zstandard(t, lines(rs))[:3], nil, -1, 0, "zstd data is cut short"},
 		{"a damaged gzip file", gzipped(t, lines(rs))[:50] + "?" + gzipped(t, lines(rs))[51:], nil, -1, -3, "gzip data is damaged"},

@@ -45,7 +45,7 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 }
 
 // errTrailingData means bytes after the end of gzip data that are not another member.
-var errTrailingData = errs.New("rubbish behind the end")
+var errTrailingData = errs.New("other bytes after the end")
 
 // gzipMembers decompresses gzip members, one after another.
 type gzipMembers struct {
@@ -102,7 +102,7 @@ func (u unpackErrors) Read(p []byte) (int, error) {
 func unpackError(format string, err error) error {
 	switch {
 	case errors.Is(err, errTrailingData):
-		return errs.Errorf("rubbish stands behind the end of the %s data; what is before it was read: take it off, or copy the file again, and replay it", redact.Safe(format))
+		return errs.Errorf("other bytes follow the end of the %s data; everything before them was read: remove them, or copy the file again, and replay it", redact.Safe(format))
 	case errors.Is(err, errInterrupted):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):

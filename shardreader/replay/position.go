@@ -19,10 +19,10 @@ type inputPosition struct {
 type nesting string
 
 const (
-	atFileStart      nesting = ""            // the content is not recognized yet
-	betweenDocuments nesting = "documents"   // not within a document
-	inArray          nesting = "array"       // in an array of records
-	inEvent          nesting = "event"       
+	atFileStart      nesting = ""          // the content is not recognized yet
+	betweenDocuments nesting = "documents" // not within a document
+	inArray          nesting = "array"     // in an array of records
+	inEvent          nesting = "event"
 	inArrayOfEvent   nesting = "array/event" // in the Records of an event, which is in an array
 )
 

@@ -17,12 +17,12 @@ type StreamError struct {
 
 // Error returns both locations, and what to do.
 func (e *StreamError) Error() string {
-	return fmt.Sprintf("%s: the record does not name its stream, and that at %s does: nobody can tell which is newer; name the stream with --stream-arn", e.Unnamed, e.Named)
+	return fmt.Sprintf("%s: the record does not name its stream, and the record at %s does, so their versions cannot be compared: name the stream with --stream-arn", e.Unnamed, e.Named)
 }
 
 // Redacted returns Error without the locations: names of archive objects contain values.
 func (e *StreamError) Redacted() string {
-	return "a record does not name its stream, and another one does: nobody can tell which is newer; name the stream with --stream-arn"
+	return "a record does not name its stream, and another one does, so their versions cannot be compared: name the stream with --stream-arn"
 }
 
 // Describe returns the class of this package's errors.
