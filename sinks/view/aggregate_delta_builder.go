@@ -149,7 +149,7 @@ func (b *deltaBuilder) addMember(m memberValue, since record.Version, remove boo
 		}
 	}
 	r.members = append(r.members, state.Member{Name: value.Name, Kind: kind, Value: m.text, ID: b.memberID(since), Remove: remove})
-	b.deltas.memberCount++
+	b.memberCount++
 }
 
 // memberID distinguishes an item's members from those of other items. If expired items stay counted, it also

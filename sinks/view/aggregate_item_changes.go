@@ -58,7 +58,7 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 		switch newer := ds[i].Change.Version.Compare(c.next.Version); {
 		case newer < 0:
 			result = outdated
-		case newer == 0 && (!c.next.Void || op.imageErr != nil):
+		case newer == 0 && (!c.next.Void || op.changeErr != nil):
 			result = repeated
 		case newer > 0 && c.next.Void && op.Reason == ReasonExpired:
 			result = blocked
@@ -66,7 +66,7 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 			result = withoutEffect
 		default:
 			before := c.next
-			c.next = state.Contribution{Version: ds[i].Change.Version, Shares: shares, Void: op.imageErr != nil}
+			c.next = state.Contribution{Version: ds[i].Change.Version, Shares: shares, Void: op.changeErr != nil}
 			switch {
 			case op.Reason == ReasonExpired:
 				c.changes = append(c.changes, contributionChange{start, before})
@@ -99,7 +99,7 @@ func (c *itemChanges) write() state.ContributionWrite {
 func (c *itemChanges) settle(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	for n, result := range c.results {
 		d := &ds[c.deliveries[n]]
-		failed.Add(c.deliveries[n], groupOp(d).imageErr)
+		failed.Add(c.deliveries[n], groupOp(d).changeErr)
 		switch result {
 		case blocked:
 			failed.Add(c.deliveries[n], errExpiredAfterVoid)

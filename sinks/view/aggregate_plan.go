@@ -48,7 +48,7 @@ func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 
 // voidOp returns the op of an item that cannot be counted.
 func (a *Aggregate) voidOp(c *record.Change, cause error) *GroupOp {
-	return &GroupOp{Reason: void, aggregate: a, countedBefore: a.countedBefore(c), imageErr: cause}
+	return &GroupOp{Reason: void, aggregate: a, countedBefore: a.countedBefore(c), changeErr: cause}
 }
 
 // sharesAfter returns the shares of the item after the change; the reason if there are none.
@@ -59,7 +59,7 @@ func (a *Aggregate) sharesAfter(c *record.Change) ([]share, string, error) {
 	case c.Removed():
 		return nil, ReasonRemoved, nil
 	}
-	item, err := a.base.newImage(c, "what the item counts for is made of it")
+	item, err := a.newImage(c, "what the item counts for is made of it")
 	if err != nil {
 		return nil, "", err
 	}

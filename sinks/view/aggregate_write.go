@@ -176,7 +176,7 @@ func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contri
 		if err := w.itemDeltas.build(c); err != nil {
 			return nil, pipeline.Fatal(fmt.Errorf("%w: it was written under other settings or is damaged", err))
 		}
-		if actions := len(w.itemDeltas.rows) + w.itemDeltas.deltas.memberCount; actions > maxActions {
+		if actions := len(w.itemDeltas.rows) + w.itemDeltas.memberCount; actions > maxActions {
 			w.failItems([]*itemChanges{c}, &TooManyGroupsError{Item: c.key, Actions: actions})
 			continue
 		}
@@ -204,7 +204,7 @@ func (w *aggregateWrite) fits(tx *transaction, limit int) bool {
 	if limit == 0 {
 		return true
 	}
-	actions := len(tx.items) + 1 + len(tx.deltas.rows) + tx.deltas.memberCount + w.itemDeltas.deltas.memberCount
+	actions := len(tx.items) + 1 + len(tx.deltas.rows) + tx.deltas.memberCount + w.itemDeltas.memberCount
 	for i := range w.itemDeltas.rows {
 		if _, ok := tx.deltas.index[w.itemDeltas.rows[i].row]; !ok {
 			actions++

@@ -17,7 +17,7 @@ type orderedOp interface {
 	version() record.Version
 	noEffect() bool         // the change requests no row, and its old image requested none
 	noEffectReason() string // the reason of the outcome NoEffect
-	changeErr() error       // error of the change after its write is durable, which dead-letters the change; nil: none
+	errAfterWrite() error   // the change fails with it after its write is durable; nil: none
 }
 
 // replaceableOp is an op that a store may refuse permanently. removal returns the op that removes the row instead;
@@ -252,7 +252,7 @@ func (b *batch[O]) setOutcomes(ds []pipeline.Delivery, failures *pipeline.BatchE
 				failures.Add(d, e.err)
 				noneFailed = false
 			} else {
-				failures.Add(d, e.op.changeErr())
+				failures.Add(d, e.op.errAfterWrite())
 			}
 			best = min(best, e.state)
 		}

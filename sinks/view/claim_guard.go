@@ -26,7 +26,7 @@ func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	switch order := o.Claim.Version.Compare(g.Version); {
 	case known && order < 0:
 		return guardIsNewer
-	case known && order == 0 && g.Void && o.imageErr == nil:
+	case known && order == 0 && g.Void && o.changeErr == nil:
 		return guardChanges
 	case known && order == 0 && g.Row == "":
 		return noRowIsDurable
@@ -54,7 +54,7 @@ const (
 // returns the write that does the same in the store. rows holds both rows, except for a row of "".
 func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule Collision) state.ItemWrite {
 	source, version := o.Claim.Source, o.Claim.Version
-	w := state.ItemWrite{Source: source, Was: g.Version, WasVoid: g.Void, Guard: state.Guard{Version: version, Row: o.Row, Void: o.imageErr != nil}}
+	w := state.ItemWrite{Source: source, Was: g.Version, WasVoid: g.Void, Guard: state.Guard{Version: version, Row: o.Row, Void: o.changeErr != nil}}
 	if g.Row != "" && g.Row != o.Row {
 		w.Rows = append(w.Rows, rows[g.Row].change(source, version, func(rc *RowClaims) { rc.drop(source, rule) }))
 	}

@@ -24,7 +24,7 @@ type ClaimOp struct {
 	displaySource item.Key // the item's key for people
 	reason        string   // why the item requests no row: ReasonWhen, ReasonSparse, ReasonRemoved or void
 	idle          bool     // the item requests no row, and its old image requested none
-	imageErr      error    // why no row can be made of the new image; the change fails with it after the claim is durable. nil: none
+	changeErr     error    // the change fails with it after the claim is durable: no row can be made of the new image. nil: none
 }
 
 // void is the reason if no row can be made of the new image.
@@ -72,7 +72,7 @@ func (o *ClaimOp) reasonText() string {
 	case noItem:
 		return "item removed"
 	case void:
-		return "the change goes to dead letters: " + o.imageErr.Error()
+		return "the change goes to dead letters: " + o.changeErr.Error()
 	default:
 		return "the condition is not met"
 	}
@@ -81,7 +81,7 @@ func (o *ClaimOp) reasonText() string {
 func (o *ClaimOp) orderKey() string        { return string(o.Claim.Source) }
 func (o *ClaimOp) version() record.Version { return o.Claim.Version }
 func (o *ClaimOp) noEffect() bool          { return o.idle }
-func (o *ClaimOp) changeErr() error        { return o.imageErr }
+func (o *ClaimOp) errAfterWrite() error    { return o.changeErr }
 func (o *ClaimOp) noEffectReason() string  { return o.reason }
 
 // removal returns the claim on no row to write if the store refuses the claim permanently; nil if there is no row.
@@ -89,7 +89,7 @@ func (o *ClaimOp) removal(cause error) *ClaimOp {
 	if o.Row == "" {
 		return nil
 	}
-	removal := &ClaimOp{Target: o.Target, GuardMode: o.GuardMode, displaySource: o.displaySource, reason: void, imageErr: cause}
+	removal := &ClaimOp{Target: o.Target, GuardMode: o.GuardMode, displaySource: o.displaySource, reason: void, changeErr: cause}
 	removal.Claim.Source, removal.Claim.Version, removal.Claim.Time = o.Claim.Source, o.Claim.Version, o.Claim.Time
 	return removal
 }
@@ -105,7 +105,7 @@ func (s *Sink) planClaim(d *pipeline.Delivery, mode GuardMode) error {
 		if !c.New.Exists() {
 			return err
 		}
-		op.Row, op.Claim.Attributes, op.reason, op.imageErr = "", nil, void, err
+		op.Row, op.Claim.Attributes, op.reason, op.changeErr = "", nil, void, err
 	}
 	op.idle = op.Row == "" && s.hadNoRow(c)
 	d.Ops = append(d.Ops, op)

@@ -19,7 +19,7 @@ type GroupOp struct {
 	displayKey    string // the group's key for people if parts of it are masked
 	shard         int
 	countedBefore bool  // the item may have counted for something before the change
-	imageErr      error // why the item cannot be counted; the change fails with it after its contribution is removed. nil: none
+	changeErr     error // the change fails with it after its contribution is removed: the item cannot be counted. nil: none
 }
 
 var _ pipeline.Op = (*GroupOp)(nil)
@@ -53,8 +53,8 @@ func (o *GroupOp) String() string {
 		if o.Reason == ReasonExpired {
 			return "keep what the item counted for (" + o.Reason + ")"
 		}
-		if o.imageErr != nil {
-			return "count nowhere (the change goes to dead letters: " + o.imageErr.Error() + "; what the item counted for is taken out)"
+		if o.changeErr != nil {
+			return "count nowhere (the change goes to dead letters: " + o.changeErr.Error() + "; what the item counted for is taken out)"
 		}
 		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
 	}

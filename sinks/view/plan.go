@@ -57,33 +57,38 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 	if oldErr != nil && !c.Old.Exists() {
 		return oldErr
 	}
-	after, imageErr := before, error(nil)
+	after, changeErr := before, error(nil)
 	if !s.keepsKey(c, &before) {
-		after, imageErr = s.locationAfter(c, &buffers[1])
+		after, changeErr = s.locationAfter(c, &buffers[1])
 	}
-	if imageErr == nil {
-		imageErr = s.planOps(d, before, after)
+	if changeErr == nil {
+		changeErr = s.planOps(d, before, after)
 	}
 	switch {
-	case imageErr != nil && !c.New.Exists():
-		return imageErr
-	case imageErr != nil:
+	case changeErr != nil && !c.New.Exists():
+		return changeErr
+	case changeErr != nil:
 		d.Ops = d.Ops[:0]
 		if before.reason == "" {
 			s.addTombstone(d, Leave, &before.key)
 			d.Ops[0].(*Op).Mutation.Void = true
 		}
+		return failAfterWrite(d, changeErr)
 	case before.keyUnknown:
-		imageErr = errs.Errorf("the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldErr)
-	}
-	if imageErr == nil {
+		return failAfterWrite(d, errs.Errorf("the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldErr))
+	default:
 		return nil
 	}
+}
+
+// failAfterWrite makes the change fail with err once its ops are durable. Without ops nothing has to be written, and
+// the change fails at once.
+func failAfterWrite(d *pipeline.Delivery, err error) error {
 	if len(d.Ops) == 0 {
 		d.Outcome, d.Reason = pipeline.Written, ""
-		return imageErr
+		return err
 	}
-	d.Ops[0].(*Op).imageErr = imageErr
+	d.Ops[0].(*Op).changeErr = err
 	return nil
 }
 
@@ -134,7 +139,7 @@ func (s *Sink) locationAfter(c *record.Change, buf *keyBuffer) (rowLocation, err
 	if c.Removed() {
 		return rowLocation{reason: noItem}, nil
 	}
-	item, err := s.base.newImage(c, "its row is made of it")
+	item, err := s.newImage(c, "its row is made of it")
 	if err != nil {
 		return rowLocation{}, err
 	}

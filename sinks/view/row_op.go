@@ -51,7 +51,7 @@ type Op struct {
 	rowText    string // the text of the row key, to compare
 	displayKey string // the row key for people if parts of it are masked
 	sink       *Sink  // the sink that planned it; nil in tests
-	imageErr   error  // why no row can be made of the new image; the change fails with it after the write is durable. nil: none
+	changeErr  error  // the change fails with it after the write is durable: no row can be made of an image. nil: none
 }
 
 var _ pipeline.Op = (*Op)(nil)
@@ -67,8 +67,8 @@ func (o *Op) String() string {
 	b = append(b, o.KeyText()...)
 	b = append(b, " ("...)
 	b = append(b, o.Step.String()...)
-	if o.imageErr != nil {
-		b = append(append(b, "; the change goes to dead letters: "...), o.imageErr.Error()...)
+	if o.changeErr != nil {
+		b = append(append(b, "; the change goes to dead letters: "...), o.changeErr.Error()...)
 	}
 	return string(append(b, ')'))
 }
@@ -85,7 +85,7 @@ func (o *Op) orderKey() string        { return o.rowText }
 func (o *Op) version() record.Version { return o.Mutation.Version }
 func (o *Op) noEffect() bool          { return false }
 func (o *Op) noEffectReason() string  { return "" }
-func (o *Op) changeErr() error        { return o.imageErr }
+func (o *Op) errAfterWrite() error    { return o.changeErr }
 
 // removal returns the void tombstone to write if the store refuses the row permanently. It returns nil if the op is
 // no update, because then no older row of the item is at the key.
@@ -94,7 +94,7 @@ func (o *Op) removal(cause error) *Op {
 		return nil
 	}
 	removal := *o
-	removal.Step, removal.imageErr = Leave, cause
+	removal.Step, removal.changeErr = Leave, cause
 	removal.Mutation.Tombstone, removal.Mutation.Void, removal.Mutation.Attributes = true, true, nil
 	return &removal
 }

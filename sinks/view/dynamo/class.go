@@ -2,5 +2,5 @@ package dynamo
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// errs makes the errors of this package, which say of themselves what a log may.
+// errs makes the errors of this package, with a text that may be logged.
 const errs = redact.Class("view")

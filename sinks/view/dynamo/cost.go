@@ -62,11 +62,11 @@ func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
 		totalSize += size
 		rows = append(rows, rowWrite{mutation: &op.Mutation})
 	}
-	apart, what := costApart(t, rows, before)
+	apart, description := costApart(t, rows, before)
 	if t.InPlace {
 		return Cost{WriteUnits: inPlace, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), totalSize, units(apart))}
 	}
-	return Cost{WriteUnits: apart, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", what, totalSize, units(inPlace))}
+	return Cost{WriteUnits: apart, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", description, totalSize, units(inPlace))}
 }
 
 // costApart is the cost of rows with tombstones apart, which replace the rows before, and describes the requests.

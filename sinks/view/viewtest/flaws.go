@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// optionalKey is appended to the template of a key. An image with the flaw has another type there, which fails.
+// optionalKey is appended to the template of a key, which then fails on images with the flaw.
 const optionalKey = "{" + sinktest.FlawKey + "?}"
 
 // refusedColumn is the attribute of rows that the store refuses permanently, as if the row was too large.
