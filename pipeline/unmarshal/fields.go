@@ -2,23 +2,25 @@ package unmarshal
 
 import (
 	"cmp"
+	"encoding/binary"
+	"math/bits"
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
 // fieldTag is what a field's dynamodbav tag means to decoding.
 type fieldTag struct {
 	name     string
 	ignored  bool
-	asString bool // an S holds a number
+	asString bool // an S is a number
 }
 
-// parseFieldTag reads the tag `dynamodbav:"name,option,..."`. Options that change
-// nothing in decoding are passed over: omitempty, stringset and their like, and
-// unixtime, as a time takes an N in any case.
+// parseFieldTag reads the tag `dynamodbav:"name,option,..."`. Decoding ignores the options omitempty, stringset and
+// the like. It ignores unixtime too: a time takes an N without that option.
 func parseFieldTag(t reflect.StructTag) (tag fieldTag) {
 	name, options, _ := strings.Cut(t.Get("dynamodbav"), ",")
 	if name == "-" {
@@ -32,79 +34,61 @@ func parseFieldTag(t reflect.StructTag) (tag fieldTag) {
 
 // structField is a field that an attribute is decoded into.
 type structField struct {
-	name    string
-	tagged  bool  // its name comes from a tag
-	index   []int // through embedded structs
-	decoder *typeDecoder
-	direct  bool    // it lies in the struct itself, and may be set
-	offset  uintptr // where
-	text    bool    // it takes an S as it is, where it lies
-	bit     uint64  // one of 64: other fields of large structs have it too
-
-	head, tail uint64   // of the name, as wordsOf has them
-	mask       uint64   // of the name's bytes in head; 0 where it is not compared by words
-	next       follower // the field that comes behind it
+	name     string
+	tagged   bool  // its name comes from a tag
+	index    []int // as reflect.StructField.Index
+	pointers []embeddedPointer
+	offset   uintptr // in the struct, or in what the last pointer points to
+	plan     *typePlan
 }
 
-// fieldSet finds the fields of a struct by the names of attributes.
-type fieldSet struct {
-	exact  map[string]*structField
-	folded map[string]*structField // by folded name: the first in the struct's order
-	table  []fieldSlot             // by the hash of the name; nil where a name is not plain
-	first  follower                // the field that comes first
+// embeddedPointer is an embedded pointer to a struct, on the way to a field.
+type embeddedPointer struct {
+	offset   uintptr
+	elem     reflect.Type
+	exported bool
 }
 
-// lookup finds the field of the attribute name: exactly, else without regard to case.
-func (s *fieldSet) lookup(name string) (*structField, bool) {
-	if f, ok := s.exact[name]; ok {
-		return f, true
-	}
-	var buf [64]byte
-	f, ok := s.folded[string(appendFolded(buf[:0], name))]
-	return f, ok
-}
-
-// appendFolded appends name with every letter as the least of those that
-// strings.EqualFold takes for equal.
-func appendFolded(dst []byte, name string) []byte {
-	for _, r := range name {
-		for next := unicode.SimpleFold(r); ; next = unicode.SimpleFold(r) {
-			wrapped := next <= r
-			if r = next; wrapped {
-				break
+// in is the field in the struct s. It allocates the embedded structs on the way.
+func (f *structField) in(s target) (target, error) {
+	for _, p := range f.pointers {
+		s = s.field(p.offset)
+		if s.pointee().isNil() {
+			if !p.exported {
+				return s, errs.New("it lies behind an embedded pointer to a type that is not exported")
 			}
+			*as[target](s) = newTarget(p.elem)
 		}
-		dst = utf8.AppendRune(dst, r)
+		s = s.pointee()
 	}
-	return dst
+	return s.field(f.offset), nil
 }
 
-// embedded is a struct whose fields are still to be looked at.
-type embedded struct {
-	typ    reflect.Type
-	index  []int
-	direct bool // embedded as a struct, not as a pointer to one
-	offset uintptr
-	twice  bool // embedded more than once at its depth: its fields hide each other
+// embeddedStruct is a struct whose fields are still to be found.
+type embeddedStruct struct {
+	typ      reflect.Type
+	index    []int
+	pointers []embeddedPointer
+	offset   uintptr
+	twice    bool // embedded more than once at its depth: its fields hide each other
 }
 
-// fieldsOf finds the fields of a struct and of those embedded in it, by Go's
-// rules: of fields with one name the least deep counts, at equal depth the one
-// that is tagged, and where that leaves more than one, none does.
+// fieldsOf finds the fields of a struct and of those embedded in it, by Go's rules. Of fields with one name the least
+// deep counts; at equal depth the one that is tagged; if more than one is left, none counts.
 func fieldsOf(t reflect.Type) *fieldSet {
 	found := map[string][]*structField{} // at the least depth of the name
 	seen := map[reflect.Type]bool{}
-	for level := []embedded{{typ: t, direct: true}}; len(level) > 0; {
-		here := map[string][]*structField{}
-		var next []embedded
+	for level := []embeddedStruct{{typ: t}}; len(level) > 0; {
+		fields := map[string][]*structField{}
+		var next []embeddedStruct
 		for _, e := range level {
 			if seen[e.typ] {
 				continue
 			}
 			seen[e.typ] = true
-			next = e.collect(here, next)
+			next = e.collect(fields, next)
 		}
-		for name, fs := range here {
+		for name, fs := range fields {
 			if _, hidden := found[name]; !hidden {
 				found[name] = fs
 			}
@@ -114,39 +98,37 @@ func fieldsOf(t reflect.Type) *fieldSet {
 	return newFieldSet(found)
 }
 
-// collect adds the fields of e to found, and what is embedded in e to next.
-func (e embedded) collect(found map[string][]*structField, next []embedded) []embedded {
+// collect adds the fields of e to found, and the structs embedded in e to next.
+func (e embeddedStruct) collect(found map[string][]*structField, next []embeddedStruct) []embeddedStruct {
 	for i := range e.typ.NumField() {
 		sf := e.typ.Field(i)
-		if !sf.IsExported() && !sf.Anonymous {
-			continue
-		}
 		tag := parseFieldTag(sf.Tag)
-		if tag.ignored {
+		if tag.ignored || !sf.IsExported() && !sf.Anonymous {
 			continue
 		}
 		ft := sf.Type
 		if ft.Name() == "" && ft.Kind() == reflect.Pointer {
 			ft = ft.Elem()
 		}
-		index := append(slices.Clone(e.index), i)
+		index, offset := append(slices.Clone(e.index), i), e.offset+sf.Offset
 		if sf.Anonymous && tag.name == "" && ft.Kind() == reflect.Struct {
-			if at := slices.IndexFunc(next, func(n embedded) bool { return n.typ == ft }); at >= 0 {
+			if at := slices.IndexFunc(next, func(n embeddedStruct) bool { return n.typ == ft }); at >= 0 {
 				next[at].twice = true
-			} else {
-				next = append(next, embedded{typ: ft, index: index, direct: e.direct && ft == sf.Type, offset: e.offset + sf.Offset})
+				continue
 			}
+			inner := embeddedStruct{typ: ft, index: index, pointers: e.pointers, offset: offset}
+			if ft != sf.Type {
+				inner.pointers = append(slices.Clone(e.pointers), embeddedPointer{offset: offset, elem: ft, exported: sf.IsExported()})
+				inner.offset = 0
+			}
+			next = append(next, inner)
 			continue
 		}
 		if !sf.IsExported() && ft.Kind() != reflect.Struct {
 			continue // reflection may not set it
 		}
-		f := &structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, decoder: decoderOf(sf.Type, tag.asString),
-			direct: e.direct && sf.IsExported(), offset: e.offset + sf.Offset}
-		if f.direct && sf.Type.Kind() == reflect.String {
-			f.decoder.once.Do(f.decoder.build) // nothing lies within: it does not lead back here
-			f.text = f.decoder.direct == directText
-		}
+		f := &structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, pointers: e.pointers, offset: offset,
+			plan: planOf(sf.Type, options{asString: tag.asString, unexported: !sf.IsExported()})}
 		found[f.name] = append(found[f.name], f)
 		if e.twice {
 			found[f.name] = append(found[f.name], f)
@@ -155,30 +137,108 @@ func (e embedded) collect(found map[string][]*structField, next []embedded) []em
 	return next
 }
 
+// fieldSet finds the fields of a struct by the names of attributes.
+type fieldSet struct {
+	fields []*structField // in the order of the struct
+	table  []fieldSlot    // by hashWords, then the next free slot; nil if a name is not plain
+}
+
+// fieldSlot is a slot of the table: a field, and its name as wordsOf returns it.
+type fieldSlot struct {
+	first, last uint64
+	field       *structField // nil: the slot is free
+}
+
 func newFieldSet(found map[string][]*structField) *fieldSet {
-	var fields []*structField
+	s := &fieldSet{}
 	for _, fs := range found {
 		if tagged := slices.DeleteFunc(slices.Clone(fs), func(f *structField) bool { return !f.tagged }); len(tagged) > 0 {
 			fs = tagged
 		}
 		if len(fs) == 1 {
-			fields = append(fields, fs[0])
+			s.fields = append(s.fields, fs[0])
 		}
 	}
-	slices.SortFunc(fields, func(a, b *structField) int { return slices.Compare(a.index, b.index) })
-	s := &fieldSet{exact: make(map[string]*structField, len(fields)), folded: make(map[string]*structField, len(fields))}
-	for i, f := range fields {
-		f.bit = 1 << (i % 64)
-		s.exact[f.name] = f
-		folded := string(appendFolded(nil, f.name))
-		if _, taken := s.folded[folded]; !taken {
-			s.folded[folded] = f
-		}
+	slices.SortFunc(s.fields, func(a, b *structField) int { return slices.Compare(a.index, b.index) })
+	if slices.ContainsFunc(s.fields, func(f *structField) bool { return !isPlain([]byte(f.name)) }) {
+		return s
 	}
-	if s.table = tableOf(fields); s.table != nil {
-		for _, f := range fields {
-			f.setWords()
+	s.table = make([]fieldSlot, 1<<bits.Len(uint(2*len(s.fields)))) // half of the slots stay free
+	for _, f := range s.fields {
+		first, last := wordsOf([]byte(f.name))
+		slot := hashWords(first, last)
+		for s.table[slot%uint(len(s.table))].field != nil {
+			slot++
 		}
+		s.table[slot%uint(len(s.table))] = fieldSlot{first, last, f}
 	}
 	return s
+}
+
+// find is the field of an attribute: with its exact name, else the first one without regard to case; nil if there is
+// none. raw is the attribute's name in JSON.
+func (s *fieldSet) find(raw []byte) *structField {
+	if len(s.table) == 0 {
+		return s.findAny(raw)
+	}
+	var folded *structField
+	first, last := wordsOf(raw)
+	for hash := hashWords(first, last); ; hash++ {
+		slot := &s.table[hash&uint(len(s.table)-1)]
+		switch f := slot.field; {
+		case f == nil && (folded != nil || isPlain(raw)):
+			return folded
+		case f == nil:
+			return s.findAny(raw)
+		case len(f.name) != len(raw):
+		case slot.first == first && slot.last == last && (len(raw) <= 16 || f.name == string(raw)):
+			return f
+		case folded == nil && strings.EqualFold(f.name, ddbjson.View(raw)):
+			folded = f
+		}
+	}
+}
+
+// findAny is find without the table, for names that are not plain.
+func (s *fieldSet) findAny(raw []byte) *structField {
+	name := textOf(raw)
+	i := slices.IndexFunc(s.fields, func(f *structField) bool { return f.name == name })
+	if i < 0 {
+		i = slices.IndexFunc(s.fields, func(f *structField) bool { return strings.EqualFold(f.name, name) })
+	}
+	if i < 0 {
+		return nil
+	}
+	return s.fields[i]
+}
+
+// isPlain reports whether a name is ASCII and is written in JSON without escapes. Only plain names with one hash can
+// be equal without regard to case.
+func isPlain(name []byte) bool {
+	for _, c := range name {
+		if c >= utf8.RuneSelf || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// wordsOf are the first and the last bytes of a name. Names of one length up to 16 differ in one of the words.
+func wordsOf(name []byte) (first, last uint64) {
+	switch n := len(name); {
+	case n >= 8:
+		return binary.LittleEndian.Uint64(name), binary.LittleEndian.Uint64(name[n-8:])
+	case n >= 4:
+		return uint64(binary.LittleEndian.Uint32(name)), uint64(binary.LittleEndian.Uint32(name[n-4:]))
+	case n > 0:
+		return uint64(name[0]), uint64(name[n/2])<<8 | uint64(name[n-1])
+	}
+	return 0, 0
+}
+
+// hashWords hashes the words of a name. Names that differ in case only have one hash.
+func hashWords(first, last uint64) uint {
+	const lower, odd = 0x2020202020202020, 0x9E3779B97F4A7C15
+	high, low := bits.Mul64((first|lower)^bits.RotateLeft64(last|lower, 29), odd)
+	return uint(high ^ low)
 }

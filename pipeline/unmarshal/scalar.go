@@ -3,9 +3,9 @@ package unmarshal
 import (
 	"encoding"
 	"errors"
+	"math"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/decimal"
@@ -14,109 +14,94 @@ import (
 )
 
 var (
-	errOverflow  = errs.New("the number is out of its range")
-	errInteger   = errs.New("the number is no integer of its range")
-	errTime      = errs.New("the text is no RFC 3339 time")
-	errUnix      = errs.New("the number is no count of seconds")
-	errBool      = errs.New("the text is neither true nor false")
-	errNotNumber = errs.New("not a number")
-	errNoNumber  = errs.New("no number can go there")
+	errOverflow       = errs.New("the number is out of its range")
+	errInteger        = errs.New("the number is no integer of its range")
+	errTime           = errs.New("the text is no RFC 3339 time")
+	errUnix           = errs.New("the number is no count of seconds")
+	errBool           = errs.New("the text is neither true nor false")
+	errNotNumber      = errs.New("not a number")
+	errSDKUnmarshaler = errs.New("it implements attributevalue.Unmarshaler, whose argument is a type of the SDK; " +
+		"implement unmarshal.Unmarshaler, or convert the image by sdkvalue and decode that by attributevalue")
+	errUnexported = errs.New("it is embedded and not exported")
 )
 
-// text decodes an S.
-func (d *typeDecoder) text(v item.Value, dst reflect.Value) error {
-	s, _ := v.Text()
-	if d.asString {
-		return d.number(v, s, dst)
-	}
+// scalar decodes an S, N or B, whose content comes without its quotes.
+func (d *imageDecoder) scalar(p *typePlan, tag ddbjson.Tag, raw []byte, dst target) (err error) {
+	number := tag == ddbjson.TagN || tag == ddbjson.TagS && p.asString
 	switch {
-	case d.form == timeForm:
-		t, err := time.Parse(time.RFC3339, s)
-		if err != nil {
-			return d.mismatch(v, errTime)
+	case p.form == formString && tag == ddbjson.TagN:
+		*as[string](dst) = d.texts.copy(raw)
+	case number && (p.form == formInt || p.form == formUint || p.form == formFloat):
+		err = p.number(textOf(raw), dst)
+	case number && p.form == formDecimal:
+		*as[decimal.Decimal](dst), err = decimal.Parse(textOf(raw))
+	case number && p.form == formTime:
+		var seconds int64
+		if seconds, err = strconv.ParseInt(textOf(raw), 10, 64); err != nil {
+			return p.mismatch(tag, errUnix)
 		}
-		dst.Set(reflect.ValueOf(t).Convert(d.typ))
-	case d.kind == reflect.String:
-		dst.SetString(strings.Clone(s))
+		*as[time.Time](dst) = time.Unix(seconds, 0)
+	case tag == ddbjson.TagS && p.form == formTime:
+		t, err := time.Parse(time.RFC3339, textOf(raw))
+		if err != nil {
+			return p.mismatch(tag, errTime)
+		}
+		*as[time.Time](dst) = t
+	case tag == ddbjson.TagB && p.form == formSlice && p.elem.kind == reflect.Uint8:
+		*as[[]byte](dst) = bytesOf(raw)
+	case tag == ddbjson.TagB && p.form == formArray && p.elem.kind == reflect.Uint8:
+		copy(dst.bytes(p.typ.Len()), bytesOf(raw)) // as many bytes as it has elements
 	default:
-		return d.mismatch(v, nil)
+		return p.mismatch(tag, nil)
+	}
+	if err != nil {
+		return p.mismatch(tag, err)
 	}
 	return nil
 }
 
-// number decodes n, the text of an N, or of an S that is tagged as a number.
-func (d *typeDecoder) number(v item.Value, n string, dst reflect.Value) error {
-	err := d.parseNumber(n, dst)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, errNoNumber):
-		return d.mismatch(v, nil)
-	default:
-		return d.mismatch(v, err)
-	}
-}
-
-func (d *typeDecoder) parseNumber(n string, dst reflect.Value) error {
-	switch d.kind {
-	case reflect.String:
-		dst.SetString(strings.Clone(n))
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+// number decodes the text of a number into an integer or a float.
+func (p *typePlan) number(n string, dst target) error {
+	switch p.form {
+	case formInt:
 		i, err := strconv.ParseInt(n, 10, 64)
 		if err != nil {
 			return errInteger
 		}
-		if dst.OverflowInt(i) {
+		if unused := 64 - 8*p.size; i<<unused>>unused != i {
 			return errOverflow
 		}
-		dst.SetInt(i)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		dst.setInteger(p.size, uint64(i))
+	case formUint:
 		u, err := strconv.ParseUint(n, 10, 64)
 		if err != nil {
 			return errInteger
 		}
-		if dst.OverflowUint(u) {
+		if unused := 64 - 8*p.size; u<<unused>>unused != u {
 			return errOverflow
 		}
-		dst.SetUint(u)
-	case reflect.Float32, reflect.Float64:
+		dst.setInteger(p.size, u)
+	default:
 		f, err := parseFloat(n)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if dst.OverflowFloat(f) {
+		case p.kind == reflect.Float64:
+			*as[float64](dst) = f
+		case math.Abs(f) > math.MaxFloat32:
 			return errOverflow
+		default:
+			*as[float32](dst) = float32(f)
 		}
-		dst.SetFloat(f)
-	default:
-		return d.parseStruct(n, dst)
 	}
 	return nil
 }
 
-// parseStruct decodes the text of a number into the structs that take one.
-func (d *typeDecoder) parseStruct(n string, dst reflect.Value) error {
-	switch d.form {
-	case decimalForm:
-		number, err := decimal.Parse(n)
-		if err != nil {
-			return err
-		}
-		*dst.Addr().Interface().(*decimal.Decimal) = number
-	case timeForm:
-		seconds, err := strconv.ParseInt(n, 10, 64)
-		if err != nil {
-			return errUnix
-		}
-		dst.Set(reflect.ValueOf(time.Unix(seconds, 0)).Convert(d.typ))
-	default:
-		return errNoNumber
-	}
-	return nil
-}
-
-// parseFloat keeps the text out of the error.
+// parseFloat is the float64 nearest to a number. The error does not show the text.
 func parseFloat(n string) (float64, error) {
+	if f, ok := shortFloat(n); ok {
+		return f, nil
+	}
 	f, err := strconv.ParseFloat(n, 64)
 	if err != nil {
 		if errors.Is(err, strconv.ErrRange) {
@@ -127,37 +112,51 @@ func parseFloat(n string) (float64, error) {
 	return f, nil
 }
 
-// boolean decodes a BOOL.
-func (d *typeDecoder) boolean(v item.Value, dst reflect.Value) error {
-	if d.kind != reflect.Bool {
-		return d.mismatch(v, nil)
+// shortFloat is parseFloat of up to 15 digits without a sign or an exponent, which is most of them. Such digits, and
+// the power of ten that divides them, are exact as float64, so their quotient is the nearest float64.
+func shortFloat(n string) (f float64, ok bool) {
+	digits, fraction, point := 0, 0, len(n)
+	for i := range len(n) {
+		switch c := n[i]; {
+		case c-'0' <= 9:
+			digits = digits*10 + int(c-'0')
+		case c == '.' && point == len(n):
+			point = i
+		default:
+			return 0, false
+		}
 	}
-	b, _ := v.Bool()
-	dst.SetBool(b)
-	return nil
+	if len(n) == 0 || len(n) > 15 {
+		return 0, false
+	}
+	if fraction = len(n) - 1 - point; fraction > 0 {
+		return float64(digits) / math.Pow10(fraction), true
+	}
+	return float64(digits), point == len(n)
 }
 
-// binary decodes a B. An array takes as many bytes as it has room for.
-func (d *typeDecoder) binary(v item.Value, dst reflect.Value) error {
-	if d.kind != reflect.Slice && d.kind != reflect.Array || d.elem.kind != reflect.Uint8 {
-		return d.mismatch(v, nil)
-	}
-	b, _ := v.Bytes() // memory of its own
-	if d.kind == reflect.Array {
-		for i := range min(len(b), dst.Len()) {
-			dst.Index(i).SetUint(uint64(b[i]))
+// bytesOf are the bytes of a B, in memory of their own.
+func bytesOf(raw []byte) []byte {
+	b, _ := item.RawValue(item.KindB, raw).Bytes()
+	return b
+}
+
+// mapKey decodes the name of a map's member into a key.
+func (d *imageDecoder) mapKey(p *typePlan, raw []byte, key target) error {
+	switch {
+	case p.textKeys:
+		return textKey(textOf(raw), key.value(p.key.typ))
+	case p.key.form == formString:
+		*as[string](key) = d.texts.copy(raw)
+	case p.key.form == formBool:
+		b, err := strconv.ParseBool(textOf(raw))
+		if err != nil {
+			return errBool
 		}
-		return nil
+		*as[bool](key) = b
+	default:
+		return p.key.number(textOf(raw), key)
 	}
-	if d.form == plainByteForm {
-		dst.SetBytes(b)
-		return nil
-	}
-	s := reflect.MakeSlice(d.typ, len(b), len(b))
-	for i := range b {
-		s.Index(i).SetUint(uint64(b[i]))
-	}
-	dst.Set(s)
 	return nil
 }
 
@@ -173,20 +172,3 @@ func textKey(name string, key reflect.Value) error {
 	}
 	return u.UnmarshalText([]byte(name))
 }
-
-func stringKey(name string, key reflect.Value) error {
-	key.SetString(strings.Clone(name))
-	return nil
-}
-
-func boolKey(name string, key reflect.Value) error {
-	b, err := strconv.ParseBool(name)
-	if err != nil {
-		return errBool
-	}
-	key.SetBool(b)
-	return nil
-}
-
-// numberText is the text of an N as it came. It is a range of the page.
-func numberText(v item.Value) string { return ddbjson.View(ddbjson.TextOf(v.Raw())) }

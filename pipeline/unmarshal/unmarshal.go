@@ -26,12 +26,22 @@ var ErrNoImage = errs.New("there is no image to decode")
 // An image that does not exist is [ErrNoImage]; any other failure is a
 // *DecodeError. Both are permanent.
 func Decode[T any](m item.Image) (T, error) {
-	if d := decoderOf(reflect.TypeFor[T](), false); m.Exists() && d.fillsScratch() {
-		return decodeInScratch[T](d, m)
+	p := planOf(reflect.TypeFor[T](), options{})
+	if p.once.Do(p.build); p.selfInside || !m.Exists() {
+		out := new(T)
+		err := DecodeInto(m, out)
+		return *out, err
 	}
-	p := new(T)
-	err := DecodeInto(m, p)
-	return *p, err
+	// The T is returned by value, so the memory that it is decoded into can be used again.
+	scratch, _ := p.scratch.Get().(*T)
+	if scratch == nil {
+		scratch = new(T)
+	}
+	err := decodeImage(m, p, targetOf(reflect.ValueOf(scratch)))
+	out := *scratch
+	*scratch = *new(T)
+	p.scratch.Put(scratch) // not after a panic
+	return out, err
 }
 
 // DecodeInto decodes m into the struct or map that out points to. What m does
@@ -44,7 +54,7 @@ func DecodeInto(m item.Image, out any) error {
 	if !m.Exists() {
 		return ErrNoImage
 	}
-	return decoderOf(p.Type().Elem(), false).image(m, p.Elem())
+	return decodeImage(m, planOf(p.Type().Elem(), options{}), targetOf(p))
 }
 
 // Unmarshaler is implemented by types that decode themselves, usually on the

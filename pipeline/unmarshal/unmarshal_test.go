@@ -228,6 +228,26 @@ func (k *keyText) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// selfCode and selfNumber decode themselves as values, but not as keys.
+type (
+	selfCode   string
+	selfNumber int8
+)
+
+func (*selfCode) UnmarshalDynamoDB(item.Value) error   { return errNoMoney }
+func (*selfNumber) UnmarshalDynamoDB(item.Value) error { return errNoMoney }
+
+func TestDecode_UnmarshalersAsKeys(t *testing.T) {
+	codes, err := unmarshal.Decode[map[selfCode]int](pipelinetest.PlainItem(t, `{"a":1}`))
+	if err != nil || codes["a"] != 1 {
+		t.Errorf("%v, %v", codes, err)
+	}
+	numbers, err := unmarshal.Decode[map[selfNumber]int](pipelinetest.PlainItem(t, `{"7":1}`))
+	if err != nil || numbers[7] != 1 {
+		t.Errorf("%v, %v", numbers, err)
+	}
+}
+
 func TestDecode_PointersAsKeys(t *testing.T) {
 	got, err := unmarshal.Decode[map[*keyText]int](pipelinetest.PlainItem(t, `{"a":1}`))
 	if err != nil || len(got) != 1 {

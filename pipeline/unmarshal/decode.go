@@ -1,0 +1,315 @@
+package unmarshal
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// imageDecoder decodes one image in one pass over its JSON, which has been checked.
+//
+// Positions are of doc: i is where a value such as {"S":"x"} begins, at is where the content of a value begins, after
+// its tag. A method that decodes a content returns the position after that content; it means nothing beside an error.
+type imageDecoder struct {
+	doc   []byte
+	texts textBuffer
+}
+
+// decodeImage decodes m into dst, which has the plan's type.
+func decodeImage(m item.Image, p *typePlan, dst target) error {
+	doc := m.Bytes()
+	d := imageDecoder{doc: doc, texts: newTextBuffer(len(doc))}
+	if p.once.Do(p.build); p.form == formStruct {
+		return d.attributes(p, m.Index(), dst)
+	}
+	_, err := d.content(p, ddbjson.TagM, 0, dst)
+	return err
+}
+
+// attributes decodes an image into a struct. The index of the image has the positions, so nothing is searched for.
+func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target) error {
+	for i, a := range index {
+		name, nameEnd, from, to := ddbjson.AttrAt(d.doc, index, i)
+		f := p.fields.find(d.doc[name:nameEnd])
+		if f == nil {
+			continue
+		}
+		tag := a.Tag()
+		field, err := f.in(dst)
+		switch {
+		case err != nil:
+			err = f.plan.mismatch(tag, err)
+		case tag == ddbjson.TagS && f.plan.form == formString:
+			*as[string](field) = d.texts.copy(d.doc[from:to])
+		case tag <= ddbjson.TagB:
+			_, err = d.content(f.plan, tag, from-1, field) // with the quotes
+		default:
+			_, err = d.content(f.plan, tag, from, field)
+		}
+		if err != nil {
+			return within(ddbjson.AppendMember(nil, a.Text(d.doc)), err)
+		}
+	}
+	return nil
+}
+
+// value decodes the value at i, after its tag has been read.
+func (d *imageDecoder) value(p *typePlan, tag ddbjson.Tag, i, at int, dst target) (next int, err error) {
+	if tag == ddbjson.NoTag { // {} is an empty map, and at is the position after it
+		_, err = d.content(p, ddbjson.TagM, i, dst)
+		return at, err
+	}
+	if next, err = d.content(p, tag, at, dst); err != nil {
+		return 0, err
+	}
+	return ddbjson.Closed(d.doc, next), nil
+}
+
+// content decodes the content of a value with this tag.
+func (d *imageDecoder) content(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
+	p.once.Do(p.build)
+	switch {
+	case p.form == formString && tag == ddbjson.TagS: // most values are texts
+		end := ddbjson.StringEnd(d.doc, at+1)
+		*as[string](dst) = d.texts.copy(d.doc[at+1 : end])
+		return end + 1, nil
+	case p.form >= formPointer:
+		return d.nullable(p, tag, at, dst)
+	case tag == ddbjson.TagNULL:
+		dst.value(p.typ).SetZero()
+		return ddbjson.ContentEnd(d.doc, tag, at), nil
+	case p.form == formInterface:
+		return d.intoInterface(p, tag, at, dst)
+	}
+	switch tag {
+	case ddbjson.TagS, ddbjson.TagN, ddbjson.TagB:
+		end := ddbjson.StringEnd(d.doc, at+1)
+		return end + 1, d.scalar(p, tag, d.doc[at+1:end], dst)
+	case ddbjson.TagBOOL:
+		if p.form != formBool {
+			return 0, p.mismatch(tag, nil)
+		}
+		*as[bool](dst) = d.doc[at] == 't'
+		return ddbjson.ContentEnd(d.doc, tag, at), nil
+	case ddbjson.TagM:
+		return d.members(p, at, dst)
+	default:
+		return d.list(p, tag, at, dst)
+	}
+}
+
+// nullable decodes into the forms that take a NULL in their own way.
+func (d *imageDecoder) nullable(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
+	switch p.form {
+	case formPointer:
+		return d.pointer(p, tag, at, dst)
+	case formUnmarshaler:
+		v, next := d.itemValue(tag, at)
+		if err := dst.value(p.typ).Addr().Interface().(Unmarshaler).UnmarshalDynamoDB(v); err != nil {
+			return 0, p.mismatch(tag, err)
+		}
+		return next, nil
+	case formValue:
+		v, next := d.itemValue(tag, at)
+		*as[item.Value](dst) = v.Clone()
+		return next, nil
+	case formSDKUnmarshaler:
+		return 0, p.mismatch(tag, errSDKUnmarshaler)
+	}
+	switch tag { // a struct that is not exported
+	case ddbjson.TagNULL:
+		return ddbjson.ContentEnd(d.doc, tag, at), nil
+	case ddbjson.TagM:
+		return d.members(p, at, dst)
+	default:
+		return 0, p.mismatch(tag, errUnexported)
+	}
+}
+
+// itemValue is the value with this tag, and the position after its content.
+func (d *imageDecoder) itemValue(tag ddbjson.Tag, at int) (v item.Value, next int) {
+	next = ddbjson.ContentEnd(d.doc, tag, at)
+	from, to := at, next
+	if tag <= ddbjson.TagB { // without the quotes
+		from, to = at+1, next-1
+	}
+	return item.RawValue(item.Kind(tag), d.doc[from:to:to]), next
+}
+
+// mismatch is the error of a value that does not fit the plan's type. err is nil if the attribute's type is the reason.
+func (p *typePlan) mismatch(tag ddbjson.Tag, err error) error {
+	return &DecodeError{Kind: item.Kind(tag), Type: p.typ, Err: err}
+}
+
+func (d *imageDecoder) pointer(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
+	switch {
+	case tag == ddbjson.TagNULL && !p.unexported:
+		*as[target](dst) = target{}
+		return ddbjson.ContentEnd(d.doc, tag, at), nil
+	case !dst.pointee().isNil():
+	case p.unexported:
+		return 0, p.mismatch(tag, errUnexported)
+	default:
+		*as[target](dst) = newTarget(p.elem.typ)
+	}
+	return d.content(p.elem, tag, at, dst.pointee())
+}
+
+// intoInterface decodes into what the interface points to, or else stores a new value in the interface.
+func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
+	if old := dst.value(p.typ); !old.IsNil() {
+		// A pointer to a pointer or to an interface may lead back here: the new value replaces it.
+		if ptr := old.Elem(); ptr.Kind() == reflect.Pointer && !ptr.IsNil() && ptr.Elem().Kind() != reflect.Interface && ptr.Elem().Kind() != reflect.Pointer {
+			return d.content(planOf(ptr.Type().Elem(), p.options), tag, at, targetOf(ptr))
+		}
+	}
+	if p.typ.NumMethod() > 0 {
+		return 0, p.mismatch(tag, nil)
+	}
+	out := as[any](dst)
+	if p.asString && tag == ddbjson.TagS {
+		v, next := d.itemValue(tag, at)
+		f, err := parseFloat(textOf(v.Raw()))
+		if err != nil {
+			return 0, p.mismatch(tag, err)
+		}
+		*out = f
+		return next, nil
+	}
+	*out, next = d.any(tag, at)
+	return next, nil
+}
+
+// list decodes an L or a set into a slice or an array. An array takes as many elements as it has.
+func (d *imageDecoder) list(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
+	n, first := d.count(tag, at), dst
+	switch p.form {
+	case formArray:
+		n = min(n, p.typ.Len())
+	case formSlice:
+		first = resize(dst.value(p.typ), n)
+	default:
+		return 0, p.mismatch(tag, nil)
+	}
+	i := ddbjson.Inside(d.doc, at)
+	for x := range n {
+		elem := first.element(x, p.elem.size)
+		if tag == ddbjson.TagL {
+			elemTag, elemAt := ddbjson.TagAt(d.doc, i)
+			i, err = d.value(p.elem, elemTag, i, elemAt, elem)
+		} else {
+			i, err = d.content(p.elem, ddbjson.MemberTag(tag), i, elem)
+		}
+		if err != nil {
+			return 0, within(ddbjson.AppendElement(nil, x), err)
+		}
+		i = ddbjson.Next(d.doc, i)
+	}
+	if d.doc[i] != ']' { // the array is full
+		return ddbjson.ContentEnd(d.doc, tag, at), nil
+	}
+	return i + 1, nil
+}
+
+// resize gives a slice n elements, and returns the memory of the first. A slice keeps its elements if they suffice.
+func resize(s reflect.Value, n int) target {
+	switch {
+	case s.IsNil() && n == 0:
+		s.Set(reflect.MakeSlice(s.Type(), 0, 0))
+	case s.Cap() < n:
+		s.SetZero()
+		s.Grow(n)
+	}
+	s.SetLen(n)
+	return targetOf(s)
+}
+
+// count is the number of members or elements.
+func (d *imageDecoder) count(tag ddbjson.Tag, at int) (n int) {
+	b := d.doc
+	i := ddbjson.Inside(b, at)
+	for b[i] != ']' && b[i] != '}' {
+		switch tag {
+		case ddbjson.TagM:
+			_, _, i = ddbjson.MemberName(b, i)
+			i = ddbjson.ValueEnd(b, i)
+		case ddbjson.TagL:
+			i = ddbjson.ValueEnd(b, i)
+		default:
+			i = ddbjson.StringEnd(b, i+1) + 1
+		}
+		i = ddbjson.Next(b, i)
+		n++
+	}
+	return n
+}
+
+// members decodes an M into a struct or a map.
+func (d *imageDecoder) members(p *typePlan, at int, dst target) (next int, err error) {
+	switch p.form {
+	case formStruct, formTime, formUnexportedStruct:
+	case formMapOfAny:
+		m := as[map[string]any](dst)
+		*m, next = d.anyMembers(*m, at)
+		return next, nil
+	case formMap:
+		return d.mapMembers(p, at, dst)
+	default:
+		return 0, p.mismatch(ddbjson.TagM, nil)
+	}
+	i := ddbjson.Inside(d.doc, at)
+	for d.doc[i] == '"' {
+		from, to, start, tag, at := ddbjson.MemberAt(d.doc, i)
+		f := p.fields.find(d.doc[from:to])
+		if f == nil {
+			i = ddbjson.Next(d.doc, ddbjson.ValueEnd(d.doc, start))
+			continue
+		}
+		field, err := f.in(dst)
+		if err == nil {
+			i, err = d.value(f.plan, tag, start, at, field)
+		} else {
+			err = f.plan.mismatch(tag, err)
+		}
+		if err != nil {
+			return 0, within(ddbjson.AppendMember(nil, textOf(d.doc[from:to])), err)
+		}
+		i = ddbjson.Next(d.doc, i)
+	}
+	return i + 1, nil
+}
+
+func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, err error) {
+	if !p.textKeys && (p.key.form < formString || p.key.form > formBool) {
+		return 0, p.mismatch(ddbjson.TagM, errs.Errorf("keys of type %v: want a string, number, bool or encoding.TextUnmarshaler", p.key.typ))
+	}
+	m := dst.value(p.typ)
+	if m.IsNil() {
+		m.Set(reflect.MakeMapWithSize(p.typ, d.count(ddbjson.TagM, at)))
+	}
+	key, elem := newTarget(p.key.typ), newTarget(p.elem.typ)
+	i := ddbjson.Inside(d.doc, at)
+	for d.doc[i] == '"' {
+		from, to, start, tag, at := ddbjson.MemberAt(d.doc, i)
+		if err := d.mapKey(p, d.doc[from:to], key); err != nil {
+			return 0, p.mismatch(ddbjson.TagM, fmt.Errorf("a name as a key of type %v: %w", p.key.typ, err))
+		}
+		if i, err = d.value(p.elem, tag, start, at, elem); err != nil {
+			return 0, within(ddbjson.AppendMember(nil, textOf(d.doc[from:to])), err)
+		}
+		i = ddbjson.Next(d.doc, i)
+		m.SetMapIndex(key.value(p.key.typ), elem.value(p.elem.typ))
+		// A method of the program may have kept a pointer to this key or element: the next ones get new memory.
+		if p.textKeys || p.elem.selfInside {
+			key, elem = newTarget(p.key.typ), newTarget(p.elem.typ)
+		} else {
+			elem.value(p.elem.typ).SetZero()
+		}
+	}
+	return i + 1, nil
+}
+
+// textOf is the text of a JSON string without its quotes. It may be a range of the image.
+func textOf(raw []byte) string { return ddbjson.View(ddbjson.TextOf(raw)) }

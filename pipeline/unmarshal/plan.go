@@ -1,0 +1,168 @@
+package unmarshal
+
+import (
+	"encoding"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// typePlan says how attributes are decoded into one Go type.
+type typePlan struct {
+	options
+	typ  reflect.Type
+	kind reflect.Kind
+	size uintptr
+	form form
+
+	elem       *typePlan // of a pointer, slice, array or map
+	key        *typePlan // of a map
+	textKeys   bool      // of a map: a key decodes itself, as an encoding.TextUnmarshaler
+	fields     *fieldSet // of a struct
+	selfInside bool      // an Unmarshaler is in the memory of the type: it may keep a pointer into that memory
+
+	once    sync.Once
+	scratch sync.Pool // of pointers to zero values of the type
+}
+
+// options are what a field adds to its type.
+type options struct {
+	asString   bool // an S is a number
+	unexported bool // the field is embedded and not exported: only the fields inside are decoded
+}
+
+// form is the way in which a type is decoded.
+type form uint8
+
+const (
+	formNone form = iota // takes NULL only
+	formString
+	formInt
+	formUint
+	formFloat
+	formBool
+	formDecimal // decimal.Decimal
+	formTime    // converts to time.Time
+	formStruct
+	formMap
+	formMapOfAny // map[string]any
+	formSlice
+	formArray
+	formInterface
+
+	formPointer        // this and the next ones take NULL in their own way
+	formValue          // item.Value
+	formUnmarshaler    // implements Unmarshaler
+	formSDKUnmarshaler // implements attributevalue.Unmarshaler only
+	formUnexportedStruct
+)
+
+// plans caches each typePlan by its type. It grows by the program's own types only.
+var plans, stringPlans, unexportedPlans sync.Map
+
+// planOf is the plan of a type. It is built at its first use, so that types may contain themselves.
+func planOf(t reflect.Type, o options) *typePlan {
+	cache := &plans
+	switch {
+	case o.unexported:
+		cache = &unexportedPlans
+	case o.asString:
+		cache = &stringPlans
+	}
+	if p, ok := cache.Load(t); ok {
+		return p.(*typePlan)
+	}
+	p, _ := cache.LoadOrStore(t, &typePlan{typ: t, options: o, kind: t.Kind(), size: t.Size()})
+	return p.(*typePlan)
+}
+
+func (p *typePlan) build() {
+	p.form = p.findForm()
+	p.selfInside = p.form == formUnmarshaler
+	switch p.kind {
+	case reflect.Pointer:
+		p.elem = planOf(p.typ.Elem(), p.options)
+	case reflect.Slice:
+		p.elem = planOf(p.typ.Elem(), options{})
+	case reflect.Array:
+		p.elem = planOf(p.typ.Elem(), options{})
+		p.elem.once.Do(p.elem.build)
+		p.selfInside = p.selfInside || p.elem.selfInside
+	case reflect.Map:
+		p.elem = planOf(p.typ.Elem(), options{})
+		key := p.typ.Key() // a name is decoded by the kind of the key, even if the key is an Unmarshaler
+		p.key = &typePlan{typ: key, kind: key.Kind(), size: key.Size(), form: formOfKind(key.Kind())}
+		text := reflect.TypeFor[encoding.TextUnmarshaler]()
+		p.textKeys = reflect.PointerTo(p.typ.Key()).Implements(text) || p.typ.Key().Implements(text)
+	case reflect.Struct:
+		p.fields = fieldsOf(p.typ)
+		for _, f := range p.fields.fields {
+			f.plan.once.Do(f.plan.build)
+			p.selfInside = p.selfInside || f.plan.selfInside
+		}
+	default: // a scalar
+	}
+}
+
+// findForm finds the form of the plan's type. Types with a meaning of their own come before kinds.
+func (p *typePlan) findForm() form {
+	t := p.typ
+	switch t {
+	case reflect.TypeFor[decimal.Decimal]():
+		return formDecimal
+	case reflect.TypeFor[item.Value]():
+		return formValue
+	case reflect.TypeFor[map[string]any]():
+		return formMapOfAny
+	}
+	// attributevalue asks the same: a named type that is no pointer, by its own methods or its pointer's.
+	if t.Name() != "" && p.kind != reflect.Pointer && p.kind != reflect.Interface {
+		pointer := reflect.PointerTo(t)
+		if pointer.Implements(reflect.TypeFor[Unmarshaler]()) && !p.unexported {
+			return formUnmarshaler
+		}
+		if _, ok := pointer.MethodByName("UnmarshalDynamoDBAttributeValue"); ok {
+			return formSDKUnmarshaler
+		}
+	}
+	switch {
+	case p.kind == reflect.Struct && p.unexported:
+		return formUnexportedStruct
+	case p.kind == reflect.Struct && t.ConvertibleTo(reflect.TypeFor[time.Time]()):
+		return formTime
+	default:
+		return formOfKind(p.kind)
+	}
+}
+
+func formOfKind(kind reflect.Kind) form {
+	switch kind {
+	case reflect.String:
+		return formString
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return formInt
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return formUint
+	case reflect.Float32, reflect.Float64:
+		return formFloat
+	case reflect.Bool:
+		return formBool
+	case reflect.Struct:
+		return formStruct
+	case reflect.Map:
+		return formMap
+	case reflect.Slice:
+		return formSlice
+	case reflect.Array:
+		return formArray
+	case reflect.Interface:
+		return formInterface
+	case reflect.Pointer:
+		return formPointer
+	default:
+		return formNone
+	}
+}
