@@ -18,7 +18,7 @@ var budgets = map[string]budget{
 	"valid":   {least: validBudget(), allocs: 1},
 	"page":    {least: 10, allocs: -1},
 	"diff":    {least: 30, allocs: 0},
-	"decode":  {least: 6, allocs: -1},
+	"decode":  {least: 5, allocs: -1},
 	"json":    {least: 15, allocs: -1},
 	"cel":     {most: 1.25, allocs: 6},
 	"handler": {least: 10, allocs: -1},

@@ -21,7 +21,7 @@ func decodeRows() []row {
 		id:   "decode",
 		work: "GetRecords of a page of 1 MB, both images of each record into a struct, strings copied",
 		peer: "aws-sdk-go-v2, attributevalue.UnmarshalMap",
-		of:   rate, least: 6, input: true,
+		of:   rate, least: 5, input: true,
 		note: "the struct has 13 fields; records of -input go into map[string]any",
 		missed: "half of the time is the page (row page, a whole call), half the two structs: three allocations each, the names of 22 values, the texts in one piece. " +
 			"What was tried and took as long: the body through a buffer that stays in the cache, with its checksum on the way, and into memory that is not cleared before",
