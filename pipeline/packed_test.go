@@ -44,7 +44,7 @@ func TestPacked_ChangesAreTheSame(t *testing.T) {
 		d := record.NewDecoder(record.DecoderOptions{EpochZero: true, DynamoDBLocal: true})
 		record := g.Event(1)
 		if rapid.Bool().Draw(t, "snapshot") {
-			record = pipelinetest.TtlDelete
+			record = pipelinetest.TTLDelete
 		}
 		page, err := d.Decode([]byte(record))
 		if err != nil || len(page.Changes) != 1 {

@@ -26,7 +26,7 @@ func TestFact31_WhatOutlivesThePageOwnsItsBytes(t *testing.T) {
 		`"Email":{"S":"b@example.com"},"Tags":{"SS":["one","two"]},"Blob":{"B":"3q2+7w=="},"Nested":{"M":{"esc\u0061ped":{"S":"x"},"n":{"N":"1.50"}}}`)
 	for _, tt := range []struct{ name, input string }{
 		{"Streams", rec},
-		{"TTL delete", pipelinetest.TtlDelete},
+		{"TTL delete", pipelinetest.TTLDelete},
 		{"Kinesis", pipelinetest.KinesisEvent(pipelinetest.MicrosecondRecord)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func decoderOptions() []record.DecoderOptions {
 
 func addSeeds(f *testing.F) {
 	f.Add([]byte(pipelinetest.Modify))
-	f.Add([]byte(`{"Records":[` + pipelinetest.Modify + `,` + pipelinetest.TtlDelete + `],"NextShardIterator":"next"}`))
+	f.Add([]byte(`{"Records":[` + pipelinetest.Modify + `,` + pipelinetest.TTLDelete + `],"NextShardIterator":"next"}`))
 	f.Add([]byte(`[` + pipelinetest.Insert + "\n," + pipelinetest.KinesisEvent(pipelinetest.MicrosecondRecord) + `]`))
 	f.Add([]byte("\xef\xbb\xbf" + pipelinetest.Insert + "\r\n\r\n" + `{"dynamodb":{"Keys":{"PK":{"S":1}}}}` + "\n" + pipelinetest.Insert[:80] + "\n" + pipelinetest.Modify))
 	f.Add([]byte(`{"dynamodb":{"Keys":{"a":{"N":"1E5"},"b":{"B":"AA=="}},"SequenceNumber":"1","NewImage":{"m":{"M":{"":{},"l":{"L":[{"SS":["\u00e9"]},{"NS":["1","2.0"]},{"BOOL":true},{"NULL":true}]}}}}},"eventName":"X"}`))
@@ -100,7 +100,7 @@ func FuzzDecoder(f *testing.F) {
 
 func FuzzDecodeLines(f *testing.F) {
 	addSeeds(f)
-	f.Add([]byte(pipelinetest.Modify + "\n" + pipelinetest.Modify + "\n" + pipelinetest.Insert + "\n" + pipelinetest.TtlDelete + "\n" + pipelinetest.Modify))
+	f.Add([]byte(pipelinetest.Modify + "\n" + pipelinetest.Modify + "\n" + pipelinetest.Insert + "\n" + pipelinetest.TTLDelete + "\n" + pipelinetest.Modify))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, o := range decoderOptions() {
 			d := record.NewDecoder(o)

@@ -56,7 +56,7 @@ func TestPathsAreBounded(t *testing.T) {
 func TestBrokenLinesLoseNothingElse(t *testing.T) {
 	unsound := pipelinetest.With(pipelinetest.Modify, `"MODIFY"`, `5`)
 	cut := pipelinetest.Modify[:strings.Index(pipelinetest.Modify, `"OldImage"`)+30]
-	input := pipelinetest.Insert + "\n" + cut + "\nhello\n" + unsound + "\n" + `[` + pipelinetest.Modify + `,{"x` + "\n" + pipelinetest.TtlDelete
+	input := pipelinetest.Insert + "\n" + cut + "\nhello\n" + unsound + "\n" + `[` + pipelinetest.Modify + `,{"x` + "\n" + pipelinetest.TTLDelete
 	page := record.NewDecoder(record.DecoderOptions{}).DecodeLines([]byte(input))
 	if len(page.Changes) != 3 || len(page.Errors) != 4 {
 		t.Fatalf("%d changes, %v", len(page.Changes), page.Errors)

@@ -190,14 +190,14 @@ func TestFact13_ViewTypes(t *testing.T) {
 // Fact 14: a TTL delete is spelled userIdentity.type/principalId in Lambda JSON and
 // Type/PrincipalId in the Streams API.
 func TestFact14_IdentityOfTTLDeletes(t *testing.T) {
-	api := pipelinetest.With(pipelinetest.With(pipelinetest.TtlDelete, `"type"`, `"Type"`), `"principalId"`, `"PrincipalId"`)
-	for _, rec := range []string{pipelinetest.TtlDelete, api} {
+	api := pipelinetest.With(pipelinetest.With(pipelinetest.TTLDelete, `"type"`, `"Type"`), `"principalId"`, `"PrincipalId"`)
+	for _, rec := range []string{pipelinetest.TTLDelete, api} {
 		c := one(t, record.DecoderOptions{}, rec)
 		if !c.TTLDelete() || !c.Removed() || c.Identity != (record.Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}) {
 			t.Errorf("%+v", c)
 		}
 	}
-	for _, entry := range []string{pipelinetest.With(pipelinetest.TtlDelete, `"Service"`, `"AssumedRole"`), pipelinetest.With(pipelinetest.TtlDelete, `"principalId":"dynamodb.amazonaws.com"`, `"principalId":"someone"`)} {
+	for _, entry := range []string{pipelinetest.With(pipelinetest.TTLDelete, `"Service"`, `"AssumedRole"`), pipelinetest.With(pipelinetest.TTLDelete, `"principalId":"dynamodb.amazonaws.com"`, `"principalId":"someone"`)} {
 		if one(t, record.DecoderOptions{}, entry).TTLDelete() {
 			t.Error("a user's delete counts as TTL's")
 		}
@@ -218,7 +218,7 @@ func TestFact15_ReplicationAttributesDecode(t *testing.T) {
 
 func TestUnknownOperations(t *testing.T) {
 	// DynamoDB Local's TTL deletes: no identity, an old image only.
-	local := pipelinetest.With(pipelinetest.With(pipelinetest.TtlDelete, `"REMOVE"`, `"UNKNOWN_TO_SDK_VERSION"`), `"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"},`, ``)
+	local := pipelinetest.With(pipelinetest.With(pipelinetest.TTLDelete, `"REMOVE"`, `"UNKNOWN_TO_SDK_VERSION"`), `"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"},`, ``)
 	c := one(t, record.DecoderOptions{}, local)
 	if c.Op != record.Unknown || c.EventName != "UNKNOWN_TO_SDK_VERSION" || !c.Removed() || c.TTLDelete() {
 		t.Errorf("%+v", c)
@@ -294,13 +294,13 @@ func TestUnsoundRecords(t *testing.T) {
 		{"empty key", pipelinetest.With(pipelinetest.Modify, `"PK":{"S":"USER#1"}`, `"PK":{"S":""}`), "dynamodb.Keys.PK", "is empty"},
 		{"new image of another item", pipelinetest.With(pipelinetest.Insert, `"NewImage":{"PK":{"S":"USER#1"}`, `"NewImage":{"PK":{"S":"USER#2"}`), "dynamodb.NewImage.PK", "another item"},
 		{"old image of another item", pipelinetest.With(pipelinetest.Modify, `"OldImage":{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"}`, `"OldImage":{"SK":{"S":"profile"},"PK":{"S":"USER#1"}`), "dynamodb.OldImage.SK", "another item"},
-		{"image whose key is of another kind", pipelinetest.With(pipelinetest.TtlDelete, `"OldImage":{"PK":{"S":"USER#1"}`, `"OldImage":{"PK":{"B":"USER"}`), "dynamodb.OldImage.PK", "another item"},
+		{"image whose key is of another kind", pipelinetest.With(pipelinetest.TTLDelete, `"OldImage":{"PK":{"S":"USER#1"}`, `"OldImage":{"PK":{"B":"USER"}`), "dynamodb.OldImage.PK", "another item"},
 		{"field twice", pipelinetest.With(pipelinetest.Modify, `"eventVersion"`, `"eventName"`), "eventName", "twice"},
 		{"image twice", pipelinetest.With(pipelinetest.Modify, `"OldImage"`, `"NewImage"`), "dynamodb.NewImage", "twice"},
 		{"image no object", pipelinetest.With(pipelinetest.Insert, `"NewImage":{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"},"Email":{"S":"a@example.com"}}`, `"NewImage":[]`), "dynamodb.NewImage", "object of attributes"},
 		{"dynamodb no object", `{"dynamodb":[],"eventName":"INSERT","eventSourceARN":"` + pipelinetest.StreamARN + `"}`, "dynamodb", "want an object"},
 		{"size no number", pipelinetest.With(pipelinetest.Modify, `119`, `"119"`), "dynamodb.SizeBytes", "number of bytes"},
-		{"identity no text", pipelinetest.With(pipelinetest.TtlDelete, `"type":"Service"`, `"type":5`), "userIdentity.type", "want a string"},
+		{"identity no text", pipelinetest.With(pipelinetest.TTLDelete, `"type":"Service"`, `"type":5`), "userIdentity.type", "want a string"},
 		{"envelope within", `[{"Records":[]}]`, "Records", "envelope"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -318,7 +318,7 @@ func TestUnsoundRecords(t *testing.T) {
 // A record that is unsound keeps its key's order and its version, and the others go on.
 func TestUnsoundRecordsAmongSound(t *testing.T) {
 	bad := pipelinetest.With(pipelinetest.Modify, `"Email":{"S":"b@example.com"}`, `"Address":{"M":{"Lines":{"L":[{"S":"a"},{"S":"b"},{"N":"x"}]}}}`)
-	document := `{"Records": [` + pipelinetest.Insert + `, ` + bad + `, ` + pipelinetest.TtlDelete + `]}`
+	document := `{"Records": [` + pipelinetest.Insert + `, ` + bad + `, ` + pipelinetest.TTLDelete + `]}`
 	page, err := record.NewDecoder(record.DecoderOptions{}).Decode([]byte(document))
 	if err != nil || len(page.Changes) != 2 || len(page.Errors) != 1 {
 		t.Fatalf("%v, %d changes, %v", err, len(page.Changes), page.Errors)

@@ -52,6 +52,7 @@ func JoinPath(parent []byte, relative string) []byte {
 // a type tag, or neither.
 type InputContext uint8
 
+// The objects of a record.
 const (
 	inOther  InputContext = iota
 	InRecord              // the object of a record

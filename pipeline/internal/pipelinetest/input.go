@@ -16,7 +16,7 @@ const (
 		`"NewImage":{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"},"Email":{"S":"b@example.com"}},` +
 		`"OldImage":{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"},"Email":{"S":"a@example.com"}},` +
 		`"SequenceNumber":"000000200000000005391461883","SizeBytes":119,"StreamViewType":"NEW_AND_OLD_IMAGES"},"eventSourceARN":"` + StreamARN + `"}`
-	TtlDelete = `{"eventID":"27784dc1e1f7e3a0d4aa4d4b7b42c9f8","eventName":"REMOVE","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":"eu-west-1",` +
+	TTLDelete = `{"eventID":"27784dc1e1f7e3a0d4aa4d4b7b42c9f8","eventName":"REMOVE","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":"eu-west-1",` +
 		`"dynamodb":{"ApproximateCreationDateTime":1795251661,"Keys":{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"}},` +
 		`"OldImage":{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"},"Email":{"S":"b@example.com"}},` +
 		`"SequenceNumber":"000000300000000005391461884","SizeBytes":73,"StreamViewType":"NEW_AND_OLD_IMAGES"},` +
