@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -41,6 +42,9 @@ func (l *listing) has(shard string) bool {
 	_, ok := l.byID[shard]
 	return ok
 }
+
+// hasOpen reports whether an open shard is listed. A stream that takes writes has one, but listings lag behind.
+func (l *listing) hasOpen() bool { return slices.ContainsFunc(l.shards, shardreader.Shard.Open) }
 
 // parent returns the listed parent of a shard; "" if there is none.
 func (l *listing) parent(shard string) string { return l.shard(shard).Parent }

@@ -211,8 +211,8 @@ func (w *world) noteGap(p *process, g record.Gap, again bool) {
 		}
 		for a := s; a != nil; a = a.parent {
 			a.gone()
+			goneBelow(a)
 		}
-		goneBelow(s)
 	case s.trimmedAt(g.After) && w.plan.Shape.StrictTrim:
 		// The position itself is refused, and nobody can tell whether something behind it is gone.
 		w.tally.StrictGaps++
@@ -265,7 +265,7 @@ func (s *shard) gone() {
 	}
 }
 
-// goneBelow: with a shard those that came after it may have gone, before anybody saw them.
+// goneBelow: with a shard, shards that came after it may have gone before a consumer saw them, siblings included.
 func goneBelow(s *shard) {
 	for _, c := range s.children {
 		if s.dropped && c.dropped && !c.leased {

@@ -119,6 +119,8 @@ func TestSeeds_Failed(t *testing.T) {
 		{501023, Trims, "a shard was read that came after one at which reading stopped, by way of shards that nobody had seen"},
 		{501403, Harsh, "empty pages of iterators that expired counted together as the end of a shard"},
 		{700810, Harsh, "a shard was gone with its child, and its grandchild, which was listed, was begun too late"},
+		{700400, Trims, "a stream that is enabled, and whose shards were not listed yet, counted as read to its end"},
+		{700183, Trims, "a lost shard was missed in the gap that its sibling's children had told of"},
 		{500679, Trims, "all was well while the only process was between two lives, so that nobody was left to stop"},
 	} {
 		if b := Run(NewPlan(of.seed, of.mix), Worker, false).Breach; b != nil {
