@@ -272,8 +272,8 @@ var constructors = map[string][]string{
 	"sinks":         {"detectors", "goSink", "Mask", "makeMask", "fail"},
 	"sinks/archive": {"New", "checkName", "checkTags", "checkColumns"},
 	"sinks/notify":  {"New"},
-	"sinks/search":  {"New", "keysOf", "compileFields", "setIncludes", "rename", "names", "unhashed"},
-	"sinks/view":    {"New", "NewAggregate", "validate", "ready"},
+	"sinks/search":  {"New", "routingKeys", "compileFields", "setIncludes", "rename", "names", "unhashed"},
+	"sinks/view":    {"New", "NewAggregate", "validate", "parse"},
 	"sinks/aws":     {"Archive", "publisher", "connection", "rows", "open"},
 }
 
