@@ -11,10 +11,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// placed is an error of a source that knows the place of a record, for example file and line.
-type placed interface {
+// locatedError is an error of a source that knows where a record is, for example file and line.
+type locatedError interface {
 	error
-	Place() string
+	Location() string
 }
 
 // storeUndecodable stores the dead letters of undecodable records, quarantines their keys if they are known, and then
@@ -36,8 +36,8 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 	first := records[0]
 	attrs := []slog.Attr{slog.String("partition", in.partition.name), slog.Int("records", len(records)),
 		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", redact.ErrorField(first))}
-	if at, ok := errors.AsType[placed](first.Err); ok {
-		attrs = append(attrs, slog.String("place", at.Place()))
+	if at, ok := errors.AsType[locatedError](first.Err); ok {
+		attrs = append(attrs, slog.String("place", at.Location()))
 	}
 	if r.p.o.DeadLetters == nil && in.tracker != nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
