@@ -14,10 +14,11 @@ const millisFrom = 100_000_000_000
 // date replaces a point in time by its text in UTC with a Go layout.
 func date(dst []byte, start int, layout string) ([]byte, error) {
 	t, ok := instant(dst[start:])
+	t = t.UTC()
 	if !ok || t.Year() < 0 || t.Year() > 9999 {
 		return dst, errDate
 	}
-	return t.UTC().AppendFormat(dst[:start], layout), nil
+	return t.AppendFormat(dst[:start], layout), nil
 }
 
 // instant parses epoch seconds or milliseconds, without their fraction, or RFC 3339.

@@ -25,3 +25,17 @@ func TestFact2_DatesAreUTC(t *testing.T) {
 		}
 	}
 }
+
+// A time whose year has five digits in UTC has no text that sorts with the others.
+func TestDate_YearInUTC(t *testing.T) {
+	for text, want := range map[string]string{
+		"9999-12-31T22:30:00-01:00": "9999-12-31",
+		"9999-12-31T23:30:00-01:00": "",
+		"0000-01-01T00:30:00+01:00": "",
+	} {
+		got, err := date([]byte(text), 0, "2006-01-02")
+		if want == "" && err == nil || want != "" && (err != nil || string(got) != want) {
+			t.Errorf("%s is %s (%v), want %q", text, got, err, want)
+		}
+	}
+}
