@@ -25,7 +25,11 @@ func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 		return nil
 	}
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(b, &object); err != nil {
+	err = json.Unmarshal(b, &object)
+	if err == nil && object == nil {
+		err = errors.New("it is null")
+	}
+	if err != nil {
 		where := ""
 		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 			where = fmt.Sprintf(" at line %d", 1+bytes.Count(b[:e.Offset], []byte("\n")))
