@@ -63,9 +63,10 @@ func (t *Table) Check(ctx context.Context) error {
 func (t *Table) create(ctx context.Context, s spec) error {
 	_, err := t.describe(ctx, s)
 	if missing(err) {
-		if err = t.make(ctx, s); err == nil {
-			err = t.check(ctx, s)
-		}
+		err = t.make(ctx, s)
+	}
+	if err == nil {
+		err = t.check(ctx, s)
 	}
 	if err != nil {
 		return err

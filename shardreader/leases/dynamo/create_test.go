@@ -72,6 +72,10 @@ func TestCheck_AnotherTable(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+	out, err := w.client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: aws.String("state")})
+	if err != nil || out.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabled {
+		t.Errorf("the refused table has a TTL: %+v (%v)", out, err)
+	}
 }
 
 func TestNew(t *testing.T) {
