@@ -71,27 +71,27 @@ func canonicalPattern(p item.Pattern) string {
 	return canonicalPath(p.String())
 }
 
-// asSet is the texts in order, each once.
-func asSet(texts []string) string {
+// joinSet is the texts in order, each once.
+func joinSet(texts []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(texts))), ", ")
 }
 
-// filtersText is what a list of filters keeps: it does not depend on their order, nor
+// canonicalFilters is what a list of filters keeps: it does not depend on their order, nor
 // on their names.
-func (c *checker) filtersText(fs []Filter) string {
+func (c *checker) canonicalFilters(fs []Filter) string {
 	var texts []string
 	for _, f := range fs {
-		texts = append(texts, f.verb.Name+" "+c.conditionText(f.verb))
+		texts = append(texts, f.action.Name+" "+c.canonicalCondition(f.action))
 	}
-	return asSet(texts)
+	return joinSet(texts)
 }
 
-// conditionText is a condition of a filter.
-func (c *checker) conditionText(v *value) string {
+// canonicalCondition is a condition of a filter.
+func (c *checker) canonicalCondition(v *value) string {
 	if v.Text() == "probable_ttl" {
 		return "probable_ttl by " + c.cfg.Source.TTLAttribute
 	}
-	f := form(v)
+	f := conditionKey(v)
 	if f == nil {
 		return v.Text()
 	}
@@ -99,29 +99,29 @@ func (c *checker) conditionText(v *value) string {
 	switch f.Name {
 	case "any", "all":
 		for _, e := range f.All() {
-			parts = append(parts, c.conditionText(e))
+			parts = append(parts, c.canonicalCondition(e))
 		}
 	case "not":
-		parts = []string{c.conditionText(f)}
+		parts = []string{c.canonicalCondition(f)}
 	default:
-		return f.Name + " " + valueText(f)
+		return f.Name + " " + canonicalValue(f)
 	}
-	return f.Name + " (" + asSet(parts) + ")"
+	return f.Name + " (" + joinSet(parts) + ")"
 }
 
-// valueText is a scalar, [a, b], {k: v} or, of a mapping of known keys, k v; lists and maps have no order here.
-func valueText(v *value) string {
+// canonicalValue is a scalar, [a, b], {k: v} or, of a mapping of known keys, k v; lists and maps have no order here.
+func canonicalValue(v *value) string {
 	var parts []string
 	if v.Rule.Shape == yamlbind.ObjectShape {
 		for _, k := range v.Rule.Keys {
 			if e := v.Get(k.Name); e != nil && !isDefault(k, e) {
-				parts = append(parts, k.Name+" "+valueText(e))
+				parts = append(parts, k.Name+" "+canonicalValue(e))
 			}
 		}
 		return strings.Join(parts, " ")
 	}
 	for _, e := range v.Entries {
-		text := valueText(e)
+		text := canonicalValue(e)
 		if v.Rule.Shape == yamlbind.MapShape {
 			text = strconv.Quote(e.Name) + ": " + text
 		}
@@ -130,9 +130,9 @@ func valueText(v *value) string {
 	_, isText := v.Data.(string)
 	switch {
 	case v.Rule.Shape == yamlbind.ListShape:
-		return "[" + asSet(parts) + "]"
+		return "[" + joinSet(parts) + "]"
 	case v.Rule.Shape == yamlbind.MapShape:
-		return "{" + asSet(parts) + "}"
+		return "{" + joinSet(parts) + "}"
 	case isText && v.Rule.Words == nil:
 		return strconv.Quote(v.Source)
 	}

@@ -16,7 +16,7 @@ func canonicalExpr(src string) string {
 		if t == "" {
 			continue
 		}
-		if before != "" && spaced(before, t) {
+		if before != "" && needsSpace(before, t) {
 			b.WriteByte(' ')
 		}
 		b.WriteString(t)
@@ -25,8 +25,8 @@ func canonicalExpr(src string) string {
 	return b.String()
 }
 
-// spaced tells whether space stands between two tokens.
-func spaced(a, b string) bool {
+// needsSpace tells whether space stands between two tokens.
+func needsSpace(a, b string) bool {
 	switch {
 	case slices.Contains([]string{")", "]", ",", "."}, b), slices.Contains([]string{"(", "[", ".", "!"}, a):
 		return false

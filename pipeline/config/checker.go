@@ -45,13 +45,13 @@ type checker struct {
 
 // live notes what keeps the file from running on real servers, and not in a folder of embedded
 // stores.
-func (c *checker) live(at any, hint, format string, args ...any) {
+func (c *checker) failOnServers(at any, hint, format string, args ...any) {
 	c.localOnly = append(c.localOnly, c.Problem(at, hint, format, args...))
 }
 
 // liveIf does it where it holds.
-func (c *checker) liveIf(holds bool, at any, hint, format string, args ...any) {
+func (c *checker) failOnServersIf(holds bool, at any, hint, format string, args ...any) {
 	if holds {
-		c.live(at, hint, format, args...)
+		c.failOnServers(at, hint, format, args...)
 	}
 }

@@ -69,8 +69,8 @@ type Table struct {
 	StreamARN string // "" where the file names the table only
 }
 
-// tableOf reads a table's name, its ARN, or its stream's.
-func tableOf(text string) Table {
+// parseTable reads a table's name, its ARN, or its stream's.
+func parseTable(text string) Table {
 	_, rest, isARN := strings.Cut(text, ":table/")
 	name, _, isStream := strings.Cut(rest, "/stream/")
 	switch {
@@ -178,7 +178,7 @@ func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read f
 	c := &checker{cfg: cfg, read: read}
 	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Owner: c})
 	if c.Read(grammar(), cfg); c.Has(cfg) {
-		c.rules()
+		c.checkRules()
 	}
 	if len(c.Problems) > 0 {
 		c.Problems.Sort()

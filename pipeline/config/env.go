@@ -6,9 +6,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// joinTemplate is the parts as the source of a template in which what the
+// templateSource is the parts as the source of a template in which what the
 // environment gave is literal text, also within the argument of a function.
-func joinTemplate(parts []yamlbind.Part) (src, bad string) {
+func templateSource(parts []yamlbind.Part) (src, bad string) {
 	var b strings.Builder
 	inside, argument := false, false // of a placeholder; of a function's argument in it
 	var quote byte                   // within ["..."] of a path
@@ -57,10 +57,10 @@ func joinTemplate(parts []yamlbind.Part) (src, bad string) {
 	return b.String(), ""
 }
 
-// joinExpr is the parts as the source of an expression in which what the
+// expressionSource is the parts as the source of an expression in which what the
 // environment gave is text: within a string literal a part of it, elsewhere a
 // string literal.
-func joinExpr(parts []yamlbind.Part) (src, bad string) {
+func expressionSource(parts []yamlbind.Part) (src, bad string) {
 	var b strings.Builder
 	var quote byte
 	raw := false

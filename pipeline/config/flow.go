@@ -18,10 +18,10 @@ type Filter struct {
 	Line   int    // of the entry in the file
 	Filter pipeline.Filter
 
-	_    any            `one:"drop,keep"`
-	_    namedCondition `key:"drop" doc:"Drops what meets the condition."`
-	_    namedCondition `key:"keep" doc:"Drops what does not meet the condition."`
-	verb *value         // drop or keep
+	_      any            `one:"drop,keep"`
+	_      namedCondition `key:"drop" doc:"Drops what meets the condition."`
+	_      namedCondition `key:"keep" doc:"Drops what does not meet the condition."`
+	action *value         // drop or keep
 }
 
 // namedCondition is a condition of a filter.
@@ -55,24 +55,24 @@ func (c *checker) filters(v *value) []Filter {
 		if len(entry.Entries) != 1 {
 			continue // said by the walk
 		}
-		verb := entry.Entries[0] // drop or keep
-		cond := c.condition(verb)
+		action := entry.Entries[0] // drop or keep
+		cond := c.condition(action)
 		if cond == nil {
 			continue
 		}
-		f := Filter{Name: verb.Get("name").Text(), Line: entry.Node.Line, verb: verb}
+		f := Filter{Name: action.Get("name").Text(), Line: entry.Node.Line, action: action}
 		if f.Name != "" && names[f.Name] > 0 {
-			c.Fail(verb.Get("name"), "drops are counted by it: give each filter its own", "the name %q is taken by an earlier filter", f.Name)
+			c.Fail(action.Get("name"), "drops are counted by it: give each filter its own", "the name %q is taken by an earlier filter", f.Name)
 		}
 		if f.Name == "" {
-			f.Name = defaultName(verb)
+			f.Name = defaultFilterName(action)
 			if n := names[f.Name]; n > 0 {
 				names[f.Name]++
 				f.Name = fmt.Sprintf("%s_%d", f.Name, n+1)
 			}
 		}
 		names[f.Name]++
-		if f.Filter = rules.Keep(f.Name, cond); verb.Name == "drop" {
+		if f.Filter = rules.Keep(f.Name, cond); action.Name == "drop" {
 			f.Filter = rules.Drop(f.Name, cond)
 		}
 		fs = append(fs, f)
@@ -80,19 +80,19 @@ func (c *checker) filters(v *value) []Filter {
 	return fs
 }
 
-func defaultName(verb *value) string {
-	w := verb.Text()
+func defaultFilterName(action *value) string {
+	w := action.Text()
 	switch {
 	case w == "":
-		return verb.Name + "_" + form(verb).Name
-	case verb.Name == "drop":
+		return action.Name + "_" + conditionKey(action).Name
+	case action.Name == "drop":
 		return w
 	}
 	return "keep_" + w
 }
 
 // form is the key of a condition that says what it is: op, any, expr, ...
-func form(v *value) *value {
+func conditionKey(v *value) *value {
 	for _, e := range v.All() {
 		if e.Name != "name" {
 			return e
@@ -104,7 +104,7 @@ func form(v *value) *value {
 // condition makes the condition of a word or a mapping; nil where the walk has
 // said what is wrong.
 func (c *checker) condition(v *value) pipeline.Condition {
-	ttl, f := c.cfg.Source.TTLAttribute, form(v)
+	ttl, f := c.cfg.Source.TTLAttribute, conditionKey(v)
 	switch word := v.Text(); {
 	case word == "probable_ttl" && ttl == "":
 		c.Fail(v, "add ttl_attribute to source", "probable_ttl guesses by the table's TTL attribute, which the file does not name")
@@ -125,9 +125,9 @@ func (c *checker) condition(v *value) pipeline.Condition {
 		}
 		return rules.Operations(ops...)
 	case "key_prefix":
-		return both(f, func(e *value) pipeline.Condition { return rules.KeyPrefix(e.Name, e.Text()) })
+		return allOf(f, func(e *value) pipeline.Condition { return rules.KeyPrefix(e.Name, e.Text()) })
 	case "entity":
-		return both(f, func(e *value) pipeline.Condition { return rules.Entity(e.Name, e.Texts()...) })
+		return allOf(f, func(e *value) pipeline.Condition { return rules.Entity(e.Name, e.Texts()...) })
 	case "changed":
 		return rules.Changed(yamlbind.Valid[item.Pattern](f)...)
 	case "unchanged":
@@ -159,7 +159,7 @@ func (c *checker) conditions(v *value) []pipeline.Condition {
 }
 
 // both is one condition for each entry of a map, all of which hold.
-func both(v *value, one func(*value) pipeline.Condition) pipeline.Condition {
+func allOf(v *value, one func(*value) pipeline.Condition) pipeline.Condition {
 	cs := make([]pipeline.Condition, len(v.Entries))
 	for i, e := range v.Entries {
 		cs[i] = one(e)

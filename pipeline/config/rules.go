@@ -11,66 +11,66 @@ import (
 
 // rules checks what no single key can say: that nothing of the file loses a
 // delete, feeds itself, or names what is not there.
-func (c *checker) rules() {
+func (c *checker) checkRules() {
 	var stateful []*Sink
 	var names []string
 	for _, s := range c.sinks {
 		if s.View != nil || s.Aggregate != nil || s.Search != nil {
 			stateful, names = append(stateful, s), append(names, s.Name)
-			c.stateFilters(s.Filters, "under the state sink "+s.Name, []*Sink{s})
+			c.checkStateFilters(s.Filters, "under the state sink "+s.Name, []*Sink{s})
 		}
-		c.waitRules(&s.Batch.Linger)
+		c.checkLinger(&s.Batch.Linger)
 		switch {
 		case s.View != nil:
-			c.viewRules(s)
+			c.checkView(s)
 		case s.Aggregate != nil:
-			c.aggregateRules(s)
+			c.checkAggregate(s)
 		case s.Search != nil:
-			c.searchRules(s)
+			c.checkSearch(s)
 		case s.Archive != nil:
-			c.archiveRules(s.Archive)
+			c.checkArchive(s.Archive)
 		case s.Notify != nil:
-			c.notifyRules(s.Notify)
+			c.checkNotify(s.Notify)
 		}
 	}
 	switch len(names) {
 	case 0:
 	case 1:
-		c.stateFilters(c.cfg.Filters, "above the state sink "+names[0], stateful)
+		c.checkStateFilters(c.cfg.Filters, "above the state sink "+names[0], stateful)
 	default:
-		c.stateFilters(c.cfg.Filters, "above the state sinks "+yamlbind.Enumerate(names, "and"), stateful)
+		c.checkStateFilters(c.cfg.Filters, "above the state sinks "+yamlbind.Enumerate(names, "and"), stateful)
 	}
-	c.eventRules()
-	c.connectionRules()
-	c.stateRules()
-	c.deadLetterRules()
-	c.readerRules()
-	c.kinesisRules()
-	c.sensitiveRules()
+	c.checkEvents()
+	c.checkConnections()
+	c.checkState()
+	c.checkDeadLetters()
+	c.checkConsumer()
+	c.checkKinesis()
+	c.checkSensitive()
 }
 
-// waitRules bounds how long the changes of any sink may wait for others: they hold the
+// checkLinger bounds how long the changes of any sink may wait for others: they hold the
 // checkpoint back.
-func (c *checker) waitRules(at *time.Duration) {
+func (c *checker) checkLinger(at *time.Duration) {
 	e := c.Of(at)
 	c.FailIf(yamlbind.As[time.Duration](e) > pipeline.MaxLinger, at, "write 1h or less",
 		"%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", e.Written())
 }
 
-// notifyRules checks what takes the events.
-func (c *checker) notifyRules(n *Notify) {
-	c.liveIf(n.Queue == "" && n.Topic == "" && n.Bus == "", n, "add queue, topic or bus",
+// checkNotify checks what takes the events.
+func (c *checker) checkNotify(n *Notify) {
+	c.failOnServersIf(n.Queue == "" && n.Topic == "" && n.Bus == "", n, "add queue, topic or bus",
 		"nothing is named that takes the events")
 	if p := strings.SplitN(n.Topic, ":", 6); n.Topic != "" && (len(p) != 6 || p[0] != "arn" || p[3] == "") { // its Region must be known
-		c.live(&n.Topic, "write arn:aws:sns:REGION:ACCOUNT:NAME", "it is no ARN of a topic")
+		c.failOnServers(&n.Topic, "write arn:aws:sns:REGION:ACCOUNT:NAME", "it is no ARN of a topic")
 	}
-	c.targetRules(&n.Queue, "queue")
-	c.targetRules(&n.Bus, "bus")
+	c.checkTargetName(&n.Queue, "queue")
+	c.checkTargetName(&n.Bus, "bus")
 }
 
-// eventRules checks that notify asks for events that a detector raises, and that
+// checkEvents checks that notify asks for events that a detector raises, and that
 // someone asks for each.
-func (c *checker) eventRules() {
+func (c *checker) checkEvents() {
 	names := texts(c.cfg.Detectors, func(d Detector) string { return d.Name })
 	used := make(map[string]bool)
 	custom := false // is given all of them

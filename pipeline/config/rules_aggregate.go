@@ -2,27 +2,27 @@ package config
 
 import "github.com/tablewake/tablewake/pipeline/item"
 
-// aggregateRules checks what an aggregate counts, and by what.
-func (c *checker) aggregateRules(s *Sink) {
+// checkAggregate checks the values, the group and the shards of an aggregate.
+func (c *checker) checkAggregate(s *Sink) {
 	a := s.Aggregate
-	c.liveIf(c.cfg.State == nil, a, "add state: {table: NAME}",
+	c.failOnServersIf(c.cfg.State == nil, a, "add state: {table: NAME}",
 		"what it remembers of items is in the state table, and the file names none")
-	c.rowRules(s)
+	c.checkRows(s)
 	if a.ForEach == "" {
-		c.noElements(a)
+		c.refuseElements(a)
 	}
 	if values := c.Of(&a.Values).All(); len(values) == len(a.Values) {
-		for i, of := range a.Values {
-			c.valueKind(of, values[i])
+		for i, av := range a.Values {
+			c.checkValueKind(av, values[i])
 		}
 	}
 	if a.Shards > 1 && len(a.Group) > 0 {
-		c.shardKey(a)
+		c.checkShardKey(a)
 	}
 }
 
-// noElements refuses {each} and each.path where there is no list.
-func (c *checker) noElements(a *Aggregate) {
+// refuseElements refuses {each} and each.path in an aggregate without for_each.
+func (c *checker) refuseElements(a *Aggregate) {
 	const message = "there are no elements without for_each"
 	const hint = `add for_each: PATH of the list; an attribute named each is written ["each"]`
 	for _, col := range c.Of(&a.Group).All() {
@@ -31,33 +31,33 @@ func (c *checker) noElements(a *Aggregate) {
 		}
 	}
 	for _, e := range c.Of(&a.Values).All() {
-		for _, way := range e.All() {
-			if _, each := cutEach(way.Source); each {
-				c.Fail(way, hint, "%s: %s", way.Source, message)
+		for _, operand := range e.All() {
+			if _, each := cutEachPrefix(operand.Source); each {
+				c.Fail(operand, hint, "%s: %s", operand.Source, message)
 			}
 		}
 	}
 }
 
-// valueKind refuses what cannot be made of an attribute by its declared type.
-func (c *checker) valueKind(of AggregateValue, v *value) {
-	p, err := item.ParsePath(of.Path)
-	if of.Each || err != nil || p.Root() != of.Path && `["`+p.Root()+`"]` != of.Path {
-		return // an element, or inside an attribute: nothing is declared of it
+// checkValueKind refuses a value that the declared type of its attribute cannot have, such as the sum of an S.
+func (c *checker) checkValueKind(av AggregateValue, v *value) {
+	p, err := item.ParsePath(av.Path)
+	if av.Each || err != nil || p.Root() != av.Path && `["`+p.Root()+`"]` != av.Path {
+		return // only top-level attributes have a declared type
 	}
 	kind, declared := c.cfg.Attributes[p.Root()]
 	switch {
 	case !declared:
-	case of.Of == "sum" && kind != item.KindN:
-		c.Fail(v, "sum an N, or count what there is", "a sum is of numbers, and %s is declared %s", of.Path, kind)
+	case av.Of == "sum" && kind != item.KindN:
+		c.Fail(v, "sum an N, or count what there is", "a sum is of numbers, and %s is declared %s", av.Path, kind)
 	case kind != item.KindN && kind != item.KindS && kind != item.KindB && kind != item.KindBOOL:
-		c.Fail(v, "name a scalar", "a %s is of S, N, B or BOOL, and %s is declared %s", of.Of, of.Path, kind)
+		c.Fail(v, "name a scalar", "a %s is of S, N, B or BOOL, and %s is declared %s", av.Of, av.Path, kind)
 	}
 }
 
-// shardKey refuses a partition key that is no text by its declared type: the
-// number of the shard goes behind it.
-func (c *checker) shardKey(a *Aggregate) {
+// checkShardKey refuses a partition key that is not text by its declared type: the shard number is
+// appended to its text.
+func (c *checker) checkShardKey(a *Aggregate) {
 	paths := a.Group[0].Template.Paths()
 	if len(paths) != 1 || a.Group[0].Template.String() != "{"+paths[0]+"}" {
 		return

@@ -13,22 +13,22 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// maxTags is how many tags an object of S3 may have.
+// maxTags is the most tags of an S3 object.
 const maxTags = 10
 
-// maxColumnName is the longest name of a column, as Athena has it.
+// maxColumnName is the longest column name in Athena.
 const maxColumnName = 255
 
-// fixedColumns are the names of the columns that every Parquet object has.
+// fixedColumns are the columns of every Parquet object.
 var fixedColumns = []string{
 	"key", "version", "op", "kind", "time", "sequence", "event_id", "event_name", "stream_arn", "table", "region", "view_type",
 	"identity_type", "identity_principal_id", "size_bytes", "keys", "old", "new",
 }
 
-// archiveRules checks that a layout and a format have their own keys only.
-func (c *checker) archiveRules(a *Archive) {
-	c.waitRules(&a.Roll.Age)
-	c.liveIf(a.Bucket == "", a, "add bucket: NAME", "no bucket is named")
+// checkArchive checks an archive, and that each key belongs to its layout and its format.
+func (c *checker) checkArchive(a *Archive) {
+	c.checkLinger(&a.Roll.Age)
+	c.failOnServersIf(a.Bucket == "", a, "add bucket: NAME", "no bucket is named")
 	c.FailIf(len(a.Tags) > maxTags, &a.Tags, "keep ten of them",
 		"an object has at most %d tags, not %d", maxTags, len(a.Tags))
 	if a.Format != "parquet" {
@@ -46,16 +46,16 @@ func (c *checker) archiveRules(a *Archive) {
 		c.Fail(e, "write 1s to 1h, or remove the key for 5m", "an object gathers changes for some time")
 	}
 	if a.PerItem {
-		c.perItemRules(a)
+		c.checkPerItemLayout(a)
 	} else {
-		c.logRules(a)
+		c.checkLogLayout(a)
 	}
-	c.objectNameRules(a)
-	c.tagRules(a)
-	c.bucketRules(&a.Bucket)
+	c.checkObjectNames(a)
+	c.checkTags(a)
+	c.checkBucket(&a.Bucket)
 }
 
-func (c *checker) logRules(a *Archive) {
+func (c *checker) checkLogLayout(a *Archive) {
 	c.Refuse(&a.Key, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
 	for _, e := range c.Of(&a.Tags).All() {
 		if t := templateOf(e); t != nil && !t.OfTable() {
@@ -64,9 +64,9 @@ func (c *checker) logRules(a *Archive) {
 	}
 }
 
-func (c *checker) perItemRules(a *Archive) {
-	for _, of := range []any{&a.Partition, &a.Roll, &a.Format} {
-		if e := c.Of(of); e != nil {
+func (c *checker) checkPerItemLayout(a *Archive) {
+	for _, field := range []any{&a.Partition, &a.Roll, &a.Format} {
+		if e := c.Of(field); e != nil {
 			c.Fail(e, "remove it, or write layout: log", "%q is of layout log", e.Name)
 		}
 	}
@@ -88,39 +88,39 @@ func (c *checker) warnAmbiguous(at any, what string) {
 	c.Warn(at, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: %s", what)
 }
 
-// longestPrefix bounds an archive's prefix: S3 takes names of 1,024 bytes, and an object of a log
-// has 150 of its own.
-const longestPrefix = 400
+// maxPrefix is the longest prefix of an archive, in bytes. An S3 object name has at most 1,024 bytes. The log's own
+// part of the name has 150.
+const maxPrefix = 400
 
-// objectNameRules checks the names of an archive's objects, as far as the file makes them.
-func (c *checker) objectNameRules(a *Archive) {
+// checkObjectNames checks the text that the file contributes to object names.
+func (c *checker) checkObjectNames(a *Archive) {
 	if c.Has(&a.Prefix) {
 		if problem := objectNameProblem(a.Prefix + "x"); problem != "" {
 			c.Fail(&a.Prefix, "write folders as in changes/2026/", "%s %s", yamlbind.Quoted(a.Prefix), problem)
 			return
 		}
-		if len(a.Prefix) > longestPrefix {
-			c.Fail(&a.Prefix, "write a shorter one", "a prefix has %d bytes at most, and this one has %d", longestPrefix, len(a.Prefix))
+		if len(a.Prefix) > maxPrefix {
+			c.Fail(&a.Prefix, "write a shorter one", "a prefix has %d bytes at most, and this one has %d", maxPrefix, len(a.Prefix))
 			return
 		}
 	}
-	t, of, end := a.Partition, &a.Partition, "/x"
+	name, field, suffix := a.Partition, &a.Partition, "/x"
 	if a.PerItem {
-		t, of, end = a.Key, &a.Key, ""
+		name, field, suffix = a.Key, &a.Key, ""
 	}
-	if t == nil {
+	if name == nil {
 		return
 	}
-	if problem := objectNameProblem(a.Prefix + strings.Join(t.Literals(), "x") + end); problem != "" { // values are never empty
-		c.Fail(of, "write segments of text and placeholders, with one / between two of them", "%s %s", yamlbind.Quoted(a.Prefix+t.String()), problem)
+	if problem := objectNameProblem(a.Prefix + strings.Join(name.Literals(), "x") + suffix); problem != "" { // x: a value is never empty
+		c.Fail(field, "write segments of text and placeholders, with one / between two of them", "%s %s", yamlbind.Quoted(a.Prefix+name.String()), problem)
 	}
-	ends := []string{".jsonl.zst", ".jsonl.gz", ".parquet"}
-	if a.PerItem && slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(t.String(), end) }) {
-		c.Fail(of, "name the objects .json", "it ends in %s, by which objects of layout log are known", path.Ext(t.String()))
+	logSuffixes := []string{".jsonl.zst", ".jsonl.gz", ".parquet"}
+	if a.PerItem && slices.ContainsFunc(logSuffixes, func(suffix string) bool { return strings.HasSuffix(name.String(), suffix) }) {
+		c.Fail(field, "name the objects .json", "it ends in %s, by which objects of layout log are known", path.Ext(name.String()))
 	}
 }
 
-// objectNameProblem is what is wrong with the name of an object; "" where nothing is.
+// objectNameProblem returns what is wrong with an object name; "" if it is valid.
 func objectNameProblem(name string) string {
 	switch {
 	case !utf8.ValidString(name):
@@ -130,23 +130,23 @@ func objectNameProblem(name string) string {
 	case strings.Contains(name, `\`):
 		return `holds a \: folders are parted by /`
 	}
-	for i, s := range strings.Split(name, "/") {
+	for i, segment := range strings.Split(name, "/") {
 		switch {
-		case s == "" && i == 0:
+		case segment == "" && i == 0:
 			return "begins with /, and object names do not"
-		case s == "":
+		case segment == "":
 			return "has a segment without text"
-		case s == "." || s == "..":
-			return fmt.Sprintf("has the segment %s, which some servers do not keep", s)
-		case s[0] == '~' || s == ".~fingerprints":
-			return fmt.Sprintf("has the segment %s, and names that begin so are the archive's own", s)
+		case segment == "." || segment == "..":
+			return fmt.Sprintf("has the segment %s, which some servers do not keep", segment)
+		case segment[0] == '~' || segment == ".~fingerprints":
+			return fmt.Sprintf("has the segment %s, and names that begin so are the archive's own", segment)
 		}
 	}
 	return ""
 }
 
-// bucketRules checks what a bucket's name is beyond its letters.
-func (c *checker) bucketRules(bucket *string) {
+// checkBucket checks S3's rules for a bucket name that go beyond its characters.
+func (c *checker) checkBucket(bucket *string) {
 	name, problem := *bucket, ""
 	switch {
 	case strings.Contains(name, ".."):
@@ -154,30 +154,30 @@ func (c *checker) bucketRules(bucket *string) {
 	case net.ParseIP(name) != nil:
 		problem = "is formed as an IP address"
 	}
-	for _, begin := range []string{"xn--", "sthree-", "amzn-s3-demo-"} {
-		if strings.HasPrefix(name, begin) {
-			problem = "begins with " + begin + ", which AWS keeps for itself"
+	for _, prefix := range []string{"xn--", "sthree-", "amzn-s3-demo-"} {
+		if strings.HasPrefix(name, prefix) {
+			problem = "begins with " + prefix + ", which AWS keeps for itself"
 		}
 	}
-	for _, end := range []string{".mrap", "--table-s3"} { // -s3alias is an access point's, which stands for its bucket
-		if strings.HasSuffix(name, end) {
-			problem = "ends with " + end + ", which AWS keeps for itself"
+	for _, suffix := range []string{".mrap", "--table-s3"} { // -s3alias is allowed: an access point's alias replaces the bucket name
+		if strings.HasSuffix(name, suffix) {
+			problem = "ends with " + suffix + ", which AWS keeps for itself"
 		}
 	}
 	c.FailIf(problem != "", bucket, "write the name of a bucket that is there",
 		"%s %s: no S3 bucket has such a name", yamlbind.Quoted(name), problem)
 }
 
-// maxTagKey is the longest key of an object's tag, in characters.
+// maxTagKey is the longest key of an object tag, in characters.
 const maxTagKey = 128
 
-// tagRules checks the keys of an archive's tags.
-func (c *checker) tagRules(a *Archive) {
-	other := func(r rune) bool {
+// checkTags checks the keys of an archive's tags.
+func (c *checker) checkTags(a *Archive) {
+	forbidden := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" +-=._:/@", r)
 	}
 	for _, e := range c.Of(&a.Tags).All() {
-		c.FailIf(e.Name == "" || utf8.RuneCountInString(e.Name) > maxTagKey || strings.HasPrefix(e.Name, "aws:") || strings.ContainsFunc(e.Name, other), e, "write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
+		c.FailIf(e.Name == "" || utf8.RuneCountInString(e.Name) > maxTagKey || strings.HasPrefix(e.Name, "aws:") || strings.ContainsFunc(e.Name, forbidden), e, "write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
 			"%s is no key of a tag", yamlbind.Quoted(e.Name))
 	}
 }

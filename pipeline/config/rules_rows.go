@@ -34,7 +34,7 @@ func rowsOf(s *Sink) (rows, bool) {
 }
 
 // earlier are the rows of the sinks before it in the file.
-func (c *checker) earlier(r rows) []rows {
+func (c *checker) earlierRows(r rows) []rows {
 	var rs []rows
 	for _, s := range c.sinks {
 		if s == r.sink {
@@ -47,19 +47,19 @@ func (c *checker) earlier(r rows) []rows {
 	return rs
 }
 
-// rowMark begins the names of what a row has that is not its view's.
-const rowMark = "_tw"
+// ownAttributePrefix begins the names of what a row has that is not its view's.
+const ownAttributePrefix = "_tw"
 
-// rowRules checks the key and the table of the rows of a sink.
-func (c *checker) rowRules(s *Sink) {
+// checkRows checks the key and the table of the rows of a sink.
+func (c *checker) checkRows(s *Sink) {
 	r, _ := rowsOf(s)
 	key, others, keys := c.Of(r.key), c.Of(r.beside).All(), *r.key
-	c.liveTable(r.table)
-	c.keyTypeRules(r)
+	c.checkTableNameLength(r.table)
+	c.checkKeyTypes(r)
 	c.FailIf(len(key.All()) > 2, key, "keep the partition key and the sort key",
 		"a row's key has one or two attributes, not %d", len(key.All()))
-	c.attributeNameRules(key, others)
-	c.tableNameRules(r)
+	c.checkAttributeNames(key, others)
+	c.checkTableName(r)
 	if key == nil || len(keys) != len(key.All()) || len(keys) == 0 {
 		return
 	}
@@ -74,7 +74,7 @@ func (c *checker) rowRules(s *Sink) {
 			c.warnAmbiguous(key.Entries[i], "different items may come to the same text")
 		}
 	}
-	c.sharedTableRules(r)
+	c.checkSharedTable(r)
 	if r.table.Name == "" {
 		return // said by the walk
 	}
@@ -83,13 +83,13 @@ func (c *checker) rowRules(s *Sink) {
 		"%s is the table of state", yamlbind.Quoted(r.table.Name))
 	c.FailIf(c.cfg.Leases != nil && c.cfg.Leases.Table.Name == r.table.Name, r.table, own,
 		"%s is the table of leases", yamlbind.Quoted(r.table.Name))
-	c.ownTable(r)
+	c.refuseSelfFeeding(r)
 }
 
-// sharedTableRules checks that the sinks of one table have one key, and rows of their own.
-func (c *checker) sharedTableRules(r rows) {
+// checkSharedTable checks that the sinks of one table have one key, and rows of their own.
+func (c *checker) checkSharedTable(r rows) {
 	var meet []string
-	for _, o := range c.earlier(r) {
+	for _, o := range c.earlierRows(r) {
 		name, theirs, ours := o.sink.Name, columnNames(*o.key), columnNames(*r.key)
 		switch {
 		case o.table.Name != r.table.Name:
@@ -97,7 +97,7 @@ func (c *checker) sharedTableRules(r rows) {
 			c.Fail(r.key, "a table has one key: name the same attributes, in the same order", "the %s %s of the same table has the key %s, and this one %s", o.noun, name, theirs, ours)
 		case sameKey(*o.key, *r.key):
 			c.Fail(r.key, "start one of the keys with a text of its own", "the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, name)
-		case mayMeet(*o.key, *r.key):
+		case mayCollide(*o.key, *r.key):
 			meet = append(meet, name)
 		}
 	}
@@ -118,9 +118,9 @@ func sameKey(a, b []Column) bool {
 	return slices.EqualFunc(a, b, func(x, y Column) bool { return x.Template.String() == y.Template.String() })
 }
 
-// mayMeet tells whether two keys could come to the same values, as far as their
+// mayCollide tells whether two keys could come to the same values, as far as their
 // beginnings tell.
-func mayMeet(a, b []Column) bool {
+func mayCollide(a, b []Column) bool {
 	return !slices.ContainsFunc(a, func(x Column) bool {
 		i := slices.IndexFunc(b, func(y Column) bool { return y.Name == x.Name })
 		p, pWhole := x.Template.Prefix()
@@ -134,8 +134,8 @@ func (c *checker) isSource(table string) bool {
 	return slices.Contains(texts(c.cfg.Source.Tables, tableName), table)
 }
 
-// ownTable refuses rows in the source table that would be items of the sink itself.
-func (c *checker) ownTable(r rows) {
+// refuseSelfFeeding refuses rows in the source table that would be items of the sink itself.
+func (c *checker) refuseSelfFeeding(r rows) {
 	when := r.sink.WhenItem
 	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // the latter is said when it was compiled
 		return
@@ -161,24 +161,24 @@ func (c *checker) ownTable(r rows) {
 	}
 }
 
-// shortestTable is the least length of a DynamoDB table's name.
-const shortestTable = 3
+// minTableName is the least length of a DynamoDB table's name.
+const minTableName = 3
 
-func (c *checker) liveTable(t *Table) {
-	c.liveIf(t.Name != "" && len(t.Name) < shortestTable, t, "give it a longer name",
+func (c *checker) checkTableNameLength(t *Table) {
+	c.failOnServersIf(t.Name != "" && len(t.Name) < minTableName, t, "give it a longer name",
 		"a DynamoDB table's name has 3 characters or more, and %s has %d", yamlbind.Quoted(t.Name), len(t.Name))
 }
 
-// keyTypeRules checks that the sinks of one table agree on the types of its key attributes.
-func (c *checker) keyTypeRules(r rows) {
+// checkKeyTypes checks that the sinks of one table agree on the types of its key attributes.
+func (c *checker) checkKeyTypes(r rows) {
 	types := c.keyTypes(r)
-	for _, o := range c.earlier(r) {
+	for _, o := range c.earlierRows(r) {
 		if o.table.Name != r.table.Name || columnNames(*o.key) != columnNames(*r.key) {
 			continue
 		}
 		for i, theirs := range c.keyTypes(o) {
-			if mine := types[i]; mine != anyKey && theirs != anyKey && mine != theirs {
-				c.live(c.Of(r.key).Entries[i], "make both a text, or both the attribute itself",
+			if mine := types[i]; mine != unknownKeyType && theirs != unknownKeyType && mine != theirs {
+				c.failOnServers(c.Of(r.key).Entries[i], "make both a text, or both the attribute itself",
 					"a key attribute of a table has one type: it is %s here, and %s in the %s %s of the same table", mine, theirs, o.noun, o.sink.Name)
 				return
 			}
@@ -186,8 +186,8 @@ func (c *checker) keyTypeRules(r rows) {
 	}
 }
 
-// anyKey is the type of a key attribute that only the items tell.
-const anyKey = item.Kind(0)
+// unknownKeyType is the type of a key attribute that only the items tell.
+const unknownKeyType = item.Kind(0)
 
 // keyTypes are the types of the key attributes of a sink's rows.
 func (c *checker) keyTypes(r rows) []item.Kind {
@@ -200,7 +200,7 @@ func (c *checker) keyTypes(r rows) []item.Kind {
 		}
 		switch kind, declared := c.cfg.Attributes[path]; {
 		case !declared:
-			types[i] = anyKey
+			types[i] = unknownKeyType
 		case kind == item.KindN, kind == item.KindB:
 			types[i] = kind
 		}
@@ -211,13 +211,13 @@ func (c *checker) keyTypes(r rows) []item.Kind {
 // reservedTables begin the names of tables that a folder of embedded stores has for itself.
 var reservedTables = []string{"_tw_", "_tws_", "sqlite_"}
 
-// tableNameRules checks that a table of rows has a name that every store takes: the embedded one
+// checkTableName checks that a table of rows has a name that every store takes: the embedded one
 // tells names apart without regard to case.
-func (c *checker) tableNameRules(r rows) {
+func (c *checker) checkTableName(r rows) {
 	lower := strings.ToLower(r.table.Name)
 	c.FailIf(lower == "tables" || slices.ContainsFunc(reservedTables, func(begin string) bool { return strings.HasPrefix(lower, begin) }), r.table, "give the table another name",
 		"%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself", yamlbind.Quoted(r.table.Name), yamlbind.Enumerate(reservedTables, "or"))
-	for _, o := range c.earlier(r) {
+	for _, o := range c.earlierRows(r) {
 		if o.table.Name != r.table.Name && strings.EqualFold(o.table.Name, r.table.Name) {
 			c.Fail(r.table, "rename one of them", "%s and the table %s of %s differ in case alone, and a folder of embedded stores takes them for one", yamlbind.Quoted(r.table.Name), yamlbind.Quoted(o.table.Name), o.sink.Name)
 			return
@@ -225,28 +225,28 @@ func (c *checker) tableNameRules(r rows) {
 	}
 }
 
-// longestKeyName is the longest name of a key attribute in DynamoDB, in bytes.
-const longestKeyName = 255
+// maxKeyName is the longest name of a key attribute in DynamoDB, in bytes.
+const maxKeyName = 255
 
-// attributeNameRules checks the names of what a row holds: its key, and others beside it.
-func (c *checker) attributeNameRules(key *value, others []*value) {
+// checkAttributeNames checks the names of what a row holds: its key, and others beside it.
+func (c *checker) checkAttributeNames(key *value, others []*value) {
 	for _, e := range slices.Concat(key.All(), others) {
 		c.FailIf(e.Name == "", e, "give it a name", "an attribute has a name")
 	}
 	for _, e := range key.All() {
-		c.FailIf(len(e.Name) > longestKeyName || strings.ContainsRune(e.Name, 0), e, "give it a name of 1 to 255 bytes, without NUL",
+		c.FailIf(len(e.Name) > maxKeyName || strings.ContainsRune(e.Name, 0), e, "give it a name of 1 to 255 bytes, without NUL",
 			"it is no name of a key attribute")
 	}
 	for _, e := range slices.Concat(key.All(), others) {
 		switch {
-		case e.Name == rowMark:
+		case e.Name == ownAttributePrefix:
 			c.Fail(e, "give it another name", "_tw is where a row keeps its version")
-		case strings.HasPrefix(e.Name, rowMark):
+		case strings.HasPrefix(e.Name, ownAttributePrefix):
 			c.Fail(e, "give it another name", "names that begin with _tw are those of what a row keeps for itself")
 		}
 	}
 	for _, e := range others {
-		c.FailIf(key.Get(e.Name) != nil && !strings.HasPrefix(e.Name, rowMark), e, "remove it, or give it another name",
+		c.FailIf(key.Get(e.Name) != nil && !strings.HasPrefix(e.Name, ownAttributePrefix), e, "remove it, or give it another name",
 			"the row's key has this attribute already")
 	}
 }

@@ -15,25 +15,25 @@ import (
 // indexName is what every search store takes.
 var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,254}$`)
 
-// searchRules checks the index and the fields of a search sink.
-func (c *checker) searchRules(sink *Sink) {
+// checkSearch checks the index and the fields of a search sink.
+func (c *checker) checkSearch(sink *Sink) {
 	s := sink.Search
-	c.liveIf(s.Connection == "", s, "add connection: NAME, one of connections", "no server is named")
-	c.serverlessRules(s)
-	c.mappingRules(s)
+	c.failOnServersIf(s.Connection == "", s, "add connection: NAME, one of connections", "no server is named")
+	c.checkServerless(s)
+	c.checkMapping(s)
 	c.WarnIf(s.Fast, &s.Fast, "keep mode: exact where two processes may write, or an item changes more than once a second",
 		"changes of an item within one second are told apart by this process alone")
 	if s.Index != nil {
-		c.indexRules(sink)
+		c.checkIndex(sink)
 	}
 	if s.Routing != nil {
-		c.routingRules(s)
+		c.checkRouting(s)
 	}
-	c.fieldRules(&s.Fields)
+	c.checkFields(&s.Fields)
 }
 
-// indexRules checks where the documents of a search sink go.
-func (c *checker) indexRules(sink *Sink) {
+// checkIndex checks where the documents of a search sink go.
+func (c *checker) checkIndex(sink *Sink) {
 	s, name := sink.Search, sink.Search.Index.String()
 	for _, other := range c.sinks {
 		if other == sink {
@@ -44,7 +44,7 @@ func (c *checker) indexRules(sink *Sink) {
 		}
 	}
 	if _, whole := s.Index.Prefix(); !whole {
-		c.indexTemplateRules(s)
+		c.checkIndexTemplate(s)
 		return
 	}
 	c.FailIf(!indexName.MatchString(name), &s.Index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most",
@@ -52,8 +52,8 @@ func (c *checker) indexRules(sink *Sink) {
 	c.Refuse(&s.MaxIndexes, "remove it", "the sink has one index: its name is no template")
 }
 
-// indexTemplateRules checks an index of which there are as many as it has names.
-func (c *checker) indexTemplateRules(s *Search) {
+// checkIndexTemplate checks an index of which there are as many as it has names.
+func (c *checker) checkIndexTemplate(s *Search) {
 	c.FailIf(!s.Index.Stable(), &s.Index, "make it of the item, {@key} and {@table}",
 		"it differs from change to change of an item, and the document of an older one could not be found again")
 	if !s.OnDemand {
@@ -73,8 +73,8 @@ func (c *checker) indexTemplateRules(s *Search) {
 	}
 }
 
-// routingRules checks what a routing is made of.
-func (c *checker) routingRules(s *Search) {
+// checkRouting checks what a routing is made of.
+func (c *checker) checkRouting(s *Search) {
 	if !s.Routing.Stable() {
 		c.Fail(&s.Routing, "make it of key attributes, {@key} and {@table}", "it differs from change to change of an item, and the document would be in two places")
 		return
@@ -85,38 +85,38 @@ func (c *checker) routingRules(s *Search) {
 		return
 	}
 	for _, p := range s.Routing.Paths() {
-		if len(namesOf(p)) != 1 {
+		if len(memberNames(p)) != 1 {
 			c.Fail(&s.Routing, hint, "{%s} is no key attribute: what may change would leave a document in two places", p)
 			return
 		}
 	}
 }
 
-// serverlessRules refuses the mode that OpenSearch Serverless lacks: it stores no script.
-func (c *checker) serverlessRules(s *Search) {
+// checkServerless refuses the mode that OpenSearch Serverless lacks: it stores no script.
+func (c *checker) checkServerless(s *Search) {
 	i := slices.IndexFunc(c.cfg.Connections, func(conn Connection) bool { return conn.Name == s.Connection })
 	if i < 0 || s.Fast || c.cfg.Connections[i].Auth != "sigv4" {
 		return
 	}
 	u, err := url.Parse(c.cfg.Connections[i].OpenSearch)
-	c.liveIf(err == nil && slices.Contains(strings.Split(u.Hostname(), "."), "aoss"), s, "write mode: fast, whose order within one second is that of one process",
+	c.failOnServersIf(err == nil && slices.Contains(strings.Split(u.Hostname(), "."), "aoss"), s, "write mode: fast, whose order within one second is that of one process",
 		"mode: exact needs a stored script, and OpenSearch Serverless stores none")
 }
 
-// mappingRules checks what the file of a mapping says, and that the numbers which are written for a scaled_float have
+// checkMapping checks what the file of a mapping says, and that the numbers which are written for a scaled_float have
 // one: an index keeps others as a float.
-func (c *checker) mappingRules(s *Search) {
+func (c *checker) checkMapping(s *Search) {
 	_, mappings, err := indexmap.Read(s.Mapping)
 	if err != nil {
 		c.Fail(&s.Mapping, "correct the file", "the mapping cannot be used: %v", err)
 		return
 	}
 	for _, e := range c.Of(&s.Fields.Numbers).All() {
-		if e.Text() != "scaled_float" || namesOf(e.Name) == nil {
+		if e.Text() != "scaled_float" || memberNames(e.Name) == nil {
 			continue
 		}
 		if err := indexmap.Scaled(mappings, e.Name, s.Fields.Rename); err != nil {
-			c.live(e, "add mapping: FILE that maps it as scaled_float with its scaling_factor, or write string or double", "the index would keep it as a float, which loses digits: %v", err)
+			c.failOnServers(e, "add mapping: FILE that maps it as scaled_float with its scaling_factor, or write string or double", "the index would keep it as a float, which loses digits: %v", err)
 		}
 	}
 }
@@ -125,61 +125,61 @@ func (c *checker) mappingRules(s *Search) {
 // comes to.
 const maxHashDepth = 8
 
-// fieldRules checks what a document holds.
-func (c *checker) fieldRules(f *Fields) {
+// checkFields checks what a document holds.
+func (c *checker) checkFields(f *Fields) {
 	included, excluded := make(map[string]bool), c.Of(&f.Exclude).All()
 	for _, e := range c.Of(&f.Include).All() {
-		place := c.placeOf(e, e.Source)
+		place := c.documentPath(e, e.Source)
 		included[place] = true
-		c.notVersion(e, place, "remove it")
+		c.refuseVersionField(e, place, "remove it")
 	}
 	for _, e := range c.Of(&f.Hash).All() {
-		place := c.placeOf(e, e.Source)
+		place := c.documentPath(e, e.Source)
 		for _, x := range excluded {
-			if out := placeIn(namesOf(x.Source)); out != "" && (place == out || strings.HasPrefix(place, out+"\x00")) {
+			if out := joinNames(memberNames(x.Source)); out != "" && (place == out || strings.HasPrefix(place, out+"\x00")) {
 				c.Fail(e, "remove one of them", "%s is excluded: there is nothing to hash", yamlbind.Quoted(e.Source))
 			}
 		}
-		c.notVersion(e, place, "remove it")
-		if names := namesOf(e.Source); len(c.cfg.Sensitive) > 0 && len(names) > maxHashDepth {
+		c.refuseVersionField(e, place, "remove it")
+		if names := memberNames(e.Source); len(c.cfg.Sensitive) > 0 && len(names) > maxHashDepth {
 			c.Fail(e, "hash an attribute around it", "the path has %d names, and %d are the most beside sensitive", len(names), maxHashDepth)
 		}
 	}
 	for _, e := range excluded {
-		if place := c.placeOf(e, e.Source); place != "" && included[place] {
+		if place := c.documentPath(e, e.Source); place != "" && included[place] {
 			c.Fail(e, "remove one of them", "%s is included too", yamlbind.Quoted(e.Source))
 		}
 	}
 	for _, e := range c.Of(&f.Numbers).All() {
-		c.names(e, e.Name)
+		c.fieldNames(e, e.Name)
 	}
 	renamed := make(map[string]string) // by place of the new name
 	for _, e := range c.Of(&f.Rename).All() {
-		names := c.names(e, e.Name)
+		names := c.fieldNames(e, e.Name)
 		if names == nil {
 			continue
 		}
 		names[len(names)-1] = e.Text()
-		place := placeIn(names)
+		place := joinNames(names)
 		if other, taken := renamed[place]; taken {
 			c.Fail(e, "give each its own name", "%s has this name already", other)
 		}
-		c.notVersion(e, place, "give it another name")
+		c.refuseVersionField(e, place, "give it another name")
 		renamed[place] = e.Name
 	}
 }
 
-func (c *checker) notVersion(e *value, place, hint string) {
+func (c *checker) refuseVersionField(e *value, place, hint string) {
 	c.FailIf(place == "_tw", e, hint, "_tw is where a document keeps its version")
 }
 
-// placeOf is where a path leads in a document.
-func (c *checker) placeOf(e *value, path string) string { return placeIn(c.names(e, path)) }
+// documentPath is where a path leads in a document.
+func (c *checker) documentPath(e *value, path string) string { return joinNames(c.fieldNames(e, path)) }
 
-func placeIn(names []string) string { return strings.Join(names, "\x00") }
+func joinNames(names []string) string { return strings.Join(names, "\x00") }
 
-// namesOf are the names that a path leads through; nil where there are others too.
-func namesOf(path string) []string {
+// memberNames are the names that a path leads through; nil where there are others too.
+func memberNames(path string) []string {
 	p, err := item.ParsePath(path)
 	if err != nil {
 		return nil
@@ -190,7 +190,7 @@ func namesOf(path string) []string {
 
 // names are the names that a path leads through. A path to an element of a list is
 // refused: a document has all of them.
-func (c *checker) names(v *value, path string) []string {
+func (c *checker) fieldNames(v *value, path string) []string {
 	p, err := item.ParsePath(path)
 	if err != nil {
 		return nil // said by the walk

@@ -9,28 +9,28 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// minHMACKey is the least length of the secret: 128 bits.
+// minHMACKey is the shortest secret, in bytes: 128 bits.
 const minHMACKey = 16
 
-// sensitiveRules checks that what the file calls sensitive reaches no sink that
-// does not say so, and that there is a secret where one is needed.
-func (c *checker) sensitiveRules() {
-	c.hmacKeyRules()
-	mask, err := mask.New(c.cfg.Sensitive, []byte("any")) // of what it hides only places matter here
+// checkSensitive checks that sensitive attributes reach only sinks that allow them, and that the file has a secret if
+// one is needed.
+func (c *checker) checkSensitive() {
+	c.checkHMACKey()
+	mask, err := mask.New(c.cfg.Sensitive, []byte("any")) // any secret: only the hidden paths matter here
 	if err != nil {
 		return
 	}
 	for _, s := range c.sinks {
 		for _, e := range c.Of(&s.AllowSensitive).All() {
 			switch {
-			case e.Data == nil: // said by the walk
+			case e.Data == nil: // the binding has reported it
 			case mask == nil:
 				c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
 			case !mask.Hides(e.Source):
 				c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(texts(mask.Patterns(), item.Pattern.String), "and"), "%s is not sensitive", e.Source)
 			}
 		}
-		if a := s.Archive; a != nil { // it holds every attribute, and for long
+		if a := s.Archive; a != nil { // an archive stores every attribute, for a long time
 			switch {
 			case mask != nil && !a.Masked && !c.Has(&s.AllowSensitive):
 				c.Fail(a, "add masked: true, or allow_sensitive with what it may hold as it is", "the archive does not say what becomes of sensitive attributes")
@@ -39,13 +39,13 @@ func (c *checker) sensitiveRules() {
 			}
 		}
 		if left := mask.Except(s.AllowSensitive); left != nil {
-			c.reads(s, sight{left, s.AllowSensitive})
+			c.checkReads(s, hiddenPaths{left, s.AllowSensitive})
 		}
 	}
 }
 
-// hmacKeyRules checks the secret, and that it is there where it is needed only.
-func (c *checker) hmacKeyRules() {
+// checkHMACKey checks the secret. The file must have one exactly if a key of the file needs one.
+func (c *checker) checkHMACKey() {
 	users := []any{&c.cfg.Sensitive}
 	for _, s := range c.sinks {
 		if s.Search == nil {
@@ -58,8 +58,8 @@ func (c *checker) hmacKeyRules() {
 	users = slices.DeleteFunc(users, func(at any) bool { return !c.Has(at) })
 	key := c.Of(&c.cfg.HMACKey)
 	if key == nil {
-		for _, u := range users {
-			c.Fail(u, "add hmac_key: '${TABLEWAKE_HMAC_KEY}' at the top, and keep it secret", "it needs a secret, and the file has no hmac_key")
+		for _, user := range users {
+			c.Fail(user, "add hmac_key: '${TABLEWAKE_HMAC_KEY}' at the top, and keep it secret", "it needs a secret, and the file has no hmac_key")
 		}
 		return
 	}
@@ -74,104 +74,102 @@ func (c *checker) hmacKeyRules() {
 		"a secret stands in the file")
 }
 
-// sight is what a sink may not see.
-type sight struct {
-	left    *mask.Mask
-	allowed []item.Pattern
+// hiddenPaths are the sensitive paths that a sink does not allow.
+type hiddenPaths struct {
+	mask    *mask.Mask
+	allowed []item.Pattern // by the sink
 }
 
-// hidesAll tells whether a path leads into what may not be seen, not merely to
-// something around it.
-func (s sight) hidesAll(path string) bool {
-	return covered(path, s.left.Patterns()) && !covered(path, s.allowed)
+// hidesValue reports whether the whole value at the path is hidden, not only a part of the value.
+func (h hiddenPaths) hidesValue(path string) bool {
+	return covered(path, h.mask.Patterns()) && !covered(path, h.allowed)
 }
 
-// covered tells whether all that fits path, itself a pattern, fits one of the patterns.
-func covered(path string, by []item.Pattern) bool {
+// covered reports whether the patterns match every path that path matches; path may be a pattern itself.
+func covered(path string, patterns []item.Pattern) bool {
 	m, err := mask.New(patternsOf([]string{path}), []byte("any"))
-	return err == nil && m != nil && m.Except(by) == nil
+	return err == nil && m != nil && m.Except(patterns) == nil
 }
 
-// reads refuses what a sink reads and may not have.
-func (c *checker) reads(s *Sink, see sight) {
+// checkReads refuses hidden paths that the sink reads.
+func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 	switch {
 	case s.View != nil:
 		for _, e := range slices.Concat(c.Of(&s.View.Key).All(), c.Of(&s.View.Attributes).All()) {
-			c.readsTemplate(e, "", see)
+			c.checkTemplateReads(e, "", hidden)
 		}
 	case s.Aggregate != nil:
-		c.aggregateReads(s.Aggregate, see)
+		c.checkAggregateReads(s.Aggregate, hidden)
 	case s.Search != nil:
-		c.readsTemplate(c.Of(&s.Search.Index), "", see)
+		c.checkTemplateReads(c.Of(&s.Search.Index), "", hidden)
 		for _, e := range c.Of(&s.Search.Fields.Include).All() {
-			if see.hidesAll(e.Source) && !covered(e.Source, patternsOf(s.Search.Fields.Hash)) {
-				c.readsPath(e, e.Source, see)
+			if hidden.hidesValue(e.Source) && !covered(e.Source, patternsOf(s.Search.Fields.Hash)) {
+				c.checkPathRead(e, e.Source, hidden)
 			}
 		}
-	case s.Archive != nil && !s.Archive.Masked: // else what it is named by is masked, too
-		c.readsTemplate(c.Of(&s.Archive.Key), "", see)
-		c.readsTemplate(c.Of(&s.Archive.Partition), "", see)
+	case s.Archive != nil && !s.Archive.Masked: // a masked archive masks the values in its object names too
+		c.checkTemplateReads(c.Of(&s.Archive.Key), "", hidden)
+		c.checkTemplateReads(c.Of(&s.Archive.Partition), "", hidden)
 	case s.Notify != nil:
-		c.maskedEvents(s.Notify, see)
+		c.warnMaskedEvents(s.Notify, hidden)
 	}
 }
 
-func (c *checker) aggregateReads(a *Aggregate, see sight) {
+func (c *checker) checkAggregateReads(a *Aggregate, hidden hiddenPaths) {
 	for _, e := range c.Of(&a.Group).All() {
-		c.readsTemplate(e, a.ForEach, see)
+		c.checkTemplateReads(e, a.ForEach, hidden)
 	}
 	for _, e := range c.Of(&a.Values).All() {
-		for _, way := range e.All() {
-			path := way.Source
-			if rest, each := cutEach(path); each && a.ForEach != "" {
+		for _, operand := range e.All() {
+			path := operand.Source
+			if rest, each := cutEachPrefix(path); each && a.ForEach != "" {
 				path = element(a.ForEach, rest)
 			}
-			c.readsPath(way, path, see)
+			c.checkPathRead(operand, path, hidden)
 		}
 	}
-	if c.Has(&a.ForEach) && see.hidesAll(a.ForEach) {
-		c.readsPath(c.Of(&a.ForEach), a.ForEach, see)
+	if c.Has(&a.ForEach) && hidden.hidesValue(a.ForEach) {
+		c.checkPathRead(c.Of(&a.ForEach), a.ForEach, hidden)
 	}
 }
 
-// readsTemplate refuses a template that reads what may not be seen. forEach is the
-// list that {each} is an element of.
-func (c *checker) readsTemplate(v *value, forEach string, see sight) {
+// checkTemplateReads refuses a template that reads a hidden path. forEach is the list of the elements {each}; "" if
+// there is no list.
+func (c *checker) checkTemplateReads(v *value, forEach string, hidden hiddenPaths) {
 	t := templateOf(v)
 	if t == nil {
 		return
 	}
 	for _, p := range t.Paths() {
-		c.readsPath(v, p, see)
+		c.checkPathRead(v, p, hidden)
 	}
 	for _, p := range t.EachPaths() {
-		if rest, ok := cutEach(p); ok && forEach != "" {
-			c.readsPath(v, element(forEach, rest), see)
+		if rest, ok := cutEachPrefix(p); ok && forEach != "" {
+			c.checkPathRead(v, element(forEach, rest), hidden)
 		}
 	}
 }
 
-func (c *checker) readsPath(v *value, path string, see sight) {
-	c.FailIf(path != "" && see.left.Hides(path), v, "add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink, or leave it out",
+func (c *checker) checkPathRead(v *value, path string, hidden hiddenPaths) {
+	c.FailIf(path != "" && hidden.mask.Hides(path), v, "add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink, or leave it out",
 		"%s is sensitive, and the sink does not say that it may hold it", path)
 }
 
-// maskedEvents says which events tell that something sensitive changed, and not what
-// it was and is.
-func (c *checker) maskedEvents(n *Notify, see sight) {
+// warnMaskedEvents warns of events whose old and new values are masked.
+func (c *checker) warnMaskedEvents(n *Notify, hidden hiddenPaths) {
 	for _, e := range c.Of(&n.Events).All() {
 		i := slices.IndexFunc(c.cfg.Detectors, func(d Detector) bool { return d.Name == e.Text() })
 		if i < 0 {
 			continue
 		}
 		for _, path := range c.cfg.Detectors[i].paths {
-			c.WarnIf(see.hidesAll(path), e, "add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink where the values should be sent",
+			c.WarnIf(hidden.hidesValue(path), e, "add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink where the values should be sent",
 				"%s is sensitive: the old and the new value in these events are masked", path)
 		}
 	}
 }
 
-// element is the pattern of a path in each element of a list.
+// element returns the pattern of a path in every element of a list.
 func element(list, rest string) string {
 	if rest != "" && rest[0] != '[' {
 		rest = "." + rest

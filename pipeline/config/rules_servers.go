@@ -10,27 +10,27 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// retention is how long a stream keeps its records.
-const retention = 24 * time.Hour
+// streamRetention is how long a stream keeps its records.
+const streamRetention = 24 * time.Hour
 
-// comesBack is why nothing is written into a source table.
-const comesBack = "it is a source table: what is written there would come back as changes"
+// sourceTableMessage is why nothing is written into a source table.
+const sourceTableMessage = "it is a source table: what is written there would come back as changes"
 
-// stateRules checks the state table.
-func (c *checker) stateRules() {
+// checkState checks the state table.
+func (c *checker) checkState() {
 	s := c.cfg.State
 	if s == nil {
 		return
 	}
-	c.FailIf(c.Sound(&s.GuardRetention) && s.GuardRetention < retention, &s.GuardRetention, "write 24h or more; 30d is the default",
+	c.FailIf(c.Sound(&s.GuardRetention) && s.GuardRetention < streamRetention, &s.GuardRetention, "write 24h or more; 30d is the default",
 		"a stream keeps records for 24 h, and the guards that refuse old ones must outlive them")
-	c.FailIf(s.Table.Name != "" && c.isSource(s.Table.Name), &s.Table, "give state a table of its own", comesBack)
-	c.liveTable(&s.Table)
+	c.FailIf(s.Table.Name != "" && c.isSource(s.Table.Name), &s.Table, "give state a table of its own", sourceTableMessage)
+	c.checkTableNameLength(&s.Table)
 }
 
-// deadLetterRules checks where dead letters go, and how long one is waited for. It warns of a consumer without them,
+// checkDeadLetters checks where dead letters go, and how long one is waited for. It warns of a consumer without them,
 // where a sink can refuse a change for good.
-func (c *checker) deadLetterRules() {
+func (c *checker) checkDeadLetters() {
 	d, inTable := c.cfg.DeadLetters, c.cfg.Leases != nil && c.cfg.Leases.Table.Name != ""
 	if d == nil {
 		if i := slices.IndexFunc(c.cfg.Sinks, func(s Sink) bool { return s.Archive == nil }); c.cfg.Leases != nil && i >= 0 {
@@ -38,14 +38,14 @@ func (c *checker) deadLetterRules() {
 		}
 		return
 	}
-	c.bucketRules(&d.Bucket)
-	c.targetRules(&d.Queue, "queue")
-	c.liveIf(strings.HasSuffix(d.Queue, ".fifo"), &d.Queue, "name a standard queue",
+	c.checkBucket(&d.Bucket)
+	c.checkTargetName(&d.Queue, "queue")
+	c.failOnServersIf(strings.HasSuffix(d.Queue, ".fifo"), &d.Queue, "name a standard queue",
 		"a FIFO queue would drop a letter that comes again within five minutes")
 	if !c.Has(&d.Bucket) && (c.Has(&d.Queue) || c.Has(&d.Dir)) {
 		c.Refuse(&d.Prefix, "remove it", "a prefix is of a bucket's objects")
 	}
-	c.ownBucketOfLetters(d)
+	c.warnSharedBucket(d)
 	if d.Dir != "" && inTable {
 		c.Warn(&d.Dir, "give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
 			"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
@@ -54,21 +54,21 @@ func (c *checker) deadLetterRules() {
 		switch hold := yamlbind.As[time.Duration](e); {
 		case hold <= 0:
 			c.Fail(e, "write a duration such as 12h", "a change must be tried for some time before it is given up")
-		case hold >= retention:
+		case hold >= streamRetention:
 			c.Fail(e, "write less, so that time is left for what waits behind it: 12h is the default", "a stream keeps records for 24 h: what is held that long is lost before it is given up")
 		}
 	}
 }
 
-// targetRules checks the name of a queue or a bus, for letters it cannot have.
-func (c *checker) targetRules(name *string, of string) {
+// checkTargetName checks the name of a queue or a bus, for letters it cannot have.
+func (c *checker) checkTargetName(name *string, of string) {
 	c.FailIf(strings.ContainsFunc(*name, func(r rune) bool { return r <= ' ' || r >= 0x7F }), name, "write it as AWS shows it",
 		"%s is no %s's name or address: it holds a space, or a letter that is not ASCII", yamlbind.Quoted(*name), of)
 }
 
-// ownBucketOfLetters warns of dead letters in the bucket of an archive: who may read the archive, whose sensitive
+// warnSharedBucket warns of dead letters in the bucket of an archive: who may read the archive, whose sensitive
 // attributes may be masked, reads them whole, and no rule expires the ones and keeps the others.
-func (c *checker) ownBucketOfLetters(d *DeadLetters) {
+func (c *checker) warnSharedBucket(d *DeadLetters) {
 	if d.Dir != "" {
 		return
 	}
@@ -85,9 +85,9 @@ func (c *checker) ownBucketOfLetters(d *DeadLetters) {
 	}
 }
 
-// connectionRules checks that each server can be reached as the file says, and is
+// checkConnections checks that each server can be reached as the file says, and is
 // used.
-func (c *checker) connectionRules() {
+func (c *checker) checkConnections() {
 	used := make(map[string]bool)
 	names := texts(c.cfg.Connections, func(conn Connection) string { return conn.Name })
 	for _, s := range c.sinks {
@@ -103,13 +103,13 @@ func (c *checker) connectionRules() {
 		conn := &c.cfg.Connections[i]
 		c.WarnIf(!used[conn.Name], conn, "name it in the connection of a search sink, or remove it",
 			"nobody uses this connection")
-		c.authRules(conn, c.server(&conn.OpenSearch))
+		c.checkAuth(conn, c.serverURL(&conn.OpenSearch))
 	}
 }
 
-// authRules checks that what signs the requests to a server is there, and nothing else. server is nil where it has no
+// checkAuth checks that what signs the requests to a server is there, and nothing else. server is nil where it has no
 // address.
-func (c *checker) authRules(conn *Connection, server *url.URL) {
+func (c *checker) checkAuth(conn *Connection, server *url.URL) {
 	basic := conn.Auth == "basic"
 	for _, k := range []struct {
 		name  string
@@ -137,7 +137,7 @@ func loopback(host string) bool {
 }
 
 // server is the URL of a server; nil where it is none.
-func (c *checker) server(address *string) *url.URL {
+func (c *checker) serverURL(address *string) *url.URL {
 	if *address == "" {
 		return nil
 	}

@@ -8,22 +8,22 @@ import (
 
 const stateHint = "say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
 
-// stateFilters refuses filters that could drop the change which takes an item
+// checkStateFilters refuses filters that could drop the change which takes an item
 // out of one of the sinks. where says how they stand to the sinks, in words.
-func (c *checker) stateFilters(fs []Filter, where string, sinks []*Sink) {
+func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
 		switch {
 		case rules.ReadsKeysOnly(f.Filter):
-		case f.verb.Name == "drop" && f.verb.Text() == "ttl_deletes":
-			c.ttlFilter(f, where, sinks)
+		case f.action.Name == "drop" && f.action.Text() == "ttl_deletes":
+			c.checkTTLFilter(f, where, sinks)
 		default:
-			c.Fail(f.verb, stateHint, "reads more than keys %s: %s", where, missed(f.verb))
+			c.Fail(f.action, stateHint, "reads more than keys %s: %s", where, missedChanges(f.action))
 		}
 	}
 }
 
-// ttlFilter says what becomes of expired items whose deletes are dropped.
-func (c *checker) ttlFilter(f Filter, where string, sinks []*Sink) {
+// checkTTLFilter says what becomes of expired items whose deletes are dropped.
+func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 	stay, replaced := false, false
 	for _, s := range sinks {
 		switch {
@@ -32,20 +32,20 @@ func (c *checker) ttlFilter(f Filter, where string, sinks []*Sink) {
 		case s.Aggregate.KeepOnTTL:
 			replaced = true
 		default:
-			c.Fail(f.verb, "write on_ttl_delete: keep there, or remove the filter", "TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
+			c.Fail(f.action, "write on_ttl_delete: keep there, or remove the filter", "TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
 			return
 		}
 	}
-	c.WarnIf(stay, f.verb, "remove the filter where expired items should go",
+	c.WarnIf(stay, f.action, "remove the filter where expired items should go",
 		"TTL deletes are dropped %s: rows and documents of expired items stay", where)
-	c.WarnIf(replaced, f.verb, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
+	c.WarnIf(replaced, f.action, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
 
-// missed says which changes a state sink would not see.
-func missed(verb *value) string {
-	drop := verb.Name == "drop"
-	switch w := verb.Text(); {
+// missed says which changes a state sink would not hidden.
+func missedChanges(action *value) string {
+	drop := action.Name == "drop"
+	switch w := action.Text(); {
 	case w == "":
 	case !drop:
 		return "every change but those would be missed"
@@ -54,7 +54,7 @@ func missed(verb *value) string {
 	default: // no_change, replication_echoes
 		return "a state sink must see every version, and takes the same one again at no harm"
 	}
-	f := form(verb)
+	f := conditionKey(action)
 	if f == nil {
 		return ""
 	}
@@ -80,20 +80,20 @@ func missed(verb *value) string {
 	}
 }
 
-// viewRules checks what a view says of rows that several items claim.
-func (c *checker) viewRules(s *Sink) {
-	c.rowRules(s)
+// checkView checks what a view says of rows that several items claim.
+func (c *checker) checkView(s *Sink) {
+	c.checkRows(s)
 	if s.View.RowsGuardThemselves() {
 		if at := &s.View.Collision; c.Has(at) {
 			c.Warn(at, "remove it", "no two items can claim a row: {@key} is in its key")
 		}
 	}
-	c.reachRules(s.View)
+	c.checkTransactionReach(s.View)
 }
 
-// reachRules checks that one transaction reaches the rows of a view and what is remembered of
+// checkTransactionReach checks that one transaction reaches the rows of a view and what is remembered of
 // them: a transaction is of one account and one Region.
-func (c *checker) reachRules(v *View) {
+func (c *checker) checkTransactionReach(v *View) {
 	rows, state := regionAndAccount(v.Table.ARN), ""
 	if c.cfg.State != nil {
 		state = regionAndAccount(c.cfg.State.Table.ARN)
@@ -106,9 +106,9 @@ func (c *checker) reachRules(v *View) {
 	apart := v.RowsMayGuardThemselves() && !v.InPlace
 	switch {
 	case c.cfg.State == nil && apart:
-		c.live(at, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
+		c.failOnServers(at, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
 	case c.cfg.State == nil && !(v.InPlace && v.RowsGuardThemselves()):
-		c.live(at, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
+		c.failOnServers(at, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
 	case rows == "" || state == "" || rows == state:
 	case apart:
 		c.Fail(at, "give both tables one account and one Region, or "+inPlace,

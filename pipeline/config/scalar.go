@@ -16,12 +16,12 @@ var kinds = yamlbind.Kinds{
 	Named: map[string]*yamlbind.Kind{
 		"name":    yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
 		"bucket":  yamlbind.Like("bucket", `[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
-		"stream":  yamlbind.Like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", asTable),
+		"stream":  yamlbind.Like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", readTable),
 		"kinesis": yamlbind.Like("", `arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN", yamlbind.AsText),
 	},
 	Types: map[reflect.Type]*yamlbind.Kind{
-		reflect.TypeFor[Table]():              yamlbind.Like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN, "a table's name or ARN", asTable),
-		reflect.TypeFor[Start]():              yamlbind.Like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z", asStart),
+		reflect.TypeFor[Table]():              yamlbind.Like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN, "a table's name or ARN", readTable),
+		reflect.TypeFor[Start]():              yamlbind.Like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z", readStart),
 		reflect.TypeFor[*template.Template](): yamlbind.Textual("a template", readTemplate),
 		reflect.TypeFor[*expr.Item]():         yamlbind.Textual("an expression", expression((*expr.Env).CompileItem)),
 		reflect.TypeFor[*expr.Change]():       yamlbind.Textual("an expression", expression((*expr.Env).CompileChange)),
@@ -32,10 +32,10 @@ var kinds = yamlbind.Kinds{
 // tableARN is the form of a DynamoDB table's ARN.
 const tableARN = `arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+`
 
-func asTable(_ *yamlbind.File, v *yamlbind.Value) any { return tableOf(v.Source) }
+func readTable(_ *yamlbind.File, v *yamlbind.Value) any { return parseTable(v.Source) }
 
-// asStart is the word or the time at which a stream is begun.
-func asStart(f *yamlbind.File, v *yamlbind.Value) any {
+// readStart is the word or the time at which a stream is begun.
+func readStart(f *yamlbind.File, v *yamlbind.Value) any {
 	switch v.Source {
 	case "trim_horizon":
 		return Start{}
@@ -51,7 +51,7 @@ func asStart(f *yamlbind.File, v *yamlbind.Value) any {
 }
 
 func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
-	src, bad := joinTemplate(parts)
+	src, bad := templateSource(parts)
 	switch {
 	case v.Source == "":
 		return yamlbind.ReadText(f, v, parts)
@@ -67,7 +67,7 @@ func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 // expression reads an expression over what there is.
 func expression[T any](over func(*expr.Env, string) (T, error)) yamlbind.Reader {
 	return func(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
-		src, bad := joinExpr(parts)
+		src, bad := expressionSource(parts)
 		if bad != "" {
 			f.Fail(v, "use a plain string literal", "%s", bad)
 			return nil

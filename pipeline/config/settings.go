@@ -27,22 +27,22 @@ func (c *checker) settings(s *Sink) map[string]string {
 	m := make(settings)
 	m.add(kind.Name, kind)
 
-	m.set("source.tables", asSet(texts(c.cfg.Source.Tables, tableName)))
+	m.set("source.tables", joinSet(texts(c.cfg.Source.Tables, tableName)))
 	if c.cfg.Source.Kinesis != "" {
 		m.set("source.kinesis", "versions are times") // which stream it is does not matter
 	}
-	m.set("filters", c.filtersText(c.cfg.Filters))
-	m.set(kind.Name+".filters", c.filtersText(s.Filters))
-	m.detectors(s, c.Of(&c.cfg.Detectors))
-	m.sensitive(c.cfg, s)
+	m.set("filters", c.canonicalFilters(c.cfg.Filters))
+	m.set(kind.Name+".filters", c.canonicalFilters(s.Filters))
+	m.addDetectors(s, c.Of(&c.cfg.Detectors))
+	m.addSensitive(c.cfg, s)
 	switch {
 	case s.View != nil:
 		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also where the file leaves it out
 	case s.Search != nil:
-		m.set("search.fields.include", asSet(texts(s.Search.Fields.Include, canonicalPath)))
-		m.set("search.mapping", mappingText(s.Search.Mapping))
+		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))
+		m.set("search.mapping", mappingDigest(s.Search.Mapping))
 	case s.Archive != nil && len(s.Archive.Kinds) > 2:
-		m.kinds(s.Archive.Kinds)
+		m.removeAllKinds(s.Archive.Kinds)
 	}
 	return m
 }
@@ -78,9 +78,9 @@ func (m settings) add(path string, v *value) {
 			m.add(yamlbind.Join(path, name), e)
 		}
 	case yamlbind.ListShape:
-		m.set(path, asSet(texts(v.Entries, canonical)))
+		m.set(path, joinSet(texts(v.Entries, canonical)))
 	case yamlbind.AnyShape:
-		m.given(path, yamlbind.As[With](v).node)
+		m.addDigests(path, yamlbind.As[With](v).node)
 	default:
 		m.set(path, canonical(v))
 	}
@@ -92,33 +92,33 @@ func isDefault(k yamlbind.Key, e *value) bool {
 }
 
 // given adds what a Go sink is told, as digests: there may be secrets in it.
-func (m settings) given(path string, n *yaml.Node) {
+func (m settings) addDigests(path string, n *yaml.Node) {
 	if n == nil {
 		return
 	}
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			m.given(yamlbind.Join(path, n.Content[i].Value), n.Content[i+1])
+			m.addDigests(yamlbind.Join(path, n.Content[i].Value), n.Content[i+1])
 		}
 		return
 	}
 	h := sha256.New()
 	digestNode(h, n)
-	m[path] = digestText(h.Sum(nil))
+	m[path] = shortDigest(h.Sum(nil))
 }
 
 // detectors adds those whose events the sink is given.
-func (m settings) detectors(s *Sink, detect *value) {
+func (m settings) addDetectors(s *Sink, detect *value) {
 	for _, d := range detect.All() {
 		if s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, d.Name) {
-			m.set(yamlbind.Join("detect", d.Name), valueText(d))
+			m.set(yamlbind.Join("detect", d.Name), canonicalValue(d))
 		}
 	}
 }
 
 // sensitive adds what is hidden from the sink, as far as it would have it. A view and
 // an aggregate read nothing that is hidden from them.
-func (m settings) sensitive(cfg *Config, s *Sink) {
+func (m settings) addSensitive(cfg *Config, s *Sink) {
 	secret := s.Search != nil && (s.Search.HashID || len(s.Search.Fields.Hash) > 0)
 	mask, err := mask.New(cfg.Sensitive, []byte("any"))
 	if err == nil && s.View == nil && s.Aggregate == nil {
@@ -129,7 +129,7 @@ func (m settings) sensitive(cfg *Config, s *Sink) {
 	}
 	if secret && cfg.HMACKey != "" {
 		sum := sha256.Sum256([]byte("tablewake hmac_key\x00" + cfg.HMACKey))
-		m["hmac_key"] = digestText(sum[:])
+		m["hmac_key"] = shortDigest(sum[:])
 	}
 }
 
@@ -154,15 +154,15 @@ func hiddenText(left *mask.Mask, s *Sink) string {
 			allowed = append(allowed, canonicalPattern(p))
 		}
 	}
-	text := asSet(texts(hidden, canonicalPattern))
+	text := joinSet(texts(hidden, canonicalPattern))
 	if len(allowed) > 0 {
-		text += " but " + asSet(allowed)
+		text += " but " + joinSet(allowed)
 	}
 	return text
 }
 
 // kinds leaves out a list of all of them.
-func (m settings) kinds(ks []string) {
+func (m settings) removeAllKinds(ks []string) {
 	for _, k := range []string{"ttl_delete", "user_delete", "change"} {
 		if !slices.Contains(ks, k) {
 			return
@@ -171,8 +171,8 @@ func (m settings) kinds(ks []string) {
 	delete(m, "archive.kinds")
 }
 
-// mappingText is a digest of what a mapping says.
-func mappingText(mapping json.RawMessage) string {
+// mappingDigest is a digest of what a mapping says.
+func mappingDigest(mapping json.RawMessage) string {
 	if mapping == nil {
 		return ""
 	}
@@ -187,11 +187,11 @@ func mappingText(mapping json.RawMessage) string {
 		return ""
 	}
 	sum := sha256.Sum256(text)
-	return digestText(sum[:])
+	return shortDigest(sum[:])
 }
 
-// digestText is enough of a digest to tell two settings apart.
-func digestText(sum []byte) string { return "sha256:" + hex.EncodeToString(sum[:8]) }
+// shortDigest is enough of a digest to tell two settings apart.
+func shortDigest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum[:8]) }
 
 // digestNode digests what a custom sink is told.
 func digestNode(h hash.Hash, n *yaml.Node) {

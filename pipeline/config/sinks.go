@@ -115,7 +115,7 @@ func (a *Aggregate) Made(_ *yamlbind.File, v *value) {
 		of := AggregateValue{Name: e.Name, Of: e.Text()}
 		if len(e.Entries) == 1 { // {sum: path}
 			of.Of, of.Path = e.Entries[0].Name, e.Entries[0].Source
-			if rest, each := cutEach(of.Path); each && a.ForEach != "" {
+			if rest, each := cutEachPrefix(of.Path); each && a.ForEach != "" {
 				of.Path, of.Each = rest, true
 			}
 		}
@@ -125,8 +125,8 @@ func (a *Aggregate) Made(_ *yamlbind.File, v *value) {
 	}
 }
 
-// cutEach is the path within the element of each.path, each[0].path or each alone.
-func cutEach(path string) (rest string, ok bool) {
+// cutEachPrefix is the path within the element of each.path, each[0].path or each alone.
+func cutEachPrefix(path string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, "each")
 	if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
 		return "", false
