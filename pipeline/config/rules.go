@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// rules checks what no single key can say: that nothing of the file loses a
-// delete, feeds itself, or names what is not there.
+// checkRules checks the rules between keys: no state sink misses a delete, no sink feeds itself, and each name refers
+// to something that exists.
 func (c *checker) checkRules() {
 	var stateful []*Sink
 	var names []string
@@ -49,31 +49,29 @@ func (c *checker) checkRules() {
 	c.checkSensitive()
 }
 
-// checkLinger bounds how long the changes of any sink may wait for others: they hold the
-// checkpoint back.
-func (c *checker) checkLinger(at *time.Duration) {
-	e := c.Of(at)
-	c.FailIf(yamlbind.As[time.Duration](e) > pipeline.MaxLinger, at, "write 1h or less",
+// checkLinger bounds how long a change may wait for others: a waiting change holds the checkpoint back.
+func (c *checker) checkLinger(wait *time.Duration) {
+	e := c.Of(wait)
+	c.FailIf(yamlbind.As[time.Duration](e) > pipeline.MaxLinger, wait, "write 1h or less",
 		"%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", e.Written())
 }
 
-// checkNotify checks what takes the events.
+// checkNotify checks the target of the events.
 func (c *checker) checkNotify(n *Notify) {
 	c.failOnServersIf(n.Queue == "" && n.Topic == "" && n.Bus == "", n, "add queue, topic or bus",
 		"nothing is named that takes the events")
-	if p := strings.SplitN(n.Topic, ":", 6); n.Topic != "" && (len(p) != 6 || p[0] != "arn" || p[3] == "") { // its Region must be known
+	if p := strings.SplitN(n.Topic, ":", 6); n.Topic != "" && (len(p) != 6 || p[0] != "arn" || p[3] == "") { // the ARN must have a Region
 		c.failOnServers(&n.Topic, "write arn:aws:sns:REGION:ACCOUNT:NAME", "it is no ARN of a topic")
 	}
 	c.checkTargetName(&n.Queue, "queue")
 	c.checkTargetName(&n.Bus, "bus")
 }
 
-// checkEvents checks that notify asks for events that a detector raises, and that
-// someone asks for each.
+// checkEvents checks that each event of a notify sink has a detector. It warns of detectors whose events no sink gets.
 func (c *checker) checkEvents() {
 	names := texts(c.cfg.Detectors, func(d Detector) string { return d.Name })
 	used := make(map[string]bool)
-	custom := false // is given all of them
+	custom := false // a custom sink gets every event
 	for _, s := range c.sinks {
 		custom = custom || s.Custom != nil
 		if s.Notify == nil {
@@ -82,7 +80,7 @@ func (c *checker) checkEvents() {
 		for j, e := range c.Of(&s.Notify.Events).All() {
 			name := e.Text()
 			if name == "" {
-				continue // said by the walk
+				continue // the binding has reported it
 			}
 			c.FailIf(!slices.Contains(names, name), e, yamlbind.Hint(name, names, "detect has"),
 				"no detector is named %s", yamlbind.Quoted(name))

@@ -8,32 +8,32 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// rows is what views and aggregates have in common: a table of rows with a key.
+// rows are the rows of a view or an aggregate: both write into a table by a key.
 type rows struct {
-	sink   *Sink
-	noun   string // "view" or "aggregate"
-	table  *Table
-	key    *[]Column
-	beside any      // the field of the attributes beside the key
-	others []string // their names
+	sink           *Sink
+	noun           string // "view" or "aggregate"
+	table          *Table
+	key            *[]Column
+	attributes     any // the field of the attributes beside the key
+	attributeNames []string
 }
 
-// rowsOf is what a sink writes into a table; false where it writes none.
+// rowsOf returns the rows of a sink; false if the sink is not a view or an aggregate.
 func rowsOf(s *Sink) (rows, bool) {
 	switch {
 	case s.View != nil:
-		r := rows{sink: s, noun: "view", table: &s.View.Table, key: &s.View.Key, beside: &s.View.Attributes}
-		r.others = texts(s.View.Attributes, columnName)
+		r := rows{sink: s, noun: "view", table: &s.View.Table, key: &s.View.Key, attributes: &s.View.Attributes}
+		r.attributeNames = texts(s.View.Attributes, columnName)
 		return r, true
 	case s.Aggregate != nil:
-		r := rows{sink: s, noun: "aggregate", table: &s.Aggregate.Table, key: &s.Aggregate.Group, beside: &s.Aggregate.Values}
-		r.others = texts(s.Aggregate.Values, func(v AggregateValue) string { return v.Name })
+		r := rows{sink: s, noun: "aggregate", table: &s.Aggregate.Table, key: &s.Aggregate.Group, attributes: &s.Aggregate.Values}
+		r.attributeNames = texts(s.Aggregate.Values, func(v AggregateValue) string { return v.Name })
 		return r, true
 	}
 	return rows{}, false
 }
 
-// earlier are the rows of the sinks before it in the file.
+// earlierRows returns the rows of the sinks before r in the file.
 func (c *checker) earlierRows(r rows) []rows {
 	var rs []rows
 	for _, s := range c.sinks {
@@ -47,13 +47,13 @@ func (c *checker) earlierRows(r rows) []rows {
 	return rs
 }
 
-// ownAttributePrefix begins the names of what a row has that is not its view's.
+// ownAttributePrefix is the prefix of the attributes that tablewake adds to a row.
 const ownAttributePrefix = "_tw"
 
 // checkRows checks the key and the table of the rows of a sink.
 func (c *checker) checkRows(s *Sink) {
 	r, _ := rowsOf(s)
-	key, others, keys := c.Of(r.key), c.Of(r.beside).All(), *r.key
+	key, others, keys := c.Of(r.key), c.Of(r.attributes).All(), *r.key
 	c.checkTableNameLength(r.table)
 	c.checkKeyTypes(r)
 	c.FailIf(len(key.All()) > 2, key, "keep the partition key and the sort key",
@@ -76,7 +76,7 @@ func (c *checker) checkRows(s *Sink) {
 	}
 	c.checkSharedTable(r)
 	if r.table.Name == "" {
-		return // said by the walk
+		return // the binding has reported it
 	}
 	const own = "give the rows a table of their own"
 	c.FailIf(c.cfg.State != nil && c.cfg.State.Table.Name == r.table.Name, r.table, own,
@@ -86,9 +86,9 @@ func (c *checker) checkRows(s *Sink) {
 	c.refuseSelfFeeding(r)
 }
 
-// checkSharedTable checks that the sinks of one table have one key, and rows of their own.
+// checkSharedTable checks that the sinks of one table have the same key attributes and different rows.
 func (c *checker) checkSharedTable(r rows) {
-	var meet []string
+	var colliding []string
 	for _, o := range c.earlierRows(r) {
 		name, theirs, ours := o.sink.Name, columnNames(*o.key), columnNames(*r.key)
 		switch {
@@ -98,14 +98,14 @@ func (c *checker) checkSharedTable(r rows) {
 		case sameKey(*o.key, *r.key):
 			c.Fail(r.key, "start one of the keys with a text of its own", "the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, name)
 		case mayCollide(*o.key, *r.key):
-			meet = append(meet, name)
+			colliding = append(colliding, name)
 		}
 	}
-	c.WarnIf(len(meet) > 0, r.key, "start each key with a text of its own",
-		"%s may come to the same row keys in this table, and a row is that of one sink", yamlbind.Enumerate(meet, "and"))
+	c.WarnIf(len(colliding) > 0, r.key, "start each key with a text of its own",
+		"%s may come to the same row keys in this table, and a row is that of one sink", yamlbind.Enumerate(colliding, "and"))
 }
 
-// columnNames is "PK, SK".
+// columnNames returns the names as in "PK, SK".
 func columnNames(cs []Column) string {
 	return strings.Join(texts(cs, columnName), ", ")
 }
@@ -118,26 +118,25 @@ func sameKey(a, b []Column) bool {
 	return slices.EqualFunc(a, b, func(x, y Column) bool { return x.Template.String() == y.Template.String() })
 }
 
-// mayCollide tells whether two keys could come to the same values, as far as their
-// beginnings tell.
+// mayCollide reports whether two keys may have equal values. It compares the literal prefixes of their templates.
 func mayCollide(a, b []Column) bool {
 	return !slices.ContainsFunc(a, func(x Column) bool {
 		i := slices.IndexFunc(b, func(y Column) bool { return y.Name == x.Name })
-		p, pWhole := x.Template.Prefix()
-		q, qWhole := b[i].Template.Prefix()
-		return (pWhole || !strings.HasPrefix(q, p)) && (qWhole || !strings.HasPrefix(p, q)) && (p != q || !pWhole || !qWhole)
+		p, pLiteral := x.Template.Prefix()
+		q, qLiteral := b[i].Template.Prefix()
+		return (pLiteral || !strings.HasPrefix(q, p)) && (qLiteral || !strings.HasPrefix(p, q)) && (p != q || !pLiteral || !qLiteral)
 	})
 }
 
-// isSource tells whether the table is one of the source's.
+// isSource reports whether the table is a source table.
 func (c *checker) isSource(table string) bool {
 	return slices.Contains(texts(c.cfg.Source.Tables, tableName), table)
 }
 
-// refuseSelfFeeding refuses rows in the source table that would be items of the sink itself.
+// refuseSelfFeeding refuses rows in a source table if the sink could read them as items.
 func (c *checker) refuseSelfFeeding(r rows) {
 	when := r.sink.WhenItem
-	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // the latter is said when it was compiled
+	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is reported already
 		return
 	}
 	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
@@ -145,23 +144,23 @@ func (c *checker) refuseSelfFeeding(r rows) {
 		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and takes every item", r.noun)
 		return
 	}
-	row := slices.Concat(r.others, texts(*r.key, columnName))
+	row := slices.Concat(r.attributeNames, texts(*r.key, columnName))
 	for _, p := range when.Paths() {
 		if p == "*" || slices.Contains(row, p) {
 			c.Fail(r.table, hint, "the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", r.noun, p)
 			return
 		}
 	}
-	none, err := item.Parse([]byte("{}"))
+	empty, err := item.Parse([]byte("{}"))
 	if err != nil {
 		return
 	}
-	if met, err := when.Match(none); met || err != nil {
+	if met, err := when.Match(empty); met || err != nil {
 		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are", r.noun, yamlbind.Enumerate(when.Paths(), "and"))
 	}
 }
 
-// minTableName is the least length of a DynamoDB table's name.
+// minTableName is the shortest name of a DynamoDB table.
 const minTableName = 3
 
 func (c *checker) checkTableNameLength(t *Table) {
@@ -169,7 +168,7 @@ func (c *checker) checkTableNameLength(t *Table) {
 		"a DynamoDB table's name has 3 characters or more, and %s has %d", yamlbind.Quoted(t.Name), len(t.Name))
 }
 
-// checkKeyTypes checks that the sinks of one table agree on the types of its key attributes.
+// checkKeyTypes checks that the sinks of one table have the same types of key attributes.
 func (c *checker) checkKeyTypes(r rows) {
 	types := c.keyTypes(r)
 	for _, o := range c.earlierRows(r) {
@@ -186,16 +185,16 @@ func (c *checker) checkKeyTypes(r rows) {
 	}
 }
 
-// unknownKeyType is the type of a key attribute that only the items tell.
+// unknownKeyType is the type of a key attribute that the file does not declare.
 const unknownKeyType = item.Kind(0)
 
-// keyTypes are the types of the key attributes of a sink's rows.
+// keyTypes returns the types of the key attributes.
 func (c *checker) keyTypes(r rows) []item.Kind {
 	types := make([]item.Kind, len(*r.key))
 	for i, col := range *r.key {
 		types[i] = item.KindS
-		path, whole := col.Template.Path()
-		if a := r.sink.Aggregate; !whole || i == 0 && a != nil && a.Shards > 1 {
+		path, onlyPath := col.Template.Path()
+		if a := r.sink.Aggregate; !onlyPath || i == 0 && a != nil && a.Shards > 1 {
 			continue
 		}
 		switch kind, declared := c.cfg.Attributes[path]; {
@@ -208,15 +207,14 @@ func (c *checker) keyTypes(r rows) []item.Kind {
 	return types
 }
 
-// reservedTables begin the names of tables that a folder of embedded stores has for itself.
-var reservedTables = []string{"_tw_", "_tws_", "sqlite_"}
+// reservedPrefixes are the prefixes of the tables that embedded stores use internally.
+var reservedPrefixes = []string{"_tw_", "_tws_", "sqlite_"}
 
-// checkTableName checks that a table of rows has a name that every store takes: the embedded one
-// tells names apart without regard to case.
+// checkTableName checks the name for the embedded store: some names are reserved, and names are case-insensitive.
 func (c *checker) checkTableName(r rows) {
 	lower := strings.ToLower(r.table.Name)
-	c.FailIf(lower == "tables" || slices.ContainsFunc(reservedTables, func(begin string) bool { return strings.HasPrefix(lower, begin) }), r.table, "give the table another name",
-		"%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself", yamlbind.Quoted(r.table.Name), yamlbind.Enumerate(reservedTables, "or"))
+	c.FailIf(lower == "tables" || slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(lower, prefix) }), r.table, "give the table another name",
+		"%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself", yamlbind.Quoted(r.table.Name), yamlbind.Enumerate(reservedPrefixes, "or"))
 	for _, o := range c.earlierRows(r) {
 		if o.table.Name != r.table.Name && strings.EqualFold(o.table.Name, r.table.Name) {
 			c.Fail(r.table, "rename one of them", "%s and the table %s of %s differ in case alone, and a folder of embedded stores takes them for one", yamlbind.Quoted(r.table.Name), yamlbind.Quoted(o.table.Name), o.sink.Name)
@@ -225,10 +223,10 @@ func (c *checker) checkTableName(r rows) {
 	}
 }
 
-// maxKeyName is the longest name of a key attribute in DynamoDB, in bytes.
+// maxKeyName is the longest name of a DynamoDB key attribute, in bytes.
 const maxKeyName = 255
 
-// checkAttributeNames checks the names of what a row holds: its key, and others beside it.
+// checkAttributeNames checks the names of the key attributes and of the other attributes of a row.
 func (c *checker) checkAttributeNames(key *value, others []*value) {
 	for _, e := range slices.Concat(key.All(), others) {
 		c.FailIf(e.Name == "", e, "give it a name", "an attribute has a name")

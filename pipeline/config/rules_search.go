@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// indexName is what every search store takes.
+// indexName is the form of an index name that every search store accepts.
 var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,254}$`)
 
 // checkSearch checks the index and the fields of a search sink.
@@ -32,7 +32,7 @@ func (c *checker) checkSearch(sink *Sink) {
 	c.checkFields(&s.Fields)
 }
 
-// checkIndex checks where the documents of a search sink go.
+// checkIndex checks the index of a search sink. No two sinks may write into one index.
 func (c *checker) checkIndex(sink *Sink) {
 	s, name := sink.Search, sink.Search.Index.String()
 	for _, other := range c.sinks {
@@ -52,28 +52,29 @@ func (c *checker) checkIndex(sink *Sink) {
 	c.Refuse(&s.MaxIndexes, "remove it", "the sink has one index: its name is no template")
 }
 
-// checkIndexTemplate checks an index of which there are as many as it has names.
+// checkIndexTemplate checks an index name that is a template.
 func (c *checker) checkIndexTemplate(s *Search) {
 	c.FailIf(!s.Index.Stable(), &s.Index, "make it of the item, {@key} and {@table}",
 		"it differs from change to change of an item, and the document of an older one could not be found again")
 	if !s.OnDemand {
-		var at any = &s.OnDemand
-		if !c.Has(at) {
-			at = &s.Index
+		var field any = &s.OnDemand
+		if !c.Has(field) {
+			field = &s.Index
 		}
-		c.Fail(at, "write create: on_demand", "which indexes there are, only the items tell: none can be made on start")
+		c.Fail(field, "write create: on_demand", "which indexes there are, only the items tell: none can be made on start")
 	}
 	c.WarnIf(s.MaxIndexes == 0, &s.Index, "write max_indexes: 500",
 		"a new value makes a new index, and nothing bounds how many")
 	switch {
-	case !indexName.MatchString(strings.Join(s.Index.Literals(), "x")): // whatever stands between
+	case !indexName.MatchString(strings.Join(s.Index.Literals(), "x")): // x: any value
 		c.Fail(&s.Index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder", "%s makes no names of indexes", yamlbind.Quoted(s.Index.String()))
 	case slices.ContainsFunc(s.Index.Placeholders(), func(p template.Placeholder) bool { return !p.IndexName }):
 		c.Warn(&s.Index, "end each placeholder with |index_name", "a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
 	}
 }
 
-// checkRouting checks what a routing is made of.
+// checkRouting checks that a routing consists of key attributes: another attribute may change, and would leave a
+// document on two shards.
 func (c *checker) checkRouting(s *Search) {
 	if !s.Routing.Stable() {
 		c.Fail(&s.Routing, "make it of key attributes, {@key} and {@table}", "it differs from change to change of an item, and the document would be in two places")
@@ -92,7 +93,7 @@ func (c *checker) checkRouting(s *Search) {
 	}
 }
 
-// checkServerless refuses the mode that OpenSearch Serverless lacks: it stores no script.
+// checkServerless refuses mode: exact on OpenSearch Serverless: the mode needs a stored script.
 func (c *checker) checkServerless(s *Search) {
 	i := slices.IndexFunc(c.cfg.Connections, func(conn Connection) bool { return conn.Name == s.Connection })
 	if i < 0 || s.Fast || c.cfg.Connections[i].Auth != "sigv4" {
@@ -103,8 +104,8 @@ func (c *checker) checkServerless(s *Search) {
 		"mode: exact needs a stored script, and OpenSearch Serverless stores none")
 }
 
-// checkMapping checks what the file of a mapping says, and that the numbers which are written for a scaled_float have
-// one: an index keeps others as a float.
+// checkMapping checks the mapping file. It must map each number of fields.numbers that is a scaled_float: by default an
+// index stores the number as a float.
 func (c *checker) checkMapping(s *Search) {
 	_, mappings, err := indexmap.Read(s.Mapping)
 	if err != nil {
@@ -121,64 +122,63 @@ func (c *checker) checkMapping(s *Search) {
 	}
 }
 
-// maxHashDepth bounds the names of a hashed path beside sensitive: each doubles the patterns that it
-// comes to.
+// maxHashDepth is the most names in a hashed path if the file has sensitive: each name doubles the number of patterns.
 const maxHashDepth = 8
 
-// checkFields checks what a document holds.
+// checkFields checks that the fields of a document do not contradict each other.
 func (c *checker) checkFields(f *Fields) {
 	included, excluded := make(map[string]bool), c.Of(&f.Exclude).All()
 	for _, e := range c.Of(&f.Include).All() {
-		place := c.documentPath(e, e.Source)
-		included[place] = true
-		c.refuseVersionField(e, place, "remove it")
+		field := c.joinedNames(e, e.Source)
+		included[field] = true
+		c.refuseVersionField(e, field, "remove it")
 	}
 	for _, e := range c.Of(&f.Hash).All() {
-		place := c.documentPath(e, e.Source)
+		field := c.joinedNames(e, e.Source)
 		for _, x := range excluded {
-			if out := joinNames(memberNames(x.Source)); out != "" && (place == out || strings.HasPrefix(place, out+"\x00")) {
+			if outer := joinNames(memberNames(x.Source)); outer != "" && (field == outer || strings.HasPrefix(field, outer+"\x00")) {
 				c.Fail(e, "remove one of them", "%s is excluded: there is nothing to hash", yamlbind.Quoted(e.Source))
 			}
 		}
-		c.refuseVersionField(e, place, "remove it")
+		c.refuseVersionField(e, field, "remove it")
 		if names := memberNames(e.Source); len(c.cfg.Sensitive) > 0 && len(names) > maxHashDepth {
 			c.Fail(e, "hash an attribute around it", "the path has %d names, and %d are the most beside sensitive", len(names), maxHashDepth)
 		}
 	}
 	for _, e := range excluded {
-		if place := c.documentPath(e, e.Source); place != "" && included[place] {
+		if field := c.joinedNames(e, e.Source); field != "" && included[field] {
 			c.Fail(e, "remove one of them", "%s is included too", yamlbind.Quoted(e.Source))
 		}
 	}
 	for _, e := range c.Of(&f.Numbers).All() {
 		c.fieldNames(e, e.Name)
 	}
-	renamed := make(map[string]string) // by place of the new name
+	renamed := make(map[string]string) // attribute path by the joined new name
 	for _, e := range c.Of(&f.Rename).All() {
 		names := c.fieldNames(e, e.Name)
 		if names == nil {
 			continue
 		}
 		names[len(names)-1] = e.Text()
-		place := joinNames(names)
-		if other, taken := renamed[place]; taken {
+		field := joinNames(names)
+		if other, taken := renamed[field]; taken {
 			c.Fail(e, "give each its own name", "%s has this name already", other)
 		}
-		c.refuseVersionField(e, place, "give it another name")
-		renamed[place] = e.Name
+		c.refuseVersionField(e, field, "give it another name")
+		renamed[field] = e.Name
 	}
 }
 
-func (c *checker) refuseVersionField(e *value, place, hint string) {
-	c.FailIf(place == "_tw", e, hint, "_tw is where a document keeps its version")
+func (c *checker) refuseVersionField(e *value, field, hint string) {
+	c.FailIf(field == "_tw", e, hint, "_tw is where a document keeps its version")
 }
 
-// documentPath is where a path leads in a document.
-func (c *checker) documentPath(e *value, path string) string { return joinNames(c.fieldNames(e, path)) }
+// joinedNames returns the names of a path as one string; "", after a problem, if the path names an element of a list.
+func (c *checker) joinedNames(e *value, path string) string { return joinNames(c.fieldNames(e, path)) }
 
 func joinNames(names []string) string { return strings.Join(names, "\x00") }
 
-// memberNames are the names that a path leads through; nil where there are others too.
+// memberNames returns the names of a path; nil if the path is wrong or names an element of a list.
 func memberNames(path string) []string {
 	p, err := item.ParsePath(path)
 	if err != nil {
@@ -188,12 +188,11 @@ func memberNames(path string) []string {
 	return names
 }
 
-// names are the names that a path leads through. A path to an element of a list is
-// refused: a document has all of them.
+// fieldNames returns the names of a path. A path to an element of a list is a problem: a document has all elements.
 func (c *checker) fieldNames(v *value, path string) []string {
 	p, err := item.ParsePath(path)
 	if err != nil {
-		return nil // said by the walk
+		return nil // the binding has reported it
 	}
 	names, ok := p.Names()
 	if !ok {

@@ -10,10 +10,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// streamRetention is how long a stream keeps its records.
+// streamRetention is how long DynamoDB Streams keeps a record.
 const streamRetention = 24 * time.Hour
 
-// sourceTableMessage is why nothing is written into a source table.
+// sourceTableMessage refuses a source table as the table of state or leases.
 const sourceTableMessage = "it is a source table: what is written there would come back as changes"
 
 // checkState checks the state table.
@@ -28,8 +28,8 @@ func (c *checker) checkState() {
 	c.checkTableNameLength(&s.Table)
 }
 
-// checkDeadLetters checks where dead letters go, and how long one is waited for. It warns of a consumer without them,
-// where a sink can refuse a change for good.
+// checkDeadLetters checks the place of dead letters, and max_hold. It warns of a consumer without dead letters if a
+// sink can fail permanently.
 func (c *checker) checkDeadLetters() {
 	d, inTable := c.cfg.DeadLetters, c.cfg.Leases != nil && c.cfg.Leases.Table.Name != ""
 	if d == nil {
@@ -60,33 +60,32 @@ func (c *checker) checkDeadLetters() {
 	}
 }
 
-// checkTargetName checks the name of a queue or a bus, for letters it cannot have.
-func (c *checker) checkTargetName(name *string, of string) {
+// checkTargetName checks the characters in the name of a queue or a bus. kind is "queue" or "bus".
+func (c *checker) checkTargetName(name *string, kind string) {
 	c.FailIf(strings.ContainsFunc(*name, func(r rune) bool { return r <= ' ' || r >= 0x7F }), name, "write it as AWS shows it",
-		"%s is no %s's name or address: it holds a space, or a letter that is not ASCII", yamlbind.Quoted(*name), of)
+		"%s is no %s's name or address: it holds a space, or a letter that is not ASCII", yamlbind.Quoted(*name), kind)
 }
 
-// warnSharedBucket warns of dead letters in the bucket of an archive: who may read the archive, whose sensitive
-// attributes may be masked, reads them whole, and no rule expires the ones and keeps the others.
+// warnSharedBucket warns of dead letters in the bucket of an archive. Readers of a masked archive could read unmasked
+// dead letters, and one lifecycle rule of the bucket cannot expire only the dead letters.
 func (c *checker) warnSharedBucket(d *DeadLetters) {
 	if d.Dir != "" {
 		return
 	}
-	const do = "give dead letters a bucket of their own (dead_letters.bucket), with a lifecycle rule that expires them after guard_retention, 30 days by default"
+	const hint = "give dead letters a bucket of their own (dead_letters.bucket), with a lifecycle rule that expires them after guard_retention, 30 days by default"
 	for _, s := range c.sinks {
 		switch {
 		case s.Archive == nil || s.Archive.Bucket == "":
 		case d.Bucket == s.Archive.Bucket:
-			c.Warn(&d.Bucket, do, "sinks.%s.archive.bucket is the same bucket: dead letters hold changes whole and unmasked, and expire, which an archive does not", s.Name)
+			c.Warn(&d.Bucket, hint, "sinks.%s.archive.bucket is the same bucket: dead letters hold changes whole and unmasked, and expire, which an archive does not", s.Name)
 		case d.Bucket == "" && d.Queue != "":
-			c.Warn(&d.Queue, do, "dead letters that are too large for a message go to sinks.%s.archive.bucket: they hold changes whole and unmasked, and expire, which an archive does not", s.Name)
-			return // the first archive alone
+			c.Warn(&d.Queue, hint, "dead letters that are too large for a message go to sinks.%s.archive.bucket: they hold changes whole and unmasked, and expire, which an archive does not", s.Name)
+			return // only the first archive gets them
 		}
 	}
 }
 
-// checkConnections checks that each server can be reached as the file says, and is
-// used.
+// checkConnections checks each connection, and that each search sink names one. It warns of unused connections.
 func (c *checker) checkConnections() {
 	used := make(map[string]bool)
 	names := texts(c.cfg.Connections, func(conn Connection) string { return conn.Name })
@@ -94,9 +93,9 @@ func (c *checker) checkConnections() {
 		if s.Search == nil || s.Search.Connection == "" {
 			continue
 		}
-		of := &s.Search.Connection
-		if used[*of] = true; !slices.Contains(names, *of) {
-			c.Fail(of, yamlbind.Hint(*of, names, "connections has"), "no connection is named %s", yamlbind.Quoted(*of))
+		name := &s.Search.Connection
+		if used[*name] = true; !slices.Contains(names, *name) {
+			c.Fail(name, yamlbind.Hint(*name, names, "connections has"), "no connection is named %s", yamlbind.Quoted(*name))
 		}
 	}
 	for i := range c.cfg.Connections {
@@ -107,8 +106,8 @@ func (c *checker) checkConnections() {
 	}
 }
 
-// checkAuth checks that what signs the requests to a server is there, and nothing else. server is nil where it has no
-// address.
+// checkAuth checks that a connection has exactly the keys of its auth mode. server is nil if the address is missing or
+// wrong.
 func (c *checker) checkAuth(conn *Connection, server *url.URL) {
 	basic := conn.Auth == "basic"
 	for _, k := range []struct {
@@ -130,13 +129,13 @@ func (c *checker) checkAuth(conn *Connection, server *url.URL) {
 		"the password would cross the network in the clear")
 }
 
-// loopback reports whether a host is this machine.
+// loopback reports whether the host is the local host.
 func loopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// server is the URL of a server; nil where it is none.
+// serverURL parses the URL of a server. It returns nil, after a problem, if the URL is wrong.
 func (c *checker) serverURL(address *string) *url.URL {
 	if *address == "" {
 		return nil

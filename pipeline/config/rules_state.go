@@ -8,8 +8,8 @@ import (
 
 const stateHint = "say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
 
-// checkStateFilters refuses filters that could drop the change which takes an item
-// out of one of the sinks. where says how they stand to the sinks, in words.
+// checkStateFilters refuses filters that could drop a change by which an item leaves one of the sinks. where describes
+// the filters' position in a message, as in "above the state sink orders".
 func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
 		switch {
@@ -22,7 +22,8 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	}
 }
 
-// checkTTLFilter says what becomes of expired items whose deletes are dropped.
+// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items.
+// Else it warns of the effect on the sinks.
 func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 	stay, replaced := false, false
 	for _, s := range sinks {
@@ -42,14 +43,14 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
 
-// missed says which changes a state sink would not hidden.
+// missedChanges describes the changes that a state sink would miss.
 func missedChanges(action *value) string {
 	drop := action.Name == "drop"
-	switch w := action.Text(); {
-	case w == "":
+	switch word := action.Text(); {
+	case word == "":
 	case !drop:
 		return "every change but those would be missed"
-	case w == "probable_ttl":
+	case word == "probable_ttl":
 		return "deletes of expired items would be missed, by users too, and what is made of them would stay"
 	default: // no_change, replication_echoes
 		return "a state sink must see every version, and takes the same one again at no harm"
@@ -60,17 +61,17 @@ func missedChanges(action *value) string {
 	}
 	switch f.Name {
 	case "op":
-		var ms []string
+		var missed []string
 		for _, m := range []struct{ op, text string }{
 			{"INSERT", "new items would be missed"},
 			{"MODIFY", "updates would be missed, and leaves: items that no longer meet `when`"},
 			{"REMOVE", "deletes would be missed, and what is made of deleted items would stay"},
 		} {
 			if f.Holds(m.op) == drop {
-				ms = append(ms, m.text)
+				missed = append(missed, m.text)
 			}
 		}
-		return strings.Join(ms, "; ")
+		return strings.Join(missed, "; ")
 	case "entity":
 		return "an item whose attribute changes would be let in and never out: its leave would be missed"
 	case "changed", "unchanged":
@@ -80,19 +81,19 @@ func missedChanges(action *value) string {
 	}
 }
 
-// checkView checks what a view says of rows that several items claim.
+// checkView checks the rows of a view, and warns of an on_collision without effect.
 func (c *checker) checkView(s *Sink) {
 	c.checkRows(s)
 	if s.View.RowsGuardThemselves() {
-		if at := &s.View.Collision; c.Has(at) {
-			c.Warn(at, "remove it", "no two items can claim a row: {@key} is in its key")
+		if collision := &s.View.Collision; c.Has(collision) {
+			c.Warn(collision, "remove it", "no two items can claim a row: {@key} is in its key")
 		}
 	}
 	c.checkTransactionReach(s.View)
 }
 
-// checkTransactionReach checks that one transaction reaches the rows of a view and what is remembered of
-// them: a transaction is of one account and one Region.
+// checkTransactionReach checks that one transaction can write the rows of a view and their guards or tombstones. A
+// DynamoDB transaction covers one account and one Region.
 func (c *checker) checkTransactionReach(v *View) {
 	rows, state := regionAndAccount(v.Table.ARN), ""
 	if c.cfg.State != nil {
@@ -119,7 +120,7 @@ func (c *checker) checkTransactionReach(v *View) {
 	}
 }
 
-// regionAndAccount returns those of an ARN, as eu-central-1:123456789012; "" if it is not an ARN.
+// regionAndAccount returns the part eu-central-1:123456789012 of an ARN; "" if the text is not an ARN.
 func regionAndAccount(arn string) string {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) < 6 {
