@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// canonical is a scalar in the one way that stands for all the ways to write it.
+// canonical returns a scalar in canonical form: equal values have equal texts, however the file spells them.
 func canonical(v *value) string {
 	switch d := v.Data.(type) {
 	case Table:
@@ -30,8 +30,7 @@ func canonical(v *value) string {
 	return v.Source
 }
 
-// canonicalPath is Name, Address.City, ["first-name"] and Lines[0].sku, however the
-// path quotes its names.
+// canonicalPath returns a path in canonical form, as in Address.City, ["first-name"] and Lines[0].sku.
 func canonicalPath(path string) string {
 	p, err := item.ParsePath(path)
 	if err != nil {
@@ -42,7 +41,7 @@ func canonicalPath(path string) string {
 		switch {
 		case index >= 0:
 			b.WriteString("[" + strconv.Itoa(index) + "]")
-		case !yamlbind.Identifier.MatchString(name): // an identifier is one there too
+		case !yamlbind.Identifier.MatchString(name): // a path may have an identifier without quotes
 			b.WriteString("[" + strconv.Quote(name) + "]")
 		default:
 			if b.Len() > 0 {
@@ -54,16 +53,16 @@ func canonicalPath(path string) string {
 	return b.String()
 }
 
-// texts are what text says of each.
-func texts[T any](of []T, text func(T) string) []string {
-	all := make([]string, len(of))
-	for i, one := range of {
-		all[i] = text(one)
+// texts returns the text of each element of a list.
+func texts[T any](list []T, text func(T) string) []string {
+	all := make([]string, len(list))
+	for i, element := range list {
+		all[i] = text(element)
 	}
 	return all
 }
 
-// canonicalPattern is without the ** at the end, which says nothing more.
+// canonicalPattern returns a pattern in canonical form. A ** at its end has no effect, and is left out.
 func canonicalPattern(p item.Pattern) string {
 	if text, cut := strings.CutSuffix(p.String(), ".**"); cut {
 		return canonicalPath(text)
@@ -71,22 +70,21 @@ func canonicalPattern(p item.Pattern) string {
 	return canonicalPath(p.String())
 }
 
-// joinSet is the texts in order, each once.
+// joinSet joins the distinct texts in sorted order.
 func joinSet(texts []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(texts))), ", ")
 }
 
-// canonicalFilters is what a list of filters keeps: it does not depend on their order, nor
-// on their names.
+// canonicalFilters returns filters in canonical form, without their order and their names.
 func (c *checker) canonicalFilters(fs []Filter) string {
-	var texts []string
+	var conditions []string
 	for _, f := range fs {
-		texts = append(texts, f.action.Name+" "+c.canonicalCondition(f.action))
+		conditions = append(conditions, f.action.Name+" "+c.canonicalCondition(f.action))
 	}
-	return joinSet(texts)
+	return joinSet(conditions)
 }
 
-// canonicalCondition is a condition of a filter.
+// canonicalCondition returns a condition in canonical form. v is a condition, or a filter's drop or keep.
 func (c *checker) canonicalCondition(v *value) string {
 	if v.Text() == "probable_ttl" {
 		return "probable_ttl by " + c.cfg.Source.TTLAttribute
@@ -109,7 +107,8 @@ func (c *checker) canonicalCondition(v *value) string {
 	return f.Name + " (" + joinSet(parts) + ")"
 }
 
-// canonicalValue is a scalar, [a, b], {k: v} or, of a mapping of known keys, k v; lists and maps have no order here.
+// canonicalValue returns any value in canonical form: a scalar, [a, b], {name: v}, or key v for each key of an object.
+// Lists and maps are sorted.
 func canonicalValue(v *value) string {
 	var parts []string
 	if v.Rule.Shape == yamlbind.ObjectShape {

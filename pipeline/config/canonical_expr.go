@@ -5,27 +5,26 @@ import (
 	"strings"
 )
 
-// canonicalExpr is an expression with the same space between the same tokens, and
-// without comments.
+// canonicalExpr returns an expression in canonical form: without comments, and with uniform spaces between its tokens.
 func canonicalExpr(src string) string {
 	var b strings.Builder
-	before := ""
+	previous := ""
 	for rest := src; rest != ""; {
-		var t string
-		t, rest = cutToken(rest)
-		if t == "" {
+		var token string
+		token, rest = cutToken(rest)
+		if token == "" {
 			continue
 		}
-		if before != "" && needsSpace(before, t) {
+		if previous != "" && needsSpace(previous, token) {
 			b.WriteByte(' ')
 		}
-		b.WriteString(t)
-		before = t
+		b.WriteString(token)
+		previous = token
 	}
 	return b.String()
 }
 
-// needsSpace tells whether space stands between two tokens.
+// needsSpace reports whether the canonical form has a space between two tokens.
 func needsSpace(a, b string) bool {
 	switch {
 	case slices.Contains([]string{")", "]", ",", "."}, b), slices.Contains([]string{"(", "[", ".", "!"}, a):
@@ -39,7 +38,7 @@ func needsSpace(a, b string) bool {
 // longOperators are the operators of two characters.
 var longOperators = []string{"==", "!=", "<=", ">=", "&&", "||"}
 
-// cutToken takes the first token off an expression: "" where that is space or a comment.
+// cutToken cuts the first token off an expression. The token is "" if the expression begins with space or a comment.
 func cutToken(s string) (token, rest string) {
 	end := 1
 	switch {
@@ -63,7 +62,7 @@ func cutToken(s string) (token, rest string) {
 	return s[:end], s[end:]
 }
 
-// quotedLength is the length of the string literal that s begins with.
+// quotedLength returns the length of the string literal at the beginning of s.
 func quotedLength(s string, raw bool) int {
 	mark := s[:1]
 	if strings.HasPrefix(s, strings.Repeat(mark, 3)) {
@@ -80,7 +79,7 @@ func quotedLength(s string, raw bool) int {
 	return len(s)
 }
 
-// inWord tells whether the byte may stand in a name or a number.
+// inWord reports whether a name or a number may contain the byte.
 func inWord(b byte) bool {
 	return b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b >= 0x80
 }

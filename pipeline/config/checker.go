@@ -7,24 +7,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// Problem is one thing wrong with a file, or worth a warning.
+// Problem is one error or warning about a file.
 type Problem = yamlbind.Problem
 
-// Problems is everything wrong with a file, in the order of its lines. It is never empty where it is an error.
+// Problems are all errors or warnings of a file, in the order of its lines. An error has at least one.
 type Problems = yamlbind.Problems
 
-// value is a place of the file.
+// value is a value in the file.
 type value = yamlbind.Value
 
 // grammar is the rule of the file.
 var grammar = sync.OnceValue(func() *yamlbind.Rule { return yamlbind.RuleOf(reflect.TypeFor[Config](), kinds) })
 
-// Schema is the JSON Schema (draft 2020-12) of the file, made of the same types that the strict reading fills.
+// Schema returns the JSON Schema (draft 2020-12) of the file. It is generated from [Config].
 func Schema() []byte {
 	return yamlbind.Schema(grammar(), "tablewake.yaml", "A tablewake pipeline: one file for Lambda, consumer and replay.")
 }
 
-// maxNodes bounds what aliases may expand a file to.
+// maxNodes is the most values of a file, with its aliases expanded.
 const maxNodes = 20_000
 
 var words = yamlbind.Words{
@@ -34,24 +34,23 @@ var words = yamlbind.Words{
 	Values: true,
 }
 
-// checker is a file while it is read, and checked by the rules that no single key can say.
+// checker is a file while it is read, and checked by the rules between keys.
 type checker struct {
 	*yamlbind.File
 	cfg       *Config
 	read      func(path string) ([]byte, error)
 	localOnly Problems
-	sinks     []*Sink // those of one kind, in the order of the file
+	sinks     []*Sink // those with exactly one kind, in the order of the file
 }
 
-// live notes what keeps the file from running on real servers, and not in a folder of embedded
-// stores.
+// failOnServers notes a problem for [Config.LocalOnly]: the file can run with embedded stores, but not on real servers.
 func (c *checker) failOnServers(at any, hint, format string, args ...any) {
 	c.localOnly = append(c.localOnly, c.Problem(at, hint, format, args...))
 }
 
-// liveIf does it where it holds.
-func (c *checker) failOnServersIf(holds bool, at any, hint, format string, args ...any) {
-	if holds {
+// failOnServersIf notes such a problem if bad is true.
+func (c *checker) failOnServersIf(bad bool, at any, hint, format string, args ...any) {
+	if bad {
 		c.failOnServers(at, hint, format, args...)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// templateSource is the parts as the source of a template in which what the
-// environment gave is literal text, also within the argument of a function.
-func templateSource(parts []yamlbind.Part) (src, bad string) {
+// templateSource joins the parts of a template. It escapes values of the environment, so that they are literal text. A
+// problem is returned if such a value is inside a placeholder but not in the argument of a function.
+func templateSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	inside, argument := false, false // of a placeholder; of a function's argument in it
-	var quote byte                   // within ["..."] of a path
+	inside, argument := false, false // inside a placeholder; inside a function's argument
+	var quote byte                   // inside ["..."] of a path: its quote; else 0
 	for _, p := range parts {
 		if p.Env {
 			switch {
@@ -57,12 +57,11 @@ func templateSource(parts []yamlbind.Part) (src, bad string) {
 	return b.String(), ""
 }
 
-// expressionSource is the parts as the source of an expression in which what the
-// environment gave is text: within a string literal a part of it, elsewhere a
-// string literal.
-func expressionSource(parts []yamlbind.Part) (src, bad string) {
+// expressionSource joins the parts of an expression. A value of the environment is text: inside a string literal a part
+// of the literal, elsewhere a string literal of its own. A problem is returned if it is inside a raw string literal.
+func expressionSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	var quote byte
+	var quote byte // of the string literal around; 0: none
 	raw := false
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
 	for _, p := range parts {

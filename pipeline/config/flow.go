@@ -14,7 +14,7 @@ import (
 
 // Filter is one entry of `filters`.
 type Filter struct {
-	Name   string // what its drops are counted by
+	Name   string // its drops are counted by this name
 	Line   int    // of the entry in the file
 	Filter pipeline.Filter
 
@@ -46,14 +46,14 @@ type condition struct {
 	_ *condition          `key:"not" doc:"The condition is not met."`
 }
 
-// filters makes the filters of a list. A filter without a name
-// is counted by its condition: ttl_deletes, drop_changed, keep_op.
+// filters returns the filters of a list. The default name of a filter is that of its condition: ttl_deletes,
+// drop_changed, keep_op.
 func (c *checker) filters(v *value) []Filter {
 	var fs []Filter
 	names := make(map[string]int)
 	for _, entry := range v.All() {
 		if len(entry.Entries) != 1 {
-			continue // said by the walk
+			continue // the binding has reported it
 		}
 		action := entry.Entries[0] // drop or keep
 		cond := c.condition(action)
@@ -81,17 +81,17 @@ func (c *checker) filters(v *value) []Filter {
 }
 
 func defaultFilterName(action *value) string {
-	w := action.Text()
+	word := action.Text()
 	switch {
-	case w == "":
+	case word == "":
 		return action.Name + "_" + conditionKey(action).Name
 	case action.Name == "drop":
-		return w
+		return word
 	}
-	return "keep_" + w
+	return "keep_" + word
 }
 
-// form is the key of a condition that says what it is: op, any, expr, ...
+// conditionKey returns the key of a condition that is not its name: op, any, expr, ... It returns nil for a word.
 func conditionKey(v *value) *value {
 	for _, e := range v.All() {
 		if e.Name != "name" {
@@ -101,8 +101,7 @@ func conditionKey(v *value) *value {
 	return nil
 }
 
-// condition makes the condition of a word or a mapping; nil where the walk has
-// said what is wrong.
+// condition returns the condition of a word or a mapping; nil if a problem has been reported.
 func (c *checker) condition(v *value) pipeline.Condition {
 	ttl, f := c.cfg.Source.TTLAttribute, conditionKey(v)
 	switch word := v.Text(); {
@@ -158,11 +157,11 @@ func (c *checker) conditions(v *value) []pipeline.Condition {
 	return cs
 }
 
-// both is one condition for each entry of a map, all of which hold.
-func allOf(v *value, one func(*value) pipeline.Condition) pipeline.Condition {
+// allOf returns a condition that requires the condition of each entry of a map.
+func allOf(v *value, entryCondition func(*value) pipeline.Condition) pipeline.Condition {
 	cs := make([]pipeline.Condition, len(v.Entries))
 	for i, e := range v.Entries {
-		cs[i] = one(e)
+		cs[i] = entryCondition(e)
 	}
 	if len(cs) == 1 {
 		return cs[0]
@@ -176,8 +175,8 @@ type Detector struct {
 	_        any                `most:"below,above"`
 	Name     string             `key:"*" is:"name"`
 	Line     int                `key:"@"`
-	Detector pipeline.Detector  // nil where Func is set
-	When     pipeline.Condition // of a Func detector; nil: every change. Others have it within Detector
+	Detector pipeline.Detector  // nil if Func is set
+	When     pipeline.Condition // of a Func detector; nil: every change. In other detectors, Detector has the condition
 
 	_    item.Path       `key:"attribute" doc:"A value that moves: from, to, or across a threshold."`
 	_    string          `key:"from" is:"scalar" def:"'*'" doc:"Value before; '*' for any."`
@@ -192,10 +191,10 @@ type Detector struct {
 	Func string          `key:"func" is:"name" doc:"A Go function given to Assemble."` // its name
 	_    *expr.Change    `key:"when" doc:"Only of changes that meet this: CEL over old, new, op, keys, time and ttl."`
 
-	paths []string // whose values its events hold; patterns
+	paths []string // patterns of the values in its events
 }
 
-// Made makes the pipeline's detector.
+// Made sets the pipeline's detector.
 func (d *Detector) Made(f *yamlbind.File, v *value) {
 	for _, k := range []string{"attribute", "appeared", "disappeared", "added", "removed"} {
 		if p := v.Get(k).Written(); p != "" {
@@ -221,41 +220,41 @@ func (c *checker) detector(v *value) pipeline.Detector {
 			c.Fail(e, "add attribute: PATH", "%q speaks of an attribute, and none is named", k)
 		}
 	}
-	at := func(k string) item.Path { return yamlbind.As[item.Path](v.Get(k)) }
+	path := func(k string) item.Path { return yamlbind.As[item.Path](v.Get(k)) }
 	switch {
 	case v.Get("changed") != nil:
 		return rules.PathChanged(yamlbind.Valid[item.Pattern](v.Get("changed"))...)
 	case v.Get("appeared") != nil:
-		return rules.Appeared(at("appeared"))
+		return rules.Appeared(path("appeared"))
 	case v.Get("disappeared") != nil:
-		return rules.Disappeared(at("disappeared"))
+		return rules.Disappeared(path("disappeared"))
 	case v.Get("added") != nil:
-		return rules.MemberAdded(at("added"))
+		return rules.MemberAdded(path("added"))
 	case v.Get("removed") != nil:
-		return rules.MemberRemoved(at("removed"))
+		return rules.MemberRemoved(path("removed"))
 	case v.Get("attribute") != nil:
 		return c.attributeDetector(v)
 	}
 	return nil
 }
 
-// attributeDetector is a transition or a threshold.
+// attributeDetector returns the detector of a transition or a threshold.
 func (c *checker) attributeDetector(v *value) pipeline.Detector {
-	at := yamlbind.As[item.Path](v.Get("attribute"))
+	path := yamlbind.As[item.Path](v.Get("attribute"))
 	from, to, below, above := v.Get("from"), v.Get("to"), v.Get("below"), v.Get("above")
 	switch {
 	case (from != nil || to != nil) && (below != nil || above != nil):
 		c.Fail(v, "make two detectors of it", "a transition (from, to) and a threshold (below, above) cannot stand together")
 	case below != nil:
-		return rules.CrossedBelow(at, yamlbind.As[decimal.Decimal](below))
+		return rules.CrossedBelow(path, yamlbind.As[decimal.Decimal](below))
 	case above != nil:
-		return rules.CrossedAbove(at, yamlbind.As[decimal.Decimal](above))
+		return rules.CrossedAbove(path, yamlbind.As[decimal.Decimal](above))
 	case from == nil && to == nil:
 		c.Fail(v, "for any change of it write changed: ["+yamlbind.Quoted(v.Get("attribute").Source)+"]", "attribute wants one of from, to, below or above")
 	case to == nil:
 		c.Fail(from, "add to: VALUE, or to: '*' for whatever it becomes", "a transition says what the value becomes")
 	default:
-		return rules.Transition(at, from.Text(), to.Text())
+		return rules.Transition(path, from.Text(), to.Text())
 	}
 	return nil
 }

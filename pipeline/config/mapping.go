@@ -10,10 +10,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// maxMapping bounds the file of a mapping.
+// maxMapping is the largest mapping file, in bytes.
 const maxMapping = 1 << 20
 
-// readMapping is the JSON of the file that v names, compacted.
+// readMapping reads the JSON file that v names, and returns it compacted.
 func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 	path, ok := yamlbind.ReadText(f, v, parts).(string)
 	if !ok {

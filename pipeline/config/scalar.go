@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// kinds are the scalars of the file beside those of every file.
+// kinds are the scalars that only this file has.
 var kinds = yamlbind.Kinds{
 	Named: map[string]*yamlbind.Kind{
 		"name":    yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
@@ -34,7 +34,7 @@ const tableARN = `arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_
 
 func readTable(_ *yamlbind.File, v *yamlbind.Value) any { return parseTable(v.Source) }
 
-// readStart is the word or the time at which a stream is begun.
+// readStart reads source.start: a word or a time.
 func readStart(f *yamlbind.File, v *yamlbind.Value) any {
 	switch v.Source {
 	case "trim_horizon":
@@ -42,21 +42,21 @@ func readStart(f *yamlbind.File, v *yamlbind.Value) any {
 	case "latest":
 		return Start{Latest: true}
 	}
-	at, err := time.Parse(time.RFC3339, v.Source)
+	start, err := time.Parse(time.RFC3339, v.Source)
 	if err != nil {
 		f.Fail(v, "write it as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00", "%s is no time", yamlbind.Quoted(v.Source))
 		return nil
 	}
-	return Start{Time: at.UTC()}
+	return Start{Time: start.UTC()}
 }
 
 func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
-	src, bad := templateSource(parts)
+	src, problem := templateSource(parts)
 	switch {
 	case v.Source == "":
 		return yamlbind.ReadText(f, v, parts)
-	case bad != "":
-		f.Fail(v, "write the path in the file, or use ${...} outside the braces", "%s", bad)
+	case problem != "":
+		f.Fail(v, "write the path in the file, or use ${...} outside the braces", "%s", problem)
 		return nil
 	}
 	return compile(f, v, src, func(src string) (*template.Template, error) {
@@ -64,20 +64,21 @@ func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 	})
 }
 
-// expression reads an expression over what there is.
-func expression[T any](over func(*expr.Env, string) (T, error)) yamlbind.Reader {
+// expression returns the reader of an expression. compileExpr compiles it.
+func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.Reader {
 	return func(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
-		src, bad := expressionSource(parts)
-		if bad != "" {
-			f.Fail(v, "use a plain string literal", "%s", bad)
+		src, problem := expressionSource(parts)
+		if problem != "" {
+			f.Fail(v, "use a plain string literal", "%s", problem)
 			return nil
 		}
 		env := expr.Env{Attributes: yamlbind.Owner[*checker](f).cfg.Attributes}
-		return compile(f, v, src, func(src string) (T, error) { return over(&env, src) })
+		return compile(f, v, src, func(src string) (T, error) { return compileExpr(&env, src) })
 	}
 }
 
-// compile parses the source of a template or an expression. What the parser says stands at its place in the file.
+// compile parses the source of a template or an expression. It reports an error of the parser at its position in
+// the file.
 func compile[T any](f *yamlbind.File, v *yamlbind.Value, src string, parse func(string) (T, error)) any {
 	t, err := parse(src)
 	if err == nil {

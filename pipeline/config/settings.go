@@ -17,11 +17,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
-// settings is what shapes the output of sink i, by the setting's path: of its own keys
-// ("view.key.PK"), and of those around it ("source.tables", "filters", "detect.paid",
-// "sensitive", "hmac_key"). Two files under which the sink writes the same have the same
-// settings, however they spell it; a key that says its default is as one that is absent.
-// How fast a sink writes, and where to, is no part of it. Secrets are digests.
+// settings returns the settings that shape the output of a sink, in canonical form, by their path. They include the
+// sink's own keys ("view.key.PK") and keys outside the sink ("source.tables", "filters", "detect.paid", "sensitive",
+// "hmac_key"). Two files have the same settings if the sink writes the same with both: a default may be written or left
+// out. The sink's speed and its destination are not included. Secrets are included as digests.
 func (c *checker) settings(s *Sink) map[string]string {
 	kind := c.Of(s).Entries[0]
 	m := make(settings)
@@ -29,7 +28,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 
 	m.set("source.tables", joinSet(texts(c.cfg.Source.Tables, tableName)))
 	if c.cfg.Source.Kinesis != "" {
-		m.set("source.kinesis", "versions are times") // which stream it is does not matter
+		m.set("source.kinesis", "versions are times") // the name of the stream has no effect
 	}
 	m.set("filters", c.canonicalFilters(c.cfg.Filters))
 	m.set(kind.Name+".filters", c.canonicalFilters(s.Filters))
@@ -37,7 +36,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 	m.addSensitive(c.cfg, s)
 	switch {
 	case s.View != nil:
-		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also where the file leaves it out
+		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also if the file leaves it out
 	case s.Search != nil:
 		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))
 		m.set("search.mapping", mappingDigest(s.Search.Mapping))
@@ -55,7 +54,7 @@ func (m settings) set(path, text string) {
 	}
 }
 
-// add adds what stands at v, and inside.
+// add adds the settings of v and of the values inside.
 func (m settings) add(path string, v *value) {
 	switch v.Rule.Shape {
 	case yamlbind.ObjectShape:
@@ -86,12 +85,12 @@ func (m settings) add(path string, v *value) {
 	}
 }
 
-// isDefault tells whether e says what a missing key means.
+// isDefault reports whether e is the default of the key.
 func isDefault(k yamlbind.Key, e *value) bool {
 	return k.Def != "" && strings.EqualFold(canonical(e), strings.Trim(k.Def, "'"))
 }
 
-// given adds what a Go sink is told, as digests: there may be secrets in it.
+// addDigests adds the settings of a custom sink as digests: the settings may contain secrets.
 func (m settings) addDigests(path string, n *yaml.Node) {
 	if n == nil {
 		return
@@ -107,7 +106,7 @@ func (m settings) addDigests(path string, n *yaml.Node) {
 	m[path] = shortDigest(h.Sum(nil))
 }
 
-// detectors adds those whose events the sink is given.
+// addDetectors adds the detectors whose events the sink gets.
 func (m settings) addDetectors(s *Sink, detect *value) {
 	for _, d := range detect.All() {
 		if s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, d.Name) {
@@ -116,15 +115,15 @@ func (m settings) addDetectors(s *Sink, detect *value) {
 	}
 }
 
-// sensitive adds what is hidden from the sink, as far as it would have it. A view and
-// an aggregate read nothing that is hidden from them.
+// addSensitive adds the sensitive paths that are hidden from the sink and that affect its output. A view and an
+// aggregate read no hidden path.
 func (m settings) addSensitive(cfg *Config, s *Sink) {
 	secret := s.Search != nil && (s.Search.HashID || len(s.Search.Fields.Hash) > 0)
 	mask, err := mask.New(cfg.Sensitive, []byte("any"))
 	if err == nil && s.View == nil && s.Aggregate == nil {
 		if text := hiddenText(mask.Except(s.AllowSensitive), s); text != "" {
 			m["sensitive"] = text
-			secret = secret || s.Search == nil // documents leave it out
+			secret = secret || s.Search == nil // a document leaves hidden values out instead of masking them
 		}
 	}
 	if secret && cfg.HMACKey != "" {
@@ -133,10 +132,9 @@ func (m settings) addSensitive(cfg *Config, s *Sink) {
 	}
 }
 
-// hiddenText is the patterns of what is hidden from the sink, and what of that is
-// allowed.
-func hiddenText(left *mask.Mask, s *Sink) string {
-	hidden := left.Patterns()
+// hiddenText returns the patterns hidden from the sink, and the allowed paths inside those patterns.
+func hiddenText(hiddenMask *mask.Mask, s *Sink) string {
+	hidden := hiddenMask.Patterns()
 	if s.Search != nil {
 		hidden = slices.DeleteFunc(hidden, func(p item.Pattern) bool {
 			hides, err := mask.New([]item.Pattern{p}, []byte("any"))
@@ -144,13 +142,13 @@ func hiddenText(left *mask.Mask, s *Sink) string {
 			return err == nil && !taken || covered(p.String(), patternsOf(s.Search.Fields.Hash))
 		})
 	}
-	whole, err := mask.New(hidden, []byte("any"))
-	if err != nil || whole == nil {
+	remaining, err := mask.New(hidden, []byte("any"))
+	if err != nil || remaining == nil {
 		return ""
 	}
 	var allowed []string
 	for _, p := range s.AllowSensitive {
-		if whole.Hides(p.String()) {
+		if remaining.Hides(p.String()) {
 			allowed = append(allowed, canonicalPattern(p))
 		}
 	}
@@ -161,7 +159,7 @@ func hiddenText(left *mask.Mask, s *Sink) string {
 	return text
 }
 
-// kinds leaves out a list of all of them.
+// removeAllKinds removes archive.kinds if it lists all kinds, as the default does.
 func (m settings) removeAllKinds(ks []string) {
 	for _, k := range []string{"ttl_delete", "user_delete", "change"} {
 		if !slices.Contains(ks, k) {
@@ -171,7 +169,7 @@ func (m settings) removeAllKinds(ks []string) {
 	delete(m, "archive.kinds")
 }
 
-// mappingDigest is a digest of what a mapping says.
+// mappingDigest returns a digest of a mapping, independent of the order of its names; "" for no mapping.
 func mappingDigest(mapping json.RawMessage) string {
 	if mapping == nil {
 		return ""
@@ -180,9 +178,9 @@ func mappingDigest(mapping json.RawMessage) string {
 	dec.UseNumber()
 	var v any
 	if dec.Decode(&v) != nil {
-		return "" // it was read when the file was
+		return "" // cannot happen: readMapping has parsed it
 	}
-	text, err := json.Marshal(v) // with its names sorted
+	text, err := json.Marshal(v) // sorts the names
 	if err != nil {
 		return ""
 	}
@@ -190,10 +188,10 @@ func mappingDigest(mapping json.RawMessage) string {
 	return shortDigest(sum[:])
 }
 
-// shortDigest is enough of a digest to tell two settings apart.
+// shortDigest returns the first 8 bytes of a digest, which are enough to distinguish two settings.
 func shortDigest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum[:8]) }
 
-// digestNode digests what a custom sink is told.
+// digestNode writes a YAML node to the hash.
 func digestNode(h hash.Hash, n *yaml.Node) {
 	fmt.Fprintf(h, "%d%s%q", n.Kind, n.ShortTag(), n.Value)
 	for _, e := range n.Content {

@@ -11,13 +11,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// With is the `with` of a custom sink: whatever the sink wants to be told.
+// With is the `with` of a custom sink: settings that the sink defines itself.
 type With struct {
 	file string
 	node *yaml.Node
 }
 
-// Bind takes what stands there, its environment read.
+// Bind stores the value with its environment variables expanded.
 func (w *With) Bind(f *yamlbind.File, v *value) {
 	*w = With{f.Name(), f.Expanded(v)}
 	v.Data = *w
@@ -45,5 +45,6 @@ func (w With) Decode(out any) error {
 	return nil
 }
 
-// ownLine is the place that the YAML decoder names: within the settings alone.
+// ownLine is the line number in an error of the YAML decoder. It counts from the beginning of the settings, not of the
+// file, so that Decode removes it.
 var ownLine = regexp.MustCompile(`^line [0-9]+: `)
