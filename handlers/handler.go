@@ -87,7 +87,7 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return answer.json(), nil
 }
 
-// failure makes the error that lambda.Start receives.
+// lambdaError makes the error that lambda.Start receives.
 func lambdaError(err error) error {
 	e := &Error{err}
 	if errors.Is(err, errStuck) { // lambda.Start ends the process only for this type, unwrapped

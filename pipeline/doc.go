@@ -35,7 +35,8 @@
 //   - A run: run.go, prepare.go, step.go, partition.go, commit.go; bounds.go and pressure.go limit memory; revoke.go does
 //     what Control requests; stop.go ends a run; undecodable.go handles records that cannot be decoded.
 //   - One sink: queue.go, lane.go, scheduler.go, batch.go, batch_result.go, scratch.go; pack.go and packed_batch.go
-//     compress changes that wait for a large batch; retry.go and patience.go decide what is tried again.
+//     compress changes that wait for a large batch; batch_result.go decides
+//     what is tried again (fateOf). retry.go has the marks of errors and the backoff, patience.go waits for denied calls.
 //   - Reports: ledger.go, telemetry.go, sink_state.go, heldback.go, heldback_log.go, retry_log.go, explain.go.
 //   - Others: redeliver.go (for redrives), requires.go (images that stages need), plan_arena.go (memory of plans),
 //     panic.go (panics and failures in the log).

@@ -107,7 +107,7 @@ type Leases struct {
 type State struct {
 	Line           int           `key:"@"`
 	Table          Table         `key:"table,required" doc:"DynamoDB table of guards, contributions and quarantine, of consumers and gaps. Not used by --local, whose folder holds them."`
-	GuardRetention time.Duration `key:"guard_retention" def:"30d" doc:"How long the guard of a row that is gone lives; 24h at least."`
+	GuardRetention time.Duration `key:"guard_retention" def:"30d" doc:"How long the tombstone or guard of a removed row lives; 24h at least."`
 }
 
 // Connection is a server that sinks write to.

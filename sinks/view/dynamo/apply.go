@@ -83,7 +83,7 @@ func joinedStarts(ms []view.Mutation) []int {
 type rowWriter struct {
 	*dynamo.DB
 	target                     view.Target
-	overOlder, overOlderOrVoid dynamo.Condition // onlyOver, overVoid
+	overOlder, overOlderOrVoid dynamo.Condition // onlyOver, onlyOverOrVoid
 	overStoredOlder            dynamo.Condition // storedOlder
 }
 
