@@ -11,14 +11,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Config is a file that was read, checked and compiled. Its keys stand in the order in which they are read: attributes
-// first, since expressions are checked by them.
+// Config is a file that was read, checked and compiled. The order of its fields is the order of reading: attributes
+// come before the expressions, which are checked against their types.
 type Config struct {
 	File        string               // name given to Parse
 	_           int                  `key:"version,required" max:"1" doc:"Version of the file's format."`
 	Name        string               `key:"name,required" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
 	Source      Source               `key:"source,required" doc:"The table whose changes are carried."`
-	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded. An N is a double in a search index that is made, unless its mapping says otherwise."` // nil where none are declared
+	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded. An N is a double in a search index that is made, unless its mapping says otherwise."` // nil if none are declared
 	Connections []Connection         `key:"connections" doc:"Servers that sinks write to; secrets by ${ENV} or by reference."`
 	Leases      *Leases              `key:"leases" doc:"Where consumers agree on who reads which shard, and keep how far they came."`
 	State       *State               `key:"state" doc:"What sinks remember of items."`
@@ -29,11 +29,11 @@ type Config struct {
 	Sinks       []Sink               `key:"sinks,required" doc:"Where changes go, by name."` // at least one
 	DeadLetters *DeadLetters         `key:"dead_letters" doc:"Where what cannot be delivered goes."`
 	Metrics     Metrics              `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
-	Warnings    Problems             // what is allowed and may still surprise
-	LocalOnly   Problems             // what keeps the file from running on real servers, and not in a folder of embedded stores
+	Warnings    Problems             // allowed, but possibly not intended
+	LocalOnly   Problems             // the file can run with embedded stores, but not on real servers
 }
 
-// Made makes the filters.
+// Made sets the filters.
 func (cfg *Config) Made(f *yamlbind.File, v *value) {
 	cfg.Filters = yamlbind.Owner[*checker](f).filters(v.Get("filters"))
 }
@@ -53,7 +53,7 @@ type Source struct {
 	Kinesis       string  `key:"kinesis" is:"kinesis" doc:"ARN of the Kinesis stream that source.table writes to, which a Lambda reads instead of the table's own."`
 }
 
-// Made gathers the tables, however the file names them.
+// Made adds the table of the keys table and stream to Tables.
 func (s *Source) Made(_ *yamlbind.File, v *value) {
 	for _, k := range []string{"table", "stream"} {
 		if t := yamlbind.As[Table](v.Get(k)); t.Name != "" {
@@ -64,12 +64,12 @@ func (s *Source) Made(_ *yamlbind.File, v *value) {
 
 // Table is a DynamoDB table.
 type Table struct {
-	Name      string // also where the file gives an ARN
-	ARN       string // "" where the file gives the name
-	StreamARN string // "" where the file names the table only
+	Name      string // also if the file has an ARN
+	ARN       string // "" if the file has a name or a stream's ARN
+	StreamARN string // "" if the file has no stream's ARN
 }
 
-// parseTable reads a table's name, its ARN, or its stream's.
+// parseTable parses a table's name, a table's ARN, or a stream's ARN.
 func parseTable(text string) Table {
 	_, rest, isARN := strings.Cut(text, ":table/")
 	name, _, isStream := strings.Cut(rest, "/stream/")
@@ -82,13 +82,13 @@ func parseTable(text string) Table {
 	return Table{Name: text}
 }
 
-// Start says where a stream is begun. The zero Start is its oldest record.
+// Start is where the first read of a stream begins. The zero Start is its oldest record.
 type Start struct {
 	Latest bool      // at the newest records
-	Time   time.Time // at the first record created then or later, UTC; zero where not said
+	Time   time.Time // at the first record created then or later, UTC; zero: not set
 }
 
-// Polling says how often shards are read.
+// Polling defines how often shards are read.
 type Polling struct {
 	MaxIdle       time.Duration `key:"max_idle" def:"5s" doc:"Longest pause between two polls of an idle shard; 5m at most."`
 	CallsPerMonth int64         `key:"calls_per_month" doc:"Budget of GetRecords calls of all consumers together, in 30 days. Default: none."`
@@ -103,7 +103,7 @@ type Leases struct {
 	Duration time.Duration `key:"duration" def:"6s" doc:"How long a consumer may be silent before others take its shards; 3s to 5m."`
 }
 
-// State is where sinks remember what they must of items, on AWS.
+// State is the DynamoDB table in which sinks keep what they must remember about items.
 type State struct {
 	Line           int           `key:"@"`
 	Table          Table         `key:"table,required" doc:"DynamoDB table of guards, contributions and quarantine, of consumers and gaps. Not used by --local, whose folder holds them."`
@@ -123,7 +123,7 @@ type Connection struct {
 	Password   string `key:"password" is:"secret" doc:"Password of basic authentication, by ${ENV} or reference."`
 }
 
-// DeadLetters says where what could not be delivered goes.
+// DeadLetters defines the place of dead letters, and when a change becomes one.
 type DeadLetters struct {
 	_                any           `most:"bucket,dir"`
 	_                any           `most:"queue,dir"`
@@ -138,10 +138,10 @@ type DeadLetters struct {
 	BlockUndecodable bool          `key:"undecodable" words:"dead_letter,block" yes:"block" def:"dead_letter" doc:"What becomes of a record that cannot be decoded."`
 }
 
-// Metrics says how metrics leave the process.
+// Metrics is how the process exports its metrics.
 type Metrics string
 
-// How metrics can leave the process.
+// The ways to export metrics.
 const (
 	MetricsDefault Metrics = ""     // EMF on Lambda, else OTLP
 	MetricsEMF     Metrics = "emf"  // CloudWatch's embedded metric format, as lines of the log
@@ -150,7 +150,7 @@ const (
 )
 
 // Load reads the file at path with the environment of the process. The error is
-// [Problems], or says why the file cannot be read.
+// [Problems], or an error of reading the file.
 func Load(path string) (*Config, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -159,9 +159,9 @@ func Load(path string) (*Config, error) {
 	return Parse(path, b, os.LookupEnv)
 }
 
-// Parse reads a file's bytes. name stands in messages, and files that it speaks of
-// (search.mapping) are looked up in name's folder. getenv answers ${NAME}, false for
-// a variable that is not set. The error is [Problems].
+// Parse reads the bytes of a file. name is the file's name in messages. Relative paths in the file (search.mapping) are
+// relative to the folder of name. getenv returns the value of ${NAME}, and false if the variable is not set. The error
+// is [Problems].
 func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, error) {
 	return ParseFrom(name, b, getenv, func(path string) ([]byte, error) {
 		if !filepath.IsAbs(path) {
@@ -171,8 +171,8 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 	})
 }
 
-// ParseFrom is [Parse] of a file that is in no folder, as an object of a bucket: read
-// answers the files that it speaks of, by their paths as they are written.
+// ParseFrom is like [Parse] for a file outside a folder, such as an object in a bucket. read returns the content of a
+// file by its path as the configuration spells it.
 func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
 	cfg := &Config{File: name}
 	c := &checker{cfg: cfg, read: read}

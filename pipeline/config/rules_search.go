@@ -116,7 +116,7 @@ func (c *checker) checkMapping(s *Search) {
 		if e.Text() != "scaled_float" || memberNames(e.Name) == nil {
 			continue
 		}
-		if err := indexmap.Scaled(mappings, e.Name, s.Fields.Rename); err != nil {
+		if err := indexmap.CheckScaledFloat(mappings, e.Name, s.Fields.Rename); err != nil {
 			c.failOnServers(e, "add mapping: FILE that maps it as scaled_float with its scaling_factor, or write string or double", "the index would keep it as a float, which loses digits: %v", err)
 		}
 	}

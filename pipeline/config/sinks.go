@@ -34,10 +34,10 @@ type Sink struct {
 	Batch          Batch          `key:"batch,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Bounds of one write."`
 	AllowSensitive []item.Pattern `key:"allow_sensitive,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Sensitive paths that this sink may hold."`
 
-	Settings map[string]string // what shapes its output, by the setting's path: "view.key.PK"; also what does from outside: "source.tables", "filters", "sensitive". Without secrets
+	Settings map[string]string // settings that shape the output, by path: "view.key.PK", and of other parts of the file "source.tables", "filters", "sensitive". Secrets are digests
 }
 
-// Made makes the filters. An entry of several kinds, which is refused already, is none of them.
+// Made sets the filters. It empties a sink of several kinds, which is already a problem.
 func (s *Sink) Made(f *yamlbind.File, v *value) {
 	if len(v.Entries) != 1 {
 		*s = Sink{Name: s.Name, Line: s.Line}
@@ -48,7 +48,7 @@ func (s *Sink) Made(f *yamlbind.File, v *value) {
 	c.sinks = append(c.sinks, s)
 }
 
-// Batch bounds one write. A zero is the pipeline's default.
+// Batch bounds one write. Zero values are the pipeline's defaults.
 type Batch struct {
 	_      any           `ref:"batch"`
 	Count  int           `key:"count,late" def:"500" doc:"Deliveries."`
@@ -71,14 +71,14 @@ type View struct {
 	InPlace    bool     `key:"tombstones" words:"apart,in_place" yes:"in_place" def:"apart" doc:"Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."`
 }
 
-// RowsGuardThemselves tells whether each row names its item by {@key}, so that no two items
-// can claim one, whatever the table's key is; else rows are guarded by item, or may be.
+// RowsGuardThemselves reports whether the key of each row contains its item's {@key}. Then two items can never
+// claim one row, whatever the key of the source table is. Otherwise rows are guarded by item, or may be.
 func (v *View) RowsGuardThemselves() bool {
 	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
 }
 
-// RowsMayGuardThemselves reports whether rows guard themselves for certain, or for tables of
-// which the key attributes are those that the row's key has.
+// RowsMayGuardThemselves reports whether rows guard themselves at least for some source tables: those whose key
+// attributes are all in the row's key.
 func (v *View) RowsMayGuardThemselves() bool {
 	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
 }
@@ -86,10 +86,10 @@ func (v *View) RowsMayGuardThemselves() bool {
 // Aggregate counts the items that `when` takes, in groups.
 type Aggregate struct {
 	Table     Table            `key:"table,required" doc:"Table of the group rows."`
-	Group     []Column         `key:"group,required,ordered,each" doc:"Key of a group's row."`              // over the item, and {each...} under for_each
+	Group     []Column         `key:"group,required,ordered,each" doc:"Key of a group's row."`              // over the item, and over {each...} if ForEach is set
 	Values    []AggregateValue `key:"values,required" doc:"What is counted, by attribute."`                 // in the order of the file
 	ForEach   string           `key:"for_each" is:"path" doc:"List whose elements count one by one."`       // "": the item counts
-	Shards    int              `key:"shards" max:"256" def:"1" doc:"Rows that a hot group is spread over."` // each is asked for where the group is read
+	Shards    int              `key:"shards" max:"256" def:"1" doc:"Rows that a hot group is spread over."` // a read of the group reads every shard
 	KeepOnTTL bool             `key:"on_ttl_delete,required" words:"keep,retract" yes:"keep" doc:"Whether an expired item still counts."`
 }
 
@@ -97,7 +97,7 @@ type Aggregate struct {
 type AggregateValue struct {
 	Name string `key:"*"` // attribute
 	Of   string // count, sum, min, max or distinct
-	Path string // in the item, or in the element where Each is set; "" of a count, and of the element itself
+	Path string // in the item, or in the element if Each is set; "" for a count, and for the element itself
 	Each bool   // written as each.Path, or each alone
 
 	_ string `key:"=" words:"count"`
@@ -108,24 +108,24 @@ type AggregateValue struct {
 	_ any    `one:"sum,min,max,distinct"`
 }
 
-// Made finds out which paths lead into an element.
+// Made sets the values, and finds the paths that begin at an element.
 func (a *Aggregate) Made(_ *yamlbind.File, v *value) {
 	a.Values = nil
 	for _, e := range v.Get("values").All() {
-		of := AggregateValue{Name: e.Name, Of: e.Text()}
+		av := AggregateValue{Name: e.Name, Of: e.Text()}
 		if len(e.Entries) == 1 { // {sum: path}
-			of.Of, of.Path = e.Entries[0].Name, e.Entries[0].Source
-			if rest, each := cutEachPrefix(of.Path); each && a.ForEach != "" {
-				of.Path, of.Each = rest, true
+			av.Of, av.Path = e.Entries[0].Name, e.Entries[0].Source
+			if rest, each := cutEachPrefix(av.Path); each && a.ForEach != "" {
+				av.Path, av.Each = rest, true
 			}
 		}
-		if of.Of != "" {
-			a.Values = append(a.Values, of)
+		if av.Of != "" {
+			a.Values = append(a.Values, av)
 		}
 	}
 }
 
-// cutEachPrefix is the path within the element of each.path, each[0].path or each alone.
+// cutEachPrefix returns the path inside the element: path for each.path, [0].path for each[0].path, "" for each.
 func cutEachPrefix(path string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, "each")
 	if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
@@ -137,7 +137,7 @@ func cutEachPrefix(path string) (rest string, ok bool) {
 // Search keeps one document for each item that `when` takes.
 type Search struct {
 	Connection string             `key:"connection,apart" is:"name" doc:"One of connections."` // "": local only
-	Index      *template.Template `key:"index,required" doc:"Index of the documents."`         // with placeholders where it differs from item to item
+	Index      *template.Template `key:"index,required" doc:"Index of the documents."`         // may have placeholders
 	Fields     Fields             `key:"fields" doc:"What a document holds."`
 	Mapping    json.RawMessage    `key:"mapping,apart" doc:"JSON file of the index's mapping, beside this file."`         // its JSON; nil: the store's own
 	Fast       bool               `key:"mode" words:"exact,fast" yes:"fast" def:"exact" doc:"How versions are compared."` // by creation times in whole seconds
@@ -156,7 +156,7 @@ type Fields struct {
 	Hash    []string          `key:"hash" is:"path" doc:"Paths that are written as an HMAC; included by that."`
 }
 
-// Made includes what is hashed.
+// Made adds the hashed paths to Include.
 func (f *Fields) Made(*yamlbind.File, *value) {
 	for _, p := range f.Hash {
 		if f.Include != nil && !slices.Contains(f.Include, p) {
@@ -181,18 +181,18 @@ type Archive struct {
 	StorageClass string   `key:"storage_class,apart" words:"STANDARD,STANDARD_IA,ONEZONE_IA,INTELLIGENT_TIERING,GLACIER_IR,GLACIER,DEEP_ARCHIVE,REDUCED_REDUNDANCY" doc:"S3 storage class."` // "": the bucket's default
 	KMSKey       string   `key:"kms_key,apart" doc:"KMS key of the objects."`                                                                                                                // id or ARN; "": the bucket's default
 	Tags         []Column `key:"tags,apart" ref:"columns" doc:"Object tags."`
-	Masked       bool     `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."` // they are anyway, and a file with sensitive attributes says that it knows
+	Masked       bool     `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."` // masking does not depend on the key: with it, the file confirms that sensitive attributes are masked
 }
 
-// Made leaves an object of one item without an age.
+// Made removes the default age of Roll from layout per_item, whose objects never wait.
 func (a *Archive) Made(f *yamlbind.File, _ *value) {
 	if a.PerItem && !f.Has(&a.Roll) {
 		a.Roll.Age = 0
 	}
 }
 
-// Roll says when an object of the log is closed. Its age bounds how long the archive holds the checkpoint of a quiet
-// table back.
+// Roll defines when an object of the log is closed. Its age bounds how long the archive delays the checkpoint of a
+// table with few changes.
 type Roll struct {
 	Bytes int64         `key:"bytes,late" is:"size" def:"8MiB" doc:"Size of its records, before compression."` // 0: the sink's default
 	Age   time.Duration `key:"age" def:"5m" doc:"How long its first change waits for others; 1h at most. A replay ignores it: the input alone cuts its objects."`

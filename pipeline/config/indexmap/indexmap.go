@@ -1,5 +1,5 @@
-// Package indexmap reads the mapping file of a search sink: what an index of OpenSearch is made
-// of. The configuration's rules and the store that makes the index read it alike.
+// Package indexmap reads the mapping file of a search sink: the settings and mappings of an OpenSearch index. Both the
+// rules of the configuration and the store that creates the index use it.
 package indexmap
 
 import (
@@ -13,12 +13,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Read reads {"settings": ..., "mappings": ...}, or what mappings alone holds. It answers empty maps
-// for an empty file, and refuses what a sink's index cannot be made of.
+// Read reads {"settings": ..., "mappings": ...}, or the value of mappings alone. It returns empty maps for an empty
+// file, and an error for a mapping that a sink's index cannot have.
 func Read(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	settings, mappings = map[string]any{}, map[string]any{}
 	if len(file) > 0 {
-		if settings, mappings, err = parts(file); err != nil {
+		if settings, mappings, err = split(file); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -40,7 +40,8 @@ func Read(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	return settings, mappings, nil
 }
 
-func parts(file json.RawMessage) (settings, mappings map[string]any, err error) {
+// split returns the settings and the mappings of a file that is not empty.
+func split(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	v, err := Decode(file)
 	if err != nil {
 		return nil, nil, err
@@ -69,28 +70,28 @@ func parts(file json.RawMessage) (settings, mappings map[string]any, err error) 
 	return settings, mappings, err
 }
 
-// Scaled is nil where the field of the attribute at path, or every number inside, is mapped as
-// scaled_float. rename holds the names of renamed fields by path.
-func Scaled(mappings map[string]any, path string, rename map[string]string) error {
-	at, err := Written(path, rename)
+// CheckScaledFloat returns nil if the mapping may store the attribute at path, or a number inside it, as scaled_float;
+// else an error with the reason. rename has the names of renamed fields by path.
+func CheckScaledFloat(mappings map[string]any, path string, rename map[string]string) error {
+	fieldPath, err := FieldPath(path, rename)
 	if err != nil {
 		return err
 	}
 	field := mappings
-	for _, name := range at {
+	for _, name := range fieldPath {
 		properties, err := Object(field, "properties")
 		if err != nil {
 			return err
 		}
 		inner, ok := properties[name].(map[string]any)
 		if !ok {
-			inner, ok = dotted(mappings, at)
+			inner, ok = dottedField(mappings, fieldPath)
 		}
 		if !ok {
 			if _, rules := mappings["dynamic_templates"]; rules {
-				return nil // which fields they take, the server knows
+				return nil // only the server knows the fields that a dynamic template maps
 			}
-			return fmt.Errorf("the mapping does not map %s so", strings.Join(at, "."))
+			return fmt.Errorf("the mapping does not map %s so", strings.Join(fieldPath, "."))
 		}
 		field = inner
 	}
@@ -100,71 +101,71 @@ func Scaled(mappings map[string]any, path string, rename map[string]string) erro
 	kind, _ := field["type"].(string)
 	switch kind {
 	case "long", "integer", "short", "byte", "double", "float", "half_float", "unsigned_long", "keyword", "text":
-		return fmt.Errorf("the mapping says that %s is %s", strings.Join(at, "."), kind)
+		return fmt.Errorf("the mapping says that %s is %s", strings.Join(fieldPath, "."), kind)
 	}
-	if !mentions(field) {
-		return fmt.Errorf("the mapping does not map %s so", strings.Join(at, "."))
+	if !hasScaledFloat(field) {
+		return fmt.Errorf("the mapping does not map %s so", strings.Join(fieldPath, "."))
 	}
 	return nil
 }
 
-// mentions reports whether a type anywhere inside is scaled_float.
-func mentions(v any) bool {
+// hasScaledFloat reports whether a type anywhere inside is scaled_float.
+func hasScaledFloat(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			if name == "type" && inner == "scaled_float" || mentions(inner) {
+			if name == "type" && inner == "scaled_float" || hasScaledFloat(inner) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(v, mentions)
+		return slices.ContainsFunc(v, hasScaledFloat)
 	}
 	return false
 }
 
-// dotted is the field that the mapping names by its whole path.
-func dotted(mappings map[string]any, at []string) (map[string]any, bool) {
+// dottedField returns the field whose name in the mapping is the path joined by dots.
+func dottedField(mappings map[string]any, fieldPath []string) (map[string]any, bool) {
 	properties, _ := mappings["properties"].(map[string]any)
-	field, ok := properties[strings.Join(at, ".")].(map[string]any)
+	field, ok := properties[strings.Join(fieldPath, ".")].(map[string]any)
 	return field, ok
 }
 
-// Written is the field that an attribute becomes in documents.
-func Written(path string, rename map[string]string) ([]string, error) {
-	at, err := Names(path)
+// FieldPath returns the names of the field that holds an attribute in documents.
+func FieldPath(path string, rename map[string]string) ([]string, error) {
+	original, err := names(path)
 	if err != nil {
 		return nil, err
 	}
-	as := slices.Clone(at)
+	renamed := slices.Clone(original)
 	for from, to := range rename {
-		names, err := Names(from)
+		prefix, err := names(from)
 		if err != nil {
 			return nil, err
 		}
-		if n := len(names); n > 0 && n <= len(at) && slices.Equal(names, at[:n]) {
-			as[n-1] = to
+		if n := len(prefix); n > 0 && n <= len(original) && slices.Equal(prefix, original[:n]) {
+			renamed[n-1] = to
 		}
 	}
-	return as, nil
+	return renamed, nil
 }
 
-// Names are the names of a path: of members of maps, and of no element of a list.
-func Names(path string) ([]string, error) {
+// names returns the names of a path. A path to an element of a list is an error.
+func names(path string) ([]string, error) {
 	p, err := item.ParsePath(path)
 	if err != nil {
 		return nil, err
 	}
-	names, ok := p.Names()
+	memberNames, ok := p.Names()
 	if !ok {
 		return nil, fmt.Errorf("%q names an element of a list", path)
 	}
-	return names, nil
+	return memberNames, nil
 }
 
-// Object is a member that is an object; nil where there is none.
-func Object(of map[string]any, name string) (map[string]any, error) {
-	v, ok := of[name]
+// Object returns a member that is an object; nil if the member is missing or null.
+func Object(parent map[string]any, name string) (map[string]any, error) {
+	v, ok := parent[name]
 	if !ok || v == nil {
 		return nil, nil
 	}
@@ -175,7 +176,7 @@ func Object(of map[string]any, name string) (map[string]any, error) {
 	return o, nil
 }
 
-// Decode reads JSON with its numbers as they are written.
+// Decode decodes JSON. Numbers become json.Number, so that they lose no digits.
 func Decode(b []byte) (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()

@@ -87,7 +87,7 @@ func (d *definition) checkNumbers(fields search.Fields) error {
 		if fields.Numbers[path] != search.NumberScaledFloat {
 			continue
 		}
-		if err := indexmap.Scaled(d.mappings, path, fields.Rename); err != nil {
+		if err := indexmap.CheckScaledFloat(d.mappings, path, fields.Rename); err != nil {
 			return fmt.Errorf("numbers: %s is scaled_float, but %w: the index would keep it as a float, which loses digits", path, err)
 		}
 	}

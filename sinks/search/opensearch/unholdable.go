@@ -55,7 +55,7 @@ func (s *Store) attribute(names []string) string {
 	if s.indexes != nil {
 		renamed := s.indexes.Fields.Rename
 		for _, from := range slices.Sorted(maps.Keys(renamed)) {
-			if at, err := indexmap.Written(from, renamed); err == nil && slices.Equal(at, names) {
+			if at, err := indexmap.FieldPath(from, renamed); err == nil && slices.Equal(at, names) {
 				return from
 			}
 		}
