@@ -1,7 +1,5 @@
-// Package awserr says what a failed call of an AWS service means: whether it is worth
-// another try, refused for good, or one that no delivery can survive. The errors that it
-// makes show the service's code and nothing that the server wrote, which may hold what it
-// was sent.
+// Package awserr classifies failed calls of AWS services: transient, permanent, or fatal for the whole sink. Its errors
+// show the service's code. They never show the server's message, because it may quote the request.
 package awserr
 
 import (
@@ -25,22 +23,22 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Kind is what a failure means.
+// Kind is the class of a failure.
 type Kind uint8
 
 // The kinds of failures.
 const (
-	Refused   Kind = iota // this request, for good
-	Transient             // throttled, unavailable, cut off: worth another try
-	Denied                // the credentials, or what they may do
-	Missing               // the queue, topic, bus or bucket
+	Refused   Kind = iota // the service refuses this request permanently
+	Transient             // throttled, unavailable or cut off: the caller retries
+	Denied                // the credentials are wrong, or lack a right
+	Missing               // the queue, topic, bus or bucket does not exist
 )
 
 // Error is a failed call, or a failed entry of one that succeeded.
 type Error struct {
 	Op   string // what was tried: "SendMessageBatch to the queue orders"
-	Code string // the service's; "" where it gave none
-	Hint string // what to do, where there is something to do
+	Code string // the service's code; "" if it gave none
+	Hint string // what to do; "" if there is nothing to do
 	Err  error  // the cause; its text is not shown
 }
 
@@ -59,7 +57,7 @@ func (e *Error) Error() string {
 // Redacted is Error: it shows nothing of an item.
 func (e *Error) Redacted() string { return e.Error() }
 
-// Describe is the class of the kind.
+// Describe returns the class for logs. field is always "".
 func (e *Error) Describe() (class, field string) {
 	if e.Err != nil && Skewed(e.Err) {
 		return "clock", ""
@@ -77,7 +75,7 @@ func (e *Error) Describe() (class, field string) {
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// cause is the code, and where there is none what the system or the SDK's type says.
+// cause returns the code, else the text of a known error, else the Go type of the innermost error.
 func (e *Error) cause() string {
 	if e.Code != "" {
 		return e.Code
@@ -103,10 +101,10 @@ func (e *Error) cause() string {
 	return fmt.Sprintf("%T", last)
 }
 
-// Call is the error of a call, marked for the pipeline: transient with the wait that
-// the server asked for, fatal where the credentials or the place are wrong, else
-// permanent. hints say what to do, by kind. A nil err stays nil.
-func Call(ctx context.Context, op string, err error, hints map[Kind]string) error {
+// CallError returns the error of a call, marked for the pipeline: transient with the wait that the server requested,
+// fatal if the credentials are wrong or the target is missing, else permanent. hints say what to do, by kind. It returns
+// nil for a nil err.
+func CallError(ctx context.Context, op string, err error, hints map[Kind]string) error {
 	if err == nil {
 		return nil
 	}
@@ -118,12 +116,12 @@ func Call(ctx context.Context, op string, err error, hints map[Kind]string) erro
 	if ctx.Err() != nil {
 		e.Code, e.Err, kind = "", context.Cause(ctx), Transient
 	}
-	return mark(e, kind, Wait(err))
+	return mark(e, kind, RequestedWait(err))
 }
 
-// Entry is the error of one entry of a batch that a service answered, by its code.
-// Where the code is not known, transient says whose fault the service says it is.
-func Entry(op, code string, transient bool, hints map[Kind]string) error {
+// EntryError returns the error of one entry of a batch, by the service's code. If the code is unknown, transient decides:
+// it is the service's own flag that the fault is not the sender's.
+func EntryError(op, code string, transient bool, hints map[Kind]string) error {
 	kind, known := KindOfCode(code)
 	if !known && transient {
 		kind = Transient
@@ -143,11 +141,18 @@ func mark(e *Error, kind Kind, after time.Duration) error {
 	return pipeline.Permanent(e)
 }
 
-// KindOf is what the error of a call means. Beside the codes of the services and the
-// SDK's own judgement, an answer that breaks off under the decoder is worth another try, and so are every
-// status of a server that is not well and every error without a code: those are of what stands between.
+// KindOf classifies the error of a call. The first rule that applies decides:
+//
+//  1. The SDK corrects its clock and signs the next request differently: transient.
+//  2. A known code of a service.
+//  3. The SDK retries the error: transient.
+//  4. A status of throttling or of a failing server, or an answer that broke off: transient.
+//  5. A status without a code, which comes from a proxy and not from the service: transient.
+//  6. Status 401 or 403: denied.
+//  7. A network error: transient.
+//  8. Credentials could not be found: denied.
 func KindOf(err error) Kind {
-	if Resigned(err) {
+	if ClockCorrected(err) {
 		return Transient
 	}
 	if kind, known := KindOfCode(Code(err)); known {
@@ -174,9 +179,9 @@ func KindOf(err error) Kind {
 	return Refused
 }
 
-// Resigned reports whether the SDK signs the next request by the server's time: the signature failed because of
-// this machine's clock.
-func Resigned(err error) bool {
+// ClockCorrected reports whether a signature failed because of this machine's clock, and the SDK signs the next request
+// with the server's time.
+func ClockCorrected(err error) bool {
 	skew, ok := errors.AsType[interface {
 		error
 		RetryableError() bool
@@ -191,22 +196,22 @@ func Skewed(err error) bool {
 		strings.Contains(api.ErrorMessage(), "Signature expired") || strings.Contains(api.ErrorMessage(), "not yet current"))
 }
 
-// Forbidden reports whether a call may not be made, by its code, or by the status of an answer without one.
+// Forbidden reports whether a call is denied, by its kind or by the status 403.
 func Forbidden(err error) bool {
 	return KindOf(err) == Denied || Status(err) == http.StatusForbidden
 }
 
-// Code is the service's code of err, "" where it has none.
+// Code returns the service's code of err, or "".
 func Code(err error) string {
-	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknown && !madeUp(err, api) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknown && !codeFromStatus(err, api) {
 		return plain(api.ErrorCode())
 	}
 	return ""
 }
 
-// madeUp reports whether the SDK made a code of S3 of the HTTP status, as it found none in the answer. To
-// a HEAD request S3 has no other answer.
-func madeUp(err error, api smithy.APIError) bool {
+// codeFromStatus reports whether the SDK derived a code of S3 from the HTTP status, as NotFound from 404. Answers to HEAD
+// have no body, so their derived codes count.
+func codeFromStatus(err error, api smithy.APIError) bool {
 	op, ok := errors.AsType[*smithy.OperationError](err)
 	text := http.StatusText(Status(err))
 	return ok && op.ServiceID == "S3" && !strings.HasPrefix(op.OperationName, "Head") &&
@@ -216,17 +221,16 @@ func madeUp(err error, api smithy.APIError) bool {
 // unknown is the code that the SDK gives to an error answer in which it finds none.
 const unknown = "UnknownError"
 
-// plain is a code without its namespace: aws.sqs#CODE, AWS.SimpleQueueService.CODE.
-// That of KMS, whose refusals S3 passes on as KMS.DisabledException, stays: it tells
-// whose they are.
+// plain returns a code without its namespace: aws.sqs#CODE and AWS.SimpleQueueService.CODE become CODE. S3 passes
+// refusals of KMS on as KMS.DisabledException, which becomes KMSDisabledException, to show that KMS refused.
 func plain(code string) string {
-	if of, ok := strings.CutPrefix(code, "KMS."); ok {
-		return "KMS" + of
+	if rest, ok := strings.CutPrefix(code, "KMS."); ok {
+		return "KMS" + rest
 	}
 	return code[strings.LastIndexAny(code, ".#")+1:]
 }
 
-// Status is the HTTP status that err came with, 0 where there is none.
+// Status returns the HTTP status of the answer, 0 if there is none.
 func Status(err error) int {
 	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && r.Response != nil {
 		return r.HTTPStatusCode()
@@ -234,17 +238,17 @@ func Status(err error) int {
 	return 0
 }
 
-// Wait is what the server asked for, 0 where it asked for nothing.
-func Wait(err error) time.Duration {
+// RequestedWait returns the wait that the server requested, 0 if none.
+func RequestedWait(err error) time.Duration {
 	r, ok := errors.AsType[*smithyhttp.ResponseError](err)
 	if !ok || r.Response == nil {
 		return 0
 	}
-	return RetryAfter(r.Response.Header)
+	return ParseRetryAfter(r.Response.Header)
 }
 
-// RetryAfter is the wait in seconds that an answer asks for, 0 where it asks for none.
-func RetryAfter(h http.Header) time.Duration {
+// ParseRetryAfter returns the wait in the header Retry-After, 0 if there is none.
+func ParseRetryAfter(h http.Header) time.Duration {
 	s, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || s < 0 {
 		return 0
@@ -252,8 +256,8 @@ func RetryAfter(h http.Header) time.Duration {
 	return time.Duration(s) * time.Second
 }
 
-// Cause is err without the SDK's prefix, which names the service and the operation.
-func Cause(err error) error {
+// WithoutOperation returns err without the SDK's prefix, which names the service and the operation.
+func WithoutOperation(err error) error {
 	if op, ok := errors.AsType[*smithy.OperationError](err); ok && op.Err != nil {
 		return op.Err
 	}

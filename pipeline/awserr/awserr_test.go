@@ -64,7 +64,7 @@ func TestCall(t *testing.T) {
 		{context.DeadlineExceeded, awserr.Transient, "send: context deadline exceeded"},
 		{errors.New(secret), awserr.Refused, "send: *errors.errorString"},
 	} {
-		err := awserr.Call(t.Context(), "send", test.err, hints)
+		err := awserr.CallError(t.Context(), "send", test.err, hints)
 		if err.Error() != test.text {
 			t.Errorf("%v reads %q, want %q", test.err, err, test.text)
 		}
@@ -80,7 +80,7 @@ func TestCall(t *testing.T) {
 			t.Errorf("%v is not fit for a log", test.err)
 		}
 	}
-	if err := awserr.Call(t.Context(), "send", nil, nil); err != nil {
+	if err := awserr.CallError(t.Context(), "send", nil, nil); err != nil {
 		t.Errorf("no error became %v", err)
 	}
 }
@@ -104,13 +104,13 @@ func TestCall_WaitAndCancel(t *testing.T) {
 	busy := api("SlowDown", 503)
 	r, _ := errors.AsType[*smithyhttp.ResponseError](busy)
 	r.Response.Header.Set("Retry-After", "7")
-	if after, retry := pipeline.Retryable(awserr.Call(t.Context(), "send", busy, nil)); !retry || after != 7*time.Second {
+	if after, retry := pipeline.Retryable(awserr.CallError(t.Context(), "send", busy, nil)); !retry || after != 7*time.Second {
 		t.Errorf("the wait is %v (%v), want 7s", after, retry)
 	}
 	why := errors.New("stopping")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	err := awserr.Call(ctx, "send", api("AccessDenied", 403), nil)
+	err := awserr.CallError(ctx, "send", api("AccessDenied", 403), nil)
 	if _, retry := pipeline.Retryable(err); !retry || !errors.Is(err, why) {
 		t.Errorf("canceled: %v, to be tried again: %v", err, retry)
 	}
@@ -130,7 +130,7 @@ func TestEntry(t *testing.T) {
 		{"SomethingNew", false, true, false},
 		{"AccessDenied", true, false, true},
 	} {
-		err := awserr.Entry("send", test.code, !test.ours, hints)
+		err := awserr.EntryError("send", test.code, !test.ours, hints)
 		if _, retry := pipeline.Retryable(err); retry != test.retry || pipeline.IsFatal(err) != test.fatal {
 			t.Errorf("%s: %v is retried %v, fatal %v", test.code, err, retry, pipeline.IsFatal(err))
 		}

@@ -69,14 +69,14 @@ func TestParts(t *testing.T) {
 	err := answered(cause, 400)
 	r, _ := errors.AsType[*smithyhttp.ResponseError](err)
 	r.Response.Header.Set("Retry-After", "7")
-	if awserr.Code(err) != "ThrottlingException" || awserr.Status(err) != 400 || awserr.Wait(err) != 7*time.Second {
-		t.Errorf("%s %d %v", awserr.Code(err), awserr.Status(err), awserr.Wait(err))
+	if awserr.Code(err) != "ThrottlingException" || awserr.Status(err) != 400 || awserr.RequestedWait(err) != 7*time.Second {
+		t.Errorf("%s %d %v", awserr.Code(err), awserr.Status(err), awserr.RequestedWait(err))
 	}
-	if op, ok := errors.AsType[*smithy.OperationError](awserr.Cause(err)); ok || !errors.Is(awserr.Cause(err), cause) {
+	if op, ok := errors.AsType[*smithy.OperationError](awserr.WithoutOperation(err)); ok || !errors.Is(awserr.WithoutOperation(err), cause) {
 		t.Errorf("the cause is %v", op)
 	}
 	plain := errors.New("plain")
-	if awserr.Code(plain) != "" || awserr.Status(plain) != 0 || awserr.Wait(plain) != 0 || !errors.Is(awserr.Cause(plain), plain) {
-		t.Errorf("of an error without an answer: %q %d %v", awserr.Code(plain), awserr.Status(plain), awserr.Wait(plain))
+	if awserr.Code(plain) != "" || awserr.Status(plain) != 0 || awserr.RequestedWait(plain) != 0 || !errors.Is(awserr.WithoutOperation(plain), plain) {
+		t.Errorf("of an error without an answer: %q %d %v", awserr.Code(plain), awserr.Status(plain), awserr.RequestedWait(plain))
 	}
 }

@@ -11,7 +11,7 @@ import (
 // newError returns an error of the SDK as a [shardreader.Error]. The codes are those of the DynamoDB Streams API reference
 // and its common errors.
 func newError(ctx context.Context, op, subject string, err error) error {
-	e := &shardreader.Error{Op: op, Subject: subject, Err: awserr.Cause(err)}
+	e := &shardreader.Error{Op: op, Subject: subject, Err: awserr.WithoutOperation(err)}
 	if ctx.Err() != nil {
 		e.Err = context.Cause(ctx)
 		return e
@@ -30,7 +30,7 @@ func newError(ctx context.Context, op, subject string, err error) error {
 		e.Kind = shardreader.ErrDenied
 		e.Hint = "check the credentials, that they allow dynamodb:" + op + ", and what stands between here and the endpoint"
 	case kind == awserr.Transient:
-		e.Err = pipeline.RetryAfter(e.Err, awserr.Wait(err))
+		e.Err = pipeline.RetryAfter(e.Err, awserr.RequestedWait(err))
 	}
 	return e
 }

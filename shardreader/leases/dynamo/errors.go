@@ -79,7 +79,7 @@ func (t *Table) failed(ctx context.Context, op, table string, err error) error {
 		if e.Code == "" {
 			e.Detail = cause(err)
 		}
-		return pipeline.RetryAfter(e, awserr.Wait(err))
+		return pipeline.RetryAfter(e, awserr.RequestedWait(err))
 	case e.Code == "":
 		e.Detail = cause(err)
 	}

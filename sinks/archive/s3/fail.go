@@ -17,7 +17,7 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 	if again[awserr.Code(err)] {
 		return pipeline.Transient(&awserr.Error{Op: op, Code: awserr.Code(err), Err: err})
 	}
-	return awserr.Call(ctx, op, err, map[awserr.Kind]string{
+	return awserr.CallError(ctx, op, err, map[awserr.Kind]string{
 		awserr.Denied:  "allow " + right + " on it, and the use of its KMS key where it has one (kms:GenerateDataKey, kms:Decrypt); check credentials and region",
 		awserr.Missing: "make the bucket, have `tablewake replay --live --create` make it (in Go, aws.Create), or check its name and the region",
 	})

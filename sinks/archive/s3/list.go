@@ -57,7 +57,7 @@ func (s *Store) Remove(ctx context.Context, names []string) error {
 		for _, e := range out.Errors {
 			if code := aws.ToString(e.Code); code != "NoSuchKey" {
 				return fmt.Errorf("archive: remove %s, and %d more: %w", aws.ToString(e.Key), len(out.Errors)-1,
-					awserr.Entry("DeleteObjects in the bucket "+s.o.Bucket, code, false, map[awserr.Kind]string{awserr.Denied: "allow s3:DeleteObject"}))
+					awserr.EntryError("DeleteObjects in the bucket "+s.o.Bucket, code, false, map[awserr.Kind]string{awserr.Denied: "allow s3:DeleteObject"}))
 			}
 		}
 	}

@@ -149,7 +149,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		}
 		for _, e := range out.Errors {
 			if code := *e.Code; code != "NoSuchKey" {
-				return awserr.Entry(fmt.Sprintf("deadletter: DeleteObjects in the bucket %s", s.Bucket), code, true, nil)
+				return awserr.EntryError(fmt.Sprintf("deadletter: DeleteObjects in the bucket %s", s.Bucket), code, true, nil)
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestE
 	s.mu.Unlock()
 	if len(out.Failed) > 0 {
 		f := out.Failed[0]
-		return awserr.Entry(s.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault, s.hints("SendMessage"))
+		return awserr.EntryError(s.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault, s.hints("SendMessage"))
 	}
 	if len(out.Successful) < len(batch) {
 		return pipeline.Transient(errs.Errorf("%s: it did not say what became of %d letters", s.op("SendMessageBatch"), len(batch)-len(out.Successful)))

@@ -129,7 +129,7 @@ func (s *Store) attributes(ctx context.Context, names ...types.QueueAttributeNam
 }
 
 func (s *Store) failed(ctx context.Context, op string, err error) error {
-	return awserr.Call(ctx, s.op(op), err, s.hints(op))
+	return awserr.CallError(ctx, s.op(op), err, s.hints(op))
 }
 
 func (s *Store) op(op string) string {

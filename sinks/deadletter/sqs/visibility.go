@@ -98,7 +98,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		}
 		if len(out.Failed) > 0 {
 			f := out.Failed[0]
-			return pipeline.Transient(awserr.Entry(s.op("DeleteMessageBatch"), aws.ToString(f.Code), true, s.hints("DeleteMessage")))
+			return pipeline.Transient(awserr.EntryError(s.op("DeleteMessageBatch"), aws.ToString(f.Code), true, s.hints("DeleteMessage")))
 		}
 		return nil
 	})

@@ -67,7 +67,7 @@ func (b *Bus) region(o *eventbridge.Options) {
 }
 
 func (b *Bus) failed(ctx context.Context, op string, err error) error {
-	return awserr.Call(ctx, b.op(op), err, hints(b.name, "events:"+op))
+	return awserr.CallError(ctx, b.op(op), err, hints(b.name, "events:"+op))
 }
 
 // timeBytes is the size that EventBridge counts for the time of an entry.
@@ -103,7 +103,7 @@ func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		case e.ErrorCode == nil && aws.ToString(e.EventId) != "":
 			errs[i] = nil
 		case e.ErrorCode != nil:
-			errs[i] = awserr.Entry(b.op("PutEvents"), *e.ErrorCode, false, hints(b.name, "events:PutEvents"))
+			errs[i] = awserr.EntryError(b.op("PutEvents"), *e.ErrorCode, false, hints(b.name, "events:PutEvents"))
 		}
 	}
 	return errs, nil

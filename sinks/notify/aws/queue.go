@@ -66,7 +66,7 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 }
 
 func (q *Queue) failed(ctx context.Context, op string, err error) error {
-	return awserr.Call(ctx, q.op(op), err, hints(q.name, "sqs:"+op))
+	return awserr.CallError(ctx, q.op(op), err, hints(q.name, "sqs:"+op))
 }
 
 func (q *Queue) weigh(m *notify.Message, body []byte) (n int, refuses string) {
@@ -101,7 +101,7 @@ func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		a.set(ok.Id, nil)
 	}
 	for _, f := range out.Failed {
-		a.set(f.Id, awserr.Entry(q.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault, hints(q.name, "sqs:SendMessage")))
+		a.set(f.Id, awserr.EntryError(q.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault, hints(q.name, "sqs:SendMessage")))
 	}
 	return a.errs, nil
 }

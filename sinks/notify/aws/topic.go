@@ -63,7 +63,7 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 func (t *Topic) region(o *sns.Options) { o.Region = regionOf(t.arn) }
 
 func (t *Topic) failed(ctx context.Context, op string, err error) error {
-	return awserr.Call(ctx, t.op(op), err, hints(t.name, "sns:"+strings.TrimSuffix(op, "Batch")))
+	return awserr.CallError(ctx, t.op(op), err, hints(t.name, "sns:"+strings.TrimSuffix(op, "Batch")))
 }
 
 // typeAttribute is the message attribute with the event's type. SNS counts its bytes.
@@ -101,7 +101,7 @@ func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		a.set(ok.Id, nil)
 	}
 	for _, f := range out.Failed {
-		a.set(f.Id, awserr.Entry(t.op("PublishBatch"), aws.ToString(f.Code), !f.SenderFault, hints(t.name, "sns:Publish")))
+		a.set(f.Id, awserr.EntryError(t.op("PublishBatch"), aws.ToString(f.Code), !f.SenderFault, hints(t.name, "sns:Publish")))
 	}
 	return a.errs, nil
 }

@@ -66,7 +66,7 @@ var _ redact.Redacted = (*Error)(nil)
 func (a answer) failure(op, index string) error {
 	f := a.parse()
 	err := f.err(op, index)
-	if after := awserr.RetryAfter(a.header); after > 0 { // of a proxy: the server itself asks for none
+	if after := awserr.ParseRetryAfter(a.header); after > 0 { // of a proxy: the server itself asks for none
 		if _, transient := pipeline.Retryable(err); transient {
 			return pipeline.RetryAfter(err, after)
 		}

@@ -141,7 +141,7 @@ func classify(ctx context.Context, op, table string, err error) error {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		e.Detail, e.Kind = kindOf(e.Code, api.ErrorMessage())
 	}
-	if errors.Is(e.Kind, ErrDenied) && awserr.Resigned(err) {
+	if errors.Is(e.Kind, ErrDenied) && awserr.ClockCorrected(err) {
 		e.Kind, e.Detail = ErrUnavailable, "the clock of this machine is not the server's"
 	}
 	if e.Kind == nil {
@@ -150,10 +150,10 @@ func classify(ctx context.Context, op, table string, err error) error {
 		case errors.Is(e.Kind, ErrUnavailable):
 			e.Detail = unanswered(err)
 		case e.Code == "":
-			e.Detail = fmt.Sprintf("%T", awserr.Cause(err))
+			e.Detail = fmt.Sprintf("%T", awserr.WithoutOperation(err))
 		}
 	}
-	return e.marked(awserr.Wait(err))
+	return e.marked(awserr.RequestedWait(err))
 }
 
 // unanswered says what came in place of the service's answer, as far as it is known.
