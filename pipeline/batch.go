@@ -54,7 +54,8 @@ type batch struct {
 //
 // begin chooses the first phase: packing for a packed batch; planning if a delivery lost its plan; checkingKeys if
 // there is a Quarantine; else sending. A packed batch that is cancelled, for a revoked partition or by a hard stop, is
-// settled without unpacking: its deliveries are ready again, or pending.
+// settled without unpacking: its deliveries are ready again, or pending. Chunks of paused partitions are not unpacked
+// either: keepPacked takes them out of the batch.
 type phase uint8
 
 const (

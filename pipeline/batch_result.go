@@ -238,7 +238,7 @@ func (s *scheduler) finishDelivery(qd *queuedDelivery, o Outcome, reason string)
 		}
 	}
 	if qd.cloned {
-		s.run.bounds.releaseClone(qd.page.partition.name, cloneBytes(qd))
+		s.run.bounds.releaseClones(qd.page.partition.name, amount{cloneBytes(qd), 1})
 		qd.d = Delivery{} // the memory can be shared with other deliveries
 	} else {
 		s.run.unpin(qd.page, 1)

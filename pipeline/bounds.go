@@ -80,15 +80,12 @@ func (b *bounds) release(partition string, a amount) {
 	b.add(partition, amount{-a.bytes, -a.changes}, amount{})
 }
 
-// takeClone is take for one cloned change.
-func (b *bounds) takeClone(partition string, bytes int64) {
-	a := amount{bytes, 1}
-	b.add(partition, a, a)
-}
+// takeClones is take for cloned changes.
+func (b *bounds) takeClones(partition string, a amount) { b.add(partition, a, a) }
 
-// releaseClone undoes takeClone.
-func (b *bounds) releaseClone(partition string, bytes int64) {
-	a := amount{-bytes, -1}
+// releaseClones undoes takeClones.
+func (b *bounds) releaseClones(partition string, a amount) {
+	a = amount{-a.bytes, -a.changes}
 	b.add(partition, a, a)
 }
 
@@ -163,6 +160,12 @@ func (b *bounds) takesTooMuch(s *share) bool {
 // exceeds reports whether, in bytes or in changes, a is above limit and part is above fair.
 func (a amount) exceeds(limit, part, fair amount) bool {
 	return a.bytes > limit.bytes && part.bytes > fair.bytes || a.changes > limit.changes && part.changes > fair.changes
+}
+
+// isPaused reports whether a partition is paused.
+func (b *bounds) isPaused(partition string) bool {
+	s := b.shares[partition]
+	return s != nil && s.paused
 }
 
 // forget drops the share of a partition that uses nothing.

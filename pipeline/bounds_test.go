@@ -304,7 +304,7 @@ func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 		}, amount{50 << 20, 1000}, false},
 		{"half of it is cloned by another", func(b *bounds) {
 			for range 33 {
-				b.takeClone("other", 1<<20)
+				b.takeClones("other", amount{1 << 20, 1})
 			}
 		}, amount{1 << 20, 1}, false},
 	} {
@@ -330,16 +330,16 @@ func TestBounds_ParkedChangesTakeHalf(t *testing.T) {
 	b := newBounds(64<<20, 64_000, true)
 	b.take("other", amount{1, 1})
 	for range 32 {
-		b.takeClone("ill", 1<<20)
+		b.takeClones("ill", amount{1 << 20, 1})
 	}
 	if pausedNow(b, "ill") {
 		t.Error("paused with half of the bounds cloned")
 	}
-	b.takeClone("ill", 1<<20)
+	b.takeClones("ill", amount{1 << 20, 1})
 	if !pausedNow(b, "ill") {
 		t.Error("read on with more than half of the bounds cloned")
 	}
-	b.releaseClone("ill", 1<<20)
+	b.releaseClones("ill", amount{1 << 20, 1})
 	if pausedNow(b, "ill") {
 		t.Error("still paused with half of the bounds cloned")
 	}

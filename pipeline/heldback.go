@@ -195,6 +195,9 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 			of.writing = earlier(of.writing, since)
 		}
 	}
+	for i := range s.keptPacked {
+		waits.ofPartition(s.keptPacked[i].page.partition).n += int64(s.keptPacked[i].n)
+	}
 	for l := range s.lanes.all() {
 		why := partitionWaits{backoff: l.attempt > 0 || s.waitsLong(l)}
 		switch l.state {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
+	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -158,8 +160,9 @@ func (b *batch) pack() {
 }
 
 // afterPackedCall handles the result of a call for a packed batch. The batch is unpacked and becomes ready again, for
-// Write, if one of its keys has a lane or is in quarantine, if it has become too large, or if WriteSorted fails. A
-// batch that was cancelled for a revoked partition becomes ready again as it is.
+// Write, if one of its keys has a lane or is in quarantine, if it has become too large, or if WriteSorted fails. The
+// chunks of paused partitions stay packed. A batch that was cancelled for a revoked partition becomes ready again as it
+// is.
 func (s *scheduler) afterPackedCall(b *batch) {
 	switch b.phase {
 	case packing:
@@ -183,11 +186,58 @@ func (s *scheduler) afterPackedCall(b *batch) {
 		b.phase = settled
 		return
 	}
+	if s.keepPacked(b); len(b.chunks) == 0 {
+		b.phase = settled
+		return
+	}
 	b.phase = unpacking
 	n, cause := b.n, b.err
 	s.run.log(slog.LevelDebug, "a packed batch is unpacked and written", func() []slog.Attr {
 		return []slog.Attr{slog.String("sink", s.route.Name), slog.Int("deliveries", n), slog.String("cause", redact.LogText(cause))}
 	})
+}
+
+// keepPacked moves the chunks of paused partitions out of a batch that must be unpacked, and takes memory for the
+// clones of the others. A batch can be larger than the bounds. If all of it were unpacked and one of its keys failed,
+// the clones would fill the bounds, and no partition would be read.
+func (s *scheduler) keepPacked(b *batch) {
+	b.chunks = slices.DeleteFunc(b.chunks, func(c chunk) bool {
+		if name := c.page.partition.name; !s.run.bounds.isPaused(name) {
+			s.run.bounds.takeClones(name, c.unpackedMemory())
+			return false
+		}
+		s.keptPacked = append(s.keptPacked, c)
+		return true
+	})
+}
+
+// requeuePacked makes the chunks that keepPacked moved ready again once their partition is resumed. Changes that were
+// read later can have been written before them. A [SortedWriter] is [Guarded], so that does no harm.
+func (s *scheduler) requeuePacked() {
+	var readyAgain []chunk
+	s.keptPacked = slices.DeleteFunc(s.keptPacked, func(c chunk) bool {
+		if s.run.bounds.isPaused(c.page.partition.name) {
+			return false
+		}
+		readyAgain = append(readyAgain, c)
+		return true
+	})
+	s.pushDue(readyAgain)
+}
+
+// pushDue inserts chunks before all others. They do not wait for a full batch.
+func (s *scheduler) pushDue(chunks []chunk) {
+	if len(chunks) == 0 {
+		return
+	}
+	before := s.ready.n
+	s.ready.pushFront(chunks)
+	s.dueCount += s.ready.n - before
+}
+
+// unpackedMemory returns the memory of the clones that unpackDeliveries makes of a packed chunk.
+func (c *chunk) unpackedMemory() amount {
+	return amount{2*c.bytes + int64(c.n)*int64(unsafe.Sizeof(record.Change{})), int64(c.n)}
 }
 
 // errMustUnpack means that the deliveries of a packed batch must be written by Write.
@@ -197,7 +247,6 @@ var errMustUnpack = errs.New("some of its keys wait or are quarantined")
 func (s *scheduler) applyPackedResult(b *batch) {
 	s.writingPacked = false
 	var readyAgain []chunk
-	n := 0
 	for i := range b.chunks {
 		c := &b.chunks[i]
 		switch {
@@ -207,27 +256,23 @@ func (s *scheduler) applyPackedResult(b *batch) {
 		case s.run.hard.Err() != nil:
 			continue // the chunk stays pending
 		case c.page.partition.state.revoked():
+			if b.unpacked != nil {
+				s.run.bounds.releaseClones(c.page.partition.name, c.unpackedMemory())
+			}
 			s.finishPacked(c, Revoked)
 			continue
-		case !b.noTry:
+		case b.unpacked != nil:
 			s.releasePack(c)
 			at := c.addedAt
 			*c = newChunk(b.unpacked[i], at)
-			for k := range c.deliveries {
-				s.run.bounds.takeClone(c.page.partition.name, cloneBytes(&c.deliveries[k]))
-			}
 		}
-		n += c.n
 		readyAgain = append(readyAgain, *c)
 	}
 	if b.err == nil {
 		s.route.ledger.Written -= b.coalesced
 		s.route.ledger.Coalesced += b.coalesced
 	}
-	if len(readyAgain) > 0 {
-		s.ready.pushFront(readyAgain)
-		s.dueCount += n
-	}
+	s.pushDue(readyAgain)
 }
 
 // unpackDeliveries makes the deliveries of packed chunks again, by chunk. They own their bytes.

@@ -204,3 +204,98 @@ func TestSorted_RevokedBatchStaysPacked(t *testing.T) {
 		checkLedger(t, p, none(SinkLedger{Routed: 100, Written: 50, Revoked: 50}))
 	})
 }
+
+// controlledApart is a source whose partitions are paused and revoked.
+type controlledApart struct {
+	*apart
+	control Control
+}
+
+func (s *controlledApart) Control(c Control) { s.control = c }
+
+// When a packed batch fails, the changes of a paused partition stay packed: they use no memory of the bounds. They are
+// written after the failure has ended, or revoked.
+func TestSorted_PausedPartitionStaysPacked(t *testing.T) {
+	for _, revoked := range []bool{false, true} {
+		t.Run(fmt.Sprint("revoked ", revoked), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				down := true
+				s := &sortedRecorder{recorder: recorder{keepsOrder: true, fail: func(_ context.Context, ds []Delivery) error {
+					var failed BatchError
+					for i := range ds {
+						if down && ds[i].Change.Key == "ill" {
+							failed.Add(i, Transient(errDown))
+						}
+					}
+					return failed.OrNil()
+				}}}
+				counts := map[string]int{}
+				src := &controlledApart{apart: &apart{left: map[string][]*Page{}, turn: []string{"p", "q"}, paused: map[string]bool{}, wake: make(chan struct{}, 1)}}
+				for i := range 40 {
+					src.left["p"] = append(src.left["p"], pageOf(counts, "p", i+1, "ill", "ill", "ill", "ill", "ill"))
+					src.left["q"] = append(src.left["q"], pageOf(counts, "q", i+1, "well"))
+				}
+				p := newPipeline(t, s, fill(200), func(o *Options) { o.MaxChanges = 40 })
+				var c commits
+				done := make(chan error, 1)
+				go func() { done <- p.Run(t.Context(), src, &c) }()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				kept := 0
+				for i := range p.run.schedulers[0].keptPacked {
+					kept += p.run.schedulers[0].keptPacked[i].n
+				}
+				if use := inFlight(p.run); use.changes >= 40 || kept < 100 || !src.paused["p"] || len(src.left["q"]) > 0 {
+					t.Errorf("%+v is in flight and %d changes stay packed; p is paused: %v; %d pages of q are not read", use, kept, src.paused["p"], len(src.left["q"]))
+				}
+				down = false
+				want := SinkLedger{Routed: 240, Written: 240}
+				if revoked {
+					down = true
+					asked := s.asked
+					src.control.Revoke(errTaken, "p")
+					synctest.Wait()
+					if l := p.Ledger().Sinks["s"]; l.Revoked < int64(kept) || s.asked > asked {
+						t.Errorf("%+v, want %d or more revoked; %d calls of WriteSorted began after it", l, kept, s.asked-asked)
+					}
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				p.Stop(t.Context())
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				if revoked {
+					want = p.Ledger().Sinks["s"]
+					want.Written, want.Revoked, want.Pending = 40, want.Routed-40, 0
+				}
+				checkLedger(t, p, none(want))
+				if !revoked && c.at("p") != "40" || c.at("q") != "40" {
+					t.Errorf("committed p %q, q %q", c.at("p"), c.at("q"))
+				}
+			})
+		})
+	}
+}
+
+// A partition that is revoked while its changes are unpacked uses no memory any more.
+func TestSorted_RevokedWhileUnpacked(t *testing.T) {
+	p := newPipeline(t, &sortedRecorder{recorder: recorder{keepsOrder: true}}, fill(10))
+	r := newRun(t.Context(), p, pages(nil), nil)
+	s, part := r.schedulers[0], r.partition("p")
+	in := &inflightPage{partition: part, deliveries: 2, unfinished: 2}
+	in.watermarkID, _ = part.watermark.Begin("1", 2)
+	packs := &pack{bytes: 7, pages: 1}
+	s.packedBytes = packs.bytes
+	b := &batch{phase: unpacking, err: errMustUnpack, chunks: []chunk{{page: in, n: 2, bytes: 40, packed: &packed{pack: packs}}}}
+	s.keepPacked(b)
+	if want := 2 * cloneBytes(&queuedDelivery{size: 20}); r.bounds.used != (amount{want, 2}) || r.bounds.cloned != r.bounds.used {
+		t.Errorf("%+v is in flight before two changes are unpacked, want %d bytes", r.bounds.used, want)
+	}
+	b.unpacked = make([][]queuedDelivery, 1)
+	part.state = revokedHard
+	s.applyPackedResult(b)
+	if r.bounds.used != (amount{}) || r.bounds.cloned != (amount{}) || s.packedBytes != 0 || s.ready.n != 0 {
+		t.Errorf("%+v is in flight, and %d deliveries are ready", r.bounds.used, s.ready.n)
+	}
+}

@@ -125,6 +125,13 @@ func (s *scheduler) revoke(cause error, now time.Time) {
 
 // revokeReady revokes deliveries that are in no lane yet.
 func (s *scheduler) revokeReady() {
+	s.keptPacked = slices.DeleteFunc(s.keptPacked, func(c chunk) bool {
+		if !c.page.partition.state.revoked() {
+			return false
+		}
+		s.finishPacked(&c, Revoked)
+		return true
+	})
 	q, n := &s.ready, 0
 	due := s.dueCount
 	q.chunks = slices.DeleteFunc(q.chunks, func(c chunk) bool {

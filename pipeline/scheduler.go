@@ -21,8 +21,9 @@ type scheduler struct {
 	dueCount         int       // the first dueCount deliveries of ready do not wait for a full batch
 	nextWriteAt      time.Time // the rate allows no Write earlier
 
-	packedBytes   int64 // compressed bytes of packs
-	writingPacked bool  // a packed batch is written, and nothing else starts
+	packedBytes   int64   // compressed bytes of packs
+	writingPacked bool    // a packed batch is written, and nothing else starts
+	keptPacked    []chunk // packed chunks of paused partitions, which must be unpacked
 
 	retryLog retryLog
 }
@@ -47,6 +48,7 @@ func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 // until it takes its batch join that batch.
 func (s *scheduler) dispatch(now time.Time) {
 	s.endBackoffs(now)
+	s.requeuePacked()
 	if !s.starting && len(s.writing) < s.route.Concurrency && s.canStart(now) {
 		s.starting = true
 		s.run.addMoving(+1)
@@ -225,7 +227,7 @@ func (s *scheduler) cloneChange(qd *queuedDelivery) {
 	if qd.lane != nil {
 		qd.lane.key = c.Key // the old key refers to the memory of the page
 	}
-	s.run.bounds.takeClone(qd.page.partition.name, cloneBytes(qd))
+	s.run.bounds.takeClones(qd.page.partition.name, amount{cloneBytes(qd), 1})
 	s.run.unpin(qd.page, 1)
 }
 

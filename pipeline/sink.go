@@ -98,7 +98,8 @@ type Guarded interface {
 // and versions. An error that it yields ends the sequence. WriteSorted can range over it several times. It should keep
 // no delivery, because a range needs memory for only a few. It sets Outcome to Coalesced, or leaves it at Written, in
 // one of the ranges. After any error, nothing of the batch counts as written: the pipeline gives the same changes to
-// Write, whose errors count.
+// Write, whose errors count. Changes of a paused partition ([Pauser]) stay compressed until it is resumed, and can come
+// in a later WriteSorted.
 type SortedWriter interface {
 	WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error
 }

@@ -256,6 +256,26 @@ func TestStanding_FillingHoldsBackOne(t *testing.T) {
 	}
 }
 
+// TestStanding_FailedPackHoldsBackNoOther: a packed batch is larger than the bounds, and all of it fails. Nothing is
+// lost, and other partitions are read on.
+func TestStanding_FailedPackHoldsBackNoOther(t *testing.T) {
+	for name, batch := range map[string]Batch{
+		"a full batch":        {Count: 1000, Linger: time.Hour},
+		"a batch that is old": {Count: 2000, Linger: 4 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ill := sinkHabit{concurrency: 1, keepsOrder: true, packs: true, takes: 1, of: "p0", ill: 1, batch: batch}
+			w := standing{changes: 300, bytes: 1 << 30, workers: 1, habits: []sinkHabit{ill, {concurrency: 1, takes: 1, of: "p1"}}}
+			w.paces = []pace{{every: 500 * time.Millisecond, records: 3, size: 20, keys: 1}, {every: 3 * time.Second, records: 1, size: 20, keys: 1}}
+			synctest.Test(t, func(t *testing.T) {
+				for _, wrong := range w.check(t) {
+					t.Error(wrong)
+				}
+			})
+		})
+	}
+}
+
 // rate is what the first partition brings in a time.
 func (w standing) rate(t *testing.T, window time.Duration) (n int) {
 	synctest.Test(t, func(t *testing.T) {
