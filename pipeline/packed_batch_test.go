@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,11 +220,12 @@ func TestSorted_PausedPartitionStaysPacked(t *testing.T) {
 	for _, revoked := range []bool{false, true} {
 		t.Run(fmt.Sprint("revoked ", revoked), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				down := true
+				var down atomic.Bool
+				down.Store(true)
 				s := &sortedRecorder{recorder: recorder{keepsOrder: true, fail: func(_ context.Context, ds []Delivery) error {
 					var failed BatchError
 					for i := range ds {
-						if down && ds[i].Change.Key == "ill" {
+						if down.Load() && ds[i].Change.Key == "ill" {
 							failed.Add(i, Transient(errDown))
 						}
 					}
@@ -248,10 +250,10 @@ func TestSorted_PausedPartitionStaysPacked(t *testing.T) {
 				if use := inFlight(p.run); use.changes >= 40 || kept < 100 || !src.paused["p"] || len(src.left["q"]) > 0 {
 					t.Errorf("%+v is in flight and %d changes stay packed; p is paused: %v; %d pages of q are not read", use, kept, src.paused["p"], len(src.left["q"]))
 				}
-				down = false
+				down.Store(false)
 				want := SinkLedger{Routed: 240, Written: 240}
 				if revoked {
-					down = true
+					down.Store(true)
 					asked := s.asked
 					src.control.Revoke(errTaken, "p")
 					synctest.Wait()
