@@ -67,28 +67,45 @@ func (c *Coordinator) endCheckWaits(a *assignment) bool {
 // isQuiet reports whether no record came for Options.Idle.
 func (c *Coordinator) isQuiet() bool { return c.now-max(c.lastRecord, c.firstRefresh) >= c.o.Idle }
 
-// endHeartbeat returns a heartbeat; all records that were in this consumer's shards before it are checkpointed. 0 means
-// that there is no such heartbeat.
-func (c *Coordinator) endHeartbeat() int64 {
+// shardEnds is how far this consumer's shards are checkpointed.
+type shardEnds struct {
+	all   int64    // heartbeat: all records that were in the shards before it are checkpointed; 0: there is none
+	quiet int64    // the same without the busy shards
+	busy  []string // shards that are not read and checkpointed to their ends, sorted
+}
+
+func (c *Coordinator) shardEnds() (e shardEnds) {
 	// A lease can belong to this consumer although the result of its write was lost: only a read of the table shows it.
 	since := c.refreshSent
 	if !c.refreshed || c.taking > 0 || len(c.creating) > 0 {
-		return 0
+		return shardEnds{}
 	}
 	for _, r := range c.rows.all() {
 		switch {
 		case r.assignment != nil:
-			at, ok := r.assignment.atEnd(c.now)
-			if !ok {
-				return 0
+			if at, ok := r.assignment.atEnd(c.now); ok {
+				since = min(since, at)
+			} else {
+				e.busy = append(e.busy, r.Shard)
 			}
-			since = min(since, at)
 		case c.isOwn(r) && c.isActive(r):
-			return 0
+			e.busy = append(e.busy, r.Shard)
 		}
 	}
+	if len(e.busy) > maxReported {
+		return shardEnds{}
+	}
+	slices.Sort(e.busy)
+	if e.quiet = c.heartbeatBefore(since); len(e.busy) == 0 {
+		e.all = e.quiet
+	}
+	return e
+}
+
+// heartbeatBefore returns the newest heartbeat that was confirmed at that time or before; 0 if none is known.
+func (c *Coordinator) heartbeatBefore(at time.Duration) int64 {
 	for _, b := range slices.Backward(c.pastHeartbeats) {
-		if b.at <= since {
+		if b.at <= at {
 			return b.number
 		}
 	}

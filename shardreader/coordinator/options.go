@@ -9,6 +9,7 @@ import (
 type Options struct {
 	ID      string   // required: the consumer id, unique to the process
 	Name    string   // stays the same over restarts. Default: ID
+	Routes  string   // digest of the sinks that the consumer writes to, for its heartbeat. Default: none
 	Sources []Source // required
 	Start   Start    // of a stream that was never read. Default: from the oldest record
 	OnGap   Policy   // Default: Stop

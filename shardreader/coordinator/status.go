@@ -50,10 +50,10 @@ func (c *Coordinator) survey() survey {
 
 // member returns the row of this consumer's heartbeat.
 func (c *Coordinator) member() leases.Member {
-	s := c.survey()
+	s, ends := c.survey(), c.shardEnds()
 	m := leases.Member{
 		Worker: c.o.ID, Name: c.o.Name, Heartbeat: c.heartbeatNumber, Leaving: c.leaving, Leases: len(c.assignments),
-		AtEnd: c.endHeartbeat(), Calls: c.perMonth(), Load: s.load, Pending: s.pending, Stopped: s.stopped,
+		AtEnd: ends.all, Calls: c.perMonth(), Load: s.load, Routes: c.o.Routes, Quiet: ends.quiet, Busy: ends.busy, Pending: s.pending, Stopped: s.stopped,
 		Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
 	}
 	for shard := range c.broken {

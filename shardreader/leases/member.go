@@ -2,6 +2,7 @@ package leases
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -21,6 +22,16 @@ type Member struct {
 	// AtEnd is the number of an earlier heartbeat. The consumer has read everything that its shards got
 	// before that heartbeat, and has written the checkpoints. 0 means unknown.
 	AtEnd int64 `json:"at_end,omitempty"`
+
+	// Busy has the shards that the consumer has not read and checkpointed to their ends: at most 200. All its other shards
+	// are read and checkpointed up to what they got before heartbeat Quiet, the number of an earlier heartbeat. 0 means
+	// unknown.
+	Busy  []string `json:"busy,omitempty"`
+	Quiet int64    `json:"quiet,omitempty"`
+
+	// Routes is a digest of the sinks that the consumer writes to. A backfill begins only if every live consumer
+	// has the digest of its file: one with an older file would acknowledge changes that the new sink misses.
+	Routes string `json:"routes,omitempty"`
 
 	// Behind maps shards to the creation time of the last record read; the zero time if none was read.
 	// It has the shards whose newest record the consumer has not reached, as far as it knows: at most 200,
@@ -43,7 +54,7 @@ type ReadFailure struct {
 
 // Clone returns a deep copy of m.
 func (m Member) Clone() Member {
-	m.Behind, m.Stopped, m.Failing = maps.Clone(m.Behind), maps.Clone(m.Stopped), maps.Clone(m.Failing)
+	m.Behind, m.Stopped, m.Failing, m.Busy = maps.Clone(m.Behind), maps.Clone(m.Stopped), maps.Clone(m.Failing), slices.Clone(m.Busy)
 	return m
 }
 
@@ -53,7 +64,7 @@ func (m Member) Equal(n Member) bool {
 	behind := maps.EqualFunc(m.Behind, n.Behind, time.Time.Equal)
 	return behind && maps.Equal(m.Stopped, n.Stopped) && maps.Equal(m.Failing, n.Failing) &&
 		m.Worker == n.Worker && m.Name == n.Name && m.Heartbeat == n.Heartbeat && m.Leaving == n.Leaving &&
-		m.Leases == n.Leases && m.Load == n.Load && m.Calls == n.Calls && m.Pending == n.Pending && m.AtEnd == n.AtEnd
+		m.Leases == n.Leases && m.Load == n.Load && m.Calls == n.Calls && m.Pending == n.Pending && m.AtEnd == n.AtEnd && m.Quiet == n.Quiet && slices.Equal(m.Busy, n.Busy) && m.Routes == n.Routes
 }
 
 // stored returns m with the precision that every table stores.

@@ -162,7 +162,7 @@ const readCalls = 64
 // workerOptions returns the options of the coordinator.
 func (o *options) workerOptions(cfg *config.Config) coordinator.Options {
 	w := coordinator.Options{
-		Name: o.worker, Sources: stream.Sources(cfg), Lease: stream.LeaseDuration(cfg),
+		Name: o.worker, Routes: sinks.RoutesDigest(cfg), Sources: stream.Sources(cfg), Lease: stream.LeaseDuration(cfg),
 		Start: coordinator.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
 		Idle:  o.idle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth, MaxCalls: readCalls,
 	}

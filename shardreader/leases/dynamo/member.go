@@ -35,6 +35,9 @@ const (
 	attrStopped        = "stopped" // map by shard: reason
 	attrFailing        = "failing" // map by shard: Unix seconds of the first failure, and the class of the last error
 	attrAtEnd          = "at_end"  // number of a heartbeat; may be absent
+	attrQuiet          = "quiet"   // number of a heartbeat; may be absent
+	attrBusy           = "busy"    // list of shards; may be absent
+	attrRoutes         = "routes"  // digest; may be absent
 
 	attrCount = "count"
 )
@@ -186,6 +189,15 @@ func encodeMember(m leases.Member) Item {
 	if m.AtEnd > 0 {
 		row[attrAtEnd] = number(m.AtEnd)
 	}
+	if m.Quiet > 0 {
+		row[attrQuiet] = number(m.Quiet)
+	}
+	if len(m.Busy) > 0 {
+		row[attrBusy] = &types.AttributeValueMemberSS{Value: m.Busy}
+	}
+	if m.Routes != "" {
+		row[attrRoutes] = text(m.Routes)
+	}
 	behind, stopped, failing := make(Item), make(Item), make(Item)
 	for shard, at := range m.Behind {
 		behind[shard] = &types.AttributeValueMemberNULL{Value: true}
@@ -229,7 +241,7 @@ func decodeMember(row Item) leases.Member {
 	}
 	m := leases.Member{
 		Worker: worker, Name: r.text(attrName), Heartbeat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
-		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending), AtEnd: r.integer(attrAtEnd),
+		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending), AtEnd: r.integer(attrAtEnd), Routes: r.text(attrRoutes), Quiet: r.integer(attrQuiet), Busy: r.set(attrBusy),
 		Behind: make(map[string]time.Time), Stopped: make(map[string]string), Failing: make(map[string]leases.ReadFailure),
 	}
 	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {

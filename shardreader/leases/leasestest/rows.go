@@ -155,7 +155,7 @@ func stopsStay(t *testing.T, table leases.Table) {
 func membersComeBack(t *testing.T, table leases.Table) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 891, time.FixedZone("", 7200))
 	want := leases.Member{
-		Worker: "host/1#~%é", Name: "host 1", Heartbeat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678, Calls: 2.63e6, Pending: 1 << 50, AtEnd: 1 << 39,
+		Worker: "host/1#~%é", Name: "host 1", Heartbeat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678, Calls: 2.63e6, Pending: 1 << 50, AtEnd: 1 << 39, Routes: "0123456789abcdef", Quiet: 1 << 38, Busy: []string{"shardId-1", "shardId-2"},
 		Behind:  map[string]time.Time{"shard-1": at, "shard-2": at.Add(time.Minute), "shard-3": {}},
 		Stopped: map[string]string{"shard-4": "records were lost: \"x\"", "shard-5": ""},
 		Failing: map[string]leases.ReadFailure{"shard-1": {Since: at, Class: "timeout"}, "shard-6": {Since: at}},

@@ -1,0 +1,44 @@
+package leases_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+func TestUnpassed(t *testing.T) {
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	read := leases.Checkpoint{Kind: leases.Sequence, Sequence: "5"}
+	for name, c := range map[string]struct {
+		lease  leases.Lease
+		member leases.Member
+		passed bool
+	}{
+		"read to its end":                                        {lease: leases.Lease{Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}}, passed: true},
+		"a record of long after":                                 {lease: leases.Lease{Checkpoint: read, Time: at.Add(2 * time.Minute)}, passed: true},
+		"a record that skew may explain":                         {lease: leases.Lease{Checkpoint: read, Time: at.Add(30 * time.Second)}},
+		"nothing was read, no owner":                             {},
+		"quiet since a later heartbeat":                          {lease: leases.Lease{Owner: "c", Checkpoint: read, Time: at.Add(-time.Hour)}, member: leases.Member{Worker: "c", Quiet: 12}, passed: true},
+		"quiet since the next heartbeat, which may be of before": {lease: leases.Lease{Owner: "c", Checkpoint: read}, member: leases.Member{Worker: "c", Quiet: 11}},
+		"quiet, and this shard is busy":                          {lease: leases.Lease{Owner: "c", Checkpoint: read}, member: leases.Member{Worker: "c", Quiet: 12, Busy: []string{"shard"}}},
+		"a consumer that was not seen then":                      {lease: leases.Lease{Owner: "new", Checkpoint: read}, member: leases.Member{Worker: "new", Quiet: 12}},
+	} {
+		c.lease.Shard = "shard"
+		child := leases.Lease{Shard: "child", Parents: []string{"shard"}}
+		if c.lease.Ended() {
+			child.Checkpoint = c.lease.Checkpoint
+		}
+		s := leases.Snapshot{Leases: []leases.Lease{c.lease, child}, Members: []leases.Member{c.member}}
+		got := s.Unpassed(at, map[string]int64{"c": 10})
+		if want := []string{"shard"}; c.passed && len(got) > 0 || !c.passed && !slices.Equal(got, want) {
+			t.Errorf("%s: unpassed are %v", name, got)
+		}
+	}
+	ended := leases.Lease{Shard: "shard", Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}}
+	s := leases.Snapshot{Leases: []leases.Lease{ended, {Shard: "child", Parents: []string{"shard"}}}}
+	if got := s.Unpassed(at, nil); !slices.Equal(got, []string{"child"}) {
+		t.Errorf("of a child that nobody reads: %v", got)
+	}
+}
