@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"iter"
@@ -26,7 +27,38 @@ type Birth struct {
 	// Begun is set when the sink may have written to the target. A missing output is lost
 	// output from then on.
 	Begun bool
+
+	Stage     Stage
+	Floor     time.Time // changes of the stream made before it are not written; zero: all are. UTC, whole seconds
+	Stream    string    // ARN of the stream whose changes follow the backfill; "" if unknown
+	Run       string    // the [Backfill] that fills or filled the output; "" if none did
+	ReadUntil time.Time // when the backfill ended its last read of the source; zero before that. UTC, whole seconds
 }
+
+// Stage is how far the output of a sink is filled. The output of a sink that was added to a running
+// pipeline begins as Waiting, and a backfill moves it on; every other output is Live from its birth.
+type Stage string
+
+// The stages, in order. A store keeps no attribute for Live.
+const (
+	Waiting  Stage = "waiting"  // nothing is written until a backfill begins
+	Filling  Stage = "filling"  // a backfill writes, and the stream writes changes made at Floor or later
+	Settling Stage = "settling" // the backfill has read all parts, and a shard may not be read past ReadUntil yet
+	Live     Stage = ""         // every change is written that Floor lets through
+)
+
+// ParseStage returns the stage of a stored text. A newer program may have stored a text that is not a
+// stage of this one: that is an error.
+func ParseStage(text string) (Stage, error) {
+	switch s := Stage(text); s {
+	case Waiting, Filling, Settling, Live:
+		return s, nil
+	}
+	return Live, errs.New("its stage is unknown to this program: use the newer tablewake that wrote it")
+}
+
+// String returns the stage as people read it: "live" for Live.
+func (s Stage) String() string { return cmp.Or(string(s), "live") }
 
 // idLetters is the length of an ID: 80 random bits.
 const idLetters = 16
@@ -46,7 +78,8 @@ type Births interface {
 	RecordBirth(ctx context.Context, b Birth) (Birth, error)
 
 	// SetBirth replaces was by now, which has the same Sink and Target, and returns when that is
-	// durable. The zero Birth as now removes was. It returns false if the stored birth is not was.
+	// durable. The zero Birth as now removes was. It returns false if the stored birth differs from was
+	// in any field. Several processes may call it at once: one of them succeeds.
 	SetBirth(ctx context.Context, was, now Birth) (bool, error)
 
 	// Identity identifies the state itself: a table that was restored from a backup under the same

@@ -70,6 +70,10 @@
 //     its random id, and every write is conditional on it. The identities of the target and of
 //     the state are recorded with it: a store that was deleted, restored or exchanged is refused
 //     with a [LostError] before anything is written.
+//     The [Stage] of a birth says whether the output is filled yet, and which changes of the stream
+//     are written meanwhile.
+//   - A [Backfill] is one filling of outputs from a table that existed before them. Its [Part]s are
+//     claimed by processes: a part of a dead process is read on from its Position.
 //   - A [github.com/tablewake/tablewake/pipeline/record.Gap] is a range of a stream that was lost. The output is out of date for the items in
 //     it until they change again or are repaired.
 //   - [HeldBack] says why shards of a consumer are held back, for `tablewake status`. Nothing
@@ -77,8 +81,8 @@
 //
 // # What is forgotten
 //
-// Guards with a row and contributions with shares are never forgotten, nor are marks, gaps, births and
-// fingerprints. Tombstones, guards without a row and contributions without shares only refuse late
+// Guards with a row and contributions with shares are never forgotten, nor are marks, gaps, births,
+// backfills and fingerprints. Tombstones, guards without a row and contributions without shares only refuse late
 // changes. They may be deleted guard_retention (30 days by default) after they were written, if they
 // are unchanged ([Purger]). A change that is older than that is refused for its age
 // ([Retention]). Embedded stores forget nothing and refuse nothing, unless they are purged.

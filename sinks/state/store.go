@@ -16,6 +16,7 @@ type Store interface {
 	Quarantine
 	Gaps
 	Births
+	Backfills
 }
 
 // Target identifies the output that guards, contributions and tombstones belong to: a sink's

@@ -2,8 +2,8 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"iter"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -17,6 +17,12 @@ const (
 	attrState  = "state"
 	attrStore  = "store"
 	attrBegun  = "begun"
+
+	attrStage     = "stage"
+	attrFloor     = "floor"
+	attrStream    = "stream"
+	attrRun       = "run"
+	attrReadUntil = "read_until"
 )
 
 func (s *State) birthRef(b state.Birth) Ref {
@@ -32,8 +38,14 @@ func (s *State) birth(item Item) (b state.Birth, err error) {
 	b = state.Birth{
 		Sink: Text(item, attrSink), Target: Text(item, attrTarget), ID: Text(item, attrBirth),
 		State: Text(item, attrState), Store: Text(item, attrStore), Begun: isTrue(item, attrBegun),
+		Stream: Text(item, attrStream), Run: Text(item, attrRun),
 	}
-	b.Made, err = timeAt(item, attrBorn)
+	b.Stage, err = state.ParseStage(Text(item, attrStage))
+	for name, t := range map[string]*time.Time{attrBorn: &b.Made, attrFloor: &b.Floor, attrReadUntil: &b.ReadUntil} {
+		if err == nil {
+			*t, err = timeAt(item, name)
+		}
+	}
 	if err == nil && b.ID == "" {
 		err = errs.New("it has no birth")
 	}
@@ -45,48 +57,45 @@ func (s *State) birth(item Item) (b state.Birth, err error) {
 }
 
 func (s *State) birthItem(b state.Birth) Item {
-	return with(s.birthRef(b).Key, Item{
+	item := with(s.birthRef(b).Key, Item{
 		attrSink: S(b.Sink), attrTarget: S(b.Target), attrBirth: S(b.ID), attrState: S(b.State), attrStore: S(b.Store),
 		attrBorn: nanoseconds(b.Made), attrBegun: Bool(b.Begun),
 	})
+	for name, text := range map[string]string{attrStage: string(b.Stage), attrStream: b.Stream, attrRun: b.Run} {
+		if text != "" {
+			item[name] = S(text)
+		}
+	}
+	for name, t := range map[string]time.Time{attrFloor: b.Floor, attrReadUntil: b.ReadUntil} {
+		if !t.IsZero() {
+			item[name] = nanoseconds(t)
+		}
+	}
+	return item
 }
+
+// birthAttributes are the attributes of a birth that may change.
+var birthAttributes = []string{attrBirth, attrState, attrStore, attrBorn, attrBegun, attrStage, attrFloor, attrStream, attrRun, attrReadUntil}
 
 // RecordBirth makes one conditional write, and reads the stored birth if another process was first.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
-	for {
-		err := s.db.Write(ctx, Put(s.db.table, s.birthItem(b), Condition{Text: "attribute_not_exists(pk)", Old: true}))
-		taken, ok := errors.AsType[*ConditionError](err)
-		switch {
-		case err == nil:
-			s.noteBirth(b)
-			return b, nil
-		case !ok:
-			return b, err
-		case taken.Unmet[0].Item != nil:
-			return s.birth(taken.Unmet[0].Item)
-		}
-		item, err := s.db.getOne(ctx, s.birthRef(b))
-		if err != nil {
-			return b, err
-		}
-		if item != nil {
-			return s.birth(item)
-		}
+	stored, err := s.db.putFirst(ctx, s.birthRef(b), s.birthItem(b))
+	if err != nil {
+		return b, err
 	}
+	if stored != nil {
+		return s.birth(stored)
+	}
+	s.noteBirth(b)
+	return b, nil
 }
 
 // SetBirth makes one write on the condition that the birth is unchanged.
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
-	unchanged := Condition{
-		Text:  "#birth = :birth AND #state = :state AND #store = :store AND begun = :begun",
-		Names: map[string]string{"#birth": attrBirth, "#state": attrState, "#store": attrStore},
-		Values: Item{
-			":birth": S(was.ID), ":state": S(was.State), ":store": S(was.Store), ":begun": Bool(was.Begun),
-		},
-	}
-	a := Put(s.db.table, s.birthItem(now), unchanged)
+	condition := unchanged(s.birthItem(was), birthAttributes)
+	a := Put(s.db.table, s.birthItem(now), condition)
 	if now == (state.Birth{}) {
-		a = Delete(s.birthRef(was), unchanged)
+		a = Delete(s.birthRef(was), condition)
 	}
 	if done, err := s.db.writeIf(ctx, a); done || err != nil {
 		return done, err
@@ -97,7 +106,7 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error
 		return err == nil && now == (state.Birth{}), err
 	}
 	stored, err := s.birth(item)
-	return err == nil && stored.ID == now.ID && stored.State == now.State && stored.Store == now.Store && stored.Begun == now.Begun, err
+	return err == nil && stored == now, err
 }
 
 // Identity returns the identity of the state table.

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,24 +37,9 @@ func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 
 // Gaps reads all gaps before it yields the first, to sort them. A pipeline has few.
 func (s *State) Gaps(ctx context.Context) iter.Seq2[record.Gap, error] {
-	return func(yield func(record.Gap, error) bool) {
-		var gaps []record.Gap
-		for g, err := range notes(ctx, s, "gaps", s.gap) {
-			if err != nil {
-				yield(record.Gap{}, err)
-				return
-			}
-			gaps = append(gaps, g)
-		}
-		slices.SortFunc(gaps, func(a, b record.Gap) int {
-			return cmp.Or(a.Found.Compare(b.Found), strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard), record.CompareSequence(a.After, b.After))
-		})
-		for _, g := range gaps {
-			if !yield(g, nil) {
-				return
-			}
-		}
-	}
+	return sorted(notes(ctx, s, "gaps", s.gap), func(a, b record.Gap) int {
+		return cmp.Or(a.Found.Compare(b.Found), strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard), record.CompareSequence(a.After, b.After))
+	})
 }
 
 func (s *State) gap(item Item) (g record.Gap, err error) {

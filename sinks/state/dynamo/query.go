@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -48,6 +49,26 @@ func parsed[T any](items iter.Seq2[Item, error], parse func(Item) (T, error)) it
 // notes yields the notes of a kind of a pipeline, in the order of their sort keys, as Query does.
 func notes[T any](ctx context.Context, s *State, kind string, parse func(Item) (T, error)) iter.Seq2[T, error] {
 	return parsed(s.db.Query(ctx, s.db.partitionQuery(partition(s.pipeline, kind))), parse)
+}
+
+// sorted reads a sequence to its end and yields its values in order. It yields the error of the sequence alone.
+func sorted[T any](values iter.Seq2[T, error], order func(a, b T) int) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var all []T
+		for v, err := range values {
+			if err != nil {
+				yield(v, err)
+				return
+			}
+			all = append(all, v)
+		}
+		slices.SortFunc(all, order)
+		for _, v := range all {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
 }
 
 // any reports whether a query finds an item.

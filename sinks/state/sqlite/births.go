@@ -4,31 +4,41 @@ import (
 	"context"
 	"database/sql"
 	"iter"
-	"time"
 
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 const (
-	readBirths = `SELECT sink, target, id, made, state, store, begun FROM "_tws_births" WHERE pipeline = ? ORDER BY sink, target`
+	birthColumns = `id, made, state, store, begun, stage, floor, stream, run, read_until`
+
+	readBirths = `SELECT sink, target, ` + birthColumns + ` FROM "_tws_births" WHERE pipeline = ? ORDER BY sink, target`
 
 	anyBirth = `SELECT EXISTS (SELECT 1 FROM "_tws_births")`
 
-	insertBirth = `INSERT INTO "_tws_births" (pipeline, sink, target, id, made, state, store, begun) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	insertBirth = `INSERT INTO "_tws_births" (` + birthColumns + `, pipeline, sink, target) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-	ifUnchanged = ` WHERE pipeline = ? AND sink = ? AND target = ? AND id = ? AND state = ? AND store = ? AND begun = ?`
+	ifUnchanged = ` WHERE (` + birthColumns + `) IS (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) AND pipeline = ? AND sink = ? AND target = ?`
 
-	setBirth = `UPDATE "_tws_births" SET id = ?, made = ?, state = ?, store = ?, begun = ?` + ifUnchanged
+	setBirth = `UPDATE "_tws_births" SET (` + birthColumns + `) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)` + ifUnchanged
 
 	dropBirth = `DELETE FROM "_tws_births"` + ifUnchanged
 )
 
+// birthValues returns the values of birthColumns.
+func birthValues(b state.Birth) []any {
+	return []any{b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun, string(b.Stage), nanoseconds(b.Floor), b.Stream, b.Run, nanoseconds(b.ReadUntil)}
+}
+
 // Births yields a pipeline's births as they are when the read begins.
 func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return Read(ctx, s.db, readBirths, []any{s.pipeline}, func(rows *sql.Rows) (b state.Birth, err error) {
-		var made int64
-		err = rows.Scan(&b.Sink, &b.Target, &b.ID, &made, &b.State, &b.Store, &b.Begun)
-		b.Made = time.Unix(0, made).UTC()
+		var made, floor, readUntil sql.NullInt64
+		var stage string
+		if err = rows.Scan(&b.Sink, &b.Target, &b.ID, &made, &b.State, &b.Store, &b.Begun, &stage, &floor, &b.Stream, &b.Run, &readUntil); err != nil {
+			return b, err
+		}
+		b.Made, b.Floor, b.ReadUntil = timeOf(made), timeOf(floor), timeOf(readUntil)
+		b.Stage, err = state.ParseStage(stage)
 		return b, err
 	})
 }
@@ -36,7 +46,7 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 // RecordBirth inserts a birth if there is none, and records in the witness that there are births.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	err := s.db.Write(ctx, func(w *Writer) error {
-		if err := w.Exec(context.WithoutCancel(ctx), insertBirth, s.pipeline, b.Sink, b.Target, b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun); err != nil {
+		if err := w.Exec(context.WithoutCancel(ctx), insertBirth, append(birthValues(b), s.pipeline, b.Sink, b.Target)...); err != nil {
 			return err
 		}
 		return s.db.witness.setBirths(true)
@@ -52,12 +62,12 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (done bool, err error) {
 	err = s.db.Write(ctx, func(w *Writer) error {
 		ctx := context.WithoutCancel(ctx)
-		key := []any{s.pipeline, was.Sink, was.Target, was.ID, was.State, was.Store, was.Begun}
+		key := append(birthValues(was), s.pipeline, was.Sink, was.Target)
 		var n int64
 		if now == (state.Birth{}) {
 			n, err = w.ExecCount(ctx, dropBirth, key...)
 		} else {
-			n, err = w.ExecCount(ctx, setBirth, append([]any{now.ID, now.Made.UnixNano(), now.State, now.Store, now.Begun}, key...)...)
+			n, err = w.ExecCount(ctx, setBirth, append(birthValues(now), key...)...)
 		}
 		if done = n > 0; err != nil || now != (state.Birth{}) {
 			return err

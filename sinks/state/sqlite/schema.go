@@ -10,7 +10,7 @@ import (
 
 // format is the number of the file's layout, stored as user_version. It also counts the layouts of the
 // tables that the stores of rows and documents create.
-const format = 5
+const format = 6
 
 // Prefix begins the names of the tables of state. Tables of views have other names.
 const Prefix = "_tws_"
@@ -141,7 +141,34 @@ var layout = []string{
 	state TEXT NOT NULL,
 	store TEXT NOT NULL,
 	begun INTEGER NOT NULL,
+	stage TEXT NOT NULL, -- '' is live
+	floor INTEGER,
+	stream TEXT NOT NULL,
+	run TEXT NOT NULL,
+	read_until INTEGER,
 	PRIMARY KEY (pipeline, sink, target)
+) STRICT, WITHOUT ROWID`,
+	`CREATE TABLE "_tws_backfills" (
+	pipeline TEXT NOT NULL,
+	run TEXT NOT NULL,
+	sinks TEXT NOT NULL,
+	source TEXT NOT NULL,
+	begun INTEGER,
+	"from" INTEGER,
+	parts INTEGER NOT NULL,
+	PRIMARY KEY (pipeline, run)
+) STRICT, WITHOUT ROWID`,
+	// How far each part of a backfill is read, and by which process.
+	`CREATE TABLE "_tws_parts" (
+	pipeline TEXT NOT NULL,
+	run TEXT NOT NULL,
+	id TEXT NOT NULL,
+	owner TEXT NOT NULL,
+	counter INTEGER NOT NULL,
+	position TEXT NOT NULL,
+	items INTEGER NOT NULL,
+	done INTEGER NOT NULL,
+	PRIMARY KEY (pipeline, run, id)
 ) STRICT, WITHOUT ROWID`,
 }
 

@@ -1,8 +1,10 @@
 package statetest
 
 import (
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +38,7 @@ func birthsComeBack(t *testing.T, w *fixture) {
 	first := w.recordBirth(w.state, state.NewBirth("orders", "table a", bornAt))
 	full := state.NewBirth("users", "index users", bornAt)
 	full.State, full.Store, full.Begun = "the state", "the store", true
+	full.Stage, full.Floor, full.Stream, full.Run, full.ReadUntil = state.Settling, bornAt.Add(time.Minute), "arn:stream", "run#1", bornAt.Add(time.Hour)
 	w.recordBirth(w.state, full)
 	w.recordBirth(w.suite.State(w.Store, "other"), state.NewBirth("orders", "table a", bornAt))
 	got := w.births(w.suite.State(w.open(), "test"))
@@ -93,6 +96,76 @@ func birthsChangeAsRead(t *testing.T, w *fixture) {
 	}
 	if again := w.recordBirth(w.state, state.NewBirth("orders", "table a", bornAt)); again.ID == was.ID {
 		t.Error("another birth has the same id")
+	}
+}
+
+// Each field of a birth is compared when it is replaced, so that no two processes move the stage of an
+// output from the same birth.
+func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
+	is := state.NewBirth("orders", "table a", bornAt)
+	is.Stage, is.Floor, is.Stream, is.Run, is.ReadUntil = state.Filling, bornAt, "arn", "run", bornAt.Add(time.Hour)
+	w.recordBirth(w.state, is)
+	for name, change := range map[string]func(*state.Birth){
+		"id":             func(b *state.Birth) { b.ID = "another" },
+		"made":           func(b *state.Birth) { b.Made = b.Made.Add(time.Second) },
+		"state":          func(b *state.Birth) { b.State = "s" },
+		"store":          func(b *state.Birth) { b.Store = "s" },
+		"begun":          func(b *state.Birth) { b.Begun = true },
+		"stage":          func(b *state.Birth) { b.Stage = state.Waiting },
+		"no stage":       func(b *state.Birth) { b.Stage = state.Live },
+		"floor":          func(b *state.Birth) { b.Floor = b.Floor.Add(time.Second) },
+		"no floor":       func(b *state.Birth) { b.Floor = time.Time{} },
+		"stream":         func(b *state.Birth) { b.Stream = "arn 2" },
+		"no stream":      func(b *state.Birth) { b.Stream = "" },
+		"run":            func(b *state.Birth) { b.Run = "run 2" },
+		"no run":         func(b *state.Birth) { b.Run = "" },
+		"read until":     func(b *state.Birth) { b.ReadUntil = b.ReadUntil.Add(time.Second) },
+		"not read until": func(b *state.Birth) { b.ReadUntil = time.Time{} },
+	} {
+		was := is
+		change(&was)
+		if now := (state.Birth{Sink: is.Sink, Target: is.Target, ID: "wrong", Made: bornAt}); w.setBirth(w.state, was, now) || w.setBirth(w.state, was, state.Birth{}) {
+			t.Errorf("a birth whose %s differs was replaced", name)
+		}
+	}
+	live := is
+	live.Stage, live.ReadUntil = state.Live, time.Time{}
+	if !w.setBirth(w.state, is, live) {
+		t.Error("it was not replaced")
+	}
+	if bs := w.births(w.suite.State(w.open(), "test")); len(bs) != 1 || bs[0] != live {
+		t.Errorf("births: %+v, want %+v", bs, live)
+	}
+	unfilled := live
+	unfilled.Stage, unfilled.Floor, unfilled.Stream, unfilled.Run = state.Waiting, time.Time{}, "", ""
+	if !w.setBirth(w.state, live, unfilled) || w.births(w.state)[0] != unfilled {
+		t.Errorf("births: %+v, want %+v", w.births(w.state), unfilled)
+	}
+}
+
+// One of many processes that begin to fill an output succeeds.
+func stagesMoveOnce(t *testing.T, w *fixture) {
+	was := state.NewBirth("orders", "table a", bornAt)
+	was.Stage = state.Waiting
+	w.recordBirth(w.state, was)
+	var won atomic.Int32
+	var all sync.WaitGroup
+	for i := range 8 {
+		s := w.suite.State(w.open(), "test")
+		all.Go(func() {
+			now := was
+			now.Stage, now.Run, now.Floor = state.Filling, fmt.Sprint(i), bornAt
+			done, err := s.SetBirth(t.Context(), was, now)
+			if err != nil {
+				t.Error(err)
+			} else if done {
+				won.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if got := won.Load(); got != 1 {
+		t.Errorf("%d processes began to fill the output, want 1", got)
 	}
 }
 

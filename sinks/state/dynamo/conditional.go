@@ -1,0 +1,46 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// unchanged returns the condition that the named attributes of a stored item are as in was: equal, or missing.
+func unchanged(was Item, names []string) Condition {
+	c := Condition{Names: make(map[string]string, len(names)), Values: make(Item, len(names))}
+	terms := make([]string, len(names))
+	for i, name := range names {
+		n := strconv.Itoa(i)
+		c.Names["#a"+n] = name
+		if v, ok := was[name]; ok {
+			c.Values[":a"+n] = v
+			terms[i] = "#a" + n + " = :a" + n
+		} else {
+			terms[i] = "attribute_not_exists(#a" + n + ")"
+		}
+	}
+	c.Text = strings.Join(terms, " AND ")
+	return c
+}
+
+// putFirst writes an item if there is none. It returns nil if it wrote, and the stored item if another
+// process was first.
+func (db *DB) putFirst(ctx context.Context, ref Ref, now Item) (Item, error) {
+	for {
+		err := db.Write(ctx, Put(db.table, now, Condition{Text: "attribute_not_exists(pk)", Old: true}))
+		unmet, ok := errors.AsType[*ConditionError](err)
+		switch {
+		case !ok:
+			return nil, err
+		case unmet.Unmet[0].Item != nil:
+			return unmet.Unmet[0].Item, nil
+		}
+		// A server may leave the item out of its answer.
+		item, err := db.getOne(ctx, ref)
+		if err != nil || item != nil {
+			return item, err
+		}
+	}
+}

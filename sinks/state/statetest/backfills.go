@@ -1,0 +1,219 @@
+package statetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+func (w *fixture) setPart(s state.Store, was, now state.Part) bool {
+	w.t.Helper()
+	done, err := s.SetPart(w.t.Context(), was, now)
+	must(w.t, err)
+	return done
+}
+
+func (w *fixture) parts(s state.Store, run string) []state.Part {
+	w.t.Helper()
+	return collect(w.t, s.Parts(w.t.Context(), run))
+}
+
+func testBackfill(run string, begun time.Time) state.Backfill {
+	return state.Backfill{Run: run, Sinks: "orders,users", Source: "export s3://b#1/é/", Begun: begun, From: begun.Add(-time.Hour), Parts: 3}
+}
+
+// Every process reads the backfills of its pipeline in the order in which they began. The first
+// description of a run is kept.
+func backfillsComeBack(t *testing.T, w *fixture) {
+	add := func(s state.Store, b, want state.Backfill) {
+		t.Helper()
+		if got, err := s.AddBackfill(t.Context(), b); err != nil || got != want {
+			t.Errorf("adding %+v: %+v, %v, want %+v", b, got, err, want)
+		}
+	}
+	late, early, equal := testBackfill("a#1", bornAt.Add(time.Minute)), testBackfill("z 1%", bornAt), testBackfill("b", bornAt.Add(time.Minute))
+	early.From = time.Time{} // unknown
+	for _, b := range []state.Backfill{equal, late, early} {
+		add(w.state, b, b)
+	}
+	add(w.suite.State(w.Store, "other"), testBackfill("a#1", bornAt), testBackfill("a#1", bornAt))
+	other := w.suite.State(w.open(), "test")
+	changed := late
+	changed.Source, changed.Parts = "items FILE", 1
+	add(other, changed, late)
+	if got, want := collect(t, other.Backfills(t.Context())), []state.Backfill{early, late, equal}; !slices.Equal(got, want) {
+		t.Errorf("backfills:\n%+v, want\n%+v", got, want)
+	}
+}
+
+// Processes that begin one run at once agree on one description.
+func backfillsAreOne(t *testing.T, w *fixture) {
+	got := make([]state.Backfill, 8)
+	var all sync.WaitGroup
+	for i := range got {
+		s := w.suite.State(w.open(), "test")
+		all.Go(func() {
+			var err error
+			if got[i], err = s.AddBackfill(t.Context(), testBackfill("run", bornAt.Add(time.Duration(i)*time.Second))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, b := range got {
+		if b != got[0] {
+			t.Errorf("one has %+v, another %+v", b, got[0])
+		}
+	}
+}
+
+// Parts come back in the order of their IDs, byte by byte, and only those of their run and pipeline.
+func partsComeBack(t *testing.T, w *fixture) {
+	ids := []string{"data/a b.json.gz", "data/a!b.json.gz", "data/a#b", "data/a%20b", "data/é", "z", strings.Repeat("x", state.MaxPartID), strings.Repeat("x", state.MaxPartID-1) + "y"}
+	var want []state.Part
+	for i, id := range ids {
+		p := state.Part{
+			Run: "run#1", ID: id, Owner: "host/1#a", Counter: int64(i) + 1, Items: 1 << 40, Done: i%2 == 0,
+			Position: `{"PK":{"S":"` + strings.Repeat("é", i*500) + `"}}`,
+		}
+		if !w.setPart(w.state, state.Part{}, p) {
+			t.Errorf("%.20q is not stored", id)
+		}
+		want = append(want, p)
+	}
+	w.setPart(w.state, state.Part{}, state.Part{Run: "run", ID: "1#z", Counter: 1})
+	w.setPart(w.suite.State(w.Store, "other"), state.Part{}, state.Part{Run: "run#1", ID: "z", Counter: 1})
+	slices.SortFunc(want, func(a, b state.Part) int { return strings.Compare(a.ID, b.ID) })
+	if got := w.parts(w.suite.State(w.open(), "test"), "run#1"); !slices.Equal(got, want) {
+		t.Errorf("parts:\n%+.300v, want\n%+.300v", got, want)
+	}
+	if got := w.parts(w.state, "none"); len(got) > 0 {
+		t.Errorf("a run that has no parts has %+v", got)
+	}
+}
+
+// A part is replaced only if it is unchanged: a process that lost its claim writes nothing, and moves no
+// position.
+func partsChangeAsRead(t *testing.T, w *fixture) {
+	other := w.suite.State(w.open(), "test")
+	first := state.Part{Run: "run", ID: "1", Owner: "a", Counter: 1}
+	rival := state.Part{Run: "run", ID: "1", Owner: "b", Counter: 1}
+	if !w.setPart(w.state, state.Part{}, first) || w.setPart(other, state.Part{}, rival) {
+		t.Error("two processes claimed a part, want the first alone")
+	}
+	taken := first
+	taken.Owner, taken.Counter = "b", 2
+	if !w.setPart(other, first, taken) {
+		t.Error("a dead owner is not replaced")
+	}
+	late := first
+	late.Counter, late.Position, late.Items = 2, "100", 100
+	if w.setPart(w.state, first, late) {
+		t.Error("the former owner moved the position")
+	}
+	for name, change := range map[string]func(*state.Part){
+		"owner":    func(p *state.Part) { p.Owner = "" },
+		"counter":  func(p *state.Part) { p.Counter-- },
+		"position": func(p *state.Part) { p.Position = "7" },
+		"items":    func(p *state.Part) { p.Items++ },
+		"done":     func(p *state.Part) { p.Done = true },
+	} {
+		was, now := taken, taken
+		change(&was)
+		if now.Counter++; w.setPart(w.state, was, now) {
+			t.Errorf("a part whose %s differs was replaced", name)
+		}
+	}
+	done := taken
+	done.Owner, done.Counter, done.Position, done.Items, done.Done = "", 3, "200", 200, true
+	if !w.setPart(other, taken, done) {
+		t.Error("the owner cannot end the part")
+	}
+	if got := w.parts(w.state, "run"); !slices.Equal(got, []state.Part{done}) {
+		t.Errorf("parts: %+v, want %+v", got, done)
+	}
+	if w.setPart(w.state, state.Part{Run: "run", ID: "2", Owner: "a", Counter: 1}, state.Part{Run: "run", ID: "2", Owner: "a", Counter: 2}) {
+		t.Error("a part that is not stored was replaced")
+	}
+}
+
+// Processes that claim the same parts at once each get parts of their own, and together all of them.
+func partsAreClaimedOnce(t *testing.T, w *fixture) {
+	const processes, n = 4, 20
+	var claimed [n]atomic.Int32
+	var all sync.WaitGroup
+	for i := range processes {
+		s := w.suite.State(w.open(), "test")
+		all.Go(func() {
+			for j := range n {
+				id := fmt.Sprintf("%05d", (j+i*5)%n)
+				done, err := s.SetPart(t.Context(), state.Part{}, state.Part{Run: "run", ID: id, Owner: fmt.Sprint(i), Counter: 1})
+				if err != nil {
+					t.Error(err)
+				} else if done {
+					claimed[(j+i*5)%n].Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for i := range claimed {
+		if got := claimed[i].Load(); got != 1 {
+			t.Errorf("part %d was claimed %d times", i, got)
+		}
+	}
+	if got := w.parts(w.state, "run"); len(got) != n {
+		t.Errorf("%d parts are stored, want %d", len(got), n)
+	}
+}
+
+// A removed backfill leaves nothing, and others stay. Removing it again is no error.
+func backfillsAreRemoved(t *testing.T, w *fixture) {
+	for _, run := range []string{"run", "run 2"} {
+		if _, err := w.state.AddBackfill(t.Context(), testBackfill(run, bornAt)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 130 { // more than a request takes
+			w.setPart(w.state, state.Part{}, state.Part{Run: run, ID: fmt.Sprint(i), Counter: 1})
+			if run != "run" {
+				break
+			}
+		}
+	}
+	for range 2 {
+		must(t, w.state.RemoveBackfill(t.Context(), "run"))
+	}
+	if got := collect(t, w.state.Backfills(t.Context())); !slices.Equal(got, []state.Backfill{testBackfill("run 2", bornAt)}) {
+		t.Errorf("backfills: %+v", got)
+	}
+	if a, b := w.parts(w.state, "run"), w.parts(w.state, "run 2"); len(a) != 0 || len(b) != 1 {
+		t.Errorf("%d and %d parts are left, want 0 and 1", len(a), len(b))
+	}
+}
+
+// A part that no reader could find again is refused.
+func partsAreChecked(t *testing.T, w *fixture) {
+	good := state.Part{Run: "run", ID: "1", Counter: 1}
+	for name, p := range map[string]struct{ was, now state.Part }{
+		"no run":       {now: state.Part{ID: "1", Counter: 1}},
+		"no id":        {now: state.Part{Run: "run", Counter: 1}},
+		"long id":      {now: state.Part{Run: "run", ID: strings.Repeat("x", state.MaxPartID+1), Counter: 1}},
+		"no text":      {now: state.Part{Run: "run", ID: "\xff", Counter: 1}},
+		"another part": {good, state.Part{Run: "run", ID: "2", Counter: 2}},
+		"same counter": {good, good},
+		"no counter":   {now: state.Part{Run: "run", ID: "1"}},
+	} {
+		if done, err := w.state.SetPart(t.Context(), p.was, p.now); done || err == nil {
+			t.Errorf("%s: it is stored (%v)", name, err)
+		}
+	}
+	if got := w.parts(w.state, "run"); len(got) > 0 {
+		t.Errorf("parts: %+v", got)
+	}
+}
