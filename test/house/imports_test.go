@@ -56,6 +56,7 @@ var allowed = map[string][]string{
 	"shardreader/sdk":         {"pipeline", "pipeline/record", "pipeline/redact", "pipeline/awserr", "pipeline/awshttp", "shardreader", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"shardreader/streamtest":  {"pipeline", "pipeline/record", "shardreader"},
 	"shardreader/replay":      {"pipeline", "pipeline/record", "pipeline/redact", "github.com/klauspost/compress"},
+	"shardreader/snapshot":    {"pipeline", "pipeline/record"},
 	"shardreader/leases":      {"pipeline", "pipeline/redact"},
 	"shardreader/coordinator": {"pipeline", "pipeline/record", "pipeline/redact", "shardreader", "shardreader/leases"},
 	"shardreader/consumer":    {"pipeline", "pipeline/record", "pipeline/redact", "pipeline/instrument", "shardreader", "shardreader/leases", "shardreader/coordinator", "go.opentelemetry.io/otel"},
