@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/tablewake/tablewake/shardreader/internal/inputs"
 )
 
 // file reads one input in blocks.
 type file struct {
-	input
+	inputs.File
 	w     *window
 	docs  documents
 	block int
@@ -55,19 +57,19 @@ func (b *block) add(r savedRecord) {
 
 // openFile returns the file that reads in from a position. r is the content on disk. The file closes r with
 // closeRaw, also if openFile fails.
-func openFile(in input, r io.Reader, closeRaw func(), interruptible func(io.Reader) io.Reader, blockBytes, maxRecord int, from inputPosition) (*file, error) {
-	plain, closeUnpacker, err := decompressed(r)
+func openFile(in inputs.File, r io.Reader, closeRaw func(), interruptible func(io.Reader) io.Reader, blockBytes, maxRecord int, from inputPosition) (*file, error) {
+	plain, closeUnpacker, err := inputs.Decompress(r)
 	if err != nil {
 		closeRaw()
 		return nil, err
 	}
 	plain = interruptible(plain)
 	memory := blockBytes
-	if in.size > 0 {
-		memory = int(min(int64(blockBytes), in.size+1)) // the window grows if the content was compressed
+	if in.Size > 0 {
+		memory = int(min(int64(blockBytes), in.Size+1)) // the window grows if the content was compressed
 	}
 	f := &file{
-		input: in,
+		File:  in,
 		block: blockBytes,
 		w:     &window{r: plain, block: memory, maxRecord: maxRecord, offset: from.Offset, line: from.Line},
 		close: func() { closeUnpacker(); closeRaw() },
@@ -105,7 +107,7 @@ func (f *file) next() (*block, error) {
 
 // takeLines returns a block of the next n bytes, which are whole lines with this number of line ends.
 func (f *file) takeLines(n, ends int) *block {
-	b := &block{file: f.path, lines: true, offset: f.w.offset, line: f.w.line}
+	b := &block{file: f.Path, lines: true, offset: f.w.offset, line: f.w.line}
 	b.bytes = f.w.takeLines(n, ends)
 	if len(b.bytes) < f.block/2 {
 		b.bytes = bytes.Clone(b.bytes) // a short slice would keep the whole block in memory
@@ -120,7 +122,7 @@ func (f *file) nextRecords() (*block, error) {
 	if f.w.eof {
 		size = min(size, len(f.w.buf)+1)
 	}
-	b := &block{file: f.path, bytes: make([]byte, 0, size)}
+	b := &block{file: f.Path, bytes: make([]byte, 0, size)}
 	for len(b.bytes) < f.block {
 		r, err := f.docs.next()
 		if errors.Is(err, io.EOF) && len(b.starts) > 0 {
@@ -139,7 +141,7 @@ func (f *file) nextRecords() (*block, error) {
 // position returns where reading continues.
 func (f *file) position() inputPosition {
 	return inputPosition{
-		File:   f.path,
+		File:   f.Path,
 		Offset: f.w.offset,
 		Line:   f.w.line,
 		Record: f.docs.number,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/internal/inputs"
 )
 
 // Partition is the partition of all records: one, so that the order of the files is kept.
@@ -30,7 +31,7 @@ type Options struct {
 type Source struct {
 	o         Options
 	decoder   *record.Decoder
-	inputs    []input       // not yet opened
+	inputs    []inputs.File // not yet opened
 	from      inputPosition // in the first of inputs
 	maxRecord int           // largest record, in bytes
 	file      *file         // open, or nil
@@ -62,21 +63,21 @@ func Open(o Options) (*Source, error) {
 	if o.Skipped == nil {
 		o.Skipped = func(string, error) {}
 	}
-	inputs, err := listInputs(o.Paths)
+	files, err := inputs.List(o.Paths)
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
 	s := &Source{
 		o:         o,
 		decoder:   record.NewDecoder(o.Decoder),
-		inputs:    inputs,
+		inputs:    files,
 		from:      inputPosition{Line: 1},
 		maxRecord: maxRecordBytes,
-		files:     len(inputs),
+		files:     len(files),
 		stdin:     &interruptibleReader{r: o.Stdin},
 	}
-	for _, in := range inputs {
-		s.total += in.size
+	for _, in := range files {
+		s.total += in.Size
 	}
 	if o.From != "" {
 		if err := s.seek(o.From); err != nil {
@@ -93,12 +94,12 @@ func (s *Source) seek(p pipeline.Position) error {
 		return err
 	}
 	for i, in := range s.inputs {
-		if in.path == from.File {
+		if in.Path == from.File {
 			s.inputs, s.from = s.inputs[i:], from
 			s.opened.Store(int64(i))
 			return nil
 		}
-		s.read.Add(in.size)
+		s.read.Add(in.Size)
 	}
 	return errs.Errorf("the position to go on from is in %s, which is not among the files", from.File)
 }
@@ -141,15 +142,15 @@ func (s *Source) open() {
 		s.file, err = openFile(in, &countingReader{raw, &s.read}, closeRaw, s.interruptible, s.o.BlockBytes, s.maxRecord, from)
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
-		s.broken = append(s.broken, &FileError{File: in.path, Offset: from.Offset, Line: from.Line, Err: err})
+		s.broken = append(s.broken, &FileError{File: in.Path, Offset: from.Offset, Line: from.Line, Err: err})
 	}
 }
 
-func (s *Source) openRaw(in input) (io.Reader, func(), error) {
-	if in.path == "-" {
+func (s *Source) openRaw(in inputs.File) (io.Reader, func(), error) {
+	if in.Path == "-" {
 		return readerFunc(func(p []byte) (int, error) { return s.stdin.read(s.reading, p) }), func() {}, nil
 	}
-	f, err := os.Open(in.path)
+	f, err := os.Open(in.Path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -161,14 +162,14 @@ func (s *Source) endFile(err error) {
 	f := s.file
 	faults := f.docs.faults
 	if refused, ok := errors.AsType[*fault](err); ok {
-		if errors.Is(err, errForeign) && !f.named {
-			s.o.Skipped(f.path, err)
+		if errors.Is(err, errForeign) && !f.Named {
+			s.o.Skipped(f.Path, err)
 		} else {
 			faults = append(faults, refused)
 		}
 	}
 	for _, e := range faults {
-		s.broken = append(s.broken, &FileError{File: f.path, Offset: e.offset, Line: e.line, Unread: e.unread, More: e.more, Err: e.err})
+		s.broken = append(s.broken, &FileError{File: f.Path, Offset: e.offset, Line: e.line, Unread: e.unread, More: e.more, Err: e.err})
 	}
 	f.close()
 	s.file = nil

@@ -1,4 +1,4 @@
-package replay
+package inputs
 
 import (
 	"bufio"
@@ -12,10 +12,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// decompressed returns a reader of the decompressed content of r, and a function that closes it. It knows gzip with
-// several members and zstd with several frames by their first bytes. Other content is unchanged.
-func decompressed(r io.Reader) (io.Reader, func(), error) {
-	b := bufio.NewReaderSize(r, 64<<10)
+// Decompress returns a reader of the decompressed content of r, and a function that frees it. It knows gzip with
+// several members and zstd with several frames by their first bytes. Other content is unchanged. Its errors name the
+// format and what to do, but errors of r are unchanged.
+func Decompress(r io.Reader) (io.Reader, func(), error) {
+	raw := &rawReader{r: r}
+	b := bufio.NewReaderSize(raw, 64<<10)
 	head, err := b.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, err
@@ -27,19 +29,19 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 			err = io.ErrUnexpectedEOF // r ends within the header
 		}
 		if err != nil {
-			return nil, nil, unpackError("gzip", err)
+			return nil, nil, raw.unpackError("gzip", err)
 		}
 		z.Multistream(false)
-		return unpackErrors{"gzip", &gzipMembers{b, z}}, func() {}, nil
+		return unpackErrors{"gzip", &gzipMembers{b, z}, raw}, func() {}, nil
 	case bytes.HasPrefix(head, zstdMagic),
 		len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}): // a skippable frame
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
-			return nil, nil, unpackError("zstd", err)
+			return nil, nil, raw.unpackError("zstd", err)
 		}
-		return unpackErrors{"zstd", z}, z.Close, nil
+		return unpackErrors{"zstd", z, raw}, z.Close, nil
 	case len(head) > 1 && len(head) < 4 && bytes.Equal(head, zstdMagic[:len(head)]):
-		return nil, nil, unpackError("zstd", io.ErrUnexpectedEOF)
+		return nil, nil, raw.unpackError("zstd", io.ErrUnexpectedEOF)
 	}
 	return b, func() {}, nil
 }
@@ -89,24 +91,39 @@ var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 type unpackErrors struct {
 	format string
 	r      io.Reader
+	raw    *rawReader
 }
 
 func (u unpackErrors) Read(p []byte) (int, error) {
 	n, err := u.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = unpackError(u.format, err)
+		err = u.raw.unpackError(u.format, err)
 	}
 	return n, err
 }
 
-func unpackError(format string, err error) error {
-	switch {
-	case errors.Is(err, errTrailingData):
-		return errs.Errorf("other bytes follow the end of the %s data; everything before them was read: remove them, or copy the file again, and replay it", redact.Safe(format))
-	case errors.Is(err, errInterrupted):
-		return err
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errs.Errorf("the %s data is cut short: copy the file again, and replay it", redact.Safe(format))
+// rawReader remembers the last error of r: it is not an error of the format.
+type rawReader struct {
+	r   io.Reader
+	err error
+}
+
+func (r *rawReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	if r.err = err; errors.Is(err, io.EOF) {
+		r.err = nil
 	}
-	return errs.Errorf("the %s data is damaged: %w: copy the file again, and replay it", redact.Safe(format), err)
+	return n, err
+}
+
+func (r *rawReader) unpackError(format string, err error) error {
+	switch {
+	case r.err != nil:
+		return r.err
+	case errors.Is(err, errTrailingData):
+		return errs.Errorf("other bytes follow the end of the %s data; everything before them was read: remove them, or copy the file again, and read it again", redact.Safe(format))
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errs.Errorf("the %s data is cut short: copy the file again, and read it again", redact.Safe(format))
+	}
+	return errs.Errorf("the %s data is damaged: %w: copy the file again, and read it again", redact.Safe(format), err)
 }

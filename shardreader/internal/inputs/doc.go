@@ -1,0 +1,2 @@
+// Package inputs lists and decompresses the files that sources read.
+package inputs
