@@ -1,0 +1,143 @@
+// Package lines cuts a file into blocks of whole lines, which are decoded concurrently.
+package lines
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/shardreader/replay"
+)
+
+// errs creates the errors of this package. They carry a redacted text, which logs may contain.
+const errs = redact.Class("input")
+
+// MaxLine is the maximum length of a line. An item has 400 KB at most; its JSON is several times as long if it is
+// binary or escaped.
+const MaxLine = 64 << 20
+
+// Reader cuts a file into blocks.
+type Reader struct {
+	r      io.Reader
+	size   int    // of the next block: blocks grow, because many files are small
+	max    int    // size of a block of a large file
+	rest   []byte // read, and not returned yet
+	skip   int64  // items not to return
+	offset int64  // of rest in the file
+	line   int64  // of rest, 1-based
+	err    error  // what ended r
+}
+
+// New returns a reader of the lines of r in blocks of about size bytes. It leaves out the first skip items.
+func New(r io.Reader, size int, skip int64) *Reader {
+	return &Reader{r: r, size: min(size, 64<<10), max: size, skip: skip, line: 1}
+}
+
+// Block has whole lines of a file.
+type Block struct {
+	Bytes  []byte // not used again by the reader
+	Items  int64  // number of lines that are not blank
+	Offset int64  // of the first byte in the decompressed file
+	Line   int64  // of the first byte, 1-based
+}
+
+// ErrShort means that the file has fewer items than were to be left out.
+var ErrShort = errs.New("the file has fewer items now than were read from it before")
+
+// Next returns the next block with items. After the last it returns io.EOF, or ErrShort. An error of the file comes
+// after the whole lines before it.
+func (r *Reader) Next() (Block, error) {
+	for {
+		b, err := r.next()
+		if err != nil {
+			if errors.Is(err, io.EOF) && r.skip > 0 {
+				err = ErrShort
+			}
+			return Block{}, err
+		}
+		if r.skip > 0 {
+			b = r.cut(b)
+		}
+		if b.Items > 0 {
+			return b, nil
+		}
+	}
+}
+
+// next returns the next lines, also if they are blank.
+func (r *Reader) next() (Block, error) {
+	buf := make([]byte, len(r.rest), max(r.size, 2*len(r.rest)))
+	copy(buf, r.rest)
+	r.rest = nil
+	end := bytes.LastIndexByte(buf, '\n') + 1
+	for r.err == nil && len(buf) < r.size || r.err == nil && end == 0 {
+		if len(buf) == cap(buf) {
+			if len(buf) >= MaxLine {
+				return Block{}, errs.Errorf("line %d is longer than %d MiB: it is not the JSON of an item", r.line, MaxLine>>20)
+			}
+			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
+		}
+		var n int
+		n, r.err = r.r.Read(buf[len(buf):cap(buf)])
+		if i := bytes.LastIndexByte(buf[len(buf):len(buf)+n], '\n'); i >= 0 {
+			end = len(buf) + i + 1
+		}
+		buf = buf[:len(buf)+n]
+	}
+	if errors.Is(r.err, io.EOF) {
+		end = len(buf) // the last line may have no line end
+	}
+	if end == 0 {
+		return Block{}, r.err
+	}
+	b := Block{Bytes: buf[:end:end], Items: count(buf[:end]), Offset: r.offset, Line: r.line}
+	r.rest = buf[end:]
+	r.size = min(4*r.size, r.max)
+	r.offset += int64(end)
+	r.line += int64(bytes.Count(b.Bytes, []byte{'\n'}))
+	return b, nil
+}
+
+// cut leaves out items of a block.
+func (r *Reader) cut(b Block) Block {
+	if b.Items <= r.skip {
+		r.skip -= b.Items
+		return Block{}
+	}
+	for r.skip > 0 {
+		end := bytes.IndexByte(b.Bytes, '\n') + 1
+		n := count(b.Bytes[:end])
+		b.Bytes, b.Items, b.Offset, b.Line = b.Bytes[end:], b.Items-n, b.Offset+int64(end), b.Line+1
+		r.skip -= n
+	}
+	return b
+}
+
+// count returns the number of lines that are not blank.
+func count(b []byte) int64 {
+	n := int64(0)
+	for len(b) > 0 {
+		end := bytes.IndexByte(b, '\n')
+		line := b
+		if b = nil; end >= 0 {
+			line, b = line[:end], line[end+1:]
+		}
+		if len(line) > 0 && (line[0] == '{' || len(bytes.TrimSpace(line)) > 0) {
+			n++
+		}
+	}
+	return n
+}
+
+// Locate adds file and line to the errors of a page that was decoded from the block.
+func (b Block) Locate(file string, p *record.Page) {
+	line, at := b.Line, int64(0)
+	for _, e := range p.Errors {
+		line += int64(bytes.Count(b.Bytes[at:e.Offset], []byte{'\n'}))
+		at = e.Offset
+		e.Offset += b.Offset
+		e.Err = &replay.LocationError{File: file, Line: line, Offset: e.Offset, Err: e.Err}
+	}
+}
