@@ -1,17 +1,14 @@
 package sdk
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"hash/crc32"
-	"io"
-	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
@@ -38,7 +35,7 @@ func (p *pageProtocol) DeserializeResponse(ctx context.Context, schema *smithy.O
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
-	body, err := readBody(resp)
+	body, err := awshttp.ReadBody(resp.Response, maxBody)
 	if err != nil {
 		return &brokenResponse{fmt.Errorf("reading the answer: %w", err)}
 	}
@@ -48,29 +45,6 @@ func (p *pageProtocol) DeserializeResponse(ctx context.Context, schema *smithy.O
 		return &brokenResponse{err}
 	}
 	return nil
-}
-
-// readBody reads the whole body into a new buffer, and compares it with the checksum of the service.
-func readBody(resp *smithyhttp.Response) ([]byte, error) {
-	var b bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n <= maxBody {
-		b.Grow(int(n) + bytes.MinRead)
-	}
-	n, err := b.ReadFrom(io.LimitReader(resp.Body, maxBody+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case n > maxBody:
-		return nil, errs.Errorf("more than %d MiB", maxBody>>20)
-	}
-	// The checksum is that of the bytes as sent, and cannot be checked if the HTTP client has decompressed them.
-	if sum := resp.Header.Get("X-Amz-Crc32"); sum != "" && !resp.Uncompressed {
-		want, err := strconv.ParseUint(sum, 10, 32)
-		if err == nil && uint32(want) != crc32.ChecksumIEEE(b.Bytes()) {
-			return nil, errs.New("its checksum differs from the one in X-Amz-Crc32")
-		}
-	}
-	return b.Bytes(), nil
 }
 
 // brokenResponse is a 2xx response that is not complete or not valid. The SDK retries the request, with the same iterator.
