@@ -29,6 +29,8 @@ type assembly struct {
 	suppress   string
 	finite     bool
 	rebuild    bool
+	backfill   *BackfillOptions // nil: the pipeline is no backfill
+	redrive    bool
 	maskAll    bool
 	sensitive  *mask.Mask        // masks the sensitive attributes of the file
 	readBefore string            // see [ReadBefore]
@@ -62,6 +64,9 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 		a.options.Filters = append(a.options.Filters, otherTable(cfg.Source.Tables[0].Name))
 	}
 	a.options.Filters = append(a.options.Filters, filters(cfg.Filters)...)
+	if a.backfill != nil && a.backfill.Narrowing != nil {
+		a.options.Filters = append(a.options.Filters, rules.Keep("narrowing", a.backfill.Narrowing))
+	}
 	if err := a.openState(ctx); err != nil {
 		return nil, err
 	}
@@ -98,6 +103,9 @@ func filters(specs []config.Filter) []pipeline.Filter {
 }
 
 func (a *assembly) detectors() error {
+	if a.backfill != nil {
+		return nil // a snapshot raises no events
+	}
 	var errs []error
 	for _, spec := range a.cfg.Detectors {
 		d := spec.Detector
@@ -120,6 +128,9 @@ func (a *assembly) detectors() error {
 func (a *assembly) routes(ctx context.Context) error {
 	var errs []error
 	for _, spec := range a.cfg.Sinks {
+		if a.backfill != nil && !slices.Contains(a.backfill.Sinks, spec.Name) {
+			continue
+		}
 		r, err := a.route(ctx, spec)
 		if err != nil {
 			errs = append(errs, a.fail(spec.Line, "sinks."+spec.Name, err))

@@ -68,6 +68,7 @@ func Births(ctx context.Context, cfg *config.Config, births state.Births) (map[s
 type birthRecords struct {
 	births     state.Births
 	identity   string                    // identity of the state
+	started    bool                      // the pipeline has written before: an output without a birth comes later than others
 	known      map[[2]string]state.Birth // by sink and target
 	lostReason string                    // what proves that the state was lost; "": nothing does
 }
@@ -80,6 +81,7 @@ func readBirths(ctx context.Context, births state.Births, readBefore string) (*b
 			return nil, err
 		}
 		m.known[[2]string{b.Sink, b.Target}] = b
+		m.started = m.started || b.Begun
 	}
 	var err error
 	if m.identity, err = births.Identity(ctx); err != nil || len(m.known) > 0 {
@@ -176,8 +178,9 @@ func quoted(id string) string {
 	return "'" + id + "'"
 }
 
-// ensureBirth checks an output, and sets its birth: the recorded one, or a new one that it records.
-func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput) error {
+// ensureBirth checks an output, and sets its birth: the recorded one, or a new one that it records. A new output that
+// can be filled waits if the pipeline has written before: it missed those changes.
+func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable bool) error {
 	err := m.check(ctx, f)
 	if err != nil && !f.known {
 		// Another process may have recorded its birth since the births were read.
@@ -193,6 +196,9 @@ func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput) error {
 	}
 	b := state.NewBirth(f.sink, f.target, time.Now())
 	b.State, b.Store = m.identity, f.store
+	if fillable && m.started {
+		b.Stage = state.Waiting
+	}
 	f.birth, err = m.births.RecordBirth(ctx, b)
 	return err
 }

@@ -117,7 +117,7 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		}
 	}
 	if a.births != nil {
-		if err := a.births.ensureBirth(ctx, &o.foundOutput); err != nil {
+		if err := a.births.ensureBirth(ctx, &o.foundOutput, canBeFilled(s) && o.changed == nil); err != nil {
 			return store, birth, err
 		}
 	}
@@ -155,6 +155,10 @@ func (a *assembly) takesSettings(ctx context.Context, s config.Sink, store any, 
 
 // record stores the fingerprints and births of new outputs, before anything is written.
 func (a *assembly) record(ctx context.Context) error {
+	if err := a.checkAddedSinks(); err != nil {
+		return err
+	}
+	a.warnOfStages()
 	for i := range a.opened {
 		o := &a.opened[i]
 		if !o.hasPrint || o.changed != nil || a.births != nil && o.foundOutput.print.Birth != o.print.Birth {

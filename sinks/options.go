@@ -93,6 +93,25 @@ func Rebuild() Option {
 	return func(a *assembly) { a.rebuild = true }
 }
 
+// BackfillOptions describe a pipeline that fills sinks.
+type BackfillOptions struct {
+	Sinks     []string           // names of the sinks to fill; views, aggregates and search indexes
+	Narrowing pipeline.Condition // which items are read. Default: all
+	History   bool               // the source has all changes that were ever made, with their versions, and no items: nothing is too old
+}
+
+// Backfill makes a pipeline of some sinks alone, whose source is a snapshot of the table, or its history. It raises no
+// events, and has no floor. A view's claim that loses its row waits, and is no dead letter.
+func Backfill(o BackfillOptions) Option {
+	return func(a *assembly) { a.backfill, a.finite = &o, true }
+}
+
+// Redrive declares that the changes come from dead letters. A change for a sink that waits then fails, so that its letter
+// stays.
+func Redrive() Option {
+	return func(a *assembly) { a.redrive = true }
+}
+
 // BornAs sets the births of outputs, by sink, for sinks that only plan. They need them to find the
 // items that the state keeps under these births. See [Births].
 func BornAs(births map[string]string) Option {

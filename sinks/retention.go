@@ -18,7 +18,7 @@ var ErrIndexNotEmpty = errs.New("a rebuild replays all of the history into a sin
 // rowRetention returns how long the store of a view or an aggregate keeps its guards. With Rebuild
 // it checks that the sink is empty.
 func (a *assembly) rowRetention(ctx context.Context, store any, sink string, birth state.Birth, table string, pk, sk view.Attribute) (state.Retention, error) {
-	if s, ok := store.(view.Emptier); ok && a.rebuild {
+	if s, ok := store.(view.Emptier); ok && a.rebuild && !isRebuilding(birth) {
 		t := view.Target{Table: view.Table{Name: table, PK: pk.Name, SK: sk.Name}, View: sink, Pipeline: a.cfg.Name, Birth: birth.ID}
 		switch empty, err := s.Empty(ctx, t); {
 		case err != nil:
@@ -33,7 +33,7 @@ func (a *assembly) rowRetention(ctx context.Context, store any, sink string, bir
 // indexRetention returns how long the store of a search sink keeps its tombstones. With Rebuild it
 // checks that the index is empty.
 func (a *assembly) indexRetention(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
-	if s, ok := store.(search.Emptier); ok && a.rebuild {
+	if s, ok := store.(search.Emptier); ok && a.rebuild && !isRebuilding(birth) {
 		switch empty, err := s.Empty(ctx); {
 		case err != nil:
 			return state.Retention{}, err
@@ -47,11 +47,14 @@ func (a *assembly) indexRetention(ctx context.Context, store any, birth state.Bi
 // sinkRetention returns the retention of a store. It starts at the birth of the output if that is
 // later than the store's: nothing of the output was forgotten before.
 func (a *assembly) sinkRetention(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
+	if err := a.beginRebuild(ctx, birth); err != nil {
+		return state.Retention{}, err
+	}
 	var keep time.Duration
 	if a.cfg.State != nil {
 		keep = a.cfg.State.GuardRetention
 	}
-	r, err := state.LoadRetention(ctx, store, keep, a.rebuild)
+	r, err := state.LoadRetention(ctx, store, keep, a.rebuild || a.backfill != nil && a.backfill.History)
 	if birth.Made.After(r.Born) {
 		r.Born = birth.Made
 	}

@@ -47,7 +47,7 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 	if err != nil {
 		return pipeline.Route{}, err
 	}
-	r.Sink = a.protectSensitive(s, r.Sink)
+	r.Sink = a.stageSink(s, a.protectSensitive(s, r.Sink))
 	if a.finite && r.Batch.Linger > 0 {
 		r.Batch.Linger, r.Batch.Fill = 0, true
 	}

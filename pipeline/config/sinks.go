@@ -32,6 +32,7 @@ type Sink struct {
 	Rate           float64        `key:"rate,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Deliveries a second. Default: unlimited."`                                           // 0: unlimited
 	Concurrency    int            `key:"concurrency,apart,late" def:"4" below:"view,aggregate,search,archive,notify,custom" doc:"Writes in flight."`                                              // 0: the pipeline's default
 	Batch          Batch          `key:"batch,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Bounds of one write."`
+	NoBackfill     bool           `key:"backfill,apart" words:"wait,none" yes:"none" def:"wait" below:"view,aggregate,search" doc:"What to do when the sink is added to a pipeline that has written before: wait until tablewake backfill fills it, or begin with the changes of now (none)."`
 	AllowSensitive []item.Pattern `key:"allow_sensitive,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Sensitive paths that this sink may hold."`
 
 	Settings map[string]string // settings that shape the output, by path: "view.key.PK", and of other parts of the file "source.tables", "filters", "sensitive". Secrets are digests

@@ -21,7 +21,7 @@ import (
 func TestRedrive_SinkThatIsGone(t *testing.T) {
 	dir := t.TempDir()
 	file, flawed, stream := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "flawed.yaml"), filepath.Join(dir, "stream.jsonl")
-	renamed := strings.Replace(strings.Replace(mended, "  orders: {view: {table: rows", "  by_status: {view: {table: others", 1), ", when: 'item.N == 1', key: {PK: 'S#{Status}', SK: '{@key}'}", ", key: {PK: 'S#{Status}', SK: '{@key}'}", 1)
+	renamed := strings.Replace(strings.Replace(mended, "  orders: {view: {table: rows", "  by_status: {view: {backfill: none, table: others", 1), ", when: 'item.N == 1', key: {PK: 'S#{Status}', SK: '{@key}'}", ", key: {PK: 'S#{Status}', SK: '{@key}'}", 1)
 	for name, text := range map[string]string{
 		file: renamed, flawed: strings.Replace(mended, "when: 'item.N == 1'", "when: 'item.Status > 1'", 1),
 		stream: clitest.Order("a", "1") + clitest.Order("b", "2"),

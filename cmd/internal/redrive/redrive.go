@@ -180,7 +180,7 @@ func (o *options) announceRemoved(ctx context.Context, cfg *config.Config, ro re
 // deliver redrives the selected letters, and prints the report.
 func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams) error {
 	bar := cli.NewCountProgress(s.Err, "redriving")
-	var opts []sinks.Option
+	opts := []sinks.Option{sinks.Redrive()}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
 	}

@@ -128,11 +128,23 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err := auto.Finish(ctx); err != nil && runErr == nil {
 		runErr = err
 	}
+	if o.rebuild && runErr == nil && !sum.Interrupted {
+		runErr = finishRebuild(ctx, cfg, stores)
+	}
 	if err := sum.Print(s, o.format, cfg, &o.Flags); err != nil {
 		return err
 	}
 	in.Warn(s.Err)
 	return o.exitError(sum, in.Broken, runErr)
+}
+
+// finishRebuild makes the sinks live that the rebuild has filled.
+func finishRebuild(ctx context.Context, cfg *config.Config, stores sinks.Stores) error {
+	kept, err := stores.State(ctx, cfg)
+	if err != nil || kept == nil {
+		return err
+	}
+	return sinks.FinishRebuild(ctx, kept)
 }
 
 // runPipeline runs the pipeline and shows the progress.
@@ -179,8 +191,6 @@ func (o *options) exitError(sum Summary, broken *replay.BrokenError, err error) 
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case broken != nil:
 		return cli.Exit(cli.ExitDeadLetters, broken)
-	case sum.refused() > 0:
-		return cli.Exit(cli.ExitDeadLetters, nil)
 	}
-	return nil
+	return sum.DeadLetterError()
 }

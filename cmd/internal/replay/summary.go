@@ -57,11 +57,19 @@ func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *targ
 			s.DeadLetters = "tablewake query dead --local " + t.Local
 		}
 	}
-	return cli.Print(to.Out, f, s, s.write)
+	return cli.Print(to.Out, f, s, s.Write)
 }
 
-// write prints the summary for people.
-func (s Summary) write(w io.Writer) {
+// DeadLetterError returns the error of a command whose records could not all be decoded and delivered; nil if they were.
+func (s Summary) DeadLetterError() error {
+	if s.refused() > 0 {
+		return cli.Exit(cli.ExitDeadLetters, nil)
+	}
+	return nil
+}
+
+// Write prints the summary for people.
+func (s Summary) Write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s records in %.2f s, %s records/s\n\n", s.Pipeline, cli.Thousands(s.Records), s.Seconds, cli.Thousands(int64(s.RecordsPerSecond)))
 	src := s.Ledger.Source
 	parts := []string{}

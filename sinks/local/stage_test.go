@@ -1,0 +1,217 @@
+package local_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+const oneView = `version: 1
+name: shop
+source: {table: shop}
+state: {table: state}
+sinks:
+  first: {view: {table: views, key: {PK: 'A#{@key}'}}}
+`
+
+const twoViews = oneView + `  second: {view: {table: views, key: {PK: 'B#{@key}'}, when: 'item.Total > 0'}}
+`
+
+// inserted is the record of an item that was inserted at a time.
+func inserted(n int, at time.Time, item string) string {
+	return fmt.Sprintf(`{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678","eventName":"INSERT",`+
+		`"dynamodb":{"ApproximateCreationDateTime":%d,"SequenceNumber":"%d","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"item%d"}},"NewImage":{"PK":{"S":"item%d"},%s}}}`, at.Unix(), n, n, n, item)
+}
+
+// births returns the births of the pipeline by sink.
+func births(t *testing.T, stores *local.Stores) (state.Store, map[string]state.Birth) {
+	t.Helper()
+	cfg, err := config.Parse("tablewake.yaml", []byte(oneView), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := stores.State(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]state.Birth)
+	for b, err := range kept.Births(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[b.Sink] = b
+	}
+	return kept, all
+}
+
+// started assembles a file over a folder.
+func started(t *testing.T, dir, file string, opts ...sinks.Option) (*pipeline.Pipeline, *local.Stores) {
+	t.Helper()
+	cfg, err := config.Parse("tablewake.yaml", []byte(file), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores := open(t, dir)
+	p, err := sinks.Assemble(t.Context(), cfg, stores, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, stores
+}
+
+// The sinks of a first start are live. One that is added later waits: it writes nothing until its stage changes, then what
+// was made after its floor.
+func TestStage_AddedSinkWaits(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	p, stores := started(t, dir, oneView)
+	replayed(t, p, []string{inserted(1, now, `"Total":{"N":"1"}`)})
+	if _, all := births(t, stores); all["first"].Stage != state.Live {
+		t.Errorf("a sink of the first start is %q", all["first"].Stage)
+	}
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	p, stores = started(t, dir, twoViews)
+	kept, all := births(t, stores)
+	if all["first"].Stage != state.Live || all["second"].Stage != state.Waiting {
+		t.Fatalf("first is %q, and second, which was added, %q", all["first"].Stage, all["second"].Stage)
+	}
+	// Total of item 3 is no number: while the sink waits that is no dead letter.
+	replayed(t, p, []string{inserted(2, now, `"Total":{"N":"1"}`), inserted(3, now, `"Total":{"S":"x"}`)})
+	if l := p.Ledger().Sinks["second"]; l.NoEffect[sinks.ReasonWaiting] != 2 || l.Written+l.DeadLettered > 0 {
+		t.Errorf("a sink that waits: %+v", l)
+	}
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	p, stores = started(t, dir, twoViews, sinks.Redrive())
+	replayed(t, p, []string{inserted(2, now, `"Total":{"N":"1"}`)})
+	if l := p.Ledger().Sinks["second"]; l.DeadLettered != 1 {
+		t.Errorf("a letter of a sink that waits is done with: %+v", l)
+	}
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	p, stores = started(t, dir, twoViews)
+	kept, all = births(t, stores)
+	filling := all["second"]
+	filling.Stage, filling.Run, filling.Floor = state.Filling, "r", now.UTC().Truncate(time.Second)
+	if done, err := kept.SetBirth(t.Context(), all["second"], filling); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	replayed(t, p, []string{inserted(4, now, `"Total":{"N":"1"}`)})
+	if l := p.Ledger().Sinks["second"]; l.NoEffect[sinks.ReasonWaiting] != 1 {
+		t.Errorf("the stage was read again at once: %+v", l)
+	}
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p, stores = started(t, dir, twoViews)
+	replayed(t, p, []string{inserted(5, now, `"Total":{"N":"1"}`), inserted(6, now.Add(-time.Minute), `"Total":{"N":"1"}`), inserted(7, now, `"Total":{"S":"x"}`)})
+	if l := p.Ledger().Sinks["second"]; l.Written != 1 || l.NoEffect[sinks.ReasonBeforeFloor] != 1 || l.DeadLettered != 1 {
+		t.Errorf("a sink that is being filled: %+v", l)
+	}
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A sink that says backfill: none begins with the changes of now, as does one that only publishes.
+func TestStage_None(t *testing.T) {
+	dir := t.TempDir()
+	_, stores := started(t, dir, oneView)
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, stores = started(t, dir, strings.Replace(twoViews, "when: 'item.Total > 0'", "backfill: none", 1)+"  log: {archive: {bucket: log}}\n")
+	if _, all := births(t, stores); all["second"].Stage != state.Live || all["log"].Stage != state.Live {
+		t.Errorf("second is %q, the archive %q", all["second"].Stage, all["log"].Stage)
+	}
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A rebuild makes its sinks live at its end. Interrupted, it goes on; a sink that is filled is not rebuilt again.
+func TestStage_Rebuild(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	for range 2 {
+		p, stores := started(t, dir, oneView, sinks.Rebuild())
+		replayed(t, p, []string{inserted(1, now, `"Total":{"N":"1"}`)})
+		if _, all := births(t, stores); all["first"].Stage != state.Filling || all["first"].Run != sinks.RebuildRun {
+			t.Errorf("while a rebuild runs the sink is %+v", all["first"])
+		}
+		if err := stores.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stores := open(t, dir)
+	kept, _ := births(t, stores)
+	if err := sinks.FinishRebuild(t.Context(), kept); err != nil {
+		t.Fatal(err)
+	}
+	if _, all := births(t, stores); all["first"].Stage != state.Live {
+		t.Errorf("after a rebuild the sink is %+v", all["first"])
+	}
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Parse("tablewake.yaml", []byte(oneView), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores = open(t, dir)
+	if _, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Rebuild()); err == nil || !strings.Contains(err.Error(), sinks.ErrNotEmpty.Error()) {
+		t.Errorf("a rebuild of a sink that is filled: %v", err)
+	}
+	if _, all := births(t, stores); all["first"].Stage != state.Live {
+		t.Errorf("after a refused rebuild the sink is %+v", all["first"])
+	}
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// CompareOutputs tells sinks that are new, changed and removed from those that go on.
+func TestCompareOutputs(t *testing.T) {
+	dir := t.TempDir()
+	_, stores := started(t, dir, twoViews)
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := strings.Replace(strings.Replace(twoViews, "'A#{@key}'", "'Z#{@key}'", 1), "  second:", "  third:", 1) + "  log: {archive: {bucket: log}}\n"
+	cfg, err := config.Parse("tablewake.yaml", []byte(file), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores = open(t, dir)
+	changes, err := sinks.CompareOutputs(context.Background(), cfg, stores)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range changes {
+		got = append(got, fmt.Sprintf("%s %s %d %t %d", c.Sink, c.Kind, len(c.Settings), c.CanBeFilled, len(c.Underivable)))
+	}
+	want := []string{"first changed 1 true 0", "third added 0 true 0", "log added 0 false 1", "second removed 0 false 0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("changes %q, want %q", got, want)
+	}
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

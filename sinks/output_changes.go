@@ -1,0 +1,141 @@
+package sinks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// OutputChange compares a sink of the file with the output that the sink has written.
+type OutputChange struct {
+	Sink   string
+	Target string // where the sink writes, as [Target] returns it; of a removed sink, where it wrote
+	Kind   ChangeKind
+	Birth  state.Birth // zero if the state has none
+
+	Settings []SettingChange // of a changed sink
+	Problem  string          // why a start would be refused although no setting differs, and what to do; "": nothing is wrong
+
+	CanBeFilled bool // a backfill can fill the sink
+
+	// Underivable says what of the output is no function of the table's items: a backfill cannot bring it.
+	Underivable []string
+}
+
+// ChangeKind is the kind of an OutputChange.
+type ChangeKind string
+
+// The kinds of an OutputChange.
+const (
+	Unchanged ChangeKind = "unchanged"
+	Added     ChangeKind = "added"   // the file has the sink, and nothing was written for it
+	Changed   ChangeKind = "changed" // the output was written under other settings
+	Removed   ChangeKind = "removed" // the state knows an output of a sink that the file does not have
+)
+
+// SettingChange is a setting that differs. An absent setting is "".
+type SettingChange struct{ Name, Was, Is string }
+
+// CompareOutputs compares each sink of the file with its output, in the order of the file, and then lists the outputs
+// of sinks that the file does not have. stores must open existing outputs and create none.
+func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores) ([]OutputChange, error) {
+	m, err := openBirths(ctx, cfg, stores, "")
+	if err != nil {
+		return nil, err
+	}
+	var all []OutputChange
+	for _, s := range cfg.Sinks {
+		if s.Custom != nil {
+			continue
+		}
+		c, err := m.compareOutput(ctx, cfg, s, stores)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, s.Line, s.Name, err)
+		}
+		all = append(all, c)
+	}
+	var removed []OutputChange
+	for _, b := range m.known {
+		named := slices.ContainsFunc(all, func(c OutputChange) bool { return c.Sink == b.Sink && (c.Target == b.Target || c.Birth == b) })
+		if !named {
+			removed = append(removed, OutputChange{Sink: b.Sink, Target: b.Target, Kind: Removed, Birth: b})
+		}
+	}
+	slices.SortFunc(removed, func(a, b OutputChange) int {
+		return cmp.Or(cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Target, b.Target))
+	})
+	return append(all, removed...), nil
+}
+
+// compareOutput compares one sink with its output.
+func (m *birthRecords) compareOutput(ctx context.Context, cfg *config.Config, s config.Sink, stores Stores) (OutputChange, error) {
+	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: canBeFilled(s), Underivable: underivable(s)}
+	birth, known := m.known[[2]string{c.Sink, c.Target}]
+	store, err := openStore(ctx, cfg, s, stores)
+	if err != nil {
+		return c, err
+	}
+	f, err := m.find(ctx, cfg, s, store)
+	if err == nil && (known || f.known || f.hasPrint) {
+		err = m.check(ctx, &f)
+		c.Birth = f.birth
+	}
+	lost, isLost := errors.AsType[*state.LostError](err)
+	switch {
+	case isLost:
+		c.Kind, c.Birth, c.Problem = Changed, birth, lost.Error()
+	case err != nil && !known && state.IsPermanent(err): // nothing is there yet
+	case err != nil:
+		return c, err
+	case !f.hasPrint:
+		if f.known && f.birth.Begun {
+			c.Kind = Unchanged
+		}
+	default:
+		c.Kind = Unchanged
+		if changed := compareSettings(f.print, fingerprintOf(cfg, s)); changed != nil {
+			c.Kind = Changed
+			for _, name := range changed.Settings {
+				c.Settings = append(c.Settings, SettingChange{Name: name, Was: changed.Was[name], Is: changed.Is[name]})
+			}
+		}
+	}
+	return c, nil
+}
+
+// underivable says what of a sink's output is no function of the table's items.
+func underivable(s config.Sink) []string {
+	var found []string
+	unstable := func(what string, columns []config.Column) {
+		for _, c := range columns {
+			if !c.Template.Stable() {
+				found = append(found, fmt.Sprintf("%s %s (%s) is of the change and not of the item: a row that a backfill writes has SNAPSHOT, the time 0 and the version of a snapshot in it", what, c.Name, c.Template))
+			}
+		}
+	}
+	switch {
+	case s.View != nil:
+		unstable("key attribute", s.View.Key)
+		unstable("attribute", s.View.Attributes)
+		if s.View.Collision == "last" && !s.View.RowsGuardThemselves() {
+			found = append(found, "on_collision: last: who changed last is not in the table, so that a row that several items claim may have another owner than the stream would give it")
+		}
+	case s.Aggregate != nil:
+		unstable("group attribute", s.Aggregate.Group)
+		if s.Aggregate.KeepOnTTL {
+			found = append(found, "on_ttl_delete: keep: items that expired before are in no snapshot, and count for nothing: fill it from the archive (tablewake replay --rebuild), or go on without them")
+		}
+	case s.Search != nil:
+		unstable("index name", []config.Column{{Name: "index", Template: s.Search.Index}})
+	case s.Archive != nil:
+		found = append(found, "an archive holds what happened: the changes of before are in no snapshot")
+	case s.Notify != nil:
+		found = append(found, "events are of changes: a backfill publishes none")
+	}
+	return found
+}

@@ -1,0 +1,116 @@
+package sinks
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// RebuildRun is the Run of outputs that `replay --rebuild` fills.
+const RebuildRun = "rebuild"
+
+// canBeFilled reports whether a backfill can fill the sink: its output is a function of the table's items.
+func canBeFilled(s config.Sink) bool {
+	return (s.View != nil || s.Aggregate != nil || s.Search != nil) && !s.NoBackfill
+}
+
+// stageSink wraps a sink that waits, or whose backfill has a floor.
+func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
+	if a.births == nil || a.backfill != nil {
+		return sink
+	}
+	for i := range a.opened {
+		birth := a.opened[i].birth
+		if a.opened[i].sink == s.Name && (birth.Stage != state.Live || !birth.Floor.IsZero()) {
+			return newStagedSink(sink, a.births.births, birth, a.redrive)
+		}
+	}
+	return sink
+}
+
+// isRebuilding reports whether a rebuild fills the output, or began to and was interrupted.
+func isRebuilding(b state.Birth) bool { return b.Stage == state.Filling && b.Run == RebuildRun }
+
+// beginRebuild sets the stage of an output that a rebuild fills, which is empty.
+func (a *assembly) beginRebuild(ctx context.Context, b state.Birth) error {
+	if !a.rebuild || a.births == nil || isRebuilding(b) {
+		return nil
+	}
+	if b.Stage == state.Filling || b.Stage == state.Settling {
+		return errs.Errorf("the backfill %s fills the sink: let it end, or give the sink another name and a place of its own", b.Run)
+	}
+	next := b
+	next.Stage, next.Run = state.Filling, RebuildRun
+	done, err := a.births.births.SetBirth(ctx, b, next)
+	if err == nil && !done {
+		err = pipeline.Transient(errs.Errorf("another process changed the birth of the sink %s: start again", b.Sink))
+	}
+	if err != nil {
+		return err
+	}
+	for i := range a.opened {
+		if a.opened[i].birth == b {
+			a.opened[i].birth = next
+		}
+	}
+	return nil
+}
+
+// FinishRebuild makes the outputs live that a rebuild has filled. Call it after the run has ended without an error.
+func FinishRebuild(ctx context.Context, births state.Births) error {
+	for b, err := range births.Births(ctx) {
+		if err != nil {
+			return err
+		}
+		if !isRebuilding(b) {
+			continue
+		}
+		live := b
+		live.Stage = state.Live
+		if _, err := births.SetBirth(ctx, b, live); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warnOfStages logs each sink that is not live.
+func (a *assembly) warnOfStages() {
+	if a.options.Logger == nil || a.backfill != nil || a.rebuild {
+		return
+	}
+	for i := range a.opened {
+		birth := a.opened[i].birth
+		switch birth.Stage {
+		case state.Waiting:
+			a.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "the sink was added to a pipeline that has written before: it waits, and writes nothing until it is filled: tablewake backfill",
+				slog.String("sink", birth.Sink))
+		case state.Filling, state.Settling:
+			a.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "the sink is being filled: what it holds is not complete",
+				slog.String("sink", birth.Sink), slog.String("stage", string(birth.Stage)), slog.String("run", birth.Run))
+		}
+	}
+}
+
+// checkAddedSinks refuses a sink that is added to a pipeline without a state: nothing could remember that it waits.
+func (a *assembly) checkAddedSinks() error {
+	if a.births != nil || a.rebuild {
+		return nil
+	}
+	hasOutput := false
+	for i := range a.opened {
+		hasOutput = hasOutput || a.opened[i].hasPrint
+	}
+	for _, s := range a.cfg.Sinks {
+		for i := range a.opened {
+			if o := &a.opened[i]; hasOutput && o.print.Sink == s.Name && !o.hasPrint && canBeFilled(s) {
+				return a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
+					"the pipeline has written before, and this sink missed it: the state remembers that a sink waits until it is filled, and the file has none: add state: {table: NAME}, or backfill: none to the sink, if it shall begin with the changes of now"))
+			}
+		}
+	}
+	return nil
+}
