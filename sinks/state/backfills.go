@@ -17,6 +17,15 @@ type Backfill struct {
 	Parts  int       // number of parts
 }
 
+// Since returns when the first removal may have been made that the backfill must not undo: the earlier
+// of From and Begun.
+func (b Backfill) Since() time.Time {
+	if b.From.IsZero() || b.Begun.Before(b.From) {
+		return b.Begun
+	}
+	return b.From
+}
+
 // Part is the progress of one part of a backfill: a file of an export, or a segment of a scan. A part
 // that no process has claimed yet is not stored.
 type Part struct {

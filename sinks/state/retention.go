@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // DefaultRetention is the lifetime of tombstones and empty guards, unless the configuration sets
@@ -78,6 +79,53 @@ func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 			ds[i].Ops = nil
 		}
 	}
+}
+
+// backfillMargin is how long before the first removal may be forgotten a backfill must end. It is for
+// parts in flight, for clock differences, and for the time that somebody takes to notice.
+const backfillMargin = 24 * time.Hour
+
+// CheckBackfill returns an error if a backfill must not begin or continue, because the store may soon forget
+// which items were removed since the backfill's source shows them: the backfill would bring them back. It is
+// called when a backfill begins, and at its checkpoints.
+func (r Retention) CheckBackfill(b Backfill, now time.Time) error {
+	keep := cmp.Or(r.Keep, DefaultRetention)
+	if !r.Forgets || r.Rebuild || now.Sub(b.Since()) < keep-backfillMargin {
+		return nil
+	}
+	hint := redact.Safe("begin another backfill from a newer export, or from a scan")
+	if keep <= backfillMargin {
+		hint = "set state.guard_retention to 24h and as long as a backfill may take"
+	}
+	return errs.Errorf("the backfill %s reads items as they were at %s, and what was removed since then may be forgotten after guard_retention (%s), less 24h to end in time: it could bring back what is gone; %s",
+		redact.Safe(b.Run), redact.Safe(b.Since().UTC().Format(time.RFC3339)), redact.Safe(days(keep)), hint)
+}
+
+// CheckPurge returns an error if a purge of what was written before a time would forget what a backfill of
+// the sink still needs. A sink needs it until it is live.
+func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) error {
+	for birth, err := range s.Births(ctx) {
+		if err != nil {
+			return err
+		}
+		if birth.Sink != sink || birth.Stage != Filling && birth.Stage != Settling {
+			continue
+		}
+		since := birth.Floor // the Backfill reads later items
+		for b, err := range s.Backfills(ctx) {
+			if err != nil {
+				return err
+			}
+			if b.Run == birth.Run {
+				since = b.Since()
+			}
+		}
+		if before.After(since) {
+			return errs.Errorf("the backfill %s of the sink %s is %s, and still needs what was removed since %s: a purge of what is older than %s would forget that. End the backfill by `tablewake backfill`, and purge when the sink is live",
+				redact.Safe(birth.Run), redact.Safe(sink), redact.Safe(birth.Stage.String()), redact.Safe(since.UTC().Format(time.RFC3339)), redact.Safe(before.UTC().Format(time.RFC3339)))
+		}
+	}
+	return nil
 }
 
 // TooOldError reports a change that is older than the store's memory. It is permanent.

@@ -52,6 +52,37 @@ func TestRetention_Check(t *testing.T) {
 	}
 }
 
+// A backfill may begin and continue until a day before what was removed since its source may be forgotten.
+func TestRetention_CheckBackfill(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	at := func(from, begun time.Duration) state.Backfill {
+		return state.Backfill{Run: "run-1", From: now.Add(-from), Begun: now.Add(-begun)}
+	}
+	forgets := state.Retention{StoreAge: state.StoreAge{Forgets: true}}
+	unknown := at(0, 29*day)
+	unknown.From = time.Time{}
+	for _, c := range []struct {
+		name string
+		r    state.Retention
+		b    state.Backfill
+		want string // "" if it may begin and continue
+	}{
+		{"a scan that begins", forgets, at(0, 0), ""},
+		{"an export just young enough", forgets, at(29*day-time.Second, 0), ""},
+		{"an export that is too old", forgets, at(29*day, 0), "newer export"},
+		{"a backfill that ran too long", forgets, at(0, 29*day), "newer export"},
+		{"a source of unknown age, that was read too long", forgets, unknown, "newer export"},
+		{"a longer retention", state.Retention{StoreAge: forgets.StoreAge, Keep: 90 * day}, at(88*day, 0), ""},
+		{"a retention that is as short as the margin", state.Retention{StoreAge: forgets.StoreAge, Keep: day}, at(0, 0), "set state.guard_retention"},
+		{"a store that forgets nothing", state.Retention{Keep: day}, at(1000*day, 0), ""},
+	} {
+		err := c.r.CheckBackfill(c.b, now)
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "run-1")) {
+			t.Errorf("%s: %v, want %q in it", c.name, err, c.want)
+		}
+	}
+}
+
 type rememberer struct {
 	memory state.StoreAge
 	err    error

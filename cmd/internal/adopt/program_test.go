@@ -8,4 +8,4 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/replay"
 )
 
-var program = clitest.Program{replay.New, adopt.New, redrive.New, query.New}
+var program = clitest.Program{replay.New, adopt.New, adopt.NewPurge, redrive.New, query.New}

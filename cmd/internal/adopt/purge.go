@@ -29,8 +29,9 @@ func NewPurge(s cli.Streams) *cobra.Command {
 		Long: `purge removes from the real search indexes of a configuration the tombstones of documents that
 were deleted longer ago than guard_retention (30 days by default), each on condition that it is
 unchanged. A change that is older than that is refused for its age, so that nothing comes
-back. DynamoDB's tombstones go by their TTL, and embedded stores keep theirs. Run it now and
-then, as once a day; it may run beside a pipeline.`,
+back. DynamoDB's tombstones go by their TTL, and embedded stores keep theirs. purge
+removes nothing that an unfinished backfill of the sink still needs. Run it now and then, as
+once a day; it may run beside a pipeline.`,
 		Example: "  tablewake purge -c tablewake.yaml",
 		Args:    cli.NoArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
@@ -65,6 +66,10 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
+	kept, err := opened.State(ctx, cfg)
+	if err != nil {
+		return err
+	}
 	done := purged{Before: time.Now().Add(-keep - purgeMargin).UTC().Truncate(time.Second), Sinks: map[string]int{}}
 	for _, sink := range cfg.Sinks {
 		if sink.Search == nil {
@@ -77,6 +82,11 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		p, ok := store.(state.Purger)
 		if !ok {
 			continue
+		}
+		if kept != nil {
+			if err := state.CheckPurge(ctx, kept, sink.Name, done.Before); err != nil {
+				return err
+			}
 		}
 		if done.Sinks[sink.Name], err = p.Purge(ctx, done.Before); err != nil {
 			return fmt.Errorf("%s: %w", sink.Name, err)
