@@ -182,21 +182,26 @@ func (e *RecordError) attribute() string {
 	return e.Path
 }
 
-// ImagePath splits Path into the path of the image in the record, as dynamodb.NewImage, and the path in the image. It
-// returns false if Path is not inside an image.
+// ImagePath splits Path into the path of the image in the record, as dynamodb.NewImage, and the path in the image. In a
+// line of a snapshot the image is Item, Keys, NewImage, OldImage or Metadata. It returns false if Path is not inside an
+// image.
 func (e *RecordError) ImagePath() (image string, p item.Path, ok bool) {
-	outer, rest, ok := strings.Cut(e.Path, "dynamodb.")
-	name, path, _ := strings.Cut(rest, "Image")
-	switch {
-	case !ok || outer != "" && outer != "kinesis.data.":
-		return "", item.Path{}, false
-	case name == "New" || name == "Old":
-		name += "Image"
-	case strings.HasPrefix(rest, "Keys"):
-		name, path = "Keys", rest[len("Keys"):]
+	outer, rest := "", e.Path
+	for _, prefix := range []string{"kinesis.data.dynamodb.", "dynamodb."} {
+		if strings.HasPrefix(rest, prefix) {
+			outer, rest = prefix, rest[len(prefix):]
+			break
+		}
 	}
-	p, err := item.ParsePath(strings.TrimPrefix(path, "."))
-	return outer + "dynamodb." + name, p, err == nil
+	for _, name := range []string{"Keys", "NewImage", "OldImage", "Item", "Metadata"} {
+		path, found := strings.CutPrefix(rest, name)
+		if !found || path == "" || path[0] != '.' && path[0] != '[' {
+			continue
+		}
+		p, err := item.ParsePath(strings.TrimPrefix(path, "."))
+		return outer + name, p, err == nil
+	}
+	return "", item.Path{}, false
 }
 
 // ClassUndecodable is the class of a [RecordError].

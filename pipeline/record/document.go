@@ -150,6 +150,9 @@ func (r *recordReader) addChange(c *Change, next int) {
 	arena.EndRecord(len(c.Raw), next-r.start, r.size-next)
 	if !arena.IsOpen() {
 		arena.Open()
+		if r.ownKeys {
+			c.Keys = item.Indexed(arena.KeepBytes(c.Keys.Bytes()), c.Keys.Index())
+		}
 		for _, m := range []*item.Image{&c.Keys, &c.Old, &c.New} {
 			if m.Exists() {
 				*m = item.Indexed(m.Bytes(), arena.Keep(m.Index()))
@@ -170,15 +173,20 @@ func (r *recordReader) addChange(c *Change, next int) {
 func (r *recordReader) readChange(i int, c *Change) int {
 	r.rawRecord = rawRecord{}
 	c.Shard = r.o.Shard
-	next := r.fields(i, c)
-	if next < 0 {
-		return -1
-	}
-	ok := false
-	if r.seen.has(fieldKinesis) {
-		ok = r.readKinesis(c) && r.validateKinesis(c)
-	} else {
-		ok = r.validate(c)
+	next, ok := 0, false
+	switch {
+	case r.snapshot != nil:
+		next = r.lineFields(i, c)
+		ok = next >= 0 && r.validateLine(c)
+	default:
+		if next = r.fields(i, c); next < 0 {
+			return -1
+		}
+		if r.seen.has(fieldKinesis) {
+			ok = r.readKinesis(c) && r.validateKinesis(c)
+		} else {
+			ok = r.validate(c)
+		}
 	}
 	if !ok {
 		return -1
@@ -192,7 +200,7 @@ func (r *recordReader) readChange(i int, c *Change) int {
 func (r *recordReader) reject(i int) int {
 	e := &RecordError{Index: r.index(), Offset: int64(i), Err: r.Err, Path: r.ErrPath}
 	if r.ErrPath == "" {
-		e.Path = r.Locate(i, r.ErrAt, ddbjson.InRecord)
+		e.Path = r.pathAt(i)
 	}
 	next := r.SkipValue(i)
 	if next < 0 {
@@ -203,6 +211,14 @@ func (r *recordReader) reject(i int) int {
 	r.page.Errors = append(r.page.Errors, e)
 	r.recordStart = next
 	return next
+}
+
+// pathAt is the path of the error in the record at i.
+func (r *recordReader) pathAt(i int) string {
+	if r.snapshot != nil {
+		return r.linePath(i)
+	}
+	return r.Locate(i, r.ErrAt, ddbjson.InRecord)
 }
 
 // index is the index of the next record.
@@ -217,9 +233,15 @@ func (r *recordReader) recoverKey(i int, e *RecordError) {
 	}
 	var c Change
 	r.partial, r.rawRecord = true, rawRecord{}
-	r.fields(i, &c)
+	if r.snapshot != nil {
+		r.recoverLine(i, &c)
+	} else {
+		r.fields(i, &c)
+	}
 	r.forgetPrevious()
-	if r.seen.has(fieldKinesis) {
+	if r.snapshot != nil {
+		r.setLineVersion(&c)
+	} else if r.seen.has(fieldKinesis) {
 		bytes := r.page.Bytes
 		r.readKinesis(&c)
 		r.page.Bytes = bytes

@@ -12,6 +12,12 @@ import (
 func (d *Decoder) DecodeLines(b []byte) *Page {
 	r := d.newReader(b)
 	defer d.release(r)
+	r.lines(b)
+	return r.page
+}
+
+// lines reads the lines of b.
+func (r *recordReader) lines(b []byte) {
 	for at := byteOrderMark(b); at < len(b); {
 		end := len(b)
 		if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {
@@ -20,7 +26,6 @@ func (d *Decoder) DecodeLines(b []byte) *Page {
 		r.readLine(b[:end], at)
 		at = end + 1
 	}
-	return r.page
 }
 
 // readLine reads the last line of b, from at on.
@@ -30,9 +35,12 @@ func (r *recordReader) readLine(b []byte, at int) {
 	defer func() { r.Input = input }()
 	for at = r.Space(at); at < len(b); at = r.Space(at) {
 		next := -1
-		if c := b[at]; c == '{' || c == '[' {
+		switch c := b[at]; {
+		case r.snapshot != nil:
+			next = r.lineRecord(at)
+		case c == '{' || c == '[':
 			next = r.document(at)
-		} else {
+		default:
 			r.Fail(at, errRecord) // one error for the line, not one for each token
 		}
 		if next < 0 {
@@ -50,7 +58,7 @@ func (r *recordReader) rejectLine(i int) {
 		i = r.recordStart
 	}
 	e := &RecordError{Index: r.index(), Offset: int64(i), Raw: r.Input[i:len(r.Input):len(r.Input)], Err: r.framingError()}
-	e.Path = r.Locate(i, r.ErrAt, ddbjson.InRecord)
+	e.Path = r.pathAt(i)
 	r.recoverKey(i, e)
 	r.page.Errors = append(r.page.Errors, e)
 }

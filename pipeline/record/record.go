@@ -30,10 +30,12 @@ var (
 // rawRecord has the fields of a record that are decoded once all fields are known.
 type rawRecord struct {
 	seen      fields
-	precision string // of a Kinesis record's creation time
-	time      []byte // creation time, as written
-	data      string // of a Kinesis event: the record in base64
-	sequence  string // of a Kinesis event
+	precision string     // of a Kinesis record's creation time
+	time      []byte     // creation time, as written
+	data      string     // of a Kinesis event: the record in base64
+	sequence  string     // of a Kinesis event
+	metadata  item.Image // of a line of an incremental export
+	ownKeys   bool       // the bytes of Keys are in the arena, not in the page
 }
 
 // recordReader reads the records of one page.
@@ -41,7 +43,9 @@ type recordReader struct {
 	ddbjson.Scanner
 	rawRecord
 	o             *DecoderOptions
-	defaultStream *stream // stream of o.StreamARN; nil if there is none
+	defaultStream *stream          // stream of o.StreamARN; nil if there is none
+	snapshot      *SnapshotDecoder // reads lines of a snapshot; nil: records
+	form          lineForm         // of the line that is being read
 	page          *Page
 	streams       streamCache
 	scratch       Change // the change that is being read while page.Changes is full
@@ -51,13 +55,14 @@ type recordReader struct {
 	recordStart   int    // position of the record that is being read, or after the last one
 
 	// Predictions from the record before.
-	previous             *Change        // nil if there is none
-	previousRegion       string         // as written: the Region of a change may come from the stream's ARN
-	recordFields         previousFields // of the record's object
-	streamFields         previousFields // of the object under dynamodb
-	otherFields          previousFields // of any other object; always empty
-	equalShift, equalEnd int            // the input up to equalEnd equals the bytes equalShift earlier
-	keyIndexes           [2][2]int      // indexes of the key attributes in the new and the old image
+	previous             *Change         // nil if there is none
+	previousRegion       string          // as written: the Region of a change may come from the stream's ARN
+	recordFields         previousFields  // of the record's object
+	streamFields         previousFields  // of the object under dynamodb
+	otherFields          previousFields  // of any other object; always empty
+	equalShift, equalEnd int             // the input up to equalEnd equals the bytes equalShift earlier
+	keyAttrs             [2]ddbjson.Attr // scratch memory of setItemKeys
+	keyIndexes           [2][2]int       // indexes of the key attributes in the new and the old image
 }
 
 // fields reads the object of a record into c. A field that is null counts as absent.
@@ -165,6 +170,8 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 		return r.object(i, c, streamField, &r.streamFields)
 	case fieldKinesis:
 		return r.object(i, c, kinesisField, r.noPreviousFields())
+	case fieldMetadata:
+		return r.imageField(i, &r.metadata, item.Image{})
 	case fieldRecords:
 		return r.Fail(i, errEnvelope)
 	case fieldKeys:

@@ -22,6 +22,7 @@ const (
 	fieldSequence
 	fieldSize
 	fieldView
+	fieldMetadata
 	fieldType // from here on a field may be repeated: the last one counts
 	fieldPrincipal
 	fieldData

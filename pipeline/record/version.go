@@ -37,13 +37,16 @@ const (
 )
 
 // Compare returns -1, 0 or 1 if v is older than, the same as or newer than w. A version of Kinesis is newer than all
-// others.
+// others. The zero Version is older than all others, also than a backfilled state of an unknown stream.
 func (v Version) Compare(w Version) int {
 	if c := cmp.Compare(v.epoch, w.epoch); c != 0 {
 		return c
 	}
 	if v.sequence == w.sequence {
 		return 0
+	}
+	if v.sequence == "" || w.sequence == "" { // the zero Version
+		return cmp.Compare(len(v.sequence), len(w.sequence))
 	}
 	return CompareSequence(v.sequence, w.sequence)
 }

@@ -71,3 +71,15 @@ func TestVersions(t *testing.T) {
 		t.Error("the zero version is not zero")
 	}
 }
+
+// A backfilled state of a stream that nobody named has version 0. It is newer than no version.
+func TestVersion_ZeroOfEpochZero(t *testing.T) {
+	zero, err := record.ParseVersion(strings.Repeat("0", 50))
+	if err != nil || zero.IsZero() {
+		t.Fatalf("%v %v", zero, err)
+	}
+	none := record.Version{}
+	if zero.Compare(none) != 1 || none.Compare(zero) != -1 || none.Compare(none) != 0 || zero.Compare(zero) != 0 {
+		t.Errorf("%d %d", zero.Compare(none), none.Compare(zero))
+	}
+}

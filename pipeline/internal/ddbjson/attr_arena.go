@@ -76,7 +76,10 @@ func (a *attrArena) KeyBuffer() []byte {
 }
 
 // KeepKey keeps a key that was appended to KeyBuffer, or that lies elsewhere.
-func (a *attrArena) KeepKey(key []byte) string {
+func (a *attrArena) KeepKey(key []byte) string { return View(a.KeepBytes(key)) }
+
+// KeepBytes keeps bytes that were appended to KeyBuffer, or that lie elsewhere.
+func (a *attrArena) KeepBytes(key []byte) []byte {
 	need := (len(key) + attrBytes - 1) / attrBytes
 	if need > len(a.piece)-a.used {
 		a.grow(need)
@@ -86,7 +89,7 @@ func (a *attrArena) KeepKey(key []byte) string {
 		key = buf
 	}
 	a.take(need)
-	return View(key)
+	return key[:len(key):len(key)]
 }
 
 // ExpectedRecords predicts how many records follow in the page. Pages often have as many records as the reader requested.

@@ -57,6 +57,7 @@ const (
 	inOther  InputContext = iota
 	InRecord              // the object of a record
 	inStream              // the object under dynamodb
+	InLine                // the object of an export's line
 	InItem                // an image, or the members of an M
 	InValue               // {"S":"x"}
 	inList                // the elements of an L
@@ -149,6 +150,11 @@ func childContext(where InputContext, name []byte) InputContext {
 	case inStream:
 		switch string(name) {
 		case "Keys", "NewImage", "OldImage":
+			return InItem
+		}
+	case InLine:
+		switch string(name) {
+		case "Item", "Metadata", "Keys", "NewImage", "OldImage":
 			return InItem
 		}
 	case InItem, inList:

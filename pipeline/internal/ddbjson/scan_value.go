@@ -151,14 +151,15 @@ func (s *Scanner) tag(i int) (Tag, int) {
 	if end < 0 {
 		return NoTag, -1
 	}
-	tag := tagOf(TextOf(s.Input[i+1 : end]))
+	tag := TagOf(TextOf(s.Input[i+1 : end]))
 	if tag == NoTag {
 		return NoTag, s.Fail(i, errTag)
 	}
 	return tag, s.colon(end + 1)
 }
 
-func tagOf(tag []byte) Tag {
+// TagOf returns the tag of a name such as S or BOOL; NoTag for any other name.
+func TagOf(tag []byte) Tag {
 	switch string(tag) {
 	case "S":
 		return TagS

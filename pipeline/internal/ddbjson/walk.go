@@ -66,7 +66,7 @@ func TagAt(b []byte, i int) (tag Tag, at int) {
 		return NoTag, i + 1
 	}
 	end := StringEnd(b, i+1)
-	tag = tagOf(TextOf(b[i+1 : end]))
+	tag = TagOf(TextOf(b[i+1 : end]))
 	return tag, skipSpace(b, skipSpace(b, end+1)+1)
 }
 

@@ -1,0 +1,28 @@
+package ddbjson
+
+// AppendPicked appends the attributes at the positions picks of a checked item, as an object of their own. It returns
+// the object's index, appended to index.
+func AppendPicked(dst []byte, index []Attr, doc []byte, as []Attr, picks []int) ([]byte, []Attr) {
+	start := len(dst)
+	dst = append(dst, '{')
+	for n, i := range picks {
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		nameStart, nameEnd, from, to := AttrAt(doc, as, i)
+		end := to
+		if as[i].Tag() <= TagB { // the quote; an attribute of {} has no tag of these
+			end++
+		}
+		end = Closed(doc, end)
+		shift := len(dst) + 1 - start - nameStart
+		dst = append(dst, doc[nameStart-1:end]...)
+		r := AttrRanges{nameStart + shift, nameEnd + shift, from + shift, to + shift, as[i].Tag(), as[i].escaped()}
+		next := len(dst) - start + 1 // the closing brace
+		if n+1 < len(picks) {
+			next++ // the comma and the quote
+		}
+		index = append(index, r.pack(next))
+	}
+	return append(dst, '}'), index
+}

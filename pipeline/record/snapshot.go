@@ -1,0 +1,375 @@
+package record
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// SnapshotOptions configure a [SnapshotDecoder].
+type SnapshotOptions struct {
+	// DecoderOptions are as for records. StreamARN is the stream whose changes are newer than the snapshot: items have
+	// its epoch, table and Region. Without it EpochZero must be set.
+	DecoderOptions
+
+	Keys    []string // names of the key attributes, partition key first. Items need them; changes name their own
+	Layer   int      // number of the incremental export behind the full one, and sequence number of its changes. Default: 0, a full export or a scan
+	View    ViewType // images of the lines of an incremental export: NewImage or NewAndOldImages. Default: NewAndOldImages
+	Kinesis bool     // the changes after the snapshot come from Kinesis Data Streams for DynamoDB; StreamARN is not parsed
+}
+
+// SnapshotDecoder decodes the lines of exports, lines with an item each, and the answers of Scan. It is safe for
+// concurrent use.
+//
+// An item becomes a change with Op [Snapshot] and the item as New. A line of an incremental export becomes an INSERT, a
+// MODIFY or a REMOVE. Its version is the epoch of the stream and, as sequence number, the layer: real sequence numbers
+// are larger, so every change of the stream is newer. With Kinesis it is microsecond 0. Raw is the line, or the item.
+//
+// The path of a [RecordError] starts with Item, Keys, NewImage, OldImage or Metadata. It starts with Item in a line that
+// is an item, too.
+type SnapshotDecoder struct {
+	d        *Decoder
+	o        SnapshotOptions
+	sequence string
+	keysErr  error // set if o.Keys cannot be the names of a key
+}
+
+// The errors of lines.
+var (
+	errLine       = errs.New("want a line of an export in DynamoDB JSON, or an item in DynamoDB JSON")
+	errIon        = errs.New("want JSON, and this is text of Amazon Ion: export the table in the format DYNAMODB_JSON")
+	errKeyNames   = errs.New("the names of the item's key attributes are unknown: give one or two, partition key first, with --keys")
+	errKeyMissing = errs.New("the item has no such attribute, and it is part of the key: check --keys")
+	errKeyType    = errs.New("a key attribute is an S, an N or a B: check --keys")
+	errWriteTime  = errs.New("want microseconds since 1970, as {\"N\":\"1700000000000000\"}")
+	errLayer      = errs.New("the line belongs to an incremental export, which needs the full export before it")
+)
+
+// lineForm is the form of a line.
+type lineForm uint8
+
+const (
+	itemForm   lineForm = iota // {"Item":{...}}: a full export
+	changeForm                 // {"Metadata":{...},"Keys":{...},"NewImage":{...},"OldImage":{...}}: an incremental export
+	plainForm                  // the item itself
+)
+
+// NewSnapshotDecoder returns a decoder. As with [NewDecoder], wrong options make every line that needs them an error.
+func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
+	d := &SnapshotDecoder{o: o, sequence: strconv.Itoa(o.Layer)}
+	if n := len(o.Keys); n < 1 || n > 2 || n == 2 && o.Keys[0] == o.Keys[1] {
+		d.keysErr = errKeyNames
+	}
+	if o.Kinesis {
+		o.StreamARN = ""
+	}
+	d.d = NewDecoder(o.DecoderOptions)
+	return d
+}
+
+// DecodeLines reads JSON lines: {"Item":{...}} of a full export, {"Metadata":{...},"Keys":{...},...} of an incremental
+// one, or an item, {"PK":{"S":"a"},...}. The page keeps b, which the caller must not change. Lines may be blank and may
+// end in CR LF. A line that cannot be decoded is a RecordError of the page, and the next lines are read. If its grammar
+// is invalid, the error wraps a *FramingError.
+func (d *SnapshotDecoder) DecodeLines(b []byte) *Page {
+	r := d.newReader(b)
+	defer d.d.release(r)
+	r.lines(b)
+	return r.page
+}
+
+func (d *SnapshotDecoder) newReader(b []byte) *recordReader {
+	r := d.d.newReader(b)
+	r.snapshot = d
+	return r
+}
+
+// lineRecord reads the object at i, which is a line or the first of several on one line.
+func (r *recordReader) lineRecord(i int) int {
+	r.form = plainForm
+	if err := r.checkLineStart(i); err != nil {
+		return r.Fail(i, err)
+	}
+	r.form = r.lineFormAt(i)
+	return r.readRecord(i, false)
+}
+
+// checkLineStart returns an error if no JSON object starts at i.
+func (r *recordReader) checkLineStart(i int) error {
+	if r.Peek(i) == '{' {
+		if c := r.Peek(r.Space(i + 1)); c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' {
+			return errIon
+		}
+		return nil
+	}
+	if strings.HasPrefix(ddbjson.View(r.Input[i:]), "$ion") {
+		return errIon
+	}
+	return errLine
+}
+
+// lineFormAt returns the form of the object at i. An item can have attributes with the names of an export's fields, so
+// the first value decides: a field has attributes, and an attribute has a type tag.
+func (r *recordReader) lineFormAt(i int) lineForm {
+	i = r.Space(i + 1)
+	if r.Peek(i) != '"' {
+		return plainForm
+	}
+	name, at := r.Field(i)
+	if at < 0 {
+		return plainForm
+	}
+	form := plainForm
+	switch string(name) {
+	case "Item":
+		form = itemForm
+	case "Metadata", "Keys", "NewImage", "OldImage":
+		form = changeForm
+	}
+	if form != plainForm && !r.hasAttributes(at) {
+		form = plainForm
+	}
+	return form
+}
+
+// hasAttributes reports whether the object at i has attributes, {NAME:{TAG:...}}, and is not a value, {TAG:...}. null
+// counts as an object with attributes.
+func (r *recordReader) hasAttributes(i int) bool {
+	switch r.Peek(i) {
+	case 'n':
+		return true
+	case '{':
+	default:
+		return false
+	}
+	if i = r.Space(i + 1); r.Peek(i) != '"' {
+		return true
+	}
+	name, at := r.Field(i)
+	if at < 0 {
+		return true
+	}
+	tag := ddbjson.TagOf(name)
+	if tag == ddbjson.NoTag {
+		return true
+	}
+	if r.Peek(at) != '{' { // what follows a tag, but for M
+		return false
+	}
+	next := r.SkipValue(at)
+	if next < 0 {
+		return true
+	}
+	if _, done := r.Separator(next, '}'); !done { // a value has one tag only
+		return true
+	}
+	return tag != ddbjson.TagM || !r.hasAttributes(at)
+}
+
+// itemField returns the field of a name in a line of a full export.
+func itemField(name []byte) field {
+	if string(name) == "Item" {
+		return fieldNew
+	}
+	return fieldOther
+}
+
+// changeField returns the field of a name in a line of an incremental export.
+func changeField(name []byte) field {
+	switch string(name) {
+	case "Metadata":
+		return fieldMetadata
+	case "Keys":
+		return fieldKeys
+	case "NewImage":
+		return fieldNew
+	case "OldImage":
+		return fieldOld
+	}
+	return fieldOther
+}
+
+// lineFields reads the object of a line into c.
+func (r *recordReader) lineFields(i int, c *Change) int {
+	switch r.form {
+	case itemForm:
+		return r.object(i, c, itemField, &r.recordFields)
+	case changeForm:
+		return r.object(i, c, changeField, &r.recordFields)
+	}
+	return r.imageField(i, &c.New, r.similarImage(item.Image{}, fieldNew))
+}
+
+// validateLine sets the fields of c that follow from the others, and from the options. It returns false if one is
+// missing or invalid.
+func (r *recordReader) validateLine(c *Change) bool {
+	if !r.setLineVersion(c) {
+		return false
+	}
+	ok := false
+	if r.form == changeForm {
+		ok = r.setLineChange(c) && r.setKey(c) && r.checkKeys(c)
+		r.ErrPath = strings.TrimPrefix(r.ErrPath, "dynamodb.")
+		return ok
+	}
+	c.Op, c.EventName = Snapshot, "SNAPSHOT"
+	if !c.New.Exists() {
+		return r.failField("Item", errMissing)
+	}
+	if !r.setItemKeys(c) {
+		return false
+	}
+	if ok = r.setKey(c); !ok {
+		r.ErrPath = "Item" + strings.TrimPrefix(r.ErrPath, "dynamodb.Keys")
+	}
+	return ok
+}
+
+// setLineVersion sets the stream of the change, and from it the table, the Region and the version.
+func (r *recordReader) setLineVersion(c *Change) bool {
+	s := r.snapshot
+	c.Sequence = s.sequence
+	if s.o.Kinesis {
+		c.StreamARN, c.Table, c.Version = s.o.StreamARN, s.o.Table, kinesisVersion(0, s.sequence)
+	} else if !r.setStream(c) {
+		r.ErrPath = "" // the option is wrong, and no field of the line
+		return false
+	}
+	if c.Table == "" && r.o.TableInKey {
+		return r.failField("", errNoTable)
+	}
+	return true
+}
+
+// setLineChange sets the operation and the time of a line of an incremental export. The line names neither the operation
+// nor the view type: its images decide (Developer Guide, "DynamoDB table export output format").
+func (r *recordReader) setLineChange(c *Change) bool {
+	c.ViewType = NewAndOldImages
+	switch hasOld, hasNew := c.Old.Exists(), c.New.Exists(); {
+	case r.snapshot.o.Layer == 0:
+		return r.failField("", errLayer)
+	case !c.Keys.Exists():
+		return r.failField("Keys", errMissing)
+	case hasOld && hasNew:
+		c.Op = Modify
+	case hasNew && r.snapshot.o.View == NewImage: // an insert looks like that, too
+		c.Op, c.ViewType = Modify, NewImage
+	case hasNew:
+		c.Op = Insert
+	case hasOld:
+		c.Op = Remove
+	default:
+		c.Op, c.ViewType = Remove, NewImage
+	}
+	c.EventName = c.Op.String()
+	if !r.metadata.Exists() {
+		return r.failField("Metadata", errMissing)
+	}
+	const path = "Metadata.WriteTimestampMicros"
+	v, ok := r.metadata.Get("WriteTimestampMicros")
+	if !ok {
+		return r.failField(path, errMissing)
+	}
+	us, err := strconv.ParseInt(ddbjson.View(v.Raw()), 10, 64)
+	if v.Kind() != item.KindN || err != nil || us < 0 || us >= maxMicroseconds {
+		return r.failField(path, errWriteTime)
+	}
+	c.Time = time.UnixMicro(us).UTC()
+	return true
+}
+
+// setItemKeys makes the image of the key attributes from the item. keyIndexes predicts where they are.
+func (r *recordReader) setItemKeys(c *Change) bool {
+	if r.snapshot.keysErr != nil {
+		return r.failField("", r.snapshot.keysErr)
+	}
+	names := r.snapshot.o.Keys
+	doc, as := c.New.Bytes(), c.New.Index()
+	for k, name := range names {
+		i := r.keyIndexes[0][k]
+		if i >= len(as) || as[i].Text(doc) != name {
+			for i = 0; i < len(as) && as[i].Text(doc) != name; {
+				i++
+			}
+			if i == len(as) {
+				return r.failKey(name, errKeyMissing)
+			}
+			r.keyIndexes[0][k] = i
+		}
+		if as[i].Tag() > ddbjson.TagB {
+			return r.failKey(name, errKeyType)
+		}
+	}
+	keys, index := ddbjson.AppendPicked(r.Arena.KeyBuffer(), r.keyAttrs[:0], doc, as, r.keyIndexes[0][:len(names)])
+	c.Keys = item.Indexed(r.Arena.KeepBytes(keys), r.Arena.Keep(index))
+	r.ownKeys = true
+	return true
+}
+
+func (r *recordReader) failKey(name string, err error) bool {
+	return r.failField(string(ddbjson.AppendMember([]byte("Item"), name)), err)
+}
+
+// recoverLine reads the key attributes of an invalid line, as far as they are valid.
+func (r *recordReader) recoverLine(i int, c *Change) {
+	switch r.form {
+	case changeForm:
+		r.object(i, c, changeField, &r.recordFields)
+		return
+	case itemForm:
+		if _, i = r.Field(r.Space(i + 1)); i < 0 {
+			return
+		}
+	}
+	if r.snapshot.keysErr == nil && r.Peek(i) == '{' {
+		r.recoverItemKeys(i, c)
+	}
+}
+
+// recoverItemKeys reads the key attributes of the item at i, up to invalid grammar. An attribute that is there twice is
+// no key.
+func (r *recordReader) recoverItemKeys(i int, c *Change) {
+	names := r.snapshot.o.Keys
+	keys, found := []byte{'{'}, 0
+	i = r.Space(i + 1)
+	for done := false; !done; {
+		start := i
+		name, at := r.Field(i)
+		if at < 0 {
+			break
+		}
+		end := r.SkipValue(at)
+		if end < 0 {
+			break
+		}
+		for _, key := range names {
+			if string(name) == key {
+				if found++; found > 1 {
+					keys = append(keys, ',')
+				}
+				keys = append(keys, r.Input[start:end]...)
+			}
+		}
+		if i, done = r.Separator(end, '}'); i < 0 {
+			break
+		}
+	}
+	if found >= len(names) {
+		c.Keys, _ = item.Parse(append(keys, '}'))
+	}
+}
+
+// linePath is the path of the error in the line at i.
+func (r *recordReader) linePath(i int) string {
+	if r.form != plainForm {
+		return r.Locate(i, r.ErrAt, ddbjson.InLine)
+	}
+	path := r.Locate(i, r.ErrAt, ddbjson.InItem)
+	if path != "" {
+		path = string(ddbjson.JoinPath([]byte("Item"), path))
+	}
+	return path
+}
