@@ -57,7 +57,7 @@ var allowed = map[string][]string{
 	"shardreader/streamtest":              {"pipeline", "pipeline/record", "shardreader"},
 	"shardreader/replay":                  {"pipeline", "pipeline/record", "pipeline/redact"},
 	"shardreader/internal/inputs":         {"pipeline/redact", "github.com/klauspost/compress"},
-	"shardreader/snapshot":                {"pipeline", "pipeline/record"},
+	"shardreader/snapshot":                {"pipeline", "pipeline/expr", "pipeline/item", "pipeline/record", "pipeline/rules"},
 	"shardreader/snapshot/internal/lines": {"pipeline/record", "pipeline/redact", "shardreader/replay"},
 	"shardreader/leases":                  {"pipeline", "pipeline/redact"},
 	"shardreader/coordinator":             {"pipeline", "pipeline/record", "pipeline/redact", "shardreader", "shardreader/leases"},

@@ -1,0 +1,55 @@
+package snapshot
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/expr"
+)
+
+// Covers reports whether it is certain that the narrowing leaves out no item for which when is true. A sink with this
+// condition is then complete. It compares texts, prefixes and BOOLs alone, and is false if it cannot tell. A nil when is
+// true for all items.
+func (n *Narrowing) Covers(when *expr.Item) bool {
+	if n == nil {
+		return true
+	}
+	if when == nil {
+		return false
+	}
+	clause := when.Clause()
+	if n.keyPrefix != nil && !implies(clause, expr.Clause{Kind: expr.TextStarts, Attribute: n.key, Texts: []string{n.prefix}}) {
+		return false
+	}
+	if len(n.types) > 0 && !implies(clause, n.typeClause()) {
+		return false
+	}
+	return n.filter == nil || when.String() == n.filter.String() || implies(clause, n.filter.Clause())
+}
+
+// implies reports whether it is certain that b is true for each item for which a is true. Both read one image.
+func implies(a, b expr.Clause) bool {
+	implied := func(part expr.Clause) bool { return implies(part, b) }
+	implying := func(part expr.Clause) bool { return implies(a, part) }
+	switch {
+	case b.Kind == expr.AllOf:
+		return !slices.ContainsFunc(b.Parts, func(part expr.Clause) bool { return !implies(a, part) })
+	case a.Kind == expr.AnyOf:
+		return !slices.ContainsFunc(a.Parts, func(part expr.Clause) bool { return !implies(part, b) })
+	case a.Kind == expr.AllOf && slices.ContainsFunc(a.Parts, implied):
+		return true
+	case b.Kind == expr.AnyOf:
+		return slices.ContainsFunc(b.Parts, implying)
+	case a.Attribute != b.Attribute:
+		return false
+	case a.Kind == expr.FlagIs && b.Kind == expr.FlagIs:
+		return a.Flag == b.Flag
+	case a.Kind != expr.TextIn && a.Kind != expr.TextStarts:
+		return false
+	case b.Kind == expr.TextStarts:
+		return !slices.ContainsFunc(a.Texts, func(s string) bool { return !strings.HasPrefix(s, b.Texts[0]) })
+	case a.Kind == expr.TextIn && b.Kind == expr.TextIn:
+		return !slices.ContainsFunc(a.Texts, func(s string) bool { return !slices.Contains(b.Texts, s) })
+	}
+	return false
+}

@@ -1,0 +1,224 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// Expression is a filter expression of DynamoDB, for a Scan or an export. The zero Expression has no filter.
+type Expression struct {
+	Text   string
+	Names  map[string]string     // ExpressionAttributeNames
+	Values map[string]item.Value // ExpressionAttributeValues
+}
+
+// Limits of an expression (Developer Guide, "Service, account, and table quotas": expression parameters).
+const (
+	maxExpression = 4096 // bytes of the text
+	maxOperators  = 300
+	maxOperands   = 100 // of IN
+)
+
+// Expression returns a filter expression that is true for each item that the narrowing selects, and for each item for
+// which Match fails. It can be true for others: what CEL compares but DynamoDB does not is left out. So Match decides
+// after it, and the expression only saves the transfer. A read costs the same capacity with it.
+//
+// A part that is too long for DynamoDB is left out too.
+func (n *Narrowing) Expression() Expression {
+	if n == nil {
+		return Expression{}
+	}
+	var parts []expr.Clause
+	if len(n.types) > 0 {
+		parts = append(parts, n.typeClause())
+	}
+	if n.filter != nil {
+		parts = append(parts, conjuncts(n.filter.Clause())...)
+	}
+	w := &expressionWriter{e: Expression{Names: map[string]string{}, Values: map[string]item.Value{}}, names: map[string]string{}}
+	if n.keyPrefix != nil {
+		w.add(func() string { return w.keyStarts(n.key, n.prefix) })
+	}
+	for _, p := range parts {
+		w.add(func() string { return w.clause(p, false) })
+	}
+	if w.e.Text == "" {
+		return Expression{}
+	}
+	return w.e
+}
+
+// typeClause is true for the items of one of the types. There is at least one.
+func (n *Narrowing) typeClause() expr.Clause {
+	types := expr.Clause{Kind: expr.AnyOf}
+	for _, t := range n.types {
+		types.Parts = append(types.Parts, expr.Clause{Kind: expr.TextIn, Attribute: t.attribute, Texts: t.names})
+	}
+	return types
+}
+
+// conjuncts returns the parts that must all be true.
+func conjuncts(c expr.Clause) []expr.Clause {
+	if c.Kind != expr.AllOf {
+		return []expr.Clause{c}
+	}
+	var parts []expr.Clause
+	for _, p := range c.Parts {
+		parts = append(parts, conjuncts(p)...)
+	}
+	return parts
+}
+
+// expressionWriter makes the text of an expression. The text "" is true for every item.
+type expressionWriter struct {
+	e         Expression
+	names     map[string]string // placeholders by attribute
+	operators int
+}
+
+// add adds a part that must be true, unless the expression would be larger than DynamoDB allows.
+func (w *expressionWriter) add(part func() string) {
+	w.e.Text = cmp.Or(w.attempt(func() string {
+		text := part()
+		if text != "" && w.e.Text != "" {
+			w.operators++
+			text = w.e.Text + " AND " + text
+		}
+		if len(text) > maxExpression || w.operators > maxOperators {
+			return ""
+		}
+		return text
+	}), w.e.Text)
+}
+
+// attempt forgets the placeholders of a part that has no text: DynamoDB refuses those that are not used.
+func (w *expressionWriter) attempt(part func() string) string {
+	before := *w
+	before.e.Names, before.e.Values, before.names = maps.Clone(w.e.Names), maps.Clone(w.e.Values), maps.Clone(w.names)
+	text := part()
+	if text == "" {
+		*w = before
+	}
+	return text
+}
+
+// clause returns the text for the items for which c is true or fails; with opposite, for which it is false or fails.
+func (w *expressionWriter) clause(c expr.Clause, opposite bool) string {
+	return w.attempt(func() string { return w.write(c, opposite) })
+}
+
+func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
+	switch c.Kind {
+	case expr.AllOf, expr.AnyOf: // in CEL a deciding part decides even if another part fails
+		return w.combine(c.Parts, (c.Kind == expr.AllOf) != opposite, opposite)
+	case expr.NotOf:
+		return w.clause(c.Parts[0], !opposite)
+	case expr.TextIn:
+		return w.textIn(c, opposite)
+	case expr.TextStarts:
+		return w.textStarts(c, opposite)
+	case expr.FlagIs:
+		text := w.call("%s = %s", w.name(c.Attribute), w.value(item.BoolValue(c.Flag)))
+		if opposite {
+			text = w.not(c.Attribute, text)
+		}
+		return text
+	}
+	return ""
+}
+
+func (w *expressionWriter) combine(parts []expr.Clause, every, opposite bool) string {
+	var texts []string
+	for _, p := range parts {
+		text := w.clause(p, opposite)
+		if text == "" && !every {
+			return ""
+		}
+		if text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) < 2 {
+		return strings.Join(texts, "")
+	}
+	w.operators += len(texts) - 1
+	if every {
+		return "(" + strings.Join(texts, " AND ") + ")"
+	}
+	return "(" + strings.Join(texts, " OR ") + ")"
+}
+
+// textIn compares with each text. An empty text cannot be compared with a key.
+func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
+	if len(c.Texts) == 0 || len(c.Texts) > maxOperands {
+		return ""
+	}
+	name := w.name(c.Attribute)
+	var values []string
+	for _, s := range c.Texts {
+		if s == "" {
+			return ""
+		}
+		values = append(values, w.value(item.StringValue(s)))
+	}
+	text := w.call("%s IN (%s)", name, strings.Join(values, ", "))
+	if opposite {
+		text = w.not(c.Attribute, text)
+	}
+	return text
+}
+
+// textStarts compares with a prefix. startsWith fails for a value that is not an S, and Match must see the item.
+func (w *expressionWriter) textStarts(c expr.Clause, opposite bool) string {
+	prefix := c.Texts[0]
+	if prefix == "" {
+		return ""
+	}
+	name := w.name(c.Attribute)
+	text := w.call("begins_with(%s, %s)", name, w.value(item.StringValue(prefix)))
+	if opposite {
+		return w.not(c.Attribute, text)
+	}
+	w.operators += 4
+	return fmt.Sprintf("(%s OR attribute_exists(%s) AND NOT attribute_type(%s, %s))", text, name, name, w.value(item.StringValue("S")))
+}
+
+// keyStarts compares a key attribute, an S or a B, with a prefix.
+func (w *expressionWriter) keyStarts(attribute, prefix string) string {
+	name := w.name(attribute)
+	w.operators += 2
+	return fmt.Sprintf("(begins_with(%s, %s) OR begins_with(%s, %s))", name, w.value(item.StringValue(prefix)), name, w.value(item.BinaryValue([]byte(prefix))))
+}
+
+// not is true if the attribute is absent, whatever DynamoDB compares an absent attribute to.
+func (w *expressionWriter) not(attribute, text string) string {
+	w.operators += 3
+	return fmt.Sprintf("(attribute_not_exists(%s) OR NOT %s)", w.name(attribute), text)
+}
+
+func (w *expressionWriter) call(format string, args ...any) string {
+	w.operators++
+	return fmt.Sprintf(format, args...)
+}
+
+// name returns the placeholder of an attribute.
+func (w *expressionWriter) name(attribute string) string {
+	if p, ok := w.names[attribute]; ok {
+		return p
+	}
+	p := fmt.Sprintf("#n%d", len(w.names))
+	w.names[attribute], w.e.Names[p] = p, attribute
+	return p
+}
+
+// value returns the placeholder of a value.
+func (w *expressionWriter) value(v item.Value) string {
+	p := fmt.Sprintf(":v%d", len(w.e.Values))
+	w.e.Values[p] = v
+	return p
+}

@@ -1,0 +1,172 @@
+package snapshot
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/rules"
+)
+
+// NarrowingOptions select items. An item must meet all options that are set.
+type NarrowingOptions struct {
+	// Types are alternatives. "Order" selects the items whose attribute Type is the S Order, and "kind=Order" names
+	// another attribute. A type with = in it is written with its attribute. Default: all types
+	Types []string
+
+	KeyPrefix    string // the partition key, an S or a B, starts with it. Default: all keys
+	PartitionKey string // name of the partition key; KeyPrefix needs it
+
+	Filter string   // CEL expression over item. Default: all items
+	Env    expr.Env // of Filter
+}
+
+// Narrowing selects a part of a table's items for a first filling. A nil Narrowing selects all items. It is a
+// [pipeline.Condition] for the changes of a snapshot, and is safe for concurrent use.
+//
+// A sink that is filled from a narrowed snapshot is complete only if it takes no item that the narrowing leaves out: its
+// `when`, entities and filters must be as narrow or narrower. Otherwise an item that was left out is missing until the
+// stream shows a change of it. A narrowing that is too wide only costs time, because the sink decides again.
+//
+// What was left out is never deleted from the sink: a snapshot shows no absence. So a narrowing is for a sink that is
+// empty, or was filled with the same narrowing.
+//
+// A line of an incremental export is selected if its old or its new image meets the options, because an item that leaves
+// the selection must leave the sink. A line that lacks its old image is always selected, unless its key is not.
+type Narrowing struct {
+	types     []entityType
+	keyPrefix pipeline.Condition // nil: all keys
+	prefix    string
+	key       string // name of the partition key
+	filter    *expr.Item
+}
+
+var _ pipeline.Condition = (*Narrowing)(nil)
+
+// entityType are the items whose attribute is an S with one of the names.
+type entityType struct {
+	attribute string
+	names     []string // sorted
+}
+
+// defaultTypeAttribute has the type of an item, unless a type names another attribute.
+const defaultTypeAttribute = "Type"
+
+// NewNarrowing returns nil if o selects all items. The error names the field of o.
+func NewNarrowing(o NarrowingOptions) (*Narrowing, error) {
+	n := &Narrowing{}
+	for _, t := range o.Types {
+		attribute, name, err := newEntityType(t)
+		if err != nil {
+			return nil, err
+		}
+		n.addType(attribute, name)
+	}
+	slices.SortFunc(n.types, func(a, b entityType) int { return cmp.Compare(a.attribute, b.attribute) })
+	if o.KeyPrefix != "" {
+		if o.PartitionKey == "" {
+			return nil, errors.New("snapshot: KeyPrefix needs PartitionKey, the name of the table's partition key")
+		}
+		n.keyPrefix, n.prefix, n.key = rules.KeyPrefix(o.PartitionKey, o.KeyPrefix), o.KeyPrefix, o.PartitionKey
+	}
+	if o.Filter != "" {
+		filter, err := o.Env.CompileItem(o.Filter)
+		if err != nil {
+			return nil, fmt.Errorf("snapshot: Filter: %w", err)
+		}
+		n.filter = filter
+	}
+	if len(n.types) == 0 && n.keyPrefix == nil && n.filter == nil {
+		return nil, nil
+	}
+	return n, nil
+}
+
+// newEntityType reads "NAME" or "ATTRIBUTE=NAME".
+func newEntityType(t string) (attribute, name string, err error) {
+	attribute, name, named := strings.Cut(t, "=")
+	if !named {
+		attribute, name = defaultTypeAttribute, t
+	}
+	if attribute == "" || name == "" {
+		return "", "", fmt.Errorf("snapshot: Types: %q is neither NAME nor ATTRIBUTE=NAME", t)
+	}
+	return attribute, name, nil
+}
+
+func (n *Narrowing) addType(attribute, name string) {
+	i := slices.IndexFunc(n.types, func(of entityType) bool { return of.attribute == attribute })
+	if i < 0 {
+		n.types, i = append(n.types, entityType{attribute: attribute}), len(n.types)
+	}
+	of := &n.types[i]
+	if at, found := slices.BinarySearch(of.names, name); !found {
+		of.names = slices.Insert(of.names, at, name)
+	}
+}
+
+// Match reports whether the change is selected. An error is permanent: Filter fails for an image.
+func (n *Narrowing) Match(c *record.Change) (bool, error) {
+	if n == nil {
+		return true, nil
+	}
+	if n.keyPrefix != nil {
+		if ok, err := n.keyPrefix.Match(c); !ok || err != nil {
+			return false, err
+		}
+	}
+	if c.Op != record.Snapshot && !c.ViewType.HasOld() {
+		return true, nil
+	}
+	is, err := n.matchImage(c.New)
+	if is {
+		return true, nil
+	}
+	was, oldErr := n.matchImage(c.Old)
+	if was {
+		return true, nil
+	}
+	return false, cmp.Or(err, oldErr)
+}
+
+func (n *Narrowing) matchImage(m item.Image) (bool, error) {
+	if !m.Exists() || len(n.types) > 0 && !slices.ContainsFunc(n.types, func(t entityType) bool { return t.match(m) }) {
+		return false, nil
+	}
+	if n.filter == nil {
+		return true, nil
+	}
+	return n.filter.Match(m)
+}
+
+func (t entityType) match(m item.Image) bool {
+	v, _ := m.Get(t.attribute)
+	s, ok := v.Text()
+	return ok && slices.Contains(t.names, s)
+}
+
+// String is canonical: two narrowings with the same text select the same items. It is "" for all items.
+func (n *Narrowing) String() string {
+	if n == nil {
+		return ""
+	}
+	var parts []string
+	for _, t := range n.types {
+		for _, name := range t.names {
+			parts = append(parts, fmt.Sprintf("type %q=%q", t.attribute, name))
+		}
+	}
+	if n.keyPrefix != nil {
+		parts = append(parts, fmt.Sprintf("key prefix %q=%q", n.key, n.prefix))
+	}
+	if n.filter != nil {
+		parts = append(parts, fmt.Sprintf("filter %q", n.filter.String()))
+	}
+	return strings.Join(parts, " ")
+}
