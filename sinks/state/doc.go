@@ -37,13 +37,13 @@
 //     before the change, or missing. The difference is to what is stored, so the item is counted
 //     correctly again with its next change.
 //
-// For the same reason the old image of a change is not used: it is the item in the table, but the
-// group must lose what was counted here. The two may differ after each fault above.
+// For the same reason the old image of a change is not used for what a group loses: it is the item in the table,
+// but the group must lose what was counted here. The two may differ after each fault above.
 //
 // A deleted item keeps an empty contribution with the version of its removal. Without it, the late
 // v2 above would count. If expired items continue to count (on_ttl_delete: keep), their contribution
-// is emptied and their values stay in the groups permanently. A new item with the same key counts
-// in addition; its [Contribution].Since differs.
+// is replaced by what the old image of the expiry counts for, and then emptied. These values stay in the
+// groups permanently. A new item with the same key counts in addition; its [Contribution].Since differs.
 //
 // A change that can't be counted leaves an empty contribution of its version that is void. After the
 // settings are mended, the same change replaces it, on the condition that it is still void, so that

@@ -28,7 +28,7 @@ type AggregateOptions struct {
 	Values  []Value                // required: values of a group's row besides its key
 
 	Shards    int  // number of rows that a group is spread over, by item; see [Groups]. Default: 1
-	KeepOnTTL bool // items that TTL deletes stay counted permanently. Default: they are removed, as by any delete
+	KeepOnTTL bool // items that TTL deletes stay counted permanently, as their last image says. Default: they are removed, as by any delete
 
 	Mask  *mask.Mask // hides attributes in displayed ops; the stored rows are not masked. Default: nothing is hidden
 	Store GroupStore // writes the rows. Default: none; the sink then plans, and its Write fails
@@ -208,9 +208,11 @@ func (v Value) itemPath(forEach string) string {
 	}
 }
 
-// Requires returns that the new image is needed if anything but {@key} is read. Old images are not needed: the
-// store knows what an item counted for before.
-func (a *Aggregate) Requires() pipeline.Needs { return pipeline.Needs{New: a.readsItem} }
+// Requires returns that the new image is needed if anything but {@key} is read. The old image is needed only if
+// expired items are kept, for what they count for. The store knows what an item counted for before.
+func (a *Aggregate) Requires() pipeline.Needs {
+	return pipeline.Needs{New: a.readsItem, Old: a.readsItem && a.keepOnTTL}
+}
 
 // Batch is larger than that of other sinks: many changes of one group write its row once.
 func (a *Aggregate) Batch() pipeline.Batch { return pipeline.Batch{Count: 2000} }

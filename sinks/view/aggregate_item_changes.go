@@ -21,7 +21,7 @@ type itemChanges struct {
 }
 
 // contributionChange is the contribution of an item before and after a write. A write has one, and one more for
-// each time that the item expired and stayed counted.
+// each time that the item expired and stays counted.
 type contributionChange struct{ from, to state.Contribution }
 
 // stepResult is the effect of one change on the contribution.
@@ -32,7 +32,6 @@ const (
 	repeated                        // the contribution has this version
 	outdated                        // the contribution has a newer version
 	withoutEffect                   // the item counted for nothing and still does
-	blocked                         // an earlier change, whose count is to be kept, is dead-lettered
 )
 
 // advance applies the changes to the contribution that was read. A change that is newer than the contribution
@@ -43,9 +42,8 @@ const (
 //	nothing       something        it is added, under this version ([state.Contribution.Since])
 //	something     something        the difference, share by share
 //	something     nothing          all is removed
-//	something     expired, kept    all stays in the groups; the contribution is emptied
+//	anything      expired, kept    the difference to the old image, which stays; then the contribution is emptied
 //	something     can't be counted all is removed, and the contribution is void
-//	void          expired, kept    the change fails: the change whose count is kept must come before it
 //
 // A void contribution is also replaced by its own version, once that can be counted.
 func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
@@ -60,21 +58,21 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 			result = outdated
 		case newer == 0 && (!c.next.Void || op.changeErr != nil):
 			result = repeated
-		case newer > 0 && c.next.Void && op.Reason == ReasonExpired:
-			result = blocked
 		case newer > 0 && len(shares) == 0 && len(c.next.Shares) == 0 && !op.countedBefore && !c.next.Void:
 			result = withoutEffect
 		default:
 			before := c.next
 			c.next = state.Contribution{Version: ds[i].Change.Version, Shares: shares, Void: op.changeErr != nil}
 			switch {
-			case op.Reason == ReasonExpired:
-				c.changes = append(c.changes, contributionChange{start, before})
-				start = c.next
 			case len(shares) > 0 && len(before.Shares) > 0:
 				c.next.Since = before.Since
 			case len(shares) > 0:
 				c.next.Since = c.next.Version
+			}
+			if op.kept() {
+				c.changes = append(c.changes, contributionChange{start, c.next})
+				start = state.Contribution{Version: c.next.Version}
+				c.next = start
 			}
 		}
 		c.results = append(c.results, result)
@@ -101,8 +99,6 @@ func (c *itemChanges) settle(ds []pipeline.Delivery, failed *pipeline.BatchError
 		d := &ds[c.deliveries[n]]
 		failed.Add(c.deliveries[n], groupOp(d).changeErr)
 		switch result {
-		case blocked:
-			failed.Add(c.deliveries[n], errExpiredAfterVoid)
 		case outdated:
 			d.Outcome = pipeline.Superseded
 		case withoutEffect:
@@ -131,9 +127,6 @@ func (c *itemChanges) fail(failed *pipeline.BatchError, err error) {
 	}
 	c.deliveries = c.deliveries[n:]
 }
-
-// errExpiredAfterVoid is the error of an expired item whose last change cannot be counted.
-var errExpiredAfterVoid = errs.New("the item expired and its count is to be kept, but an earlier change of it cannot be counted and is in dead letters: redrive both, the earlier one first")
 
 // groupOp returns the first op of a planned delivery.
 func groupOp(d *pipeline.Delivery) *GroupOp { return d.Ops[0].(*GroupOp) }

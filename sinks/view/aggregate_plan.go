@@ -20,14 +20,19 @@ const (
 	ReasonExpired = "expired" // TTL removed the item, and it stays counted
 )
 
-// Plan finds the shares that the item has after the change, by its new image alone. It fills d.Ops with one
-// [GroupOp] for each share, or with one that has the reason why the item counts nowhere. It does no I/O and may be
-// called concurrently. If the new image cannot be counted, the item counts nowhere, and the change fails once that
-// is durable. The error is permanent, names attribute and path, and shows no value.
+// Plan finds the shares that the item has after the change, by its new image alone. For an expiry that is kept it
+// finds the shares of the old image. It fills d.Ops with one [GroupOp] for each share, or with one that has the reason
+// why the item counts nowhere. It does no I/O and may be called concurrently. If the image cannot be counted, the item
+// counts nowhere, and the change fails once that is durable. The error is permanent, names attribute and path, and
+// shows no value.
 func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 	shares, reason, err := a.sharesAfter(d.Change)
+	image := d.Change.New
+	if a.keeps(d.Change) {
+		image = d.Change.Old
+	}
 	switch {
-	case err != nil && !d.Change.New.Exists():
+	case err != nil && !image.Exists():
 		return err
 	case err != nil:
 		d.Ops = append(d.Ops, a.voidOp(d.Change, err))
@@ -40,7 +45,7 @@ func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 	shard := a.shardOf(string(d.Change.Key))
 	ops := make([]GroupOp, len(shares))
 	for i := range shares {
-		ops[i] = GroupOp{Share: shares[i].Share, aggregate: a, displayKey: shares[i].displayKey, shard: shard}
+		ops[i] = GroupOp{Share: shares[i].Share, Reason: reason, aggregate: a, displayKey: shares[i].displayKey, shard: shard}
 		d.Ops = append(d.Ops, &ops[i])
 	}
 	return nil
@@ -51,11 +56,12 @@ func (a *Aggregate) voidOp(c *record.Change, cause error) *GroupOp {
 	return &GroupOp{Reason: void, aggregate: a, countedBefore: a.countedBefore(c), changeErr: cause}
 }
 
-// sharesAfter returns the shares of the item after the change; the reason if there are none.
+// sharesAfter returns the shares of the item after the change; the reason if there are none. The shares of an expired
+// item that is kept have the reason ReasonExpired.
 func (a *Aggregate) sharesAfter(c *record.Change) ([]share, string, error) {
 	switch {
-	case c.Removed() && a.keepOnTTL && c.TTLDelete():
-		return nil, ReasonExpired, nil
+	case a.keeps(c):
+		return a.keptShares(c)
 	case c.Removed():
 		return nil, ReasonRemoved, nil
 	}
@@ -63,7 +69,34 @@ func (a *Aggregate) sharesAfter(c *record.Change) ([]share, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return a.shares(c, item)
+	shares, reason, err := a.shares(c, item)
+	if len(shares) > 0 {
+		reason = ""
+	}
+	return shares, reason, err
+}
+
+// keeps reports whether the change is an expiry whose item stays counted.
+func (a *Aggregate) keeps(c *record.Change) bool {
+	return a.keepOnTTL && c.Removed() && c.TTLDelete()
+}
+
+// keptShares returns what an expired item stays counted for. The old image decides, and not what the item counted for
+// before: a backfill may bring the item after its expiry, or not at all.
+func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
+	image := c.Old
+	switch {
+	case image.Exists():
+	case a.readsItem:
+		return nil, "", lacks(c, "an old", "what the expired item stays counted for is made of it", record.NewAndOldImages.String())
+	default:
+		image = c.Keys
+	}
+	shares, reason, err := a.shares(c, image)
+	if len(shares) > 0 {
+		reason = ReasonExpired
+	}
+	return shares, reason, err
 }
 
 // countedBefore returns false if the item certainly counted for nothing before the change. It has no influence on

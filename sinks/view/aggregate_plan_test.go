@@ -145,17 +145,29 @@ func TestAggregatePlan(t *testing.T) {
 func TestAggregatePlan_Keep(t *testing.T) {
 	o := revenue(t, nil)
 	o.KeepOnTTL = true
+	a := newAggregate(t, o)
 	for _, c := range []struct {
+		old  sinktest.Item
 		ttl  bool
 		want string
 	}{
-		{true, "keep what the item counted for (expired)"},
-		{false, "count nowhere (removed; what the item counted for is taken out)"},
+		{order("Status=paid", "Total=#2"), true, `keep in group PK="REVENUE#paid" SK="ALL": revenue +2, orders +1 (expired; replaces what the item counted for)`},
+		{itemOf("Type=User"), true, "count nowhere (when; what the item counted for is taken out)"},
+		{order(), true, "count nowhere (sparse; what the item counted for is taken out)"},
+		{order("Status=paid"), false, "count nowhere (removed; what the item counted for is taken out)"},
 	} {
-		d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "REMOVE", Old: order("Status=paid"), TTL: c.ttl})[0]}
-		if err := newAggregate(t, o).Plan(&d); err != nil || planned(&d) != c.want {
+		d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "REMOVE", Old: c.old, TTL: c.ttl})[0]}
+		if err := a.Plan(&d); err != nil || planned(&d) != c.want {
 			t.Errorf("TTL %t: got %s (%v), want %s", c.ttl, planned(&d), err, c.want)
 		}
+	}
+	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "REMOVE", Keys: itemOf(), TTL: true, ViewType: "NEW_IMAGE"})[0]}
+	if err := a.Plan(&d); err == nil || !strings.Contains(err.Error(), "NEW_AND_OLD_IMAGES") {
+		t.Errorf("without an old image: got %v, want an error with the view type to set", err)
+	}
+	o = view.AggregateOptions{Name: "n", Pipeline: "p", Table: "t", PK: group(t, "PK=ALL"), Values: []view.Value{{Name: "n", Of: "count"}}, KeepOnTTL: true}
+	if err := newAggregate(t, o).Plan(&d); err != nil || planned(&d) != `keep in group PK="ALL": n +1 (expired; replaces what the item counted for)` {
+		t.Errorf("a count of everything: got %s (%v)", planned(&d), err)
 	}
 }
 
@@ -243,6 +255,11 @@ func TestAggregatePlan_Errors(t *testing.T) {
 func TestAggregateRequires(t *testing.T) {
 	if got := newAggregate(t, revenue(t, nil)).Requires(); got != (pipeline.Needs{New: true}) {
 		t.Errorf("got %+v, want the new image alone", got)
+	}
+	keeping := revenue(t, nil)
+	keeping.KeepOnTTL = true
+	if got := newAggregate(t, keeping).Requires(); got != (pipeline.Needs{New: true, Old: true}) {
+		t.Errorf("if expired items are kept: got %+v, want both images", got)
 	}
 	o := view.AggregateOptions{Name: "n", Pipeline: "p", Table: "t", PK: group(t, "PK=ALL"), Values: []view.Value{{Name: "n", Of: "count"}}}
 	a := newAggregate(t, o)

@@ -164,6 +164,79 @@ func TestAggregateKeep(t *testing.T) {
 	wantRows(t, store, map[string]string{})
 }
 
+// What an expired item stays counted for is what its last image counts for, whatever was counted before:
+// nothing, an older state, a backfilled state that comes before the expiry or after it, or what could not be counted.
+func TestAggregateKeep_CountsTheOldImage(t *testing.T) {
+	const key = "REVENUE%23paid,ALL"
+	ten, twelve := order("Status=paid", "Total=#10", "Note=x"), order("Status=paid", "Total=#12", "Note=y")
+	flawed := order("Status=paid", "Total=none")
+	cs := changes(t,
+		sinktest.Record{EventName: "SNAPSHOT", New: ten},
+		sinktest.Record{EventName: "INSERT", New: ten},
+		sinktest.Record{EventName: "MODIFY", Old: ten, New: flawed},
+		sinktest.Record{EventName: "MODIFY", Old: flawed, New: twelve},
+		sinktest.Record{EventName: "REMOVE", Old: twelve, TTL: true},
+		sinktest.Record{EventName: "INSERT", New: ten},
+	)
+	snapshot, inserted, unfit, modified, expired, again := cs[0], cs[1], cs[2], cs[3], cs[4], cs[5]
+	const kept = `notes=1 orders=1 revenue=12`
+	for name, c := range map[string]struct {
+		changes []*record.Change
+		want    string
+	}{
+		"in order":                           {[]*record.Change{inserted, unfit, modified, expired}, kept},
+		"alone":                              {[]*record.Change{expired}, kept},
+		"after an older state":               {[]*record.Change{inserted, expired}, kept},
+		"after what can't be counted":        {[]*record.Change{inserted, unfit, expired}, kept},
+		"after a backfilled state":           {[]*record.Change{snapshot, expired}, kept},
+		"before a backfilled state":          {[]*record.Change{expired, snapshot}, kept},
+		"twice":                              {[]*record.Change{expired, expired}, kept},
+		"and all again":                      {[]*record.Change{inserted, unfit, modified, expired, snapshot, inserted, modified, expired}, kept},
+		"with an item under its key":         {[]*record.Change{snapshot, expired, again}, "notes=2 orders=2 revenue=22"},
+		"with an item, and a backfill later": {[]*record.Change{expired, again, snapshot}, "notes=2 orders=2 revenue=22"},
+	} {
+		for n := 1; n <= len(c.changes); n++ {
+			store := newGroupMemory()
+			o := revenue(t, store)
+			o.KeepOnTTL = true
+			a := newAggregate(t, o)
+			for part := range slices.Chunk(c.changes, n) {
+				contribute(t, a, part...)
+			}
+			if got := store.show(); got[key] != c.want {
+				t.Errorf("%s, %d at once: got %v, want %s", name, n, got, c.want)
+			}
+		}
+	}
+}
+
+// An expired item whose last image cannot be counted counts for nothing until its expiry is redriven.
+func TestAggregateKeep_MendedAndRedriven(t *testing.T) {
+	ten, flawed := order("Status=paid", "Total=#10"), order("Status=paid", "Total=none")
+	cs := changes(t,
+		sinktest.Record{EventName: "INSERT", New: ten},
+		sinktest.Record{EventName: "MODIFY", Old: ten, New: flawed},
+		sinktest.Record{EventName: "REMOVE", Old: flawed, TTL: true},
+	)
+	store := newGroupMemory()
+	o := revenue(t, store)
+	o.KeepOnTTL = true
+	_, failed := contribute(t, newAggregate(t, o), cs...)
+	if failed == nil || len(failed.Failed) != 2 || failed.Failed[0] != nil {
+		t.Fatalf("got %v, want the change that cannot be counted and the expiry to fail", failed)
+	}
+	wantRows(t, store, map[string]string{})
+	o.Values = slices.Clone(o.Values)
+	o.Values[0] = view.Value{Name: "revenue", Of: "max", Path: "Total"}
+	mended := newAggregate(t, o)
+	for _, letters := range [][]*record.Change{cs[1:2], cs[2:], cs[2:]} {
+		if _, failed := contribute(t, mended, letters...); failed != nil {
+			t.Fatal(failed)
+		}
+	}
+	wantRows(t, store, map[string]string{"REVENUE%23paid,ALL": `orders=1 revenue="none"`})
+}
+
 // However changes are cut into batches, and whichever of the writes fail for good
 // or for now, the store ends as if the changes had come one by one.
 func TestAggregateBatchesAreSequentialWriting(t *testing.T) {

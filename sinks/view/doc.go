@@ -55,10 +55,9 @@
 //     [TooManyGroupsError].
 //   - Sums and counts are exact at any length: a sum of more than 38 digits is stored as an S. A min, max or distinct is
 //     made of the values that the group's items have now, so that it is right when an item leaves.
-//   - An item that cannot be counted counts for nothing (void) until it can. If expired items are kept, the expiry of
-//     such an item goes to dead letters after the change that cannot be counted.
+//   - An item that cannot be counted counts for nothing (void) until it can.
 //   - An item that TTL removed leaves its groups, unless the aggregate keeps expired items. Then it stays counted
-//     permanently, and an insert of the same key counts once more.
+//     permanently for what the old image of the expiry counts for, and an insert of the same key counts once more.
 //   - A group may be spread over shards ([AggregateOptions.Shards]). Their rows have ~0, ~1 and so on after the partition
 //     key. Each has the part of the items in its shard. Equal values of a distinct are in one shard. [Groups] reads the
 //     shards as one row.

@@ -10,10 +10,11 @@ import (
 )
 
 // GroupOp is one share that an item has after a change, or the reason why it has none. The ops of a change together
-// replace the item's contribution.
+// replace the item's contribution. The shares of an expired item that is kept then stay in their groups permanently,
+// and the contribution is emptied.
 type GroupOp struct {
 	Share  state.Share // zero: the item counts nowhere
-	Reason string      // why it counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved], [ReasonExpired] or void
+	Reason string      // why it counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved] or void. With a Share: [ReasonExpired] if the share is kept, else ""
 
 	aggregate     *Aggregate
 	displayKey    string // the group's key for people if parts of it are masked
@@ -50,15 +51,17 @@ func (o *GroupOp) Row() state.Row {
 // (replaces what the item counted for).
 func (o *GroupOp) String() string {
 	if o.Share.Group == "" {
-		if o.Reason == ReasonExpired {
-			return "keep what the item counted for (" + o.Reason + ")"
-		}
 		if o.changeErr != nil {
 			return "count nowhere (the change goes to dead letters: " + o.changeErr.Error() + "; what the item counted for is taken out)"
 		}
 		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
 	}
-	b := append(make([]byte, 0, 128), "count in group "...)
+	b := make([]byte, 0, 128)
+	if o.kept() {
+		b = append(b, "keep in group "...)
+	} else {
+		b = append(b, "count in group "...)
+	}
 	b = append(b, o.KeyText()...)
 	if n := o.aggregate.shards; n > 1 {
 		b = append(b, " shard "...)
@@ -90,8 +93,14 @@ func (o *GroupOp) String() string {
 			b = v.shareValue(text).AppendJSON(b)
 		}
 	}
+	if o.kept() {
+		return string(append(b, " (expired; replaces what the item counted for)"...))
+	}
 	return string(append(b, " (replaces what the item counted for)"...))
 }
+
+// kept reports whether the share stays in its group permanently, because the item expired.
+func (o *GroupOp) kept() bool { return o.Reason == ReasonExpired }
 
 // shareValue returns the value of which a share has the text.
 func (v *value) shareValue(text string) item.Value {

@@ -80,7 +80,7 @@ func (v Value) of(s scope) (sinktest.Attr, verdict) {
 }
 
 // groups is the rows of the aggregate. What an item counts for is replaced by its
-// next change; what it left when it expired stays, where Keep is set.
+// next change; what its last image counts for when it expires stays, where Keep is set.
 func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 	type contribution struct {
 		version string
@@ -91,7 +91,11 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 	count.ByState = true
 	var kept []share
 	for _, c := range cs {
+		expired := a.Keep && c.TTL
 		shares, is := a.shares(c.key, c.New)
+		if expired {
+			shares, is = a.shares(c.key, c.Old)
+		}
 		if is == failed { // what the item counted for is taken out
 			s.must(sink, c, count)
 			shares = nil
@@ -100,17 +104,13 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 		if isKnown && c.version <= last.version {
 			continue
 		}
-		if a.Keep && c.TTL && last.void { // what is to be kept is in dead letters
-			s.must(sink, c, count)
-			continue
-		}
 		was, before := a.shares(c.key, c.Old)
 		counted := before == failed || len(was) > 0 || c.Old == nil && c.EventName != "INSERT"
 		if len(last.shares) == 0 && len(shares) == 0 && !last.void && !counted {
 			continue // it never counted, or the change by which it left is what is remembered, or is still to come
 		}
-		if a.Keep && c.TTL {
-			kept = append(kept, last.shares...)
+		if expired {
+			kept, shares = append(kept, shares...), nil
 		}
 		known[c.key] = contribution{c.version, shares, is == failed}
 	}

@@ -158,7 +158,7 @@ func (a aggregate) counting(cs []change) []portion {
 			continue // it never counted, or the change by which it left is known, or still to come
 		}
 		if c.ttl && a.keep {
-			all = append(all, counts[c.key]...)
+			all = append(all, a.ofItem(c.old)...)
 		}
 		newest[c.key], counts[c.key] = c, a.ofItem(c.new)
 	}
