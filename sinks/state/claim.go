@@ -36,6 +36,13 @@ type RowClaims struct {
 	Waiting  []Claim // the other claims, in no order
 }
 
+// ContestedRow is a row with waiting claims.
+type ContestedRow struct {
+	Row     Row
+	Owner   item.Key   // of the item that owns the row; "" if none does
+	Waiting []item.Key // of the items whose claims wait, in the order of their bytes
+}
+
 // ItemWrite replaces the guard of one item, and moves its claim from the old row to the new one.
 type ItemWrite struct {
 	Source  item.Key

@@ -168,7 +168,7 @@ func (w *claimWrite) settleDurable(ctx context.Context) error {
 		switch {
 		case !rowClaims.isWaiting(source):
 			w.batch.settle(c.attempt.key, written, nil)
-		case w.sink.collision == DeadLetterCollision:
+		case w.sink.collision == DeadLetterCollision && !w.sink.backfill:
 			w.batch.settle(c.attempt.key, failed, w.sink.collisionError(c, rowClaims.Owner.Source))
 		default:
 			w.batch.settle(c.attempt.key, waiting, nil)

@@ -410,3 +410,96 @@ func TestEarlierClaimsFindThemselvesSuperseded(t *testing.T) {
 		})
 	}
 }
+
+// In a backfill a claim that waits is no dead letter, for every Collision. Its row is listed while it waits.
+func TestBackfill_ClaimsWait(t *testing.T) {
+	cs := changes(t,
+		sinktest.Record{EventName: "SNAPSHOT", New: named("a", "x", "1")},
+		sinktest.Record{EventName: "SNAPSHOT", New: named("b", "x", "2")},
+		sinktest.Record{EventName: "SNAPSHOT", New: named("c", "x", "3")},
+		moved("a", "x", "y", "4"), moved("b", "x", "z", "5"),
+	)
+	for _, rule := range []view.Collision{view.DeadLetterCollision, view.KeepFirst, view.Last} {
+		store := newShelf()
+		o := byEmail(t, store, rule)
+		o.Backfill = true
+		s := newSink(t, o)
+		contested := func() (texts []string) {
+			t.Helper()
+			for c, err := range s.Contested(t.Context(), []string{"PK", "SK"}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				texts = append(texts, fmt.Sprint(c.Row, " ", c.Owner, c.Waiting))
+			}
+			return texts
+		}
+		ds := deliveries(t, s, cs[:3]...)
+		if err := s.Write(t.Context(), ds); err != nil {
+			t.Fatalf("%s: %v", rule, err)
+		}
+		waiting := 0
+		for _, d := range ds {
+			if d.Outcome == pipeline.NoEffect && d.Reason == view.ReasonCollision {
+				waiting++
+			}
+		}
+		if waiting != 2 {
+			t.Errorf("%s: %d claims wait, want 2", rule, waiting)
+		}
+		want := `PK="EMAIL#x" u,a[u,b u,c]`
+		if rule == view.Last {
+			want = `PK="EMAIL#x" u,c[u,a u,b]`
+		}
+		if got := contested(); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: contested are %q, want %s", rule, got, want)
+		}
+		if err := s.Write(t.Context(), deliveries(t, s, cs[3:]...)); err != nil {
+			t.Fatalf("%s: %v", rule, err)
+		}
+		if got, want := holders(t, store), "x=c 3, y=a 4, z=b 5"; got != want {
+			t.Errorf("%s: the rows are %s, want %s", rule, got, want)
+		}
+		if got := contested(); got != nil {
+			t.Errorf("%s: contested are %q, want none", rule, got)
+		}
+	}
+}
+
+// The list of contested rows shows nothing that the mask hides.
+func TestContested_Masked(t *testing.T) {
+	store := newShelf()
+	for _, c := range []struct {
+		hides string
+		want  string
+	}{
+		{"Email", "*** u,a[u,b]"}, {"SK", "*** ***[***]"}, {"Total", `PK="EMAIL#x" u,a[u,b]`},
+	} {
+		o := byEmail(t, store, view.KeepFirst)
+		o.Mask = sinktest.Mask(t, c.hides)
+		s := newSink(t, o)
+		outcomesOf(t, s, changes(t, moved("a", "", "x", "1"), moved("b", "", "x", "2"))...)
+		for r, err := range s.Contested(t.Context(), []string{"PK", "SK"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := masked.ReplaceAllString(fmt.Sprint(r.Row, " ", r.Owner, r.Waiting), "***"); got != c.want {
+				t.Errorf("%s is hidden: got %s, want %s", c.hides, got, c.want)
+			}
+		}
+	}
+}
+
+func TestContested_Store(t *testing.T) {
+	for _, err := range newSink(t, byEmail(t, struct {
+		view.Store
+		view.ItemStore
+	}{}, "")).Contested(t.Context(), nil) {
+		if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "ClaimLister") {
+			t.Errorf("a store that lists nothing: got %v", err)
+		}
+	}
+	for r, err := range newSink(t, byStatus(t, nil)).Contested(t.Context(), nil) {
+		t.Errorf("rows that guard themselves: got %v, %v", r, err)
+	}
+}

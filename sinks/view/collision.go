@@ -13,7 +13,9 @@ import (
 // the next claim gets the row.
 //
 // Which changes become dead letters depends on the order: the change of an item whose claim waits does. The change
-// of an item that loses the row later does not, because it was written before.
+// of an item that loses the row later does not, because it was written before. A backfill reads items at different
+// times, so that two of them may claim a row that only one of them has in the table. There a claim waits without a dead
+// letter ([Options.Backfill]), and [Sink.Contested] lists the claims that wait in the end.
 type Collision string
 
 // The values of Collision.

@@ -3,6 +3,8 @@ package view_test
 import (
 	"context"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -62,6 +64,24 @@ func (s *shelf) RowClaims(_ context.Context, t view.Target, rows []state.Row) ([
 		}
 	}
 	return rcs, nil
+}
+
+func (s *shelf) ContestedRows(_ context.Context, t view.Target) iter.Seq2[state.ContestedRow, error] {
+	return func(yield func(state.ContestedRow, error) bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for row, have := range s.desk(t).rcs {
+			r := state.ContestedRow{Row: row, Owner: have.holder}
+			for _, source := range slices.Sorted(maps.Keys(have.claims)) {
+				if source != have.holder {
+					r.Waiting = append(r.Waiting, source)
+				}
+			}
+			if len(r.Waiting) > 0 && !yield(r, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (s *shelf) Settle(_ context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {

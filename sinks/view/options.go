@@ -25,6 +25,7 @@ type Options struct {
 	Attributes []Attribute            // attributes of a row besides its key, in order. Default: none
 
 	Collision Collision // result of a claim whose row another item owns. Default: DeadLetterCollision
+	Backfill  bool      // a change whose claim waits has no effect, with ReasonCollision, for every Collision: the claim may get the row when the backfill is complete. Default: as Collision says
 	InPlace   bool      // rows that guard themselves have their tombstones at the rows' keys. Default: in the store's state, apart from the rows
 
 	Mask  *mask.Mask // hides attributes in displayed ops and errors; the stored rows are not masked. Default: nothing is hidden

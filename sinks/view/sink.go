@@ -18,6 +18,7 @@ type Sink struct {
 	base
 	attributes []Attribute
 	collision  Collision
+	backfill   bool // claims wait without dead letters
 	store      Store
 
 	guardMode      GuardMode
@@ -52,7 +53,7 @@ func New(o Options) (*Sink, error) {
 			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, "", o.PK, o.SK),
 			retention: o.Retention, readsItem: o.When != nil,
 		},
-		attributes: slices.Clone(o.Attributes), collision: cmp.Or(o.Collision, DeadLetterCollision), store: o.Store, fixedKey: true,
+		attributes: slices.Clone(o.Attributes), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, fixedKey: true,
 	}
 	s.guardMode, s.escapedKeys, s.guardModeFixed = o.guardMode()
 	if s.guardMode.ByItem && s.store != nil {
@@ -82,7 +83,7 @@ func New(o Options) (*Sink, error) {
 //   - Coalesced, if later changes of the batch wrote all its rows;
 //   - Superseded, if newer versions were stored;
 //   - NoEffect, for rows guarded by item, if the item claims no row and has none, or if its claim waits. With
-//     [DeadLetterCollision] a change whose claim waits fails with a [CollisionError] instead.
+//     [DeadLetterCollision] a change whose claim waits fails with a [CollisionError] instead, except in a backfill.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if s.store == nil {
 		return pipeline.Fatal(errs.Errorf("view %s has no store: it was made to plan only", redact.Safe(s.target.View)))

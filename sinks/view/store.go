@@ -128,6 +128,13 @@ type ItemStore interface {
 	Settle(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
 }
 
+// ClaimLister is implemented by an [ItemStore] that lists rows.
+type ClaimLister interface {
+	// ContestedRows yields the rows of a view on which claims wait. It may read the whole state of all sinks. A row whose
+	// claims change meanwhile may be missing, or be as it was. A pulled error ends the sequence.
+	ContestedRows(ctx context.Context, t Target) iter.Seq2[state.ContestedRow, error]
+}
+
 // RowClaims is a row with all claims on it.
 type RowClaims struct {
 	state.RowClaims

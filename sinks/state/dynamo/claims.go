@@ -3,11 +3,14 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -97,6 +100,67 @@ func (db *DB) queryClaims(ctx context.Context, t state.Target, row state.Row, re
 	claims.Owner = claims.Waiting[i]
 	claims.Waiting = slices.Delete(claims.Waiting, i, i+1)
 	return claims, steady, nil
+}
+
+// ContestedRows yields the rows of a target on which claims wait, in no order. It scans the whole state table once,
+// so it costs the read units of the table, for any number of such rows. A row whose claims change meanwhile may be
+// missing, or be as it was. A pulled error ends the sequence.
+func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error] {
+	start := string(prefix(t, "seat"))
+	in := &dynamodb.ScanInput{
+		TableName:                 aws.String(db.table),
+		ProjectionExpression:      aws.String("pk, sk, #item, #holder"),
+		FilterExpression:          aws.String("begins_with(pk, :seats)"),
+		ExpressionAttributeNames:  map[string]string{"#item": attrItem, "#holder": attrHolder},
+		ExpressionAttributeValues: Item{":seats": S(start)},
+	}
+	return func(yield func(state.ContestedRow, error) bool) {
+		var pk string // of the row whose claims are read
+		var row state.ContestedRow
+		end := func() bool { // false: stop
+			if len(row.Waiting) == 0 {
+				return true
+			}
+			slices.Sort(row.Waiting)
+			var err error
+			row.Row, err = db.seatRow(ctx, t, strings.TrimPrefix(pk, start), row.Waiting[0])
+			return yield(row, err) && err == nil
+		}
+		// A scan returns the items of a partition together, in the order of their sort keys: the seat first.
+		for found, err := range db.Scan(ctx, in) {
+			if err != nil {
+				yield(state.ContestedRow{}, err)
+				return
+			}
+			if key := Text(found, attrPK); key != pk {
+				if !end() {
+					return
+				}
+				pk, row = key, state.ContestedRow{}
+			}
+			source := item.Key(Text(found, attrItem))
+			switch {
+			case Text(found, attrSK) == seatKey:
+				row.Owner = item.Key(Text(found, attrHolder))
+			case source != row.Owner:
+				row.Waiting = append(row.Waiting, source)
+			}
+		}
+		end()
+	}
+}
+
+// seatRow returns the row of a seat from the end of its partition key. If the key was too long for the row, the guard
+// of an item that claims the row has it.
+func (db *DB) seatRow(ctx context.Context, t state.Target, end string, claimant item.Key) (state.Row, error) {
+	if !strings.Contains(end, "#") { // as in no row
+		return state.Row(end), nil
+	}
+	guards, err := db.Guards(ctx, t, []item.Key{claimant})
+	if err != nil {
+		return "", err
+	}
+	return guards[0].Row, nil
 }
 
 // claimItem returns a claim as an item of the state table.

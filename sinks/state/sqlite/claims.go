@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"iter"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -22,6 +23,10 @@ WHERE s.target = ? AND s.row = j.value AND c.target = s.target AND c.row = s.row
 	deleteSeat = `DELETE FROM "_tws_seats" WHERE target = ? AND row = ?`
 
 	writeClaim = `INSERT OR REPLACE INTO "_tws_claims" (target, row, item, version, time, attributes) VALUES (?, ?, ?, ?, ?, ?)`
+
+	readContested = `SELECT c.row, s.holder, c.item
+FROM "_tws_targets" t JOIN "_tws_claims" c ON c.target = t.id JOIN "_tws_seats" s ON s.target = c.target AND s.row = c.row
+WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND c.item <> s.holder ORDER BY c.row, c.item`
 
 	deleteClaim = `DELETE FROM "_tws_claims" WHERE target = ? AND row = ? AND item = ?`
 )
@@ -57,6 +62,35 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 		return nil
 	})
 	return all, err
+}
+
+// ContestedRows yields the rows of a target on which claims wait, in order, as they were when the read began. A pulled
+// error ends the sequence.
+func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error] {
+	scan := func(rows *sql.Rows) (r state.ContestedRow, err error) {
+		r.Waiting = make([]item.Key, 1)
+		err = rows.Scan(&r.Row, &r.Owner, &r.Waiting[0])
+		return r, err
+	}
+	return func(yield func(state.ContestedRow, error) bool) {
+		var row state.ContestedRow
+		for next, err := range Read(ctx, db, readContested, []any{t.Pipeline, t.Table, t.View, t.Birth}, scan) {
+			switch {
+			case err != nil:
+				yield(state.ContestedRow{}, err)
+				return
+			case next.Row == row.Row:
+				row.Waiting = append(row.Waiting, next.Waiting...)
+				continue
+			case row.Row != "" && !yield(row, nil):
+				return
+			}
+			row = next
+		}
+		if row.Row != "" {
+			yield(row, nil)
+		}
+	}
 }
 
 // SetClaims changes the claims of an item and its guard, within a transaction. It returns false if the guard, or the

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"iter"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -9,7 +10,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-var _ view.ItemStore = (*Store)(nil)
+var (
+	_ view.ItemStore   = (*Store)(nil)
+	_ view.ClaimLister = (*Store)(nil)
+)
 
 // Guards reads the guards of items.
 func (s *Store) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
@@ -49,6 +53,11 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		}
 	}
 	return all, nil
+}
+
+// ContestedRows yields the rows of a view on which claims wait, as view.ClaimLister defines. It scans the state table.
+func (s *Store) ContestedRows(ctx context.Context, t view.Target) iter.Seq2[state.ContestedRow, error] {
+	return s.DB.ContestedRows(ctx, t.State())
 }
 
 // checkOwner returns an error value if a row belongs to another sink, else nil. The second result is the fatal

@@ -92,6 +92,11 @@ func named(t view.Table) view.Table {
 	return t
 }
 
+func (a *anyTable) ContestedRows(ctx context.Context, t view.Target) iter.Seq2[state.ContestedRow, error] {
+	t.Table = named(t.Table)
+	return a.Store.ContestedRows(ctx, t)
+}
+
 // table makes the table of a target where it is missing, with key attributes of the types of a key.
 func (a *anyTable) table(ctx context.Context, t view.Target, pk, sk item.Value) (view.Target, error) {
 	t.Table = named(t.Table)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"iter"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -36,6 +37,11 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		return nil, err
 	}
 	return rcs, nil
+}
+
+// ContestedRows yields the rows of a view on which claims wait, as view.ClaimLister defines.
+func (s *Store) ContestedRows(ctx context.Context, t view.Target) iter.Seq2[state.ContestedRow, error] {
+	return s.DB.ContestedRows(ctx, t.State())
 }
 
 // Settle applies ws in one transaction: claims, guards and rows.

@@ -24,6 +24,7 @@ var (
 	_ view.Store         = (*Store)(nil)
 	_ view.Reader        = (*Store)(nil)
 	_ view.ItemStore     = (*Store)(nil)
+	_ view.ClaimLister   = (*Store)(nil)
 	_ view.GroupStore    = (*Store)(nil)
 	_ state.Fingerprints = (*Store)(nil)
 	_ state.Purger       = (*Store)(nil)

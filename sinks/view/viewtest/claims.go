@@ -26,6 +26,7 @@ func RunItems(t *testing.T, open Open) {
 		"RowsOfOtherViews":       rowsOfOtherViews,
 		"ManyClaims":             manyClaims,
 		"TwoProcesses":           itemsOfTwoProcesses,
+		"ContestedRows":          contestedRows,
 	})
 }
 
@@ -310,6 +311,47 @@ func manyClaims(t *testing.T, s *storeCheck) {
 		if rcs[i].Row != rows[i] || rcs[i].Owner.Source != keys[i] || gs[i] != ws[i].Guard {
 			t.Fatalf("item %d: %+v, %+v", i, rcs[i], gs[i])
 		}
+	}
+}
+
+// The rows on which claims wait are listed with their owners, and no other rows.
+func contestedRows(t *testing.T, s *storeCheck) {
+	lister, ok := s.StateStore.(view.ClaimLister)
+	if !ok {
+		t.Fatalf("%T is no view.ClaimLister", s.StateStore)
+	}
+	list := func(target view.Target) (texts []string) {
+		for _, r := range all(t, lister.ContestedRows(t.Context(), target)) {
+			_, sk, err := r.Row.Decode()
+			must(t, err)
+			name, _ := sk.Text()
+			texts = append(texts, fmt.Sprint(name[:min(len(name), 4)], len(name), " ", r.Owner, r.Waiting))
+		}
+		slices.Sort(texts)
+		return texts
+	}
+	same(t, "before the first claim", list(s.target), nil)
+	long := "long" + strings.Repeat("#", 900) // too long for a partition key of the state
+	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B"), claimOf(t, "c", 1, "C")
+	d, e := claimOf(t, "d", 1, "D"), claimOf(t, "e", 1, "E")
+	s.wantSettle(".....",
+		itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "r1", b, b)),
+		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "r1", "r2", a, b)),
+		itemWrite(t, "c", 0, 1, "1", claimsWrite(t, "1", "r2", "r3", c, b)),
+		itemWrite(t, "d", 0, 1, long, claimsWrite(t, long, "", "r1", d, d)),
+		itemWrite(t, "e", 0, 1, long, claimsWrite(t, long, "r1", "r2", e, d)))
+	f := claimOf(t, "f", 1, "F")
+	s.wantSettle(".", itemWrite(t, "f", 0, 1, "2", claimsWrite(t, "2", "", "r1", f, f)))
+	same(t, "contested rows", list(s.target), []string{"11 b[a c]", "long904 d[e]"})
+	other := s.withTarget(s.target)
+	other.target.View = "one2"
+	same(t, "of another view", list(other.target), nil)
+	s.wantSettle(".", itemWrite(t, "e", 1, 2, "", claimsWrite(t, long, "r2", "r3", state.Claim{}, d)))
+	same(t, "after a claim is gone", list(s.target), []string{"11 b[a c]"})
+	for r, err := range lister.ContestedRows(t.Context(), s.target) {
+		must(t, err)
+		same(t, "the first", r.Waiting, []item.Key{"a", "c"})
+		break
 	}
 }
 

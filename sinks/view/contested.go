@@ -1,0 +1,65 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Contested is a row on which claims wait, with masked keys, for people.
+type Contested struct {
+	Row     string     // its key as explain shows it: PK="EMAIL#a@b" SK="USER"
+	Owner   item.Key   // of the item that owns the row; "" if none does
+	Waiting []item.Key // of the items whose claims wait, in order
+}
+
+// Contested yields the rows on which claims wait, as [ClaimLister] does; none if rows guard themselves. It may read the
+// whole state of all sinks, so it is for the end of a backfill. keys are the names of the items' key attributes: if the
+// mask hides one of them, the items' keys are masked. A pulled error ends the sequence.
+func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested, error] {
+	hidden := slices.ContainsFunc(keys, s.mask.Hides)
+	return func(yield func(Contested, error) bool) {
+		if s.guardModeFixed && !s.guardMode.ByItem {
+			return
+		}
+		lister, ok := s.store.(ClaimLister)
+		if !ok {
+			yield(Contested{}, pipeline.Fatal(errs.Errorf("view %s: its store is no ClaimLister, so that nobody can list the claims that wait", redact.Safe(s.target.View))))
+			return
+		}
+		for r, err := range lister.ContestedRows(ctx, s.target) {
+			if err != nil {
+				yield(Contested{}, fmt.Errorf("view %s: the claims that wait: %w", s.target.View, err))
+				return
+			}
+			if !yield(s.contested(r, hidden), nil) {
+				return
+			}
+		}
+	}
+}
+
+// contested masks keys as a whole: which parts of a stored key are hidden is unknown.
+func (s *Sink) contested(r state.ContestedRow, hidden bool) Contested {
+	c := Contested{Row: string(s.target.appendRow(nil, r.Row)), Owner: r.Owner, Waiting: r.Waiting}
+	if s.masksKey || hidden {
+		c.Row = s.mask.Text(c.Row)
+	}
+	if !hidden {
+		return c
+	}
+	if r.Owner != "" {
+		c.Owner = item.Key(s.mask.Text(string(r.Owner)))
+	}
+	c.Waiting = make([]item.Key, len(r.Waiting))
+	for i, source := range r.Waiting {
+		c.Waiting[i] = item.Key(s.mask.Text(string(source)))
+	}
+	return c
+}
