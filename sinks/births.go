@@ -220,15 +220,26 @@ func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 	if m == nil || f.birth.Begun {
 		return nil
 	}
-	now := f.birth
-	now.State, now.Store, now.Begun = m.identity, f.store, true
-	done, err := m.births.SetBirth(ctx, f.birth, now)
-	if err != nil || done {
-		return err
+	for {
+		now := f.birth
+		now.State, now.Store, now.Begun = m.identity, f.store, true
+		done, err := m.births.SetBirth(ctx, f.birth, now)
+		if err != nil || done {
+			return err
+		}
+		is, _, err := state.FindBirth(ctx, m.births, f.sink, f.target)
+		switch {
+		case err != nil || is == withStageOf(now, is):
+			return err
+		case is != withStageOf(f.birth, is):
+			return pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
+		}
+		f.birth = is // a backfill moved the stage meanwhile
 	}
-	is, _, err := state.FindBirth(ctx, m.births, f.sink, f.target)
-	if err == nil && is != now {
-		err = pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
-	}
-	return err
+}
+
+// withStageOf returns b at the stage of another birth.
+func withStageOf(b, of state.Birth) state.Birth {
+	b.Stage, b.Floor, b.Stream, b.Run, b.ReadUntil = of.Stage, of.Floor, of.Stream, of.Run, of.ReadUntil
+	return b
 }

@@ -1,0 +1,70 @@
+package local_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// A consumer that starts while a backfill moves the stage of a sink records that the sink begins, and leaves
+// the stage as the backfill set it.
+func TestBegin_WhileTheStageMoves(t *testing.T) {
+	cfg, err := config.Parse("tablewake.yaml", []byte(`
+version: 1
+name: shop
+source: {table: shop}
+state: {table: shop-state}
+sinks:
+  orders: {view: {table: rows, key: {PK: "{PK}"}}}
+`), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := local.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	stores := &movingStores{Stores: opened}
+	if _, err := sinks.Assemble(t.Context(), cfg, stores); err != nil {
+		t.Fatal(err)
+	}
+	b, found, err := state.FindBirth(t.Context(), stores.state, "orders", "table rows")
+	if err != nil || !found || !b.Begun || b.Stage != state.Filling || b.Run != "run" || !stores.state.moved {
+		t.Errorf("the birth is %+v (%v), and the stage moved: %v", b, err, stores.state.moved)
+	}
+}
+
+// movingStores are stores whose state has a backfill beside.
+type movingStores struct {
+	*local.Stores
+	state *movingState
+}
+
+func (s *movingStores) State(ctx context.Context, cfg *config.Config) (state.Store, error) {
+	store, err := s.Stores.State(ctx, cfg)
+	s.state = &movingState{Store: store}
+	return s.state, err
+}
+
+// movingState moves the stage of a birth before it is replaced, once.
+type movingState struct {
+	state.Store
+	moved bool
+}
+
+func (s *movingState) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
+	if !s.moved {
+		filling := was
+		filling.Stage, filling.Run = state.Filling, "run"
+		var err error
+		if s.moved, err = s.Store.SetBirth(ctx, was, filling); err != nil {
+			return false, err
+		}
+	}
+	return s.Store.SetBirth(ctx, was, now)
+}
