@@ -34,13 +34,13 @@ func TestFolderOfAnOlderFormat(t *testing.T) {
 	run(t, dir)
 	db, err := sql.Open("sqlite", local.Dir(dir).Views())
 	if err == nil {
-		_, err = db.Exec("PRAGMA user_version = 4")
+		_, err = db.Exec("PRAGMA user_version = 5")
 		err = errors.Join(err, db.Close(), os.MkdirAll(filepath.Join(dir, "search", "products", "store"), 0o755))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := assemble(t, dir, everySink); err == nil || !strings.Contains(err.Error(), "fill it again with `tablewake replay --local DIR --fresh`") {
-		t.Errorf("a folder of format 4: %v", err)
+		t.Errorf("a folder of format 5: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ var (
 	groupActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
 	sumActions   = []string{"dynamodb:UpdateItem"} // if groups have only counts and sums: other groups are read and replaced
 
-	// stateActions are for births, fingerprints, guards, contributions, quarantine, gaps and consumers. Their requests
+	// stateActions are for births, fingerprints, backfills, guards, contributions, quarantine, gaps and consumers. Their requests
 	// name the partition keys of rows, which a condition compares. The next two are for the whole table.
 	stateActions      = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}
 	stateTableActions = []string{"dynamodb:DescribeTable"}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -40,7 +42,9 @@ func (s *State) birth(item Item) (b state.Birth, err error) {
 		State: Text(item, attrState), Store: Text(item, attrStore), Begun: isTrue(item, attrBegun),
 		Stream: Text(item, attrStream), Run: Text(item, attrRun),
 	}
-	b.Stage, err = state.ParseStage(Text(item, attrStage))
+	if b.Stage, err = state.ParseStage(Text(item, attrStage)); err != nil {
+		return b, pipeline.Fatal(errs.Errorf("dynamodb: the birth of the sink %s in the table %s: %w", redact.Safe(b.Sink), redact.Safe(s.db.table), err))
+	}
 	for name, t := range map[string]*time.Time{attrBorn: &b.Made, attrFloor: &b.Floor, attrReadUntil: &b.ReadUntil} {
 		if err == nil {
 			*t, err = timeAt(item, name)

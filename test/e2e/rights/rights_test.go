@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/sinks/policy"
+	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/test/iam"
 )
@@ -145,6 +146,54 @@ func TestPurgeTakesAScan(t *testing.T) {
 	}
 	i := slices.IndexFunc(purger, func(s policy.Statement) bool { return s.Sid == "StatePurge" })
 	called(t, "purging", w.taken(t), purger[i:i+1], nil)
+}
+
+// A backfill and its parts are rows of the pipeline's state: they need no right that its processes lack.
+func TestBackfillsNeedNoOtherRight(t *testing.T) {
+	w := newWorld(t)
+	cfg := w.config(t, "queue.yaml")
+	db, err := statedynamo.New(statedynamo.Options{Client: w.judged(t), Table: cfg.State.Table.Name, Pipeline: cfg.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.permit(policy.Statements(cfg, policy.Options{Runner: policy.Creator}))
+	if err := db.Create(t.Context(), db.StateTable()); err != nil {
+		t.Fatal(err)
+	}
+	for run, runner := range map[string]policy.Runner{"run-1": policy.Consumer, "run-2": policy.Function} {
+		w.permit(policy.Statements(cfg, policy.Options{Runner: runner}))
+		s := db.State(cfg.Name)
+		begun, err := s.AddBackfill(t.Context(), state.Backfill{Run: run, Begun: time.Now(), Parts: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.AddBackfill(t.Context(), begun); err != nil {
+			t.Error(err)
+		}
+		for b, err := range s.Backfills(t.Context()) {
+			if err != nil || b.Run != run {
+				t.Errorf("%+v, %v", b, err)
+			}
+		}
+		part := state.Part{Run: run, ID: "1", Owner: "a", Counter: 1}
+		for _, want := range []bool{true, false} { // the second call reads the part
+			now := part
+			if !want {
+				now.Owner = "b"
+			}
+			if done, err := s.SetPart(t.Context(), state.Part{}, now); err != nil || done != want {
+				t.Errorf("%v, %v, want %v", done, err, want)
+			}
+		}
+		for p, err := range s.Parts(t.Context(), run) {
+			if err != nil || p != part {
+				t.Errorf("%+v, %v", p, err)
+			}
+		}
+		if err := s.RemoveBackfill(t.Context(), run); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // noise is a text that no compression makes smaller than the half.
