@@ -17,10 +17,11 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 	table := make([]Item, len(keys)) // what each item is now; nil: it does not exist
 	var records []Record
 	if o.Snapshots {
+		epochZero := rapid.Bool().Draw(t, "stream unknown")
 		for i, k := range keys {
 			if rapid.Bool().Draw(t, "older") {
 				table[i] = drawImage(t, o, k)
-				records = append(records, Record{EventName: snapshot, Keys: k, New: table[i]})
+				records = append(records, Record{EventName: snapshot, Keys: k, New: table[i], EpochZero: epochZero})
 			}
 		}
 	}

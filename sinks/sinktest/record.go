@@ -41,6 +41,7 @@ type Record struct {
 	Sequence  string
 	Second    int64  // approximate creation time, epoch seconds
 	ViewType  string // Default: NEW_AND_OLD_IMAGES
+	EpochZero bool   // of a backfilled state: its stream is unknown
 }
 
 // Removed tells whether the item is gone after the record.

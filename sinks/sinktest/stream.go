@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 
 	"pgregory.net/rapid"
 
-	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
@@ -89,26 +90,15 @@ const snapshot = "SNAPSHOT"
 
 // snapshotOf is a backfilled state: its version is below every write of its stream.
 func snapshotOf(r Record) (*record.Change, error) {
-	keys, err := item.Parse(mustJSON(r.Keys))
-	if err != nil {
-		return nil, err
+	o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: StreamARN}, Keys: slices.Sorted(maps.Keys(r.Keys))}
+	if r.EpochZero {
+		o.DecoderOptions = record.DecoderOptions{EpochZero: true, Table: Table}
 	}
-	image, err := item.Parse(mustJSON(r.New))
-	if err != nil {
-		return nil, err
+	page := record.NewSnapshotDecoder(o).DecodeLines(mustJSON(map[string]any{"Item": r.New}))
+	if len(page.Errors) > 0 {
+		return nil, fmt.Errorf("sinktest: a generated item does not decode: %w", page.Errors[0])
 	}
-	key, err := item.MakeKey("", keys)
-	if err != nil {
-		return nil, err
-	}
-	version, err := record.ParseVersion(fmt.Sprintf("%010d%040d", epoch, 0))
-	if err != nil {
-		return nil, err
-	}
-	return &record.Change{
-		Op: record.Snapshot, EventName: snapshot, Key: key, Keys: keys, New: image, Version: version,
-		StreamARN: StreamARN, Table: Table, Region: "eu-central-1", Raw: mustJSON(map[string]any{"Item": r.New}),
-	}, nil
+	return &page.Changes[0], nil
 }
 
 // newSequence returns a function that adds to the last sequence number.
