@@ -1,0 +1,89 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/tablewake/tablewake/pipeline/awshttp"
+	"github.com/tablewake/tablewake/pipeline/bounded"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
+)
+
+// answer is a Scan answer whose items are not decoded.
+type answer struct {
+	body    []byte
+	lastKey []byte  // JSON of LastEvaluatedKey; nil at the end of the segment
+	units   float64 // consumed capacity
+}
+
+// parseAnswer reads what the next request depends on. It skips the items without checking them.
+func parseAnswer(body []byte) (answer, error) {
+	a := answer{body: body, units: -1}
+	hasItems := false
+	c := jsoncursor.New(body)
+	if c.Peek() != '{' {
+		return answer{}, errs.New("no Scan answer: an object with Items")
+	}
+	for name := range c.Members() {
+		switch {
+		case jsoncursor.Means(name, "Items"):
+			hasItems = c.Peek() == '['
+		case jsoncursor.Means(name, "LastEvaluatedKey"):
+			if c.Peek() == '{' {
+				a.lastKey = c.Value()
+			}
+		case jsoncursor.Means(name, "ConsumedCapacity"):
+			for member := range c.Members() {
+				if jsoncursor.Means(member, "CapacityUnits") {
+					if units, err := strconv.ParseFloat(string(c.Value()), 64); err == nil && units >= 0 {
+						a.units = units
+					}
+				}
+			}
+		}
+	}
+	switch {
+	case c.Failed() || c.Peek() != 0 || c.Offset() < len(body):
+		return answer{}, errs.New("the Scan answer is cut off, or bytes follow it")
+	case !hasItems:
+		return answer{}, errs.New("no Scan answer: it has no Items")
+	case a.units < 0: // a consistent read of 4 KB is a unit
+		a.units = math.Ceil(float64(len(body)) / 4096)
+	}
+	return a, nil
+}
+
+// answerProtocol replaces the SDK's protocol for one Scan call. It keeps the body of a 2xx response, and leaves all else to
+// the SDK's protocol. The SDK calls it once per attempt; answer is the one of the last attempt.
+type answerProtocol struct {
+	smithyhttp.ClientProtocol
+	answer answer
+}
+
+// wrap is an option of one call: it puts p before the SDK's protocol.
+func (p *answerProtocol) wrap(o *dynamodb.Options) {
+	p.ClientProtocol, o.Protocol = o.Protocol, p
+	o.HTTPClient = awshttp.KeepBody(o.HTTPClient)
+}
+
+// DeserializeResponse reads an answer into p.answer. It does not set out, which the reader ignores.
+func (p *answerProtocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+	p.answer = answer{}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+	}
+	body, err := awshttp.ReadBody(resp.Response, bounded.Answer)
+	if err != nil {
+		return &awshttp.Error{Status: resp.StatusCode, Err: fmt.Errorf("reading it: %w", err)}
+	}
+	if p.answer, err = parseAnswer(body); err != nil {
+		return &awshttp.Error{Status: resp.StatusCode, Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package scan_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
+)
+
+// The decoding step of this minor version of the SDK calls Options.Protocol, and wrapping its DeserializeResponse keeps
+// errors, retries and body closing as they are. Another minor version may be built otherwise: read its api_client.go and
+// the middleware of Scan, run this package's tests, then name it here.
+func TestScan_MinorVersionIsTheOneThatWasRead(t *testing.T) {
+	mod, err := os.ReadFile("../../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^\tgithub.com/aws/aws-sdk-go-v2/service/dynamodb v1\.73\.\d+$`).Match(mod) {
+		t.Error("go.mod has another minor version of service/dynamodb, and the wrapper was read against v1.73")
+	}
+}
+
+// Each request is consistent, of its segment, and asks what it costs.
+func TestScan_Requests(t *testing.T) {
+	table := &fakeTable{pages: always(2)}
+	s := open(t, table.client(), scan.Options{Table: "shop", Segments: 3})
+	if _, err := readPart(t.Context(), s, "0002/0003", ""); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`{"ConsistentRead":true,"ReturnConsumedCapacity":"TOTAL","Segment":2,"TableName":"shop","TotalSegments":3}`,
+		`{"ConsistentRead":true,"ExclusiveStartKey":{"PK":{"S":"s2"},"SK":{"N":"1"}},"ReturnConsumedCapacity":"TOTAL","Segment":2,"TableName":"shop","TotalSegments":3}`,
+	}
+	if got := strings.Join(table.asked, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("the requests are\n%s", got)
+	}
+}

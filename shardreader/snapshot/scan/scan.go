@@ -1,0 +1,161 @@
+package scan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+)
+
+// Options configure a Scan.
+type Options struct {
+	Client Client
+	Table  string // name or ARN
+
+	// Segments is the number of parts, 1 to 1,000,000. All processes of a backfill need the same. DynamoDB divides by a
+	// hash of the key, so segments differ in size, and many small ones spread the work better. Default: 16
+	Segments int
+
+	// RCU is the read capacity, in units a second, that this process uses at most. Two processes with 100 use 200. A
+	// page of 1 MB costs 256 units. Default: no limit
+	RCU float64
+
+	// Begun is a time before the first request of the backfill, of any process. Required
+	Begun time.Time
+
+	// Decoder has the options of the decoder. Keys and Table are the table's. Default of StreamARN: the table's newest
+	// stream, unless EpochZero or Kinesis is set
+	Decoder record.SnapshotOptions
+
+	// Narrowing is pushed into the requests as far as DynamoDB can compare. The caller evaluates it again for each change.
+	// Default: all items
+	Narrowing *snapshot.Narrowing
+
+	// Retry is called before a failed request is repeated after wait. It is called concurrently. Default: nothing is called
+	Retry func(err error, wait time.Duration)
+}
+
+// maxSegments is DynamoDB's limit (API reference, Scan: TotalSegments).
+const maxSegments = 1_000_000
+
+// Scan is a table as a snapshot. It is safe for concurrent use.
+type Scan struct {
+	o       Options
+	table   Table
+	decoder *record.SnapshotDecoder
+	bucket  *bucket
+	width   int // digits of a segment's number
+
+	filter string // FilterExpression; "" if none
+	names  map[string]string
+	values map[string]types.AttributeValue
+}
+
+var _ snapshot.Snapshot = (*Scan)(nil)
+
+// New describes the table and returns its scan. It reads no items.
+func New(ctx context.Context, o Options) (*Scan, error) {
+	o.Segments = cmp.Or(o.Segments, 16)
+	if o.Retry == nil {
+		o.Retry = func(error, time.Duration) {}
+	}
+	switch {
+	case o.Client == nil:
+		return nil, errors.New("scan: Client is missing")
+	case o.Table == "":
+		return nil, errors.New("scan: Table is empty: name the table")
+	case o.Segments < 1 || o.Segments > maxSegments:
+		return nil, fmt.Errorf("scan: Segments is %d: it must be 1 to %d", o.Segments, maxSegments)
+	case o.RCU < 0:
+		return nil, fmt.Errorf("scan: RCU is %v: it must not be negative", o.RCU)
+	case o.Begun.IsZero():
+		return nil, errors.New("scan: Begun is missing: it is the time before the first request")
+	}
+	table, err := Describe(ctx, o.Client, o.Table)
+	if err != nil {
+		return nil, err
+	}
+	if o.Decoder.Keys != nil && !slices.Equal(o.Decoder.Keys, table.Keys) {
+		return nil, fmt.Errorf("scan: Decoder.Keys is %s, but the key of the table %s is %s", strings.Join(o.Decoder.Keys, ","), table.Name, strings.Join(table.Keys, ","))
+	}
+	o.Decoder.Keys = table.Keys
+	o.Decoder.Table = cmp.Or(o.Decoder.Table, table.Name)
+	if o.Decoder.StreamARN == "" && !o.Decoder.EpochZero && !o.Decoder.Kinesis {
+		if !table.Streams {
+			return nil, fmt.Errorf("scan: no stream of the table %s is enabled, whose changes would follow the scan: enable it, or set Decoder.StreamARN", table.Name)
+		}
+		o.Decoder.StreamARN = table.StreamARN
+	}
+	s := &Scan{
+		o: o, table: table, decoder: record.NewSnapshotDecoder(o.Decoder), bucket: newBucket(o.RCU),
+		width: max(4, len(strconv.Itoa(o.Segments))),
+	}
+	if e := o.Narrowing.Expression(); e.Text != "" {
+		s.filter, s.names, s.values = e.Text, e.Names, map[string]types.AttributeValue{}
+		for p, v := range e.Values {
+			s.values[p] = sdkvalue.Of(v)
+		}
+	}
+	return s, nil
+}
+
+// Table returns the description of the table, of the time of New.
+func (s *Scan) Table() Table { return s.table }
+
+// Info describes the scan. Items and Bytes are approximate (see [Table]), and those of the whole table even if the scan
+// is narrowed.
+func (s *Scan) Info() snapshot.Info {
+	begun := s.o.Begun.UTC()
+	source := fmt.Sprintf("scan %s segments %d begun %s", s.table.ARN, s.o.Segments, begun.Format(time.RFC3339))
+	if n := s.o.Narrowing.String(); n != "" {
+		source += " " + n
+	}
+	return snapshot.Info{
+		Source: source, Time: begun, From: begun, TableARN: s.table.ARN, View: record.NewAndOldImages,
+		Items: s.table.Items, Bytes: s.table.Bytes,
+	}
+}
+
+// Parts returns the segments: "0000/0016" is the first of 16.
+func (s *Scan) Parts() []snapshot.Part {
+	parts := make([]snapshot.Part, s.o.Segments)
+	for i := range parts {
+		parts[i] = snapshot.Part{ID: s.id(i), Items: -1, Bytes: -1}
+	}
+	return parts
+}
+
+func (s *Scan) id(segment int) string {
+	return fmt.Sprintf("%0*d/%0*d", s.width, segment, s.width, s.o.Segments)
+}
+
+// Open opens a segment after a position: the LastEvaluatedKey of a page, as DynamoDB's JSON, or "end" after the last page.
+func (s *Scan) Open(ctx context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
+	number, _, _ := strings.Cut(id, "/")
+	segment, err := strconv.Atoi(number)
+	if err != nil || segment < 0 || segment >= s.o.Segments || s.id(segment) != id {
+		return nil, errs.Errorf("scan: there is no part %q: the segments are %s to %s", id, s.id(0), s.id(s.o.Segments-1))
+	}
+	r := &reader{s: s, id: id, segment: int32(segment)}
+	switch from {
+	case "":
+	case endPosition:
+		r.ended = true
+	default:
+		if r.start, err = s.startKey([]byte(from)); err != nil {
+			return nil, errs.Errorf("scan: segment %s: the position to go on from: %w", id, err)
+		}
+	}
+	return r, nil
+}
