@@ -20,6 +20,7 @@ type Observation struct {
 	Gaps     []record.Gap
 	HeldBack []state.HeldBack // notes of consumers; Report ignores those of silent consumers
 	Letters  *Letters         // nil: they were not counted
+	Births   []state.Birth    // of all outputs
 	Lost     []LostOutput     // sinks whose output does not belong to the state
 	Unknown  []ReadFailure    // what could not be read
 

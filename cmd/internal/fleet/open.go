@@ -33,6 +33,7 @@ type sharedStores struct {
 	note    func(context.Context, record.Gap) error // nil if gaps are only read
 
 	heldBack func(context.Context) ([]state.HeldBack, error) // nil if no consumer notes it
+	births   func(context.Context) ([]state.Birth, error)    // nil if the file names no state
 	stores   sinks.Stores                                    // existing stores of sinks; nil if leases are in a file, or if the command does not read them
 
 	silent time.Duration // a consumer without a new heartbeat for this long is silent
@@ -149,6 +150,7 @@ func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk 
 	if t.LookOnly {
 		shared.stores = opened
 	}
+	shared.births = func(ctx context.Context) ([]state.Birth, error) { return allBirths(ctx, kept) }
 	shared.gaps = func(ctx context.Context) ([]record.Gap, error) { return stream.AllGaps(ctx, kept) }
 	return nil
 }
@@ -175,6 +177,7 @@ func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Wri
 func (shared *sharedStores) openHeldBack(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) error {
 	if !t.Live {
 		shared.heldBack = func(ctx context.Context) ([]state.HeldBack, error) { return localHeldBack(ctx, t.Local, cfg.Name) }
+		shared.births = func(ctx context.Context) ([]state.Birth, error) { return localBirths(ctx, t.Local, cfg.Name) }
 		return nil
 	}
 	if cfg.State == nil {
@@ -187,7 +190,7 @@ func (shared *sharedStores) openHeldBack(ctx context.Context, t *target.Flags, c
 	stateOnly := &sharedStores{}
 	shared.OnClose(stateOnly.Close)
 	err = stateOnly.openState(ctx, t, sdk, cfg, w)
-	shared.heldBack = stateOnly.heldBack
+	shared.heldBack, shared.births = stateOnly.heldBack, stateOnly.births
 	return err
 }
 
@@ -198,4 +201,24 @@ func localHeldBack(ctx context.Context, dir, name string) (held []state.HeldBack
 		return err
 	})
 	return held, err
+}
+
+// localBirths returns the births in a --local folder. A consumer may use the folder at the same time.
+func localBirths(ctx context.Context, dir, name string) (births []state.Birth, err error) {
+	err = target.ReadState(ctx, local.Dir(dir), name, func(kept *sqlite.State) error {
+		births, err = allBirths(ctx, kept)
+		return err
+	})
+	return births, err
+}
+
+func allBirths(ctx context.Context, kept state.Births) ([]state.Birth, error) {
+	var births []state.Birth
+	for b, err := range kept.Births(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		births = append(births, b)
+	}
+	return births, nil
 }

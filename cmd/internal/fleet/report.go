@@ -26,6 +26,7 @@ type Report struct {
 	HeldBack  []HeldBack `json:"held_back"` // the oldest first
 
 	Sinks   []Sink   `json:"sinks"`        // failing sinks, as consumers noted them
+	Filling []Stage  `json:"filling"`      // sinks that are not live
 	Letters *Letters `json:"dead_letters"` // null: they were not counted
 
 	HeldBackMore int `json:"held_back_more,omitempty"` // reasons beyond those that a note can have
@@ -55,6 +56,7 @@ const (
 	BrokenLease  ProblemKind = "broken_lease"   // a row of the lease table is damaged
 	FailingShard ProblemKind = "failing_shard"  // the calls that read a shard fail
 	FailingSink  ProblemKind = "failing_sink"   // a sink fails
+	WaitingSink  ProblemKind = "waiting_sink"   // a sink waits for a backfill, and writes nothing
 	DeadLetters  ProblemKind = "dead_letters"   // changes are in dead letters
 	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
 	Breach       ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
@@ -140,7 +142,7 @@ type Shard struct {
 func (obs Observation) Report() Report {
 	obs.Retention = cmp.Or(obs.Retention, 24*time.Hour)
 	obs.Urgent = cmp.Or(obs.Urgent, 4*time.Hour)
-	r := Report{Pipeline: obs.Pipeline, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}}
+	r := Report{Pipeline: obs.Pipeline, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, Filling: []Stage{}}
 	switch {
 	case obs.Unconfigured != "":
 		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases; what Lambda invokes shows in its own metrics and log"
@@ -160,6 +162,7 @@ func (obs Observation) Report() Report {
 		r.addConsumer(&obs, m)
 	}
 	r.addHeldBack(&obs)
+	r.addStages(&obs)
 	r.addSinks(&obs)
 	for _, s := range obs.Streams {
 		r.addStream(s)
@@ -200,7 +203,7 @@ func (obs Observation) Report() Report {
 
 // rank orders problems: those that lose records are first.
 func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingSink, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
+	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingSink, WaitingSink, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
 }
 
 func (r *Report) addProblem(kind ProblemKind, subject, hint, format string, args ...any) {

@@ -70,6 +70,10 @@ func ill() fleet.Observation {
 		}},
 		{Consumer: "task-0-gone", Total: 1, Worst: []state.HeldBackShard{{Shard: "shard-a", Sink: "gone", Reason: "bounds", Since: ago(2 * time.Hour)}}},
 	}
+	l.Births = []state.Birth{
+		{Sink: "live", Target: "table views"}, {Sink: "added", Target: "table views", Stage: state.Waiting},
+		{Sink: "new", Target: "table views", Stage: state.Filling, Run: "run1", Floor: ago(time.Hour)},
+	}
 	l.Leases.Members[1].Stopped = map[string]string{"shard-c": "records behind 900 were lost"}
 	l.Streams[0].Shards = append(l.Streams[0].Shards, shardreader.Shard{ID: "shard-e", First: "850"})
 	l.Gaps = []record.Gap{

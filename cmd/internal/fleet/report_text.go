@@ -22,6 +22,7 @@ func (r Report) Write(w io.Writer, all bool) {
 		r.writeStream(out, stream, all)
 	}
 	r.writeHeldBack(out)
+	r.writeStages(out)
 	r.writeSinks(out)
 	r.writeGaps(out)
 	out.line("")

@@ -129,6 +129,10 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 	}
 	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) { return lostStores(ctx, cfg, shared, obs.Leases) })
 	obs.AddUnread("what sinks wrote", err)
+	if shared.births != nil {
+		obs.Births, err = withTimeout(ctx, shared.births)
+		obs.AddUnread("the stages of sinks", err)
+	}
 	obs.Letters = o.countLetters(ctx, cfg, shared)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

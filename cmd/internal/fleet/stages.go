@@ -1,0 +1,53 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Stage is a sink that is not live: it waits for a backfill, or one fills it.
+type Stage struct {
+	Sink  string     `json:"sink"`
+	Stage string     `json:"stage"` // waiting, filling or settling
+	Run   string     `json:"run,omitempty"`
+	Floor *time.Time `json:"floor,omitempty"` // the stream writes what was made then or later
+}
+
+// addStages adds the sinks that are not live.
+func (r *Report) addStages(obs *Observation) {
+	for _, b := range obs.Births {
+		if b.Stage == state.Live {
+			continue
+		}
+		s := Stage{Sink: b.Sink, Stage: b.Stage.String(), Run: b.Run}
+		if !b.Floor.IsZero() {
+			floor := b.Floor
+			s.Floor = &floor
+		}
+		r.Filling = append(r.Filling, s)
+		if b.Stage == state.Waiting {
+			r.addProblem(WaitingSink, b.Sink, "`"+obs.command("backfill")+" --sink "+b.Sink+"` fills it", "sink %s waits, and writes nothing: it was added to a pipeline that had written before", b.Sink)
+		}
+	}
+}
+
+func (r Report) writeStages(out printer) {
+	if len(r.Filling) == 0 {
+		return
+	}
+	out.line("")
+	rows := [][]string{{"SINK", "STAGE", "FLOOR", "BACKFILL"}}
+	for _, s := range r.Filling {
+		floor, run := "", s.Run
+		if s.Floor != nil {
+			floor = s.Floor.Format(time.RFC3339)
+		}
+		if run == sinks.RebuildRun {
+			run = "replay --rebuild"
+		}
+		rows = append(rows, []string{s.Sink, s.Stage, floor, run})
+	}
+	out.table(rows)
+}
