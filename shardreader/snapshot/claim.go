@@ -1,0 +1,203 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// part is a part of the snapshot as this process knows it. Source.mu guards the fields below Part.
+type part struct {
+	Part
+	stored state.Part   // as last read or written; the zero Part if it is not stored
+	since  time.Time    // when stored.Counter was observed first
+	stale  bool         // stored is out of date: another process has written the part
+	claim  *claimedPart // of this process; nil if there is none
+	losses int          // how often a claim of this process was taken over
+	err    error        // why this process cannot read the part
+}
+
+// spreadClaims rotates the parts, so that processes begin with different ones.
+func (s *Source) spreadClaims() {
+	if len(s.parts) == 0 {
+		return
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(s.o.Owner))
+	first := int(h.Sum32() % uint32(len(s.parts)))
+	s.parts = append(s.parts[first:len(s.parts):len(s.parts)], s.parts[:first]...)
+}
+
+// claimParts claims parts until the source is closed.
+func (s *Source) claimParts() {
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.wakeClaims:
+		case <-t.C:
+		}
+		wait, err := s.claimMore()
+		if err != nil && s.ctx.Err() == nil {
+			if _, again := pipeline.Retryable(err); !again {
+				s.fail(err)
+				return
+			}
+			s.log.LogAttrs(s.ctx, slog.LevelWarn, "parts of a snapshot cannot be claimed: the next try follows", slog.String("error", redact.LogText(err)))
+		}
+		t.Reset(wait)
+		signal(s.changed)
+	}
+}
+
+// claimMore claims parts until enough are read at once, and returns how long to wait before the next try.
+func (s *Source) claimMore() (wait time.Duration, err error) {
+	usual := s.o.ClaimTime / 3
+	if s.lastListed().IsZero() {
+		if err := s.list(); err != nil {
+			return usual, err
+		}
+	}
+	for s.wantsMore() {
+		p := s.claimable()
+		if p == nil {
+			if soon := time.Until(s.nextList()); soon > 0 {
+				return soon, nil
+			}
+			if err := s.list(); err != nil {
+				return usual, err
+			}
+			if p = s.claimable(); p == nil {
+				return usual, nil
+			}
+		}
+		if err := s.claim(p); err != nil {
+			return usual, err
+		}
+	}
+	if time.Since(s.lastListed()) >= 2*s.o.ClaimTime { // the progress of others
+		return usual, s.list()
+	}
+	return usual, nil
+}
+
+func (s *Source) lastListed() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed
+}
+
+// maxEnded is how many parts may wait for their last writes. Each of them is renewed.
+const maxEnded = 64
+
+// wantsMore reports whether fewer parts are read than Concurrency allows.
+func (s *Source) wantsMore() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leaving || s.ctx.Err() != nil {
+		return false
+	}
+	n := 0
+	for _, c := range s.claimed {
+		if c.phase == reading {
+			n++
+		}
+	}
+	return n < s.o.Concurrency && len(s.claimed) < s.o.Concurrency+maxEnded
+}
+
+// nextList returns when the parts are listed again to find one to claim.
+func (s *Source) nextList() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.parts {
+		if p.stale {
+			return s.listed.Add(s.o.ClaimTime / 30)
+		}
+	}
+	return s.listed.Add(s.o.ClaimTime / 3)
+}
+
+// claimable returns a part without an owner, or with one that is dead; nil if there is none. A part of this owner
+// without a claim is what remains of a claim whose answer was lost.
+func (s *Source) claimable() *part {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.parts {
+		if p.claim != nil || p.stale || p.err != nil || p.stored.Done {
+			continue
+		}
+		if p.stored.Owner == "" || p.stored.Owner == s.o.Owner || time.Since(p.since) >= s.o.ClaimTime {
+			return p
+		}
+	}
+	return nil
+}
+
+// list reads the stored parts.
+func (s *Source) list() error {
+	var stored []state.Part
+	for p, err := range s.o.Backfills.Parts(s.ctx, s.o.Run) {
+		if err != nil {
+			return fmt.Errorf("reading the parts of backfill %s: %w", s.o.Run, err)
+		}
+		if s.byID[p.ID] == nil {
+			return errs.Errorf("backfill %s has a part %s, and the snapshot that is read now has none of that name: "+
+				"name the same source as when it began, or begin another backfill", s.o.Run, p.ID)
+		}
+		stored = append(stored, p)
+	}
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listed = now
+	for _, p := range s.parts {
+		p.stale = false // a part that is not listed is not stored
+	}
+	for _, is := range stored {
+		p := s.byID[is.ID]
+		if p.claim != nil {
+			continue // its own writes are newer
+		}
+		if is.Counter != p.stored.Counter || is.Owner != p.stored.Owner {
+			p.since = now
+		}
+		p.stored = is
+	}
+	return nil
+}
+
+// claim makes this process the owner of a part, unless another one was faster.
+func (s *Source) claim(p *part) error {
+	s.mu.Lock()
+	was := p.stored
+	s.mu.Unlock()
+	now := state.Part{Run: s.o.Run, ID: p.ID, Owner: s.o.Owner, Counter: was.Counter + 1, Position: was.Position, Items: was.Items}
+	ctx, cancel := context.WithTimeout(s.ctx, s.o.ClaimTime)
+	defer cancel()
+	ok, err := s.o.Backfills.SetPart(ctx, was, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil || !ok {
+		p.stale = true
+		if err != nil {
+			err = fmt.Errorf("claiming part %s of backfill %s: %w", p.ID, s.o.Run, err)
+		}
+		return err
+	}
+	p.stored = now
+	if was.Owner != "" && was.Owner != s.o.Owner {
+		s.log.LogAttrs(s.ctx, slog.LevelInfo, "a part was taken over: its owner did not renew its claim",
+			slog.String("part", p.ID), slog.String("owner", was.Owner), slog.Int64("items", was.Items))
+	}
+	s.read(p)
+	return nil
+}

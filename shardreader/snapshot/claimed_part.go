@@ -1,0 +1,285 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// phase is what a process does with a part that it claimed. It goes down this list.
+type phase uint8
+
+const (
+	reading phase = iota // its reader has more
+	ended                // Read has returned its last page
+	failed               // its reader failed, and part.err has the error
+	gone                 // it is done, lost or given free: Source.claimed does not have it
+)
+
+// claimedPart is a part that this process reads.
+type claimedPart struct {
+	*part
+	name   string          // of the partition
+	ctx    context.Context // ends when the part is gone, or the source is closed
+	cancel context.CancelCauseFunc
+	taken  chan struct{} // a page was taken
+
+	storing chan struct{} // has an element during a write of the part
+	pending state.Part    // a write without an answer; the zero Part if there is none. Whoever writes the part uses it
+
+	// Source.mu guards what follows.
+	phase   phase
+	page    *pipeline.Page // read ahead, for Read
+	paused  bool
+	drained bool
+	pages   []returnedPage // returned by Read and not committed
+	first   int64          // number of pages[0]
+
+	// Everything before position is written.
+	position pipeline.Position
+	items    int64
+	done     bool
+}
+
+// returnedPage is a page of a part. Its number in the part is its position for the pipeline.
+type returnedPage struct {
+	position pipeline.Position // of the reader
+	items    *atomic.Int64     // known after it was decoded
+	end      bool
+}
+
+// read starts to read a part that was claimed. The caller holds mu.
+func (s *Source) read(p *part) {
+	c := &claimedPart{
+		part: p, name: p.ID, taken: make(chan struct{}, 1), storing: make(chan struct{}, 1), first: 1,
+		position: pipeline.Position(p.stored.Position), items: p.stored.Items,
+	}
+	if p.losses > 0 { // a run must not see the name of a revoked partition again
+		c.name = fmt.Sprintf("%s~%d", p.ID, p.losses)
+	}
+	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
+	p.claim = c
+	s.claimed = append(s.claimed, c)
+	from := c.position
+	s.work.Go(func() {
+		if err := s.readPages(c, from); err != nil {
+			s.failPart(c, err)
+		}
+	})
+	s.work.Go(func() { s.renew(c) })
+}
+
+// readPages reads a part to its end. Read gets the pages.
+func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
+	s.o.Slow(c.ctx)
+	r, err := s.o.Snapshot.Open(c.ctx, c.ID, from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		page, err := r.Read(c.ctx)
+		if page != nil && !s.offer(c, page) {
+			return nil
+		}
+		if errors.Is(err, io.EOF) {
+			s.offer(c, &pipeline.Page{End: true})
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.o.Slow(c.ctx)
+	}
+}
+
+// offer gives a page to Read, and blocks until it is taken. It returns false if the part is not read on.
+func (s *Source) offer(c *claimedPart, page *pipeline.Page) bool {
+	s.mu.Lock()
+	if c.phase != reading {
+		s.mu.Unlock()
+		return false
+	}
+	c.page = page
+	s.mu.Unlock()
+	signal(s.changed)
+	select {
+	case <-c.taken:
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+// take returns the page of a part that was read ahead. The caller holds mu.
+func (s *Source) take(c *claimedPart) *pipeline.Page {
+	page := c.page
+	c.page = nil
+	signal(c.taken)
+	returned := returnedPage{position: page.Position, items: new(atomic.Int64), end: page.End}
+	if decode := page.Decode; decode != nil {
+		page.Decode = func() (*record.Page, error) {
+			decoded, err := decode()
+			if decoded != nil {
+				returned.items.Store(int64(len(decoded.Changes) + len(decoded.Errors)))
+			}
+			return decoded, err
+		}
+	} else {
+		returned.items.Store(int64(len(page.Changes) + len(page.Errors)))
+	}
+	c.pages = append(c.pages, returned)
+	page.Partition = c.name
+	page.Position = pipeline.Position(strconv.FormatInt(c.first+int64(len(c.pages))-1, 10))
+	if page.End {
+		c.phase = ended
+		signal(s.wakeClaims)
+	}
+	return page
+}
+
+// commit notes that the pages up to number n are written. done reports whether the part is. The caller holds mu.
+func (s *Source) commit(c *claimedPart, n int64) (done bool) {
+	for ; c.first <= n && len(c.pages) > 0; c.first++ {
+		p := c.pages[0]
+		c.pages = c.pages[1:]
+		c.items += p.items.Load()
+		s.ownItems += p.items.Load()
+		if c.done = p.end; !p.end {
+			c.position = p.position
+		}
+	}
+	return c.done
+}
+
+// failPart notes that a part cannot be read. It stays claimed until the run ends: what was read of it is written.
+func (s *Source) failPart(c *claimedPart, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.phase != reading || c.ctx.Err() != nil {
+		return
+	}
+	c.phase, c.err = failed, fmt.Errorf("part %s: %w", c.ID, err)
+	s.log.LogAttrs(s.ctx, slog.LevelError, "a part of a snapshot cannot be read: the other parts are read first",
+		slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
+	signal(s.changed)
+	signal(s.wakeClaims)
+}
+
+// renew renews the claim on a part while the part is not gone, and stores its position.
+func (s *Source) renew(c *claimedPart) {
+	t := time.NewTicker(s.o.ClaimTime / 6)
+	defer t.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-t.C:
+		}
+		ctx, cancel := context.WithTimeout(c.ctx, s.o.ClaimTime/2)
+		err := s.store(ctx, c, false)
+		cancel()
+		if err != nil && c.ctx.Err() == nil {
+			s.log.LogAttrs(s.ctx, slog.LevelWarn, "the claim on a part of a snapshot cannot be renewed: another process may take the part over",
+				slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
+		}
+	}
+}
+
+// store writes how far a part is, and gives it free if it is done or release is set. If another process has taken the
+// part over, it is lost, and that is no error.
+func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error {
+	select {
+	case c.storing <- struct{}{}:
+		defer func() { <-c.storing }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	s.mu.Lock()
+	was, isGone := c.stored, c.phase == gone
+	s.mu.Unlock()
+	if isGone {
+		return nil
+	}
+	if c.pending.ID != "" {
+		// The same write again: if it fails now, it succeeded before, or the part is lost. The write after it shows which.
+		if _, err := s.o.Backfills.SetPart(ctx, was, c.pending); err != nil {
+			return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.o.Run, err)
+		}
+		was, c.pending = c.pending, state.Part{}
+		s.mu.Lock()
+		c.stored = was
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	now := state.Part{
+		Run: s.o.Run, ID: c.ID, Owner: s.o.Owner, Counter: was.Counter + 1,
+		Position: string(c.position), Items: c.items, Done: c.done,
+	}
+	s.mu.Unlock()
+	if release || now.Done {
+		now.Owner = ""
+	}
+	c.pending = now
+	ok, err := s.o.Backfills.SetPart(ctx, was, now)
+	if err != nil {
+		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.o.Run, err)
+	}
+	c.pending = state.Part{}
+	if !ok {
+		s.lose(c)
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.stored = now; now.Owner == "" {
+		s.remove(c)
+		if now.Done {
+			s.ownParts++
+		}
+	}
+	return nil
+}
+
+var errLost = errs.New("another process reads the part now")
+
+// lose revokes a part that another process has taken over.
+func (s *Source) lose(c *claimedPart) {
+	s.mu.Lock()
+	s.remove(c)
+	c.stale = true
+	c.losses++
+	control := s.control
+	s.mu.Unlock()
+	s.log.LogAttrs(s.ctx, slog.LevelWarn, "another process has taken over a part of a snapshot: it is not read on here", slog.String("part", c.ID))
+	if control != nil {
+		control.Revoke(errLost, c.name)
+	}
+	s.mu.Lock()
+	s.forgets = append(s.forgets, c.name)
+	s.mu.Unlock()
+	signal(s.changed)
+}
+
+// remove ends the work at a part. The caller holds mu.
+func (s *Source) remove(c *claimedPart) {
+	c.phase, c.page, c.claim = gone, nil, nil
+	for i, other := range s.claimed {
+		if other == c {
+			s.claimed = append(s.claimed[:i:i], s.claimed[i+1:]...)
+		}
+	}
+	c.cancel(errLost)
+	signal(s.changed)
+	signal(s.wakeClaims)
+}

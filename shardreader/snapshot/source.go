@@ -1,0 +1,343 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// PartStore keeps how far the parts of a backfill are read. A [state.Backfills] is one, and defines the methods.
+type PartStore interface {
+	Parts(ctx context.Context, run string) iter.Seq2[state.Part, error]
+	SetPart(ctx context.Context, was, now state.Part) (bool, error)
+}
+
+// SourceOptions configure a Source.
+type SourceOptions struct {
+	Snapshot  Snapshot  // required
+	Backfills PartStore // required
+	Run       string    // required: id of the backfill in Backfills
+	Owner     string    // required: id of this process. No other process may ever have it
+
+	Concurrency int                       // number of parts that are read at once. Default: 4
+	ClaimTime   time.Duration             // a claim that is not renewed for this time is taken over; it is equal in all processes. Default: 30s
+	Slow        func(ctx context.Context) // blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
+	Logger      *slog.Logger              // Default: discards
+}
+
+// Source reads the parts of a snapshot that this process claims. Its partitions are parts; "ID~n" is the part ID,
+// claimed again after it was lost. It serves one run of a pipeline, and the caller must close it after the run.
+type Source struct {
+	o     SourceOptions
+	log   *slog.Logger
+	parts []*part // in the order in which this process claims them
+	byID  map[string]*part
+
+	ctx        context.Context // of all goroutines; Close ends it
+	cancel     context.CancelCauseFunc
+	work       sync.WaitGroup
+	wakeClaims chan struct{} // a part may be claimed
+	changed    chan struct{} // Read should look again
+
+	mu        sync.Mutex
+	control   pipeline.Control
+	started   bool
+	leaving   bool           // nothing more is claimed
+	fatal     error          // ends Read
+	claimed   []*claimedPart // parts of this process that are not done
+	turn      int            // index in claimed of the part whose page comes next
+	forgets   []string       // lost partitions, for [pipeline.Control.Forget]
+	listed    time.Time      // when the parts were listed last
+	ownItems  int64
+	ownParts  int
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var (
+	_ pipeline.Source     = (*Source)(nil)
+	_ pipeline.Pauser     = (*Source)(nil)
+	_ pipeline.Committer  = (*Source)(nil)
+	_ pipeline.Controlled = (*Source)(nil)
+)
+
+// NewSource checks the options. It makes no calls. An error names the option.
+func NewSource(o SourceOptions) (*Source, error) {
+	o.Concurrency, o.ClaimTime = cmp.Or(o.Concurrency, 4), cmp.Or(o.ClaimTime, 30*time.Second)
+	switch {
+	case o.Snapshot == nil:
+		return nil, errors.New("snapshot: Snapshot is nil: give what is read")
+	case o.Backfills == nil:
+		return nil, errors.New("snapshot: Backfills is nil: give the store of the parts")
+	case o.Run == "":
+		return nil, errors.New("snapshot: Run is empty: give the id of the backfill")
+	case o.Owner == "":
+		return nil, errors.New("snapshot: Owner is empty: give an id that no other process has")
+	case o.Concurrency < 0 || o.ClaimTime < 0:
+		return nil, fmt.Errorf("snapshot: Concurrency or ClaimTime is negative: %d, %v", o.Concurrency, o.ClaimTime)
+	}
+	if o.Slow == nil {
+		o.Slow = func(context.Context) {}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Source{
+		o: o, log: o.Logger.With(slog.String("backfill", o.Run)), byID: make(map[string]*part),
+		wakeClaims: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+	}
+	for _, p := range o.Snapshot.Parts() {
+		if s.byID[p.ID] != nil || p.ID == "" {
+			return nil, fmt.Errorf("snapshot: two parts have the ID %q, or it is empty", p.ID)
+		}
+		s.byID[p.ID] = &part{Part: p}
+		s.parts = append(s.parts, s.byID[p.ID])
+	}
+	s.spreadClaims()
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	return s, nil
+}
+
+// Read returns the next page of a part that this process claimed, in turns. It returns io.EOF once all parts are done,
+// by this process or by others. If parts cannot be read, it returns their errors once the other parts are done.
+func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
+	s.start(ctx)
+	for {
+		page, err := s.nextPage(ctx)
+		if page != nil || err != nil {
+			return page, err
+		}
+		select {
+		case <-s.changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// start starts the claims, and ends them with ctx.
+func (s *Source) start(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started || s.ctx.Err() != nil {
+		return
+	}
+	s.started = true
+	context.AfterFunc(ctx, s.leave)
+	s.work.Go(s.claimParts)
+}
+
+// leave ends the claiming of further parts.
+func (s *Source) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leaving = true
+}
+
+func (s *Source) nextPage(ctx context.Context) (*pipeline.Page, error) {
+	s.mu.Lock()
+	page, drains, err := s.takePage(ctx)
+	forgets, control := s.forgets, s.control
+	s.forgets = nil
+	s.mu.Unlock()
+	if control != nil && len(forgets) > 0 {
+		control.Forget(forgets...)
+	}
+	if control != nil && len(drains) > 0 {
+		control.Drain(drains...)
+	}
+	return page, err
+}
+
+// takePage returns the next page, if there is one. If nothing can follow, it returns the partitions that are read to
+// their end: other processes may wait until they are written. The caller holds mu.
+func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []string, err error) {
+	switch {
+	case s.fatal != nil:
+		return nil, nil, s.fatal
+	case ctx.Err() != nil:
+		return nil, nil, context.Cause(ctx)
+	case s.ctx.Err() != nil:
+		return nil, nil, context.Cause(s.ctx)
+	}
+	active := false
+	for range s.claimed {
+		s.turn = (s.turn + 1) % len(s.claimed)
+		c := s.claimed[s.turn]
+		if c.page != nil && !c.paused {
+			return s.take(c), nil, nil
+		}
+		active = active || c.phase == reading
+	}
+	if !active {
+		for _, c := range s.claimed {
+			if !c.drained {
+				c.drained = true
+				drains = append(drains, c.name)
+			}
+		}
+	}
+	return nil, drains, s.end()
+}
+
+// end returns nil while parts are neither done nor failed. The caller holds mu.
+func (s *Source) end() error {
+	var failed []*part
+	for _, p := range s.parts {
+		switch {
+		case p.stored.Done:
+		case p.err != nil:
+			failed = append(failed, p)
+		default:
+			return nil
+		}
+	}
+	if len(failed) == 0 {
+		return io.EOF
+	}
+	slices.SortFunc(failed, func(a, b *part) int { return cmp.Compare(a.ID, b.ID) })
+	all := make([]error, len(failed))
+	for i, p := range failed {
+		all[i] = p.err
+	}
+	return errs.Errorf("%d of %d parts were not read to their end, and the others are done: %w", len(failed), len(s.parts), errors.Join(all...))
+}
+
+// Pause implements [pipeline.Pauser].
+func (s *Source) Pause(partition string, paused bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.named(partition); c != nil {
+		c.paused = paused
+		signal(s.changed)
+	}
+}
+
+// Commit implements [pipeline.Committer]. It stores the end of a part at once. The other positions are stored when the
+// claim is renewed.
+func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Position) error {
+	n, err := strconv.ParseInt(string(p), 10, 64)
+	if err != nil {
+		return pipeline.Fatal(errs.Errorf("not a position of this source: %q", p))
+	}
+	s.mu.Lock()
+	c := s.named(partition)
+	done := c != nil && s.commit(c, n)
+	s.mu.Unlock()
+	if !done {
+		return nil
+	}
+	return s.store(ctx, c, false)
+}
+
+// named returns the claimed part of a partition, nil if it is lost or done. The caller holds mu.
+func (s *Source) named(partition string) *claimedPart {
+	for _, c := range s.claimed {
+		if c.name == partition {
+			return c
+		}
+	}
+	return nil
+}
+
+// Control implements [pipeline.Controlled].
+func (s *Source) Control(control pipeline.Control) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.control = control; control == nil {
+		s.leaving = true
+	}
+}
+
+// fail ends Read with an error.
+func (s *Source) fail(err error) {
+	s.mu.Lock()
+	first := s.fatal == nil
+	if first {
+		s.fatal, s.leaving = err, true
+	}
+	control := s.control
+	s.mu.Unlock()
+	signal(s.changed)
+	if first && control != nil {
+		control.Fail(err)
+	}
+}
+
+// Close stores how far each part is written, and gives the parts free. Call it after the run has ended. If ctx ends
+// first, other processes take the parts over after the claim time.
+func (s *Source) Close(ctx context.Context) error {
+	s.closeOnce.Do(func() {
+		s.cancel(errClosed)
+		s.work.Wait()
+		s.mu.Lock()
+		open := slices.Clone(s.claimed)
+		s.mu.Unlock()
+		failed := make([]error, len(open))
+		var stores sync.WaitGroup
+		for i, c := range open {
+			stores.Go(func() { failed[i] = s.store(ctx, c, true) })
+		}
+		stores.Wait()
+		if err := errors.Join(failed...); err != nil {
+			s.closeErr = fmt.Errorf("some parts are still claimed: they are taken over after %v: %w", s.o.ClaimTime, err)
+		}
+	})
+	return s.closeErr
+}
+
+var errClosed = errs.New("the source is closed")
+
+// Progress is how far a backfill is.
+type Progress struct {
+	Items, TotalItems int64 // written items of all processes, as last seen, and all items. TotalItems is -1 if unknown
+	Bytes, TotalBytes int64 // the same of stored bytes; of a part that is not done, estimated from its items
+	Parts, TotalParts int   // parts that are done, and all parts
+	OwnItems          int64 // items that this source had written
+	OwnParts          int   // parts that this source finished
+	Claimed           int   // parts that this source has claimed
+}
+
+// Progress returns the progress. It is safe for concurrent use.
+func (s *Source) Progress() Progress {
+	info := s.o.Snapshot.Info()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := Progress{
+		TotalItems: info.Items, TotalBytes: info.Bytes, TotalParts: len(s.parts),
+		OwnItems: s.ownItems, OwnParts: s.ownParts, Claimed: len(s.claimed),
+	}
+	for _, part := range s.parts {
+		items := part.stored.Items
+		if part.claim != nil {
+			items = part.claim.items
+		}
+		p.Items += items
+		switch {
+		case part.stored.Done:
+			p.Parts++
+			p.Bytes += max(part.Bytes, 0)
+		case part.Items > 0 && part.Bytes > 0:
+			p.Bytes += int64(float64(part.Bytes) * min(1, float64(items)/float64(part.Items)))
+		}
+	}
+	return p
+}
+
+// signal wakes the receiver of a channel with one element.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
