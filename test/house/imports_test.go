@@ -59,6 +59,7 @@ var allowed = map[string][]string{
 	"shardreader/internal/inputs":         {"pipeline/redact", "github.com/klauspost/compress"},
 	"shardreader/snapshot":                {"pipeline", "pipeline/expr", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/rules", "sinks/state"},
 	"shardreader/snapshot/scan":           {"pipeline", "pipeline/awserr", "pipeline/awshttp", "pipeline/bounded", "pipeline/item", "pipeline/jsoncursor", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "shardreader/snapshot", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	"shardreader/snapshot/items":          {"pipeline", "pipeline/record", "pipeline/redact", "shardreader/internal/inputs", "shardreader/snapshot", "shardreader/snapshot/internal/lines"},
 	"shardreader/snapshot/internal/lines": {"pipeline/record", "pipeline/redact", "shardreader/replay"},
 	"shardreader/leases":                  {"pipeline", "pipeline/redact"},
 	"shardreader/coordinator":             {"pipeline", "pipeline/record", "pipeline/redact", "shardreader", "shardreader/leases"},

@@ -1,0 +1,166 @@
+// Package items reads items from files: JSON lines with an item each, plain or as in an export of DynamoDB. Files may be
+// plain, gzip or zstd; the content decides.
+package items
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/shardreader/internal/inputs"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/shardreader/snapshot/internal/lines"
+)
+
+// errs creates the errors of this package. They carry a redacted text, which logs may contain.
+const errs = redact.Class("input")
+
+// Options configure a Snapshot.
+type Options struct {
+	Paths   []string               // required: files, and folders, which are read recursively without hidden files
+	Decoder record.SnapshotOptions // how items become changes; Keys is required
+	Time    time.Time              // every item is as it was then or later. Default: unknown
+
+	BlockBytes int // size of the pages of a large file. Default: 1 MiB
+}
+
+// Snapshot is the items of files. A part is a file, and its ID is the path of the file.
+type Snapshot struct {
+	o       Options
+	decoder *record.SnapshotDecoder
+	info    snapshot.Info
+	parts   []snapshot.Part
+}
+
+var _ snapshot.Snapshot = (*Snapshot)(nil)
+
+// Open lists the files. It fails if a path does not exist. An error of the options names the option.
+func Open(o Options) (*Snapshot, error) {
+	o.BlockBytes = cmp.Or(o.BlockBytes, 1<<20)
+	switch {
+	case len(o.Paths) == 0:
+		return nil, errors.New("items: Paths is empty: name files or folders")
+	case slices.Contains(o.Paths, "-"):
+		return nil, errors.New("items: standard input cannot be read twice, and a backfill that was stopped reads again: save the items in a file, and name it")
+	case o.BlockBytes < 0:
+		return nil, fmt.Errorf("items: BlockBytes is negative: %d", o.BlockBytes)
+	}
+	files, err := inputs.List(o.Paths)
+	if err != nil {
+		return nil, fmt.Errorf("items: %w", err)
+	}
+	s := &Snapshot{o: o, decoder: record.NewSnapshotDecoder(o.Decoder)}
+	s.info = snapshot.Info{
+		Source: "items " + strings.Join(o.Paths, " "), Time: o.Time, From: o.Time,
+		View: record.NewAndOldImages, Items: -1,
+	}
+	for _, f := range files {
+		s.parts = append(s.parts, snapshot.Part{ID: filepath.ToSlash(filepath.Clean(f.Path)), Items: -1, Bytes: f.Size})
+		s.info.Bytes += f.Size
+	}
+	slices.SortFunc(s.parts, func(a, b snapshot.Part) int { return strings.Compare(a.ID, b.ID) })
+	for i := 1; i < len(s.parts); i++ {
+		if s.parts[i].ID == s.parts[i-1].ID {
+			return nil, errs.Errorf("items: %s is named twice: name each file once", s.parts[i].ID)
+		}
+	}
+	return s, nil
+}
+
+// Info implements [snapshot.Snapshot].
+func (s *Snapshot) Info() snapshot.Info { return s.info }
+
+// Parts implements [snapshot.Snapshot].
+func (s *Snapshot) Parts() []snapshot.Part { return s.parts }
+
+// Open implements [snapshot.Snapshot]. A position is the number of items before it.
+func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
+	skip := int64(0)
+	if from != "" {
+		var err error
+		if skip, err = strconv.ParseInt(string(from), 10, 64); err != nil || skip < 0 {
+			return nil, errs.Errorf("%s: not a position in a file of items: %q", id, from)
+		}
+	}
+	f, err := os.Open(filepath.FromSlash(id))
+	if err != nil {
+		return nil, err
+	}
+	plain, free, err := inputs.Decompress(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", id, err), f.Close())
+	}
+	return &reader{snapshot: s, file: id, f: f, free: free, lines: lines.New(plain, s.o.BlockBytes, skip), items: skip}, nil
+}
+
+// reader reads one file.
+type reader struct {
+	snapshot *Snapshot
+	file     string
+	f        *os.File
+	free     func()
+	lines    *lines.Reader
+	items    int64 // before the next block
+}
+
+// Read implements [snapshot.Reader].
+func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	b, err := r.lines.Next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, io.EOF
+	case errors.Is(err, lines.ErrShort):
+		return nil, fmt.Errorf("%s: %w: put the file back as it was, or begin another backfill", r.file, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", r.file, err)
+	}
+	if r.items == 0 {
+		if err := r.recognize(b); err != nil {
+			return nil, err
+		}
+	}
+	r.items += b.Items
+	page := &pipeline.Page{Position: pipeline.Position(strconv.FormatInt(r.items, 10))}
+	page.Bytes = len(b.Bytes)
+	page.Decode = func() (*record.Page, error) {
+		p := r.snapshot.decoder.DecodeLines(b.Bytes)
+		b.Locate(r.file, p)
+		return p, nil
+	}
+	return page, nil
+}
+
+// recognize returns an error if the first line is not an item. Otherwise each line of a file of another kind would
+// become a dead letter.
+func (r *reader) recognize(b lines.Block) error {
+	rest := bytes.TrimLeft(b.Bytes, " \t\r\n")
+	first, _, _ := bytes.Cut(rest, []byte{'\n'})
+	p := r.snapshot.decoder.DecodeLines(bytes.Clone(first))
+	if len(p.Errors) == 0 {
+		return nil
+	}
+	line := b.Line + int64(bytes.Count(b.Bytes[:len(b.Bytes)-len(rest)], []byte{'\n'}))
+	return errs.Errorf("%s:%d: the first line is not an item in DynamoDB JSON: %w: give JSON lines of items, "+
+		"as an export has them, or as  aws dynamodb scan --table-name TABLE --output json | jq -c '.Items[]'  prints them", r.file, line, p.Errors[0])
+}
+
+// Close implements [snapshot.Reader].
+func (r *reader) Close() error {
+	r.free()
+	return r.f.Close()
+}
