@@ -261,8 +261,10 @@ func (r *recordReader) setLineChange(c *Change) bool {
 		c.Op = Insert
 	case hasOld:
 		c.Op = Remove
-	default:
+	case r.snapshot.o.View == NewImage:
 		c.Op, c.ViewType = Remove, NewImage
+	default: // the item was inserted and removed after the layer before
+		c.Op = Remove
 	}
 	c.EventName = c.Op.String()
 	if !r.metadata.Exists() {

@@ -82,7 +82,7 @@ func TestSnapshot_IncrementalLines(t *testing.T) {
 		{removeLine, 0, record.Remove, record.NewAndOldImages},
 		{insertLine, record.NewImage, record.Modify, record.NewImage}, // of an insert or of an update
 		{goneLine, record.NewImage, record.Remove, record.NewImage},
-		{goneLine, 0, record.Remove, record.NewImage},
+		{goneLine, 0, record.Remove, record.NewAndOldImages}, // inserted and removed after the layer before
 	} {
 		o := snapshotOptions(2)
 		o.View, o.Keys = tt.view, nil
