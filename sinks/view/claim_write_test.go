@@ -392,6 +392,10 @@ func TestEarlierClaimsFindThemselvesSuperseded(t *testing.T) {
 			[]sinktest.Record{{EventName: "REMOVE", Keys: sinktest.Item{"PK": user["PK"], "SK": user["SK"]}, ViewType: "NEW_IMAGE"}},
 			"written; superseded; coalesced written; superseded",
 		},
+		"changed in a way that nobody knows": {
+			[]sinktest.Record{{EventName: "EVOLVE", New: user, ViewType: "NEW_IMAGE"}},
+			"written; superseded; coalesced written; superseded",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cs := changes(t, append([]sinktest.Record{moved("a", "", "x", "1")}, c.then...)...)

@@ -123,8 +123,8 @@ func (s *Sink) locationBefore(c *record.Change, buf *keyBuffer) (rowLocation, er
 	switch {
 	case c.Old.Exists():
 		return s.locate(c, c.Old, buf)
-	case c.Op == record.Insert, c.Op == record.Snapshot, c.Op == record.Unknown:
-		return rowLocation{reason: noItem}, nil
+	case c.Op == record.Insert, c.Op == record.Snapshot, c.Op != record.Modify && c.ViewType.HasOld():
+		return rowLocation{reason: noItem}, nil // an export shows an item without images that came and went within its time
 	case s.fixedKey:
 		// The row may not exist, but its key is known.
 		k, err := s.rowKey(&template.Scope{Change: c, Item: c.Keys}, buf)

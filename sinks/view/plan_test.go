@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -118,6 +119,8 @@ func TestFixedKeyNeedsNoOldImage(t *testing.T) {
 		{sinktest.Record{EventName: "MODIFY", New: itemOf("Type=Order"), ViewType: "NEW_IMAGE"}, `put row id="ORDER#u,o" (stays)`},
 		{sinktest.Record{EventName: "MODIFY", New: itemOf("Type=User"), ViewType: "NEW_IMAGE"}, `tombstone row id="ORDER#u,o" (leaves)`},
 		{sinktest.Record{EventName: "REMOVE", Keys: itemOf(), ViewType: "NEW_IMAGE"}, `tombstone row id="ORDER#u,o" (item removed)`},
+		{sinktest.Record{EventName: "EVOLVE", New: itemOf("Type=Order"), ViewType: "NEW_IMAGE"}, `put row id="ORDER#u,o" (stays)`},
+		{sinktest.Record{EventName: "EVOLVE", New: itemOf("Type=User"), ViewType: "NEW_IMAGE"}, `tombstone row id="ORDER#u,o" (leaves)`},
 	} {
 		d := pipeline.Delivery{Change: changes(t, c.record)[0]}
 		if err := s.Plan(&d); err != nil {
@@ -126,6 +129,17 @@ func TestFixedKeyNeedsNoOldImage(t *testing.T) {
 		if got := planned(&d); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.record.EventName, got, c.want)
 		}
+	}
+}
+
+// A REMOVE without an old image, where the view type has old images, is a line of an incremental export: the item came
+// and went within its time, so that it never had a row.
+func TestRemoveOfAnItemThatCameAndWent(t *testing.T) {
+	c := *changes(t, sinktest.Record{EventName: "REMOVE", Old: itemOf("Type=Order", "Status=paid")})[0]
+	c.Old = item.Image{}
+	d := pipeline.Delivery{Change: &c}
+	if err := newSink(t, byStatus(t, nil)).Plan(&d); err != nil || len(d.Ops) > 0 || d.Outcome != pipeline.NoEffect {
+		t.Errorf("got %s, %v, %v, want no effect", planned(&d), d.Outcome, err)
 	}
 }
 
