@@ -3,6 +3,8 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -124,9 +126,26 @@ func (s *Sink) addTombstone(d *pipeline.Delivery, from documentLocation, routing
 func (s *Sink) mutation(d *pipeline.Delivery, index, routing string, why Why) *Mutation {
 	c := d.Change
 	m := pipeline.Alloc[Mutation](d)
-	*m = Mutation{Index: index, ID: s.id(c), Routing: routing, Version: c.Version, Time: c.Time, Why: why}
+	*m = Mutation{Index: index, ID: s.id(c), Routing: routing, Version: c.Version, Time: timeOf(c), Why: why}
 	d.Ops = append(d.Ops, m)
 	return m
+}
+
+// maxLayer is the length of the longest number of a layer. A stream's sequence numbers have at least 21 digits.
+const maxLayer = 6
+
+// timeOf returns the creation time of a change for stores that order changes by it. A line of an incremental export,
+// whose sequence number is that of its layer, has a time before all changes of a stream: the time of its write may be the
+// second of a newer change.
+func timeOf(c *record.Change) time.Time {
+	if c.Time.IsZero() || len(c.Sequence) > maxLayer {
+		return c.Time
+	}
+	layer, err := strconv.Atoi(c.Sequence)
+	if err != nil {
+		return c.Time
+	}
+	return time.Unix(int64(layer), 0).UTC()
 }
 
 // locate returns the location of an item's document. With an error there is no document; the location

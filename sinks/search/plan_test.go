@@ -285,3 +285,36 @@ func TestFact23_OutcomesPerChange(t *testing.T) {
 		t.Errorf("a store that answers too little: %v, want a fatal error", err)
 	}
 }
+
+// A store that orders changes by time sees what a backfill reads before every change of the stream, in the order of the
+// layers: the last write of an item in an export may be of the second of a change after it.
+func TestTimeOfABackfill(t *testing.T) {
+	s := newSink(t, search.Options{Index: parse(t, "docs")})
+	planned := func(c *record.Change) int64 {
+		t.Helper()
+		d := pipeline.Delivery{Change: c}
+		if err := s.Plan(&d); err != nil || len(d.Ops) != 1 {
+			t.Fatalf("%d ops, %v", len(d.Ops), err)
+		}
+		if m := d.Ops[0].(*search.Mutation); !m.Time.IsZero() {
+			return m.Time.Unix()
+		}
+		return 0
+	}
+	const keys = `{"PK":{"S":"p1"},"SK":{"S":"x"}}`
+	for layer, line := range []string{`{"Item":` + keys + `}`, 2: `{"Metadata":{"WriteTimestampMicros":{"N":"1767323045000000"}},"Keys":` + keys + `,"NewImage":` + keys + `,"OldImage":` + keys + `}`} {
+		if line == "" {
+			continue
+		}
+		page := record.NewSnapshotDecoder(record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}, Keys: []string{"PK", "SK"}, Layer: layer}).DecodeLines([]byte(line))
+		if len(page.Errors) > 0 {
+			t.Fatal(page.Errors[0])
+		}
+		if got := planned(&page.Changes[0]); got != int64(layer) {
+			t.Errorf("layer %d has the second %d", layer, got)
+		}
+	}
+	if got := planned(changeOf(t, "MODIFY", `"a":{"S":"x"}`, `"a":{"S":"y"}`)); got != 1767323045 {
+		t.Errorf("a change of the stream has the second %d, want the one of its record", got)
+	}
+}

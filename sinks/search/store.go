@@ -42,7 +42,7 @@ type Mutation struct {
 	ID        string // at most 512 bytes; see DocumentID and Options.HashID
 	Routing   string // routing of the document, which never changes, since it depends on the item's key alone; "" routes by the id
 	Version   record.Version
-	Time      time.Time // creation time of the change, to the second; zero if unknown
+	Time      time.Time // creation time of the change, to the second; zero if unknown; before all changes of a stream for what a backfill reads
 	Tombstone bool      // the item no longer has a document in this index; readers never see Doc
 	Void      bool      // only with Tombstone: no document could be made of the change; a mutation of the same version that is not void may replace it
 	Doc       []byte    // plain JSON object with _tw; for a tombstone only _tw
