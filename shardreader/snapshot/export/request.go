@@ -1,0 +1,271 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+)
+
+// RequestClient is the part of *dynamodb.Client that requests exports.
+type RequestClient interface {
+	DescribeContinuousBackups(ctx context.Context, in *dynamodb.DescribeContinuousBackupsInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
+	ExportTableToPointInTime(ctx context.Context, in *dynamodb.ExportTableToPointInTimeInput, o ...func(*dynamodb.Options)) (*dynamodb.ExportTableToPointInTimeOutput, error)
+	DescribeExport(ctx context.Context, in *dynamodb.DescribeExportInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeExportOutput, error)
+}
+
+var _ RequestClient = (*dynamodb.Client)(nil)
+
+// RequestOptions say what to export.
+type RequestOptions struct {
+	TableARN    string
+	Bucket      string
+	BucketOwner string // account of the bucket, if it is another one. Default: the caller's
+	Prefix      string // of the objects. Default: none
+
+	// Time is the time of the export: a floor and its slack, or later. It is rounded up to whole seconds. Required
+	Time time.Time
+
+	// Narrowing is pushed into the export as far as DynamoDB can compare. The caller evaluates it again for each change.
+	// Default: all items
+	Narrowing *snapshot.Narrowing
+
+	// ClientToken makes a repeated request the same export for 8 hours. It has 1 to 37 characters. Default: each Request is
+	// a new export
+	ClientToken string
+
+	// Waiting is called with the latest time that can be exported, while that is before Time. Default: nothing is called
+	Waiting func(latest time.Time)
+}
+
+// Requested is an export that DynamoDB makes or has made.
+type Requested struct {
+	ARN          string
+	Path         string // s3://BUCKET/PREFIX/AWSDynamoDB/ID, for Open
+	Complete     bool
+	Time         time.Time // of the export, UTC
+	Began, Ended time.Time // of the work, UTC; zero if unknown
+	Items, Bytes int64     // -1 until it is complete
+}
+
+// The time between two looks doubles from firstPoll to longestPoll. DescribeContinuousBackups may be called ten times a
+// second (API reference).
+const (
+	firstPoll   = time.Second
+	longestPoll = 15 * time.Second
+)
+
+// Request requests a full export of a table in DynamoDB JSON. It first waits until point-in-time recovery covers Time,
+// which usually takes five minutes. It does not wait for the export; see [Wait]. Transient errors are repeated while it
+// waits.
+func Request(ctx context.Context, client RequestClient, o RequestOptions) (Requested, error) {
+	if err := o.validate(); err != nil {
+		return Requested{}, err
+	}
+	at := o.Time.UTC()
+	if whole := at.Truncate(time.Second); !whole.Equal(at) {
+		at = whole.Add(time.Second)
+	}
+	if err := waitUntilRecoverable(ctx, client, o, at); err != nil {
+		return Requested{}, err
+	}
+	in := &dynamodb.ExportTableToPointInTimeInput{
+		TableArn: aws.String(o.TableARN), S3Bucket: aws.String(o.Bucket), S3BucketOwner: nilIfEmpty(o.BucketOwner), S3Prefix: nilIfEmpty(strings.Trim(o.Prefix, "/")),
+		ExportTime: aws.Time(at), ExportType: types.ExportTypeFullExport, ExportFormat: types.ExportFormatDynamodbJson,
+		ClientToken: nilIfEmpty(o.ClientToken), FilterSpecification: filterOf(o.Narrowing),
+	}
+	out, err := client.ExportTableToPointInTime(ctx, in)
+	if err != nil {
+		return Requested{}, requestError(ctx, "ExportTableToPointInTime of "+o.TableARN, err, o)
+	}
+	return requestedOf(out.ExportDescription), nil
+}
+
+func (o *RequestOptions) validate() error {
+	switch {
+	case o.TableARN == "":
+		return errors.New("export: TableARN is empty")
+	case o.Bucket == "":
+		return errors.New("export: Bucket is empty: name the bucket for the export")
+	case strings.Contains(o.Bucket, "/"):
+		return fmt.Errorf("export: Bucket is %q: give its name alone, and the rest as the prefix", o.Bucket)
+	case o.Time.IsZero():
+		return errors.New("export: Time is missing")
+	}
+	return nil
+}
+
+// filterOf is nil if DynamoDB has nothing to compare.
+func filterOf(n *snapshot.Narrowing) *types.FilterSpecification {
+	e := n.Expression()
+	if e.Text == "" {
+		return nil
+	}
+	f := &types.FilterSpecification{
+		FilterExpression: aws.String(e.Text), ExpressionAttributeNames: e.Names, ExpressionAttributeValues: map[string]types.AttributeValue{},
+	}
+	for p, v := range e.Values {
+		f.ExpressionAttributeValues[p] = sdkvalue.Of(v)
+	}
+	return f
+}
+
+// waitUntilRecoverable blocks until the table can be exported as it was at that time.
+func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOptions, at time.Time) error {
+	return poll(ctx, func() (done bool, err error) {
+		out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(o.TableARN)})
+		if err != nil {
+			return false, requestError(ctx, "DescribeContinuousBackups of "+o.TableARN, err, o)
+		}
+		d := out.ContinuousBackupsDescription
+		if d == nil || d.PointInTimeRecoveryDescription == nil || d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
+			return false, requestErrs.Errorf("export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s", redact.Safe(o.TableARN), redact.Safe(o.enable()))
+		}
+		p := d.PointInTimeRecoveryDescription
+		earliest, latest := aws.ToTime(p.EarliestRestorableDateTime).UTC(), aws.ToTime(p.LatestRestorableDateTime).UTC()
+		if at.Before(earliest.Truncate(time.Second)) {
+			return false, requestErrs.Errorf("export: %s cannot be exported as of %s: point-in-time recovery reaches back to %s", redact.Safe(o.TableARN), redact.Safe(at.Format(time.RFC3339)), redact.Safe(earliest.Format(time.RFC3339)))
+		}
+		if !latest.Before(at) {
+			return true, nil
+		}
+		if o.Waiting != nil {
+			o.Waiting(latest)
+		}
+		return false, nil
+	})
+}
+
+// enable is what enables point-in-time recovery.
+func (o *RequestOptions) enable() string {
+	name := o.TableARN
+	if _, table, ok := strings.Cut(o.TableARN, ":table/"); ok {
+		name = table
+	}
+	return "aws dynamodb update-continuous-backups --table-name " + name + " --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"
+}
+
+// Wait waits until DynamoDB has made the export. progress, which may be nil, is called after each look. Transient errors
+// are repeated until ctx is done. A failed export is an error with the service's reason.
+func Wait(ctx context.Context, client RequestClient, arn string, progress func(Requested)) (Requested, error) {
+	var r Requested
+	err := poll(ctx, func() (done bool, err error) {
+		out, err := client.DescribeExport(ctx, &dynamodb.DescribeExportInput{ExportArn: aws.String(arn)})
+		if err != nil {
+			return false, awserr.CallError(ctx, "DescribeExport of "+arn, err, map[awserr.Kind]string{awserr.Denied: "allow dynamodb:DescribeExport"})
+		}
+		d := out.ExportDescription
+		if d != nil && d.ExportStatus == types.ExportStatusFailed {
+			return false, exportFailed(arn, d)
+		}
+		r = requestedOf(d)
+		if progress != nil {
+			progress(r)
+		}
+		return r.Complete, nil
+	})
+	return r, err
+}
+
+// exportFailed is the error of an export that DynamoDB gave up.
+func exportFailed(arn string, d *types.ExportDescription) error {
+	code, hint := aws.ToString(d.FailureCode), "correct the cause and request another export"
+	switch {
+	case strings.Contains(code, "NoSuchBucket"):
+		hint = "create the bucket, or name another one"
+	case strings.Contains(code, "AccessDenied"):
+		hint = "allow s3:PutObject, s3:PutObjectAcl and s3:AbortMultipartUpload in the bucket, for the caller and in the bucket's policy"
+	case strings.Contains(strings.ToUpper(code), "KMS"):
+		hint = "allow the caller to use the key of the bucket"
+	}
+	return requestErrs.Errorf("export: %s failed: %s: %s (%s)", redact.Safe(arn), redact.Safe(code), aws.ToString(d.FailureMessage), redact.Safe(hint))
+}
+
+// poll calls look until it is done. It repeats transient errors, and returns others.
+func poll(ctx context.Context, look func() (done bool, err error)) error {
+	for wait := firstPoll; ; wait = min(2*wait, longestPoll) {
+		done, err := look()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		after, transient := pipeline.Retryable(err)
+		if done || err != nil && !transient {
+			return err
+		}
+		t := time.NewTimer(max(wait, after))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return context.Cause(ctx)
+		case <-t.C:
+		}
+	}
+}
+
+// requestedOf reads a description.
+func requestedOf(d *types.ExportDescription) Requested {
+	if d == nil {
+		return Requested{Items: -1, Bytes: -1}
+	}
+	r := Requested{
+		ARN: aws.ToString(d.ExportArn), Complete: d.ExportStatus == types.ExportStatusCompleted, Items: -1, Bytes: -1,
+		Time: aws.ToTime(d.ExportTime).UTC(), Began: aws.ToTime(d.StartTime).UTC(), Ended: aws.ToTime(d.EndTime).UTC(),
+	}
+	if r.Complete {
+		r.Items, r.Bytes = aws.ToInt64(d.ItemCount), aws.ToInt64(d.BilledSizeBytes)
+	}
+	folder, ok := strings.CutSuffix(aws.ToString(d.ExportManifest), "/manifest-summary.json")
+	if !ok {
+		folder = "AWSDynamoDB/" + r.ARN[strings.LastIndexByte(r.ARN, '/')+1:]
+		if prefix := aws.ToString(d.S3Prefix); prefix != "" {
+			folder = prefix + "/" + folder
+		}
+	}
+	r.Path = "s3://" + aws.ToString(d.S3Bucket) + "/" + folder
+	return r
+}
+
+// requestError explains the errors of ExportTableToPointInTime (API reference).
+func requestError(ctx context.Context, op string, err error, o RequestOptions) error {
+	hints := map[awserr.Kind]string{
+		awserr.Denied:  "allow dynamodb:ExportTableToPointInTime, dynamodb:DescribeContinuousBackups and dynamodb:DescribeExport, and s3:PutObject and s3:AbortMultipartUpload in the bucket",
+		awserr.Missing: "check name, Region and account of the table",
+	}
+	hint := ""
+	switch awserr.Code(err) {
+	case "PointInTimeRecoveryUnavailableException":
+		hint = "enable point-in-time recovery: " + o.enable()
+	case "InvalidExportTimeException":
+		hint = "point-in-time recovery does not cover the time of the export: it reaches back 35 days at most, and not before it was enabled"
+	case "ExportConflictException":
+		hint = "another export with this client token has other settings, or another export writes to the bucket: wait until it has ended, or use another prefix"
+	case "LimitExceededException":
+		hint = "300 exports of the account run already: wait until one has ended"
+	case "TableNotFoundException":
+		hint = hints[awserr.Missing]
+	default:
+		return awserr.CallError(ctx, op, err, hints)
+	}
+	return pipeline.Permanent(&awserr.Error{Op: op, Code: awserr.Code(err), Hint: hint, Err: err})
+}
+
+// requestErrs makes the errors of requests.
+const requestErrs = redact.Class("export")
+
+func nilIfEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
