@@ -151,6 +151,9 @@ func (r *recordReader) consumedCapacity(i int, a *scanAnswer) int {
 	i = r.Space(i + 1)
 	for done := r.Peek(i) == '}'; !done; {
 		name, at := r.Field(i)
+		if at < 0 {
+			return -1 // a name that is no text, which SkipValue accepts
+		}
 		end := r.SkipValue(at)
 		if string(name) == "CapacityUnits" {
 			units, err := strconv.ParseFloat(ddbjson.View(r.Input[at:end]), 64)
