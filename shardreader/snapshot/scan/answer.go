@@ -6,7 +6,9 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
@@ -19,7 +21,7 @@ import (
 type answer struct {
 	body    []byte
 	lastKey []byte  // JSON of LastEvaluatedKey; nil at the end of the segment
-	units   float64 // consumed capacity
+	units   float64 // consumed capacity; -1 if the answer does not say
 }
 
 // parseAnswer reads what the next request depends on. It skips the items without checking them.
@@ -53,10 +55,16 @@ func parseAnswer(body []byte) (answer, error) {
 		return answer{}, errs.New("the Scan answer is cut off, or bytes follow it")
 	case !hasItems:
 		return answer{}, errs.New("no Scan answer: it has no Items")
-	case a.units < 0: // a consistent read of 4 KB is a unit
-		a.units = math.Ceil(float64(len(body)) / 4096)
 	}
 	return a, nil
+}
+
+// cost is the consumed capacity, or an estimate: a consistent read of 4 KB is a unit.
+func (a answer) cost() float64 {
+	if a.units < 0 {
+		return math.Ceil(float64(len(a.body)) / 4096)
+	}
+	return a.units
 }
 
 // answerProtocol replaces the SDK's protocol for one Scan call. It keeps the body of a 2xx response, and leaves all else to
@@ -72,11 +80,12 @@ func (p *answerProtocol) wrap(o *dynamodb.Options) {
 	o.HTTPClient = awshttp.KeepBody(o.HTTPClient)
 }
 
-// DeserializeResponse reads an answer into p.answer. It does not set out, which the reader ignores.
-func (p *answerProtocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+// DeserializeResponse reads an answer into p.answer. Of out, which the reader ignores, it sets the consumed capacity, for
+// middleware that counts the cost of calls.
+func (p *answerProtocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
 	p.answer = answer{}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+		return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, resp, out)
 	}
 	body, err := awshttp.ReadBody(resp.Response, bounded.Answer)
 	if err != nil {
@@ -84,6 +93,9 @@ func (p *answerProtocol) DeserializeResponse(ctx context.Context, schema *smithy
 	}
 	if p.answer, err = parseAnswer(body); err != nil {
 		return &awshttp.Error{Status: resp.StatusCode, Err: err}
+	}
+	if scanned, ok := out.(*dynamodb.ScanOutput); ok && p.answer.units >= 0 {
+		scanned.ConsumedCapacity = &types.ConsumedCapacity{CapacityUnits: aws.Float64(p.answer.units)}
 	}
 	return nil
 }

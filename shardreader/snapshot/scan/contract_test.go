@@ -1,10 +1,15 @@
 package scan_test
 
 import (
+	"context"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
@@ -35,5 +40,25 @@ func TestScan_Requests(t *testing.T) {
 	}
 	if got := strings.Join(table.asked, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the requests are\n%s", got)
+	}
+}
+
+// The SDK's middleware sees what a page cost.
+func TestScan_CostIsSeen(t *testing.T) {
+	table := &fakeTable{pages: always(2), units: func(int, int) float64 { return 128.5 }}
+	var seen []float64
+	client := dynamodb.New(table.client().Options(), func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("cost", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+				out, md, err := next.HandleInitialize(ctx, in)
+				if scanned, ok := out.Result.(*dynamodb.ScanOutput); ok {
+					seen = append(seen, *scanned.ConsumedCapacity.CapacityUnits)
+				}
+				return out, md, err
+			}), middleware.After)
+		})
+	})
+	if _, err := readPart(t.Context(), open(t, client, options(nil)), "0000/0001", ""); err != nil || !slices.Equal(seen, []float64{128.5, 128.5}) {
+		t.Errorf("%v is seen (%v)", seen, err)
 	}
 }

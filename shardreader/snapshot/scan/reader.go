@@ -73,7 +73,7 @@ func (r *reader) request(ctx context.Context) (answer, error) {
 	}
 	p := &answerProtocol{}
 	_, err := r.s.o.Client.Scan(ctx, in, p.wrap)
-	r.s.bucket.settle(p.answer.units)
+	r.s.bucket.settle(p.answer.cost())
 	if err != nil {
 		return answer{}, awserr.CallError(ctx, fmt.Sprintf("Scan of the table %s, segment %s", r.s.table.Name, r.id), err, map[awserr.Kind]string{
 			awserr.Denied:    "allow dynamodb:Scan on the table",
