@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -163,5 +165,51 @@ func TestNarrowing_Covers(t *testing.T) {
 		if n := narrowing(t, test.o); n.Covers(when) != test.want {
 			t.Errorf("%s covers %q: %v", n, test.when, !test.want)
 		}
+	}
+}
+
+// A condition that a narrowing covers selects no item that the narrowing leaves out.
+func TestNarrowing_CoversIsCertain(t *testing.T) {
+	covered := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		text := drawFilter(rt, 3)
+		when, err := expr.Env{}.CompileItem(text)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		o := snapshot.NarrowingOptions{PartitionKey: "PK", Filter: drawFilter(rt, 2)}
+		switch rapid.IntRange(0, 2).Draw(rt, "of") {
+		case 0:
+			o.Filter = "(" + text + " || " + o.Filter + ")"
+		case 1:
+			o.Types, o.Filter = []string{"A=x", "B=xy", "A=é"}, ""
+		}
+		o.KeyPrefix = rapid.SampledFrom([]string{"", "", "x"}).Draw(rt, "prefix")
+		n := narrowing(t, o)
+		if !n.Covers(when) {
+			return
+		}
+		covered++
+		values := []string{``, `{"S":"x"}`, `{"S":"xy"}`, `{"S":"é"}`, `{"S":"\""}`, `{"N":"1"}`, `{"BOOL":true}`, `{"BOOL":false}`, `{"NULL":true}`}
+		for a := range values {
+			for b := range values {
+				doc := `{"PK":{"S":"x1"}`
+				for name, v := range map[string]string{"A": values[a], "B": values[b], "Type": values[(a+b)%len(values)]} {
+					if v != "" {
+						doc += `,"` + name + `":` + v
+					}
+				}
+				m := image(t, doc+"}")
+				if is, err := when.Match(m); !is || err != nil {
+					continue
+				}
+				if ok, err := n.Match(&record.Change{Op: record.Snapshot, Keys: m, New: m}); !ok && err == nil {
+					rt.Fatalf("%s covers %s, and leaves out %s", n, when, m.Bytes())
+				}
+			}
+		}
+	})
+	if covered == 0 {
+		t.Error("no narrowing covers a condition")
 	}
 }

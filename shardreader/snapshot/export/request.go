@@ -41,8 +41,8 @@ type RequestOptions struct {
 	// Default: all items
 	Narrowing *snapshot.Narrowing
 
-	// ClientToken makes a repeated request the same export for 8 hours. It has 1 to 37 characters. Default: each Request is
-	// a new export
+	// ClientToken makes a repeated request with the same options the same export, for 8 hours.
+	// Default: each Request is a new export
 	ClientToken string
 
 	// Waiting is called with the latest time that can be exported, while that is before Time. Default: nothing is called

@@ -188,7 +188,7 @@ func equal(t testing.TB, found map[item.Key]*record.Change, want map[item.Key]it
 
 // allTypes is an item with a value of each type.
 var allTypes = `"s":{"S":"é\u0000\"\\\n😀"},"e":{"S":""},"n":{"N":"-1.5E-120"},"b":{"B":"AP8="},"t":{"BOOL":true},"z":{"NULL":true},` +
-	`"m":{"M":{"a.b":{"L":[{"N":"1"},{"M":{"x":{"S":"y"}}}]}}},"l":{"L":[]},"ss":{"SS":["a","b"]},"x":{"S":"` + strings.Repeat("x", 300) + `"},"ns":{"NS":["1","2.50"]},"bs":{"BS":["AA==","/w=="]}`
+	`"m":{"M":{"a.b":{"L":[{"N":"1"},{"M":{"x":{"S":"y"}}}]}}},"l":{"L":[]},"em":{"M":{}},"ss":{"SS":["a","b"]},"x":{"S":"` + strings.Repeat("x", 300) + `"},"ns":{"NS":["1","2.50"]},"bs":{"BS":["AA==","/w=="]}`
 
 func docs(n int) (texts []string) {
 	for i := range n {
