@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // Option adds to a configuration what the file cannot express.
@@ -95,9 +96,10 @@ func Rebuild() Option {
 
 // BackfillOptions describe a pipeline that fills sinks.
 type BackfillOptions struct {
-	Sinks     []string           // names of the sinks to fill; views, aggregates and search indexes
-	Narrowing pipeline.Condition // which items are read. Default: all
-	History   bool               // the source has all changes that were ever made, with their versions, and no items: nothing is too old
+	Sinks     []string              // names of the sinks to fill; views, aggregates and search indexes
+	Narrowing pipeline.Condition    // which items are read. Default: all
+	Views     map[string]*view.Sink // Assemble adds the views, which can list the claims that wait at the end. Default: it adds none
+	History   bool                  // the source has all changes that were ever made, with their versions, and no items: nothing is too old
 }
 
 // Backfill makes a pipeline of some sinks alone, whose source is a snapshot of the table, or its history. It raises no

@@ -22,6 +22,7 @@ type OutputChange struct {
 	Problem  string          // why a start would be refused although no setting differs, and what to do; "": nothing is wrong
 
 	CanBeFilled bool // a backfill can fill the sink
+	Waits       bool // the sink is added, and waits from its first start on: the pipeline has written before
 
 	// Underivable says what of the output is no function of the table's items: a backfill cannot bring it.
 	Underivable []string
@@ -72,9 +73,20 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores) ([]O
 	return append(all, removed...), nil
 }
 
+// AddedOutputs is CompareOutputs of a pipeline that never ran: every sink is added.
+func AddedOutputs(cfg *config.Config) []OutputChange {
+	var all []OutputChange
+	for _, s := range cfg.Sinks {
+		if s.Custom == nil {
+			all = append(all, OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: canBeFilled(s), Underivable: underivable(s)})
+		}
+	}
+	return all
+}
+
 // compareOutput compares one sink with its output.
 func (m *birthRecords) compareOutput(ctx context.Context, cfg *config.Config, s config.Sink, stores Stores) (OutputChange, error) {
-	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: canBeFilled(s), Underivable: underivable(s)}
+	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: canBeFilled(s), Waits: canBeFilled(s) && m.started, Underivable: underivable(s)}
 	birth, known := m.known[[2]string{c.Sink, c.Target}]
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
@@ -105,6 +117,7 @@ func (m *birthRecords) compareOutput(ctx context.Context, cfg *config.Config, s 
 			}
 		}
 	}
+	c.Waits = c.Waits && c.Kind == Added
 	return c, nil
 }
 

@@ -77,13 +77,18 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		InPlace:    s.View.InPlace,
 		Mask:       a.sensitive,
 		Birth:      birth.ID,
+		Backfill:   a.backfill != nil,
 		Store:      store,
 	}
 	o.PK, o.SK = rowKey(s.View.Key)
 	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, s.View.Table.Name, o.PK, o.SK); err != nil {
 		return nil, err
 	}
-	return view.New(o)
+	sink, err := view.New(o)
+	if err == nil && a.backfill != nil && a.backfill.Views != nil {
+		a.backfill.Views[s.Name] = sink
+	}
+	return sink, err
 }
 
 func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Route) error {
