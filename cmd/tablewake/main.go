@@ -18,6 +18,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/explain"
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/cmd/internal/health"
+	"github.com/tablewake/tablewake/cmd/internal/plan"
 	"github.com/tablewake/tablewake/cmd/internal/query"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
@@ -47,7 +48,7 @@ func gcBallast() []byte {
 var commands = []func(cli.Streams) *cobra.Command{
 	replay.New, explain.New, configtest.NewValidate, configtest.New, replay.NewRecord,
 	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, template.New,
-	consume.New, health.New, fleet.NewStatus, fleet.NewLeases,
+	plan.New, consume.New, health.New, fleet.NewStatus, fleet.NewLeases,
 }
 
 // version is the version of a release. The linker sets it: -X main.version=v1.2.3.

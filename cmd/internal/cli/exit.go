@@ -15,6 +15,7 @@ const (
 	ExitDeadLetters = 4
 	ExitInterrupted = 5
 	ExitUnhealthy   = 6
+	ExitPlanned     = 7
 	ExitUnread      = 10
 )
 
@@ -27,6 +28,7 @@ const exitCodes = `Exit codes:
      and what was a record is kept in dead letters
   5  interrupted before the end, or stopped before all was written; the same command continues
   6  status: something needs attention, and PROBLEM lines name it; consume: a shard is stopped, as at a gap
+  7  plan: there is something to do
   10 consume: --idle-timeout passed, and not all that the stream has was read and written
 `
 

@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+)
+
+// options are the flags of `plan`.
+type options struct {
+	records.Input
+	target.Flags
+	costFlags
+	format cli.Format
+}
+
+// New is the command plan.
+func New(s cli.Streams) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "plan -c FILE (--live | --local DIR)",
+		Short: "Show what a changed configuration means for what its sinks have written",
+		Long: `plan compares each sink of a configuration with what the sink has written, and changes nothing:
+
+  =  unchanged: the sink goes on
+  +  new: the sink waits until a backfill fills it
+  ~  changed: the output was written under other settings; a start is refused
+  -  removed: the file does not have the sink any more, and its output is left
+  !  not derivable: a backfill cannot bring this, since it is in no item of the table
+
+With --items it adds what filling the new sinks costs: the items are planned by the code that the pipeline runs, and
+priced by DynamoDB's rules. --total says how many items the table has, of which those are a sample.`,
+		Example: `  tablewake plan -c tablewake.yaml --live
+  tablewake plan -c tablewake.yaml --live --items sample.jsonl --keys PK,SK --total 50000000
+  tablewake plan -c tablewake.yaml --local out -o json | jq '.sinks[] | select(.change != "unchanged")'`,
+		Args: cli.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+	}
+	cli.AddConfig(c, &o.Config)
+	o.Flags.Add(c, "the folder that a replay or a consumer wrote")
+	o.costFlags.add(c)
+	cli.AddFormat(c, &o.format)
+	return c
+}
+
+func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
+	cfg, err := o.Flags.Load(o.Config)
+	if err != nil {
+		return err
+	}
+	o.LookOnly = true
+	opened, err := o.OpenWritten(ctx, cfg, s.Err)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	changes, err := sinks.CompareOutputs(ctx, cfg, opened)
+	if errors.Is(err, dynamo.ErrNoTable) {
+		fmt.Fprintf(s.Err, cli.Warning+"the state table %s is missing: the pipeline never ran, or its state was lost (`tablewake adopt` tells)\n", cfg.State.Table.Name)
+		changes, err = sinks.AddedOutputs(cfg), nil
+	}
+	if err != nil {
+		return err
+	}
+	r := newReport(changes, o.CommandLine(cfg))
+	if err := o.addCosts(ctx, s, cfg, &r); err != nil {
+		return err
+	}
+	if err := cli.Print(s.Out, o.format, r, func(w io.Writer) { r.write(w) }); err != nil {
+		return err
+	}
+	if r.Todo > 0 {
+		return cli.Exit(cli.ExitPlanned, nil)
+	}
+	return nil
+}
+
+// report is the output of `plan -o json`.
+type report struct {
+	Todo  int        `json:"to_do"` // sinks with something to do
+	Sinks []sinkPlan `json:"sinks"`
+	Cost  *cost      `json:"cost,omitempty"` // absent without --items
+}
+
+// sinkPlan says what the file means for the output of one sink.
+type sinkPlan struct {
+	Sink        string        `json:"sink"`
+	Target      string        `json:"target"`
+	Change      string        `json:"change"` // unchanged, new, changed or removed
+	Stage       string        `json:"stage"`  // live, waiting, filling or settling; "" if nothing was written
+	Settings    []settingJSON `json:"settings,omitempty"`
+	Problem     string        `json:"problem,omitempty"`
+	Todo        string        `json:"to_do,omitempty"`   // what to do
+	Command     string        `json:"command,omitempty"` // command that does it
+	Underivable []string      `json:"not_derivable,omitempty"`
+
+	isUnfilled bool // a backfill of the sink has not begun
+}
+
+// settingJSON is a setting that differs.
+type settingJSON struct {
+	Name string `json:"name"`
+	Was  string `json:"was"`
+	Is   string `json:"is"`
+}
+
+// newReport describes the changes. flags are the flags of the commands that it names.
+func newReport(changes []sinks.OutputChange, flags string) report {
+	r := report{Sinks: []sinkPlan{}}
+	for _, c := range changes {
+		p := newSinkPlan(c, flags)
+		if p.Todo != "" {
+			r.Todo++
+		}
+		r.Sinks = append(r.Sinks, p)
+	}
+	return r
+}
+
+func (r *report) write(w io.Writer) {
+	for _, p := range r.Sinks {
+		p.write(w)
+	}
+	if r.Cost != nil {
+		r.Cost.write(w)
+	}
+	switch r.Todo {
+	case 0:
+		fmt.Fprintln(w, "there is nothing to do")
+	case 1:
+		fmt.Fprintln(w, "1 sink has something to do")
+	default:
+		fmt.Fprintf(w, "%d sinks have something to do\n", r.Todo)
+	}
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// newSinkPlan describes the change of one sink. flags are the flags of the commands that it names.
+func newSinkPlan(c sinks.OutputChange, flags string) sinkPlan {
+	p := sinkPlan{Sink: c.Sink, Target: c.Target, Change: string(c.Kind), Problem: c.Problem}
+	if c.Birth != (state.Birth{}) {
+		p.Stage = cmp.Or(string(c.Birth.Stage), "live")
+	}
+	for _, s := range c.Settings {
+		p.Settings = append(p.Settings, settingJSON(s))
+	}
+	backfill := "tablewake backfill " + flags + " --sink " + c.Sink
+	switch {
+	case c.Kind == sinks.Removed:
+		p.Todo = removedTodo(c)
+	case c.Problem != "":
+		p.Todo = "a start is refused until this is settled"
+		p.Command = "tablewake adopt " + flags + " --sink " + c.Sink
+	case c.Kind == sinks.Changed:
+		p.Todo = "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills; or, where the change only mends what failed, accept it"
+		p.Command = "tablewake adopt " + flags + " --sink " + c.Sink
+	case c.Kind == sinks.Added:
+		p.Change = "new"
+		switch {
+		case c.Waits:
+			p.Todo, p.Command = "it waits from its first start on, and writes nothing until a backfill fills it", backfill
+		case c.CanBeFilled:
+			p.Todo, p.Command = "it begins at its first start, and a backfill brings the items of before", backfill
+		}
+	case c.Birth.Stage == state.Waiting:
+		p.Todo = "it waits, and writes nothing until a backfill fills it"
+		p.Command = backfill
+	case c.Birth.Stage == state.Filling && c.Birth.Run == sinks.RebuildRun:
+		p.Todo = "a rebuild fills it, or was interrupted: the same command goes on"
+		p.Command = "tablewake replay " + flags + " --rebuild"
+	case c.Birth.Stage == state.Filling, c.Birth.Stage == state.Settling:
+		p.Todo = "the backfill " + c.Birth.Run + " fills it, or was interrupted: the same command goes on"
+		p.Command = backfill
+	}
+	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.Birth.Stage == state.Waiting)
+	if c.Kind != sinks.Unchanged || c.Birth.Stage != state.Live {
+		p.Underivable = c.Underivable
+	}
+	return p
+}
+
+// removedTodo says what is left of a removed sink, and how to drop it.
+func removedTodo(c sinks.OutputChange) string {
+	kind, name, _ := strings.Cut(c.Target, " ")
+	switch kind {
+	case "table":
+		return fmt.Sprintf("its rows stay in the table %s, with _tw.view = %s, and what is remembered of them in the state; delete the rows, or the table if no other sink writes there", name, c.Sink)
+	case "index":
+		return "its documents stay in the index " + name + ": delete the index if no other sink writes there"
+	case "bucket":
+		return "its objects stay in the bucket and prefix " + name + ": delete them there, or keep them: they are the history"
+	}
+	return "what it published stays where it was sent; nothing is left to drop"
+}
+
+// write prints the lines of the sink.
+func (p *sinkPlan) write(w io.Writer) {
+	sign := map[string]string{"unchanged": "=", "new": "+", "changed": "~", "removed": "-"}[p.Change]
+	if p.Change == "unchanged" && p.Todo != "" {
+		sign = "+" // it is not filled yet
+	}
+	fmt.Fprintf(w, "%s %s (%s)", sign, p.Sink, strings.TrimSpace(p.Target))
+	if p.Stage != "" && p.Stage != "live" {
+		fmt.Fprintf(w, " is %s", p.Stage)
+	}
+	fmt.Fprintln(w)
+	for _, s := range p.Settings {
+		fmt.Fprintf(w, "    %s: was %s, is %s\n", s.Name, orNotSet(s.Was), orNotSet(s.Is))
+	}
+	if p.Problem != "" {
+		fmt.Fprintf(w, "    %s\n", p.Problem)
+	}
+	if p.Todo != "" {
+		fmt.Fprintf(w, "    %s\n", p.Todo)
+	}
+	if p.Command != "" {
+		fmt.Fprintf(w, "    $ %s\n", p.Command)
+	}
+	for _, u := range p.Underivable {
+		fmt.Fprintf(w, "  ! %s\n", u)
+	}
+}
+
+func orNotSet(text string) string {
+	if text == "" {
+		return "not set"
+	}
+	return "'" + text + "'"
+}
