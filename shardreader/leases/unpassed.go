@@ -5,13 +5,10 @@ import (
 	"time"
 )
 
-// clockSkew is how much the clock that gives records their creation times may differ from the caller's.
-const clockSkew = time.Minute
-
 // Unpassed returns the shards of which it is not proved that all records made before a time are durable at every sink,
 // sorted. since has the heartbeats of the consumers that the caller saw at that time or later ([Snapshot.Heartbeats]).
 //
-// A shard has passed the time if it was read to its end; if the record at its checkpoint was made well after the time,
+// A shard has passed the time if it was read to its end; if the record at its checkpoint was made after the time,
 // since a shard's records have the order of their times; or if its consumer says that it had checkpointed all that the
 // shard had, in a heartbeat sent after since. A shard with a parent that is not read to its end is not listed: its
 // records come after those of the parent.
@@ -31,7 +28,7 @@ func (s Snapshot) Unpassed(at time.Time, since map[string]int64) []string {
 		switch {
 		case l.Ended():
 		case slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] }):
-		case l.Time.After(at.Add(clockSkew)):
+		case l.Time.After(at):
 		case known && watched && m.Quiet > seen+1 && !slices.Contains(m.Busy, l.Shard): // the heartbeat after seen may have been on its way
 		default:
 			unpassed = append(unpassed, l.Shard)

@@ -16,11 +16,11 @@ func TestUnpassed(t *testing.T) {
 		member leases.Member
 		passed bool
 	}{
-		"read to its end":                                        {lease: leases.Lease{Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}}, passed: true},
-		"a record of long after":                                 {lease: leases.Lease{Checkpoint: read, Time: at.Add(2 * time.Minute)}, passed: true},
-		"a record that skew may explain":                         {lease: leases.Lease{Checkpoint: read, Time: at.Add(30 * time.Second)}},
-		"nothing was read, no owner":                             {},
-		"quiet since a later heartbeat":                          {lease: leases.Lease{Owner: "c", Checkpoint: read, Time: at.Add(-time.Hour)}, member: leases.Member{Worker: "c", Quiet: 12}, passed: true},
+		"read to its end":               {lease: leases.Lease{Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}}, passed: true},
+		"a record of after":             {lease: leases.Lease{Checkpoint: read, Time: at.Add(time.Second)}, passed: true},
+		"a record of then":              {lease: leases.Lease{Checkpoint: read, Time: at}},
+		"nothing was read, no owner":    {},
+		"quiet since a later heartbeat": {lease: leases.Lease{Owner: "c", Checkpoint: read, Time: at.Add(-time.Hour)}, member: leases.Member{Worker: "c", Quiet: 12}, passed: true},
 		"quiet since the next heartbeat, which may be of before": {lease: leases.Lease{Owner: "c", Checkpoint: read}, member: leases.Member{Worker: "c", Quiet: 11}},
 		"quiet, and this shard is busy":                          {lease: leases.Lease{Owner: "c", Checkpoint: read}, member: leases.Member{Worker: "c", Quiet: 12, Busy: []string{"shard"}}},
 		"a consumer that was not seen then":                      {lease: leases.Lease{Owner: "new", Checkpoint: read}, member: leases.Member{Worker: "new", Quiet: 12}},
