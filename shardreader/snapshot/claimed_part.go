@@ -22,7 +22,7 @@ type phase uint8
 const (
 	reading phase = iota // its reader has more
 	ended                // Read has returned its last page
-	failed               // its reader failed, and part.err has the error
+	failed               // its reader failed, and part.err has the error. It is given free once its pages are written
 	gone                 // it is done, lost or given free: Source.claimed does not have it
 )
 
@@ -35,7 +35,6 @@ type claimedPart struct {
 	taken  chan struct{} // a page was taken
 
 	storing chan struct{} // has an element during a write of the part
-	pending state.Part    // a write without an answer; the zero Part if there is none. Whoever writes the part uses it
 
 	// Source.mu guards what follows.
 	phase   phase
@@ -72,8 +71,8 @@ func (s *Source) read(p *part) {
 	s.claimed = append(s.claimed, c)
 	from := c.position
 	s.work.Go(func() {
-		if err := s.readPages(c, from); err != nil {
-			s.failPart(c, err)
+		if err := s.readPages(c, from); err != nil && s.failPart(c, err) {
+			s.releaseFailed(c)
 		}
 	})
 	s.work.Go(func() { s.renew(c) })
@@ -148,8 +147,9 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 	return page
 }
 
-// commit notes that the pages up to number n are written. done reports whether the part is. The caller holds mu.
-func (s *Source) commit(c *claimedPart, n int64) (done bool) {
+// commit notes that the pages up to number n are written. settled reports whether the part must be stored at once: it is
+// done, or it has failed and everything that was read of it is written. The caller holds mu.
+func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
 	for ; c.first <= n && len(c.pages) > 0; c.first++ {
 		p := c.pages[0]
 		c.pages = c.pages[1:]
@@ -159,21 +159,39 @@ func (s *Source) commit(c *claimedPart, n int64) (done bool) {
 			c.position = p.position
 		}
 	}
-	return c.done
+	return c.done || c.phase == failed && len(c.pages) == 0
 }
 
-// failPart notes that a part cannot be read. It stays claimed until the run ends: what was read of it is written.
-func (s *Source) failPart(c *claimedPart, err error) {
+// failPart notes that a part cannot be read. Another process may be able to read it, and this one waits for the parts of
+// others. So it must not keep the part, or two processes would wait for each other. settled is as for commit.
+func (s *Source) failPart(c *claimedPart, err error) (settled bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if c.phase != reading || c.ctx.Err() != nil {
-		return
+		s.mu.Unlock()
+		return false
 	}
 	c.phase, c.err = failed, fmt.Errorf("part %s: %w", c.ID, err)
+	c.drained = true
+	settled = len(c.pages) == 0
+	control := s.control
+	s.mu.Unlock()
 	s.log.LogAttrs(s.ctx, slog.LevelError, "a part of a snapshot cannot be read: the other parts are read first",
 		slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
+	if control != nil {
+		control.Drain(c.name)
+	}
 	signal(s.changed)
 	signal(s.wakeClaims)
+	return settled
+}
+
+// releaseFailed gives a failed part free. If the store fails, the next renewal does it.
+func (s *Source) releaseFailed(c *claimedPart) {
+	ctx, cancel := context.WithTimeout(c.ctx, s.o.ClaimTime/2)
+	defer cancel()
+	if err := s.store(ctx, c, false); err != nil && c.ctx.Err() == nil {
+		s.logStoreFailed(c, err)
+	}
 }
 
 // renew renews the claim on a part while the part is not gone, and stores its position.
@@ -190,14 +208,18 @@ func (s *Source) renew(c *claimedPart) {
 		err := s.store(ctx, c, false)
 		cancel()
 		if err != nil && c.ctx.Err() == nil {
-			s.log.LogAttrs(s.ctx, slog.LevelWarn, "the claim on a part of a snapshot cannot be renewed: another process may take the part over",
-				slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
+			s.logStoreFailed(c, err)
 		}
 	}
 }
 
-// store writes how far a part is, and gives it free if it is done or release is set. If another process has taken the
-// part over, it is lost, and that is no error.
+func (s *Source) logStoreFailed(c *claimedPart, err error) {
+	s.log.LogAttrs(s.ctx, slog.LevelWarn, "the claim on a part of a snapshot cannot be renewed: another process may take the part over",
+		slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
+}
+
+// store writes how far a part is. It gives the part free if it is done, if it has failed and everything that was read of
+// it is written, or if release is set. If another process has taken the part over, it is lost, and that is no error.
 func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error {
 	select {
 	case c.storing <- struct{}{}:
@@ -206,37 +228,25 @@ func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error 
 		return context.Cause(ctx)
 	}
 	s.mu.Lock()
-	was, isGone := c.stored, c.phase == gone
-	s.mu.Unlock()
-	if isGone {
+	if c.phase == gone {
+		s.mu.Unlock()
 		return nil
 	}
-	if c.pending.ID != "" {
-		// The same write again: if it fails now, it succeeded before, or the part is lost. The write after it shows which.
-		if _, err := s.o.Backfills.SetPart(ctx, was, c.pending); err != nil {
-			return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.o.Run, err)
-		}
-		was, c.pending = c.pending, state.Part{}
-		s.mu.Lock()
-		c.stored = was
-		s.mu.Unlock()
-	}
-	s.mu.Lock()
+	was := c.stored
 	now := state.Part{
 		Run: s.o.Run, ID: c.ID, Owner: s.o.Owner, Counter: was.Counter + 1,
 		Position: string(c.position), Items: c.items, Done: c.done,
 	}
+	release = release || c.done || c.phase == failed && len(c.pages) == 0
 	s.mu.Unlock()
-	if release || now.Done {
+	if release {
 		now.Owner = ""
 	}
-	c.pending = now
 	ok, err := s.o.Backfills.SetPart(ctx, was, now)
 	if err != nil {
 		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.o.Run, err)
 	}
-	c.pending = state.Part{}
-	if !ok {
+	if !ok { // or an earlier write succeeded and its answer was lost: claimable then returns the part again
 		s.lose(c)
 		return nil
 	}

@@ -232,9 +232,9 @@ func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Positi
 	}
 	s.mu.Lock()
 	c := s.named(partition)
-	done := c != nil && s.commit(c, n)
+	settled := c != nil && s.commit(c, n)
 	s.mu.Unlock()
-	if !done {
+	if !settled {
 		return nil
 	}
 	return s.store(ctx, c, false)

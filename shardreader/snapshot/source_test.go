@@ -144,6 +144,30 @@ func TestSource_PartThatCannotBeRead(t *testing.T) {
 	})
 }
 
+// Two processes that cannot read a part each do not wait for each other. Each of them tries the other's part, because
+// the fault may be its own.
+func TestSource_TwoProcessesFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &written{}
+		store := &partStore{written: w}
+		var wg sync.WaitGroup
+		for i, broken := range []map[string]int{{"a": 20, "b": 10}, {"a": 10, "b": 30, "c": 0}} {
+			wg.Go(func() {
+				tab := &table{sizes: map[string]int{"a": 100, "b": 40, "c": 7}, page: 5, failAt: broken, latency: func(string) { time.Sleep(time.Second) }}
+				src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: fmt.Sprint("p", i), Concurrency: 1})
+				err := run(t.Context(), t, src, w.sink(), pipeline.Batch{Count: 1000, Linger: time.Hour})
+				if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "2 of 3 parts") {
+					t.Error(i, err)
+				}
+			})
+		}
+		wg.Wait()
+		if a, b, c := store.parts["a"], store.parts["b"], store.parts["c"]; a.Items != 20 || b.Items != 30 || !c.Done || a.Owner+b.Owner != "" {
+			t.Errorf("%+v", store.parts)
+		}
+	})
+}
+
 // Two processes share the parts, and each returns when all parts are done.
 func TestSource_TwoProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
