@@ -6,4 +6,4 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-func TestMain(m *testing.M) { testmain.Run(m) }
+func TestMain(m *testing.M) { testmain.Run(m, testmain.Child(childEnv, child)) }
