@@ -25,6 +25,8 @@ type fakeTable struct {
 	padding int // bytes of an item
 	fault   func(call int, body string) (status int, answer string, header http.Header, err error)
 
+	spends func(units float64) // is called with the sum of all requests so far
+
 	mu    sync.Mutex
 	calls int       // of Scan
 	spent float64   // units
@@ -92,7 +94,9 @@ func (f *fakeTable) page(segment, page int) string {
 	if f.units != nil {
 		units = f.units(segment, page)
 	}
-	f.spent += max(units, 0)
+	if f.spent += max(units, 0); f.spends != nil {
+		f.spends(f.spent)
+	}
 	consumed := ""
 	if units >= 0 {
 		consumed = fmt.Sprintf(`"ConsumedCapacity":{"TableName":"shop","CapacityUnits":%g},`, units)

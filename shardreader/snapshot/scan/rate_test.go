@@ -24,7 +24,8 @@ func options(retry func(error, time.Duration)) scan.Options {
 	return scan.Options{Table: "shop", Segments: 1, Retry: retry}
 }
 
-// A scan consumes its read capacity within 5 %, whatever pages cost and however long answers take.
+// A scan consumes its read capacity within 5 %, whatever pages cost and however long answers take. At no moment has it
+// consumed more than a second and two pages in advance, however many segments are read at once.
 func TestScan_KeepsToItsRCU(t *testing.T) {
 	full := func(int, int) float64 { return 256 }
 	for _, test := range []struct {
@@ -53,6 +54,11 @@ func TestScan_KeepsToItsRCU(t *testing.T) {
 				}
 				s := open(t, table.client(), scan.Options{Table: "shop", Segments: test.segments, RCU: test.rcu})
 				began := time.Now()
+				table.spends = func(units float64) {
+					if most := test.rcu*(time.Since(began).Seconds()+1) + 2*256; units > most {
+						t.Errorf("%.0f units after %v, want %.0f at most", units, time.Since(began), most)
+					}
+				}
 				readAll(t, s)
 				spent := table.spent
 				if spent == 0 {
