@@ -203,12 +203,8 @@ func poll(ctx context.Context, look func() (done bool, err error)) error {
 		if done || err != nil && !transient {
 			return err
 		}
-		t := time.NewTimer(max(wait, after))
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return context.Cause(ctx)
-		case <-t.C:
+		if err := pipeline.Sleep(ctx, max(wait, after)); err != nil {
+			return err
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -48,10 +47,10 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 		if !transient {
 			return nil, err
 		}
-		wait := max(after, backoff(attempt))
+		wait := retries.Delay(attempt, after)
 		r.s.o.Retry(err, wait)
-		if !sleep(ctx, wait) {
-			return nil, context.Cause(ctx)
+		if err := pipeline.Sleep(ctx, wait); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -124,25 +123,5 @@ func (s *Scan) startKey(doc []byte) (map[string]types.AttributeValue, error) {
 	return sdkvalue.Item(m), nil
 }
 
-// The wait before a request is repeated doubles from firstWait to longestWait. A random part of it is left out.
-const (
-	firstWait   = 100 * time.Millisecond
-	longestWait = 20 * time.Second
-)
-
-func backoff(attempt int) time.Duration {
-	most := min(firstWait<<min(attempt, 10), longestWait)
-	return most/4 + rand.N(most*3/4)
-}
-
-// sleep reports whether it ended before ctx.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}
+// retries is the wait before a request is repeated, after the SDK's own tries.
+var retries = pipeline.Backoff{Base: 100 * time.Millisecond, Max: 20 * time.Second}
