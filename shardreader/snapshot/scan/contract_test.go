@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 
+	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
@@ -60,5 +61,30 @@ func TestScan_CostIsSeen(t *testing.T) {
 	})
 	if _, err := readPart(t.Context(), open(t, client, options(nil)), "0000/0001", ""); err != nil || !slices.Equal(seen, []float64{128.5, 128.5}) {
 		t.Errorf("%v is seen (%v)", seen, err)
+	}
+}
+
+// The counts of a table are shared by its segments. They are unknown before DynamoDB has counted, and a narrowing makes
+// the number of items unknown.
+func TestScan_Counts(t *testing.T) {
+	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{Types: []string{"Order"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		counted   int
+		narrowing *snapshot.Narrowing
+		info      snapshot.Info
+		part      snapshot.Part
+	}{
+		{7, nil, snapshot.Info{Items: 7, Bytes: 700}, snapshot.Part{ID: "0000/0003", Items: 3, Bytes: 234}},
+		{7, n, snapshot.Info{Items: -1, Bytes: 700}, snapshot.Part{ID: "0000/0003", Items: -1, Bytes: 234}},
+		{0, nil, snapshot.Info{Items: -1, Bytes: -1}, snapshot.Part{ID: "0000/0003", Items: -1, Bytes: -1}},
+	} {
+		table := &fakeTable{items: test.counted}
+		s := open(t, table.client(), scan.Options{Table: "shop", Segments: 3, Narrowing: test.narrowing})
+		if info := s.Info(); info.Items != test.info.Items || info.Bytes != test.info.Bytes || s.Parts()[0] != test.part || len(s.Parts()) != 3 {
+			t.Errorf("of %d items: %+v and %+v", test.counted, info, s.Parts())
+		}
 	}
 }

@@ -22,6 +22,7 @@ type fakeTable struct {
 	pages   func(segment int) int
 	units   func(segment, page int) float64 // what a page costs; negative: the answer does not say. Default: 256
 	latency time.Duration
+	items   int // that DynamoDB has counted, of 100 bytes each
 	padding int // bytes of an item
 	fault   func(call int, body string) (status int, answer string, header http.Header, err error)
 
@@ -52,8 +53,8 @@ func (f *fakeTable) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	time.Sleep(f.latency)
 	if strings.HasSuffix(req.Header.Get("X-Amz-Target"), ".DescribeTable") {
-		return respond(req, 200, nil, fmt.Sprintf(`{"Table":{"TableName":"shop","TableArn":%q,"TableStatus":"ACTIVE","ItemCount":7,"TableSizeBytes":700,`+
-			`"StreamSpecification":{"StreamEnabled":true},"LatestStreamArn":"%s/stream/2026-01-02T03:04:05.000","KeySchema":[{"AttributeName":"SK","KeyType":"RANGE"},{"AttributeName":"PK","KeyType":"HASH"}]}}`, tableARN, tableARN)), nil
+		return respond(req, 200, nil, fmt.Sprintf(`{"Table":{"TableName":"shop","TableArn":%q,"TableStatus":"ACTIVE","ItemCount":%d,"TableSizeBytes":%d,`+
+			`"StreamSpecification":{"StreamEnabled":true},"LatestStreamArn":"%s/stream/2026-01-02T03:04:05.000","KeySchema":[{"AttributeName":"SK","KeyType":"RANGE"},{"AttributeName":"PK","KeyType":"HASH"}]}}`, tableARN, f.items, 100*f.items, tableARN)), nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -113,27 +113,50 @@ func New(ctx context.Context, o Options) (*Scan, error) {
 // Table returns the description of the table, of the time of New.
 func (s *Scan) Table() Table { return s.table }
 
-// Info describes the scan. Items and Bytes are approximate (see [Table]), and those of the whole table even if the scan
-// is narrowed.
+// Info describes the scan. Items and Bytes are approximate (see [Table]). They are those of the whole table, so Items is -1
+// if the scan is narrowed. A table for which DynamoDB has counted nothing yet has -1, too.
 func (s *Scan) Info() snapshot.Info {
 	begun := s.o.Begun.UTC()
 	source := fmt.Sprintf("scan %s segments %d begun %s", s.table.ARN, s.o.Segments, begun.Format(time.RFC3339))
 	if n := s.o.Narrowing.String(); n != "" {
 		source += " " + n
 	}
+	items, bytes := s.counted()
 	return snapshot.Info{
 		Source: source, Time: begun, From: begun, TableARN: s.table.ARN, View: record.NewAndOldImages,
-		Items: s.table.Items, Bytes: s.table.Bytes,
+		Items: items, Bytes: bytes,
 	}
 }
 
-// Parts returns the segments: "0000/0016" is the first of 16.
+func (s *Scan) counted() (items, bytes int64) {
+	items, bytes = s.table.Items, s.table.Bytes
+	if items <= 0 || bytes <= 0 {
+		return -1, -1
+	}
+	if s.o.Narrowing != nil {
+		items = -1
+	}
+	return items, bytes
+}
+
+// Parts returns the segments: "0000/0016" is the first of 16. Items and Bytes are estimated for segments of one size.
 func (s *Scan) Parts() []snapshot.Part {
 	parts := make([]snapshot.Part, s.o.Segments)
+	items, bytes := s.counted()
+	of := snapshot.Part{Items: share(items, int64(s.o.Segments)), Bytes: share(bytes, int64(s.o.Segments))}
 	for i := range parts {
-		parts[i] = snapshot.Part{ID: s.id(i), Items: -1, Bytes: -1}
+		parts[i] = of
+		parts[i].ID = s.id(i)
 	}
 	return parts
+}
+
+// share is a part of total, rounded up; -1 if total is unknown.
+func share(total, parts int64) int64 {
+	if total < 0 {
+		return -1
+	}
+	return (total + parts - 1) / parts
 }
 
 func (s *Scan) id(segment int) string {
