@@ -1,0 +1,455 @@
+package handoff
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/search"
+	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/sqlite"
+)
+
+// Stores are the stores of many worlds: each world has its own keys, indexes and births.
+type Stores struct {
+	rows      *sqlite.Store
+	documents *searchsqlite.Store
+}
+
+// Open opens the stores in a file.
+func Open(ctx context.Context, path string) (*Stores, error) {
+	rows, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	documents, err := searchsqlite.New(ctx, rows.DB, search.Owner{Pipeline: pipelineName, Sink: "documents"})
+	if err != nil {
+		return nil, errors.Join(err, rows.Close())
+	}
+	return &Stores{rows, documents}, nil
+}
+
+// Close closes the file.
+func (s *Stores) Close() error { return s.rows.Close() }
+
+const (
+	pipelineName = "shop"
+	tableName    = "rows"
+)
+
+// sink is a sink under test.
+type sink struct {
+	kind     string
+	name     string
+	live     planWriter // of the stream
+	backfill planWriter // of the backfill
+
+	// got reads what the sink has, and want computes it from the items, each as text by a key.
+	got   func(ctx context.Context) (map[string]string, error)
+	want  func(w *World) map[string]string
+	keeps bool // it counts expired items
+	any   bool // of several texts in a want, separated by or, each is right
+}
+
+const or = " or "
+
+type planWriter interface {
+	pipeline.Sink
+	pipeline.Planner
+	pipeline.Requirer
+}
+
+// kind is a kind of sinks.
+type kind struct {
+	name string
+	old  bool // it needs old images
+	keep bool // it counts expired items
+	make func(w *World) (sink, error)
+}
+
+// kinds are all kinds of sinks.
+var kinds = []kind{
+	{name: "rows apart", old: true, make: func(w *World) (sink, error) { return w.ownRows("apart", "{Status}", false) }},
+	{name: "rows in place", old: true, make: func(w *World) (sink, error) { return w.ownRows("place", "{Status}", true) }},
+	{name: "rows that never move", make: func(w *World) (sink, error) { return w.ownRows("fixed", "", false) }},
+	{name: "claims, dead_letter", make: func(w *World) (sink, error) { return w.claims(view.DeadLetterCollision) }},
+	{name: "claims, keep_first", make: func(w *World) (sink, error) { return w.claims(view.KeepFirst) }},
+	{name: "claims, last", make: func(w *World) (sink, error) { return w.claims(view.Last) }},
+	{name: "aggregate", make: func(w *World) (sink, error) { return w.totals("sum", false) }},
+	{name: "aggregate that keeps", old: true, keep: true, make: func(w *World) (sink, error) { return w.totals("keep", true) }},
+	{name: "aggregate of elements", make: func(w *World) (sink, error) { return w.elements() }},
+	{name: "documents", make: func(w *World) (sink, error) { return w.documents("") }},
+	{name: "documents that move", old: true, make: func(w *World) (sink, error) { return w.documents("-{Status}") }},
+}
+
+// isOrder is the condition of every sink.
+var isOrder = pipeline.ItemConditionFunc(func(it item.Image) (bool, error) {
+	v, _ := it.Get("Type")
+	text, _ := v.Text()
+	return text == "Order", nil
+})
+
+func (m *image) isOrder() bool { return m != nil && m.Type == "Order" }
+
+// prefix begins the partition keys of a sink in this world.
+func (w *World) prefix(name string) string { return fmt.Sprintf("%s-%s#", w.id, name) }
+
+func attribute(name, src string) (view.Attribute, error) {
+	t, err := template.Parse(src, template.Options{Each: true})
+	return view.Attribute{Name: name, Template: t}, err
+}
+
+// ownRows is a view whose rows guard themselves.
+func (w *World) ownRows(name, status string, inPlace bool) (sink, error) {
+	return w.view(view.Options{Name: name, InPlace: inPlace}, w.prefix(name)+status, "{@key}", func(w *World) map[string]string {
+		want := make(map[string]string)
+		for i, m := range w.table.now {
+			if !m.isOrder() || status != "" && m.Status == "" {
+				continue
+			}
+			pk := w.prefix(name)
+			if status != "" {
+				pk += m.Status
+			}
+			want[pk+" "+keyOf(i)+",o"] = m.row(i)
+		}
+		return want
+	})
+}
+
+// row returns the attributes of an item's row.
+func (m *image) row(item int) string { return fmt.Sprintf("%d %s %s", m.Total, m.Status, keyOf(item)) }
+
+// claims is a view whose rows are guarded by item.
+func (w *World) claims(rule view.Collision) (sink, error) {
+	name := "claims-" + string(rule)
+	s, err := w.view(view.Options{Name: name, Collision: rule}, w.prefix(name)+"{Email}", "ROW", func(w *World) map[string]string {
+		want, claimants := make(map[string]string), make(map[string][]string)
+		for i, m := range w.table.now { // in the order of keys
+			if !m.isOrder() || m.Email == "" {
+				continue
+			}
+			key := w.prefix(name) + m.Email + " ROW"
+			claimants[key] = append(claimants[key], keyOf(i)+",o")
+			switch claimed := want[key]; {
+			case claimed == "":
+				want[key] = m.row(i)
+			case rule == view.Last: // the backfilled claims are all of 1970, so that the owner depends on who came by the stream
+				want[key] += or + m.row(i)
+			}
+		}
+		for key, items := range claimants {
+			if len(items) > 1 {
+				want["claims on "+key] = fmt.Sprint(items)
+			}
+		}
+		return want
+	})
+	if err != nil {
+		return sink{}, err
+	}
+	rows := s.got
+	s.got = func(ctx context.Context) (map[string]string, error) {
+		got, err := rows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		target := s.live.(*view.Sink).Target()
+		for r, err := range w.stores.rows.ContestedRows(ctx, target) {
+			if err != nil {
+				return nil, err
+			}
+			pk, sk, err := r.Row.Decode()
+			if err != nil {
+				return nil, err
+			}
+			first, _ := pk.Text()
+			second, _ := sk.Text()
+			items := append([]item.Key{r.Owner}, r.Waiting...)
+			slices.Sort(items)
+			got["claims on "+first+" "+second] = fmt.Sprint(items)
+		}
+		return got, nil
+	}
+	s.any = rule == view.Last
+	return s, nil
+}
+
+func (w *World) view(o view.Options, pk, sk string, want func(*World) map[string]string) (sink, error) {
+	o.Pipeline, o.Birth, o.Table, o.When, o.Store = pipelineName, w.id, tableName, isOrder, w.stores.rows
+	var errs [4]error
+	o.PK, errs[0] = attribute("PK", pk)
+	o.SK, errs[1] = attribute("SK", sk)
+	o.Attributes = make([]view.Attribute, 2)
+	o.Attributes[0], errs[2] = attribute("total", "{Total}")
+	o.Attributes[1], errs[3] = attribute("who", "{Status?} {PK}")
+	if err := errors.Join(errs[:]...); err != nil {
+		return sink{}, err
+	}
+	live, err := view.New(o)
+	if err != nil {
+		return sink{}, err
+	}
+	o.Backfill = true
+	backfill, err := view.New(o)
+	return sink{name: o.Name, live: live, backfill: backfill, want: want, got: func(ctx context.Context) (map[string]string, error) {
+		return w.rows(ctx, o.Name, func(r view.Row) string {
+			return strings.TrimSpace(text(r.Item, "total") + " " + text(r.Item, "who"))
+		})
+	}}, err
+}
+
+// text returns an attribute as plain text; "" if it is missing.
+func text(it item.Image, name string) string {
+	v, ok := it.Get(name)
+	if !ok {
+		return ""
+	}
+	if s, ok := v.Text(); ok {
+		return s
+	}
+	return string(v.AppendJSON(nil))
+}
+
+// rows reads the rows of a sink.
+func (w *World) rows(ctx context.Context, name string, show func(view.Row) string) (map[string]string, error) {
+	got := make(map[string]string)
+	for r, err := range w.stores.rows.Rows(ctx, view.Table{Name: tableName}, view.Query{PKPrefix: w.prefix(name)}) {
+		if errors.Is(err, view.ErrNoTable) {
+			return got, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		pk, _ := r.PK.Text()
+		sk, _ := r.SK.Text()
+		got[pk+" "+sk] = show(r)
+	}
+	return got, nil
+}
+
+// share is what an item or an element counts for.
+type share struct {
+	group    string
+	n        int
+	distinct string
+}
+
+// totals is an aggregate of items by status.
+func (w *World) totals(name string, keep bool) (sink, error) {
+	shares := func(_ int, m *image) []share {
+		if !m.isOrder() || m.Status == "" {
+			return nil
+		}
+		return []share{{m.Status, m.Total, m.Email}}
+	}
+	return w.aggregate(view.AggregateOptions{Name: name, KeepOnTTL: keep, Values: []view.Value{
+		{Name: "n", Of: "count"}, {Name: "sum", Of: "sum", Path: "Total"}, {Name: "lo", Of: "min", Path: "Total"},
+		{Name: "hi", Of: "max", Path: "Total"}, {Name: "distinct", Of: "distinct", Path: "Email"},
+	}}, "{Status}", shares)
+}
+
+// elements is an aggregate of the elements of a list, whose groups have two rows each.
+func (w *World) elements() (sink, error) {
+	shares := func(item int, m *image) []share {
+		if !m.isOrder() {
+			return nil
+		}
+		var all []share
+		for _, l := range m.Lines {
+			all = append(all, share{l.SKU, l.Qty, keyOf(item)})
+		}
+		return all
+	}
+	return w.aggregate(view.AggregateOptions{Name: "elements", ForEach: "Lines", Shards: 2, Values: []view.Value{
+		{Name: "n", Of: "count"}, {Name: "sum", Of: "sum", Path: "qty", Each: true}, {Name: "lo", Of: "min", Path: "qty", Each: true},
+		{Name: "hi", Of: "max", Path: "qty", Each: true}, {Name: "distinct", Of: "distinct", Path: "PK"},
+	}}, "{each.sku}", shares)
+}
+
+func (w *World) aggregate(o view.AggregateOptions, group string, shares func(int, *image) []share) (sink, error) {
+	o.Pipeline, o.Birth, o.Table, o.When, o.Store = pipelineName, w.id, tableName, isOrder, w.stores.rows
+	var errs [2]error
+	o.PK, errs[0] = attribute("PK", w.prefix(o.Name)+group)
+	o.SK, errs[1] = attribute("SK", "ALL")
+	if err := errors.Join(errs[:]...); err != nil {
+		return sink{}, err
+	}
+	a, err := view.NewAggregate(o)
+	if err != nil {
+		return sink{}, err
+	}
+	got := func(ctx context.Context) (map[string]string, error) {
+		groups := make(map[string]string)
+		for r, err := range a.Groups().All(ctx, w.stores.rows, view.Query{PKPrefix: w.prefix(o.Name)}) {
+			if errors.Is(err, view.ErrNoTable) {
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			pk, _ := r.PK.Text()
+			groups[pk] = fmt.Sprintf("n=%s sum=%s lo=%s hi=%s distinct=%s", text(r.Item, "n"), text(r.Item, "sum"), text(r.Item, "lo"), text(r.Item, "hi"), text(r.Item, "distinct"))
+		}
+		return groups, nil
+	}
+	want := func(w *World) map[string]string {
+		all := make(map[string][]share)
+		add := func(item int, m *image) {
+			for _, s := range shares(item, m) {
+				key := w.prefix(o.Name) + s.group
+				all[key] = append(all[key], s)
+			}
+		}
+		for i, m := range w.table.now {
+			add(i, m)
+		}
+		for i := range w.table.writes {
+			if e := &w.table.writes[i]; o.KeepOnTTL && e.ttl && e.stamp >= w.floor {
+				add(e.item, e.old)
+			}
+		}
+		groups := make(map[string]string)
+		for key, shares := range all {
+			groups[key] = sum(shares)
+		}
+		return groups
+	}
+	return sink{name: o.Name, live: a, backfill: a, got: got, want: want}, nil
+}
+
+// sum returns the row of a group.
+func sum(shares []share) string {
+	total, lo, hi, distinct := 0, shares[0].n, shares[0].n, make(map[string]bool)
+	for _, s := range shares {
+		total, lo, hi = total+s.n, min(lo, s.n), max(hi, s.n)
+		if s.distinct != "" {
+			distinct[s.distinct] = true
+		}
+	}
+	count := ""
+	if len(distinct) > 0 {
+		count = fmt.Sprint(len(distinct))
+	}
+	return fmt.Sprintf("n=%d sum=%d lo=%d hi=%d distinct=%s", len(shares), total, lo, hi, count)
+}
+
+// documents is a search sink.
+func (w *World) documents(index string) (sink, error) {
+	name := w.id + "-docs"
+	if index != "" {
+		name = w.id + "-moving"
+	}
+	t, err := template.Parse(name+index, template.Options{})
+	if err != nil {
+		return sink{}, err
+	}
+	s, err := search.New(search.Options{Pipeline: pipelineName, Birth: w.id, Store: w.stores.documents, Index: t, When: isOrder})
+	if err != nil {
+		return sink{}, err
+	}
+	indexes := []string{name}
+	if index != "" {
+		indexes = []string{name + "-paid", name + "-shipped"}
+	}
+	got := func(ctx context.Context) (map[string]string, error) {
+		found := make(map[string]string)
+		for _, index := range indexes {
+			for d, err := range w.stores.documents.Documents(ctx, index) {
+				if errors.Is(err, search.ErrNoIndex) {
+					break
+				}
+				if err != nil {
+					return nil, err
+				}
+				if found[index+" "+d.ID], err = fields(d.Doc); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return found, nil
+	}
+	want := func(w *World) map[string]string {
+		docs := make(map[string]string)
+		for i, m := range w.table.now {
+			if !m.isOrder() || index != "" && m.Status == "" {
+				continue
+			}
+			in := name
+			if index != "" {
+				in += "-" + m.Status
+			}
+			docs[in+" "+keyOf(i)+",o"] = m.document(i)
+		}
+		return docs
+	}
+	return sink{name: name, live: s, backfill: s, got: got, want: want}, nil
+}
+
+// fields returns a document's fields as text, without those of tablewake.
+func fields(doc []byte) (string, error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var all map[string]any
+	if err := d.Decode(&all); err != nil {
+		return "", fmt.Errorf("document %s: %w", doc, err)
+	}
+	delete(all, "_tw")
+	return fmt.Sprint(all), nil
+}
+
+// document returns the fields of an item's document as text.
+func (m *image) document(item int) string {
+	doc := map[string]any{"PK": keyOf(item), "SK": "o", "Type": m.Type, "Total": m.Total}
+	if m.Status != "" {
+		doc["Status"] = m.Status
+	}
+	if m.Email != "" {
+		doc["Email"] = m.Email
+	}
+	var lines []any
+	for _, l := range m.Lines {
+		lines = append(lines, map[string]any{"sku": l.SKU, "qty": l.Qty})
+	}
+	if lines != nil {
+		doc["Lines"] = lines
+	}
+	return fmt.Sprint(doc)
+}
+
+// differences returns what is wrong in a sink; "" if nothing is.
+func (w *World) differences(ctx context.Context, s *sink) string {
+	got, err := s.got(ctx)
+	if err != nil {
+		w.failf("%s: %v", s.name, err)
+	}
+	want := s.want(w)
+	if maps.EqualFunc(got, want, s.same) {
+		return ""
+	}
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(got)) {
+		if is, ok := want[key]; !ok || !s.same(got[key], is) {
+			fmt.Fprintf(&b, "%s: %s has %q, want %q\n", s.name, key, got[key], is)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if _, ok := got[key]; !ok {
+			fmt.Fprintf(&b, "%s: %s is missing, want %q\n", s.name, key, want[key])
+		}
+	}
+	return b.String()
+}
+
+func (s *sink) same(got, want string) bool {
+	return got == want || s.any && slices.Contains(strings.Split(want, or), got)
+}

@@ -1,0 +1,135 @@
+package handoff
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// part is a part of a snapshot: some items of one layer. It is read at least once.
+type part struct {
+	layer int
+	items []int
+	reads int
+}
+
+// layer is one export: what was in the table at a time, or what changed in it since the layer before.
+type layer struct {
+	at        int64 // milliseconds
+	newImages bool  // an incremental export without old images
+}
+
+// makeParts splits each layer into parts.
+func (w *World) makeParts() {
+	for n := range w.layers {
+		for p := range parts {
+			one := &part{layer: n}
+			for i := range w.table.now {
+				if i%parts == p {
+					one.items = append(one.items, i)
+				}
+			}
+			w.parts = append(w.parts, one)
+		}
+	}
+}
+
+// parts is the number of parts of a layer.
+const parts = 2
+
+// readPart reads a part, and returns its changes.
+func (w *World) readPart(p *part) []*record.Change {
+	p.reads++
+	w.tell("the backfill reads layer %d, items %v", p.layer, p.items)
+	var cs []*record.Change
+	for _, item := range p.items {
+		c := w.readItem(p.layer, item)
+		if c == nil {
+			continue
+		}
+		if w.rules.Head {
+			c.Version = w.version(sequence(len(w.table.writes)))
+		}
+		cs = append(cs, c)
+	}
+	return cs
+}
+
+// readItem returns what a layer has of an item; nil if it has nothing.
+func (w *World) readItem(n, item int) *record.Change {
+	at := w.now // of a scan
+	if !w.scan {
+		at = w.layers[n].at
+	}
+	is := w.table.state(item, at)
+	if n == 0 {
+		if is == nil {
+			return nil
+		}
+		c := w.decodeLine(0, map[string]any{"Item": is.attributes(item)})
+		w.tell("  %s is %s", keyOf(item), is)
+		return c
+	}
+	last := w.table.lastWrite(item, w.layers[n-1].at, at)
+	if last == nil {
+		return nil
+	}
+	was := w.table.state(item, w.layers[n-1].at)
+	line := map[string]any{
+		"Metadata": map[string]any{"WriteTimestampMicros": sinktest.Attr{"N": strconv.FormatInt(epoch*1_000_000+last.at*1000, 10)}},
+		"Keys":     keys(item),
+	}
+	if is != nil {
+		line["NewImage"] = is.attributes(item)
+	}
+	if was != nil && !w.layers[n].newImages {
+		line["OldImage"] = was.attributes(item)
+	}
+	w.tell("  %s was %s, is %s", keyOf(item), was, is)
+	c := w.decodeLine(n, line)
+	switch {
+	case w.rules.LayersAtZero:
+		c.Version = w.version("0")
+	case w.rules.LayersAsItems && c.New.Exists():
+		c.Op, c.EventName, c.Time = record.Snapshot, "SNAPSHOT", time.Time{}
+	}
+	return c
+}
+
+// decodeLine decodes a line of an export.
+func (w *World) decodeLine(n int, line map[string]any) *record.Change {
+	text, err := json.Marshal(line)
+	if err != nil {
+		w.failf("a line does not encode: %v", err)
+	}
+	o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: sinktest.StreamARN}, Keys: []string{"PK", "SK"}, Layer: n}
+	if w.layers[n].newImages {
+		o.View = record.NewImage
+	}
+	c, err := one(record.NewSnapshotDecoder(o).DecodeLines(text))
+	if err != nil {
+		w.failf("%v", err)
+	}
+	return c
+}
+
+// version returns the version of a sequence number in the stream.
+func (w *World) version(sequence string) record.Version {
+	v, err := record.ParseVersion(fmt.Sprintf("%010d%040s", epoch, sequence))
+	if err != nil {
+		w.failf("%v", err)
+	}
+	return v
+}
+
+// unread returns the parts that can be read now and, if once is set, were never read.
+func (w *World) unread(once bool) []*part {
+	return slices.DeleteFunc(slices.Clone(w.parts), func(p *part) bool {
+		return once && p.reads > 0 || p.reads > 1 || w.now < max(w.h, w.layers[p.layer].at)
+	})
+}

@@ -1,0 +1,158 @@
+package handoff
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// epoch is the time of the stream's label. Times of a world count from it.
+const epoch = 1767323045
+
+// image is an item in plain Go.
+type image struct {
+	Type, Status, Email string // "": the attribute is missing
+	Total               int
+	Lines               []line
+}
+
+type line struct {
+	SKU string
+	Qty int
+}
+
+// keyOf returns the partition key of an item. Its sort key is always "o".
+func keyOf(item int) string { return "u" + strconv.Itoa(item) }
+
+// attributes returns the image with its key as DynamoDB has it; nil for no image.
+func (m *image) attributes(item int) sinktest.Item {
+	if m == nil {
+		return nil
+	}
+	text := func(s string) sinktest.Attr { return sinktest.Attr{"S": s} }
+	number := func(n int) sinktest.Attr { return sinktest.Attr{"N": strconv.Itoa(n)} }
+	it := keys(item)
+	for name, v := range map[string]string{"Type": m.Type, "Status": m.Status, "Email": m.Email} {
+		if v != "" {
+			it[name] = text(v)
+		}
+	}
+	it["Total"] = number(m.Total)
+	var lines []sinktest.Attr
+	for _, l := range m.Lines {
+		lines = append(lines, sinktest.Attr{"M": sinktest.Item{"sku": text(l.SKU), "qty": number(l.Qty)}})
+	}
+	if lines != nil {
+		it["Lines"] = sinktest.Attr{"L": lines}
+	}
+	return it
+}
+
+func keys(item int) sinktest.Item {
+	return sinktest.Item{"PK": {"S": keyOf(item)}, "SK": {"S": "o"}}
+}
+
+// drawImage returns an image that shares values with few others, so that items collide and move.
+func drawImage(r *rand.Rand) *image {
+	pick := func(from ...string) string { return from[r.IntN(len(from))] }
+	m := &image{Type: pick("Order", "Order", "Order", "User"), Status: pick("paid", "paid", "shipped", ""), Email: pick("x", "x", "y", ""), Total: 1 + r.IntN(3)}
+	for range r.IntN(3) {
+		m.Lines = append(m.Lines, line{SKU: pick("a", "b"), Qty: 1 + r.IntN(3)})
+	}
+	return m
+}
+
+// write is one change of the table.
+type write struct {
+	item     int
+	at       int64 // milliseconds
+	stamp    int64 // the time in its record, in seconds
+	old, new *image
+	ttl      bool
+	change   *record.Change
+}
+
+func (e write) String() string {
+	kind := "MODIFY"
+	switch {
+	case e.ttl:
+		kind = "REMOVE by TTL"
+	case e.new == nil:
+		kind = "REMOVE"
+	case e.old == nil:
+		kind = "INSERT"
+	}
+	return fmt.Sprintf("%s of %s at %.3f, stamped %d: %s -> %s", kind, keyOf(e.item), float64(e.at)/1000, e.stamp, e.old, e.new)
+}
+
+// String returns the image as one word; - for no image.
+func (m *image) String() string {
+	if m == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%s/%s/%s/%d%v", m.Type, m.Status, m.Email, m.Total, m.Lines)
+}
+
+// table is the table with all that was written to it.
+type table struct {
+	before []*image // the items when the stream began
+	now    []*image
+	writes []write
+}
+
+// state returns an item as it was at a time.
+func (t *table) state(item int, at int64) *image {
+	is := t.before[item]
+	for i := range t.writes {
+		if e := &t.writes[i]; e.item == item && e.at <= at {
+			is = e.new
+		}
+	}
+	return is
+}
+
+// lastWrite returns the last write of an item between two times; nil if there is none. A write at the first time does
+// not count.
+func (t *table) lastWrite(item int, after, to int64) *write {
+	var last *write
+	for i := range t.writes {
+		if e := &t.writes[i]; e.item == item && e.at > after && e.at <= to {
+			last = e
+		}
+	}
+	return last
+}
+
+// decode decodes a write as the stream has it.
+func (e *write) decode(n int, newImages bool) error {
+	r := sinktest.Record{EventName: "MODIFY", Keys: keys(e.item), Old: e.old.attributes(e.item), New: e.new.attributes(e.item), TTL: e.ttl, Second: epoch + e.stamp, Sequence: sequence(n)}
+	switch {
+	case e.new == nil:
+		r.EventName = "REMOVE"
+	case e.old == nil:
+		r.EventName = "INSERT"
+	}
+	if newImages {
+		r.Old, r.ViewType = nil, "NEW_IMAGE"
+	}
+	c, err := one(record.NewDecoder(record.DecoderOptions{}).DecodeLines(r.JSON()))
+	e.change = c
+	return err
+}
+
+// sequence returns the sequence number of the n-th write.
+func sequence(n int) string { return fmt.Sprintf("1%020d", n) }
+
+// one returns the only change of a page.
+func one(p *record.Page) (*record.Change, error) {
+	if len(p.Errors) > 0 {
+		return nil, fmt.Errorf("a record of the world does not decode: %w", p.Errors[0])
+	}
+	if len(p.Changes) != 1 {
+		return nil, fmt.Errorf("a record of the world decoded to %d changes", len(p.Changes))
+	}
+	return &p.Changes[0], nil
+}
