@@ -1,0 +1,221 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
+
+// S3Client is the part of *s3.Client that reads exports.
+type S3Client interface {
+	GetObject(ctx context.Context, in *s3.GetObjectInput, o ...func(*s3.Options)) (*s3.GetObjectOutput, error)
+	ListObjectsV2(ctx context.Context, in *s3.ListObjectsV2Input, o ...func(*s3.Options)) (*s3.ListObjectsV2Output, error)
+}
+
+var _ S3Client = (*s3.Client)(nil)
+
+// bucket is the store of the objects of a bucket. Transient failures are repeated until ctx ends.
+type bucket struct {
+	client S3Client
+	name   string
+	retry  func(err error, wait time.Duration)
+}
+
+func (s *bucket) place(name string) string { return "s3://" + s.name + "/" + name }
+
+// stalled is the time without a byte after which an object is requested again.
+const stalled = 30 * time.Second
+
+var errStalled = errs.New("the server sent nothing for too long")
+
+// repeat calls try until it succeeds or fails permanently, or ctx ends.
+func (s *bucket) repeat(ctx context.Context, try func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		after, again := pipeline.Retryable(err)
+		if !again {
+			return err
+		}
+		wait := pipeline.Backoff{}.Delay(attempt, after)
+		s.retry(err, wait)
+		if err := pipeline.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *bucket) list(ctx context.Context, folder string, yield func(entry)) error {
+	if folder == "." {
+		folder = ""
+	}
+	in := &s3.ListObjectsV2Input{Bucket: &s.name, Delimiter: aws.String("/")}
+	if folder != "" {
+		in.Prefix = aws.String(folder + "/")
+	}
+	for {
+		var out *s3.ListObjectsV2Output
+		err := s.repeat(ctx, func() (err error) {
+			out, err = s.client.ListObjectsV2(ctx, in)
+			return awserr.CallError(ctx, "ListObjectsV2 of "+s.place(folder), err, map[awserr.Kind]string{
+				awserr.Denied:  "allow s3:ListBucket on the bucket",
+				awserr.Missing: "check the name of the bucket",
+			})
+		})
+		if err != nil {
+			return err
+		}
+		for _, c := range out.Contents {
+			yield(entry{base: path.Base(aws.ToString(c.Key)), bytes: aws.ToInt64(c.Size)})
+		}
+		for _, p := range out.CommonPrefixes {
+			yield(entry{base: path.Base(aws.ToString(p.Prefix)), folder: true})
+		}
+		if in.ContinuationToken = out.NextContinuationToken; in.ContinuationToken == nil || !aws.ToBool(out.IsTruncated) {
+			return nil
+		}
+	}
+}
+
+func (s *bucket) open(ctx context.Context, name string) (file, error) {
+	o := &object{ctx: ctx, store: s, name: name}
+	if err := s.repeat(ctx, o.request); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// object reads an object, over several connections if necessary.
+type object struct {
+	ctx   context.Context
+	store *bucket
+	name  string
+
+	in        io.ReadCloser // nil until it is requested from next on
+	cancel    context.CancelCauseFunc
+	tag       *string
+	next, end int64 // offsets of the next byte, and behind the last
+	fails     int   // how often reading broke off since the last byte
+}
+
+func (o *object) etag() string { return strings.Trim(aws.ToString(o.tag), `"`) }
+
+// request requests the object from next on. All requests read the same version of it.
+func (o *object) request() error {
+	ctx, cancel := context.WithCancelCause(o.ctx)
+	in := &s3.GetObjectInput{Bucket: &o.store.name, Key: &o.name, IfMatch: o.tag}
+	if o.next > 0 {
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-", o.next))
+	}
+	timer := time.AfterFunc(stalled, func() { cancel(errStalled) })
+	out, err := o.store.client.GetObject(ctx, in)
+	timer.Stop()
+	if err != nil {
+		if errors.Is(context.Cause(ctx), errStalled) {
+			err = errStalled
+		}
+		cancel(nil)
+		return o.failed(err)
+	}
+	size := o.next + aws.ToInt64(out.ContentLength)
+	if partial := aws.ToString(out.ContentRange); o.next > 0 && (!strings.HasPrefix(partial, fmt.Sprintf("bytes %d-", o.next)) || size != o.end) {
+		cancel(nil)
+		_ = out.Body.Close()
+		return errs.Errorf("the server sent %q instead of the bytes from %d of %d on", redact.Safe(partial), o.next, o.end)
+	}
+	o.in, o.cancel, o.tag, o.end = out.Body, cancel, out.ETag, size
+	return nil
+}
+
+// failed explains an error of GetObject.
+func (o *object) failed(err error) error {
+	switch code, status := awserr.Code(err), awserr.Status(err); {
+	case errors.Is(err, errStalled):
+		return pipeline.Transient(err)
+	case code == "NoSuchKey" || status == http.StatusNotFound && code != "NoSuchBucket":
+		return errMissing
+	case status == http.StatusPreconditionFailed:
+		return errs.New("it was replaced while it was read: an export's files do not change, so check what writes there")
+	case code == "InvalidObjectState":
+		return errs.New("it is in an archive storage class of S3: restore it (aws s3api restore-object), and begin again")
+	}
+	return awserr.CallError(o.ctx, "GetObject", err, map[awserr.Kind]string{
+		awserr.Denied:  "allow s3:GetObject on the export's objects, and kms:Decrypt on their key if they have one",
+		awserr.Missing: "check the name of the bucket",
+	})
+}
+
+// Read reads the next bytes. If the connection breaks, it continues where it broke off.
+func (o *object) Read(p []byte) (int, error) {
+	for {
+		if len(p) == 0 {
+			return 0, nil
+		}
+		if o.next >= o.end {
+			return 0, io.EOF // the caller compares the MD5
+		}
+		if o.in == nil {
+			if err := o.store.repeat(o.ctx, o.request); err != nil {
+				return 0, err
+			}
+		}
+		timer := time.AfterFunc(stalled, func() { o.cancel(errStalled) })
+		n, err := o.in.Read(p[:min(int64(len(p)), o.end-o.next)])
+		if !timer.Stop() {
+			err = errStalled
+		}
+		o.next += int64(n)
+		if n > 0 {
+			o.fails = 0
+			return n, nil // the next Read returns the error
+		}
+		if err == nil {
+			continue
+		}
+		o.shut()
+		if o.ctx.Err() != nil {
+			return 0, context.Cause(o.ctx)
+		}
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		wait := pipeline.Backoff{}.Delay(o.fails, 0)
+		o.fails++
+		o.store.retry(errs.Errorf("export: reading %s broke off at byte %d of %d: %w", redact.Safe(o.store.place(o.name)), o.next, o.end, err), wait)
+		if err := pipeline.Sleep(o.ctx, wait); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (o *object) shut() {
+	if o.in != nil {
+		o.cancel(nil) // cancel instead of reading the rest
+		_ = o.in.Close()
+		o.in = nil
+	}
+}
+
+// Close closes the connection.
+func (o *object) Close() error {
+	o.shut()
+	o.end = o.next
+	return nil
+}

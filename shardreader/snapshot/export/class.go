@@ -1,0 +1,6 @@
+package export
+
+import "github.com/tablewake/tablewake/pipeline/redact"
+
+// errs makes the errors of this package. They carry a redacted text, which logs may contain.
+const errs = redact.Class("export")

@@ -1,0 +1,180 @@
+package export
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+)
+
+// Options configure an Export.
+type Options struct {
+	// Layers are a full export, and then the incremental exports that continue it, in order of their times. Each is a
+	// folder or s3://BUCKET/PREFIX: the folder of the export itself, its manifest-summary.json, or a folder with exactly
+	// one export below it. Required
+	Layers []string
+
+	// Decoder has the options of the decoder. Open sets Layer and View. Default of Table: the exported table. The parts
+	// need Keys, which no export names, and StreamARN, EpochZero or Kinesis
+	Decoder record.SnapshotOptions
+
+	S3 S3Client // for layers in a bucket
+
+	// Warn is called by Open for a manifest without a checksum file. Default: nothing is called
+	Warn func(text string)
+
+	// Retry is called before a failed request to S3 is repeated after wait. It is called concurrently. Default: nothing is
+	// called
+	Retry func(err error, wait time.Duration)
+}
+
+// Export is a full export with the incremental exports that continue it, as a snapshot. It is safe for concurrent use.
+type Export struct {
+	o      Options
+	layers []*layer
+	parts  []snapshot.Part
+	files  map[string]*dataFile // by ID of the part
+	info   snapshot.Info
+}
+
+var _ snapshot.Snapshot = (*Export)(nil)
+
+// layer is one export.
+type layer struct {
+	store   store
+	folder  string // with the manifests
+	summary summary
+	files   []*dataFile
+	decoder *record.SnapshotDecoder
+}
+
+// place is the folder of the export for messages, and in the canonical name.
+func (l *layer) place() redact.Safe { return redact.Safe(l.store.place(l.folder) + "/") }
+
+// Open reads the manifests of the layers, and lists their data files. It reads no items.
+func Open(ctx context.Context, o Options) (*Export, error) {
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	if o.Retry == nil {
+		o.Retry = func(error, time.Duration) {}
+	}
+	if len(o.Layers) == 0 {
+		return nil, errors.New("export: Layers is empty: name the folder of a full export")
+	}
+	e := &Export{o: o, files: make(map[string]*dataFile)}
+	for _, path := range o.Layers {
+		l, err := o.openLayer(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		e.layers = append(e.layers, l)
+	}
+	if err := e.checkLayers(); err != nil {
+		return nil, err
+	}
+	e.collect()
+	return e, nil
+}
+
+// checkLayers returns an error if the layers do not continue one another.
+func (e *Export) checkLayers() error {
+	for i, l := range e.layers {
+		switch {
+		case i == 0 && l.summary.incremental:
+			return errs.Errorf("export: %s is an incremental export, which has the changes of a time alone: name the full export that it continues before it", l.place())
+		case i == 0:
+			continue
+		case !l.summary.incremental:
+			return errs.Errorf("export: %s is a full export, and only the first layer can be one: name it alone, or leave it out", l.place())
+		}
+		was := e.layers[i-1]
+		from, to, end := l.summary.from, l.summary.time, was.summary.time
+		switch {
+		case l.summary.TableARN != was.summary.TableARN || l.summary.TableID != "" && was.summary.TableID != "" && l.summary.TableID != was.summary.TableID:
+			return errs.Errorf("export: %s is an export of the table %s (id %s), and %s of %s (id %s): all layers must be of one table, and a table that was created again is another one",
+				l.place(), redact.Safe(l.summary.TableARN), redact.Safe(l.summary.TableID), was.place(), redact.Safe(was.summary.TableARN), redact.Safe(was.summary.TableID))
+		case from.After(end):
+			return errs.Errorf("export: %s begins at %s, and the layer before it, %s, ends at %s: no layer has the changes between. Name between them an incremental export from %s to %s",
+				l.place(), timeText(from), was.place(), timeText(end), timeText(end.Truncate(time.Second)), timeText(from))
+		case !to.After(end):
+			return errs.Errorf("export: %s ends at %s, and the layer before it, %s, ends no earlier, at %s: name the layers in order of their times, each once",
+				l.place(), timeText(to), was.place(), timeText(end))
+		}
+	}
+	return nil
+}
+
+func timeText(t time.Time) redact.Safe { return redact.Safe(t.Format(time.RFC3339Nano)) }
+
+// collect sets the parts and the description from the layers.
+func (e *Export) collect() {
+	first, last := e.layers[0].summary, e.layers[len(e.layers)-1].summary
+	e.info = snapshot.Info{Time: last.time, From: first.time, TableARN: first.TableARN, View: record.NewAndOldImages}
+	width := len(strconv.Itoa(len(e.layers) - 1))
+	var places []string
+	for i, l := range e.layers {
+		places = append(places, string(l.place()))
+		if l.summary.view == record.NewImage {
+			e.info.View = record.NewImage
+		}
+		o := e.o.Decoder
+		o.Table, o.Layer, o.View = cmp.Or(o.Table, tableName(l.summary.TableARN)), i, l.summary.view
+		l.decoder = record.NewSnapshotDecoder(o)
+		for _, f := range l.files {
+			p := snapshot.Part{ID: fmt.Sprintf("%0*d/%s", width, i, f.base()), Items: f.items, Bytes: f.bytes}
+			e.parts = append(e.parts, p)
+			e.files[p.ID] = f
+			e.info.Items += f.items
+			e.info.Bytes += f.bytes
+		}
+	}
+	slices.SortFunc(e.parts, func(a, b snapshot.Part) int { return strings.Compare(a.ID, b.ID) })
+	e.info.Source = "export " + strings.Join(places, " ")
+}
+
+// tableName returns the name of the table of an ARN, arn:aws:dynamodb:REGION:ACCOUNT:table/NAME.
+func tableName(arn string) string {
+	_, name, _ := strings.Cut(arn, ":table/")
+	return name
+}
+
+// Info describes the export. Source has the folders of all layers.
+func (e *Export) Info() snapshot.Info { return e.info }
+
+// Parts returns the data files of all layers: "0/m5thsc5ldmhvkxpfzzfoaliziu.json.gz" is a file of the full export.
+func (e *Export) Parts() []snapshot.Part { return e.parts }
+
+// Open opens a data file after a position: the number of its items that were read.
+func (e *Export) Open(ctx context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
+	f := e.files[id]
+	if f == nil {
+		return nil, errs.Errorf("export: there is no part %q in %s", id, redact.Safe(e.info.Source))
+	}
+	d := e.o.Decoder
+	switch {
+	case len(d.Keys) == 0:
+		return nil, errs.New("export: the names of the table's key attributes are missing, and an export has none: give them with --keys, partition key first")
+	case d.StreamARN == "" && !d.EpochZero && !d.Kinesis:
+		return nil, errs.New("export: the stream whose changes follow the export is missing: give its ARN with --stream-arn")
+	}
+	read := int64(0)
+	if from != "" {
+		var err error
+		if read, err = strconv.ParseInt(string(from), 10, 64); err != nil || read < 0 || read > f.items {
+			return nil, errs.Errorf("export: %q is no position in the data file %s, which has %d items: begin this part again", redact.Safe(from), f.place(), f.items)
+		}
+	}
+	r := &reader{file: f, items: read}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	return r, nil
+}

@@ -1,0 +1,77 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
+
+// locate returns the store of a path, and the name of the path in it.
+func (o *Options) locate(where string) (store, string, error) {
+	if rest, ok := strings.CutPrefix(where, "s3://"); ok {
+		name, folder, _ := strings.Cut(rest, "/")
+		switch {
+		case name == "":
+			return nil, "", errs.Errorf("export: %s names no bucket: want s3://BUCKET/PREFIX", redact.Safe(where))
+		case o.S3 == nil:
+			return nil, "", errs.Errorf("export: S3 is nil, and %s is in a bucket", redact.Safe(where))
+		}
+		return &bucket{client: o.S3, name: name, retry: o.Retry}, strings.Trim(path.Clean("/"+folder), "/"), nil
+	}
+	abs, err := filepath.Abs(where)
+	if err == nil {
+		_, err = os.Stat(abs)
+	}
+	if err != nil {
+		return nil, "", errs.Errorf("export: the folder of the export: %w", err)
+	}
+	return disk{}, filepath.ToSlash(abs), nil
+}
+
+// disk is the store of local files.
+type disk struct{}
+
+// localFile is an opened local file.
+type localFile struct{ *os.File }
+
+func (localFile) etag() string { return "" }
+
+func (disk) place(name string) string { return filepath.FromSlash(name) }
+
+func (disk) open(_ context.Context, name string) (file, error) {
+	f, err := os.Open(filepath.FromSlash(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errMissing
+	}
+	if err != nil {
+		return nil, err
+	}
+	return localFile{f}, nil
+}
+
+func (disk) list(_ context.Context, folder string, yield func(entry)) error {
+	in, err := os.ReadDir(filepath.FromSlash(folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range in {
+		info, err := os.Stat(filepath.Join(filepath.FromSlash(folder), e.Name())) // through links
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		yield(entry{base: e.Name(), bytes: info.Size(), folder: info.IsDir()})
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+package export
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // the checksum that DynamoDB writes
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/bounded"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
+
+// The files of an export, beside its data files.
+const (
+	summaryFile = "manifest-summary.json" // DynamoDB writes it last
+	filesFile   = "manifest-files.json"
+	dataFolder  = "data"
+)
+
+// checksumEndings replace .json in the names of checksum files: the first is AWS's documentation's, the second is seen in
+// buckets.
+var checksumEndings = []string{".checksum", ".md5"}
+
+// summary is the content of manifest-summary.json.
+type summary struct {
+	TableARN     string     `json:"tableArn"`
+	TableID      string     `json:"tableId"`
+	ExportStatus string     `json:"exportStatus"` // not documented: refused if it is there and says that the export is incomplete
+	ExportType   string     `json:"exportType"`   // absent in older exports, which are full
+	ExportTime   *time.Time `json:"exportTime"`
+	FromTime     *time.Time `json:"exportFromTime"` // inclusive
+	ToTime       *time.Time `json:"exportToTime"`   // exclusive
+	OutputFormat string     `json:"outputFormat"`
+	OutputView   string     `json:"outputView"` // of an incremental export
+	ItemCount    *int64     `json:"itemCount"`
+
+	incremental bool
+	from, time  time.Time // items are shown as of time; an incremental export has the changes since from
+	view        record.ViewType
+}
+
+// dataFile is a file with items, one a line.
+type dataFile struct {
+	layer *layer
+	name  string // in the store
+	items int64
+	bytes int64 // as stored
+	md5   [md5.Size]byte
+	etag  string // of the object that DynamoDB wrote; "" unknown
+}
+
+func (f *dataFile) base() string { return path.Base(f.name) }
+
+// place is the name of the file for messages.
+func (f *dataFile) place() redact.Safe { return redact.Safe(f.layer.store.place(f.name)) }
+
+// readSummary reads manifest-summary.json.
+func (l *layer) readSummary(ctx context.Context, there map[string]bool, warn func(string)) error {
+	err := l.readManifest(ctx, summaryFile, there, warn, func(r io.Reader) error {
+		b, err := bounded.ReadAll(r, 1<<20)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(b, &l.summary)
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.summary.validate(); err != nil {
+		return errs.Errorf("export: %s: %w", redact.Safe(l.store.place(path.Join(l.folder, summaryFile))), err)
+	}
+	return nil
+}
+
+// validate refuses what cannot be read, and sets the fields that follow from others.
+func (s *summary) validate() error {
+	switch {
+	case s.ExportStatus != "" && s.ExportStatus != "COMPLETED":
+		return errs.Errorf("exportStatus is %q: wait until it is COMPLETED, or export the table again", redact.Safe(s.ExportStatus))
+	case s.OutputFormat == "ION":
+		return errs.New("outputFormat is ION: export the table again with ExportFormat DYNAMODB_JSON")
+	case s.OutputFormat != "DYNAMODB_JSON":
+		return errs.Errorf("outputFormat is %q: export the table with ExportFormat DYNAMODB_JSON", redact.Safe(s.OutputFormat))
+	case s.TableARN == "":
+		return errs.New("tableArn is missing: " + copyAgain)
+	case s.ItemCount == nil:
+		return errs.New("itemCount is missing: " + copyAgain)
+	}
+	s.view = record.NewAndOldImages
+	switch s.ExportType {
+	case "", "FULL_EXPORT":
+		if s.ExportTime == nil {
+			return errs.New("exportTime is missing: " + copyAgain)
+		}
+		s.time = s.ExportTime.UTC()
+		return nil
+	case "INCREMENTAL_EXPORT":
+	default:
+		return errs.Errorf("exportType is %q: want FULL_EXPORT or INCREMENTAL_EXPORT", redact.Safe(s.ExportType))
+	}
+	s.incremental = true
+	if s.FromTime == nil || s.ToTime == nil {
+		return errs.New("exportFromTime or exportToTime is missing: " + copyAgain)
+	}
+	s.from, s.time = s.FromTime.UTC(), s.ToTime.UTC()
+	switch s.OutputView {
+	case "NEW_AND_OLD_IMAGES":
+	case "NEW_IMAGE", "NEW_IMAGES":
+		s.view = record.NewImage
+	default:
+		return errs.Errorf("outputView is %q: want NEW_AND_OLD_IMAGES or NEW_IMAGE", redact.Safe(s.OutputView))
+	}
+	return nil
+}
+
+// copyAgain says what to do about damage.
+const copyAgain = "copy the file again from where DynamoDB wrote it, or export the table again"
+
+// readFiles reads manifest-files.json.
+func (l *layer) readFiles(ctx context.Context, there map[string]bool, warn func(string)) error {
+	place := redact.Safe(l.store.place(path.Join(l.folder, filesFile)))
+	bases := make(map[string]bool)
+	total := int64(0)
+	err := l.readManifest(ctx, filesFile, there, warn, func(r io.Reader) error {
+		d := json.NewDecoder(r)
+		for n := 1; ; n++ {
+			f, err := nextFile(d)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return errs.Errorf("entry %d: %w", n, err)
+			}
+			f.layer = l
+			if bases[f.base()] {
+				return errs.Errorf("entry %d: the data file %s is named twice", n, redact.Safe(f.base()))
+			}
+			bases[f.base()] = true
+			l.files = append(l.files, f)
+			total += f.items
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if total != *l.summary.ItemCount {
+		return errs.Errorf("export: the files that %s names have %d items, and %s says %d: %s", place, total, redact.Safe(summaryFile), *l.summary.ItemCount, redact.Safe(copyAgain))
+	}
+	return nil
+}
+
+// nextFile reads an entry of manifest-files.json. At the end it returns io.EOF.
+func nextFile(d *json.Decoder) (*dataFile, error) {
+	var entry struct {
+		Items *int64 `json:"itemCount"`
+		MD5   string `json:"md5Checksum"`
+		ETag  string `json:"etag"`
+		Key   string `json:"dataFileS3Key"`
+	}
+	if err := d.Decode(&entry); err != nil {
+		return nil, err
+	}
+	switch {
+	case entry.Key == "" || strings.HasSuffix(entry.Key, "/"):
+		return nil, errs.New("dataFileS3Key is missing")
+	case entry.Items == nil || *entry.Items < 0:
+		return nil, errs.Errorf("itemCount of %s is missing or negative", redact.Safe(entry.Key))
+	}
+	f := &dataFile{name: entry.Key, items: *entry.Items, bytes: -1, etag: strings.Trim(entry.ETag, `"`)}
+	var ok bool
+	if f.md5, ok = parseMD5(entry.MD5); !ok {
+		return nil, errs.Errorf("md5Checksum of %s is not the base64 of an MD5", redact.Safe(entry.Key))
+	}
+	return f, nil
+}
+
+// parseMD5 reads base64, as DynamoDB writes it, or the hexadecimal digits of md5sum.
+func parseMD5(s string) (sum [md5.Size]byte, ok bool) {
+	b, err := base64.StdEncoding.Strict().DecodeString(s)
+	if err != nil || len(b) != md5.Size {
+		b, err = hex.DecodeString(s)
+	}
+	if err != nil || len(b) != md5.Size {
+		return sum, false
+	}
+	return [md5.Size]byte(b), true
+}
+
+// readManifest reads a manifest and compares it with its checksum files. there has the names of the files in the folder.
+func (l *layer) readManifest(ctx context.Context, base string, there map[string]bool, warn func(string), read func(io.Reader) error) error {
+	name := path.Join(l.folder, base)
+	place := redact.Safe(l.store.place(name))
+	r, err := l.store.open(ctx, name)
+	if errors.Is(err, errMissing) {
+		return errs.Errorf("export: %s is missing: %s", place, redact.Safe(copyAgain))
+	}
+	if err != nil {
+		return errs.Errorf("export: %s: %w", place, err)
+	}
+	sum := md5.New() //nolint:gosec // the checksum that DynamoDB writes
+	tee := io.TeeReader(r, sum)
+	readErr := read(tee)
+	_, err = io.Copy(io.Discard, tee)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return errs.Errorf("export: %s: %w", place, err)
+	}
+	compared := false
+	for _, ending := range checksumEndings {
+		file := strings.TrimSuffix(base, ".json") + ending
+		if !there[file] {
+			continue
+		}
+		want, err := l.readChecksum(ctx, file)
+		if err != nil {
+			return err
+		}
+		if [md5.Size]byte(sum.Sum(nil)) != want {
+			return errs.Errorf("export: %s does not match its checksum in %s: one of them is damaged: %s", place, redact.Safe(file), redact.Safe(copyAgain))
+		}
+		compared = true
+	}
+	if readErr != nil {
+		return errs.Errorf("export: %s: %w: %s", place, readErr, redact.Safe(copyAgain))
+	}
+	if !compared {
+		warn(fmt.Sprintf("export: %s has no checksum file beside it (%s): damage of it may go unnoticed", place,
+			strings.Join([]string{strings.TrimSuffix(base, ".json") + checksumEndings[0], strings.TrimSuffix(base, ".json") + checksumEndings[1]}, " or ")))
+	}
+	return nil
+}
+
+// readChecksum reads the checksum file of a manifest.
+func (l *layer) readChecksum(ctx context.Context, file string) (sum [md5.Size]byte, err error) {
+	name := path.Join(l.folder, file)
+	r, err := l.store.open(ctx, name)
+	if err != nil {
+		return sum, errs.Errorf("export: %s: %w", redact.Safe(l.store.place(name)), err)
+	}
+	b, err := bounded.ReadAll(r, 4<<10)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return sum, errs.Errorf("export: %s: %w", redact.Safe(l.store.place(name)), err)
+	}
+	sum, ok := parseMD5(strings.TrimSpace(string(b)))
+	if !ok {
+		return sum, errs.Errorf("export: %s is not the base64 of an MD5: copy the file again, or delete it to read the manifest without it", redact.Safe(l.store.place(name)))
+	}
+	return sum, nil
+}

@@ -1,0 +1,180 @@
+package export
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // the checksum that DynamoDB writes
+	"errors"
+	"hash"
+	"io"
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/shardreader/internal/inputs"
+	"github.com/tablewake/tablewake/shardreader/snapshot/internal/lines"
+)
+
+// blockBytes is the size of the blocks of a large file, decompressed.
+const blockBytes = 1 << 20
+
+// reader reads one data file.
+type reader struct {
+	ctx    context.Context // until Close
+	cancel context.CancelCauseFunc
+	file   *dataFile
+	items  int64 // finished before the next page
+	ended  bool
+
+	in    file // nil before the first Read
+	sum   hash.Hash
+	raw   io.Reader // in, which is added to sum
+	free  func()    // of the decompressor
+	lines *lines.Reader
+}
+
+// Read returns the next page. A file that is not the object that DynamoDB wrote is read twice: its MD5 is compared before
+// the first page, because what is written to a sink from a damaged file stays there.
+func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case r.ended:
+		return nil, io.EOF
+	}
+	stop := context.AfterFunc(ctx, func() { r.cancel(context.Cause(ctx)) })
+	defer stop()
+	if r.lines == nil {
+		if err := r.start(); err != nil {
+			return nil, r.explain(err)
+		}
+	}
+	b, err := r.lines.Next()
+	switch {
+	case errors.Is(err, io.EOF):
+		if err := r.finish(); err != nil {
+			return nil, r.explain(err)
+		}
+		r.ended = true
+		return nil, io.EOF
+	case err != nil:
+		return nil, r.explain(err)
+	}
+	if r.items += b.Items; r.items > r.file.items {
+		return nil, r.explain(r.wrongCount())
+	}
+	decoder, place := r.file.layer.decoder, string(r.file.place())
+	return &pipeline.Page{
+		Position: pipeline.Position(strconv.FormatInt(r.items, 10)),
+		Page:     record.Page{Bytes: len(b.Bytes)},
+		Decode: func() (*record.Page, error) {
+			p := decoder.DecodeLines(b.Bytes)
+			b.Locate(place, p)
+			return p, nil
+		},
+	}, nil
+}
+
+// start opens the file.
+func (r *reader) start() error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	if tag := r.in.etag(); tag == "" || tag != r.file.etag {
+		if err := r.checkSum(); err != nil {
+			return err
+		}
+		if err := r.in.Close(); err != nil {
+			return err
+		}
+		if err := r.open(); err != nil {
+			return err
+		}
+	}
+	content, free, err := inputs.Decompress(r.raw)
+	if err != nil {
+		return err
+	}
+	r.free, r.lines = free, lines.New(content, blockBytes, r.items)
+	return nil
+}
+
+// open opens the file at its start.
+func (r *reader) open() error {
+	in, err := r.file.layer.store.open(r.ctx, r.file.name)
+	if err != nil {
+		return err
+	}
+	r.in, r.sum = in, md5.New() //nolint:gosec // the checksum that DynamoDB writes
+	r.raw = io.TeeReader(interruptible{r.ctx, in}, r.sum)
+	return nil
+}
+
+// checkSum reads the rest of the file, and compares its MD5 with the manifest.
+func (r *reader) checkSum() error {
+	if _, err := io.Copy(io.Discard, r.raw); err != nil {
+		return err
+	}
+	if [md5.Size]byte(r.sum.Sum(nil)) != r.file.md5 {
+		return errs.Errorf("its MD5 is not the md5Checksum in %s: the file is damaged, or is another one: %s", redact.Safe(filesFile), redact.Safe(copyAgain))
+	}
+	return nil
+}
+
+// finish checks the whole file after its last line.
+func (r *reader) finish() error {
+	if err := r.checkSum(); err != nil {
+		return err
+	}
+	if r.items != r.file.items {
+		return r.wrongCount()
+	}
+	return nil
+}
+
+func (r *reader) wrongCount() error {
+	than := "fewer"
+	if r.items > r.file.items {
+		than = "more"
+	}
+	return errs.Errorf("it has %s items than the %d that %s says: %s", redact.Safe(than), r.file.items, redact.Safe(filesFile), redact.Safe(copyAgain))
+}
+
+// explain adds the name of the file to an error.
+func (r *reader) explain(err error) error {
+	switch {
+	case r.ctx.Err() != nil:
+		return context.Cause(r.ctx)
+	case errors.Is(err, errMissing):
+		return errs.Errorf("export: the data file %s is missing now: %s", r.file.place(), redact.Safe(copyAgain))
+	}
+	return errs.Errorf("export: data file %s: %w", r.file.place(), err)
+}
+
+// Close frees the reader.
+func (r *reader) Close() error {
+	r.cancel(nil)
+	if r.free != nil {
+		r.free()
+		r.free = nil
+	}
+	if r.in == nil {
+		return nil
+	}
+	in := r.in
+	r.in = nil
+	return in.Close()
+}
+
+// interruptible ends reading with ctx.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (i interruptible) Read(p []byte) (int, error) {
+	if i.ctx.Err() != nil {
+		return 0, context.Cause(i.ctx)
+	}
+	return i.r.Read(p)
+}
