@@ -184,7 +184,7 @@ func TestScan_PermanentFailures(t *testing.T) {
 	for code, want := range map[string]string{
 		"AccessDeniedException":     "Scan of the table shop, segment 0000/0001: AccessDeniedException (allow dynamodb:Scan on the table)",
 		"ResourceNotFoundException": "Scan of the table shop, segment 0000/0001: ResourceNotFoundException (the table was deleted)",
-		"ValidationException":       "Scan of the table shop, segment 0000/0001: ValidationException",
+		"ValidationException":       "Scan of the table shop, segment 0000/0001: ValidationException (check that the key of the table is still the same, and begin the backfill again)",
 	} {
 		inBubble(t, func(t *testing.T) {
 			table := &fakeTable{pages: always(2)}

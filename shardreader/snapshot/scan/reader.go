@@ -77,6 +77,7 @@ func (r *reader) request(ctx context.Context) (answer, error) {
 		return answer{}, awserr.CallError(ctx, fmt.Sprintf("Scan of the table %s, segment %s", r.s.table.Name, r.id), err, map[awserr.Kind]string{
 			awserr.Denied:    "allow dynamodb:Scan on the table",
 			awserr.Missing:   "the table was deleted",
+			awserr.Refused:   "check that the key of the table is still the same, and begin the backfill again",
 			awserr.Transient: "a smaller --rcu leaves more capacity to others, if the table is throttled",
 		})
 	}
