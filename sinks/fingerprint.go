@@ -117,7 +117,7 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		}
 	}
 	if a.births != nil {
-		if err := a.births.ensureBirth(ctx, &o.foundOutput, canBeFilled(s) && o.changed == nil); err != nil {
+		if err := a.births.ensureBirth(ctx, &o.foundOutput, CanBeFilled(s) && o.changed == nil); err != nil {
 			return store, birth, err
 		}
 	}

@@ -78,7 +78,7 @@ func AddedOutputs(cfg *config.Config) []OutputChange {
 	var all []OutputChange
 	for _, s := range cfg.Sinks {
 		if s.Custom == nil {
-			all = append(all, OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: canBeFilled(s), Underivable: underivable(s)})
+			all = append(all, OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s), Underivable: underivable(s)})
 		}
 	}
 	return all
@@ -86,7 +86,7 @@ func AddedOutputs(cfg *config.Config) []OutputChange {
 
 // compareOutput compares one sink with its output.
 func (m *birthRecords) compareOutput(ctx context.Context, cfg *config.Config, s config.Sink, stores Stores) (OutputChange, error) {
-	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: canBeFilled(s), Waits: canBeFilled(s) && m.started, Underivable: underivable(s)}
+	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s), Waits: CanBeFilled(s) && m.started, Underivable: underivable(s)}
 	birth, known := m.known[[2]string{c.Sink, c.Target}]
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // RebuildRun is the Run of outputs that `replay --rebuild` fills.
 const RebuildRun = "rebuild"
 
-// canBeFilled reports whether a backfill can fill the sink: its output is a function of the table's items.
-func canBeFilled(s config.Sink) bool {
+// CanBeFilled reports whether a backfill can fill the sink: its output is a function of the table's items.
+func CanBeFilled(s config.Sink) bool {
 	return (s.View != nil || s.Aggregate != nil || s.Search != nil) && !s.NoBackfill
 }
 
@@ -106,7 +106,7 @@ func (a *assembly) checkAddedSinks() error {
 	}
 	for _, s := range a.cfg.Sinks {
 		for i := range a.opened {
-			if o := &a.opened[i]; hasOutput && o.print.Sink == s.Name && !o.hasPrint && canBeFilled(s) {
+			if o := &a.opened[i]; hasOutput && o.print.Sink == s.Name && !o.hasPrint && CanBeFilled(s) {
 				return a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
 					"the pipeline has written before, and this sink missed it: the state remembers that a sink waits until it is filled, and the file has none: add state: {table: NAME}, or backfill: none to the sink, if it shall begin with the changes of now"))
 			}

@@ -1,0 +1,196 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// options are the flags of `backfill`.
+type options struct {
+	records.Input
+	target.Flags
+	sourceFlags
+	sinks         []string
+	none          bool
+	prepare       bool
+	dryRun        bool
+	maxLag        time.Duration
+	lag           time.Duration
+	deployedSince string
+	floorDelay    time.Duration
+	clockSkew     time.Duration
+	verbose       bool
+	format        cli.Format
+}
+
+// New is the command backfill.
+func New(s cli.Streams) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "backfill -c FILE (--live | --local DIR) [--sink NAME,...] SOURCE",
+		Short: "Fill sinks with what the table holds already, while the stream runs",
+		Long: `backfill fills views, aggregates and search indexes with the items that a table holds already. The stream goes on
+meanwhile: every write is conditional on a version, the versions of a backfill are older than every change of the
+stream, and so the order of the two does not matter.
+
+SOURCE is one of
+  --scan                a parallel, consistent scan of the table
+  --export PATH         a full export (folder or s3://BUCKET/PREFIX), and after it incremental ones, each with --export
+  --start-export        ask DynamoDB for a full export into --bucket, wait for it, and read it
+  --items PATH          items as JSON lines; name the key with --keys
+  --archive PATH        all changes that were ever made: an archive (s3://BUCKET/PREFIX or a folder), or saved records
+
+A sink that was added to a running pipeline waits. backfill gives it a floor two minutes ahead: the stream writes to it what
+is made later, and the source must show the table as it was after that. So an export that was made before is refused, and
+--prepare sets the floor alone and says from when on an export can be used.
+
+It can be killed anywhere, and run by several processes at once with the same flags: they share the parts. The same command
+goes on. Views, aggregates and indexes are complete when it says "live": every shard was read past the last read of the source.`,
+		Example: `  # A view that was added to a running pipeline
+  tablewake backfill -c tablewake.yaml --live --sink units_sold --scan --rcu 500
+
+  # From an export that DynamoDB makes: no read units of the table
+  tablewake backfill -c tablewake.yaml --live --start-export --bucket shop-exports
+
+  # On a laptop: an export, then the stream
+  tablewake backfill -c tablewake.yaml --local out --export export/
+  tablewake replay -c tablewake.yaml --local out stream.jsonl
+
+  # What would it do?
+  tablewake backfill -c tablewake.yaml --live --export s3://shop-exports/full --dry-run
+
+  # It may begin with the changes of now
+  tablewake backfill -c tablewake.yaml --live --sink units_sold --none`,
+		Args: cli.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+	}
+	o.Input.Add(c)
+	o.Flags.Add(c, "the folder that a replay or a consumer writes; a new one is made")
+	o.AddCreate(c)
+	o.sourceFlags.add(c)
+	f := c.Flags()
+	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks (default: those that wait or are being filled; all, if the pipeline never ran)")
+	f.BoolVar(&o.none, "none", false, "fill nothing: the sinks begin with the changes of now")
+	f.BoolVar(&o.prepare, "prepare", false, "set the floor alone, and say from when on an export can be used")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and change nothing")
+	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
+	f.DurationVar(&o.lag, "lag", 0, "where Lambda reads the stream: assume that it is never further behind than this, and wait as long at the end")
+	f.StringVar(&o.deployedSince, "deployed-since", "", "where Lambda reads the stream: the time since which the function, its mapping and its filters are those of this file")
+	f.DurationVar(&o.floorDelay, "floor-delay", 2*time.Minute, "how far ahead the floor of a waiting sink is set, so that every process knows it by then; 15s at least")
+	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
+	cli.AddFormat(c, &o.format)
+	return c
+}
+
+func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
+	cfg, err := o.Input.Load()
+	if err == nil {
+		err = o.checkFlags()
+	}
+	if err != nil {
+		return err
+	}
+	endTelemetry, err := o.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose)
+	if err != nil {
+		return err
+	}
+	defer endTelemetry()
+	stores, err := o.Open(ctx, cfg, s.Err, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stores.Close()) }()
+	kept, err := stores.State(ctx, cfg)
+	if err == nil && kept == nil {
+		err = fmt.Errorf("%s has no state: a backfill remembers there which sinks it fills and how far; add state: {table: NAME}", cfg.File)
+	}
+	if err != nil {
+		return err
+	}
+	ran, err := hasRun(ctx, kept)
+	if err != nil {
+		return err
+	}
+	if err := o.recordOutputs(ctx, s, cfg, stores); err != nil {
+		return o.Hint(err)
+	}
+	sel, err := selectSinks(ctx, cfg, kept, o.sinks, !ran)
+	if err != nil {
+		return err
+	}
+	if o.none {
+		return o.beginWithNow(ctx, s, kept, sel)
+	}
+	job := &job{o: o, streams: s, cfg: cfg, stores: stores, kept: kept, sel: sel}
+	err = job.run(ctx)
+	if ctx.Err() != nil && err != nil {
+		err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+	}
+	return err
+}
+
+func (o *options) checkFlags() error {
+	switch {
+	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0:
+		return cli.Usagef("--max-lag, --lag and --clock-skew are times, as 1m")
+	case o.floorDelay < minFloorDelay:
+		return cli.Usagef("--floor-delay must be %s or more: processes look at the stage of a sink every ten seconds", minFloorDelay)
+	case o.none && (o.dryRun || o.prepare || o.sourceFlags.given() > 0):
+		return cli.Usagef("--none fills nothing: leave the source, --prepare and --dry-run out")
+	case o.none && len(o.sinks) == 0:
+		return cli.Usagef("--none needs --sink: name the sinks that begin with the changes of now")
+	case o.prepare && o.sourceFlags.given() > 0:
+		return cli.Usagef("--prepare sets the floor alone: name the source afterwards, without it")
+	case !o.none && !o.prepare && o.sourceFlags.given() != 1:
+		return cli.Usagef("name one source: --scan, --export, --start-export, --items or --archive; see `tablewake backfill --help`")
+	}
+	return errors.Join(o.Flags.Check(), o.sourceFlags.check(&o.Flags))
+}
+
+// recordOutputs records the births of all outputs, as the start of a consumer does. A sink that was added since the
+// pipeline wrote first waits from then on. Nothing is written.
+func (o *options) recordOutputs(ctx context.Context, s cli.Streams, cfg *config.Config, stores sinks.Stores) error {
+	before, err := stream.ReadBefore(ctx, &o.Flags, cfg)
+	if err != nil {
+		return err
+	}
+	_, err = sinks.Assemble(ctx, cfg, stores, sinks.ReadBefore(before), sinks.Suppressed("backfill"))
+	return err
+}
+
+// hasRun reports whether the pipeline has recorded an output before.
+func hasRun(ctx context.Context, kept state.Store) (bool, error) {
+	for _, err := range kept.Births(ctx) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// beginWithNow makes waiting sinks live without a backfill.
+func (o *options) beginWithNow(ctx context.Context, s cli.Streams, kept state.Store, sel *selection) error {
+	for _, b := range sel.births {
+		if b.Stage != state.Waiting {
+			return cli.Usagef("--none: the sink %s does not wait: it is %s", b.Sink, b.Stage)
+		}
+	}
+	if _, err := sinks.ChangeBirths(ctx, kept, sel.births, func(b *state.Birth) { b.Stage, b.Run = state.Live, sinks.NoRun }); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Out, "%s: live within ten seconds, without the items of before\n", strings.Join(slices.Clone(sel.names()), ", "))
+	return nil
+}

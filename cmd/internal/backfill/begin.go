@@ -1,0 +1,202 @@
+package backfill
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// minFloorDelay is the least time that a floor is set ahead. Each process looks at the stage of a sink every ten seconds, so
+// at the floor all of them know it.
+const minFloorDelay = 15 * time.Second
+
+// begin stores the stage Filling with the run and the floor, so that the stream writes to the sinks what is made later.
+func (j *job) begin(ctx context.Context) error {
+	if j.sel.begun {
+		return nil
+	}
+	var floor time.Time
+	if j.sel.hasWaiting() {
+		if err := j.proveRoutes(ctx); err != nil {
+			return err
+		}
+		floor = time.Now().UTC().Truncate(time.Second)
+		if j.o.Live {
+			floor = floor.Add(j.o.floorDelay)
+		}
+		if j.o.archive != nil { // its changes have their own versions: none has to be left out
+			floor = time.Time{}
+		}
+	}
+	arn, err := j.streamARN(ctx)
+	if err != nil {
+		return err
+	}
+	run := j.sel.run
+	j.sel.births, err = sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) {
+		switch b.Stage {
+		case state.Waiting:
+			b.Stage, b.Run, b.Floor, b.Stream = state.Filling, run, floor, arn
+		case state.Live:
+			b.Stage, b.Run, b.Stream = state.Filling, run, arn
+		}
+	})
+	return err
+}
+
+// earliest returns the time that the source must not show the table before; zero if there is none.
+func (s *selection) earliest(clockSkew time.Duration) time.Time {
+	var at time.Time
+	for _, b := range s.births {
+		if !b.Floor.IsZero() && b.Floor.Add(clockSkew).After(at) {
+			at = b.Floor.Add(clockSkew)
+		}
+	}
+	return at
+}
+
+// begunAt returns when the sinks began: an export of then or later shows what the stream may not bring.
+func (s *selection) begunAt() time.Time {
+	var at time.Time
+	for _, b := range s.births {
+		if b.Made.After(at) {
+			at = b.Made
+		}
+	}
+	return at
+}
+
+// checkTime returns an error if the source shows the table before the floor.
+func (j *job) checkTime(shown time.Time) error {
+	earliest := j.sel.earliest(j.o.clockSkew)
+	switch {
+	case earliest.IsZero() || !shown.IsZero() && !shown.Before(earliest):
+		return nil
+	case shown.IsZero():
+		return fmt.Errorf("it is unknown when the source showed the table, and it must be %s or later: the stream does not write to %s what was made before; use --scan or an export",
+			earliest.Format(time.RFC3339), strings.Join(j.sel.names(), ", "))
+	}
+	return fmt.Errorf("the source shows the table of %s, and it must be of %s or later: the stream does not write to %s what was made before; use --start-export or --scan, or an export of then",
+		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), strings.Join(j.sel.names(), ", "))
+}
+
+// streamARN returns the stream whose changes follow the backfill; "" if it is unknown.
+func (j *job) streamARN(ctx context.Context) (string, error) {
+	if d := j.o.Decoder(j.cfg); d.StreamARN != "" || !j.o.Live || j.cfg.Source.Kinesis != "" {
+		return d.StreamARN, nil
+	}
+	refs, err := stream.NewestStreams(ctx, j.api(), j.cfg)
+	switch {
+	case err != nil:
+		return "", err
+	case len(refs) != 1:
+		return "", cli.Usagef("%s has several tables: name the stream of the one that is read with --stream-arn", j.cfg.File)
+	}
+	return refs[0].ARN, nil
+}
+
+// checkStream returns an error if the table has another stream than when the backfill began.
+func (j *job) checkStream(ctx context.Context) error {
+	now, err := j.streamARN(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range j.sel.births {
+		if b.Stream != "" && now != "" && b.Stream != now {
+			return fmt.Errorf("the table's stream was %s when the backfill of %s began, and is %s: what was written between the two is in neither, so that the sink cannot be completed; give it another name and a place of its own, and fill that",
+				b.Stream, b.Sink, now)
+		}
+	}
+	return nil
+}
+
+// proveRoutes returns an error unless every live process that reads the stream has the sinks of this file: one that has an
+// older file acknowledges changes that a new sink misses.
+func (j *job) proveRoutes(ctx context.Context) error {
+	if !j.o.Live {
+		return nil // the folder is locked: no other process has it
+	}
+	if j.cfg.Leases == nil {
+		return j.proveFunction()
+	}
+	fmt.Fprintf(j.streams.Err, "watching for %s which consumers live, and whether they have the sinks of %s\n", j.watchTime(), j.cfg.File)
+	before, err := j.readLeases(ctx)
+	if err != nil {
+		return err
+	}
+	if err := pipeline.Sleep(ctx, j.watchTime()); err != nil {
+		return err
+	}
+	now, err := j.readLeases(ctx)
+	if err != nil {
+		return err
+	}
+	return oldRoutes(before, now, sinks.RoutesDigest(j.cfg))
+}
+
+// watchTime is how long a live consumer may be without a heartbeat.
+func (j *job) watchTime() time.Duration { return stream.LeaseDuration(j.cfg) }
+
+// oldRoutes returns an error that names the live consumers without the digest.
+func oldRoutes(before, now leases.Snapshot, digest string) error {
+	beats := before.Heartbeats()
+	var old []string
+	for _, m := range now.Members {
+		if beat, known := beats[m.Worker]; known && beat == m.Heartbeat {
+			continue // it does not live
+		}
+		if m.Routes != digest {
+			old = append(old, m.Worker)
+		}
+	}
+	if len(old) == 0 {
+		return nil
+	}
+	slices.Sort(old)
+	return fmt.Errorf("the consumers %s write to other sinks than those of this file: a change that they acknowledge would be missing in the new sink; deploy the file to them, and repeat the command", strings.Join(old, ", "))
+}
+
+// proveFunction checks what was said of a Lambda function.
+func (j *job) proveFunction() error {
+	if j.o.deployedSince == "" {
+		return cli.Usagef("%s has no leases, so a Lambda function reads the stream, and nobody here can see whether it has this file: say with --deployed-since TIME since when the function, its mapping and its filter criteria are those of this file", j.cfg.File)
+	}
+	since, err := time.Parse(time.RFC3339, j.o.deployedSince)
+	switch {
+	case err != nil:
+		return cli.Usagef("--deployed-since %q is no time: write it as 2026-01-31T12:00:00Z", j.o.deployedSince)
+	case time.Since(since) < maxFunctionTime:
+		return cli.Usagef("--deployed-since %s: an invocation that began before may still run: wait until %s", j.o.deployedSince, since.Add(maxFunctionTime).UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// maxFunctionTime is the longest time that an invocation of a Lambda function can take.
+const maxFunctionTime = 15 * time.Minute
+
+// readLeases reads the leases and the heartbeats.
+func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
+	path, err := stream.LeaseFile(&j.o.Flags, j.cfg)
+	switch {
+	case err != nil:
+		return leases.Snapshot{}, err
+	case path != "":
+		seen, _, err := leasesfile.ReadUnlocked(path)
+		return seen, err
+	}
+	table, err := stream.OpenLeaseTable(ctx, j.aws, j.cfg, false)
+	if err != nil {
+		return leases.Snapshot{}, err
+	}
+	return stream.Retry(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
+}

@@ -1,0 +1,248 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/replay"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// job is one run of the command.
+type job struct {
+	o       *options
+	streams cli.Streams
+	cfg     *config.Config
+	stores  *target.Stores
+	kept    state.Store
+	sel     *selection
+	aws     awssdk.Config // with --live
+
+	keys  []string              // names of the table's key attributes; nil until the source is open
+	views map[string]*view.Sink // that were filled
+	shown time.Time             // the source shows the table as it was then or later; zero if unknown
+}
+
+// api returns a client of the Streams API.
+func (j *job) api() shardreader.API { return stream.OpenRateLimited(j.aws, j.cfg) }
+
+func (j *job) run(ctx context.Context) error {
+	var err error
+	if j.o.Live || j.o.needsAWS() {
+		if j.aws, err = target.LoadAWS(ctx); err != nil {
+			return err
+		}
+	}
+	switch {
+	case j.sel.settling():
+		return j.finish(ctx, nil)
+	case j.o.dryRun:
+		return j.describe(ctx)
+	}
+	if err := j.begin(ctx); err != nil {
+		return err
+	}
+	if j.o.prepare {
+		return j.printPrepared()
+	}
+	if err := j.checkStream(ctx); err != nil {
+		return err
+	}
+	src, err := j.openSource(ctx)
+	if err != nil {
+		return err
+	}
+	sum, err := j.fill(ctx, src)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if err = errors.Join(err, src.Close(closing)); err != nil {
+		return err
+	}
+	return j.finish(ctx, sum)
+}
+
+// closeTimeout bounds the storing of how far the parts are read. Without it other processes wait for the claim time.
+const closeTimeout = 5 * time.Second
+
+// source is what a backfill reads.
+type source interface {
+	pipeline.Source
+	Close(ctx context.Context) error
+
+	// committer returns what stores how far the parts are read; nil for a source without parts.
+	committer() pipeline.Committer
+	// report shows the progress.
+	report(bar *cli.Progress, read int64)
+	// totalBytes is the size of the source in bytes; 0 if it is unknown.
+	totalBytes() int64
+	// history reports that the source has all changes, with their versions, and no items.
+	history() bool
+}
+
+// fill runs a pipeline of the sinks over the source.
+func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
+	bar := cli.NewProgress(j.streams.Err, "filling "+strings.Join(j.sel.names(), ", "), src.totalBytes())
+	narrowing, err := j.narrowing()
+	if err != nil {
+		return nil, err
+	}
+	j.views = make(map[string]*view.Sink)
+	o := sinks.BackfillOptions{Sinks: j.sel.names(), Views: j.views, History: src.history()}
+	if narrowing != nil {
+		o.Narrowing = narrowing
+	}
+	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose), sinks.Backfill(o))
+	if err != nil {
+		return nil, j.o.Hint(err)
+	}
+	ticking, stop := context.WithCancel(ctx)
+	var ticker sync.WaitGroup
+	ticker.Go(func() {
+		for pipeline.Sleep(ticking, 200*time.Millisecond) == nil {
+			src.report(bar, p.Ledger().Source.Read)
+		}
+	})
+	start := time.Now()
+	runErr := p.Run(ctx, src, src.committer())
+	took := time.Since(start)
+	stop()
+	ticker.Wait()
+	bar.End()
+	sum := replay.Summarize(j.cfg.Name, p.Ledger(), took)
+	sum.Interrupted = ctx.Err() != nil
+	if runErr == nil {
+		runErr = ctx.Err()
+	}
+	if runErr == nil && !sum.Balanced {
+		runErr = fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
+	}
+	return &sum, runErr
+}
+
+// finish waits for the stream, makes the sinks live, and prints the result. sum is nil if an earlier process read the
+// source.
+func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
+	if err := j.settle(ctx); err != nil {
+		return err
+	}
+	r := result{Run: j.sel.run, Sinks: j.sel.names(), Stage: "live", Summary: sum}
+	if !j.o.Live && !j.shown.IsZero() {
+		r.Since = &j.shown
+	}
+	for _, name := range r.Sinks {
+		if err := r.addContested(ctx, name, j.views[name], j.keys); err != nil {
+			return err
+		}
+	}
+	if err := cli.Print(j.streams.Out, j.o.format, r, func(w io.Writer) { r.write(w) }); err != nil {
+		return err
+	}
+	if sum != nil {
+		return sum.DeadLetterError()
+	}
+	return nil
+}
+
+// result is the output of `backfill -o json`.
+type result struct {
+	Run     string          `json:"run"`
+	Sinks   []string        `json:"sinks"`
+	Stage   string          `json:"stage"`
+	Since   *time.Time      `json:"since,omitempty"`   // with --local: the stream is still to bring what was made since then
+	Summary *replay.Summary `json:"summary,omitempty"` // of this process; absent if it read nothing
+
+	Contested     []contested `json:"contested,omitempty"`      // rows that several items claim: the first hundred
+	MoreContested int         `json:"more_contested,omitempty"` // number of further ones
+}
+
+// contested is a row that several items claim.
+type contested struct {
+	Sink    string     `json:"sink"`
+	Row     string     `json:"row"`
+	Owner   item.Key   `json:"owner"`
+	Waiting []item.Key `json:"waiting"`
+}
+
+// maxContested is the most rows that a result lists.
+const maxContested = 100
+
+// addContested adds the rows of a view on which claims wait. v is nil for another sink.
+func (r *result) addContested(ctx context.Context, sink string, v *view.Sink, keys []string) error {
+	if v == nil {
+		return nil
+	}
+	for c, err := range v.Contested(ctx, keys) {
+		switch {
+		case err != nil:
+			return err
+		case len(r.Contested) == maxContested:
+			r.MoreContested++
+		default:
+			r.Contested = append(r.Contested, contested{sink, c.Row, c.Owner, c.Waiting})
+		}
+	}
+	return nil
+}
+
+func (r *result) write(w io.Writer) {
+	if r.Summary != nil {
+		r.Summary.Write(w)
+	}
+	for _, c := range r.Contested {
+		fmt.Fprintf(w, "%s: the item %s has the row %s, and %d others wait for it: %s\n", c.Sink, c.Owner, c.Row, len(c.Waiting), c.Waiting)
+	}
+	if r.MoreContested > 0 {
+		fmt.Fprintf(w, "and %s more rows that several items claim\n", cli.Thousands(int64(r.MoreContested)))
+	}
+	fmt.Fprintf(w, "%s: %s\n", strings.Join(r.Sinks, ", "), r.Stage)
+	if r.Since != nil {
+		fmt.Fprintf(w, "the source shows the table of %s: replay or consume what came since then\n", r.Since.UTC().Format(time.RFC3339))
+	}
+}
+
+// snapshotSource is a source of items.
+type snapshotSource struct {
+	*snapshot.Source
+}
+
+func (s snapshotSource) committer() pipeline.Committer { return s.Source }
+func (s snapshotSource) history() bool                 { return false }
+func (s snapshotSource) totalBytes() int64             { return max(s.Progress().TotalBytes, 0) }
+
+func (s snapshotSource) report(bar *cli.Progress, _ int64) {
+	p := s.Progress()
+	bar.UpdateBytes(p.Bytes, p.TotalBytes, p.Items)
+}
+
+// history is a source of saved records and archives: all changes that were ever made.
+type history struct {
+	*records.Reporting
+}
+
+func (h history) Close(context.Context) error   { return h.Reporting.Close() }
+func (h history) committer() pipeline.Committer { return nil }
+func (h history) history() bool                 { return true }
+func (h history) totalBytes() int64             { return h.Progress().TotalBytes }
+
+func (h history) report(bar *cli.Progress, read int64) {
+	p := h.Progress()
+	bar.UpdateBytes(p.Bytes, p.TotalBytes, read)
+}

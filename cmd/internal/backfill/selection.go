@@ -1,0 +1,123 @@
+package backfill
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// selection has the sinks that a backfill fills.
+type selection struct {
+	births []state.Birth // in the order of their sinks' names
+	run    string        // of the backfill that fills them; a new one if none does yet
+	begun  bool          // a backfill of that run was stored: it reads, or was interrupted
+	stored state.Backfill
+}
+
+// names returns the names of the sinks.
+func (s *selection) names() []string {
+	names := make([]string, len(s.births))
+	for i, b := range s.births {
+		names[i] = b.Sink
+	}
+	return names
+}
+
+// hasWaiting reports whether a sink waits: it needs a floor.
+func (s *selection) hasWaiting() bool {
+	return slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage == state.Waiting })
+}
+
+// settling reports whether all parts were read.
+func (s *selection) settling() bool {
+	return !slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage != state.Settling })
+}
+
+// selectSinks returns the named sinks. Without names it returns those that wait or are being filled, or all that can be
+// filled if all is set. The births of all sinks are stored already.
+func selectSinks(ctx context.Context, cfg *config.Config, kept state.Store, names []string, all bool) (*selection, error) {
+	known := make(map[string]state.Birth)
+	for b, err := range kept.Births(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		known[b.Sink+"\n"+b.Target] = b
+	}
+	var sel selection
+	for _, s := range cfg.Sinks {
+		b, ok := known[s.Name+"\n"+sinks.Target(s)]
+		named := slices.Contains(names, s.Name)
+		switch {
+		case !ok, !named && len(names) > 0:
+			continue
+		case !named && b.Stage == state.Live && !(all && sinks.CanBeFilled(s)):
+			continue
+		}
+		if err := checkSelected(s, b); err != nil {
+			return nil, err
+		}
+		sel.births = append(sel.births, b)
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(sel.births, func(b state.Birth) bool { return b.Sink == name }) {
+			return nil, cli.Usagef("--sink %q: %s has no such view, aggregate or search index", name, cfg.File)
+		}
+	}
+	if len(sel.births) == 0 {
+		return nil, cli.Usagef("no sink waits to be filled: name those to fill with --sink")
+	}
+	slices.SortFunc(sel.births, func(a, b state.Birth) int { return strings.Compare(a.Sink, b.Sink) })
+	return &sel, sel.findRun(ctx, kept)
+}
+
+// checkSelected returns an error if the sink cannot be filled.
+func checkSelected(s config.Sink, b state.Birth) error {
+	switch {
+	case s.View == nil && s.Aggregate == nil && s.Search == nil:
+		return cli.Usagef("--sink %s: a backfill fills views, aggregates and search indexes: what an archive or a queue holds is of changes, and no item shows them", s.Name)
+	case b.Stage == state.Live && b.Run == sinks.NoRun:
+		return cli.Usagef("--sink %s began with the changes of its first start (backfill --none, or backfill: none in the file), and later changes are counted on those: give it another name and a place of its own, and fill that", s.Name)
+	case b.Stage == state.Live && (b.Run != "" || !b.Floor.IsZero()):
+		return cli.Usagef("--sink %s is filled (run %s): a second backfill would bring back what was removed since; to fill it anew, give it another name and a place of its own", s.Name, b.Run)
+	case b.Stage == state.Filling && b.Run == sinks.RebuildRun:
+		return cli.Usagef("--sink %s: `tablewake replay --rebuild` fills it, or was interrupted: repeat that", s.Name)
+	}
+	return nil
+}
+
+// findRun finds the run that fills the sinks.
+func (s *selection) findRun(ctx context.Context, kept state.Store) error {
+	for _, b := range s.births {
+		if b.Stage != state.Filling && b.Stage != state.Settling {
+			continue
+		}
+		if s.run != "" && s.run != b.Run {
+			return cli.Usagef("the sinks are filled by several runs (%s and %s): name those of one run with --sink", s.run, b.Run)
+		}
+		s.run = b.Run
+	}
+	if s.run == "" {
+		s.run = strings.ToLower(rand.Text()[:16])
+		return nil
+	}
+	for b, err := range kept.Backfills(ctx) {
+		if err != nil {
+			return err
+		}
+		if b.Run != s.run {
+			continue
+		}
+		s.begun, s.stored = true, b
+		if now := strings.Join(s.names(), ","); now != b.Sinks {
+			return cli.Usagef("the run %s fills %s, and %s are named: name the same sinks", b.Run, b.Sinks, fmt.Sprint(s.names()))
+		}
+	}
+	return nil
+}

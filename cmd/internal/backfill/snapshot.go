@@ -1,0 +1,112 @@
+package backfill
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/shardreader/snapshot/export"
+	"github.com/tablewake/tablewake/shardreader/snapshot/items"
+	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
+)
+
+// openSnapshot opens an export, a scan or items.
+func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
+	decoder := record.SnapshotOptions{DecoderOptions: j.o.Decoder(j.cfg), Keys: j.o.keys, Kinesis: j.cfg.Source.Kinesis != ""}
+	if arn, err := j.streamARN(ctx); err != nil {
+		return nil, err
+	} else if arn != "" {
+		decoder.StreamARN, decoder.EpochZero = arn, false
+	}
+	switch {
+	case j.o.scan:
+		return j.openScan(ctx, decoder)
+	case len(j.o.items) > 0:
+		return j.openItems(ctx, decoder)
+	}
+	paths := j.o.export
+	if j.o.startExport {
+		path, err := j.requestExport(ctx)
+		if err != nil {
+			return nil, err
+		}
+		paths = []string{path}
+	}
+	keys, err := j.tableKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	decoder.Keys = keys
+	o := export.Options{
+		Layers: paths, Decoder: decoder,
+		Warn: func(text string) { fmt.Fprintln(j.streams.Err, cli.Warning+text) },
+		Retry: func(err error, wait time.Duration) {
+			fmt.Fprintf(j.streams.Err, "a request to S3 failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
+		},
+	}
+	if slices.ContainsFunc(paths, target.IsS3) {
+		o.S3 = awss3.NewFromConfig(j.aws, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
+	}
+	return export.Open(ctx, o)
+}
+
+func (j *job) openItems(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
+	var err error
+	if decoder.Keys, err = j.tableKeys(ctx); err != nil {
+		return nil, err
+	}
+	o := items.Options{Paths: j.o.items, Decoder: decoder}
+	if j.o.shownAt != "" {
+		at, err := time.Parse(time.RFC3339, j.o.shownAt)
+		if err != nil {
+			return nil, cli.Usagef("--shown-at %q is no time: write it as 2026-01-31T12:00:00Z", j.o.shownAt)
+		}
+		o.Time = at
+	}
+	return items.Open(o)
+}
+
+// openScan opens a scan that begins after the floor of the sinks.
+func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
+	begun := j.sel.stored.From
+	if !j.sel.begun {
+		if at := j.sel.earliest(j.o.clockSkew); time.Now().Before(at) {
+			fmt.Fprintf(j.streams.Err, "the scan begins at %s: until then every process learns that the sinks are being filled\n", at.Format(time.RFC3339))
+			if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
+				return nil, err
+			}
+		}
+		begun = time.Now().UTC().Truncate(time.Second)
+	}
+	table, err := j.describeTable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j.keys = table.Keys
+	narrowing, err := j.narrowing()
+	if err != nil {
+		return nil, err
+	}
+	return scan.New(ctx, scan.Options{
+		Client: dynamodb.NewFromConfig(j.aws), Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Begun: begun, Decoder: decoder, Narrowing: narrowing,
+		Retry: func(err error, wait time.Duration) {
+			fmt.Fprintf(j.streams.Err, "a request of the scan failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
+		},
+	})
+}
+
+// tableName returns the name of the source table.
+func (j *job) tableName() string {
+	t := j.cfg.Source.Tables[0]
+	return cmp.Or(t.ARN, t.Name)
+}

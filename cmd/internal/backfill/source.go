@@ -1,0 +1,218 @@
+package backfill
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// sourceFlags are the flags that say what is read.
+type sourceFlags struct {
+	scan        bool
+	export      []string
+	startExport bool
+	bucket      string
+	prefix      string
+	items       []string
+	archive     []string
+	keys        []string
+	segments    int
+	rcu         float64
+	parts       int
+	types       []string
+	keyPrefix   string
+	filter      string
+	shownAt     string
+}
+
+func (f *sourceFlags) add(c *cobra.Command) {
+	fs := c.Flags()
+	fs.BoolVar(&f.scan, "scan", false, "scan the table")
+	fs.StringArrayVar(&f.export, "export", nil, "full export, and then each incremental export after it, in order: a folder or s3://BUCKET/PREFIX")
+	fs.BoolVar(&f.startExport, "start-export", false, "ask DynamoDB for a full export, wait for it, and read it; the table needs point-in-time recovery")
+	fs.StringVar(&f.bucket, "bucket", "", "with --start-export: bucket of the export")
+	fs.StringVar(&f.prefix, "prefix", "", "with --start-export: prefix of the export's objects")
+	fs.StringSliceVar(&f.items, "items", nil, "items as JSON lines in DynamoDB's JSON: files or folders")
+	fs.StringVar(&f.shownAt, "shown-at", "", "with --items: time at which the table held these items or later, as 2026-01-31T12:00:00Z")
+	fs.StringSliceVar(&f.archive, "archive", nil, "all changes that were ever made: archives (s3://BUCKET/PREFIX, folders) and saved records")
+	fs.StringSliceVar(&f.keys, "keys", nil, "names of the table's key attributes, partition key first (default: the table's)")
+	fs.IntVar(&f.segments, "segments", 16, "with --scan: number of segments; all processes name the same")
+	fs.Float64Var(&f.rcu, "rcu", 500, "with --scan: read units a second of this process; 0 is no limit")
+	fs.IntVar(&f.parts, "parts", 4, "files or segments that this process reads at once")
+	fs.StringSliceVar(&f.types, "type", nil, "only items with this value of the attribute Type, or ATTRIBUTE=VALUE; several are alternatives")
+	fs.StringVar(&f.keyPrefix, "key-prefix", "", "only items whose partition key begins so")
+	fs.StringVar(&f.filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
+}
+
+// given returns how many sources the flags name.
+func (f *sourceFlags) given() (n int) {
+	for _, is := range []bool{f.scan, len(f.export) > 0, f.startExport, len(f.items) > 0, len(f.archive) > 0} {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *sourceFlags) check(t *target.Flags) error {
+	switch {
+	case (f.scan || f.startExport) && !t.Live:
+		return cli.Usagef("--scan and --start-export read the real table: they go with --live; a --local folder takes --export, --items and --archive")
+	case f.startExport && f.bucket == "":
+		return cli.Usagef("--start-export needs --bucket: the bucket that takes the export")
+	case f.bucket != "" && !f.startExport || f.prefix != "" && !f.startExport:
+		return cli.Usagef("--bucket and --prefix go with --start-export; --export s3://BUCKET/PREFIX reads an export that is there")
+	case f.segments < 1 || f.rcu < 0 || f.parts < 1:
+		return cli.Usagef("--segments and --parts must be 1 or more, and --rcu must not be negative")
+	case f.shownAt != "" && len(f.items) == 0:
+		return cli.Usagef("--shown-at goes with --items: an export and a scan know their time")
+	case len(f.archive) > 0 && (len(f.types) > 0 || f.keyPrefix != "" || f.filter != ""):
+		return cli.Usagef("--type, --key-prefix and --filter select items: a history needs all changes of an item")
+	}
+	return nil
+}
+
+// needsAWS reports whether the source is on AWS although the stores are in a folder.
+func (f *sourceFlags) needsAWS() bool {
+	return slices.ContainsFunc(f.export, target.IsS3)
+}
+
+// narrowing returns which items are read; nil for all.
+func (j *job) narrowing() (*snapshot.Narrowing, error) {
+	partitionKey := ""
+	if len(j.keys) > 0 {
+		partitionKey = j.keys[0]
+	}
+	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
+		Types: j.o.types, KeyPrefix: j.o.keyPrefix, PartitionKey: partitionKey, Filter: j.o.filter, Env: expr.Env{Attributes: j.cfg.Attributes},
+	})
+	if err != nil {
+		return nil, cli.Usagef("%w", err)
+	}
+	for _, s := range j.cfg.Sinks {
+		if slices.Contains(j.sel.names(), s.Name) && !n.Covers(s.WhenItem) {
+			fmt.Fprintf(j.streams.Err, cli.Warning+"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, n)
+		}
+	}
+	return n, nil
+}
+
+// openSource opens what is read, and stores the backfill.
+func (j *job) openSource(ctx context.Context) (source, error) {
+	if len(j.o.archive) > 0 {
+		return j.openHistory(ctx)
+	}
+	snap, err := j.openSnapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info := snap.Info()
+	j.shown = info.Time
+	if err := cmp.Or(j.checkTime(info.Time), j.checkView(info)); err != nil {
+		return nil, err
+	}
+	b := state.Backfill{
+		Run: j.sel.run, Sinks: strings.Join(j.sel.names(), ","), Source: j.sourceName(info), Begun: time.Now().UTC().Truncate(time.Second),
+		From: info.From.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
+	}
+	stored, err := j.kept.AddBackfill(ctx, b)
+	switch {
+	case err != nil:
+		return nil, err
+	case stored.Source != b.Source || stored.Sinks != b.Sinks:
+		return nil, cli.Usagef("the run %s reads %s into %s, and not %s into %s: name the same", stored.Run, stored.Source, stored.Sinks, b.Source, b.Sinks)
+	}
+	if err := j.checkAge(ctx, stored); err != nil {
+		return nil, err
+	}
+	src, err := snapshot.NewSource(snapshot.SourceOptions{
+		Snapshot: snap, Backfills: j.kept, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts, Slow: j.slow(),
+		Logger: cli.Logger(j.streams.Err, j.o.verbose),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return snapshotSource{src}, nil
+}
+
+// sourceName is the name of the snapshot with its narrowing.
+func (j *job) sourceName(info snapshot.Info) string {
+	n, err := j.narrowing()
+	if err != nil || n == nil {
+		return info.Source
+	}
+	return info.Source + " " + n.String()
+}
+
+// checkView returns an error if a sink needs the old images that a layer lacks.
+func (j *job) checkView(info snapshot.Info) error {
+	if info.View != record.NewImage {
+		return nil
+	}
+	p, err := sinks.Assemble(context.Background(), j.cfg, sinks.PlanOnly(), sinks.Backfill(sinks.BackfillOptions{Sinks: j.sel.names()}))
+	if err != nil {
+		return err
+	}
+	if err := p.CheckView(record.NewImage, ""); err != nil {
+		return fmt.Errorf("an incremental export has new images only: export again with ExportViewType NEW_AND_OLD_IMAGES: %w", err)
+	}
+	return nil
+}
+
+// checkAge returns an error if the state may forget what the backfill needs before it ends.
+func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
+	keep := time.Duration(0)
+	if j.cfg.State != nil {
+		keep = j.cfg.State.GuardRetention
+	}
+	r, err := state.LoadRetention(ctx, j.kept, keep, false)
+	if err != nil {
+		return err
+	}
+	return r.CheckBackfill(b, time.Now())
+}
+
+// openHistory opens archives and saved records.
+func (j *job) openHistory(ctx context.Context) (source, error) {
+	if j.o.Live { // the archive must have what the sinks left out while they waited
+		at := time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay)
+		fmt.Fprintf(j.streams.Err, "the archive is read when it has all that was made before %s\n", at.Format(time.RFC3339))
+		if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
+			return nil, err
+		}
+		if err := j.waitPassed(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	opened, err := records.Open(ctx, j.o.Source(j.cfg, j.streams, j.o.archive), records.Period{})
+	if err != nil {
+		return nil, err
+	}
+	m, err := sinks.Mask(j.cfg)
+	if err != nil {
+		return nil, err
+	}
+	return history{&records.Reporting{Source: opened, W: j.streams.Err, Tables: j.cfg.Source.Tables, Mask: m}}, nil
+}
+
+// newOwner returns an id for the claims of this process.
+func newOwner() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s-%d-%d", host, os.Getpid(), time.Now().UnixNano())
+}
