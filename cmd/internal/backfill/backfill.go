@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -105,6 +106,9 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.dryRun {
+		return o.describe(ctx, s, cfg)
+	}
 	endTelemetry, err := o.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose)
 	if err != nil {
 		return err
@@ -122,14 +126,22 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	ran, err := hasRun(ctx, kept)
+	before, err := collect(kept.Births(ctx))
 	if err != nil {
 		return err
 	}
 	if err := o.recordOutputs(ctx, s, cfg, stores); err != nil {
 		return o.Hint(err)
 	}
-	sel, err := selectSinks(ctx, cfg, kept, o.sinks, !ran)
+	births, err := collect(kept.Births(ctx))
+	if err != nil {
+		return err
+	}
+	stored, err := collect(kept.Backfills(ctx))
+	if err != nil {
+		return err
+	}
+	sel, err := selectSinks(cfg, births, stored, o.sinks, len(before) == 0)
 	if err != nil {
 		return err
 	}
@@ -173,12 +185,16 @@ func (o *options) recordOutputs(ctx context.Context, s cli.Streams, cfg *config.
 	return err
 }
 
-// hasRun reports whether the pipeline has recorded an output before.
-func hasRun(ctx context.Context, kept state.Store) (bool, error) {
-	for _, err := range kept.Births(ctx) {
-		return err == nil, err
+// collect returns the values of a sequence that a pulled error ends.
+func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
+	var values []T
+	for v, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
 	}
-	return false, nil
+	return values, nil
 }
 
 // beginWithNow makes waiting sinks live without a backfill.

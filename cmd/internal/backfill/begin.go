@@ -27,6 +27,10 @@ func (j *job) begin(ctx context.Context) error {
 	}
 	var floor time.Time
 	if j.sel.hasWaiting() {
+		if len(j.o.export) > 0 || len(j.o.items) > 0 {
+			return cli.Usagef("%s: what is there already was made before the floor of a sink that waits, and lacks what the stream brought until then: set the floor with --prepare, export the table as of the time that it says, and repeat the command; or use --start-export, --scan or --archive",
+				strings.Join(j.sel.names(), ", "))
+		}
 		if err := j.proveRoutes(ctx); err != nil {
 			return err
 		}

@@ -2,14 +2,21 @@ package backfill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
 // plannedRun is the output of `backfill --dry-run -o json` and `backfill --prepare -o json`.
@@ -42,8 +49,66 @@ func (j *job) newPlannedRun() plannedRun {
 	return r
 }
 
-// describe prints what a run would do.
-func (j *job) describe(ctx context.Context) error {
+// describe prints what a run would do. It opens what is there, and creates nothing.
+func (o *options) describe(ctx context.Context, s cli.Streams, cfg *config.Config) (err error) {
+	j := &job{o: o, streams: s, cfg: cfg}
+	births, stored, err := j.lookAtOutputs(ctx)
+	if err != nil {
+		return err
+	}
+	ran := slices.ContainsFunc(births, func(b state.Birth) bool { return b.ID != "" })
+	if j.sel, err = selectSinks(cfg, births, stored, o.sinks, !ran); err != nil {
+		return err
+	}
+	if o.Live || o.needsAWS() {
+		if j.aws, err = target.LoadAWS(ctx); err != nil {
+			return err
+		}
+	}
+	return j.printDescription(ctx)
+}
+
+// lookAtOutputs returns the births of all outputs, and those that a start would make, and the stored backfills.
+func (j *job) lookAtOutputs(ctx context.Context) (births []state.Birth, stored []state.Backfill, err error) {
+	j.o.LookOnly = true
+	changes := sinks.AddedOutputs(j.cfg)
+	if _, missing := os.Stat(j.o.Local); j.o.Live || missing == nil {
+		opened, err := j.o.OpenWritten(ctx, j.cfg, j.streams.Err)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer func() { err = errors.Join(err, opened.Close()) }()
+		found, err := sinks.CompareOutputs(ctx, j.cfg, opened)
+		switch {
+		case errors.Is(err, dynamo.ErrNoTable): // the pipeline never ran
+		case err != nil:
+			return nil, nil, err
+		default:
+			changes = found
+			kept, err := opened.State(ctx, j.cfg)
+			if err != nil {
+				return nil, nil, err
+			}
+			if stored, err = collect(kept.Backfills(ctx)); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for _, c := range changes {
+		b := c.Birth
+		if b.Sink == "" {
+			b.Sink, b.Target = c.Sink, c.Target
+			if c.Waits {
+				b.Stage = state.Waiting
+			}
+		}
+		births = append(births, b)
+	}
+	return births, stored, nil
+}
+
+// printDescription prints what a run would do.
+func (j *job) printDescription(ctx context.Context) error {
 	r := j.newPlannedRun()
 	if j.sel.hasWaiting() && j.o.Live && r.Earliest == nil {
 		at := time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay + j.o.clockSkew)
@@ -63,8 +128,11 @@ func (j *job) describe(ctx context.Context) error {
 		r.Source, r.Items, r.Bytes, r.Parts = j.sourceName(info), info.Items, info.Bytes, len(snap.Parts())
 		if !info.Time.IsZero() && !j.o.scan {
 			r.Shown = &info.Time
-			if r.Earliest != nil && info.Time.Before(*r.Earliest) {
-				r.Problem = "the source shows the table before " + r.Earliest.Format(time.RFC3339) + ", when the stream begins to write to the sinks that wait"
+			switch {
+			case j.sel.hasWaiting():
+				r.Problem = "a sink waits, and has no floor: set it with --prepare, and export the table as of the time that it says"
+			case r.Earliest != nil && info.Time.Before(*r.Earliest):
+				r.Problem = "the source shows the table before " + r.Earliest.Format(time.RFC3339) + ", when the stream begins to write to the sinks"
 			}
 		}
 	}

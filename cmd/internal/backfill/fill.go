@@ -54,8 +54,6 @@ func (j *job) run(ctx context.Context) error {
 	switch {
 	case j.sel.settling():
 		return j.finish(ctx, nil)
-	case j.o.dryRun:
-		return j.describe(ctx)
 	}
 	if err := j.begin(ctx); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package backfill
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -41,13 +40,10 @@ func (s *selection) settling() bool {
 }
 
 // selectSinks returns the named sinks. Without names it returns those that wait or are being filled, or all that can be
-// filled if all is set. The births of all sinks are stored already.
-func selectSinks(ctx context.Context, cfg *config.Config, kept state.Store, names []string, all bool) (*selection, error) {
+// filled if all is set. births are those of all sinks, and stored has the backfills of the state.
+func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfill, names []string, all bool) (*selection, error) {
 	known := make(map[string]state.Birth)
-	for b, err := range kept.Births(ctx) {
-		if err != nil {
-			return nil, err
-		}
+	for _, b := range births {
 		known[b.Sink+"\n"+b.Target] = b
 	}
 	var sel selection
@@ -74,7 +70,7 @@ func selectSinks(ctx context.Context, cfg *config.Config, kept state.Store, name
 		return nil, cli.Usagef("no sink waits to be filled: name those to fill with --sink")
 	}
 	slices.SortFunc(sel.births, func(a, b state.Birth) int { return strings.Compare(a.Sink, b.Sink) })
-	return &sel, sel.findRun(ctx, kept)
+	return &sel, sel.findRun(stored)
 }
 
 // checkSelected returns an error if the sink cannot be filled.
@@ -93,7 +89,7 @@ func checkSelected(s config.Sink, b state.Birth) error {
 }
 
 // findRun finds the run that fills the sinks.
-func (s *selection) findRun(ctx context.Context, kept state.Store) error {
+func (s *selection) findRun(stored []state.Backfill) error {
 	for _, b := range s.births {
 		if b.Stage != state.Filling && b.Stage != state.Settling {
 			continue
@@ -107,10 +103,7 @@ func (s *selection) findRun(ctx context.Context, kept state.Store) error {
 		s.run = strings.ToLower(rand.Text()[:16])
 		return nil
 	}
-	for b, err := range kept.Backfills(ctx) {
-		if err != nil {
-			return err
-		}
+	for _, b := range stored {
 		if b.Run != s.run {
 			continue
 		}
