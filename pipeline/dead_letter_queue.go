@@ -139,7 +139,7 @@ func (s *scheduler) makeLetters(deliveries []*queuedDelivery) []DeadLetter {
 			Key: c.Key, Version: c.Version, Sequence: c.Sequence,
 			StreamARN: c.StreamARN, Table: c.Table,
 			Partition: qd.page.partition.name, Index: int(c.Index),
-			Class: qd.fail.class, Error: errorText(qd.fail.err), Raw: c.Raw, Time: now,
+			Class: qd.fail.class, Error: errorText(qd.fail.err), Raw: c.RecordJSON(), Time: now,
 		}
 	}
 	return letters

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 var errDown = errors.New("down")
@@ -158,6 +159,26 @@ func TestDelivery_PermanentGoesToDeadLettersAndTheKeyGoesOn(t *testing.T) {
 			t.Errorf("letter %+v", l)
 		}
 		checkLedger(t, p, none(SinkLedger{Routed: 2, Written: 1, DeadLettered: 1}))
+	})
+}
+
+// A line of an export is no record, and a dead letter has one: a redrive decodes it to the same change.
+func TestDelivery_LetterOfABackfilledItemHasARecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := record.NewSnapshotDecoder(record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}, Keys: []string{"PK"}})
+		page := &Page{Partition: "p", Position: "1", Page: *d.DecodeLines([]byte(`{"Item":{"PK":{"S":"a"},"Total":{"N":"7"}}}`))}
+		g := &graveyard{}
+		p := newPipeline(t, &recorder{fail: func(context.Context, []Delivery) error { return errDown }}, func(o *Options) { o.DeadLetters = g })
+		if err := p.Run(t.Context(), pages(nil, page), nil); err != nil {
+			t.Fatal(err)
+		}
+		if len(g.letters) != 1 {
+			t.Fatalf("letters %+v", g.letters)
+		}
+		again, err := record.NewDecoder(record.DecoderOptions{EpochZero: true}).Decode(g.letters[0].Raw)
+		if err != nil || len(again.Changes) != 1 || again.Changes[0].Key != g.letters[0].Key || again.Changes[0].Version != g.letters[0].Version {
+			t.Errorf("%s: %v %v", g.letters[0].Raw, err, again.Errors)
+		}
 	})
 }
 

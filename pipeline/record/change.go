@@ -81,6 +81,7 @@ var ttlIdentity = Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com
 type Change struct {
 	Op        Operation
 	ViewType  ViewType // from the record; ViewUnknown if it has none
+	Backfill  bool     // from a snapshot: Raw is its line or its item, and no record
 	Index     int32    // position of the record in its page, 0-based
 	EventName string   // as sent
 	Key       item.Key // canonical
@@ -96,7 +97,7 @@ type Change struct {
 	Shard     string // "" if the source does not know it
 	Identity  Identity
 	SizeBytes int64  // SizeBytes of the record
-	Raw       []byte // the record's JSON
+	Raw       []byte // the record's JSON; see RecordJSON
 }
 
 // Removed reports whether the item is gone: a REMOVE, or an unknown operation with an old image and without a new one, as

@@ -84,18 +84,26 @@ func edited(t *rapid.T, line []byte) []byte {
 // read them before.
 func checkAlone(t rapid.TB, o record.DecoderOptions, lines []byte) {
 	t.Helper()
-	d := record.NewDecoder(o)
-	checkPageAlone(t, o, lines, d.DecodeLines(slices.Clone(lines)))
-	checkPageAlone(t, o, lines, d.DecodeLines(slices.Clone(lines)))
+	checkLinesAlone(t, func() lineDecoder { return record.NewDecoder(o) }, lines)
 }
 
-func checkPageAlone(t rapid.TB, o record.DecoderOptions, lines []byte, whole *record.Page) {
+// lineDecoder is a decoder of records, or of snapshots.
+type lineDecoder interface{ DecodeLines(b []byte) *record.Page }
+
+func checkLinesAlone(t rapid.TB, newDecoder func() lineDecoder, lines []byte) {
+	t.Helper()
+	d := newDecoder()
+	checkPageAlone(t, newDecoder, lines, d.DecodeLines(slices.Clone(lines)))
+	checkPageAlone(t, newDecoder, lines, d.DecodeLines(slices.Clone(lines)))
+}
+
+func checkPageAlone(t rapid.TB, newDecoder func() lineDecoder, lines []byte, whole *record.Page) {
 	t.Helper()
 	var changes []record.Change
 	var errs []*record.RecordError
 	empty, index := 0, 0
 	for line := range bytes.SplitSeq(lines, []byte("\n")) {
-		one := record.NewDecoder(o).DecodeLines(slices.Clone(line))
+		one := newDecoder().DecodeLines(slices.Clone(line))
 		for i := range one.Changes {
 			one.Changes[i].Index += int32(index)
 		}
@@ -144,7 +152,7 @@ func readsAlike(t rapid.TB, a, b *record.Change) {
 
 // beyondImages is what of c is comparable.
 func beyondImages(c record.Change) any {
-	return [...]any{c.Op, c.EventName, c.Key, c.Version, c.Sequence, c.Time, c.EventID, c.StreamARN, c.Table, c.Region, c.Shard, c.ViewType, c.Identity, c.SizeBytes, c.Index}
+	return [...]any{c.Op, c.EventName, c.Key, c.Version, c.Sequence, c.Time, c.EventID, c.StreamARN, c.Table, c.Region, c.Shard, c.ViewType, c.Identity, c.SizeBytes, c.Index, c.Backfill}
 }
 
 // attributes are the names and values of m as they are indexed.

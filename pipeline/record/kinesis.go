@@ -25,6 +25,8 @@ var (
 const (
 	minMicroseconds = 1e15 - 1e13
 	maxMicroseconds = 1e16 // exclusive
+
+	snapshotMicroseconds = 0 // epoch of the changes of a snapshot: older than every record
 )
 
 // kinesisField returns the field of a name in the object under kinesis.
@@ -99,7 +101,6 @@ func (r *recordReader) readKinesisData(c *Change) bool {
 // validateKinesis is validate for a record of Kinesis Data Streams for DynamoDB.
 func (r *recordReader) validateKinesis(c *Change) bool {
 	r.setOperation(c)
-	c.ViewType = NewAndOldImages // Kinesis Data Streams for DynamoDB has no other
 	switch {
 	case !r.seen.has(fieldDynamoDB):
 		return r.failField("kinesis.data.dynamodb", errMissing)
@@ -112,7 +113,10 @@ func (r *recordReader) validateKinesis(c *Change) bool {
 	if err != nil {
 		return r.failField("kinesis.data.dynamodb.ApproximateCreationDateTime", err)
 	}
-	c.Time = time.UnixMicro(us).UTC()
+	if us != snapshotMicroseconds {
+		c.Time = time.UnixMicro(us).UTC()
+		c.ViewType = NewAndOldImages // Kinesis Data Streams for DynamoDB has no other
+	}
 	c.Version = kinesisVersion(uint64(us), c.Sequence)
 	if c.StreamARN != "" {
 		c.StreamARN = r.streams.find(c.StreamARN).arn
@@ -146,6 +150,8 @@ func (r *recordReader) microseconds() (int64, error) {
 		us = int64(f)
 	}
 	switch {
+	case us == snapshotMicroseconds:
+		return us, nil
 	case us < 0 || us >= maxMicroseconds:
 		return 0, errMicroseconds
 	case us < minMicroseconds && us >= minMicroseconds/1e4:

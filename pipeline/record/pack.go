@@ -16,7 +16,11 @@ var ErrPacked = errs.New("packed changes are broken")
 // range of the record if possible. The record alone is not enough: sources also make changes without a record.
 func AppendPacked(dst []byte, c *Change) []byte {
 	p := packWriter{dst: appendPart(dst, c.Raw), raw: c.Raw}
-	p.dst = append(p.dst, byte(c.Op), byte(c.ViewType))
+	op := byte(c.Op)
+	if c.Backfill {
+		op |= packedBackfill
+	}
+	p.dst = append(p.dst, op, byte(c.ViewType))
 	p.number(uint64(uint32(c.Index)))
 	p.number(uint64(c.SizeBytes))
 	p.number(c.Version.epoch)
@@ -40,6 +44,9 @@ func AppendPacked(dst []byte, c *Change) []byte {
 	}
 	return p.dst
 }
+
+// packedBackfill is set in the operation of a packed change with Backfill.
+const packedBackfill = 0x80
 
 // changeTexts returns the texts of a change.
 func changeTexts(c *Change) [11]*string {
@@ -129,7 +136,8 @@ type Unpacker struct{ scan ddbjson.Scanner }
 func (r *Unpacker) Unpack(b []byte, c *Change) (rest []byte, err error) {
 	u := packReader{b: b}
 	u.raw = u.take(u.number())
-	*c = Change{Raw: u.raw, Op: Operation(u.octet()), ViewType: ViewType(u.octet())}
+	op := u.octet()
+	*c = Change{Raw: u.raw, Op: Operation(op &^ packedBackfill), Backfill: op&packedBackfill != 0, ViewType: ViewType(u.octet())}
 	c.Index = int32(uint32(u.number()))
 	c.SizeBytes = int64(u.number())
 	c.Version.epoch = u.number()

@@ -9,6 +9,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
+// RecordJSON returns the record of the change: Raw, or for a change from a snapshot, a record that decodes to it. The
+// record of an item that was inserted and removed within one incremental export has the view type NEW_IMAGE: a decoder
+// refuses a REMOVE that lacks its old image. With Kinesis it lacks the time, since the time would be the version.
+func (c *Change) RecordJSON() []byte {
+	if !c.Backfill {
+		return c.Raw
+	}
+	d := *c
+	if d.Op == Remove && !d.Old.Exists() {
+		d.ViewType = NewImage
+	}
+	return AppendRecord(make([]byte, 0, len(c.Raw)+len(c.Keys.Bytes())+256), &d)
+}
+
 // AppendRecord appends a record that decodes to c: a record of the Streams API, or a Kinesis event if c came from one. It
 // ignores Op, Key, Raw and Index, which follow from the other fields.
 func AppendRecord(dst []byte, c *Change) []byte {
@@ -41,8 +55,8 @@ func appendBody(dst []byte, c *Change) []byte {
 	}
 	dst = appendName(dst, "dynamodb", '{')
 	switch {
-	case kinesis:
-		dst = strconv.AppendInt(appendName(dst, "ApproximateCreationDateTime", 0), c.Time.UnixMicro(), 10)
+	case kinesis: // the time is the epoch, which is 0 for a snapshot
+		dst = strconv.AppendUint(appendName(dst, "ApproximateCreationDateTime", 0), c.Version.Epoch(), 10)
 		dst = appendField(dst, "ApproximateCreationDateTimePrecision", "MICROSECOND")
 	case c.Time.IsZero():
 	case c.Time.Nanosecond() == 0:

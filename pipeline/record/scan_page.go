@@ -143,26 +143,31 @@ func (r *recordReader) itemCount(i int, to *int) int {
 
 // consumedCapacity reads {"CapacityUnits":128.5, ...}, or null.
 func (r *recordReader) consumedCapacity(i int, a *scanAnswer) int {
-	start := i
-	next := r.SkipValue(i)
-	if next < 0 || r.Peek(start) != '{' {
-		return next
+	if r.Peek(i) != '{' {
+		return r.SkipValue(i)
 	}
-	i = r.Space(i + 1)
-	for done := r.Peek(i) == '}'; !done; {
+	if i = r.Space(i + 1); r.Peek(i) == '}' {
+		return i + 1
+	}
+	for done := false; !done; {
 		name, at := r.Field(i)
 		if at < 0 {
-			return -1 // a name that is no text, which SkipValue accepts
+			return -1
 		}
-		end := r.SkipValue(at)
+		next := r.SkipValue(at)
+		if next < 0 {
+			return -1
+		}
 		if string(name) == "CapacityUnits" {
-			units, err := strconv.ParseFloat(ddbjson.View(r.Input[at:end]), 64)
+			units, err := strconv.ParseFloat(ddbjson.View(r.Input[at:next]), 64)
 			if err != nil || units < 0 {
 				return r.Fail(at, errUnits)
 			}
 			a.Units = units
 		}
-		i, done = r.Separator(end, '}')
+		if i, done = r.Separator(next, '}'); i < 0 {
+			return -1
+		}
 	}
-	return next
+	return i
 }

@@ -40,7 +40,7 @@ func TestScanPage_BrokenAnswersNeverEndASegment(t *testing.T) {
 		``, ` `, `{}`, `null`, `[]`, `[` + itemText + `]`, `{"Count":0}`, `{"Items":null}`, `{"Items":{}}`, `{"Items":[],"Items":[]}`,
 		`{"Items":[],"Count":1}`, `{"Items":[],"Count":-1}`, `{"Items":[],"Count":"0"}`, `{"Items":[],"ScannedCount":null}`,
 		`{"Items":[],"LastEvaluatedKey":{}}`, `{"Items":[],"LastEvaluatedKey":5}`, `{"Items":[],"LastEvaluatedKey":{"a":1},"LastEvaluatedKey":null}`,
-		`{"Items":[],"ConsumedCapacity":{"CapacityUnits":"x"}}`, "{\"Items\":[],\"ConsumedCapacity\":{\"\xf3\":1}}", `{"message":"Internal server error"}`, scanAnswer + `}`, scanAnswer + scanAnswer,
+		`{"Items":[],"ConsumedCapacity":{"CapacityUnits":"x"}}`, `{"Items":[],"ConsumedCapacity":{}}}`, "{\"Items\":[],\"ConsumedCapacity\":{\"\xf3\":1}}", `{"message":"Internal server error"}`, scanAnswer + `}`, scanAnswer + scanAnswer,
 	}
 	for cut := range len(scanAnswer) {
 		bodies = append(bodies, scanAnswer[:cut])

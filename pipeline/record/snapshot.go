@@ -26,7 +26,8 @@ type SnapshotOptions struct {
 //
 // An item becomes a change with Op [Snapshot] and the item as New. A line of an incremental export becomes an INSERT, a
 // MODIFY or a REMOVE. Its version is the epoch of the stream and, as sequence number, the layer: real sequence numbers
-// are larger, so every change of the stream is newer. With Kinesis it is microsecond 0. Raw is the line, or the item.
+// are larger, so every change of the stream is newer. With Kinesis it is microsecond 0. Raw is the line, or the item;
+// [Change.RecordJSON] makes a record of it.
 //
 // The path of a [RecordError] starts with Item, Keys, NewImage, OldImage or Metadata. It starts with Item in a line that
 // is an item, too.
@@ -129,7 +130,8 @@ func (r *recordReader) lineFormAt(i int) lineForm {
 	case "Metadata", "Keys", "NewImage", "OldImage":
 		form = changeForm
 	}
-	if form != plainForm && !r.hasAttributes(at) {
+	empty := r.AllowEmptyMaps && r.Peek(at) == '{' && r.Peek(r.Space(at+1)) == '}' // the empty map, as DynamoDB Local writes it
+	if form != plainForm && (empty || !r.hasAttributes(at)) {
 		form = plainForm
 	}
 	return form
@@ -231,9 +233,9 @@ func (r *recordReader) validateLine(c *Change) bool {
 // setLineVersion sets the stream of the change, and from it the table, the Region and the version.
 func (r *recordReader) setLineVersion(c *Change) bool {
 	s := r.snapshot
-	c.Sequence = s.sequence
+	c.Backfill, c.Sequence = true, s.sequence
 	if s.o.Kinesis {
-		c.StreamARN, c.Table, c.Version = s.o.StreamARN, s.o.Table, kinesisVersion(0, s.sequence)
+		c.StreamARN, c.Table, c.Version = s.o.StreamARN, s.o.Table, kinesisVersion(snapshotMicroseconds, s.sequence)
 	} else if !r.setStream(c) {
 		r.ErrPath = "" // the option is wrong, and no field of the line
 		return false

@@ -2,11 +2,9 @@ package archive
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,20 +15,17 @@ import (
 
 // appendLine appends c as one line, without a line feed.
 func appendLine(dst []byte, c *record.Change, images Images) ([]byte, error) {
-	switch {
-	case images == PlainJSON:
+	if images == PlainJSON {
 		return appendPlain(dst, c), nil
-	case c.Op == record.Snapshot:
-		return appendSnapshot(dst, c), nil
 	}
 	return appendRecord(dst, c)
 }
 
-// appendRecord appends the record as received, on one line. A record of the Streams API does not name
+// appendRecord appends the record as received, on one line; for a change from a snapshot, a record that decodes to it. A record of the Streams API does not name
 // its stream, so a member with the stream is added, or one with the table if
 // the stream is unknown. A decoder then returns the same change.
 func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
-	raw := bytes.TrimSpace(c.Raw)
+	raw := bytes.TrimSpace(c.RecordJSON())
 	if len(raw) < 2 || raw[0] != '{' {
 		return nil, errs.Errorf("archive: the change of %s came without its record", c.Key)
 	}
@@ -52,23 +47,6 @@ func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
 		return append(dst, raw...), nil
 	}
 	return appendCompact(dst, raw), nil
-}
-
-// appendSnapshot appends a backfilled item as a stream record, since it was not received as
-// one.
-func appendSnapshot(dst []byte, c *record.Change) []byte {
-	dst = append(dst, `{"eventName":"SNAPSHOT"`...)
-	dst = appendMember(dst, "eventID", c.EventID)
-	dst = appendMember(dst, "awsRegion", c.Region)
-	dst = appendMember(dst, "eventSourceARN", c.StreamARN)
-	dst = appendMember(dst, "tableName", c.Table)
-	dst = appendText(append(dst, `,"dynamodb":{"SequenceNumber":`...), cmp.Or(c.Sequence, "0"))
-	if !c.Time.IsZero() {
-		dst = strconv.AppendInt(append(dst, `,"ApproximateCreationDateTime":`...), c.Time.Unix(), 10)
-	}
-	dst = c.Keys.AppendDynamoDBJSON(append(dst, `,"Keys":`...))
-	dst = c.New.AppendDynamoDBJSON(append(dst, `,"NewImage":`...))
-	return append(dst, "}}"...)
 }
 
 // appendCompact appends JSON without white space between its tokens.

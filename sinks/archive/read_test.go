@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -87,6 +88,39 @@ func TestLinesReplay(t *testing.T) {
 			}
 			if n != 1 {
 				t.Errorf("%s: %d changes are read back", f, n)
+			}
+		}
+	}
+}
+
+// A change from a snapshot replays, too: its line is no record.
+func TestLinesReplay_Snapshot(t *testing.T) {
+	item := `{"PK":{"S":"a"},"Total":{"N":"7"}}`
+	changed := `{"Metadata":{"WriteTimestampMicros":{"N":"1767323045000001"}},"Keys":{"PK":{"S":"a"}},"NewImage":` + item + `,"OldImage":{"PK":{"S":"a"}}}`
+	for _, o := range []record.SnapshotOptions{
+		{DecoderOptions: record.DecoderOptions{StreamARN: arn}},
+		{DecoderOptions: record.DecoderOptions{EpochZero: true, Table: "shop"}},
+		{DecoderOptions: record.DecoderOptions{StreamARN: "arn:aws:kinesis:eu-west-1:123456789012:stream/shop", Table: "shop"}, Kinesis: true},
+	} {
+		for layer, line := range []string{`{"Item":` + item + `}`, changed} {
+			o.Keys, o.Layer = []string{"PK"}, layer
+			page := record.NewSnapshotDecoder(o).DecodeLines([]byte(line))
+			if len(page.Errors) > 0 {
+				t.Fatal(page.Errors)
+			}
+			store := &memory{}
+			mustWrite(t, newSink(t, archive.Options{Store: store}), &page.Changes[0])
+			for e, err := range archive.Read(t.Context(), store, archive.ReadOptions{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := page.Changes[0]
+				if o.Kinesis {
+					want.Time = time.Time{}
+				}
+				if !sameChange(e.Change, &want) {
+					t.Errorf("%s is read back as %+v, want %+v", e.Line, e.Change, want)
+				}
 			}
 		}
 	}
