@@ -39,6 +39,7 @@ type claimedPart struct {
 	// Source.mu guards what follows.
 	phase   phase
 	page    *pipeline.Page // read ahead, for Read
+	read    int64          // bytes of the part up to the end of page, as stored; 0 if unknown
 	paused  bool
 	drained bool
 	pages   []returnedPage // returned by Read and not committed
@@ -47,6 +48,7 @@ type claimedPart struct {
 	// Everything before position is written.
 	position pipeline.Position
 	items    int64
+	bytes    int64 // as stored; 0 if unknown
 	done     bool
 }
 
@@ -54,6 +56,7 @@ type claimedPart struct {
 type returnedPage struct {
 	position pipeline.Position // of the reader
 	items    *atomic.Int64     // known after it was decoded
+	bytes    int64             // of the part up to the end of the page, as stored; 0 if unknown
 	end      bool
 }
 
@@ -86,13 +89,18 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	counter, _ := r.(ByteCounter)
 	for {
 		page, err := r.Read(c.ctx)
-		if page != nil && !s.offer(c, page) {
+		read := int64(0)
+		if counter != nil {
+			read = counter.StoredBytes()
+		}
+		if page != nil && !s.offer(c, page, read) {
 			return nil
 		}
 		if errors.Is(err, io.EOF) {
-			s.offer(c, &pipeline.Page{End: true})
+			s.offer(c, &pipeline.Page{End: true}, read)
 			return nil
 		}
 		if err != nil {
@@ -103,13 +111,13 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 }
 
 // offer gives a page to Read, and blocks until it is taken. It returns false if the part is not read on.
-func (s *Source) offer(c *claimedPart, page *pipeline.Page) bool {
+func (s *Source) offer(c *claimedPart, page *pipeline.Page, read int64) bool {
 	s.mu.Lock()
 	if c.phase != reading {
 		s.mu.Unlock()
 		return false
 	}
-	c.page = page
+	c.page, c.read = page, read
 	s.mu.Unlock()
 	signal(s.changed)
 	select {
@@ -125,7 +133,7 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 	page := c.page
 	c.page = nil
 	signal(c.taken)
-	returned := returnedPage{position: page.Position, items: new(atomic.Int64), end: page.End}
+	returned := returnedPage{position: page.Position, items: new(atomic.Int64), bytes: c.read, end: page.End}
 	if decode := page.Decode; decode != nil {
 		page.Decode = func() (*record.Page, error) {
 			decoded, err := decode()
@@ -154,6 +162,7 @@ func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
 		p := c.pages[0]
 		c.pages = c.pages[1:]
 		c.items += p.items.Load()
+		c.bytes = p.bytes
 		s.ownItems += p.items.Load()
 		if c.done = p.end; !p.end {
 			c.position = p.position

@@ -33,6 +33,12 @@ type Reader interface {
 	Close() error
 }
 
+// ByteCounter is implemented by readers of parts with an unknown number of items, for the progress.
+type ByteCounter interface {
+	// StoredBytes returns how many bytes of the part, as stored, are read. The goroutine of Read calls it.
+	StoredBytes() int64
+}
+
 // Part is one part of a snapshot.
 type Part struct {
 	ID    string // unique in the snapshot

@@ -301,7 +301,7 @@ var errClosed = errs.New("the source is closed")
 // Progress is how far a backfill is.
 type Progress struct {
 	Items, TotalItems int64 // written items of all processes, as last seen, and all items. TotalItems is -1 if unknown
-	Bytes, TotalBytes int64 // the same of stored bytes; of a part that is not done, estimated from its items
+	Bytes, TotalBytes int64 // the same of stored bytes; estimated for a part that is not done
 	Parts, TotalParts int   // parts that are done, and all parts
 	OwnItems          int64 // items that this source had written
 	OwnParts          int   // parts that this source finished
@@ -318,15 +318,17 @@ func (s *Source) Progress() Progress {
 		OwnItems: s.ownItems, OwnParts: s.ownParts, Claimed: len(s.claimed),
 	}
 	for _, part := range s.parts {
-		items := part.stored.Items
+		items, bytes := part.stored.Items, int64(0)
 		if part.claim != nil {
-			items = part.claim.items
+			items, bytes = part.claim.items, part.claim.bytes
 		}
 		p.Items += items
 		switch {
 		case part.stored.Done:
 			p.Parts++
 			p.Bytes += max(part.Bytes, 0)
+		case bytes > 0:
+			p.Bytes += min(bytes, max(part.Bytes, 0))
 		case part.Items > 0 && part.Bytes > 0:
 			p.Bytes += int64(float64(part.Bytes) * min(1, float64(items)/float64(part.Items)))
 		}

@@ -98,18 +98,22 @@ func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (s
 	if err != nil {
 		return nil, err
 	}
-	plain, free, err := inputs.Decompress(f)
+	counted := &countingReader{r: f}
+	plain, free, err := inputs.Decompress(counted)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", id, err), f.Close())
 	}
-	return &reader{snapshot: s, file: id, f: f, free: free, lines: lines.New(plain, s.o.BlockBytes, skip), items: skip}, nil
+	return &reader{snapshot: s, file: id, f: f, stored: counted, free: free, lines: lines.New(plain, s.o.BlockBytes, skip), items: skip}, nil
 }
+
+var _ snapshot.ByteCounter = (*reader)(nil)
 
 // reader reads one file.
 type reader struct {
 	snapshot *Snapshot
 	file     string
 	f        *os.File
+	stored   *countingReader
 	free     func()
 	lines    *lines.Reader
 	items    int64 // before the next block
@@ -157,6 +161,21 @@ func (r *reader) recognize(b lines.Block) error {
 	line := b.Line + int64(bytes.Count(b.Bytes[:len(b.Bytes)-len(rest)], []byte{'\n'}))
 	return errs.Errorf("%s:%d: the first line is not an item in DynamoDB JSON: %w: give JSON lines of items, "+
 		"as an export has them, or as  aws dynamodb scan --table-name TABLE --output json | jq -c '.Items[]'  prints them", r.file, line, p.Errors[0])
+}
+
+// StoredBytes implements [snapshot.ByteCounter].
+func (r *reader) StoredBytes() int64 { return r.stored.n }
+
+// countingReader counts what it reads.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // Close implements [snapshot.Reader].

@@ -2,6 +2,7 @@ package items_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/items"
 	"github.com/tablewake/tablewake/test/testmain"
 )
@@ -211,5 +213,45 @@ func TestOpen_Options(t *testing.T) {
 		if _, err := items.Open(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
+	}
+}
+
+// The progress of a single file is known before its end, although its number of items is not.
+func TestSnapshot_Progress(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "items.json.gz")
+	write(t, path, texts(0, 200_000), gz)
+	snap := open(t, items.Options{Paths: []string{path}, BlockBytes: 64 << 10})
+	src, err := snapshot.NewSource(snapshot.SourceOptions{Snapshot: snap, Backfills: forgetful{}, Run: "run", Owner: "p1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []snapshot.Progress
+	sink := pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error {
+		seen = append(seen, src.Progress())
+		return nil
+	})
+	p, err := pipeline.New(pipeline.Options{Name: "test", MaxChanges: 5000, Routes: []pipeline.Route{{Name: "sink", Sink: sink, Concurrency: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(t.Context(), src, src); err != nil {
+		t.Fatal(err)
+	}
+	if err := src.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	seen = append(seen, src.Progress())
+	size := snap.Info().Bytes
+	between := 0
+	for i, p := range seen {
+		if i > 0 && p.Bytes < seen[i-1].Bytes || p.Bytes > size || p.TotalBytes != size {
+			t.Fatalf("%+v after %+v", p, seen[max(i, 1)-1])
+		}
+		if p.Bytes > size/4 && p.Bytes < size*3/4 {
+			between++
+		}
+	}
+	if last := seen[len(seen)-1]; between == 0 || last.Bytes != size || last.Items != 200_000 || last.Parts != 1 {
+		t.Errorf("%d between, last %+v", between, last)
 	}
 }
