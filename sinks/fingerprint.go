@@ -104,7 +104,7 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
 	case was.Generation < generation:
 		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
-			"and fill it from the archive: `tablewake replay`", was.Generation, generation)
+			"and fill it: `tablewake backfill`", was.Generation, generation)
 	default:
 		if o.changed = compareSettings(was, o.print); o.changed != nil {
 			o.changed.adoptable = a.births != nil

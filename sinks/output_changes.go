@@ -141,7 +141,7 @@ func underivable(s config.Sink) []string {
 	case s.Aggregate != nil:
 		unstable("group attribute", s.Aggregate.Group)
 		if s.Aggregate.KeepOnTTL {
-			found = append(found, "on_ttl_delete: keep: items that expired before are in no snapshot, and count for nothing: fill it from the archive (tablewake replay --rebuild), or go on without them")
+			found = append(found, "on_ttl_delete: keep: items that expired before are in no snapshot, and count for nothing: fill it from the archive (tablewake backfill --archive), or go on without them")
 		}
 	case s.Search != nil:
 		unstable("index name", []config.Column{{Name: "index", Template: s.Search.Index}})

@@ -60,7 +60,6 @@ var allowed = map[string][]string{
 	"shardreader/snapshot":                {"pipeline", "pipeline/expr", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/rules", "sinks/state"},
 	"shardreader/snapshot/scan":           {"pipeline", "pipeline/awserr", "pipeline/awshttp", "pipeline/bounded", "pipeline/item", "pipeline/jsoncursor", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "shardreader/snapshot", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"shardreader/snapshot/items":          {"pipeline", "pipeline/record", "pipeline/redact", "shardreader/internal/inputs", "shardreader/snapshot", "shardreader/snapshot/internal/lines"},
-	"shardreader/snapshot/export":         {"pipeline", "pipeline/awserr", "pipeline/redact", "pipeline/sdkvalue", "shardreader/snapshot", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 	"shardreader/snapshot/export":         {"pipeline", "pipeline/awserr", "pipeline/bounded", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "shardreader/snapshot", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb", "github.com/aws/aws-sdk-go-v2/service/s3"},
 	"shardreader/snapshot/internal/lines": {"pipeline/record", "pipeline/redact", "shardreader/replay"},
 	"shardreader/leases":                  {"pipeline", "pipeline/redact"},

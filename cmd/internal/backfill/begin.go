@@ -96,6 +96,9 @@ func (j *job) checkTime(shown time.Time) error {
 
 // streamARN returns the stream whose changes follow the backfill; "" if it is unknown.
 func (j *job) streamARN(ctx context.Context) (string, error) {
+	if len(j.o.archive) > 0 {
+		return "", nil // its changes name their streams
+	}
 	if d := j.o.Decoder(j.cfg); d.StreamARN != "" || !j.o.Live || j.cfg.Source.Kinesis != "" {
 		return d.StreamARN, nil
 	}

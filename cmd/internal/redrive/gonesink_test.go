@@ -114,7 +114,7 @@ func TestRedrive_Live(t *testing.T) {
 			program.Run(t, cli.ExitUsage, "query", "dead", "-c", file, "--live", "--local", "out")
 			program.Run(t, cli.ExitUsage, "query", "dead", "-c", file, "--local", "out")
 
-			write(strings.Replace(text, "  orders: {", "  by_status: {", 1))
+			write(strings.Replace(text, "  orders: {view: {", "  by_status: {view: {backfill: none, ", 1))
 			report, said := program.Run(t, cli.ExitDeadLetters, "redrive", "-c", file, "--live")
 			for _, sink := range []string{"docs", "paid"} {
 				if strings.Count(said, "the sink holds nothing") != 2 || !strings.Contains(said, "sink="+sink) {
