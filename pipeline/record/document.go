@@ -239,16 +239,17 @@ func (r *recordReader) recoverKey(i int, e *RecordError) {
 		r.fields(i, &c)
 	}
 	r.forgetPrevious()
-	if r.snapshot != nil {
+	switch {
+	case r.snapshot != nil:
 		r.setLineVersion(&c)
-	} else if r.seen.has(fieldKinesis) {
+	case r.seen.has(fieldKinesis):
 		bytes := r.page.Bytes
 		r.readKinesis(&c)
 		r.page.Bytes = bytes
 		if us, err := r.microseconds(); err == nil && c.Sequence != "" {
 			c.Version = kinesisVersion(uint64(us), c.Sequence)
 		}
-	} else {
+	default:
 		r.setStream(&c)
 	}
 	if c.Keys.Exists() && (c.Table != "" || !r.o.TableInKey) {

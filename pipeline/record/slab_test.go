@@ -28,7 +28,9 @@ func TestPagesTakeWhatTheirChangesNeed(t *testing.T) {
 		}
 		return []byte("[" + strings.Join(all, ",") + "]")
 	}
+	export, _, _ := snapshotLines(t, 100)
 	for name, input := range map[string][]byte{
+		"an export":           export,
 		"an event":            eventOf(100),
 		"ten":                 eventOf(10),
 		"a large page":        eventOf(700),
@@ -37,12 +39,18 @@ func TestPagesTakeWhatTheirChangesNeed(t *testing.T) {
 		"records of any size": records(1000, 300),
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := record.NewDecoder(record.DecoderOptions{})
+			d, s := record.NewDecoder(record.DecoderOptions{}), record.NewSnapshotDecoder(snapshotOptions(0))
 			least, need := uint64(math.MaxUint64), 0
 			for range 10 { // a collection has the decoder forget
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				page, err := d.Decode(input)
+				var page *record.Page
+				var err error
+				if name == "an export" {
+					page = s.DecodeLines(input)
+				} else {
+					page, err = d.Decode(input)
+				}
 				runtime.ReadMemStats(&after)
 				if err != nil || len(page.Errors) > 0 {
 					t.Fatal(err, page.Errors)
@@ -51,6 +59,9 @@ func TestPagesTakeWhatTheirChangesNeed(t *testing.T) {
 					need = int(unsafe.Sizeof(*page))
 					for _, c := range page.Changes {
 						need += int(unsafe.Sizeof(c)) + 8*(c.Keys.Len()+c.Old.Len()+c.New.Len()) + len(c.Key)
+						if c.Backfill { // its keys are no part of its line
+							need += len(c.Keys.Bytes())
+						}
 					}
 				}
 			}
@@ -72,6 +83,21 @@ func TestPagesKeepNothingOfTheDecoder(t *testing.T) {
 		unsound,
 		smallRecord(1, 10),
 	}
+	d := record.NewDecoder(record.DecoderOptions{})
+	checkKept(t, inputs, func(b []byte) *record.Page {
+		page, err := d.Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page
+	})
+	lines := []string{exportLine, itemText + "\n" + exportLine, `{"Item":{}}` + "\n" + exportLine, modifyLine + "\n" + goneLine, insertLine[:60] + "\n" + removeLine}
+	checkKept(t, lines, record.NewSnapshotDecoder(snapshotOptions(1)).DecodeLines)
+}
+
+// checkKept decodes inputs again and again, and holds each page against what it was.
+func checkKept(t *testing.T, inputs []string, decode func([]byte) *record.Page) {
+	t.Helper()
 	show := func(page *record.Page) string {
 		var b strings.Builder
 		image := func(m item.Image) {
@@ -91,15 +117,11 @@ func TestPagesKeepNothingOfTheDecoder(t *testing.T) {
 		}
 		return b.String()
 	}
-	d := record.NewDecoder(record.DecoderOptions{})
 	var pages []*record.Page
 	var want []string
 	for range 20 {
 		for _, input := range inputs {
-			page, err := d.Decode([]byte(input))
-			if err != nil {
-				t.Fatal(err)
-			}
+			page := decode([]byte(input))
 			pages, want = append(pages, page), append(want, show(page))
 		}
 	}

@@ -171,14 +171,6 @@ func (r *recordReader) hasAttributes(i int) bool {
 	return tag != ddbjson.TagM || !r.hasAttributes(at)
 }
 
-// itemField returns the field of a name in a line of a full export.
-func itemField(name []byte) field {
-	if string(name) == "Item" {
-		return fieldNew
-	}
-	return fieldOther
-}
-
 // changeField returns the field of a name in a line of an incremental export.
 func changeField(name []byte) field {
 	switch string(name) {
@@ -198,11 +190,38 @@ func changeField(name []byte) field {
 func (r *recordReader) lineFields(i int, c *Change) int {
 	switch r.form {
 	case itemForm:
-		return r.object(i, c, itemField, &r.recordFields)
+		return r.itemLine(i, c)
 	case changeForm:
 		return r.object(i, c, changeField, &r.recordFields)
 	}
 	return r.imageField(i, &c.New, r.similarImage(item.Image{}, fieldNew))
+}
+
+// itemLine reads {"Item":{...}}. The first member is Item, and others are not read.
+func (r *recordReader) itemLine(i int, c *Change) int {
+	i = r.Space(i + 1)
+	for first, done := true, false; !done; first = false {
+		name, at := r.Field(i)
+		if at < 0 {
+			return -1
+		}
+		next := 0
+		switch {
+		case first:
+			next = r.imageField(at, &c.New, r.similarImage(item.Image{}, fieldNew))
+		case string(name) == "Item":
+			next = r.Fail(at, errFieldTwo)
+		default:
+			next = r.SkipValue(at)
+		}
+		if next < 0 {
+			return -1
+		}
+		if i, done = r.Separator(next, '}'); i < 0 {
+			return -1
+		}
+	}
+	return i
 }
 
 // validateLine sets the fields of c that follow from the others, and from the options. It returns false if one is

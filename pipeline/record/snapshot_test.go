@@ -216,3 +216,41 @@ func TestSnapshot_Kinesis(t *testing.T) {
 		t.Errorf("%v is not older than %v", c.Version, first.Version)
 	}
 }
+
+// An item of 400 KB, the largest that a table has, with its key after texts that are far apart.
+func TestSnapshot_LargestItem(t *testing.T) {
+	name, value := strings.Repeat("n", 300), strings.Repeat("v", 1000)
+	doc := `{"text":{"S":"` + strings.Repeat("x", 400<<10) + `"},"` + name + `" :   {"S":"` + value + `"},"SK":{"N":"7"}}`
+	o := snapshotOptions(0)
+	o.Keys = []string{name, "SK"}
+	for _, text := range []string{doc, `{"Item":` + doc + `}`} {
+		c := line(t, o, text)
+		if c.Keys.Len() != 2 || len(c.Key) != len(value)+len(",+7") {
+			t.Fatalf("key of %d bytes", len(c.Key))
+		}
+		pipelinetest.CheckImage(t, c.Keys)
+		if v, ok := c.Keys.Get(name); !ok || len(v.Raw()) != len(value) {
+			t.Errorf("%s", c.Keys.Bytes())
+		}
+	}
+}
+
+// Logs show the attribute of an error. Names inside it may be data.
+func TestSnapshot_RedactedErrors(t *testing.T) {
+	for _, tt := range []struct {
+		text, want string
+		layer      int
+	}{
+		{text: `{"Item":{"PK":{"S":"a"},"SK":{"N":"1"},"Emails":{"M":{"secret@example.com":{"N":"x"}}}}}`, want: "Item.Emails"},
+		{text: `{"PK":{"S":"a"},"SK":{"N":"1"},"Emails":{"M":{"secret@example.com":{"N":"x"}}}}`, want: "Item.Emails"},
+		{text: pipelinetest.With(modifyLine, `"OldImage":{`, `"OldImage":{"Emails":{"M":{"secret@example.com":{"N":"x"}}},`), want: "OldImage.Emails", layer: 1},
+		{text: pipelinetest.With(modifyLine, `{"WriteTimestampMicros":{"N":"1795251660123456"}}`, `{"a":{"M":{"secret":{"N":"x"}}}}`), want: "Metadata.a", layer: 1},
+		{text: `{"Item":{"PK":{"S":"a"},"SK":{"SS":["secret"]}}}`, want: "Item.SK"},
+	} {
+		e := badLine(t, snapshotOptions(tt.layer), tt.text)
+		_, field := e.Describe()
+		if field != tt.want || strings.Contains(e.Redacted(), "secret") || !strings.Contains(e.Redacted(), tt.want) {
+			t.Errorf("%s: field %s, %s", tt.text, field, e.Redacted())
+		}
+	}
+}
