@@ -9,6 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -190,5 +191,25 @@ func TestMaskOfFile(t *testing.T) {
 	cfg.HMACKey = "k"
 	if _, err := sinks.Assemble(t.Context(), cfg, discard{}, nosyWith, sinks.MaskAll()); err == nil || !strings.Contains(err.Error(), "PlanOnly") {
 		t.Errorf("MaskAll over stores: %v", err)
+	}
+}
+
+// A line of an export that cannot be decoded stops the pipeline without the names inside a sensitive map.
+func TestUndecodable_SensitiveLine(t *testing.T) {
+	cfg := sensitive(t, "dead_letters: {dir: d, undecodable: block}\nsinks: {s: {custom: {name: nosy}}}\n", "Emails", nil)
+	p, err := sinks.Assemble(t.Context(), cfg, discard{}, sinks.With("nosy", func(context.Context, struct{}) (pipeline.Sink, error) { return &nosy{}, nil }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}, Keys: []string{"PK"}}
+	for line, want := range map[string]string{
+		`{"Item":{"PK":{"S":"O1"},"Emails":{"M":{"ada@x.org":{"N":"ten"}}}}}`: "Item.Emails: not a number",
+		`{"Item":{"id":{"S":"ada"}}}`:                                         "record 0 of 0, sequence number 0",
+	} {
+		page := record.NewSnapshotDecoder(o).DecodeLines([]byte(line))
+		err := p.Run(t.Context(), source(page.Errors[0]), nil)
+		if !pipeline.IsFatal(err) || strings.Contains(err.Error(), "ada") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", line, err)
+		}
 	}
 }

@@ -2,6 +2,8 @@ package sinks
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/mask"
@@ -25,14 +27,17 @@ func (s stopOnUndecodable) Put(ctx context.Context, letters []pipeline.DeadLette
 	return s.DeadLetters.Put(ctx, letters)
 }
 
-// cause returns the fault of the record. It is decoded again to mask names inside a sensitive map.
+// cause returns the fault of the record or of the line. It is decoded again to mask names inside a sensitive map.
 func (s stopOnUndecodable) cause(l pipeline.DeadLetter) string {
 	if s.mask == nil {
 		return l.Error
 	}
+	if e, ok := record.LineError(l.Raw, l.Error); ok {
+		return s.mask.RecordError(e).Error()
+	}
 	page, err := record.NewDecoder(record.DecoderOptions{EpochZero: true}).Decode(l.Raw)
-	if err != nil || len(page.Errors) != 1 {
-		return "sequence number " + l.Sequence
+	if err != nil || len(page.Errors) != 1 || !strings.Contains(l.Error, ", "+page.Errors[0].Path+": ") {
+		return fmt.Sprintf("record %d of %s, sequence number %s", l.Index, l.Partition, l.Sequence)
 	}
 	return s.mask.RecordError(page.Errors[0]).Error()
 }

@@ -396,3 +396,19 @@ func (r *recordReader) linePath(i int) string {
 	}
 	return path
 }
+
+// LineError decodes an undecodable line of a snapshot again, without the names of its key. It returns the error if its
+// path is in an item and in text, the error's text. It returns false for any other line, and for a record.
+func LineError(line []byte, text string) (*RecordError, bool) {
+	for _, local := range []bool{false, true} {
+		o := SnapshotOptions{DecoderOptions: DecoderOptions{EpochZero: true, DynamoDBLocal: local}, Layer: 1}
+		page := NewSnapshotDecoder(o).DecodeLines(line)
+		if len(page.Errors) != 1 || len(page.Changes) > 0 {
+			continue
+		}
+		if e := page.Errors[0]; e.Path != "" && strings.Contains(text, ", "+e.Path+": ") {
+			return e, true
+		}
+	}
+	return nil, false
+}

@@ -254,3 +254,22 @@ func TestSnapshot_RedactedErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestLineError(t *testing.T) {
+	item := `{"PK":{"S":"a"},"Emails":{"M":{"secret@example.com":{"N":"x"}}},"SK":{"N":"1"}}`
+	for _, text := range []string{item, `{"Item":` + item + `}`, pipelinetest.With(modifyLine, `"NewImage":`+itemText, `"NewImage":`+item), item[:60]} {
+		e := badLine(t, snapshotOptions(1), text)
+		if again, ok := record.LineError(e.Raw, e.Error()); !ok || again.Path != e.Path || !strings.Contains(e.Path, "secret") {
+			t.Errorf("%s: %v, and again %v", text, e, again)
+		}
+	}
+	for _, text := range []string{exportLine, `{"PK":{"S":"a"}}`, pipelinetest.Insert, "$ion_1_0", ""} {
+		if e, ok := record.LineError([]byte(text), "record 0 (byte 0), Item.SK: is missing"); ok {
+			t.Errorf("%s: %v", text, e)
+		}
+	}
+	broken := pipelinetest.With(pipelinetest.Insert, `"Email":{"S"`, `"Email":{"N"`)
+	if e, ok := record.LineError([]byte(broken), refused(t, record.DecoderOptions{}, broken).Error()); ok {
+		t.Errorf("a record is a line: %v", e)
+	}
+}

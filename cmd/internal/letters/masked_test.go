@@ -7,6 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // An error that names an object by what is sensitive is shown without it.
@@ -40,5 +41,27 @@ func TestMaskLetter(t *testing.T) {
 	letter.Raw = []byte("no record")
 	if got := Mask(m, letter); got.Raw != nil || !strings.HasPrefix(string(got.Key), "masked-") {
 		t.Errorf("what does not decode is shown as %s, %s", got.Key, got.Raw)
+	}
+}
+
+// The letter of a line of an export that cannot be decoded shows neither names inside a sensitive map nor the line.
+func TestMaskLetter_Line(t *testing.T) {
+	p, err := item.ParsePattern("Emails")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := mask.New([]item.Pattern{p}, []byte("a secret of the test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}, Keys: []string{"PK"}}
+	page := record.NewSnapshotDecoder(o).DecodeLines([]byte(`{"Item":{"PK":{"S":"USER#1"},"Emails":{"M":{"ada@x.org":{"N":"ten"}}}}}`))
+	if len(page.Errors) != 1 {
+		t.Fatal(page)
+	}
+	e := page.Errors[0]
+	got := Mask(m, pipeline.DeadLetter{Class: record.ClassUndecodable, Key: e.Key, Sequence: e.Sequence, Raw: e.Raw, Error: e.Error()})
+	if strings.Contains(got.Error, "ada") || !strings.Contains(got.Error, "Item.Emails: ") || got.Raw != nil || !strings.HasPrefix(string(got.Key), "masked-") {
+		t.Errorf("it shows %s of %s, %s", got.Error, got.Key, got.Raw)
 	}
 }

@@ -23,6 +23,11 @@ func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	if m == nil {
 		return l
 	}
+	if e, ok := record.LineError(l.Raw, l.Error); ok { // no record, but a line of a snapshot
+		l.Error = strings.ReplaceAll(l.Error, e.Path, m.RecordError(e).Path)
+		l.Key, l.Raw = item.Key(m.Text(string(l.Key))), nil
+		return l
+	}
 	d := record.NewDecoder(record.DecoderOptions{
 		StreamARN: l.StreamARN, Table: l.Table, EpochZero: true, DynamoDBLocal: true, TableInKey: strings.Contains(string(l.Key), "!"),
 	})
