@@ -112,6 +112,11 @@ const (
 	Latest        IteratorType = "LATEST"                // after the newest record
 	AtSequence    IteratorType = "AT_SEQUENCE_NUMBER"    // at ShardPosition.Sequence
 	AfterSequence IteratorType = "AFTER_SEQUENCE_NUMBER" // after ShardPosition.Sequence
+
+	// AtTimestamp is at the first record created at ShardPosition.Time or later. If the stream has dropped records
+	// of that time, the iterator is at the oldest record left, and nothing shows it (API reference, GetShardIterator).
+	// The service refuses a time in the future. DynamoDB Local does not know this type; the error is not transient.
+	AtTimestamp IteratorType = "AT_TIMESTAMP"
 )
 
 // ShardPosition is where in a shard an iterator starts.
@@ -119,7 +124,8 @@ type ShardPosition struct {
 	StreamARN string
 	Shard     string
 	Type      IteratorType
-	Sequence  string // for AtSequence and AfterSequence
+	Sequence  string    // for AtSequence and AfterSequence
+	Time      time.Time // for AtTimestamp, to the millisecond
 }
 
 // RecordsQuery requests the next page of a shard.

@@ -10,7 +10,7 @@ import (
 
 // newError returns an error of the SDK as a [shardreader.Error]. The codes are those of the DynamoDB Streams API reference
 // and its common errors.
-func newError(ctx context.Context, op, subject string, err error) error {
+func newError(ctx context.Context, op, subject string, err error) *shardreader.Error {
 	e := &shardreader.Error{Op: op, Subject: subject, Err: awserr.WithoutOperation(err)}
 	if ctx.Err() != nil {
 		e.Err = context.Cause(ctx)

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
@@ -93,17 +94,30 @@ func (s *Streams) DescribeStream(ctx context.Context, q shardreader.DescribeQuer
 
 // GetShardIterator implements [shardreader.API].
 func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
-	out, err := s.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
+	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn:         aws.String(at.StreamARN),
 		ShardId:           aws.String(at.Shard),
 		ShardIteratorType: types.ShardIteratorType(at.Type),
 		SequenceNumber:    nilIfEmpty(at.Sequence),
-	}, keepRequestBody)
+	}
+	options := []func(*dynamodbstreams.Options){keepRequestBody}
+	if at.Type == shardreader.AtTimestamp {
+		in.Timestamp = &at.Time
+		options = append(options, sendOnce)
+	}
+	out, err := s.client.GetShardIterator(ctx, in, options...)
 	if err == nil && aws.ToString(out.ShardIterator) == "" {
 		err = &brokenResponse{errs.New("the answer holds no iterator")}
 	}
 	if err != nil {
-		return "", newError(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)
+		e := newError(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)
+		if at.Type == shardreader.AtTimestamp && awserr.Code(err) == "InternalFailure" && ctx.Err() == nil {
+			// DynamoDB Local answers so instead of refusing the type. Its code for other failures is InternalServerError.
+			return "", &shardreader.Error{
+				Op: e.Op, Subject: e.Subject, Err: awserr.WithoutOperation(err), Hint: "a server that does not know AT_TIMESTAMP is read from TRIM_HORIZON",
+			}
+		}
+		return "", e
 	}
 	return *out.ShardIterator, nil
 }
@@ -144,6 +158,9 @@ func viewType(t types.StreamViewType) record.ViewType {
 	}
 	return record.ViewUnknown
 }
+
+// sendOnce turns off the retries of the SDK for a call whose caller has another way.
+func sendOnce(o *dynamodbstreams.Options) { o.RetryMaxAttempts = 1 }
 
 // keepRequestBody keeps the request body of a call open: net/http may still send it after the response has come.
 func keepRequestBody(o *dynamodbstreams.Options) { o.HTTPClient = awshttp.KeepBody(o.HTTPClient) }

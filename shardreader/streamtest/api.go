@@ -65,16 +65,17 @@ func begin[T any](ctx context.Context, s *Server, c describedCall, do func() (T,
 		return out, fault, nil
 	}
 	e := c.failed(f)
-	switch f.code {
-	case "ExpiredIteratorException":
+	switch code := f.code; {
+	case f == errNoTimestamps: // package sdk takes it for permanent, too
+	case code == "ExpiredIteratorException":
 		e.Kind = shardreader.ErrExpiredIterator
-	case "TrimmedDataAccessException":
+	case code == "TrimmedDataAccessException":
 		e.Kind = shardreader.ErrTrimmed
-	case "ResourceNotFoundException":
+	case code == "ResourceNotFoundException":
 		e.Kind = shardreader.ErrNotFound
-	case "AccessDeniedException":
+	case code == "AccessDeniedException":
 		e.Kind = shardreader.ErrDenied
-	case "ValidationException":
+	case code == "ValidationException":
 	default:
 		e.Err = pipeline.Transient(f)
 	}

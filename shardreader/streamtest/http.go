@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tablewake/tablewake/shardreader"
 )
@@ -156,7 +158,11 @@ func (s *Server) run(op string, r request) (encode func() body, f *failure) {
 		keys := s.keysOf(d.Table)
 		return func() body { return bodyOf(wireDescription(d, keys)) }, f
 	case "GetShardIterator":
-		it, f := s.getShardIterator(shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardID, Type: r.ShardIteratorType, Sequence: r.SequenceNumber})
+		at := shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardID, Type: r.ShardIteratorType, Sequence: r.SequenceNumber}
+		if r.Timestamp != 0 {
+			at.Time = time.UnixMilli(int64(math.Round(r.Timestamp * 1000)))
+		}
+		it, f := s.getShardIterator(at)
 		return func() body { return bodyOf(wireIterator(it)) }, f
 	case "GetRecords":
 		b, f := s.getRecords(r.iterator, limit)

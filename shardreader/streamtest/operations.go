@@ -1,6 +1,7 @@
 package streamtest
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +83,7 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	if f != nil {
 		return "", f
 	}
-	if at.Sequence != "" && (at.Type == shardreader.TrimHorizon || at.Type == shardreader.Latest) {
+	if at.Sequence != "" && (at.Type == shardreader.TrimHorizon || at.Type == shardreader.Latest || at.Type == shardreader.AtTimestamp) {
 		return "", invalid("One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type")
 	}
 	it := iterator{stream: at.StreamARN, shard: at.Shard, made: s.o.Now()}
@@ -109,13 +110,28 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		if it.index < sh.horizon || s.o.StrictTrim && held < sh.horizon {
 			return "", trimmed("the sequence number")
 		}
+	case shardreader.AtTimestamp:
+		switch {
+		case s.o.NoTimestamps:
+			return "", errNoTimestamps
+		case at.Time.IsZero():
+			return "", invalid("One or more parameter values were invalid: Timestamp must be passed for this iterator type")
+		case at.Time.After(s.o.Now()):
+			return "", invalid("One or more parameter values were invalid: Timestamp must not be in the future")
+		}
+		it.index = sh.indexAt(at.Time)
 	default:
-		return "", invalid("Value '%s' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_SEQUENCE_NUMBER, TRIM_HORIZON]", at.Type)
+		return "", invalid("Value '%s' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_SEQUENCE_NUMBER, AT_TIMESTAMP, TRIM_HORIZON]", at.Type)
 	}
 	if below && s.o.RefuseBelow {
 		it.index = belowAll
 	}
 	return it.String(), nil
+}
+
+// errNoTimestamps is the answer of a server that does not know AT_TIMESTAMP.
+var errNoTimestamps = &failure{
+	code: "InternalFailure", message: "The request processing has failed because of an unknown error, exception or failure.", status: http.StatusInternalServerError,
 }
 
 // getRecords returns the body of an answer.

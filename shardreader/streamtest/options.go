@@ -29,6 +29,9 @@ type Options struct {
 	// that was taken while the shard was empty. Default: such a position is at the first record
 	RefuseBelow bool
 
+	// NoTimestamps answers AT_TIMESTAMP with InternalFailure, as DynamoDB Local does. Default: as the service does
+	NoTimestamps bool
+
 	ListDelay   time.Duration // time until a new child is listed. Default: 0
 	CloseDelay  time.Duration // time during which a closed shard is still listed as open. Default: 0
 	NewestFirst bool          // shards are listed newest first, children before their parents. Default: oldest first

@@ -45,7 +45,7 @@ var world = "streamtest" + rand.Text()[:10]
 // onBoth runs a test on a new table of each service, its stream enabled with both images.
 func onBoth(t *testing.T, run func(t *testing.T, s service)) {
 	t.Run("streamtest", func(t *testing.T) {
-		server := streamtest.New(streamtest.Options{ChildFilter: streamtest.FilterEmpty, RefuseBelow: true})
+		server := streamtest.New(streamtest.Options{ChildFilter: streamtest.FilterEmpty, RefuseBelow: true, NoTimestamps: true})
 		s := &inMemory{server: server, items: server.Table("shop", "PK")}
 		s.enable(t, record.NewAndOldImages)
 		run(t, s)

@@ -126,6 +126,17 @@ func (sh *shard) indexFrom(n sequence) int {
 	return i
 }
 
+// indexAt returns the index of the oldest record left whose creation time is not before a time. Creation times are
+// whole seconds.
+func (sh *shard) indexAt(at time.Time) int {
+	from := at.UnixNano()
+	i := sh.horizon
+	for i < len(sh.records) && sh.records[i].at-sh.records[i].at%int64(time.Second) < from {
+		i++
+	}
+	return i
+}
+
 // last returns the last number of a closed shard.
 func (sh *shard) last() sequence {
 	if len(sh.records) == 0 {

@@ -15,6 +15,7 @@ type request struct {
 	ShardFilter                        *struct{ ShardID, Type string }
 	ShardID, SequenceNumber            string
 	ShardIteratorType                  shardreader.IteratorType
+	Timestamp                          float64 // Unix seconds, to the millisecond
 	ShardIterator                      string
 	Limit                              *int
 
