@@ -123,8 +123,9 @@ const (
 type startState struct {
 	answered bool // a page came, with records or not
 	refused  bool // the stream refused the start position: an unread shard begins at the oldest record left
+	noTime   bool // the stream takes no time as a position, or may have dropped records of that time
 	atLatest bool // reading began at LATEST: no record is too old
-	reached  bool // a page had a record that is not too old, or no record at all
+	reached  bool // a page had a record that is not too old
 }
 
 // emptyPages are the empty pages in a row.

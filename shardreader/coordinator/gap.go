@@ -31,7 +31,7 @@ const PassedGap = "records were lost before they were read, and reading goes on 
 // that of a record.
 func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	unread := a.pos.Kind != leases.Sequence
-	if a.phase != reading || unread && (a.row.First == "" || c.isYoung(a.row, at)) {
+	if a.phase != reading || unread && (a.row.First == "" || c.isYoung(a.row, at) || c.keepsStart(a, at)) {
 		// A gap is noted already, or nothing is lost: all records that are left come after the position.
 		a.start.refused = true
 		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
@@ -48,7 +48,7 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 // isYoung reports whether a shard is so young that the stream still keeps all of its records. It goes by the time in the
 // shard's id, or, if that has none, by a listing that lacked the shard. at is the time now, zero if it is unknown.
 func (c *Coordinator) isYoung(r *row, at time.Time) bool {
-	keeps := c.o.Retention - c.o.Retention/24 // less than the retention, because clocks differ and listings are late
+	keeps := c.surelyKept()
 	if made, ok := shardreader.ShardTime(r.Shard); ok {
 		return !at.IsZero() && at.Sub(made) < keeps
 	}
@@ -58,6 +58,16 @@ func (c *Coordinator) isYoung(r *row, at time.Time) bool {
 	}
 	lacked, ok := l.lacked[r.Shard]
 	return ok && c.now-lacked < keeps
+}
+
+// surelyKept is the age up to which the stream keeps all records: less than the retention, because clocks differ and
+// listings are late.
+func (c *Coordinator) surelyKept() time.Duration { return c.o.Retention - c.o.Retention/24 }
+
+// keepsStart reports whether the stream keeps all records that were created after the time at which the reading of a
+// shard starts. at is the time now, zero if it is unknown.
+func (c *Coordinator) keepsStart(a *assignment, at time.Time) bool {
+	return !a.row.From.IsZero() && !at.IsZero() && at.Sub(a.row.From) < c.surelyKept()
 }
 
 // seekOldest reads from the oldest record that is left, to find the first one after a gap.
@@ -179,10 +189,11 @@ func (c *Coordinator) noteGone(a *assignment) {
 
 // gapAfter returns the gap that begins at the position of an assignment.
 func (c *Coordinator) gapAfter(a *assignment) record.Gap {
-	return record.Gap{
-		StreamARN: a.row.Stream, Shard: a.row.Shard, After: a.pos.Sequence, From: a.posTime,
-		UnknownExtent: a.pos.Kind != leases.Sequence,
+	g := record.Gap{StreamARN: a.row.Stream, Shard: a.row.Shard, After: a.pos.Sequence, From: a.posTime}
+	if a.pos.Kind != leases.Sequence {
+		g.From, g.UnknownExtent = a.row.From, true
 	}
+	return g
 }
 
 // endWithoutPage ends a shard without a last page from the stream.

@@ -125,11 +125,10 @@ func (a *assignment) dropTooOld(page *record.Page) {
 		return
 	}
 	from = from.Truncate(time.Second) // as precise as records are
-	before := len(page.Changes)
 	page.Changes = slices.DeleteFunc(page.Changes, func(change record.Change) bool {
 		return !change.Time.IsZero() && change.Time.Before(from)
 	})
-	a.start.reached = a.start.reached || len(page.Changes) > 0 || before == 0
+	a.start.reached = a.start.reached || len(page.Changes) > 0
 }
 
 // advance moves the position after a page.

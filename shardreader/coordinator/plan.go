@@ -148,7 +148,7 @@ func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 }
 
 // startLease returns the lease of a shard with which the reading of a stream starts. Records dropped before that are
-// not a gap.
+// not a gap, unless they were created at the time where reading is to start, or later.
 func startLease(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
@@ -159,6 +159,7 @@ func startLease(l leases.Lease, start Start) leases.Lease {
 	case !start.Time.IsZero():
 		l.Checkpoint.Kind = leases.AtTime
 		l.From = second(start.Time)
+		return l
 	}
 	l.First = ""
 	return l

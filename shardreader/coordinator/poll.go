@@ -85,6 +85,7 @@ func (c *Coordinator) hasRoom(a *assignment) bool {
 type iteratorRequest struct {
 	assignment *assignment
 	checked    bool // it requests the first sequence number of the shard, which a trimmed stream refuses
+	atTime     bool // it requests the time at which reading starts
 }
 
 // requestIterator requests an iterator at the position from which reading continues.
@@ -101,6 +102,9 @@ func (c *Coordinator) requestIterator(a *assignment) {
 		at.Type = shardreader.TrimHorizon
 	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
 		at.Type, a.start.atLatest = shardreader.Latest, true
+	case !a.row.From.IsZero() && !a.start.noTime:
+		// A second earlier, because the records of a second are not in the order of their times.
+		at.Type, at.Time, op.atTime = shardreader.AtTimestamp, a.row.From.Add(-time.Second), true
 	case a.row.First != "":
 		// TRIM_HORIZON would start at the oldest record left, and hide that older records are gone.
 		at.Type, at.Sequence, op.checked = shardreader.AtSequence, a.row.First, true
@@ -120,6 +124,12 @@ func (op iteratorRequest) handleResult(c *Coordinator, e GetShardIteratorResult)
 		e.Err = pipeline.Transient(errNoIterator)
 	}
 	switch {
+	case op.atTime && (e.Err == nil && !c.keepsStart(a, e.At) || e.Err != nil && isInvalid(e.Err)):
+		// The stream may have dropped records of that time, and the iterator hides it: the first sequence number of
+		// the shard shows it. Or the server does not know such iterators, or refuses a time in the future. What was
+		// created before that time is read and dropped then.
+		a.start.noTime = true
+		c.queueCall(a)
 	case e.Err == nil:
 		a.iterator = e.Iterator
 		a.emptyPages.sent = [endPages]time.Duration{} // a new iterator may return some empty pages before records

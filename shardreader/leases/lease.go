@@ -113,7 +113,7 @@ type Kind uint8
 const (
 	TrimHorizon Kind = iota // start at the oldest record
 	Latest                  // start at the newest record, or at Lease.From if that is set
-	AtTime                  // start at the oldest record, and skip records created before Lease.From
+	AtTime                  // start at the first record created at Lease.From or later
 	Sequence                // read up to and including Checkpoint.Sequence
 	ShardEnd                // read to the end
 )

@@ -51,7 +51,7 @@ func (w *world) begun(s *shard, l leases.Lease) {
 		}
 		// A shard that was there and was not listed yet is one of the beginning too.
 		for _, r := range a.records {
-			if l.Checkpoint.Kind == leases.Latest && (r.at < from+time.Second || a.before(s)) || r.trimmed && (a == s || a.before(s)) {
+			if l.Checkpoint.Kind == leases.Latest && (r.at < from+time.Second || a.before(s)) || r.trimmed && (a == s && l.First == "" || a.before(s)) {
 				r.exempt = true
 			}
 		}
@@ -240,7 +240,7 @@ func (w *world) noteBetween(p *process, g record.Gap) {
 				}
 				st.noted, st.held = true, w.plan.Shape.OnGap == coordinator.Stop
 			}
-			read = read || slices.ContainsFunc(w.shards, func(s *shard) bool { return s.stream == st && s.leased })
+			read = read || st.begun || slices.ContainsFunc(w.shards, func(s *shard) bool { return s.stream == st && s.leased })
 		}
 	}
 }

@@ -271,6 +271,14 @@ var mutants = []struct {
 		return e
 	}), "a gap is durable, told, and stops its shard"},
 
+	{"takes a time for one that the stream keeps", Trims, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
+		if of, ok := e.(coordinator.GetShardIteratorResult); ok && of.Err == nil {
+			of.At = began
+			return of
+		}
+		return e
+	}), "no record is left out, every record arrives or lies in a gap"},
+
 	{"deletes no lease", Reshard, wanting(func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action {
 		if d, ok := a.(coordinator.DeleteLease); ok {
 			return m.within(now, coordinator.WriteResult{Call: d.Call, Err: pipeline.Transient(errors.New("not now"))})

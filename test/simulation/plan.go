@@ -41,11 +41,13 @@ type Shape struct {
 	EmptyEnd     bool          // the last page of a shard is empty
 	StrictTrim   bool          // a position at a trimmed record is refused
 	RefuseBelow  bool          // a position below a shard's first record is refused as trimmed
+	NoTimestamps bool          // the server does not know AT_TIMESTAMP
 	NewestFirst  bool          // shards are listed children first
 	ListLag      time.Duration // how long after they were made shards are not listed yet
 	OpenLag      time.Duration // how long after they were closed shards are listed as open
 	Undecodable  float64       // share of records whose shape is wrong
 	BeforeStart  int           // records written before the first worker starts
+	FirstStart   time.Duration // when it starts: later than where the fleet is to begin to read, or not
 	SplitsBefore int           // splits before the first worker starts
 	End          time.Duration // no fault and no write after it
 	Idlers       int           // slots of workers that are to end when all is read
@@ -60,7 +62,7 @@ type Start uint8
 const (
 	FromOldest Start = iota
 	FromLatest
-	FromTime // the time at which the first worker starts, less some
+	FromTime // startTime
 )
 
 // String is the plan as people read it.
@@ -190,6 +192,10 @@ func NewPlan(seed uint64, mix Mix) Plan {
 	p.Shape.RefuseBelow = r.IntN(3) == 0
 	p.Shape.Idlers = choose(r, 0, 1, 6)
 	p.Shape.Idle = choose(r, 500*time.Millisecond, 2*time.Second, 10*time.Second)
+	p.Shape.NoTimestamps = r.IntN(3) == 0
+	if late := choose(r, 0, 30*time.Second, 30*time.Second+p.Shape.Retention, 30*time.Second+p.Shape.Retention); p.Shape.Start == FromTime && late < p.Shape.End {
+		p.Shape.FirstStart = late
+	}
 	return p
 }
 

@@ -132,7 +132,7 @@ func (w *world) options(p *process) coordinator.Options {
 }
 
 // startTime is where worlds begin to read that begin at a time.
-var startTime = began.Add(20 * time.Second)
+var startTime = began.Add(5 * time.Second)
 
 // clock is the process's own clock: the time since it was made, fast or slow.
 func (p *process) clock() time.Duration {

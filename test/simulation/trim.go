@@ -29,11 +29,12 @@ func (w *world) trim(s *shard, n int) {
 			r.lost = true
 			lost++
 		}
-		// Where nobody has begun to read, there is nothing to lose; and of the shard that a
-		// stream was begun with nobody can tell what was trimmed before anybody saw a record.
-		// A gap whose end nobody has seen yet grows by what is trimmed before somebody does.
+		// Where nobody has begun to read, there is nothing to lose, unless the fleet is to begin at a
+		// time; and of the shard that a stream was begun with nobody can tell what was trimmed before
+		// anybody saw a record. A gap whose end nobody has seen yet grows by what is trimmed before
+		// somebody does.
 		r.noted = r.noted || r.lost && s.openGap
-		if w.unbegun(s) || s.row.there && s.row.root && s.row.first == "" && progress(s.row.checkpoint) == 0 {
+		if w.unbegun(s) && w.plan.Shape.Start != FromTime || s.row.there && s.row.root && s.row.first == "" && progress(s.row.checkpoint) == 0 {
 			r.exempt = true
 		}
 	}
@@ -51,6 +52,11 @@ func (w *world) drop(s *shard) {
 		return
 	}
 	w.trim(s, len(s.records))
+	if w.unbegun(s) {
+		for _, r := range s.records {
+			r.exempt = true // nobody knows that the shard was there
+		}
+	}
 	s.stream.st.Drop(s.id)
 	s.dropped = true
 	w.unseen(s.stream)

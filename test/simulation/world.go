@@ -107,6 +107,7 @@ func newWorld(p Plan, make Maker) *world {
 		EmptyEnd:     p.Shape.EmptyEnd,
 		StrictTrim:   p.Shape.StrictTrim,
 		RefuseBelow:  p.Shape.RefuseBelow,
+		NoTimestamps: p.Shape.NoTimestamps,
 		IteratorLife: p.Shape.Iterators,
 		Retention:    forever, // the world trims by itself, since it must know what was lost
 		ListDelay:    p.Shape.ListLag,
@@ -173,7 +174,7 @@ func (w *world) begin() {
 	// The slots start within a second; what is planned may come before.
 	for range s.Workers {
 		sl := w.addSlot()
-		w.after(w.between(0, time.Second), sl.start)
+		w.after(s.FirstStart+w.between(0, time.Second), sl.start)
 	}
 }
 

@@ -1,0 +1,190 @@
+package coordinator_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+)
+
+// recordCounter counts the records that a server returns.
+type recordCounter struct {
+	*streamtest.Server
+	records map[string]int // by shard
+	types   []shardreader.IteratorType
+}
+
+func (s *recordCounter) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
+	s.types = append(s.types, at.Type)
+	return s.Server.GetShardIterator(ctx, at)
+}
+
+func (s *recordCounter) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
+	page, err := s.Server.GetRecords(ctx, q)
+	if page.Page != nil {
+		s.records[q.Shard] += len(page.Page.Changes)
+	}
+	return page, err
+}
+
+// Fact 36: records of before the start are not read at all, in no shard, if the server knows AT_TIMESTAMP. If it does
+// not, they are read and dropped.
+func TestFact36_StartsAtATime(t *testing.T) {
+	for _, unknown := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			wo := newWorld(t)
+			wo.server = streamtest.New(streamtest.Options{NoTimestamps: unknown})
+			server := &recordCounter{Server: wo.server, records: map[string]int{}}
+			wo.api = server
+			st := wo.server.AddStream("shop")
+			root := st.Shards()[0]
+			st.Put(root, put(50)...)
+			time.Sleep(time.Minute)
+			kid := st.Split(root, 1)[0]
+			st.Put(kid, put(70)...)
+			time.Sleep(time.Hour)
+			from := time.Now()
+			want := st.Put(kid, put(2)...)
+			time.Sleep(time.Minute)
+			leaf := st.Split(kid, 1)[0]
+			late := st.Put(leaf, put(3)...)
+			wo.start("a", coordinator.Options{Start: coordinator.Start{Time: from}})
+			wo.run(20 * time.Second)
+			wo.readAll(root)
+			wo.readAll(kid, want...)
+			wo.readAll(leaf, late...)
+			if len(wo.gaps) > 0 {
+				t.Errorf("gaps %+v", wo.gaps)
+			}
+			if !unknown && (server.records[root] != 0 || server.records[kid] != 2) || unknown && server.records[kid] != 72 {
+				t.Errorf("the server does not know AT_TIMESTAMP: %v; it was asked for %v, and returned %v", unknown, server.types, server.records)
+			}
+		})
+	}
+}
+
+// Fact 36: a start in the future is refused by the stream. What is written until then is read and dropped.
+func TestFact36_StartInTheFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		wo.start("a", coordinator.Options{Start: coordinator.Start{Time: time.Now().Add(time.Minute)}})
+		st.Put(root, put(3)...)
+		wo.run(2 * time.Minute)
+		want := st.Put(root, put(2)...)
+		wo.run(20 * time.Second)
+		wo.readAll(root, want...)
+	})
+}
+
+// Fact 36: a time that the stream keeps no more is silently its oldest record. That is found out: what was made
+// between the two is a gap. Where the shard has all of its records, none is lost.
+func TestFact36_StartThatTheStreamKeepsNoMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		unknown bool // the server does not know AT_TIMESTAMP
+		policy  coordinator.Policy
+		trim    int
+		early   bool // a record of before the start is left
+		gap     bool
+	}{
+		"continue":                   {policy: coordinator.Continue, trim: 3, gap: true},
+		"stop":                       {policy: coordinator.Stop, trim: 3, gap: true},
+		"without AT_TIMESTAMP":       {unknown: true, policy: coordinator.Continue, trim: 3, gap: true},
+		"all trimmed":                {policy: coordinator.Continue, trim: 6, gap: true},
+		"nothing trimmed":            {policy: coordinator.Stop},
+		"an older record is left":    {policy: coordinator.Stop, trim: 1, early: true},
+		"nor is AT_TIMESTAMP needed": {unknown: true, policy: coordinator.Stop, trim: 1, early: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				wo := newWorld(t)
+				wo.server = streamtest.New(streamtest.Options{NoTimestamps: c.unknown, Retention: 1000 * time.Hour})
+				wo.api = wo.server
+				st := wo.server.AddStream("shop")
+				root := st.Shards()[0]
+				from := time.Now()
+				if c.early {
+					st.Put(root, put(2)...)
+					time.Sleep(10 * time.Second)
+					from = time.Now()
+				}
+				want := st.Put(root, put(6)...)
+				time.Sleep(30 * time.Hour)
+				st.Trim(root, c.trim)
+				a := wo.start("a", coordinator.Options{OnGap: c.policy, Start: coordinator.Start{Time: from}})
+				wo.run(10 * time.Second)
+				if c.trim > 0 && !c.early {
+					want = want[c.trim:]
+				}
+				if c.gap && c.policy == coordinator.Stop {
+					if s := a.w.Status().Member.Stopped[root]; s != coordinator.StoppedAtGap {
+						t.Errorf("the shard is stopped for %q", s)
+					}
+					want = nil
+				}
+				wo.readAll(root, want...)
+				if !c.gap && len(wo.gaps) > 0 || c.gap && (len(wo.gaps) == 0 || !wo.gaps[0].UnknownExtent || !wo.gaps[0].From.Equal(from) || wo.gaps[0].Shard != root) {
+					t.Errorf("gaps %+v, want one from %v: %v", wo.gaps, from, c.gap)
+				}
+				if c.gap && len(want) > 0 && wo.gaps[len(wo.gaps)-1].Before != want[0] {
+					t.Errorf("the gap ends before %q, want %q", wo.gaps[len(wo.gaps)-1].Before, want[0])
+				}
+			})
+		})
+	}
+}
+
+// A consumer that was gone for longer than the stream keeps finds the gap, although its lease bears a time and no
+// record.
+func TestFact36_StartWasLostMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		o := coordinator.Options{OnGap: coordinator.Continue, Start: coordinator.Start{Time: time.Now()}}
+		time.Sleep(time.Minute)
+		a := wo.start("a", o)
+		wo.run(10 * time.Second)
+		a.dead = true
+		if l := wo.leases()[root]; l.Checkpoint.Kind != leases.AtTime {
+			t.Fatalf("the lease is %+v", l)
+		}
+		st.Put(root, put(2)...)
+		time.Sleep(20 * time.Hour)
+		want := st.Put(root, put(2)...)
+		time.Sleep(5 * time.Hour)
+		wo.start("b", o)
+		wo.run(time.Minute)
+		wo.readAll(root, want...)
+		if len(wo.gaps) == 0 || wo.gaps[len(wo.gaps)-1].Before != want[0] {
+			t.Errorf("gaps %+v", wo.gaps)
+		}
+	})
+}
+
+// A shard that was read all the time from its newest record on, and never had one, has no gap.
+func TestFact36_IdleShardHasNoGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		wo.start("a", coordinator.Options{MaxIdle: time.Minute, Start: coordinator.Start{Latest: true, Time: time.Now()}})
+		wo.run(26 * time.Hour)
+		wo.server.Fail("GetRecords", streamtest.Fault{Code: "ExpiredIteratorException"})
+		wo.run(5 * time.Minute)
+		want := st.Put(root, put(2)...)
+		wo.run(5 * time.Minute)
+		wo.readAll(root, want...)
+		if len(wo.gaps) > 0 || slices.Contains(wo.workers[0].told, coordinator.StoppedAtGap) {
+			t.Errorf("gaps %+v", wo.gaps)
+		}
+	})
+}
