@@ -90,7 +90,7 @@ func TestRules(t *testing.T) {
 					}
 					if len(r.Wrong) > 0 {
 						if wrong++; wrong <= 3 {
-							t.Errorf("seed %d (go test ./test/handoff -run Rules -seed %[1]d):\n%s", *first+uint64(n), strings.Join(r.Story, "\n"))
+							t.Errorf("seed %d (go test ./test/handoff -run 'Rules$' -seed %[1]d):\n%s", *first+uint64(n), strings.Join(r.Story, "\n"))
 						}
 					}
 					mu.Unlock()

@@ -15,14 +15,33 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
 	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
 // Stores are the stores of many worlds: each world has its own keys, indexes and births.
 type Stores struct {
-	rows      *sqlite.Store
+	rows      RowStore
 	documents *searchsqlite.Store
+	file      *sqlite.Store
+}
+
+// RowStore is a store of rows of every kind, in a table with the keys PK and SK.
+type RowStore interface {
+	view.Store
+	view.ItemStore
+	view.GroupStore
+	view.Reader
+	view.ClaimLister
+	state.Purger
+}
+
+// WithRows returns the stores with another store of rows, which has the table rows.
+func (s *Stores) WithRows(rows RowStore) *Stores {
+	changed := *s
+	changed.rows = rows
+	return &changed
 }
 
 // Open opens the stores in a file.
@@ -35,11 +54,11 @@ func Open(ctx context.Context, path string) (*Stores, error) {
 	if err != nil {
 		return nil, errors.Join(err, rows.Close())
 	}
-	return &Stores{rows, documents}, nil
+	return &Stores{rows, documents, rows}, nil
 }
 
 // Close closes the file.
-func (s *Stores) Close() error { return s.rows.Close() }
+func (s *Stores) Close() error { return s.file.Close() }
 
 const (
 	pipelineName = "shop"
@@ -223,7 +242,7 @@ func text(it item.Image, name string) string {
 // rows reads the rows of a sink.
 func (w *World) rows(ctx context.Context, name string, show func(view.Row) string) (map[string]string, error) {
 	got := make(map[string]string)
-	for r, err := range w.stores.rows.Rows(ctx, view.Table{Name: tableName}, view.Query{PKPrefix: w.prefix(name)}) {
+	for r, err := range w.stores.rows.Rows(ctx, view.Table{Name: tableName, PK: "PK", SK: "SK"}, view.Query{PKPrefix: w.prefix(name)}) {
 		if errors.Is(err, view.ErrNoTable) {
 			return got, nil
 		}
