@@ -186,6 +186,31 @@ func TestBucket_ReadsOfAFile(t *testing.T) {
 	}
 }
 
+// What the network damages is found after the last line.
+func TestBucket_DamageOnTheWay(t *testing.T) {
+	f := fixture{data: map[string]string{"a.json": item("1")}, plain: true}
+	objects := f.add(t, files{})
+	_, etags := objects.put(t)
+	f.etag = etags[f.folder()+"/data/a.json"]
+	bucket, _ := f.add(t, files{}).put(t)
+	client := s3Client(t, func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil && strings.Contains(r.URL.Path, "/data/") {
+				resp.Body = struct {
+					io.Reader
+					io.Closer
+				}{strings.NewReader(item("2")), resp.Body}
+			}
+			return resp, err
+		})
+	})
+	_, err := readAll(t.Context(), openExport(t, bucketOptions(client, inBucket(bucket, f.folder())...)))
+	if err == nil || !strings.Contains(err.Error(), "a.json: its MD5 is not the md5Checksum in manifest-files.json") {
+		t.Errorf("%v", err)
+	}
+}
+
 // failing makes requests for data files fail n times. A body is cut in its middle.
 func failing(n *atomic.Int64, status int) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {

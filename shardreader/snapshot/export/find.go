@@ -79,13 +79,12 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 		var below []string
 		is, begun := false, false
 		err := s.list(ctx, folder, func(e entry) {
-			switch {
-			case !e.folder:
-				is = is || e.base == summaryFile
-				begun = begun || e.base == filesFile || e.base == "_started"
-			case e.base != dataFolder || path.Base(folder) != "AWSDynamoDB": // the data of incremental exports
+			if e.folder {
 				below = append(below, path.Join(folder, e.base))
+				return
 			}
+			is = is || e.base == summaryFile
+			begun = begun || e.base == filesFile || e.base == "_started"
 		})
 		switch {
 		case err != nil:

@@ -65,7 +65,7 @@ func (f fixture) add(t testing.TB, to files) files {
 	}
 	items := 0
 	var manifest bytes.Buffer
-	for _, name := range slices.Sorted(maps.Keys(f.data)) {
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(f.data))) {
 		content := []byte(f.data[name])
 		if !f.plain {
 			content = packed(t, f.data[name])

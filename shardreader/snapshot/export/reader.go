@@ -60,9 +60,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	case err != nil:
 		return nil, r.explain(err)
 	}
-	if r.items += b.Items; r.items > r.file.items {
-		return nil, r.explain(r.wrongCount())
-	}
+	r.items += b.Items
 	decoder, place := r.file.layer.decoder, string(r.file.place())
 	return &pipeline.Page{
 		Position: pipeline.Position(strconv.FormatInt(r.items, 10)),
@@ -127,17 +125,9 @@ func (r *reader) finish() error {
 		return err
 	}
 	if r.items != r.file.items {
-		return r.wrongCount()
+		return errs.Errorf("it has %d items, and %s says %d: %s", r.items, redact.Safe(filesFile), r.file.items, redact.Safe(copyAgain))
 	}
 	return nil
-}
-
-func (r *reader) wrongCount() error {
-	than := "fewer"
-	if r.items > r.file.items {
-		than = "more"
-	}
-	return errs.Errorf("it has %s items than the %d that %s says: %s", redact.Safe(than), r.file.items, redact.Safe(filesFile), redact.Safe(copyAgain))
 }
 
 // explain adds the name of the file to an error.
