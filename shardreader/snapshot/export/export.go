@@ -109,6 +109,9 @@ func (e *Export) checkLayers() error {
 		case !to.After(end):
 			return errs.Errorf("export: %s ends at %s, and the layer before it, %s, ends no earlier, at %s: name the layers in order of their times, each once",
 				l.place(), timeText(to), was.place(), timeText(end))
+		case end.Sub(from) >= time.Second: // an incremental export begins at a whole second, and a full one ends between two
+			return errs.Errorf("export: %s begins at %s, before the end of the layer before it, %s, at %s: the old image of an item that changed in both would not be what the layer before shows, and its former row would stay. Export again from %s",
+				l.place(), timeText(from), was.place(), timeText(end), timeText(end.Truncate(time.Second)))
 		}
 	}
 	return nil
