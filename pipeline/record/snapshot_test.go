@@ -142,6 +142,8 @@ func TestSnapshot_BadLines(t *testing.T) {
 		{text: `{"Item":{"PK":{"S":"a"},"SK":{"N":"1"},"PK":{"S":"b"}}}`, path: "Item.PK", want: "named twice"},
 		{text: `{"Item":{"PK":{"S":"a"},"SK":{"N":"1"}},"Item":{}}`, path: "Item", want: "stands twice", key: "a,+1"},
 		{text: `{"Item":null}`, path: "Item", want: "is missing"},
+		{text: `{}`, path: "Item.PK", want: "check --keys"},
+		{text: `{"Foo":` + itemText + `}`, path: "Item.Foo", want: "want a type tag"},
 		{text: `{"PK":"a","SK":1}`, path: "Item.PK", want: `want a value such as {"S":"text"}`},
 		{text: `{"Item":{"PK":{"S":"a"},"SK":{"N":"1"},"x":{"S":"cut`, path: "Item.x", want: "ends too early", key: "a,+1", framing: true},
 		{text: `$ion_1_0 {Item:{PK:"a",SK:1.}}`, want: "DYNAMODB_JSON", framing: true},
