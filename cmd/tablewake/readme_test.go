@@ -103,3 +103,30 @@ func rowsOf(t *testing.T, path, text string) string {
 	}
 	return b.String()
 }
+
+// The README's backfill and the stream after it end as the stream alone.
+func TestReadme_Backfill(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(readme), "```console\n$ tablewake backfill ")
+	console, _, ends := strings.Cut(text, "\n```")
+	if !found || !ends {
+		t.Fatal("the README shows no backfill")
+	}
+	filled, streamed := filepath.Join(t.TempDir(), "out2"), filepath.Join(t.TempDir(), "out")
+	for _, shown := range strings.Split("tablewake backfill "+console, "\n$ ") {
+		command, want, _ := strings.Cut(shown, "\n")
+		line := strings.Replace(strings.TrimPrefix(command, "tablewake "), "--local out2", "--local out", 1)
+		if got := tablewake(t, line, filled); !strings.HasSuffix(strings.TrimSpace(got), strings.TrimSpace(want)) {
+			t.Errorf("%s printed\n%s\nwant, at the end,\n%s", command, got, want)
+		}
+		tablewake(t, "replay -c test/fixtures/shop/tablewake.yaml --local out test/fixtures/shop/stream.jsonl", streamed)
+	}
+	const query = "query view shop-views --local out -n 0"
+	if diff := cmp.Diff(tablewake(t, query, streamed), tablewake(t, query, filled)); diff != "" {
+		t.Errorf("rows (-stream alone +backfill and stream):\n%s", diff)
+	}
+}
