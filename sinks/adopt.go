@@ -186,6 +186,9 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 	case len(born) == 0:
 		a.renews = true
 		a.next = state.NewBirth(a.Sink, a.Target, time.Now())
+		if a.Recorded.Stage != state.Live {
+			a.next.Stage = state.Waiting // what was filled is gone
+		}
 		a.Accepting = "nothing that the sink wrote is there. It begins again under another birth, and holds later changes only. To fill it, run tablewake replay over the whole history"
 	case len(born) > 1 || born[0] == "":
 		a.Refused = "the output has " + birthsText(born) + ": it does not belong to one state. " + startOver

@@ -117,3 +117,29 @@ func drop(t *testing.T, tables *dynamodb.Client, table string) {
 		t.Fatal(err)
 	}
 }
+
+// A sink that waited, and whose output is lost, waits again: it begins anew without the items of before.
+func TestAdopt_SinkThatWaits(t *testing.T) {
+	file, name, tables := clitest.OnServers(t)
+	stream := filepath.Join(t.TempDir(), "stream.jsonl")
+	if err := os.WriteFile(stream, []byte(clitest.Order("a,b", "1")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := strings.Replace(string(text), "\nsinks:\n", "\nsinks:\n  added: {view: {table: "+name+"-added, key: {PK: 'ADDED#{@key}', SK: '{@key}'}}}\n", 1)
+	if err := os.WriteFile(file, []byte(added), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
+	drop(t, tables, name+"-added")
+	program.Run(t, cli.ExitOK, "adopt", "-c", file, "--live", "--sink", "added", "--yes")
+	_, said := program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
+	drop(t, tables, name+"-added")
+	if !strings.Contains(said, "it waits, and writes nothing until it is filled") {
+		t.Errorf("a sink that waited, and begins anew, says %s", said)
+	}
+}
