@@ -31,6 +31,7 @@ type options struct {
 	dryRun        bool
 	maxLag        time.Duration
 	lag           time.Duration
+	functions     []string
 	deployedSince string
 	floorDelay    time.Duration
 	clockSkew     time.Duration
@@ -90,7 +91,8 @@ goes on. Views, aggregates and indexes are complete when it says "live": every s
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and change nothing")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
 	f.DurationVar(&o.lag, "lag", 0, "where Lambda reads the stream: assume that it is never further behind than this, and wait as long at the end")
-	f.StringVar(&o.deployedSince, "deployed-since", "", "where Lambda reads the stream: the time since which the function, its mapping and its filters are those of this file")
+	f.StringSliceVar(&o.functions, "function", nil, "where Lambda reads the stream: name or ARN of each function of this pipeline, to see since when they and their mappings are unchanged")
+	f.StringVar(&o.deployedSince, "deployed-since", "", "instead of --function: the time since which the function, its mapping and its filters are those of this file")
 	f.DurationVar(&o.floorDelay, "floor-delay", 2*time.Minute, "how far ahead the floor of a waiting sink is set, so that every process knows it by then; 15s at least")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
@@ -166,6 +168,8 @@ func (o *options) checkFlags() error {
 		return cli.Usagef("--none fills nothing: leave the source, --prepare and --dry-run out")
 	case o.none && len(o.sinks) == 0:
 		return cli.Usagef("--none needs --sink: name the sinks that begin with the changes of now")
+	case len(o.functions) > 0 && o.deployedSince != "":
+		return cli.Usagef("--function finds out what --deployed-since says: leave one out")
 	case o.prepare && o.sourceFlags.given() > 0:
 		return cli.Usagef("--prepare sets the floor alone: name the source afterwards, without it")
 	case !o.none && !o.prepare && o.sourceFlags.given() != 1:

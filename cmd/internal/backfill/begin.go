@@ -134,7 +134,7 @@ func (j *job) proveRoutes(ctx context.Context) error {
 		return nil // the folder is locked: no other process has it
 	}
 	if j.cfg.Leases == nil {
-		return j.proveFunction()
+		return j.proveFunction(ctx)
 	}
 	fmt.Fprintf(j.streams.Err, "watching for %s which consumers live, and whether they have the sinks of %s\n", j.watchTime(), j.cfg.File)
 	before, err := j.readLeases(ctx)
@@ -172,24 +172,6 @@ func oldRoutes(before, now leases.Snapshot, digest string) error {
 	slices.Sort(old)
 	return fmt.Errorf("the consumers %s write to other sinks than those of this file: a change that they acknowledge would be missing in the new sink; deploy the file to them, and repeat the command", strings.Join(old, ", "))
 }
-
-// proveFunction checks what was said of a Lambda function.
-func (j *job) proveFunction() error {
-	if j.o.deployedSince == "" {
-		return cli.Usagef("%s has no leases, so a Lambda function reads the stream, and nobody here can see whether it has this file: say with --deployed-since TIME since when the function, its mapping and its filter criteria are those of this file", j.cfg.File)
-	}
-	since, err := time.Parse(time.RFC3339, j.o.deployedSince)
-	switch {
-	case err != nil:
-		return cli.Usagef("--deployed-since %q is no time: write it as 2026-01-31T12:00:00Z", j.o.deployedSince)
-	case time.Since(since) < maxFunctionTime:
-		return cli.Usagef("--deployed-since %s: an invocation that began before may still run: wait until %s", j.o.deployedSince, since.Add(maxFunctionTime).UTC().Format(time.RFC3339))
-	}
-	return nil
-}
-
-// maxFunctionTime is the longest time that an invocation of a Lambda function can take.
-const maxFunctionTime = 15 * time.Minute
 
 // readLeases reads the leases and the heartbeats.
 func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
