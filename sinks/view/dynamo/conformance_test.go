@@ -29,7 +29,7 @@ func TestGroups(t *testing.T) {
 }
 
 func TestAggregateConformance(t *testing.T) {
-	checks, only := few("ByStatus", "LinesSpread", "LinesInFewActions", "Kept")
+	checks, only := few("ByStatus", "LinesSpread", "LinesInFewActions")
 	viewtest.RunAggregates(t, viewtest.AggregateSuite{Checks: checks, Only: only, Open: opener[viewtest.AggregateStore](t)})
 }
 

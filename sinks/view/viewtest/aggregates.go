@@ -15,8 +15,7 @@ type testAggregate struct {
 	forEach string
 	values  []view.Value
 	shards  int
-	actions int  // limit of a transaction; 0: none
-	keep    bool // expired items stay counted
+	actions int // limit of a transaction; 0: none
 
 	// shares returns what an item counts for: for each share the group's key, and the values by name. A missing
 	// value adds nothing.
@@ -25,7 +24,7 @@ type testAggregate struct {
 
 func (a *testAggregate) sink(store view.GroupStore) (*view.Aggregate, error) {
 	o := view.AggregateOptions{
-		Name: a.name, Pipeline: "test", Table: "groups", ForEach: a.forEach, Values: a.values, Shards: a.shards, KeepOnTTL: a.keep, Store: store,
+		Name: a.name, Pipeline: "test", Table: "groups", ForEach: a.forEach, Values: a.values, Shards: a.shards, Store: store,
 	}
 	var err error
 	if o.PK, o.SK, o.When, err = a.row(template.Options{Each: a.forEach != ""}); err != nil {
@@ -114,10 +113,7 @@ func aggregates() []*testAggregate {
 		return shares
 	}
 	byNumber.flawKey, byNumberSpread.flawKey = -1, -1
-	kept := withShards(byStatus, "Kept", 2)
-	kept.keep = true
 	all := []*testAggregate{
-		kept,
 		&byStatus, &bySKU, &byNumber,
 		withShards(byStatus, "ByStatusSpread", 4), withShards(bySKU, "LinesSpread", 4), byNumberSpread,
 		withActions(byStatus, "ByStatusInFewActions", 13), withActions(bySKU, "LinesInFewActions", 30),
