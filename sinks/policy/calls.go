@@ -29,6 +29,16 @@ var (
 	streamActions  = []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
 	kinesisActions = []string{"kinesis:DescribeStream", "kinesis:DescribeStreamSummary", "kinesis:GetRecords", "kinesis:GetShardIterator", "kinesis:ListShards"}
 
+	// The next ones are for a backfill. DynamoDB writes an export with the rights of who requests it (Developer Guide,
+	// "Requesting a table export").
+	scanTableActions    = []string{"dynamodb:DescribeTable", "dynamodb:Scan"}
+	exportActions       = []string{"dynamodb:DescribeContinuousBackups", "dynamodb:ExportTableToPointInTime"}
+	exportStatusActions = []string{"dynamodb:DescribeExport"}
+	exportObjectActions = []string{"s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject", "s3:PutObjectAcl"}
+	readLeaseActions    = []string{"dynamodb:DescribeTable", "dynamodb:Scan"}
+	functionActions     = []string{"lambda:GetFunctionConfiguration"}
+	mappingActions      = []string{"lambda:GetEventSourceMapping", "lambda:ListEventSourceMappings"}
+
 	indexActions  = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
 	recordActions = []string{"es:ESHttpGet", "es:ESHttpPut"} // for the sink's record, and for the script
 	bulkActions   = []string{"es:ESHttpPost"}                // for requests that name several indexes in their bodies

@@ -20,6 +20,7 @@ const (
 	Function Runner = iota // a Lambda function: the event source mapping reads the stream with its role
 	Consumer               // `tablewake consume`
 	Creator                // the role that creates tables and buckets: --create
+	Backfill               // `tablewake backfill`
 )
 
 // Options are the options of a policy.
@@ -35,6 +36,9 @@ type Options struct {
 	// Partition, Region and Account are parts of ARNs, Suffix is the end of service names. Default: aws, REGION,
 	// ACCOUNT, and amazonaws.com, or amazonaws.com.cn in the partition aws-cn.
 	Partition, Region, Account, Suffix string
+
+	// ExportBucket is the bucket of exports, for Backfill. Default: EXPORT-BUCKET
+	ExportBucket string
 
 	// Names replaces the names of tables, buckets and queues in ARNs, for example by references to resources of a
 	// template. Pipeline replaces the name of the pipeline. Default: the names themselves.
@@ -102,6 +106,10 @@ func (w *writer) bucket(name, rest string) string {
 
 // source adds the rights to read the streams, and to share their shards.
 func (w *writer) source() {
+	if w.o.Runner == Backfill {
+		w.snapshots()
+		return
+	}
 	src := w.cfg.Source
 	if src.Kinesis != "" {
 		w.allow("SourceStream", "the event source mapping reads the Kinesis stream with this role", kinesisActions, src.Kinesis)
@@ -123,6 +131,36 @@ func (w *writer) source() {
 	}
 	if w.consumes() {
 		w.allow("Leases", "consumers share the shards", leaseActions, w.table(w.cfg.Leases.Table))
+	}
+}
+
+// snapshots adds the rights to read what the source tables hold, and to see how far the stream is read.
+func (w *writer) snapshots() {
+	var tables, exports []string
+	named := true
+	for _, t := range w.cfg.Source.Tables {
+		tables = append(tables, w.table(t))
+		exports = append(exports, w.table(t)+"/export/*")
+		named = named && t.StreamARN != ""
+	}
+	if len(tables) == 0 {
+		return
+	}
+	w.allow("SourceTable", "the key is looked up, and --scan reads the items", scanTableActions, tables...)
+	if !named && w.cfg.Source.Kinesis == "" {
+		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"}, "*")
+	}
+	bucket := cmp.Or(w.o.ExportBucket, "EXPORT-BUCKET")
+	w.allow("Export", "--start-export requests an export", exportActions, tables...)
+	w.allow("ExportStatus", "it waits for the export", exportStatusActions, exports...)
+	w.allow("ExportObjects", "DynamoDB writes the export with these rights, and --export reads it", exportObjectActions, w.bucket(bucket, "/*"))
+	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
+	switch l := w.cfg.Leases; {
+	case l == nil:
+		w.allow("Function", "--function sees when a function was changed", functionActions, w.arn("lambda", "function:*"))
+		w.allow("Mappings", "--function sees the event source mappings of a stream, which takes no resource", mappingActions, "*")
+	case l.Table.Name != "":
+		w.allow("Leases", "it sees how far consumers are, and which sinks they have", readLeaseActions, w.table(l.Table))
 	}
 }
 
@@ -262,6 +300,10 @@ func (w *writer) state() {
 		w.when(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table.Name), "#quotas")...)
 	}
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
+	claimed := func(s config.Sink) bool { return s.View != nil && !s.View.RowsGuardThemselves() }
+	if w.o.Runner == Backfill && slices.ContainsFunc(w.cfg.Sinks, claimed) {
+		w.allow("StateClaims", "rows that several items claim are listed at the end: no condition on keys limits a Scan", statePurgeActions, table)
+	}
 	if w.o.Purge {
 		w.allow("StatePurge", "what may be forgotten is looked for in the whole table: no condition on keys limits a Scan", statePurgeActions, table)
 	}

@@ -97,6 +97,37 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// A backfill reads the table and exports, sees the leases or the functions, and reads no stream.
+func TestBackfill(t *testing.T) {
+	const sinks = `state: {table: state}
+sinks:
+  users: {view: {table: rows, key: {PK: '{Email}'}}}
+`
+	const source = `SourceTable: dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/shop
+SourceStreams: dynamodb:ListStreams on *
+Export: dynamodb:DescribeContinuousBackups dynamodb:ExportTableToPointInTime on arn:aws:dynamodb:REGION:ACCOUNT:table/shop
+ExportStatus: dynamodb:DescribeExport on arn:aws:dynamodb:REGION:ACCOUNT:table/shop/export/*
+ExportObjects: s3:AbortMultipartUpload s3:GetObject s3:PutObject s3:PutObjectAcl on arn:aws:s3:::EXPORT-BUCKET/*
+ExportBucket: s3:ListBucket on arn:aws:s3:::EXPORT-BUCKET
+`
+	const rest = `ViewUsers: dynamodb:BatchGetItem dynamodb:DeleteItem dynamodb:DescribeTable dynamodb:PutItem dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/rows
+State: dynamodb:BatchGetItem dynamodb:ConditionCheckItem dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem on arn:aws:dynamodb:REGION:ACCOUNT:table/state, ForAllValues:StringLike dynamodb:LeadingKeys shop#*, Null dynamodb:LeadingKeys false
+StateTable: dynamodb:DescribeTable on arn:aws:dynamodb:REGION:ACCOUNT:table/state
+StateClaims: dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/state
+`
+	for file, want := range map[string]string{
+		"source: {table: shop}\nleases: {table: leases}\n": source + "Leases: dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/leases\n" + rest,
+		"source: {table: shop}\n": source + `Function: lambda:GetFunctionConfiguration on arn:aws:lambda:REGION:ACCOUNT:function:*
+Mappings: lambda:GetEventSourceMapping lambda:ListEventSourceMappings on *
+` + rest,
+	} {
+		got := lines(policy.Statements(parse(t, file+sinks), policy.Options{Runner: policy.Backfill}))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", file, diff)
+		}
+	}
+}
+
 // A policy allows no row, record or letter of another pipeline, even if the other name begins with the pipeline's.
 func TestNothingOfAnotherPipelineIsAllowed(t *testing.T) {
 	file := func(name string) *config.Config {
