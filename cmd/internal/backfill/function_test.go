@@ -94,7 +94,7 @@ func shopConfig(t *testing.T, all bool) *config.Config {
 	t.Helper()
 	text := waitingFile
 	if !all {
-		text = text[:strings.Index(text, "  teams:")]
+		text, _, _ = strings.Cut(text, "  teams:")
 	}
 	cfg, err := config.Parse("tablewake.yaml", []byte(text), nil)
 	if err != nil {
