@@ -102,7 +102,7 @@ const maxEnded = 64
 func (s *Source) wantsMore() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.leaving || s.ctx.Err() != nil {
+	if s.leaving || s.removed || s.ctx.Err() != nil {
 		return false
 	}
 	n := 0
@@ -159,9 +159,13 @@ func (s *Source) list() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listed = now
+	known := false
 	for _, p := range s.parts {
 		p.stale = false // a part that is not listed is not stored
+		known = known || p.stored != (state.Part{})
 	}
+	// The process that ends a backfill removes the parts, all of which are done by then.
+	s.removed = known && len(stored) == 0 && len(s.claimed) == 0
 	for _, is := range stored {
 		p := s.byID[is.ID]
 		if p.claim != nil {

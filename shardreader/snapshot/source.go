@@ -59,6 +59,7 @@ type Source struct {
 	turn      int            // index in claimed of the part whose page comes next
 	forgets   []string       // lost partitions, for [pipeline.Control.Forget]
 	listed    time.Time      // when the parts were listed last
+	removed   bool           // another process read all parts to their end, and removed the backfill
 	ownItems  int64
 	ownParts  int
 	closeOnce sync.Once
@@ -192,6 +193,9 @@ func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []st
 
 // end returns nil while parts are neither done nor failed. The caller holds mu.
 func (s *Source) end() error {
+	if s.removed {
+		return io.EOF
+	}
 	var failed []*part
 	for _, p := range s.parts {
 		switch {

@@ -205,6 +205,37 @@ func TestSource_TwoProcesses(t *testing.T) {
 	})
 }
 
+// The process that reads the last part ends the backfill, and removes the parts before the other one has seen that they are
+// done: that one ends, too.
+func TestSource_RemovedByAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &written{}
+		tab := &table{sizes: map[string]int{"a": 100, "b": 100}, page: 5, latency: func(string) { time.Sleep(time.Second) }}
+		store := &partStore{written: w}
+		var first sync.WaitGroup
+		first.Go(func() {
+			src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p1"})
+			if err := run(t.Context(), t, src, w.sink(), pipeline.Batch{}); err != nil {
+				t.Error(err)
+			}
+			store.mu.Lock()
+			defer store.mu.Unlock()
+			clear(store.parts)
+		})
+		time.Sleep(15 * time.Second)
+		second := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p2"})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		if err := run(ctx, t, second, w.sink(), pipeline.Batch{}); err != nil || ctx.Err() != nil {
+			t.Errorf("the second process: %v, %v", err, ctx.Err())
+		}
+		first.Wait()
+		if p := second.Progress(); p.OwnItems > 0 || len(w.missing(tab)) > 0 {
+			t.Errorf("progress %+v, missing %v", p, w.missing(tab))
+		}
+	})
+}
+
 // A part is taken over once its owner is silent for the claim time, and not before.
 func TestSource_TakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
