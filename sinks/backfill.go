@@ -11,22 +11,36 @@ import (
 const NoRun = "none"
 
 // ChangeBirths stores what change makes of each birth, with compare-and-swap, and returns the births as they are then.
-// A crash between two of them leaves the first changed: the caller repeats it. It returns a transient error if another
-// process changed a birth.
+// A crash between two of them leaves the first changed: the caller repeats it. If another process of the same run changed
+// a birth, it changes that one. It returns a transient error if a process of another run did.
 func ChangeBirths(ctx context.Context, births state.Births, all []state.Birth, change func(*state.Birth)) ([]state.Birth, error) {
 	changed := make([]state.Birth, len(all))
 	for i, b := range all {
-		changed[i] = b
-		if change(&changed[i]); changed[i] == b {
-			continue
-		}
-		done, err := births.SetBirth(ctx, b, changed[i])
-		if err == nil && !done {
-			err = pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
-		}
-		if err != nil {
+		var err error
+		if changed[i], err = changeBirth(ctx, births, b, change); err != nil {
 			return nil, err
 		}
 	}
 	return changed, nil
+}
+
+func changeBirth(ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth)) (state.Birth, error) {
+	for {
+		next := b
+		if change(&next); next == b {
+			return b, nil
+		}
+		done, err := births.SetBirth(ctx, b, next)
+		if err != nil || done {
+			return next, err
+		}
+		is, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
+		switch {
+		case err != nil:
+			return b, err
+		case !ok || is.ID != b.ID || is.Run != b.Run || b.Run == "" || is == b:
+			return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
+		}
+		b = is
+	}
 }

@@ -215,3 +215,45 @@ func TestCompareOutputs(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Two processes of one backfill end it at once: the stage goes on from what the other one made of it. A process of another
+// backfill is refused.
+func TestChangeBirths_TwoProcesses(t *testing.T) {
+	_, stores := started(t, t.TempDir(), oneView)
+	kept, all := births(t, stores)
+	begin := func(run string) func(*state.Birth) {
+		return func(b *state.Birth) { b.Stage, b.Run = state.Filling, run }
+	}
+	unfilled := []state.Birth{all["first"]}
+	filling, err := sinks.ChangeBirths(t.Context(), kept, unfilled, begin("r"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sinks.ChangeBirths(t.Context(), kept, unfilled, begin("other")); err == nil || !strings.Contains(err.Error(), "another process changed the stage") {
+		t.Errorf("a second backfill begins: %v", err)
+	}
+	settle := func(at time.Time) func(*state.Birth) {
+		return func(b *state.Birth) {
+			if b.Stage == state.Filling {
+				b.Stage, b.ReadUntil = state.Settling, at
+			}
+		}
+	}
+	early := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	if _, err := sinks.ChangeBirths(t.Context(), kept, filling, settle(early)); err != nil {
+		t.Fatal(err)
+	}
+	settling, err := sinks.ChangeBirths(t.Context(), kept, filling, settle(early.Add(time.Hour)))
+	if err != nil || settling[0].Stage != state.Settling || !settling[0].ReadUntil.Equal(early) {
+		t.Errorf("the second process settles: %+v, %v", settling, err)
+	}
+	live := func(b *state.Birth) { b.Stage = state.Live }
+	for range 2 {
+		if is, err := sinks.ChangeBirths(t.Context(), kept, settling, live); err != nil || is[0].Stage != state.Live {
+			t.Errorf("a process makes it live: %+v, %v", is, err)
+		}
+	}
+	if err := stores.Close(); err != nil {
+		t.Error(err)
+	}
+}
