@@ -54,7 +54,7 @@ func (a *assembly) sinkRetention(ctx context.Context, store any, birth state.Bir
 	if a.cfg.State != nil {
 		keep = a.cfg.State.GuardRetention
 	}
-	r, err := state.LoadRetention(ctx, store, keep, a.rebuild || a.backfill != nil && a.backfill.History)
+	r, err := state.LoadRetention(ctx, store, keep, a.rebuild || a.backfill != nil)
 	if birth.Made.After(r.Born) {
 		r.Born = birth.Made
 	}

@@ -3,6 +3,7 @@ package sinks
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -44,13 +45,11 @@ func (a *assembly) beginRebuild(ctx context.Context, b state.Birth) error {
 	}
 	next := b
 	next.Stage, next.Run = state.Filling, RebuildRun
-	done, err := a.births.births.SetBirth(ctx, b, next)
-	if err == nil && !done {
-		err = pipeline.Transient(errs.Errorf("another process changed the birth of the sink %s: start again", b.Sink))
-	}
+	changed, err := ChangeBirths(ctx, a.births.births, []state.Birth{b}, func(b *state.Birth) { *b = next })
 	if err != nil {
 		return err
 	}
+	next = changed[0]
 	for i := range a.opened {
 		if a.opened[i].birth == b {
 			a.opened[i].birth = next
@@ -59,22 +58,20 @@ func (a *assembly) beginRebuild(ctx context.Context, b state.Birth) error {
 	return nil
 }
 
-// FinishRebuild makes the outputs live that a rebuild has filled. Call it after the run has ended without an error.
-func FinishRebuild(ctx context.Context, births state.Births) error {
+// FinishRebuild makes the outputs of cfg live that a rebuild has filled. Call it after the run has ended without an error.
+func FinishRebuild(ctx context.Context, cfg *config.Config, births state.Births) error {
+	var filled []state.Birth
 	for b, err := range births.Births(ctx) {
 		if err != nil {
 			return err
 		}
-		if !isRebuilding(b) {
-			continue
-		}
-		live := b
-		live.Stage = state.Live
-		if _, err := births.SetBirth(ctx, b, live); err != nil {
-			return err
+		inFile := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == b.Sink && Target(s) == b.Target })
+		if inFile && isRebuilding(b) {
+			filled = append(filled, b)
 		}
 	}
-	return nil
+	_, err := ChangeBirths(ctx, births, filled, func(b *state.Birth) { b.Stage = state.Live })
+	return err
 }
 
 // warnOfStages logs each sink that is not live.

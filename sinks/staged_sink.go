@@ -3,7 +3,6 @@ package sinks
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -20,43 +19,47 @@ const (
 // errWaits is the error of a change from dead letters.
 var errWaits = errs.New("the sink waits to be filled: fill it first by `tablewake backfill`, which brings what the table holds, and redrive again")
 
-// stageAge is how old the stage that a Write goes by may be. A backfill sets its floor much later than that after it
-// stored the stage, so no process acknowledges a change of after the floor that it did not write.
-const stageAge = 10 * time.Second
+// maxStageAge is how long a Write may go by a stage that was read before. A floor is set at least 15 s ahead, so at the
+// floor every process knows the stage, and acknowledges no change of after it without writing it.
+const maxStageAge = 10 * time.Second
 
 // stagedSink is a sink that a backfill fills, filled or will fill. It writes nothing while the sink waits, and later no
-// change that was made before the floor of the backfill.
+// change of the stream that was made before the floor of the backfill.
 type stagedSink struct {
 	forwarder
 	births  state.Births
 	now     func() time.Time
 	redrive bool // a change fails while the sink waits
 
-	mu     sync.Mutex
+	free   chan struct{} // lends what is below it
 	birth  state.Birth
-	readAt time.Time // when birth was read; the zero time after a failure
+	readAt time.Time // when birth was read; the zero time before the first Write
 }
 
-// newStagedSink wraps a sink. birth was read just now.
+// newStagedSink wraps a sink. The first Write reads the birth again: opening all stores may have taken long.
 func newStagedSink(sink pipeline.Sink, births state.Births, birth state.Birth, redrive bool) *stagedSink {
-	return &stagedSink{forwarder: forwarder{sink}, births: births, now: time.Now, redrive: redrive, birth: birth, readAt: time.Now()}
+	s := &stagedSink{forwarder: forwarder{sink}, births: births, now: time.Now, redrive: redrive, free: make(chan struct{}, 1), birth: birth}
+	s.free <- struct{}{}
+	return s
 }
 
-// currentBirth returns the birth of the output as it was stageAge ago at most. It reads the birth again if that is
-// needed: a live output stays live. The age is taken from the wall clock too, because the monotonic clock of a
-// frozen Lambda function stands still.
+// currentBirth returns the birth of the output as it was maxStageAge ago at most. A sink that is wrapped and live stays
+// live, since it is filled once. The age is taken from the wall clock, because the monotonic clock of a frozen Lambda
+// function stands still.
 func (s *stagedSink) currentBirth(ctx context.Context) (state.Birth, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.now()
-	age := max(now.Sub(s.readAt), now.Round(0).Sub(s.readAt.Round(0)))
-	if s.birth.Stage == state.Live || !s.readAt.IsZero() && age >= 0 && age < stageAge {
+	select {
+	case <-s.free:
+	case <-ctx.Done():
+		return state.Birth{}, context.Cause(ctx)
+	}
+	defer func() { s.free <- struct{}{} }()
+	now := s.now().Round(0)
+	if age := now.Sub(s.readAt); s.birth.Stage == state.Live || age >= 0 && age < maxStageAge {
 		return s.birth, nil
 	}
 	birth, ok, err := state.FindBirth(ctx, s.births, s.birth.Sink, s.birth.Target)
 	switch {
 	case err != nil:
-		s.readAt = time.Time{}
 		return birth, pipeline.Transient(errs.Errorf("the stage of the sink's backfill cannot be read: %w", err))
 	case !ok || birth.ID != s.birth.ID:
 		return birth, state.BirthMismatch(s.birth.Sink, "the state", birth.ID, s.birth.ID)
@@ -65,30 +68,23 @@ func (s *stagedSink) currentBirth(ctx context.Context) (state.Birth, error) {
 	return birth, nil
 }
 
-// isWaiting reports whether the sink waited when its stage was read last.
-func (s *stagedSink) isWaiting() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.birth.Stage == state.Waiting
-}
-
-// Plan plans the change. While the sink waits, a change that cannot be planned is no dead letter: Write decides.
+// Plan plans the change. If that fails, Write decides by the stage of the sink whether the change is a dead letter.
 func (s *stagedSink) Plan(d *pipeline.Delivery) error {
 	err := s.forwarder.Plan(d)
-	if err == nil || pipeline.IsFatal(err) || !s.isWaiting() {
+	if err == nil || pipeline.IsFatal(err) {
 		return err
 	}
 	d.Ops, d.Outcome, d.Reason = append(d.Ops[:0], unplanned{err}), pipeline.Written, ""
 	return nil
 }
 
-// unplanned is the op of a change whose plan failed while the sink waited.
+// unplanned is the op of a change whose plan failed.
 type unplanned struct{ err error }
 
 // String returns the error without data.
 func (u unplanned) String() string { return "cannot be planned: " + redact.LogText(u.err) }
 
-// Write writes the deliveries of the stage that the output has now.
+// Write writes the deliveries that the stage lets through.
 func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	birth, err := s.currentBirth(ctx)
 	if err != nil {
@@ -97,22 +93,9 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	var indexes []int // of the deliveries to write
 	for i := range ds {
-		d := &ds[i]
-		made := d.Change.Time
-		switch {
-		case birth.Stage == state.Waiting && s.redrive:
-			failed.Add(i, errWaits)
-		case birth.Stage == state.Waiting:
-			d.Outcome, d.Reason = pipeline.NoEffect, ReasonWaiting
-		case !made.IsZero() && made.Before(birth.Floor):
-			d.Outcome, d.Reason = pipeline.NoEffect, ReasonBeforeFloor
-		default:
-			if len(d.Ops) > 0 {
-				if u, ok := d.Ops[0].(unplanned); ok {
-					failed.Add(i, u.err)
-					continue
-				}
-			}
+		write, err := s.admit(birth, &ds[i])
+		failed.Add(i, err)
+		if write {
 			indexes = append(indexes, i)
 		}
 	}
@@ -122,23 +105,41 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	case len(indexes) == 0:
 		return failed.OrNil()
 	}
-	part := make([]pipeline.Delivery, len(indexes))
+	selected := make([]pipeline.Delivery, len(indexes))
 	for n, i := range indexes {
-		part[n] = ds[i]
+		selected[n] = ds[i]
 	}
-	err = s.Sink.Write(ctx, part)
-	partFailed, isBatch := errors.AsType[*pipeline.BatchError](err)
+	err = s.Sink.Write(ctx, selected)
+	writeFailed, isBatch := errors.AsType[*pipeline.BatchError](err)
+	if err != nil && !isBatch {
+		return err // all fail, and the pipeline writes each again
+	}
 	for n, i := range indexes {
-		ds[i].Outcome, ds[i].Reason = part[n].Outcome, part[n].Reason
-		switch {
-		case isBatch:
-			failed.Add(i, partFailed.Failed[n])
-		default:
-			failed.Add(i, err)
+		ds[i].Outcome, ds[i].Reason = selected[n].Outcome, selected[n].Reason
+		if isBatch {
+			failed.Add(i, writeFailed.Failed[n])
 		}
 	}
-	if err != nil && !isBatch && pipeline.IsFatal(err) {
-		return err
-	}
 	return failed.OrNil()
+}
+
+// admit reports whether a delivery is written. Otherwise it sets the outcome, or returns why the delivery fails.
+func (s *stagedSink) admit(birth state.Birth, d *pipeline.Delivery) (bool, error) {
+	made := d.Change.Time
+	switch {
+	case birth.Stage == state.Waiting && s.redrive:
+		return false, errWaits
+	case birth.Stage == state.Waiting:
+		d.Outcome, d.Reason = pipeline.NoEffect, ReasonWaiting
+		return false, nil
+	case !made.IsZero() && made.Before(birth.Floor) && !d.Change.FromSnapshot():
+		d.Outcome, d.Reason = pipeline.NoEffect, ReasonBeforeFloor
+		return false, nil
+	}
+	if len(d.Ops) > 0 {
+		if u, ok := d.Ops[0].(unplanned); ok {
+			return false, u.err
+		}
+	}
+	return true, nil
 }

@@ -106,6 +106,13 @@ func (c *Change) Removed() bool {
 	return c.Op == Remove || c.Op == Unknown && c.Old.Exists() && !c.New.Exists()
 }
 
+// maxLayerDigits is the length of the longest number of a layer. Sequence numbers of a stream have at least 21 digits.
+const maxLayerDigits = 6
+
+// FromSnapshot reports whether the change comes from a snapshot, also if it went through dead letters since then: its
+// sequence number is that of a layer ([SnapshotOptions]).
+func (c *Change) FromSnapshot() bool { return c.Backfill || len(c.Sequence) <= maxLayerDigits }
+
 // TTLDelete reports whether DynamoDB's TTL process removed the item in this Region.
 func (c *Change) TTLDelete() bool {
 	return c.Op == Remove && c.Identity == ttlIdentity

@@ -131,14 +131,11 @@ func (s *Sink) mutation(d *pipeline.Delivery, index, routing string, why Why) *M
 	return m
 }
 
-// maxLayer is the length of the longest number of a layer. A stream's sequence numbers have at least 21 digits.
-const maxLayer = 6
-
 // timeOf returns the creation time of a change for stores that order changes by it. A line of an incremental export,
 // whose sequence number is that of its layer, has a time before all changes of a stream: the time of its write may be the
 // second of a newer change.
 func timeOf(c *record.Change) time.Time {
-	if c.Time.IsZero() || len(c.Sequence) > maxLayer {
+	if c.Time.IsZero() || !c.FromSnapshot() {
 		return c.Time
 	}
 	layer, err := strconv.Atoi(c.Sequence)

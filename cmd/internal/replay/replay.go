@@ -144,7 +144,7 @@ func finishRebuild(ctx context.Context, cfg *config.Config, stores sinks.Stores)
 	if err != nil || kept == nil {
 		return err
 	}
-	return sinks.FinishRebuild(ctx, kept)
+	return sinks.FinishRebuild(ctx, cfg, kept)
 }
 
 // runPipeline runs the pipeline and shows the progress.
