@@ -1,11 +1,12 @@
 package consume
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,26 +17,31 @@ import (
 )
 
 var (
-	backfillItems = flag.Int("backfill-items", 3000, "items of the table that TestBackfill_UnderLoad fills sinks from")
-	backfillKills = flag.Int("backfill-kills", 6, "kills of consumers and backfills in TestBackfill_UnderLoad")
+	backfillItems = flag.Int("backfill-items", 1000, "items of the table that sinks are filled from")
+	backfillKills = flag.Int("backfill-kills", 6, "kills of backfills in TestBackfill_UnderLoad; every other one is one of the consumer too")
+	backfillRate  = flag.Int("backfill-rate", 25, "writes a second in TestBackfill_ByExport")
 )
+
+// backfillPatience bounds a wait for a backfill: DynamoDB Local takes a hundred items a second at the least.
+func backfillPatience() time.Duration {
+	return 3*patience + time.Duration(*backfillItems)*10*time.Millisecond
+}
 
 // startingLatest reads the stream from its end, so that only a backfill brings the items of before.
 const startingLatest = ", start: latest, emulator: dynamodb-local"
 
+// The full size of these tests, for a machine of its own:
+//
+//	go test ./test/e2e/consume -run 'Backfill_(UnderLoad|ByExport)' -timeout 3h -backfill-items 200000 -backfill-kills 20 -backfill-rate 500
+
 // A table exists already. Its first sink is filled by a scan while the stream runs; then two sinks are added, wait, and are
-// filled by two processes. Consumers and backfills are killed. In the end all sinks hold what the table holds.
+// filled by processes that follow one another. Consumers and backfills are killed. In the end all sinks hold what the table holds.
 func TestBackfill_UnderLoad(t *testing.T) {
 	w := newWorld(t, "backfill-source", "", startingLatest)
-	whole, err := os.ReadFile(w.config)
-	if err != nil {
-		t.Fatal(err)
-	}
 	w.streams = w.dynamo
 	w.createSource(t, "backfill-source")
 	w.fillSource(t, "backfill-source", *backfillItems)
-	first, _, _ := strings.Cut(string(whole), "  by_status:")
-	w.configure(t, first)
+	w.only(t, "orders")
 
 	var writer sync.WaitGroup
 	stop := make(chan struct{})
@@ -45,7 +51,7 @@ func TestBackfill_UnderLoad(t *testing.T) {
 	t.Cleanup(writer.Wait)
 	w.backfill(t, nil, "--sink", "orders")
 
-	w.configure(t, string(whole))
+	w.only(t, "orders", "by_status", "per_customer")
 	if code, out := w.run(t, "backfill", "--floor-delay", "15s", "--scan"); code != 1 || !strings.Contains(out, "write to other sinks than those of this file") {
 		t.Fatalf("beside a consumer with the file of before a backfill ends with %d:\n%s", code, out)
 	}
@@ -73,10 +79,17 @@ func TestBackfill_UnderLoad(t *testing.T) {
 	task.stop(t)
 }
 
-// configure writes the file.
-func (w *world) configure(t *testing.T, text string) {
+// only writes the file with the named sinks alone.
+func (w *world) only(t *testing.T, sinks ...string) {
 	t.Helper()
-	if err := os.WriteFile(w.config, []byte(text), 0o644); err != nil {
+	text, all, _ := strings.Cut(w.whole, "sinks:\n")
+	text += "sinks:\n"
+	for line := range strings.Lines(all) {
+		if name, _, _ := strings.Cut(strings.TrimSpace(line), ":"); slices.Contains(sinks, name) {
+			text += line
+		}
+	}
+	if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -101,40 +114,49 @@ func (w *world) fillSource(t *testing.T, table string, n int) {
 	}
 }
 
-// backfill fills sinks by a scan. With killed, two processes do it, and one of them is killed again and again; killed is
-// called each time.
+// backfill fills sinks by a scan. With killed, processes that do it are killed, one after the other; killed is called each
+// time.
 func (w *world) backfill(t *testing.T, killed func(), more ...string) {
 	t.Helper()
-	args := append([]string{"backfill", "-c", w.config, "--live", "--scan", "--rcu", "0", "--segments", "20", "--floor-delay", "15s", "--clock-skew", "2s"}, more...)
-	begin := func() (*exec.Cmd, *buffer) {
-		cmd, log := exec.Command(tablewake, args...), &buffer{}
-		cmd.Env, cmd.Stdout, cmd.Stderr = w.environment(w.dynamo), log, log
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return cmd, log
-	}
+	args := backfillArgs(append([]string{"--scan", "--rcu", "0", "--segments", "20"}, more...)...)
 	if killed != nil {
 		for range *backfillKills {
-			cmd, _ := begin()
+			p := w.command(t, "backfill", w.dynamo, args...)
 			time.Sleep(time.Second + rand.N(8*time.Second))
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // killed
+			p.kill(t)
 			killed()
 		}
 	}
-	cmd, log := begin()
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	select {
-	case err := <-done:
-		if err != nil || !strings.Contains(log.String(), ": live\n") {
-			t.Fatalf("backfill: %v\n%s", err, log.String())
-		}
-	case <-time.After(3 * patience):
-		_ = cmd.Process.Kill()
-		t.Fatalf("the backfill does not end:\n%s", log.String())
-	}
-	t.Log(log.String())
+	w.command(t, "backfill", w.dynamo, args...).fills(t)
 }
 
+// backfillArgs are those of a backfill whose times suit a test.
+func backfillArgs(more ...string) []string {
+	return append([]string{"backfill", "--keys", "PK,SK", "--floor-delay", "15s", "--clock-skew", "2s"}, more...)
+}
+
+// prepare sets the floor of the sinks that wait, and returns the time that a source must show the table of, or later.
+func (w *world) prepare(t *testing.T) time.Time {
+	t.Helper()
+	p := w.command(t, "prepare", w.dynamo, backfillArgs("--prepare")...)
+	p.ended(t)
+	var planned struct{ Earliest time.Time }
+	if err := json.Unmarshal(p.out.Bytes(), &planned); err != nil || planned.Earliest.IsZero() {
+		t.Fatalf("--prepare: %v\n%s%s", err, p.out.String(), p.log.String())
+	}
+	return planned.Earliest
+}
+
+// fills waits until a backfill ends, which must be with sinks that are live, and returns how many items it read.
+func (p *process) fills(t *testing.T) (items int64) {
+	t.Helper()
+	p.endedWithin(t, backfillPatience())
+	var r struct {
+		Stage   string
+		Summary struct{ Records int64 }
+	}
+	if err := json.Unmarshal(p.out.Bytes(), &r); err != nil || p.cmd.ProcessState.ExitCode() != 0 || r.Stage != "live" {
+		t.Fatalf("%s ends with %d, %v:\n%s%s", p.name, p.cmd.ProcessState.ExitCode(), err, p.out.String(), p.log.String())
+	}
+	return r.Summary.Records
+}

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// process is a `tablewake consume`.
+// process is a `tablewake consume`, or another command that runs for a while.
 type process struct {
 	name    string
 	cmd     *exec.Cmd
@@ -47,9 +47,14 @@ func (b *buffer) String() string {
 // outlive the test, and its log is shown where the test fails.
 func (w *world) start(t *testing.T, name, dynamo string, args ...string) *process {
 	t.Helper()
+	return w.command(t, name, dynamo, append([]string{"consume", "--create", "--health", "127.0.0.1:0", "--worker", name}, args...)...)
+}
+
+// command starts a command as [world.start] does.
+func (w *world) command(t *testing.T, name, dynamo string, args ...string) *process {
+	t.Helper()
 	p := &process{name: name, log: &buffer{}, done: make(chan struct{}), started: time.Now()}
-	args = append([]string{"consume", "-c", w.config, "--live", "--create", "--health", "127.0.0.1:0", "--worker", name, "-o", "json"}, args...)
-	p.cmd = exec.Command(tablewake, args...)
+	p.cmd = exec.Command(tablewake, append(args, "-c", w.config, "--live", "-o", "json")...)
 	p.cmd.Env = w.environment(dynamo)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, p.log
 	if err := p.cmd.Start(); err != nil {
@@ -123,9 +128,15 @@ func (p *process) cutOffWhileStopping() bool {
 // ended waits for its end.
 func (p *process) ended(t *testing.T) {
 	t.Helper()
+	p.endedWithin(t, patience)
+}
+
+// endedWithin waits for its end.
+func (p *process) endedWithin(t *testing.T, d time.Duration) {
+	t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(patience):
+	case <-time.After(d):
 		t.Fatalf("%s does not end", p.name)
 	}
 }
@@ -213,7 +224,13 @@ func (w *world) look(t *testing.T, code int, args ...string) string {
 // run runs a command that looks at the consumers.
 func (w *world) run(t *testing.T, args ...string) (code int, out string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), tablewake, append(args, "-c", w.config, "--live")...)
+	return w.runAlone(t, append(args, "-c", w.config, "--live")...)
+}
+
+// runAlone runs a command with these arguments alone.
+func (w *world) runAlone(t *testing.T, args ...string) (code int, out string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), tablewake, args...)
 	cmd.Env = w.environment(w.dynamo)
 	b, err := cmd.CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || !exit.Exited()) {

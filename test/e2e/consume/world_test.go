@@ -3,6 +3,7 @@ package consume
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,7 +41,8 @@ sinks:
 // world is what the consumers of one test share.
 type world struct {
 	name    string // of the pipeline; its tables are called after it
-	config  string
+	config  string // path of the file
+	whole   string // the file with all sinks
 	dynamo  string // endpoint of the tables
 	streams string // endpoint of the stream
 	client  *dynamodb.Client
@@ -51,7 +53,8 @@ func newWorld(t *testing.T, source, streams, more string) *world {
 	t.Helper()
 	w := &world{name: "consume-" + strings.ToLower(rand.Text()[:8]), dynamo: server.DynamoDB().Endpoint(t), streams: streams}
 	w.config = filepath.Join(t.TempDir(), "tablewake.yaml")
-	if err := os.WriteFile(w.config, fmt.Appendf(nil, file, w.name, source, more), 0o644); err != nil {
+	w.whole = fmt.Sprintf(file, w.name, source, more)
+	if err := os.WriteFile(w.config, []byte(w.whole), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.client = dynamodb.New(dynamodb.Options{
@@ -62,7 +65,8 @@ func newWorld(t *testing.T, source, streams, more string) *world {
 		defer cancel()
 		for _, table := range []string{"leases", "state", "rows"} {
 			name := w.name + "-" + table
-			if _, err := w.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+			_, err := w.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name})
+			if missing := (*types.ResourceNotFoundException)(nil); err != nil && !errors.As(err, &missing) {
 				t.Error(err)
 			}
 		}

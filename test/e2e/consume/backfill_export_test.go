@@ -1,0 +1,76 @@
+package consume
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A table exists already, and its exports fill the sinks while it is written: one process dies, and two others share what is
+// left. The full export was made before the floor; the incremental one after it reaches beyond.
+func TestBackfill_ByExport(t *testing.T) {
+	s := startStream(t, "-table", "shop", "-shards", "8")
+	w := newWorld(t, "shop", s.endpoint, ", start: latest")
+	source := newShop(s)
+	source.fill(t, *backfillItems)
+	full := source.export(t)
+	w.only(t, "orders")
+	first := w.start(t, "task-1", w.dynamo)
+	until(t, "all shards are read", func() bool { v := first.verdict(t); return v.Ready && v.Shards == 8 })
+	w.command(t, "orders", w.dynamo, backfillArgs("--sink", "orders", "--export", full)...).fills(t)
+
+	var writer sync.WaitGroup
+	stop := make(chan struct{})
+	writer.Go(func() { source.write(t, *backfillItems+500, *backfillRate, stop) })
+	t.Cleanup(writer.Wait)
+	s.do(t, "POST", "/admin/split", map[string]any{"every": "5s", "times": 6}, nil)
+	w.only(t, "orders", "by_status", "per_customer")
+	first.stop(t)
+	first, second := w.start(t, "task-1", w.dynamo), w.start(t, "task-2", w.dynamo)
+	first.reads(t)
+	second.reads(t)
+
+	earliest := w.prepare(t)
+	if code, out := w.run(t, backfillArgs("--export", full)...); code != 1 || !strings.Contains(out, "the source shows the table of") {
+		t.Errorf("an export of before the floor (%d):\n%s", code, out)
+	}
+	time.Sleep(time.Until(earliest.Add(time.Second)))
+	args := backfillArgs("--parts", "1", "--export", full, "--export", source.exportChanges(t))
+
+	dies := w.command(t, "fill-1", w.dynamo, args...)
+	until(t, "the backfill writes", func() bool { return w.count(t, "STATUS#") > *backfillItems/10 })
+	dies.kill(t)
+	second.kill(t)
+	fills := []*process{w.command(t, "fill-2", w.dynamo, args...), w.command(t, "fill-3", w.dynamo, args...)}
+	w.start(t, "task-2", w.dynamo)
+	for _, p := range fills {
+		if read := p.fills(t); read == 0 {
+			t.Errorf("%s read nothing: two processes share the parts", p.name)
+		} else {
+			t.Logf("%s read %d items", p.name, read)
+		}
+	}
+	close(stop)
+	writer.Wait()
+	w.converge(t, func() []item { return s.items(t) })
+	w.healthy(t)
+	if code, out := w.run(t, "plan"); code != 0 {
+		t.Errorf("after the backfill plan ends with %d:\n%s", code, out)
+	}
+}
+
+// count is how many rows have a key that begins so.
+func (w *world) count(t *testing.T, prefix string) (n int) {
+	t.Helper()
+	rows, err := w.rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range rows {
+		if strings.HasPrefix(key, prefix) {
+			n++
+		}
+	}
+	return n
+}
