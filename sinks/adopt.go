@@ -82,7 +82,7 @@ func Accept(ctx context.Context, cfg *config.Config, stores Stores, all []Adopti
 func openBirths(ctx context.Context, cfg *config.Config, stores Stores, readBefore string) (*birthRecords, error) {
 	kept, err := stores.State(ctx, cfg)
 	if err == nil && kept == nil {
-		err = errs.New("the file names no state: the outputs of sinks are not recorded, and there is nothing to adopt")
+		err = errs.New("the file names no state, so the outputs of sinks are not recorded: add state: {table: NAME}")
 	}
 	if err != nil {
 		return nil, err

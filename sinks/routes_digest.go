@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// RoutesDigest returns a digest of the names and targets of cfg's sinks. Processes with the same digest write each
-// change to the same outputs.
+// RoutesDigest returns a digest of the names and targets of cfg's sinks. Processes with the same digest have the same
+// sinks.
 func RoutesDigest(cfg *config.Config) string {
 	outputs := make(map[string]bool)
 	for _, s := range cfg.Sinks {

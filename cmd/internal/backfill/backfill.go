@@ -83,9 +83,9 @@ goes on. Views, aggregates and indexes are complete when it says "live": every s
 	o.Input.Add(c)
 	o.Flags.Add(c, "the folder that a replay or a consumer writes; a new one is made")
 	o.AddCreate(c)
-	o.sourceFlags.add(c)
+	o.addSource(c)
 	f := c.Flags()
-	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks (default: those that wait or are being filled; all, if the pipeline never ran)")
+	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks (default: those that wait or are being filled; if there are none, all that were never filled)")
 	f.BoolVar(&o.none, "none", false, "fill nothing: the sinks begin with the changes of now")
 	f.BoolVar(&o.prepare, "prepare", false, "set the floor alone, and say from when on an export can be used")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and change nothing")
@@ -128,10 +128,6 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	before, err := collect(kept.Births(ctx))
-	if err != nil {
-		return err
-	}
 	if err := o.recordOutputs(ctx, s, cfg, stores); err != nil {
 		return o.Hint(err)
 	}
@@ -143,12 +139,18 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	sel, err := selectSinks(cfg, births, stored, o.sinks, len(before) == 0)
+	sel, err := selectSinks(cfg, births, stored, o.sinks)
 	if err != nil {
 		return err
 	}
 	if o.none {
 		return o.beginWithNow(ctx, s, kept, sel)
+	}
+	if err := forgetEnded(ctx, kept, births, stored); err != nil {
+		return err
+	}
+	if o.Live && cfg.Leases == nil && o.lag == 0 && !o.prepare {
+		return cli.Usagef("%s has no leases, so a Lambda function reads the stream, and nobody here can see how far: give --lag, the time that it is behind at most", cfg.File)
 	}
 	job := &job{o: o, streams: s, cfg: cfg, stores: stores, kept: kept, sel: sel}
 	err = job.run(ctx)
@@ -161,21 +163,23 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 func (o *options) checkFlags() error {
 	switch {
 	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0:
-		return cli.Usagef("--max-lag, --lag and --clock-skew are times, as 1m")
+		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative")
 	case o.floorDelay < minFloorDelay:
 		return cli.Usagef("--floor-delay must be %s or more: processes look at the stage of a sink every ten seconds", minFloorDelay)
-	case o.none && (o.dryRun || o.prepare || o.sourceFlags.given() > 0):
+	case o.none && (o.dryRun || o.prepare || o.given() > 0):
 		return cli.Usagef("--none fills nothing: leave the source, --prepare and --dry-run out")
 	case o.none && len(o.sinks) == 0:
 		return cli.Usagef("--none needs --sink: name the sinks that begin with the changes of now")
 	case len(o.functions) > 0 && o.deployedSince != "":
 		return cli.Usagef("--function finds out what --deployed-since says: leave one out")
-	case o.prepare && o.sourceFlags.given() > 0:
+	case o.prepare && o.dryRun:
+		return cli.Usagef("--dry-run changes nothing, and --prepare sets the floor: leave one of them out")
+	case o.prepare && o.given() > 0:
 		return cli.Usagef("--prepare sets the floor alone: name the source afterwards, without it")
-	case !o.none && !o.prepare && o.sourceFlags.given() != 1:
+	case !o.none && !o.prepare && o.given() != 1:
 		return cli.Usagef("name one source: --scan, --export, --start-export, --items or --archive; see `tablewake backfill --help`")
 	}
-	return errors.Join(o.Flags.Check(), o.sourceFlags.check(&o.Flags))
+	return errors.Join(o.Check(), o.checkSource(&o.Flags))
 }
 
 // recordOutputs records the births of all outputs, as the start of a consumer does. A sink that was added since the

@@ -25,57 +25,65 @@ func (j *job) begin(ctx context.Context) error {
 	if j.sel.begun {
 		return nil
 	}
-	var floor time.Time
-	if j.sel.hasWaiting() {
-		if len(j.o.export) > 0 || len(j.o.items) > 0 {
-			return cli.Usagef("%s: what is there already was made before the floor of a sink that waits, and lacks what the stream brought until then: set the floor with --prepare, export the table as of the time that it says, and repeat the command; or use --start-export, --scan or --archive",
-				strings.Join(j.sel.names(), ", "))
-		}
+	waits := j.sel.hasWaiting()
+	if waits && (len(j.o.export) > 0 || len(j.o.items) > 0) {
+		return cli.Usagef("%s: a sink waits, and this source is older than its floor: set the floor with --prepare, export the table as of the time that it says, and repeat the command; or use --start-export, --scan or --archive",
+			strings.Join(j.sel.names(), ", "))
+	}
+	if waits {
 		if err := j.proveRoutes(ctx); err != nil {
 			return err
-		}
-		floor = time.Now().UTC().Truncate(time.Second)
-		if j.o.Live {
-			floor = floor.Add(j.o.floorDelay)
-		}
-		if j.o.archive != nil { // its changes have their own versions: none has to be left out
-			floor = time.Time{}
 		}
 	}
 	arn, err := j.streamARN(ctx)
 	if err != nil {
 		return err
 	}
-	run := j.sel.run
-	j.sel.births, err = sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) {
-		switch b.Stage {
-		case state.Waiting:
-			b.Stage, b.Run, b.Floor, b.Stream = state.Filling, run, floor, arn
-		case state.Live:
-			b.Stage, b.Run, b.Stream = state.Filling, run, arn
+	var new []string // the sinks that waited
+	for _, b := range j.sel.births {
+		if b.Stage == state.Waiting {
+			new = append(new, b.Sink)
 		}
-	})
-	return err
+	}
+	for {
+		floor := j.newFloor()
+		j.sel.births, err = sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) {
+			if slices.Contains(new, b.Sink) && (b.Stage == state.Waiting || b.Run == j.sel.run) {
+				b.Floor = floor
+			}
+			if b.Stage == state.Waiting || b.Stage == state.Live {
+				b.Stage, b.Run, b.Stream = state.Filling, j.sel.run, arn
+			}
+		})
+		if err != nil || !j.o.Live || floor.IsZero() || time.Until(floor) > minFloorDelay-3*time.Second {
+			return err
+		}
+		// The births were stored too late for every process to learn of the floor: a later one is set.
+	}
+}
+
+// newFloor returns the floor of sinks that wait; zero if they need none.
+func (j *job) newFloor() time.Time {
+	now := time.Now().UTC().Truncate(time.Second)
+	switch {
+	case len(j.o.archive) > 0:
+		return time.Time{} // its changes have their own versions: none has to be left out
+	case j.o.Live:
+		return now.Add(j.o.floorDelay + time.Second)
+	}
+	return now
 }
 
 // earliest returns the time that the source must not show the table before; zero if there is none.
 func (s *selection) earliest(clockSkew time.Duration) time.Time {
 	var at time.Time
 	for _, b := range s.births {
-		if !b.Floor.IsZero() && b.Floor.Add(clockSkew).After(at) {
-			at = b.Floor.Add(clockSkew)
+		if !b.Floor.IsZero() && b.Floor.After(at) {
+			at = b.Floor
 		}
 	}
-	return at
-}
-
-// begunAt returns when the sinks began: an export of then or later shows what the stream may not bring.
-func (s *selection) begunAt() time.Time {
-	var at time.Time
-	for _, b := range s.births {
-		if b.Made.After(at) {
-			at = b.Made
-		}
+	if !at.IsZero() {
+		at = at.Add(clockSkew + time.Second - 1).Truncate(time.Second)
 	}
 	return at
 }
@@ -152,7 +160,16 @@ func (j *job) proveRoutes(ctx context.Context) error {
 }
 
 // watchTime is how long a live consumer may be without a heartbeat.
-func (j *job) watchTime() time.Duration { return stream.LeaseDuration(j.cfg) }
+func (j *job) watchTime() time.Duration {
+	if path, err := stream.LeaseFile(&j.o.Flags, j.cfg); err == nil && path != "" {
+		return max(stream.LeaseDuration(j.cfg), leaseFileSilence)
+	}
+	return stream.LeaseDuration(j.cfg)
+}
+
+// leaseFileSilence is how long a lease file has no new heartbeat of a live consumer: an idle one writes the file every ten
+// seconds.
+const leaseFileSilence = 13 * time.Second
 
 // oldRoutes returns an error that names the live consumers without the digest.
 func oldRoutes(before, now leases.Snapshot, digest string) error {
@@ -184,7 +201,10 @@ func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
 		return seen, err
 	}
 	table, err := stream.OpenLeaseTable(ctx, j.aws, j.cfg, false)
-	if err != nil {
+	switch {
+	case stream.IsNoLeaseTable(err, j.cfg):
+		return leases.Snapshot{}, nil // no consumer has begun
+	case err != nil:
 		return leases.Snapshot{}, err
 	}
 	return stream.Retry(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })

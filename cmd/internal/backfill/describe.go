@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,8 +55,7 @@ func (o *options) describe(ctx context.Context, s cli.Streams, cfg *config.Confi
 	if err != nil {
 		return err
 	}
-	ran := slices.ContainsFunc(births, func(b state.Birth) bool { return b.ID != "" })
-	if j.sel, err = selectSinks(cfg, births, stored, o.sinks, !ran); err != nil {
+	if j.sel, err = selectSinks(cfg, births, stored, o.sinks); err != nil {
 		return err
 	}
 	if o.Live || o.needsAWS() {
@@ -73,9 +71,9 @@ func (j *job) lookAtOutputs(ctx context.Context) (births []state.Birth, stored [
 	j.o.LookOnly = true
 	changes := sinks.AddedOutputs(j.cfg)
 	if _, missing := os.Stat(j.o.Local); j.o.Live || missing == nil {
-		opened, err := j.o.OpenWritten(ctx, j.cfg, j.streams.Err)
-		if err != nil {
-			return nil, nil, err
+		opened, openErr := j.o.OpenWritten(ctx, j.cfg, j.streams.Err)
+		if openErr != nil {
+			return nil, nil, openErr
 		}
 		defer func() { err = errors.Join(err, opened.Close()) }()
 		found, err := sinks.CompareOutputs(ctx, j.cfg, opened)

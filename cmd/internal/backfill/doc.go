@@ -1,8 +1,15 @@
 // Package backfill is the command backfill: it fills sinks with what a table holds already, while the stream runs.
 //
-// The order of calls is: options.run; selectSinks (selection.go) finds the sinks and their run; options.begin (begin.go)
-// stores the stage, the floor and the run, so that every process writes the changes of after the floor;
-// options.openSource (source.go) opens the export, the scan, the items or the saved records; options.fill (fill.go) runs a
-// pipeline of these sinks over it; options.settle (settle.go) waits until every shard is read past the last read of the
-// source.
+// The order of calls:
+//
+//   - options.run (backfill.go) checks the flags; selectSinks (selection.go) finds the sinks and their run.
+//   - job.run (fill.go) calls the rest. job.begin (begin.go) stores the stage, the floor and the run, so that every process
+//     writes the changes of after the floor.
+//   - job.openSource (source.go) opens the export, the scan, the items or the saved records; snapshot.go, request.go and
+//     table.go help.
+//   - job.fill runs a pipeline of these sinks over the source. pace.go slows it while consumers are behind.
+//   - job.finish calls job.settle (settle.go), which waits until every shard is read past the last read of the source, and
+//     prints the result.
+//
+// describe.go is --dry-run and --prepare; function.go checks a Lambda function.
 package backfill

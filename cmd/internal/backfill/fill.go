@@ -36,9 +36,11 @@ type job struct {
 	sel     *selection
 	aws     awssdk.Config // with --live
 
-	keys  []string              // names of the table's key attributes; nil until the source is open
-	views map[string]*view.Sink // that were filled
-	shown time.Time             // the source shows the table as it was then or later; zero if unknown
+	backfill state.Backfill        // what this process reads; zero for a history
+	warned   bool                  // narrowing has warned
+	keys     []string              // names of the table's key attributes; nil until the source is open
+	views    map[string]*view.Sink // that were filled
+	shown    time.Time             // the source shows the table as it was then or later; zero if unknown
 }
 
 // api returns a client of the Streams API.
@@ -51,8 +53,7 @@ func (j *job) run(ctx context.Context) error {
 			return err
 		}
 	}
-	switch {
-	case j.sel.settling():
+	if j.sel.settling() {
 		return j.finish(ctx, nil)
 	}
 	if err := j.begin(ctx); err != nil {
@@ -138,6 +139,11 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 // finish waits for the stream, makes the sinks live, and prints the result. sum is nil if an earlier process read the
 // source.
 func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
+	if j.backfill.Run != "" { // it may have taken long
+		if err := j.checkAge(ctx, j.backfill); err != nil {
+			return err
+		}
+	}
 	if err := j.settle(ctx); err != nil {
 		return err
 	}
@@ -147,7 +153,7 @@ func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
 	}
 	for _, name := range r.Sinks {
 		if err := r.addContested(ctx, name, j.views[name], j.keys); err != nil {
-			return err
+			fmt.Fprintf(j.streams.Err, cli.Warning+"the rows of %s that several items claim cannot be listed: %v\n", name, err)
 		}
 	}
 	if err := cli.Print(j.streams.Out, j.o.format, r, func(w io.Writer) { r.write(w) }); err != nil {

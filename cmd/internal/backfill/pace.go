@@ -29,6 +29,9 @@ func (j *job) slow() func(ctx context.Context) {
 			if err == nil {
 				lag = longestLag(seen, time.Now())
 			}
+			if err != nil {
+				fmt.Fprintf(j.streams.Err, "it is unknown how far consumers are behind: %v\n", err)
+			}
 			if err != nil || lag <= j.o.maxLag {
 				looked = time.Now()
 				return

@@ -39,10 +39,11 @@ func (s *selection) settling() bool {
 	return !slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage != state.Settling })
 }
 
-// selectSinks returns the named sinks. Without names it returns those that wait or are being filled, or all that can be
-// filled if all is set. births are those of all sinks, and stored has the backfills of the state.
-func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfill, names []string, all bool) (*selection, error) {
+// selectSinks returns the named sinks. Without names it returns those that wait or are being filled; if there are none, all
+// that were never filled. births are those of all sinks, and stored has the backfills of the state.
+func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfill, names []string) (*selection, error) {
 	known := make(map[string]state.Birth)
+	all := !slices.ContainsFunc(births, func(b state.Birth) bool { return b.Stage != state.Live })
 	for _, b := range births {
 		known[b.Sink+"\n"+b.Target] = b
 	}
@@ -53,7 +54,7 @@ func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfi
 		switch {
 		case !ok, !named && len(names) > 0:
 			continue
-		case !named && b.Stage == state.Live && !(all && sinks.CanBeFilled(s)):
+		case !named && b.Stage == state.Live && (!all || b.Run != "" || !b.Floor.IsZero() || !sinks.CanBeFilled(s)):
 			continue
 		}
 		if err := checkSelected(s, b); err != nil {

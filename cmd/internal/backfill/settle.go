@@ -3,7 +3,7 @@ package backfill
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -38,10 +38,22 @@ func (j *job) settle(ctx context.Context) error {
 	if err := j.checkStream(ctx); err != nil {
 		return err
 	}
-	if j.sel.births, err = sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) { b.Stage = state.Live }); err != nil {
-		return err
+	j.sel.births, err = sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) { b.Stage = state.Live })
+	return err
+}
+
+// forgetEnded removes the backfills of a day ago and earlier that fill no sink any more. One that just ended stays: other
+// processes still see in its parts that all are done.
+func forgetEnded(ctx context.Context, kept state.Store, births []state.Birth, stored []state.Backfill) error {
+	for _, b := range stored {
+		fills := slices.ContainsFunc(births, func(birth state.Birth) bool { return birth.Run == b.Run && birth.Stage != state.Live })
+		if !fills && time.Since(b.Begun) > 24*time.Hour {
+			if err := kept.RemoveBackfill(ctx, b.Run); err != nil {
+				return err
+			}
+		}
 	}
-	return j.kept.RemoveBackfill(ctx, j.sel.run)
+	return nil
 }
 
 // waitPassed waits until every shard is read past a time, and durable.
@@ -49,11 +61,12 @@ func (j *job) waitPassed(ctx context.Context, at time.Time) error {
 	switch {
 	case !j.o.Live:
 		return nil // no other process has the folder: what the stream has since then comes with the next consume or replay
-	case j.cfg.Leases == nil && j.o.lag == 0:
-		return cli.Usagef("%s has no leases, so a Lambda function reads the stream, and nobody here can see how far: give --lag, the time that it is behind at most; the same command goes on", j.cfg.File)
 	case j.cfg.Leases == nil:
 		fmt.Fprintf(j.streams.Err, "assuming that the function is never more than %s behind: waiting for that\n", j.o.lag)
 		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.lag)))
+	}
+	if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
+		return err
 	}
 	seen, err := j.readLeases(ctx)
 	if err != nil {
@@ -69,10 +82,18 @@ func (j *job) waitPassed(ctx context.Context, at time.Time) error {
 			return err
 		}
 		shards := now.Unpassed(at.Add(j.o.clockSkew), since)
-		if len(shards) == 0 {
+		text := ""
+		switch {
+		case len(now.Leases) == 0:
+			text = "waiting for a consumer: none has begun to read the stream"
+		case len(shards) == 0:
 			return nil
+		case len(now.Members) == 0:
+			text = "waiting for a consumer: none runs"
+		default:
+			text = fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(shards), at.Format(time.RFC3339), shards[0])
 		}
-		if text := fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(shards), at.Format(time.RFC3339), shards[0]); text != told {
+		if text != told {
 			told = text
 			fmt.Fprintln(bar, text)
 		}
@@ -81,11 +102,8 @@ func (j *job) waitPassed(ctx context.Context, at time.Time) error {
 				since[id] = beat
 			}
 		}
-		if len(now.Members) == 0 {
-			fmt.Fprintln(bar, "no consumer runs: start one")
-		}
 		if err := pipeline.Sleep(ctx, settleInterval); err != nil {
-			return fmt.Errorf("all is read, and these shards are not read past %s yet: %s: %w", at.Format(time.RFC3339), strings.Join(shards[:min(3, len(shards))], ", "), err)
+			return fmt.Errorf("the stream is not read past %s yet: %w", at.Format(time.RFC3339), err)
 		}
 	}
 }

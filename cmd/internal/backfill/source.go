@@ -1,8 +1,8 @@
 package backfill
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -41,7 +41,7 @@ type sourceFlags struct {
 	shownAt     string
 }
 
-func (f *sourceFlags) add(c *cobra.Command) {
+func (f *sourceFlags) addSource(c *cobra.Command) {
 	fs := c.Flags()
 	fs.BoolVar(&f.scan, "scan", false, "scan the table")
 	fs.StringArrayVar(&f.export, "export", nil, "full export, and then each incremental export after it, in order: a folder or s3://BUCKET/PREFIX")
@@ -70,7 +70,7 @@ func (f *sourceFlags) given() (n int) {
 	return n
 }
 
-func (f *sourceFlags) check(t *target.Flags) error {
+func (f *sourceFlags) checkSource(t *target.Flags) error {
 	switch {
 	case (f.scan || f.startExport) && !t.Live:
 		return cli.Usagef("--scan and --start-export read the real table: they go with --live; a --local folder takes --export, --items and --archive")
@@ -93,7 +93,7 @@ func (f *sourceFlags) needsAWS() bool {
 	return slices.ContainsFunc(f.export, target.IsS3)
 }
 
-// narrowing returns which items are read; nil for all.
+// narrowing returns which items are read; nil for all. The keys of the table must be known. It warns once.
 func (j *job) narrowing() (*snapshot.Narrowing, error) {
 	partitionKey := ""
 	if len(j.keys) > 0 {
@@ -106,10 +106,11 @@ func (j *job) narrowing() (*snapshot.Narrowing, error) {
 		return nil, cli.Usagef("%w", err)
 	}
 	for _, s := range j.cfg.Sinks {
-		if slices.Contains(j.sel.names(), s.Name) && !n.Covers(s.WhenItem) {
+		if !j.warned && slices.Contains(j.sel.names(), s.Name) && !n.Covers(s.WhenItem) {
 			fmt.Fprintf(j.streams.Err, cli.Warning+"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, n)
 		}
 	}
+	j.warned = true
 	return n, nil
 }
 
@@ -124,7 +125,10 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	info := snap.Info()
 	j.shown = info.Time
-	if err := cmp.Or(j.checkTime(info.Time), j.checkView(info)); err != nil {
+	if err := j.checkTime(info.Time); err != nil {
+		return nil, err
+	}
+	if err := j.checkView(ctx, info); err != nil {
 		return nil, err
 	}
 	b := state.Backfill{
@@ -132,6 +136,13 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 		From: info.From.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
 	}
 	stored, err := j.kept.AddBackfill(ctx, b)
+	if err == nil && j.o.scan && !j.sel.begun && stored != b { // another process began the scan at the same time
+		j.sel.begun, j.sel.stored = true, stored
+		if snap, err = j.openSnapshot(ctx); err != nil {
+			return nil, err
+		}
+		b.Source = j.sourceName(snap.Info())
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -141,6 +152,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	if err := j.checkAge(ctx, stored); err != nil {
 		return nil, err
 	}
+	j.backfill = stored
 	src, err := snapshot.NewSource(snapshot.SourceOptions{
 		Snapshot: snap, Backfills: j.kept, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts, Slow: j.slow(),
 		Logger: cli.Logger(j.streams.Err, j.o.verbose),
@@ -154,18 +166,18 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 // sourceName is the name of the snapshot with its narrowing.
 func (j *job) sourceName(info snapshot.Info) string {
 	n, err := j.narrowing()
-	if err != nil || n == nil {
+	if err != nil || n == nil || strings.HasSuffix(info.Source, n.String()) {
 		return info.Source
 	}
 	return info.Source + " " + n.String()
 }
 
 // checkView returns an error if a sink needs the old images that a layer lacks.
-func (j *job) checkView(info snapshot.Info) error {
+func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	if info.View != record.NewImage {
 		return nil
 	}
-	p, err := sinks.Assemble(context.Background(), j.cfg, sinks.PlanOnly(), sinks.Backfill(sinks.BackfillOptions{Sinks: j.sel.names()}))
+	p, err := sinks.Assemble(ctx, j.cfg, sinks.PlanOnly(), sinks.Backfill(sinks.BackfillOptions{Sinks: j.sel.names()}))
 	if err != nil {
 		return err
 	}
@@ -206,7 +218,7 @@ func (j *job) openHistory(ctx context.Context) (source, error) {
 	}
 	m, err := sinks.Mask(j.cfg)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, opened.Close())
 	}
 	return history{&records.Reporting{Source: opened, W: j.streams.Err, Tables: j.cfg.Source.Tables, Mask: m}}, nil
 }

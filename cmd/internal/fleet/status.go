@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -19,7 +18,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -153,7 +151,7 @@ func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Write
 		return openGaps(ctx, &o.Flags, cfg, w)
 	}
 	shared, err := openStores(ctx, &o.Flags, cfg, w, false)
-	if noLeaseTable(err, cfg) {
+	if stream.IsNoLeaseTable(err, cfg) {
 		obs.NoTable = cfg.Leases.Table.Name
 		return o.openMembers(ctx, cfg)
 	}
@@ -193,13 +191,6 @@ func lostStores(ctx context.Context, cfg *config.Config, shared *sharedStores, s
 		lost[i] = LostOutput{Sink: all[i].Sink, What: all[i].Problem}
 	}
 	return lost, err
-}
-
-// noLeaseTable reports whether err means that cfg's lease table does not exist.
-func noLeaseTable(err error, cfg *config.Config) bool {
-	_, missing := errors.AsType[*types.ResourceNotFoundException](err)
-	tableErr, ok := errors.AsType[*leasesdynamo.Error](err)
-	return missing && ok && tableErr.Table == cfg.Leases.Table.Name
 }
 
 // observe reads leases, streams, gaps and notes into obs, and then watches the heartbeats.

@@ -33,7 +33,7 @@ type costFlags struct {
 	price float64
 }
 
-func (f *costFlags) add(c *cobra.Command) {
+func (f *costFlags) addCost(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.items, "items", nil, "items of the table, as JSON lines or the data files of an export: add what filling the new sinks costs")
 	c.Flags().StringSliceVar(&f.keys, "keys", nil, "names of the table's key attributes, partition key first, for --items")
 	c.Flags().Int64Var(&f.total, "total", 0, "number of items of the table, of which --items are a sample (default: they are all)")

@@ -47,7 +47,7 @@ priced by DynamoDB's rules. --total says how many items the table has, of which 
 	}
 	cli.AddConfig(c, &o.Config)
 	o.Flags.Add(c, "the folder that a replay or a consumer wrote")
-	o.costFlags.add(c)
+	o.addCost(c)
 	cli.AddFormat(c, &o.format)
 	return c
 }

@@ -9,6 +9,7 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -44,6 +45,13 @@ func OpenLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, 
 		return table, table.CreateTables(ctx)
 	}
 	return table, table.Check(ctx)
+}
+
+// IsNoLeaseTable reports whether err means that cfg's lease table does not exist.
+func IsNoLeaseTable(err error, cfg *config.Config) bool {
+	_, missing := errors.AsType[*types.ResourceNotFoundException](err)
+	tableErr, ok := errors.AsType[*leasesdynamo.Error](err)
+	return missing && ok && tableErr.Table == cfg.Leases.Table.Name
 }
 
 // NewLeaseTable returns the lease table of cfg. It makes no call.
