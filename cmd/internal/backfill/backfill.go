@@ -108,8 +108,14 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(cfg.Source.Tables) > 1 && len(o.archive) == 0 && !o.none {
+		return cli.Usagef("%s has several source tables, and a scan, an export or items are of one: fill the sinks from the archive with --archive", cfg.File)
+	}
 	if o.dryRun {
 		return o.describe(ctx, s, cfg)
+	}
+	if cfg.Source.DynamoDBLocal && o.clockSkew < minuteClock {
+		o.clockSkew = minuteClock
 	}
 	endTelemetry, err := o.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose)
 	if err != nil {
@@ -140,6 +146,10 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	sel, err := selectSinks(cfg, births, stored, o.sinks)
+	if errors.Is(err, errNothingToFill) {
+		fmt.Fprintln(s.Err, err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -181,6 +191,9 @@ func (o *options) checkFlags() error {
 	}
 	return errors.Join(o.Check(), o.checkSource(&o.Flags))
 }
+
+// minuteClock is the least clock skew with DynamoDB Local: it cuts the creation times of records to the minute.
+const minuteClock = 61 * time.Second
 
 // recordOutputs records the births of all outputs, as the start of a consumer does. A sink that was added since the
 // pipeline wrote first waits from then on. Nothing is written.

@@ -48,7 +48,10 @@ func (j *job) begin(ctx context.Context) error {
 	for {
 		floor := j.newFloor()
 		j.sel.births, err = sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) {
-			if slices.Contains(new, b.Sink) && (b.Stage == state.Waiting || b.Run == j.sel.run) {
+			switch {
+			case len(j.o.archive) > 0 && (b.Run == "" || b.Run == j.sel.run):
+				b.Floor = time.Time{} // also one that --prepare set
+			case slices.Contains(new, b.Sink) && (b.Stage == state.Waiting || b.Run == j.sel.run):
 				b.Floor = floor
 			}
 			if b.Stage == state.Waiting || b.Stage == state.Live {
@@ -92,6 +95,8 @@ func (s *selection) earliest(clockSkew time.Duration) time.Time {
 func (j *job) checkTime(shown time.Time) error {
 	earliest := j.sel.earliest(j.o.clockSkew)
 	switch {
+	case shown.After(time.Now().Add(j.o.clockSkew)):
+		return cli.Usagef("the source shows the table of %s, which is in the future", shown.UTC().Format(time.RFC3339))
 	case earliest.IsZero() || !shown.IsZero() && !shown.Before(earliest):
 		return nil
 	case shown.IsZero():

@@ -55,7 +55,12 @@ func (o *options) describe(ctx context.Context, s cli.Streams, cfg *config.Confi
 	if err != nil {
 		return err
 	}
-	if j.sel, err = selectSinks(cfg, births, stored, o.sinks); err != nil {
+	j.sel, err = selectSinks(cfg, births, stored, o.sinks)
+	if errors.Is(err, errNothingToFill) {
+		fmt.Fprintln(s.Err, err)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	if o.Live || o.needsAWS() {

@@ -92,6 +92,8 @@ type source interface {
 	report(bar *cli.Progress, read int64)
 	// totalBytes is the size of the source in bytes; 0 if it is unknown.
 	totalBytes() int64
+	// check returns an error if the source was broken, or had nothing that can be read.
+	check(read int64) error
 	// history reports that the source has all changes, with their versions, and no items.
 	history() bool
 }
@@ -106,7 +108,7 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 	j.views = make(map[string]*view.Sink)
 	o := sinks.BackfillOptions{Sinks: j.sel.names(), Views: j.views, History: src.history()}
 	if narrowing != nil {
-		o.Narrowing = narrowing
+		o.Narrowing = wider{narrowing}
 	}
 	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose), sinks.Backfill(o))
 	if err != nil {
@@ -129,6 +131,9 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 	sum.Interrupted = ctx.Err() != nil
 	if runErr == nil {
 		runErr = ctx.Err()
+	}
+	if runErr == nil {
+		runErr = src.check(sum.Records)
 	}
 	if runErr == nil && !sum.Balanced {
 		runErr = fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
@@ -228,6 +233,7 @@ type snapshotSource struct {
 }
 
 func (s snapshotSource) committer() pipeline.Committer { return s.Source }
+func (s snapshotSource) check(int64) error             { return nil }
 func (s snapshotSource) history() bool                 { return false }
 func (s snapshotSource) totalBytes() int64             { return max(s.Progress().TotalBytes, 0) }
 
@@ -239,6 +245,17 @@ func (s snapshotSource) report(bar *cli.Progress, _ int64) {
 // history is a source of saved records and archives: all changes that were ever made.
 type history struct {
 	*records.Reporting
+}
+
+// check refuses a history of which a part cannot be read: the same command reads it again when it is mended.
+func (h history) check(read int64) error {
+	switch {
+	case h.Broken != nil:
+		return fmt.Errorf("the history is not complete, and the sinks stay as they are: mend it, and repeat the command: %w", h.Broken)
+	case read == 0:
+		return errors.New("the history has no change: name the archive, or saved records; items are read with --items, and an export with --export")
+	}
+	return nil
 }
 
 func (h history) Close(context.Context) error   { return h.Reporting.Close() }

@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,30 +35,53 @@ func (s *selection) hasWaiting() bool {
 	return slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage == state.Waiting })
 }
 
-// settling reports whether all parts were read.
+// settling reports whether all parts were read. Some of the sinks may be live already.
 func (s *selection) settling() bool {
-	return !slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage != state.Settling })
+	isReading := func(b state.Birth) bool { return b.Stage == state.Filling || b.Stage == state.Waiting }
+	return !slices.ContainsFunc(s.births, isReading) && slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage == state.Settling })
 }
 
-// selectSinks returns the named sinks. Without names it returns those that wait or are being filled; if there are none, all
-// that were never filled. births are those of all sinks, and stored has the backfills of the state.
+// errNothingToFill is the error of a command without --sink if every sink is filled.
+var errNothingToFill = errors.New("every view, aggregate and search index is filled: nothing is to be done")
+
+// selectSinks returns the named sinks. births are those of all sinks, and stored has the backfills of the state. Without
+// names it returns, the first of these that there are:
+//
+//   - the sinks of a run that was stored, also those that are live already: it goes on;
+//   - the sinks that wait or are being filled; beside those of a first start, of which a process that was killed began to
+//     store the stages, all that were never filled;
+//   - all that were never filled.
 func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfill, names []string) (*selection, error) {
 	known := make(map[string]state.Birth)
-	all := !slices.ContainsFunc(births, func(b state.Birth) bool { return b.Stage != state.Live })
+	open, storedRun := make(map[string]bool), "" // runs that did not end
+	waiting, first := false, true                // first: no sink is being filled behind a floor
 	for _, b := range births {
 		known[b.Sink+"\n"+b.Target] = b
+		waiting = waiting || b.Stage == state.Waiting
+		if (b.Stage == state.Filling || b.Stage == state.Settling) && b.Run != sinks.RebuildRun {
+			open[b.Run] = true
+			first = first && b.Floor.IsZero()
+			if slices.ContainsFunc(stored, func(s state.Backfill) bool { return s.Run == b.Run }) {
+				storedRun = b.Run
+			}
+		}
+	}
+	isDefault := func(s config.Sink, b state.Birth) bool {
+		switch {
+		case storedRun != "":
+			return b.Run == storedRun
+		case b.Stage == state.Live:
+			return sinks.CanBeFilled(s) && b.Run == "" && b.Floor.IsZero() && !waiting && first
+		}
+		return b.Run != sinks.RebuildRun
 	}
 	var sel selection
 	for _, s := range cfg.Sinks {
 		b, ok := known[s.Name+"\n"+sinks.Target(s)]
-		named := slices.Contains(names, s.Name)
-		switch {
-		case !ok, !named && len(names) > 0:
-			continue
-		case !named && b.Stage == state.Live && (!all || b.Run != "" || !b.Floor.IsZero() || !sinks.CanBeFilled(s)):
+		if !ok || len(names) > 0 && !slices.Contains(names, s.Name) || len(names) == 0 && !isDefault(s, b) {
 			continue
 		}
-		if err := checkSelected(s, b); err != nil {
+		if err := checkSelected(s, b, open[b.Run]); err != nil {
 			return nil, err
 		}
 		sel.births = append(sel.births, b)
@@ -68,20 +92,20 @@ func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfi
 		}
 	}
 	if len(sel.births) == 0 {
-		return nil, cli.Usagef("no sink waits to be filled: name those to fill with --sink")
+		return nil, errNothingToFill
 	}
 	slices.SortFunc(sel.births, func(a, b state.Birth) int { return strings.Compare(a.Sink, b.Sink) })
 	return &sel, sel.findRun(stored)
 }
 
-// checkSelected returns an error if the sink cannot be filled.
-func checkSelected(s config.Sink, b state.Birth) error {
+// checkSelected returns an error if the sink cannot be filled. open is set if its run did not end.
+func checkSelected(s config.Sink, b state.Birth, open bool) error {
 	switch {
 	case s.View == nil && s.Aggregate == nil && s.Search == nil:
 		return cli.Usagef("--sink %s: a backfill fills views, aggregates and search indexes: what an archive or a queue holds is of changes, and no item shows them", s.Name)
 	case b.Stage == state.Live && b.Run == sinks.NoRun:
 		return cli.Usagef("--sink %s began with the changes of its first start (backfill --none, or backfill: none in the file), and later changes are counted on those: give it another name and a place of its own, and fill that", s.Name)
-	case b.Stage == state.Live && (b.Run != "" || !b.Floor.IsZero()):
+	case b.Stage == state.Live && !open && (b.Run != "" || !b.Floor.IsZero()):
 		return cli.Usagef("--sink %s is filled (run %s): a second backfill would bring back what was removed since; to fill it anew, give it another name and a place of its own", s.Name, b.Run)
 	case b.Stage == state.Filling && b.Run == sinks.RebuildRun:
 		return cli.Usagef("--sink %s: `tablewake replay --rebuild` fills it, or was interrupted: repeat that", s.Name)

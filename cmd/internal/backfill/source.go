@@ -125,6 +125,9 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	info := snap.Info()
 	j.shown = info.Time
+	if err := j.checkTable(info); err != nil {
+		return nil, err
+	}
 	if err := j.checkTime(info.Time); err != nil {
 		return nil, err
 	}
@@ -161,6 +164,25 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 		return nil, err
 	}
 	return snapshotSource{src}, nil
+}
+
+// checkTable returns an error if the snapshot is of another table than the file reads.
+func (j *job) checkTable(info snapshot.Info) error {
+	table := j.cfg.Source.Tables[0]
+	_, name, _ := strings.Cut(info.TableARN, ":table/")
+	if info.TableARN == "" || table.ARN == info.TableARN || table.ARN == "" && table.Name == name {
+		return nil
+	}
+	return fmt.Errorf("the source is of the table %s, and %s reads %s", info.TableARN, j.cfg.File, j.tableName())
+}
+
+// wider selects what a narrowing selects, and each item for which it fails: the sinks decide again.
+type wider struct{ *snapshot.Narrowing }
+
+// Match implements [pipeline.Condition].
+func (w wider) Match(c *record.Change) (bool, error) {
+	is, err := w.Narrowing.Match(c)
+	return is || err != nil, nil
 }
 
 // sourceName is the name of the snapshot with its narrowing.

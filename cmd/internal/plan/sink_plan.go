@@ -19,7 +19,14 @@ func newSinkPlan(c sinks.OutputChange, flags string) sinkPlan {
 	for _, s := range c.Settings {
 		p.Settings = append(p.Settings, settingJSON(s))
 	}
-	backfill := "tablewake backfill " + flags + " --sink " + c.Sink
+	source := " --archive PATH"
+	switch {
+	case strings.Contains(flags, " --live"):
+		source = " --scan"
+	case c.Kind == sinks.Added && !c.Waits:
+		source = " --export PATH --keys PK,SK"
+	}
+	backfill := "tablewake backfill " + flags + " --sink " + c.Sink + source
 	switch {
 	case c.Kind == sinks.Removed:
 		p.Todo = removedTodo(c)
@@ -41,11 +48,9 @@ func newSinkPlan(c sinks.OutputChange, flags string) sinkPlan {
 		p.Todo = "it waits, and writes nothing until a backfill fills it"
 		p.Command = backfill
 	case c.Birth.Stage == state.Filling && c.Birth.Run == sinks.RebuildRun:
-		p.Todo = "a rebuild fills it, or was interrupted: the same command goes on"
-		p.Command = "tablewake replay " + flags + " --rebuild"
+		p.Todo = "`tablewake replay --rebuild` fills it, or was interrupted: repeat it"
 	case c.Birth.Stage == state.Filling, c.Birth.Stage == state.Settling:
-		p.Todo = "the backfill " + c.Birth.Run + " fills it, or was interrupted: the same command goes on"
-		p.Command = backfill
+		p.Todo = "the backfill " + c.Birth.Run + " fills it, or was interrupted: repeat the command that began it"
 	}
 	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.Birth.Stage == state.Waiting)
 	if c.Kind != sinks.Unchanged || c.Birth.Stage != state.Live {

@@ -85,25 +85,46 @@ func (s *Snapshot) Info() snapshot.Info { return s.info }
 // Parts implements [snapshot.Snapshot].
 func (s *Snapshot) Parts() []snapshot.Part { return s.parts }
 
-// Open implements [snapshot.Snapshot]. A position is the number of items before it.
+// Open implements [snapshot.Snapshot]. A position is the number of items before it and the size of the file, as "28,4096". A
+// file of another size is read from its start: it was replaced since then.
 func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
-	skip := int64(0)
-	if from != "" {
-		var err error
-		if skip, err = strconv.ParseInt(string(from), 10, 64); err != nil || skip < 0 {
-			return nil, errs.Errorf("%s: not a position in a file of items: %q", id, from)
-		}
+	skip, oldSize, err := parsePosition(from)
+	if err != nil {
+		return nil, errs.Errorf("%s: not a position in a file of items: %q", id, from)
 	}
 	f, err := os.Open(filepath.FromSlash(id))
 	if err != nil {
 		return nil, err
+	}
+	about, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if about.Size() != oldSize {
+		skip = 0
 	}
 	counted := &countingReader{r: f}
 	plain, free, err := inputs.Decompress(counted)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", id, err), f.Close())
 	}
-	return &reader{snapshot: s, file: id, f: f, stored: counted, free: free, lines: lines.New(plain, s.o.BlockBytes, skip), items: skip}, nil
+	return &reader{snapshot: s, file: id, f: f, stored: counted, free: free, lines: lines.New(plain, s.o.BlockBytes, skip), items: skip, size: about.Size()}, nil
+}
+
+// parsePosition returns the number of items before a position, and the size of the file then. "" is the start.
+func parsePosition(p pipeline.Position) (items, size int64, err error) {
+	if p == "" {
+		return 0, 0, nil
+	}
+	before, after, _ := strings.Cut(string(p), ",")
+	items, err = strconv.ParseInt(before, 10, 64)
+	if err == nil {
+		size, err = strconv.ParseInt(after, 10, 64)
+	}
+	if err == nil && items < 0 {
+		err = strconv.ErrRange
+	}
+	return items, size, err
 }
 
 var _ snapshot.ByteCounter = (*reader)(nil)
@@ -117,6 +138,7 @@ type reader struct {
 	free     func()
 	lines    *lines.Reader
 	items    int64 // before the next block
+	size     int64 // of the file
 }
 
 // Read implements [snapshot.Reader].
@@ -139,7 +161,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 		}
 	}
 	r.items += b.Items
-	page := &pipeline.Page{Position: pipeline.Position(strconv.FormatInt(r.items, 10))}
+	page := &pipeline.Page{Position: pipeline.Position(fmt.Sprintf("%d,%d", r.items, r.size))}
 	page.Bytes = len(b.Bytes)
 	page.Decode = func() (*record.Page, error) {
 		p := r.snapshot.decoder.DecodeLines(b.Bytes)

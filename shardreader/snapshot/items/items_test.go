@@ -179,7 +179,7 @@ func TestSnapshot_Refused(t *testing.T) {
 		"answer of a scan": {[]byte("{\"Items\":[\n{\"PK\":{\"S\":\"a\"}}]}\n"), "", "answer_of_a_scan:1: the first line is not an item"},
 		"stream records":   {[]byte("\n\n" + `{"eventID":"1","eventName":"INSERT","dynamodb":{}}` + "\n"), "", "stream_records:3: the first line is not an item"},
 		"text":             {[]byte("PK,SK\n"), "", "jq -c '.Items[]'"},
-		"shorter now":      {texts(0, 3), "4", "shorter_now: the file has fewer items now"},
+		"shorter now":      {texts(0, 3), pipeline.Position(fmt.Sprintf("4,%d", len(texts(0, 3)))), "shorter_now: the file has fewer items now"},
 		"wrong position":   {texts(0, 3), "x", "not a position"},
 		"cut gzip":         {[]byte{0x1f, 0x8b, 8, 0, 0, 0}, "", "copy the file again"},
 	} {
@@ -197,6 +197,21 @@ func TestSnapshot_Refused(t *testing.T) {
 	}
 	if _, _, err := read(t, s, s.Parts()[0].ID, ""); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone") {
 		t.Errorf("missing: %v", err)
+	}
+}
+
+// A file that was replaced by one of another size is read from its start.
+func TestSnapshot_Replaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	write(t, path, texts(0, 3), nil)
+	s := open(t, items.Options{Paths: []string{path}})
+	_, after, err := read(t, s, s.Parts()[0].ID, "")
+	if !errors.Is(err, io.EOF) || len(after) == 0 {
+		t.Fatal(after, err)
+	}
+	write(t, path, texts(0, 5), nil)
+	if keys, _, _ := read(t, s, s.Parts()[0].ID, after[len(after)-1]); len(keys) != 5 {
+		t.Errorf("of the replaced file %q are read", keys)
 	}
 }
 
