@@ -101,13 +101,8 @@ func TestSnapshotDecoderAllocations(t *testing.T) {
 		if page := decode(); len(page.Changes) != 100 {
 			t.Fatal(page.Errors)
 		}
-		// The race detector has a pool lose a reader now and then: a new one costs more than a page.
-		least := testing.AllocsPerRun(20, func() { decode() })
-		for range 5 {
-			least = min(least, testing.AllocsPerRun(5, func() { decode() }))
-		}
-		if least > 16 {
-			t.Errorf("%s: %v allocations for a page of 100 items, want at most 16", name, least)
+		if got := leastAllocs(func() { decode() }); got > 16 {
+			t.Errorf("%s: %v allocations for a page of 100 items, want at most 16", name, got)
 		}
 	}
 }
