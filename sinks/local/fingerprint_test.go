@@ -88,7 +88,7 @@ func TestAssemble_Fingerprints(t *testing.T) {
 // What a program of another generation wrote is refused, with the way on: its rows and claims are
 // laid out in another way.
 func TestAssemble_Generations(t *testing.T) {
-	for generation, want := range map[int]string{1: "`tablewake replay`", 99: "use the newer program"} {
+	for generation, want := range map[int]string{1: "`tablewake backfill`", 99: "use the newer program"} {
 		dir := t.TempDir()
 		fill(t, dir, printed)
 		cfg, err := config.Parse("tablewake.yaml", []byte(printed), func(string) (string, bool) { return "", false })
