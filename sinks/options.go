@@ -94,7 +94,7 @@ func Rebuild() Option {
 	return func(a *assembly) { a.rebuild = true }
 }
 
-// BackfillOptions describe a pipeline that fills sinks.
+// BackfillOptions describe a pipeline that fills sinks. The floor of its sinks does not apply to it.
 type BackfillOptions struct {
 	Sinks     []string              // names of the sinks to fill; views, aggregates and search indexes
 	Narrowing pipeline.Condition    // which items are read. Default: all
@@ -103,7 +103,7 @@ type BackfillOptions struct {
 }
 
 // Backfill makes a pipeline of some sinks alone, whose source is a snapshot of the table, or its history. It raises no
-// events, and has no floor. A view's claim that loses its row waits, and is no dead letter.
+// events. A view's claim that loses its row waits, and is no dead letter.
 func Backfill(o BackfillOptions) Option {
 	return func(a *assembly) { a.backfill, a.finite = &o, true }
 }

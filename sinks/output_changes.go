@@ -127,7 +127,7 @@ func underivable(s config.Sink) []string {
 	unstable := func(what string, columns []config.Column) {
 		for _, c := range columns {
 			if !c.Template.Stable() {
-				found = append(found, fmt.Sprintf("%s %s (%s) is of the change and not of the item: a row that a backfill writes has SNAPSHOT, the time 0 and the version of a snapshot in it", what, c.Name, c.Template))
+				found = append(found, fmt.Sprintf("%s %s (%s) depends on the change: rows of a backfill get SNAPSHOT, the time 0 and the version of a snapshot", what, c.Name, c.Template))
 			}
 		}
 	}

@@ -10,8 +10,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// RebuildRun is the Run of outputs that `replay --rebuild` fills.
-const RebuildRun = "rebuild"
+// The Runs of outputs that no backfill fills.
+const (
+	RebuildRun = "rebuild" // `replay --rebuild` fills it, or filled it
+	NoRun      = "none"    // it began with the changes of that moment, by the user's decision
+)
 
 // CanBeFilled reports whether a backfill can fill the sink: its output is a function of the table's items.
 func CanBeFilled(s config.Sink) bool {

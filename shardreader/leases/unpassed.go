@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Unpassed returns the shards of which it is not proved that all records made before a time are durable at every sink,
-// sorted. since has the heartbeats of the consumers that the caller saw at that time or later ([Snapshot.Heartbeats]).
+// Unpassed returns, sorted, the shards that may have records made before at that a sink has not stored. seen has the
+// heartbeats of the consumers that the caller saw at that time or later ([Snapshot.Heartbeats]).
 //
 // A shard has passed the time if it was read to its end; if the record at its checkpoint was made after the time,
 // since a shard's records have the order of their times; or if its consumer says that it had checkpointed all that the
-// shard had, in a heartbeat sent after since. A shard with a parent that is not read to its end is not listed: its
+// shard had, in a heartbeat sent after seen. A shard with a parent that is not read to its end is not listed: its
 // records come after those of the parent.
-func (s Snapshot) Unpassed(at time.Time, since map[string]int64) []string {
+func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	unended := make(map[string]bool)
 	for _, l := range s.Leases {
 		unended[l.Shard] = !l.Ended()
@@ -24,12 +24,12 @@ func (s Snapshot) Unpassed(at time.Time, since map[string]int64) []string {
 	var unpassed []string
 	for _, l := range s.Leases {
 		m, known := members[l.Owner]
-		seen, watched := since[l.Owner]
+		beat, watched := seen[l.Owner]
 		switch {
 		case l.Ended():
 		case slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] }):
 		case l.Time.After(at):
-		case known && watched && m.Quiet > seen+1 && !slices.Contains(m.Busy, l.Shard): // the heartbeat after seen may have been on its way
+		case known && watched && m.Quiet > beat+1 && !slices.Contains(m.Busy, l.Shard): // the heartbeat after beat may have been on its way
 		default:
 			unpassed = append(unpassed, l.Shard)
 		}

@@ -1,8 +1,8 @@
 // Package snapshot reads the items of a table that exists already, as a source of a pipeline.
 //
 // A [Snapshot] is what an export, a scan or a file of items shows. It consists of parts, which processes read
-// independently: a file of an export, a segment of a scan. Package export has exports of DynamoDB, package items has
-// files of items.
+// independently: a file of an export, a segment of a scan. Package export has exports of DynamoDB, package scan has the
+// table itself, and package items has files of items.
 //
 // A [Source] reads the parts that its process claims. Several processes with one state share the parts:
 //

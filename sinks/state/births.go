@@ -31,7 +31,7 @@ type Birth struct {
 	Stage     Stage
 	Floor     time.Time // changes of the stream made before it are not written; zero: all are. UTC, whole seconds
 	Stream    string    // ARN of the stream whose changes follow the backfill; "" if unknown
-	Run       string    // the [Backfill] that fills or filled the output; "" if none did
+	Run       string    // id of the [Backfill] that fills or filled the output, "rebuild" or "none" (see package sinks); "" if none did
 	ReadUntil time.Time // when the backfill ended its last read of the source; zero before that. UTC, whole seconds
 }
 

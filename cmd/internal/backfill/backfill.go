@@ -90,7 +90,7 @@ goes on. Views, aggregates and indexes are complete when it says "live": every s
 	f.BoolVar(&o.prepare, "prepare", false, "set the floor alone, and say from when on an export can be used")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and change nothing")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
-	f.DurationVar(&o.lag, "lag", 0, "where Lambda reads the stream: assume that it is never further behind than this, and wait as long at the end")
+	f.DurationVar(&o.lag, "lag", 0, "where Lambda reads the stream: it is never further behind than this; wait as long at the end")
 	f.StringSliceVar(&o.functions, "function", nil, "where Lambda reads the stream: name or ARN of each function of this pipeline, to see since when they and their mappings are unchanged")
 	f.StringVar(&o.deployedSince, "deployed-since", "", "instead of --function: the time since which the function, its mapping and its filters are those of this file")
 	f.DurationVar(&o.floorDelay, "floor-delay", 2*time.Minute, "how far ahead the floor of a waiting sink is set, so that every process knows it by then; 15s at least")

@@ -7,9 +7,6 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// NoRun is the Run of outputs that began with the changes of that moment, by the user's decision.
-const NoRun = "none"
-
 // ChangeBirths stores what change makes of each birth, with compare-and-swap, and returns the births as they are then.
 // A crash between two of them leaves the first changed: the caller repeats it. If another process of the same run changed
 // a birth, it changes that one. It returns a transient error if a process of another run did.
