@@ -208,7 +208,7 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 	}
 }
 
-const startOver = "Delete the output, run this command again, and fill the sink by tablewake replay over the whole history. Or give the sink another name and another place, and fill it there"
+const startOver = "Delete the output, run this command again, and fill the sink by tablewake backfill --archive, with the whole history. Or give the sink another name and another place, and fill it there"
 
 // isGone reports whether the store has inspected the whole output and found nothing.
 func (a *Adoption) isGone() bool {

@@ -16,7 +16,7 @@ import (
 // given up then, are delivered meanwhile and afterwards: they change nothing, though the new sinks never saw what followed
 // them.
 func TestBackfill_OutlivesStream(t *testing.T) {
-	const retention = 6 * time.Second
+	const retention = 15 * time.Second // a restart of the consumer takes less, on a busy machine too
 	s := startStream(t, "-table", "shop", "-shards", "4", "-retention", retention.String())
 	w := newWorld(t, "shop", s.endpoint, "")
 	w.only(t, "orders")

@@ -17,6 +17,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/aws"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
@@ -91,6 +92,7 @@ func TestServers_NothingDoubledNothingMissing(t *testing.T) {
 						return // of two moments: whoever accepts that is told that it stays wrong
 					}
 					s.adopt(t, cfg)
+					s.fillWaiting(t, cfg, records)
 					if err := s.pass(t, cfg, records); err != nil {
 						t.Fatalf("seed %d: after it was adopted: %v", seed, err)
 					}
@@ -127,6 +129,51 @@ func (s *servers) adopt(t *testing.T, cfg *config.Config) {
 		}
 	}
 	t.Fatal("it is never settled")
+}
+
+// fillWaiting fills the sinks that are new after the adoption, and wait, with the whole history.
+func (s *servers) fillWaiting(t *testing.T, cfg *config.Config, records [][]byte) {
+	t.Helper()
+	stores := aws.Stores(s.SDK, aws.Create())
+	defer func() {
+		if err := stores.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := sinks.Assemble(t.Context(), cfg, stores); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := stores.State(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waiting []state.Birth
+	o := sinks.BackfillOptions{History: true}
+	for b, err := range kept.Births(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Stage == state.Waiting {
+			waiting, o.Sinks = append(waiting, b), append(o.Sinks, b.Sink)
+		}
+	}
+	if len(waiting) == 0 {
+		return
+	}
+	filling, err := sinks.ChangeBirths(t.Context(), kept, waiting, func(b *state.Birth) { b.Stage, b.Run = state.Filling, "history" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Backfill(o))
+	if err == nil {
+		err = run(t, p, records)
+	}
+	if err == nil {
+		_, err = sinks.ChangeBirths(t.Context(), kept, filling, func(b *state.Birth) { b.Stage = state.Live })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // pass runs records through a pipeline of its own that makes what is missing.
