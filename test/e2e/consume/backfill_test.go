@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	backfillItems = flag.Int("backfill-items", 1000, "items of the table that sinks are filled from")
-	backfillKills = flag.Int("backfill-kills", 4, "kills of backfills in TestBackfill_UnderLoad; every other one is one of the consumer too")
+	backfillItems = flag.Int("backfill-items", 600, "items of the table that sinks are filled from")
+	backfillKills = flag.Int("backfill-kills", 2, "kills of backfills in TestBackfill_UnderLoad; every other one is one of the consumer too")
 	backfillRate  = flag.Int("backfill-rate", 25, "writes a second in TestBackfill_ByExport")
 )
 
