@@ -24,7 +24,7 @@ var (
 
 // backfillPatience bounds a wait for a backfill: DynamoDB Local takes a hundred items a second at the least.
 func backfillPatience() time.Duration {
-	return 3*patience + time.Duration(*backfillItems)*10*time.Millisecond
+	return 5*patience + time.Duration(*backfillItems)*10*time.Millisecond
 }
 
 // startingLatest reads the stream from its end, so that only a backfill brings the items of before.
