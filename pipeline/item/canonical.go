@@ -1,0 +1,60 @@
+package item
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
+)
+
+// AppendCanonical appends bytes that are the same for values that are Equal, and only for them: the kind, then each part
+// after its length. Masked texts and saved digests are made of them, so they never change.
+func (v Value) AppendCanonical(dst []byte) []byte {
+	dst = append(dst, byte(v.Kind()))
+	switch v.Kind() {
+	case KindS, KindB:
+		return appendSized(dst, ddbjson.TextOf(v.Raw()))
+	case KindN:
+		var number [64]byte
+		return appendSized(dst, ddbjson.DecimalOf(v.Raw()).Append(number[:0]))
+	case KindBOOL:
+		return append(dst, v.Raw()[0])
+	case KindM:
+		type member struct {
+			name  string
+			value Value
+		}
+		var ms []member
+		for name, e := range v.Members() {
+			ms = append(ms, member{name, e})
+		}
+		slices.SortFunc(ms, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		dst = binary.AppendUvarint(dst, uint64(len(ms)))
+		for _, m := range ms {
+			dst = m.value.AppendCanonical(appendSized(dst, m.name))
+		}
+	case KindL:
+		dst = binary.AppendUvarint(dst, uint64(v.Len()))
+		for _, e := range v.Elements() {
+			dst = e.AppendCanonical(dst)
+		}
+	case KindSS, KindNS, KindBS:
+		var members [][]byte
+		for _, e := range v.Elements() {
+			members = append(members, e.AppendCanonical(nil))
+		}
+		slices.SortFunc(members, bytes.Compare)
+		dst = binary.AppendUvarint(dst, uint64(len(members)))
+		for _, m := range members {
+			dst = append(dst, m...)
+		}
+	}
+	return dst
+}
+
+// appendSized appends the length of text and text.
+func appendSized[T string | []byte](dst []byte, text T) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+}
