@@ -171,7 +171,7 @@ func (m *Mask) text(v item.Value) string {
 	defer m.macs.Put(mac)
 	mac.Reset()
 	var buf [256]byte
-	mac.Write(appendCanonical(buf[:0], v))
+	mac.Write(v.AppendCanonical(buf[:0]))
 	var sum [sha256.Size]byte
 	const digits = "0123456789abcdef"
 	text := append(make([]byte, 0, len(maskedPrefix)+12), maskedPrefix...)
