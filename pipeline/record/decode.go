@@ -129,6 +129,7 @@ type RecordError struct {
 	Sequence string     // "" if it could not be decoded
 	Version  Version
 	Raw      []byte
+	Snapshot *SnapshotOptions // of the decoder, if it is a line or an item of a snapshot; nil for a record. Read only
 	Err      error
 }
 

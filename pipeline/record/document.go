@@ -45,6 +45,37 @@ func (r *recordReader) envelope(i int, e *envelope) int {
 	if r.Peek(i) != '{' {
 		return r.Fail(i, errObject)
 	}
+	return r.members(i, func(name []byte, at int) int { return r.envelopeField(name, at, e) })
+}
+
+// answer reads the whole input, an answer of a service: an object whose fields field reads, as for members. check
+// returns what is wrong with all fields together. Another value fails with notObject.
+func (r *recordReader) answer(notObject error, field func(name []byte, at int) int, check func() error) error {
+	i, start := -1, r.Space(0)
+	switch {
+	case start == len(r.Input):
+		r.ErrAt, r.Err = start, errNothing
+	case r.Peek(start) != '{':
+		r.Fail(start, notObject)
+	default:
+		i = r.members(start, field)
+	}
+	if i < 0 {
+		return r.framingError()
+	}
+	if i = r.Space(i); i != len(r.Input) {
+		r.Fail(i, ddbjson.ErrTrailing)
+		return r.framingError()
+	}
+	if err := check(); err != nil {
+		r.ErrAt, r.Err = start, err
+		return r.framingError()
+	}
+	return nil
+}
+
+// members reads the object at i. field reads the value of a field at an index, and returns the index after it.
+func (r *recordReader) members(i int, field func(name []byte, at int) int) int {
 	if i = r.Space(i + 1); r.Peek(i) == '}' {
 		return i + 1
 	}
@@ -53,7 +84,7 @@ func (r *recordReader) envelope(i int, e *envelope) int {
 		if at < 0 {
 			return -1
 		}
-		next := r.envelopeField(name, at, e)
+		next := field(name, at)
 		if next < 0 {
 			return -1
 		}
@@ -67,14 +98,7 @@ func (r *recordReader) envelope(i int, e *envelope) int {
 func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 	switch string(name) {
 	case "Records":
-		if e.hasRecords {
-			return r.Fail(i, errFieldTwo)
-		}
-		e.hasRecords = true
-		if r.Peek(i) != '[' {
-			return r.Fail(i, errRecords)
-		}
-		return r.array(i)
+		return r.arrayOnce(i, &e.hasRecords, errRecords)
 	case "NextShardIterator":
 		if !e.getRecords {
 			break
@@ -94,6 +118,18 @@ func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 		}
 	}
 	return r.SkipValue(i)
+}
+
+// arrayOnce reads the only array of records of an object. has notes that it is there.
+func (r *recordReader) arrayOnce(i int, has *bool, notArray error) int {
+	if *has {
+		return r.Fail(i, errFieldTwo)
+	}
+	*has = true
+	if r.Peek(i) != '[' {
+		return r.Fail(i, notArray)
+	}
+	return r.array(i)
 }
 
 // array reads an array of records.
@@ -198,7 +234,7 @@ func (r *recordReader) readChange(i int, c *Change) int {
 
 // reject adds an invalid record to the errors of the page. It returns -1 if the grammar is invalid.
 func (r *recordReader) reject(i int) int {
-	e := &RecordError{Index: r.index(), Offset: int64(i), Err: r.Err, Path: r.ErrPath}
+	e := &RecordError{Index: r.index(), Offset: int64(i), Err: r.Err, Path: r.ErrPath, Snapshot: r.snapshotOptions()}
 	if r.ErrPath == "" {
 		e.Path = r.pathAt(i)
 	}

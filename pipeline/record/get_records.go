@@ -1,10 +1,6 @@
 package record
 
-import (
-	"strings"
-
-	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
-)
+import "strings"
 
 // GetRecordsPage is a complete GetRecords answer.
 type GetRecordsPage struct {
@@ -26,20 +22,14 @@ func (d *Decoder) DecodeGetRecords(b []byte) (GetRecordsPage, error) {
 	r := d.newReader(b)
 	defer d.release(r)
 	e := envelope{getRecords: true}
-	start := r.Space(0)
-	i := r.envelope(start, &e)
-	if i >= 0 {
-		switch i = r.Space(i); {
-		case i != len(b):
-			i = r.Fail(i, ddbjson.ErrTrailing)
-		case !e.hasRecords:
-			r.ErrAt, r.Err, i = start, errAnswer, -1
+	err := r.answer(errObject, func(name []byte, i int) int { return r.envelopeField(name, i, &e) }, func() error {
+		if !e.hasRecords {
+			return errAnswer
 		}
-	} else if start == len(b) {
-		r.ErrAt, r.Err = start, errNothing
-	}
-	if i < 0 {
-		return GetRecordsPage{Page: r.page}, r.framingError()
+		return nil
+	})
+	if err != nil {
+		return GetRecordsPage{Page: r.page}, err
 	}
 	return GetRecordsPage{Page: r.page, NextIterator: strings.Clone(e.nextIterator), Ended: e.nextIterator == ""}, nil
 }

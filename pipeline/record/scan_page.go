@@ -10,9 +10,7 @@ import (
 type ScanPage struct {
 	Page    *Page
 	LastKey []byte  // JSON of LastEvaluatedKey; nil at the end of the segment
-	Count   int     // items of the answer
-	Scanned int     // items that were read, before the filter
-	Units   float64 // CapacityUnits of ConsumedCapacity; 0 if the answer has none
+	Units   float64 // CapacityUnits of ConsumedCapacity; -1 if the answer has none
 }
 
 // The errors of an answer of Scan.
@@ -32,26 +30,20 @@ func (d *SnapshotDecoder) DecodeScan(b []byte) (ScanPage, error) {
 	r := d.newReader(b)
 	defer d.d.release(r)
 	r.form = plainForm
-	a := scanAnswer{ScanPage: ScanPage{Page: r.page}, count: -1}
-	start := r.Space(0)
-	i := r.scanAnswer(start, &a)
-	if i >= 0 {
-		switch i = r.Space(i); {
-		case i != len(b):
-			i = r.Fail(i, ddbjson.ErrTrailing)
+	a := scanAnswer{ScanPage: ScanPage{Page: r.page, Units: -1}, count: -1}
+	field := func(name []byte, i int) int { return r.scanField(name, i, &a) }
+	err := r.answer(errScan, field, func() error {
+		switch {
 		case !a.hasItems:
-			r.ErrAt, r.Err, i = start, errScan, -1
+			return errScan
 		case a.count >= 0 && a.count != r.index():
-			r.ErrAt, r.Err, i = start, errItemCount, -1
+			return errItemCount
 		}
-	} else if start == len(b) {
-		r.ErrAt, r.Err = start, errNothing
+		return nil
+	})
+	if err != nil {
+		return ScanPage{Page: r.page}, err
 	}
-	if i < 0 {
-		return ScanPage{Page: r.page}, r.framingError()
-	}
-	a.Count = r.index()
-	a.Scanned = max(a.Scanned, a.Count)
 	return a.ScanPage, nil
 }
 
@@ -62,49 +54,25 @@ type scanAnswer struct {
 	count    int // Count; -1 if there is none
 }
 
-// scanAnswer reads {"Items":[...], ...}.
-func (r *recordReader) scanAnswer(i int, a *scanAnswer) int {
-	if r.Peek(i) != '{' {
-		return r.Fail(i, errScan)
-	}
-	if i = r.Space(i + 1); r.Peek(i) == '}' {
-		return i + 1
-	}
-	for done := false; !done; {
-		name, at := r.Field(i)
-		if at < 0 {
-			return -1
-		}
-		next := r.scanField(name, at, a)
-		if next < 0 {
-			return -1
-		}
-		if i, done = r.Separator(next, '}'); i < 0 {
-			return -1
-		}
-	}
-	return i
-}
-
 func (r *recordReader) scanField(name []byte, i int, a *scanAnswer) int {
 	switch string(name) {
 	case "Items":
-		if a.hasItems {
-			return r.Fail(i, errFieldTwo)
-		}
-		a.hasItems = true
-		if r.Peek(i) != '[' {
-			return r.Fail(i, errItems)
-		}
-		return r.array(i)
+		return r.arrayOnce(i, &a.hasItems, errItems)
 	case "LastEvaluatedKey":
 		return r.lastKey(i, a)
 	case "Count":
-		return r.itemCount(i, &a.count)
-	case "ScannedCount":
-		return r.itemCount(i, &a.Scanned)
+		next := r.JSONNumber(i)
+		if next >= 0 {
+			if n, err := strconv.Atoi(ddbjson.View(r.Input[i:next])); err == nil && n >= 0 {
+				a.count = n
+				return next
+			}
+		}
+		return r.Fail(i, errCount)
 	case "ConsumedCapacity":
-		return r.consumedCapacity(i, a)
+		if r.Peek(i) == '{' {
+			return r.members(i, func(name []byte, i int) int { return r.capacityField(name, i, a) })
+		}
 	}
 	return r.SkipValue(i)
 }
@@ -128,46 +96,15 @@ func (r *recordReader) lastKey(i int, a *scanAnswer) int {
 	return next
 }
 
-func (r *recordReader) itemCount(i int, to *int) int {
-	next := r.JSONNumber(i)
-	if next < 0 {
-		return r.Fail(i, errCount)
+// capacityField reads a field of ConsumedCapacity, {"CapacityUnits":128.5, ...}.
+func (r *recordReader) capacityField(name []byte, i int, a *scanAnswer) int {
+	next := r.SkipValue(i)
+	if next >= 0 && string(name) == "CapacityUnits" {
+		units, err := strconv.ParseFloat(ddbjson.View(r.Input[i:next]), 64)
+		if err != nil || units < 0 {
+			return r.Fail(i, errUnits)
+		}
+		a.Units = units
 	}
-	n, err := strconv.Atoi(ddbjson.View(r.Input[i:next]))
-	if err != nil || n < 0 {
-		return r.Fail(i, errCount)
-	}
-	*to = n
 	return next
-}
-
-// consumedCapacity reads {"CapacityUnits":128.5, ...}, or null.
-func (r *recordReader) consumedCapacity(i int, a *scanAnswer) int {
-	if r.Peek(i) != '{' {
-		return r.SkipValue(i)
-	}
-	if i = r.Space(i + 1); r.Peek(i) == '}' {
-		return i + 1
-	}
-	for done := false; !done; {
-		name, at := r.Field(i)
-		if at < 0 {
-			return -1
-		}
-		next := r.SkipValue(at)
-		if next < 0 {
-			return -1
-		}
-		if string(name) == "CapacityUnits" {
-			units, err := strconv.ParseFloat(ddbjson.View(r.Input[at:next]), 64)
-			if err != nil || units < 0 {
-				return r.Fail(at, errUnits)
-			}
-			a.Units = units
-		}
-		if i, done = r.Separator(next, '}'); i < 0 {
-			return -1
-		}
-	}
-	return i
 }

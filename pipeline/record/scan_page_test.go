@@ -14,22 +14,25 @@ const scanAnswer = `{"Count":2,"Items":[` + itemText + `,{"PK":{"S":"USER#2"},"S
 func TestScanPage(t *testing.T) {
 	d := record.NewSnapshotDecoder(snapshotOptions(0))
 	p, err := d.DecodeScan([]byte(scanAnswer))
-	if err != nil || len(p.Page.Changes) != 2 || len(p.Page.Errors) != 0 || p.Count != 2 || p.Scanned != 5 || p.Units != 128.5 || string(p.LastKey) != `{"PK":{"S":"USER#2"},"SK":{"N":"8"}}` {
+	if err != nil || len(p.Page.Changes) != 2 || len(p.Page.Errors) != 0 || p.Units != 128.5 || string(p.LastKey) != `{"PK":{"S":"USER#2"},"SK":{"N":"8"}}` {
 		t.Fatalf("%v %+v", err, p)
 	}
 	if c := p.Page.Changes[1]; c.Key != "USER%232,+8" || c.Op != record.Snapshot || c.Sequence != "0" || c.Index != 1 || string(c.Raw) != `{"PK":{"S":"USER#2"},"SK":{"N":"8"}}` {
 		t.Errorf("%+v", c)
 	}
 	for _, body := range []string{`{"Items":[],"Count":0,"ScannedCount":0}`, ` {"LastEvaluatedKey":null, "Items" : [ ], "ConsumedCapacity":null } `} {
-		if p, err := d.DecodeScan([]byte(body)); err != nil || p.LastKey != nil || p.Count != 0 || len(p.Page.Changes) != 0 {
+		if p, err := d.DecodeScan([]byte(body)); err != nil || p.LastKey != nil || p.Units != -1 || len(p.Page.Changes) != 0 {
 			t.Errorf("%s: %v %+v", body, err, p)
 		}
+	}
+	if p, err := d.DecodeScan([]byte(`{"Items":[],"LastEvaluated\u004bey":{"PK":{"S":"x"}},"ConsumedCapacity":{"Table":{"CapacityUnits":1},"CapacityUnits":1.5e2}}`)); err != nil || p.Units != 150 || string(p.LastKey) != `{"PK":{"S":"x"}}` {
+		t.Errorf("%v %+v", err, p)
 	}
 	// An item with the attribute Item is an item.
 	o := snapshotOptions(0)
 	o.Keys = []string{"PK"}
 	p, err = record.NewSnapshotDecoder(o).DecodeScan([]byte(`{"Items":[{"Item":{"PK":{"S":"x"}},"PK":{"S":"y"}},{"PK":{"S":"z"}}]}`))
-	if err != nil || len(p.Page.Errors) != 1 || len(p.Page.Changes) != 1 || p.Count != 2 || p.Page.Errors[0].Path != "Item.Item" || p.Page.Errors[0].Key != "y" {
+	if err != nil || len(p.Page.Errors) != 1 || len(p.Page.Changes) != 1 || p.Page.Errors[0].Path != "Item.Item" || p.Page.Errors[0].Key != "y" {
 		t.Errorf("%v %+v %v", err, p, p.Page.Errors)
 	}
 }
@@ -38,7 +41,7 @@ func TestScanPage(t *testing.T) {
 func TestScanPage_BrokenAnswersNeverEndASegment(t *testing.T) {
 	bodies := []string{
 		``, ` `, `{}`, `null`, `[]`, `[` + itemText + `]`, `{"Count":0}`, `{"Items":null}`, `{"Items":{}}`, `{"Items":[],"Items":[]}`,
-		`{"Items":[],"Count":1}`, `{"Items":[],"Count":-1}`, `{"Items":[],"Count":"0"}`, `{"Items":[],"ScannedCount":null}`,
+		`{"Items":[],"Count":1}`, `{"Items":[],"Count":-1}`, `{"Items":[],"Count":"0"}`,
 		`{"Items":[],"LastEvaluatedKey":{}}`, `{"Items":[],"LastEvaluatedKey":5}`, `{"Items":[],"LastEvaluatedKey":{"a":1},"LastEvaluatedKey":null}`,
 		`{"Items":[],"ConsumedCapacity":{"CapacityUnits":"x"}}`, `{"Items":[],"ConsumedCapacity":{}}}`, "{\"Items\":[],\"ConsumedCapacity\":{\"\xf3\":1}}", `{"message":"Internal server error"}`, scanAnswer + `}`, scanAnswer + scanAnswer,
 	}
@@ -47,7 +50,7 @@ func TestScanPage_BrokenAnswersNeverEndASegment(t *testing.T) {
 	}
 	for _, body := range bodies {
 		p, err := record.NewSnapshotDecoder(snapshotOptions(0)).DecodeScan([]byte(body))
-		if _, ok := errors.AsType[*record.FramingError](err); !ok || p.LastKey != nil || p.Count != 0 || p.Page == nil || strings.Contains(err.Error(), "USER") {
+		if _, ok := errors.AsType[*record.FramingError](err); !ok || p.LastKey != nil || p.Units != 0 || p.Page == nil || strings.Contains(err.Error(), "USER") {
 			t.Errorf("%q: %v %+v", body, err, p)
 		}
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,6 +87,14 @@ func (d *SnapshotDecoder) newReader(b []byte) *recordReader {
 	r := d.d.newReader(b)
 	r.snapshot = d
 	return r
+}
+
+// snapshotOptions returns the options of lines; nil if the reader reads records.
+func (r *recordReader) snapshotOptions() *SnapshotOptions {
+	if r.snapshot == nil {
+		return nil
+	}
+	return &r.snapshot.o
 }
 
 // lineRecord reads the object at i, which is a line or the first of several on one line.
@@ -199,29 +208,17 @@ func (r *recordReader) lineFields(i int, c *Change) int {
 
 // itemLine reads {"Item":{...}}. The first member is Item, and others are not read.
 func (r *recordReader) itemLine(i int, c *Change) int {
-	i = r.Space(i + 1)
-	for first, done := true, false; !done; first = false {
-		name, at := r.Field(i)
-		if at < 0 {
-			return -1
-		}
-		next := 0
+	isFirst := true
+	return r.members(i, func(name []byte, at int) int {
 		switch {
-		case first:
-			next = r.imageField(at, &c.New, r.similarImage(item.Image{}, fieldNew))
+		case isFirst:
+			isFirst = false
+			return r.imageField(at, &c.New, r.similarImage(item.Image{}, fieldNew))
 		case string(name) == "Item":
-			next = r.Fail(at, errFieldTwo)
-		default:
-			next = r.SkipValue(at)
+			return r.Fail(at, errFieldTwo)
 		}
-		if next < 0 {
-			return -1
-		}
-		if i, done = r.Separator(next, '}'); i < 0 {
-			return -1
-		}
-	}
-	return i
+		return r.SkipValue(at)
+	})
 }
 
 // validateLine sets the fields of c that follow from the others, and from the options. It returns false if one is
@@ -357,29 +354,17 @@ func (r *recordReader) recoverLine(i int, c *Change) {
 func (r *recordReader) recoverItemKeys(i int, c *Change) {
 	names := r.snapshot.o.Keys
 	keys, found := []byte{'{'}, 0
-	i = r.Space(i + 1)
-	for done := false; !done; {
-		start := i
-		name, at := r.Field(i)
-		if at < 0 {
-			break
-		}
+	r.members(i, func(name []byte, at int) int {
 		end := r.SkipValue(at)
-		if end < 0 {
-			break
-		}
-		for _, key := range names {
-			if string(name) == key {
-				if found++; found > 1 {
-					keys = append(keys, ',')
-				}
-				keys = append(keys, r.Input[start:end]...)
+		if end >= 0 && slices.Contains(names, string(name)) {
+			if found++; found > 1 {
+				keys = append(keys, ',')
 			}
+			keys = append(ddbjson.AppendRaw(append(keys, '"'), string(name)), '"', ':')
+			keys = append(keys, r.Input[at:end]...)
 		}
-		if i, done = r.Separator(end, '}'); i < 0 {
-			break
-		}
-	}
+		return end
+	})
 	if found >= len(names) {
 		c.Keys, _ = item.Parse(append(keys, '}'))
 	}
