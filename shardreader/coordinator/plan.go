@@ -38,7 +38,8 @@ const keepEnded = 10
 // It creates leases for shards whose parent was read to its end, and for the oldest shards of a lineage without leases;
 // never for an ancestor of a leased shard. If the stream was not begun, reading starts with the shards whose parent is
 // missing. If it was begun, records before such a shard may be lost. They may also be lost if the stream follows one that
-// was read, because all of it was to be read, and if reading had begun with a shard that is no longer listed.
+// was read, because all of it was to be read, if reading had begun with a shard that is no longer listed, and if it starts
+// at a time of the missing parent.
 func (c *Coordinator) planLeases(arn string, l *listing, begin bool, start Start) plan {
 	pl := planner{c: c, listing: l, begin: begin, start: start, above: c.ancestors(l, anyLease), movedPast: c.ancestors(l, movedOn)}
 	pl.unendedUnlisted = begin && c.rows.any(func(r *row) bool { return r.Stream == arn && !r.Ended() && !l.has(r.Shard) })
@@ -97,6 +98,8 @@ func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 	case pl.listing.has(s.Parent) && pl.above[s.Parent]:
 		pl.create(lease) // the parent is done and its lease removed: a child that came late
 	case pl.listing.has(s.Parent): // the parent comes first
+	case pl.begin && pl.startsInParent(s):
+		pl.plan.unknown = append(pl.plan.unknown, startLease(lease, pl.start))
 	case pl.begin && !pl.mayFollowUnended(s) && (s.Parent == "" || !pl.start.following):
 		pl.create(startLease(lease, pl.start))
 	case s.Parent == "":
@@ -113,6 +116,14 @@ func (pl *planner) mayFollowUnended(s shardreader.Shard) bool {
 		s = pl.listing.shard(s.Parent)
 	}
 	return pl.unendedUnlisted && s.Parent != ""
+}
+
+// startsInParent reports whether the time at which the reading starts is before a shard was created, whose parent is
+// listed no more: what the parent had of that time is lost. The oldest shards of a listing have such parents, and as a
+// rule they are older than the start.
+func (pl *planner) startsInParent(s shardreader.Shard) bool {
+	created, ok := shardreader.ShardTime(s.ID)
+	return ok && s.Parent != "" && !pl.start.Time.IsZero() && created.After(pl.start.Time)
 }
 
 func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.create, l) }

@@ -142,6 +142,69 @@ func TestFact36_StartThatTheStreamKeepsNoMore(t *testing.T) {
 	}
 }
 
+// Fact 36: a time in a shard that is listed no more is a gap before its children, although these have all of their
+// records. A time in the children is none, although their parent is gone.
+func TestFact36_StartInAShardThatIsGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		unknown bool // the server does not know AT_TIMESTAMP
+		policy  coordinator.Policy
+		late    bool // the time is in the children
+	}{
+		"continue":             {policy: coordinator.Continue},
+		"stop":                 {policy: coordinator.Stop},
+		"without AT_TIMESTAMP": {unknown: true, policy: coordinator.Continue},
+		"in the children":      {policy: coordinator.Stop, late: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				wo := newWorld(t)
+				wo.server = streamtest.New(streamtest.Options{NoTimestamps: c.unknown})
+				wo.api = wo.server
+				st := wo.server.AddStream("shop")
+				root := st.Shards()[0]
+				from := time.Now()
+				time.Sleep(time.Minute)
+				st.Put(root, put(3)...)
+				kids := st.Split(root, 2)
+				made := time.Now()
+				if c.late {
+					time.Sleep(time.Minute)
+					from = time.Now()
+				}
+				time.Sleep(26 * time.Hour)
+				want := [][]string{st.Put(kids[0], put(2)...), st.Put(kids[1], put(2)...)}
+				if slices.Contains(st.Shards(), root) {
+					t.Fatal("the shard is still there")
+				}
+				a := wo.start("a", coordinator.Options{OnGap: c.policy, Start: coordinator.Start{Time: from}})
+				wo.run(2 * time.Minute)
+				gaps := map[string]record.Gap{}
+				for _, g := range wo.gaps {
+					gaps[g.Shard] = g
+				}
+				for i, kid := range kids {
+					switch g, found := gaps[kid]; {
+					case found == c.late:
+						t.Errorf("%s has the gap %+v: %v", kid, g, found)
+					case found && (!g.UnknownExtent || !g.From.Equal(from) || g.To.Sub(made).Abs() > time.Second):
+						t.Errorf("%s has the gap %+v, want one from %v to %v", kid, g, from, made)
+					}
+					if c.policy == coordinator.Stop && !c.late {
+						want[i] = nil
+						if why := a.w.Status().Member.Stopped[kid]; why != coordinator.StoppedUnbegun {
+							t.Errorf("%s is stopped for %q", kid, why)
+						}
+					}
+					wo.readAll(kid, want[i]...)
+				}
+				if len(gaps) > 0 == c.late {
+					t.Errorf("gaps %+v", wo.gaps)
+				}
+			})
+		})
+	}
+}
+
 // A consumer that was gone for longer than the stream keeps finds the gap, although its lease bears a time and no
 // record.
 func TestFact36_StartWasLostMeanwhile(t *testing.T) {

@@ -301,7 +301,11 @@ func (s *leaseSync) apply(c *Coordinator) {
 	}
 	for _, l := range p.unknown {
 		s.writesLeft++
-		s.noteUnknown(c, &gapNote{reason: parentUnread, gap: unknownIn(arn, l.Shard), lease: l})
+		g := unknownIn(arn, l.Shard)
+		if created, ok := shardreader.ShardTime(l.Shard); ok && !l.From.IsZero() {
+			g.From, g.To = l.From, second(created)
+		}
+		s.noteUnknown(c, &gapNote{reason: parentUnread, gap: g, lease: l})
 	}
 	s.written(c, nil)
 }
