@@ -39,6 +39,12 @@ var (
 	functionActions     = []string{"lambda:GetFunctionConfiguration"}
 	mappingActions      = []string{"lambda:GetEventSourceMapping", "lambda:ListEventSourceMappings"}
 
+	// The next ones are for an audit.
+	auditActions      = []string{"dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"}
+	auditStateActions = []string{"dynamodb:BatchGetItem", "dynamodb:Query"}
+	auditIndexActions = []string{"es:ESHttpGet", "es:ESHttpPost"}
+	scrollActions     = []string{"es:ESHttpDelete", "es:ESHttpPost"}
+
 	indexActions  = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
 	recordActions = []string{"es:ESHttpGet", "es:ESHttpPut"} // for the sink's record, and for the script
 	bulkActions   = []string{"es:ESHttpPost"}                // for requests that name several indexes in their bodies

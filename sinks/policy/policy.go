@@ -21,6 +21,7 @@ const (
 	Consumer               // `tablewake consume`
 	Creator                // the role that creates tables and buckets: --create
 	Backfill               // `tablewake backfill`
+	Audit                  // `tablewake audit`, without --repair
 )
 
 // Options are the options of a policy.
@@ -37,7 +38,7 @@ type Options struct {
 	// ACCOUNT, and amazonaws.com, or amazonaws.com.cn in the partition aws-cn.
 	Partition, Region, Account, Suffix string
 
-	// ExportBucket is the bucket of exports, for Backfill. Default: EXPORT-BUCKET
+	// ExportBucket is the bucket of exports, for Backfill and Audit. Default: EXPORT-BUCKET
 	ExportBucket string
 
 	// Names replaces the names of tables, buckets and queues in ARNs, for example by references to resources of a
@@ -60,6 +61,10 @@ func Statements(cfg *config.Config, o Options) []Statement {
 	w := writer{o: o, cfg: cfg}
 	if o.Runner == Creator {
 		w.creator()
+		return w.ss
+	}
+	if o.Runner == Audit {
+		w.audit()
 		return w.ss
 	}
 	w.source()

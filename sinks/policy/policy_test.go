@@ -128,6 +128,44 @@ Mappings: lambda:GetEventSourceMapping lambda:ListEventSourceMappings on *
 	}
 }
 
+// An audit reads all that sinks hold and remember, and may write nothing.
+func TestAudit(t *testing.T) {
+	const file = `source: {table: shop}
+leases: {table: leases}
+connections:
+  os: {opensearch: 'https://search-docs-abcdefghijklmnopqrstuvwxyz.eu-central-1.es.amazonaws.com', auth: sigv4}
+sinks:
+  docs: {search: {connection: os, index: 'a-{Type}', create: on_demand}}
+`
+	const state = `state: {table: state}
+`
+	const more = `  users: {view: {table: rows, key: {PK: '{Email}'}}}
+  sums: {aggregate: {table: groups, group: {PK: '{Type}'}, values: {n: count}, on_ttl_delete: retract}}
+`
+	const source = `SourceTable: dynamodb:BatchGetItem dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/shop
+ExportObjects: s3:GetObject on arn:aws:s3:::EXPORT-BUCKET/*
+ExportBucket: s3:ListBucket on arn:aws:s3:::EXPORT-BUCKET
+Leases: dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/leases
+SearchDocs: es:ESHttpGet es:ESHttpPost on arn:aws:es:REGION:ACCOUNT:domain/docs/a-*
+SearchDocsSeveral: es:ESHttpPost on arn:aws:es:REGION:ACCOUNT:domain/docs/_mget
+SearchDocsScroll: es:ESHttpDelete es:ESHttpPost on arn:aws:es:REGION:ACCOUNT:domain/docs/_search/scroll
+SearchDocsRecord: es:ESHttpGet on arn:aws:es:REGION:ACCOUNT:domain/docs/tablewake arn:aws:es:REGION:ACCOUNT:domain/docs/tablewake/_doc/shop,docs
+`
+	const remembered = `State: dynamodb:BatchGetItem dynamodb:Query on arn:aws:dynamodb:REGION:ACCOUNT:table/state, ForAllValues:StringLike dynamodb:LeadingKeys shop#*, Null dynamodb:LeadingKeys false
+StateTable: dynamodb:DescribeTable on arn:aws:dynamodb:REGION:ACCOUNT:table/state
+`
+	for text, want := range map[string]string{
+		state + file: source + remembered,
+		state + file + more: source + `ViewUsers: dynamodb:BatchGetItem dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/rows
+AggregateSums: dynamodb:BatchGetItem dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/groups
+` + remembered + "StateScan: dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/state\n",
+	} {
+		if diff := cmp.Diff(want, lines(policy.Statements(parse(t, text), policy.Options{Runner: policy.Audit}))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
 // A policy allows no row, record or letter of another pipeline, even if the other name begins with the pipeline's.
 func TestNothingOfAnotherPipelineIsAllowed(t *testing.T) {
 	file := func(name string) *config.Config {

@@ -11,21 +11,11 @@ import (
 
 // search adds the rights to write documents. A policy compares only the path of a request; most paths name the index.
 func (w *writer) search(s config.Sink) {
-	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
-	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {
+	at, ok := w.domainPath(s)
+	if !ok {
 		return
 	}
-	c := w.cfg.Connections[i]
-	if c.AssumeRole != "" {
-		w.allow(sid("search", s.Name), "the connection's role writes documents", []string{"sts:AssumeRole"}, c.AssumeRole)
-		return
-	}
-	at := func(path string) string { return w.arn("es", "domain/"+domain(c.OpenSearch)+path) }
-	name, one := s.Search.Index.Prefix()
-	paths := []string{at("/" + name + "*")}
-	if physical := name + ".tw1"; one && len(physical) <= maxIndexName { // a longer name is cut, and ends with a hash
-		paths = []string{at("/" + name + "/*"), at("/" + name + "," + physical), at("/" + physical), at("/" + physical + "/*")}
-	}
+	paths, one := w.indexPaths(s, at)
 	w.allow(sid("search", s.Name), "documents, and the index behind its alias", indexActions, paths...)
 	if !one {
 		w.allow(sid("search", s.Name, "several"), "documents of several indexes: the request's body names them, which no policy sees", bulkActions, at("/_bulk"), at("/_mget"))
@@ -35,6 +25,31 @@ func (w *writer) search(s config.Sink) {
 	if !s.Search.Fast {
 		w.allow(sid("search", s.Name, "script"), "the script that compares versions, which all sinks share", recordActions, at("/_scripts/tablewake-*"))
 	}
+}
+
+// domainPath returns the function that makes the ARN of a path of the sink's domain. Without rights of its own, as with
+// another authentication, or if the connection's role has them, it returns false.
+func (w *writer) domainPath(s config.Sink) (at func(path string) string, ok bool) {
+	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
+	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {
+		return nil, false
+	}
+	c := w.cfg.Connections[i]
+	if c.AssumeRole != "" {
+		w.allow(sid("search", s.Name), "the connection's role reaches the documents", []string{"sts:AssumeRole"}, c.AssumeRole)
+		return nil, false
+	}
+	return func(path string) string { return w.arn("es", "domain/"+domain(c.OpenSearch)+path) }, true
+}
+
+// indexPaths returns the ARNs of the sink's indexes, and whether all items go to one index.
+func (w *writer) indexPaths(s config.Sink, at func(path string) string) (paths []string, one bool) {
+	name, one := s.Search.Index.Prefix()
+	paths = []string{at("/" + name + "*")}
+	if physical := name + ".tw1"; one && len(physical) <= maxIndexName { // a longer name is cut, and ends with a hash
+		paths = []string{at("/" + name + "/*"), at("/" + name + "," + physical), at("/" + physical), at("/" + physical + "/*")}
+	}
+	return paths, one
 }
 
 // maxIndexName is the longest index name that OpenSearch allows, in bytes.

@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// audit adds the rights to compare sinks with their tables. They write nothing: a repair needs those of the runner, too.
+func (w *writer) audit() {
+	var tables []string
+	for _, t := range w.cfg.Source.Tables {
+		tables = append(tables, w.table(t))
+	}
+	if len(tables) > 0 {
+		w.allow("SourceTable", "items are read, all of them and one by one", auditActions, tables...)
+	}
+	bucket := cmp.Or(w.o.ExportBucket, "EXPORT-BUCKET")
+	w.allow("ExportObjects", "--export reads an export", []string{"s3:GetObject"}, w.bucket(bucket, "/*"))
+	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
+	if l := w.cfg.Leases; l != nil && l.Table.Name != "" {
+		w.allow("Leases", "it sees how far consumers are", readLeaseActions, w.table(l.Table))
+	}
+	remembers := false
+	for _, s := range w.cfg.Sinks {
+		switch {
+		case s.View != nil:
+			w.allow(sid("view", s.Name), "rows are read", auditActions, w.table(s.View.Table))
+			remembers = remembers || !s.View.RowsGuardThemselves()
+		case s.Aggregate != nil:
+			w.allow(sid("aggregate", s.Name), "rows of groups are read", auditActions, w.table(s.Aggregate.Table))
+			remembers = true
+		case s.Search != nil:
+			w.auditSearch(s)
+		}
+	}
+	if w.cfg.State == nil {
+		return
+	}
+	table := w.table(w.cfg.State.Table)
+	w.allow("State", "what sinks remember of items: the rows of this pipeline", auditStateActions, table)
+	w.when(leadingKeys(w.rowPrefix() + "#*")...)
+	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
+	if remembers {
+		w.allow("StateScan", "what sinks remember is listed: no condition on keys limits a Scan, which reads the rows of all pipelines", statePurgeActions, table)
+	}
+}
+
+// auditSearch adds the rights to read documents. A search and a scroll are posts.
+func (w *writer) auditSearch(s config.Sink) {
+	at, ok := w.domainPath(s)
+	if !ok {
+		return
+	}
+	paths, one := w.indexPaths(s, at)
+	w.allow(sid("search", s.Name), "documents are read", auditIndexActions, paths...)
+	if !one {
+		w.allow(sid("search", s.Name, "several"), "documents of several indexes: the request's body names them, which no policy sees", bulkActions, at("/_mget"))
+	}
+	w.allow(sid("search", s.Name, "scroll"), "documents are listed page by page: the path of a page names no index", scrollActions, at("/_search/scroll"))
+	record := "/tablewake/_doc/" + w.rowPrefix() + "," + string(item.AppendEscaped(nil, s.Name))
+	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth", slices.Clone(auditIndexActions[:1]), at("/tablewake"), at(record))
+}
