@@ -15,7 +15,8 @@ type Progress struct {
 	w        io.Writer
 	bar      *progressbar.ProgressBar // nil if w is not a terminal
 	interval time.Duration            // between two lines
-	last     time.Time                // of the last line
+	begun    time.Time
+	last     time.Time // of the last line
 }
 
 // NewProgress starts a progress of bytes. Call [Progress.UpdateBytes] on it. A total of 0 or less is unknown.
@@ -29,7 +30,7 @@ func NewCountProgress(w io.Writer, description string) *Progress {
 }
 
 func startProgress(w io.Writer, description string, total int64, unit progressbar.Option) *Progress {
-	p := &Progress{w: w, interval: 5 * time.Second, last: time.Now()}
+	p := &Progress{w: w, interval: 5 * time.Second, begun: time.Now(), last: time.Now()}
 	if to := findLogWriter(w); to != nil && to.flags.format != FormatJSON {
 		w = to.w
 	}
@@ -80,11 +81,18 @@ func (p *Progress) UpdateBytes(done, total, records int64) {
 		return
 	}
 	p.last = now
-	if total > 0 {
-		fmt.Fprintf(p.w, "%3d%% %s records\n", done*100/total, Thousands(records))
-	} else {
-		fmt.Fprintf(p.w, "%s records\n", Thousands(records))
+	fmt.Fprintln(p.w, progressLine(done, total, records, now.Sub(p.begun)))
+}
+
+// progressLine says how much is done, how fast it was, and how long the rest takes at that rate. A total that is less than
+// what is done was an estimate.
+func progressLine(done, total, records int64, took time.Duration) string {
+	line := fmt.Sprintf("%s records, %s a second", Thousands(records), Thousands(int64(float64(records)/max(took.Seconds(), 0.001))))
+	if total <= 0 || done <= 0 || done > total {
+		return line
 	}
+	left := time.Duration(float64(took) * float64(total-done) / float64(done))
+	return fmt.Sprintf("%3d%% %s, %s left", done*100/total, line, left.Round(time.Second))
 }
 
 // End removes the bar.
