@@ -1,0 +1,103 @@
+// Package itemkey reads the flag --key, which names an item. Read key.go.
+package itemkey
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// Usage explains the flag.
+const Usage = `--key takes the item's key attributes, as in PK=USER#001,SK=PROFILE (a comma inside a value is written \,; PK:N=12 is a number, PK:B=AQI= a binary), or its canonical key, as explain prints it`
+
+// Key is the key of an item as --key names it.
+type Key struct {
+	Attributes item.Image // nothing where the canonical key was given, which has no names
+	Canonical  item.Key
+}
+
+// Parse reads --key. Attributes whose type is neither written nor declared in the configuration are strings. table is the
+// prefix of the key; "" for none.
+func Parse(text string, cfg *config.Config, table string) (Key, error) {
+	first, _, _ := strings.Cut(text, ",")
+	if strings.Index(first, "=") < 1 { // in a canonical key, = begins a binary
+		k := item.Key(text)
+		if _, _, err := k.Decode(); err != nil {
+			return Key{}, cli.Usagef("--key %q: %w; %s", text, err, Usage)
+		}
+		return Key{Canonical: k}, nil
+	}
+	var json strings.Builder
+	json.WriteByte('{')
+	for i, part := range splitEscaped(text) {
+		name, value, ok := strings.Cut(part, "=")
+		name, kind, typed := strings.Cut(name, ":")
+		if !ok || name == "" || value == "" {
+			return Key{}, cli.Usagef("--key: %q is no attribute with a value; %s", part, Usage)
+		}
+		if !typed {
+			kind = "S"
+			if k, declared := cfg.Attributes[name]; declared {
+				kind = k.String()
+			}
+		}
+		v, err := keyValue(kind, value)
+		if err != nil {
+			return Key{}, cli.Usagef("--key: %s: %w; %s", name, err, Usage)
+		}
+		if i > 0 {
+			json.WriteByte(',')
+		}
+		json.Write(item.StringValue(name).AppendJSON(nil))
+		json.WriteByte(':')
+		json.Write(v.AppendDynamoDBJSON(nil))
+	}
+	json.WriteByte('}')
+	attributes, err := item.Parse([]byte(json.String()))
+	if err != nil {
+		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
+	}
+	key, err := item.MakeKey(table, attributes)
+	if err != nil {
+		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
+	}
+	return Key{attributes, key}, nil
+}
+
+// splitEscaped splits at commas without a backslash before them.
+func splitEscaped(text string) []string {
+	var parts []string
+	var part strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && i+1 < len(text) && (text[i+1] == ',' || text[i+1] == '\\'):
+			i++
+			part.WriteByte(text[i])
+		case text[i] == ',':
+			parts = append(parts, part.String())
+			part.Reset()
+		default:
+			part.WriteByte(text[i])
+		}
+	}
+	return append(parts, part.String())
+}
+
+func keyValue(kind, text string) (item.Value, error) {
+	switch kind {
+	case "S":
+		return item.StringValue(text), nil
+	case "N":
+		d, err := decimal.Parse(text)
+		return item.NumberValue(d), err
+	case "B":
+		b, err := base64.StdEncoding.DecodeString(text)
+		return item.BinaryValue(b), err
+	}
+	return item.Value{}, fmt.Errorf("a key attribute is an S, an N or a B, not %q", kind)
+}
