@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -149,28 +147,10 @@ func finishRebuild(ctx context.Context, cfg *config.Config, stores sinks.Stores)
 
 // runPipeline runs the pipeline and shows the progress.
 func (o *options) runPipeline(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *records.Reporting, bar *cli.Progress) (Summary, error) {
-	ticking, stop := context.WithCancel(ctx)
-	var ticker sync.WaitGroup
-	ticker.Go(func() {
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ticking.Done():
-				return
-			case <-tick.C:
-				pr := in.Progress()
-				bar.UpdateBytes(pr.Bytes, pr.TotalBytes, p.Ledger().Source.Read)
-			}
-		}
+	sum, err := Run(ctx, cfg.Name, p, in, nil, bar, func() {
+		pr := in.Progress()
+		bar.UpdateBytes(pr.Bytes, pr.TotalBytes, p.Ledger().Source.Read)
 	})
-	start := time.Now()
-	err := p.Run(ctx, in, nil)
-	took := time.Since(start)
-	stop()
-	ticker.Wait()
-	bar.End()
-	sum := Summarize(cfg.Name, p.Ledger(), took)
 	sum.Interrupted = ctx.Err() != nil && (err != nil || !in.Ended)
 	if in.Broken != nil {
 		for _, f := range in.Broken.Files {

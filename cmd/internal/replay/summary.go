@@ -1,11 +1,13 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -26,6 +28,25 @@ type Summary struct {
 	DeadLetters      string          `json:"dead_letters,omitempty"` // the command that lists the dead letters; "": there are none
 	Redrive          string          `json:"redrive,omitempty"`      // the command that delivers the dead letters
 	Errors           []string        `json:"errors,omitempty"`       // of broken input files
+}
+
+// Run runs a pipeline, and returns its summary. It calls report five times a second, which updates bar, and removes bar at
+// the end.
+func Run(ctx context.Context, name string, p *pipeline.Pipeline, src pipeline.Source, c pipeline.Committer, bar *cli.Progress, report func()) (Summary, error) {
+	ticking, stop := context.WithCancel(ctx)
+	var ticker sync.WaitGroup
+	ticker.Go(func() {
+		for pipeline.Sleep(ticking, 200*time.Millisecond) == nil {
+			report()
+		}
+	})
+	start := time.Now()
+	err := p.Run(ctx, src, c)
+	took := time.Since(start)
+	stop()
+	ticker.Wait()
+	bar.End()
+	return Summarize(name, p.Ledger(), took), err
 }
 
 // Summarize makes the summary of a run from its ledger.
