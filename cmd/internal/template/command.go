@@ -43,7 +43,7 @@ there, and of what could not be pushed down to Lambda, why not. It connects to n
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
 	f.StringVarP(&o.output, "output", "o", "sam", "what to print: filters, policies, sam or terraform")
-	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, backfill, or create (who makes tables and buckets)")
+	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, backfill, audit, or create (who makes tables and buckets)")
 	f.BoolVar(&o.redrive, "redrive", false, "with -o policies: to bring dead letters back too (default where the file says redrive: auto)")
 	f.StringVar(&o.code, "code", "", "with -o sam or terraform: the archive with the bootstrap (default tablewake-lambda.zip)")
 	f.BoolVar(&o.identity, "match-user-identity", false, "have Lambda tell TTL deletes by userIdentity, which nothing proves that its filters see")
@@ -52,10 +52,10 @@ there, and of what could not be pushed down to Lambda, why not. It connects to n
 }
 
 func (o *flags) run(s cli.Streams) error {
-	runners := map[string]policy.Runner{"lambda": policy.Function, "consumer": policy.Consumer, "create": policy.Creator, "backfill": policy.Backfill}
+	runners := map[string]policy.Runner{"lambda": policy.Function, "consumer": policy.Consumer, "create": policy.Creator, "backfill": policy.Backfill, "audit": policy.Audit}
 	runner, ok := runners[o.runner]
 	if !ok {
-		return cli.Usagef("--for %q is nobody: write lambda, consumer, backfill or create", o.runner)
+		return cli.Usagef("--for %q is nobody: write lambda, consumer, backfill, audit or create", o.runner)
 	}
 	if o.limit < 1 || o.limit > pushdown.MaxLimit {
 		return cli.Usagef("--patterns %d: Lambda takes 1 to %d", o.limit, pushdown.MaxLimit)
