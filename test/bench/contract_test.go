@@ -28,8 +28,10 @@ var budgets = map[string]budget{
 	"kcl-memory": {most: 0.1, allocs: -1},
 
 	"powertools": {least: 50, allocs: -1},
+	"processes":  {least: 1.8, allocs: -1},
 
 	"pipeline": {least: 0.35, allocs: 2},
+	"backfill": {least: 0.9, allocs: -1},
 	"cores":    {least: 1.7, allocs: -1},
 	"resident": {most: 1, allocs: -1},
 	"flight":   {most: 3, allocs: -1},

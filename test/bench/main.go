@@ -62,6 +62,8 @@ func command(ctx context.Context) error {
 		return chart(".", "../../README.md")
 	case flag.NArg() == 1 && flag.Arg(0) == "replay": // of the row resident
 		return replayed(ctx, o.input)
+	case flag.NArg() == 4 && flag.Arg(0) == "fill": // of the row processes
+		return fillShared(ctx, flag.Arg(1), flag.Arg(2), flag.Arg(3))
 	case flag.NArg() > 0 || o.rounds < 1:
 		return errUsage
 	}

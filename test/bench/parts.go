@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"net/rpc"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// partClaimTime bounds how long a source that has nothing left to read learns of the end of the others.
+const partClaimTime = 6 * time.Second
+
+// partMemory keeps how far the parts of a backfill are read in this process.
+type partMemory struct {
+	mu    sync.Mutex
+	parts map[string]state.Part
+}
+
+// Parts implements [snapshot.PartStore].
+func (m *partMemory) Parts(context.Context, string) iter.Seq2[state.Part, error] {
+	all := m.list()
+	return func(yield func(state.Part, error) bool) {
+		for _, p := range all {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *partMemory) list() []state.Part {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []state.Part
+	for _, id := range slices.Sorted(maps.Keys(m.parts)) {
+		all = append(all, m.parts[id])
+	}
+	return all
+}
+
+// SetPart implements [snapshot.PartStore].
+func (m *partMemory) SetPart(_ context.Context, was, now state.Part) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.parts[now.ID] != was {
+		return false, nil
+	}
+	if m.parts == nil {
+		m.parts = make(map[string]state.Part)
+	}
+	m.parts[now.ID] = now
+	return true, nil
+}
+
+// partService lets other processes call a partMemory.
+type partService struct{ memory *partMemory }
+
+// List returns the parts.
+func (s *partService) List(_ struct{}, out *[]state.Part) error {
+	*out = s.memory.list()
+	return nil
+}
+
+// SetPartArgs is the argument of Set.
+type SetPartArgs struct{ Was, Now state.Part }
+
+// Set changes a part.
+func (s *partService) Set(in SetPartArgs, done *bool) (err error) {
+	*done, err = s.memory.SetPart(context.Background(), in.Was, in.Now)
+	return err
+}
+
+// partClient calls a partService.
+type partClient struct{ *rpc.Client }
+
+// Parts implements [snapshot.PartStore].
+func (c partClient) Parts(context.Context, string) iter.Seq2[state.Part, error] {
+	var all []state.Part
+	err := c.Call("Parts.List", struct{}{}, &all)
+	return func(yield func(state.Part, error) bool) {
+		if err != nil {
+			yield(state.Part{}, err)
+			return
+		}
+		for _, p := range all {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
+// SetPart implements [snapshot.PartStore].
+func (c partClient) SetPart(_ context.Context, was, now state.Part) (done bool, err error) {
+	err = c.Call("Parts.Set", SetPartArgs{was, now}, &done)
+	return done, err
+}
