@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tablewake/tablewake/test/server"
 )
@@ -74,6 +75,7 @@ func TestTheCollectorHandsOn(t *testing.T) {
 		defer r.Body.Close()
 		return r.StatusCode == http.StatusOK
 	})
+	time.Sleep(time.Second) // it takes metrics before it takes signals, and nothing tells when it does
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
