@@ -148,7 +148,7 @@ func (s *servers) fillWaiting(t *testing.T, cfg *config.Config, records [][]byte
 		t.Fatal(err)
 	}
 	var waiting []state.Birth
-	o := sinks.BackfillOptions{History: true}
+	var o sinks.BackfillOptions
 	for b, err := range kept.Births(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
