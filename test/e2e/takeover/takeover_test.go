@@ -74,7 +74,8 @@ func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 	if !slices.Equal(rowsOf, keys(checkpoint, second)) {
 		t.Errorf("ours read other records than those from %d to %d:\n%v", checkpoint, second, rowsOf)
 	}
-	if count != len(rowsOf) {
+	// A machine that is too busy for heartbeats has it give its shards up, and read again what is not behind a checkpoint.
+	if lapsed := strings.Contains(ours.stderr.String(), "two thirds of the lease time"); count != len(rowsOf) && !lapsed {
 		t.Errorf("ours read %d records %d times", len(rowsOf), count)
 	}
 	if repeated := len(read) - checkpoint; repeated > checkpointEvery {
