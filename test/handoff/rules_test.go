@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +34,7 @@ func newPlayer(t *testing.T) *player {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	stores, err := Open(t.Context(), filepath.Join(dir, "world.db"))
+	stores, err := Open(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +61,7 @@ var happens = []string{
 	"world: the stream has no old images", "world: incremental exports have no old images",
 	"a change was before the floor", "a change was superseded", "a backfilled item was superseded", "a part was read twice",
 	"a process that is late writes", "given up and delivered again:", "records were read again", "an item expired",
-	"a claim waited", "a backfilled claim waited",
+	"a claim waited", "a backfilled claim waited", "a shard was split", "world: the snapshot does not know its stream",
 }
 
 // A sink that is filled beside the stream ends as the table, in every world.
@@ -117,16 +116,26 @@ var protections = map[string]struct {
 	without Rules
 	kinds   int // of sinks, which must end wrong without it
 }{
+	"condition on the version": {Rules{Unconditional: true}, 9},
 	"version 0":                {Rules{Head: true}, 9},
 	"snapshot after H":         {Rules{BeforeH: true}, 9},
+	"waiting":                  {Rules{NoWait: true}, 3},
 	"floor":                    {Rules{NoFloor: true}, 3},
 	"slack":                    {Rules{NoSlack: true}, 3},
+	"times in order":           {Rules{StampsUnordered: true}, 1},
+	"consistent scan":          {Rules{StaleScan: true}, 3},
 	"sequence is the layer":    {Rules{LayersAtZero: true}, 7},
 	"operations of the layers": {Rules{LayersAsItems: true}, 2},
 	"old images of the layers": {Rules{LayersNewImages: true}, 3},
+	"layers without a hole":    {Rules{LayersApart: true}, 9},
 	"tombstones":               {Rules{Purged: true}, 7},
 	"tombstones of the unseen": {Rules{NoTombstones: true}, 8},
 	"keep counts the image":    {Rules{KeepsCounted: true}, 1},
+	"claims wait":              {Rules{ClaimsFail: true}, 1},
+	"parents first":            {Rules{ChildFirst: true}, 1},
+	"settled":                  {Rules{Unsettled: true}, 9},
+	"the same stream":          {Rules{OtherStream: true}, 9},
+	"filled once":              {Rules{SecondBackfill: true}, 7},
 }
 
 // mostWithout is how many worlds may leave a protection out until enough kinds of sinks end wrong.

@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 	"github.com/tablewake/tablewake/sinks/state"
+	statesqlite "github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
@@ -23,8 +27,16 @@ import (
 // Stores are the stores of many worlds: each world has its own keys, indexes and births.
 type Stores struct {
 	rows      RowStore
-	documents *searchsqlite.Store
-	file      *sqlite.Store
+	documents DocumentStore
+	files     []io.Closer
+	kinds     []kind // of sinks
+	seconds   bool   // documents are in order only if each change of an item has a second of its own
+}
+
+// DocumentStore is a store of documents of every index.
+type DocumentStore interface {
+	search.Store
+	Documents(ctx context.Context, index string) iter.Seq2[search.Document, error]
 }
 
 // RowStore is a store of rows of every kind, in a table with the keys PK and SK.
@@ -44,21 +56,36 @@ func (s *Stores) WithRows(rows RowStore) *Stores {
 	return &changed
 }
 
-// Open opens the stores in a file.
-func Open(ctx context.Context, path string) (*Stores, error) {
-	rows, err := sqlite.Open(ctx, path, sqlite.Options{})
+// WithDocuments returns the stores with another store of documents, for worlds whose sinks have documents. seconds says
+// that the store has changes in order only if each change of an item has a second of its own.
+func (s *Stores) WithDocuments(documents DocumentStore, seconds bool) *Stores {
+	changed := *s
+	changed.documents, changed.seconds = documents, seconds
+	changed.kinds = slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !k.documents })
+	return &changed
+}
+
+// Open opens the stores in files of a folder: rows in views.db, documents in search.db.
+func Open(ctx context.Context, dir string) (*Stores, error) {
+	rows, err := sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
 	if err != nil {
 		return nil, err
 	}
-	documents, err := searchsqlite.New(ctx, rows.DB, search.Owner{Pipeline: pipelineName, Sink: "documents"})
+	documents, err := searchsqlite.Open(ctx, filepath.Join(dir, "search.db"), search.Owner{Pipeline: pipelineName, Sink: "documents"}, statesqlite.Options{})
 	if err != nil {
 		return nil, errors.Join(err, rows.Close())
 	}
-	return &Stores{rows, documents, rows}, nil
+	return &Stores{rows: rows, documents: documents, files: []io.Closer{rows, documents}, kinds: kinds}, nil
 }
 
-// Close closes the file.
-func (s *Stores) Close() error { return s.file.Close() }
+// Close closes the files.
+func (s *Stores) Close() error {
+	var failed []error
+	for _, f := range s.files {
+		failed = append(failed, f.Close())
+	}
+	return errors.Join(failed...)
+}
 
 const (
 	pipelineName = "shop"
@@ -89,10 +116,11 @@ type planWriter interface {
 
 // kind is a kind of sinks.
 type kind struct {
-	name string
-	old  bool // it needs old images
-	keep bool // it counts expired items
-	make func(w *World) (sink, error)
+	name      string
+	old       bool // it needs old images
+	keep      bool // it counts expired items
+	documents bool // it has documents, and no rows
+	make      func(w *World) (sink, error)
 }
 
 // kinds are all kinds of sinks.
@@ -106,8 +134,8 @@ var kinds = []kind{
 	{name: "aggregate", make: func(w *World) (sink, error) { return w.totals("sum", false) }},
 	{name: "aggregate that keeps", old: true, keep: true, make: func(w *World) (sink, error) { return w.totals("keep", true) }},
 	{name: "aggregate of elements", make: func(w *World) (sink, error) { return w.elements() }},
-	{name: "documents", make: func(w *World) (sink, error) { return w.documents("") }},
-	{name: "documents that move", old: true, make: func(w *World) (sink, error) { return w.documents("-{Status}") }},
+	{name: "documents", documents: true, make: func(w *World) (sink, error) { return w.documents("") }},
+	{name: "documents that move", old: true, documents: true, make: func(w *World) (sink, error) { return w.documents("-{Status}") }},
 }
 
 // isOrder is the condition of every sink.

@@ -53,7 +53,7 @@ func (w *World) readPart(p *part) []*record.Change {
 			continue
 		}
 		if w.rules.Head {
-			c.Version = w.version(sequence(len(w.table.writes)))
+			c.Version = w.version(epoch, sequence(len(w.table.writes)))
 		}
 		cs = append(cs, c)
 	}
@@ -66,6 +66,9 @@ func (w *World) readItem(n, item int) *record.Change {
 	if !w.scan {
 		at = w.layers[n].at
 	}
+	if w.rules.StaleScan {
+		at = max(at-w.between(0, 20*second), 0)
+	}
 	is := w.table.state(item, at)
 	if n == 0 {
 		if is == nil {
@@ -75,11 +78,15 @@ func (w *World) readItem(n, item int) *record.Change {
 		w.tell("  %s is %s", keyOf(item), is)
 		return c
 	}
-	last := w.table.lastWrite(item, w.layers[n-1].at, at)
+	from := w.layers[n-1].at
+	if w.rules.LayersApart {
+		from += (at - from) / 2
+	}
+	last := w.table.lastWrite(item, from, at)
 	if last == nil {
 		return nil
 	}
-	was := w.table.state(item, w.layers[n-1].at)
+	was := w.table.state(item, from)
 	line := map[string]any{
 		"Metadata": map[string]any{"WriteTimestampMicros": sinktest.Attr{"N": strconv.FormatInt(epoch*1_000_000+last.at*1000, 10)}},
 		"Keys":     keys(item),
@@ -94,7 +101,7 @@ func (w *World) readItem(n, item int) *record.Change {
 	c := w.decodeLine(n, line)
 	switch {
 	case w.rules.LayersAtZero:
-		c.Version = w.version("0")
+		c.Version = w.version(int64(c.Version.Epoch()), "0")
 	case w.rules.LayersAsItems && c.New.Exists():
 		c.Op, c.EventName, c.Time = record.Snapshot, "SNAPSHOT", time.Time{}
 	}
@@ -108,6 +115,9 @@ func (w *World) decodeLine(n int, line map[string]any) *record.Change {
 		w.failf("a line does not encode: %v", err)
 	}
 	o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: sinktest.StreamARN}, Keys: []string{"PK", "SK"}, Layer: n}
+	if w.unknown {
+		o.DecoderOptions = record.DecoderOptions{EpochZero: true, Table: sinktest.Table}
+	}
 	if w.layers[n].newImages {
 		o.View = record.NewImage
 	}
@@ -118,13 +128,49 @@ func (w *World) decodeLine(n int, line map[string]any) *record.Change {
 	return c
 }
 
-// version returns the version of a sequence number in the stream.
-func (w *World) version(sequence string) record.Version {
+// version returns the version of a sequence number in the stream of an epoch.
+func (w *World) version(epoch int64, sequence string) record.Version {
 	v, err := record.ParseVersion(fmt.Sprintf("%010d%040s", epoch, sequence))
 	if err != nil {
 		w.failf("%v", err)
 	}
 	return v
+}
+
+// newest returns changes with versions that are newer than all that the sinks have of their items.
+func (w *World) newest(cs []*record.Change) []*record.Change {
+	all := make([]*record.Change, len(cs))
+	for i, c := range cs {
+		changed := *c
+		if last := w.newestOf[c.Key]; last != nil && last.Version.Compare(c.Version) > 0 {
+			text := last.Version.String()
+			n, err := strconv.Atoi(text[len(text)-15:])
+			if err != nil {
+				w.failf("%v", err)
+			}
+			changed.Version = w.version(int64(last.Version.Epoch()), fmt.Sprintf("%s%015d", text[10:len(text)-15], n+1))
+		}
+		all[i] = &changed
+	}
+	return all
+}
+
+// fillAgain loses some writes of the table, and fills the sinks a second time, by a scan.
+func (w *World) fillAgain() {
+	w.tell("the next writes are lost")
+	for range 1 + w.rand.IntN(5) {
+		w.now += second + w.rand.Int64N(second)
+		w.write()
+	}
+	w.tell("the sinks are filled again")
+	w.scan, w.layers, w.parts = true, []layer{{at: w.now}}, nil
+	w.makeParts()
+	for _, p := range w.parts {
+		w.read(p)
+	}
+	for len(w.backfill) > 0 {
+		w.writeBackfill()
+	}
 }
 
 // unread returns the parts that can be read now and, if once is set, were never read.

@@ -143,8 +143,8 @@ func (e *write) decode(n int, newImages bool) error {
 	return err
 }
 
-// sequence returns the sequence number of the n-th write.
-func sequence(n int) string { return fmt.Sprintf("1%020d", n) }
+// sequence returns the sequence number of the n-th write. The numbers between two writes are free.
+func sequence(n int) string { return fmt.Sprintf("1%020d", 1000*n) }
 
 // one returns the only change of a page.
 func one(p *record.Page) (*record.Change, error) {

@@ -32,31 +32,36 @@ type World struct {
 	sinks  []sink
 	story  []string
 	tally  map[string]int
+	wrong  map[string]string // Result.Wrong
 
 	now   int64 // milliseconds
 	table table
 	h     int64 // milliseconds
 	floor int64 // seconds; 0: none
 
-	shards    [][]*write // writes by shard
-	position  []int      // of the reader of each shard
-	durable   []int      // checkpoint of each shard
-	late      []batch    // batches that other processes hold and will write
-	givenUp   []batch    // batches that come back
-	newImages bool       // the stream has no old images
-	keeps     bool       // a sink counts expired items
-	noH       bool       // the sinks were there since the stream began
+	shards    []*shard
+	shardOf   []*shard // the open shard of each item
+	late      []batch  // batches that other processes hold and will write
+	givenUp   []batch  // batches that come back
+	newImages bool     // the stream has no old images
+	keeps     bool     // a sink counts expired items
+	noH       bool     // the sinks were there since the stream began
+	disabled  int64    // the stream is disabled from this millisecond on, and enabled again after lostFor; 0: never
 
 	scan     bool
+	unknown  bool // the snapshot does not know the stream of its table
 	layers   []layer
 	parts    []*part
-	backfill [][]*record.Change // what was read and is not written
-	seen     map[int]bool       // items that were delivered to the sinks
-	counted  map[item.Key]*record.Change
+	backfill [][]*record.Change          // what was read and is not written
+	seen     map[int]bool                // items that were delivered to the sinks
+	newestOf map[item.Key]*record.Change // newest change that was delivered to the sinks
 }
 
 // batch is some writes of a shard, in order.
 type batch []*write
+
+// lostFor is how long the stream is disabled.
+const lostFor = 10 * second
 
 // worldError is the panic of a world that cannot be played: a fault of the model, or an error of a sink.
 type worldError struct{ error }
@@ -75,7 +80,7 @@ func (w *World) count(what string) { w.tally[what]++ }
 func Run(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r Result, err error) {
 	w := &World{
 		id: fmt.Sprintf("w%d", seed), rand: rand.New(rand.NewPCG(seed, 20)), rules: rules, stores: stores, ctx: ctx,
-		tally: make(map[string]int), seen: make(map[int]bool), counted: make(map[item.Key]*record.Change),
+		tally: make(map[string]int), seen: make(map[int]bool), newestOf: make(map[item.Key]*record.Change),
 	}
 	defer func() {
 		r.Story, r.Tally = w.story, w.tally
@@ -87,10 +92,14 @@ func Run(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r Resul
 			err = e.error
 		}
 	}()
+	r.Wrong = make(map[string]string)
+	w.wrong = r.Wrong
 	w.draw()
 	w.play()
 	w.drain()
-	r.Wrong = make(map[string]string)
+	if rules.SecondBackfill {
+		w.fillAgain()
+	}
 	for i := range w.sinks {
 		s := &w.sinks[i]
 		if d := w.differences(ctx, s); d != "" {
@@ -110,14 +119,14 @@ func (w *World) between(from, to int64) int64 { return from + w.rand.Int64N(to-f
 // The shape of a world.
 const (
 	maxItems   = 5
-	shardCount = 2
+	shardCount = 2 // when the stream begins
+	maxShards  = 6
 	maxWrites  = 30
 	second     = 1000
 )
 
 // draw draws the table, the times, the snapshot and the sinks.
 func (w *World) draw() {
-	w.shards, w.position, w.durable = make([][]*write, shardCount), make([]int, shardCount), make([]int, shardCount)
 	for range 2 + w.rand.IntN(maxItems-1) {
 		var m *image
 		if w.oneIn(2) { // it is older than the stream
@@ -126,6 +135,7 @@ func (w *World) draw() {
 		w.table.before = append(w.table.before, m)
 	}
 	w.table.now = slices.Clone(w.table.before)
+	w.beginShards()
 	w.drawTimes()
 	w.drawSinks()
 	for i, m := range w.table.before {
@@ -155,11 +165,20 @@ func (w *World) drawTimes() {
 		at = w.between(0, w.h)
 	}
 	layers := 1 + w.rand.IntN(3)
-	if w.rules.LayersAtZero || w.rules.LayersAsItems || w.rules.LayersNewImages {
+	if w.rules.ofLayers() {
 		layers = 2 + w.rand.IntN(2)
 	}
+	if w.rules.StaleScan {
+		layers = 1
+	}
 	if layers == 1 {
-		w.scan = w.oneIn(2)
+		w.scan = w.oneIn(2) || w.rules.StaleScan
+	}
+	if w.rules.OtherStream {
+		w.disabled = w.between(at, at+10*second)
+	}
+	if w.unknown = w.oneIn(8); w.unknown {
+		w.count("world: the snapshot does not know its stream")
 	}
 	switch {
 	case w.noH:
@@ -190,6 +209,7 @@ func (w *World) drawSinks() {
 	w.newImages = w.oneIn(5)
 	layersWithoutOld := w.oneIn(3)
 	var chosen []kind
+	kinds := w.stores.kinds
 	for _, i := range w.rand.Perm(len(kinds)) {
 		if k := kinds[i]; len(chosen) < sinksOfWorld && !(k.old && w.newImages) {
 			chosen = append(chosen, k)
@@ -222,14 +242,16 @@ func (w *World) play() {
 	left := 4 + w.rand.IntN(maxWrites-3)
 	for left > 0 || w.now < w.layers[len(w.layers)-1].at {
 		w.now += w.rand.Int64N(3 * second)
-		switch w.rand.IntN(12) {
+		switch w.rand.IntN(13) {
 		case 0, 1, 2, 3:
 			if left > 0 {
 				w.write()
 				left--
 			}
 		case 4, 5, 6, 7:
-			w.deliver(w.rand.IntN(shardCount))
+			if s := w.readable(); len(s) > 0 {
+				w.deliver(s[w.rand.IntN(len(s))])
+			}
 		case 8:
 			w.crash()
 		case 9:
@@ -240,6 +262,8 @@ func (w *World) play() {
 			}
 		case 11:
 			w.writeBackfill()
+		case 12:
+			w.split()
 		}
 	}
 }
@@ -249,8 +273,8 @@ func (w *World) drain() {
 	w.now = max(w.now, w.h) + slack*second
 	for {
 		var todo []func()
-		for s := range w.shards {
-			if w.position[s] < len(w.shards[s]) {
+		for _, s := range w.readable() {
+			if !w.rules.Unsettled {
 				todo = append(todo, func() { w.deliver(s) })
 			}
 		}
@@ -292,8 +316,14 @@ func (w *World) write() {
 	// The clock of the storage node is off by up to two seconds. The records of an item are stamped in order.
 	e.stamp = max((w.now+w.between(-2*second, 2*second))/second, 0)
 	if last := w.table.lastWrite(i, -1, w.now); last != nil {
-		e.stamp = max(e.stamp, last.stamp)
-		if last.at == e.at { // one at a time
+		switch {
+		case w.rules.StampsUnordered:
+		case w.stores.seconds:
+			e.stamp = max(e.stamp, last.stamp+1)
+		default:
+			e.stamp = max(e.stamp, last.stamp)
+		}
+		if last.at == e.at || e.stamp > w.now/second+2 { // one at a time, and no clock is off by more
 			return
 		}
 	}
@@ -302,33 +332,44 @@ func (w *World) write() {
 	}
 	w.table.writes = append(w.table.writes, *e)
 	w.table.now[i] = e.new
-	w.shards[i%shardCount] = append(w.shards[i%shardCount], e)
 	w.tell("%s", e)
+	if w.disabled > 0 && w.now >= w.disabled {
+		if w.now < w.disabled+lostFor {
+			w.tell("  is lost, the stream is disabled")
+			return
+		}
+		e.change.Version = w.version(epoch+w.disabled/second+lostFor/second, sequence(len(w.table.writes)))
+	}
+	w.shardOf[i].writes = append(w.shardOf[i].writes, e)
 	if e.ttl {
 		w.count("an item expired")
 	}
 }
 
 // deliver reads the next records of a shard. Up to H nobody writes them.
-func (w *World) deliver(s int) {
-	from := w.position[s]
-	to := min(from+1+w.rand.IntN(4), len(w.shards[s]))
-	if from == to {
+func (w *World) deliver(s *shard) {
+	from := s.position
+	to := min(from+1+w.rand.IntN(4), len(s.writes))
+	if from == to { // the end of a closed shard
+		s.durable = to
 		return
 	}
-	b := batch(w.shards[s][from:to])
-	w.position[s] = to
+	b := batch(s.writes[from:to])
+	s.position = to
 	if w.oneIn(2) {
-		w.durable[s] = w.rand.IntN(to-from+1) + from
+		s.durable = w.rand.IntN(to-from+1) + from
 	}
-	w.tell("shard %d: records %d to %d", s, from, to-1)
+	w.tell("shard %d: records %d to %d", s.number, from, to-1)
 	switch {
 	case w.oneIn(4) && w.mayGiveUp(b):
 		w.tell("  are given up, and come back")
 		w.givenUp = append(w.givenUp, b)
+	case w.now <= w.h && !w.noH && w.rules.NoWait && w.oneIn(2):
+		w.tell("  are written by a process that has the sinks")
+		w.writeStream(b)
 	case w.now <= w.h && !w.noH:
 		w.tell("  are acknowledged without the sinks")
-		w.durable[s] = max(w.durable[s], from)
+		s.durable = max(s.durable, from)
 	default:
 		w.writeStream(b)
 		if w.oneIn(3) {
@@ -344,11 +385,11 @@ func (w *World) mayGiveUp(b batch) bool {
 
 // crash lets a shard be read from its checkpoint again.
 func (w *World) crash() {
-	s := w.rand.IntN(shardCount)
-	if w.position[s] > w.durable[s] {
-		w.tell("shard %d is read from %d again", s, w.durable[s])
+	s := w.shards[w.rand.IntN(len(w.shards))]
+	if s.position > s.durable {
+		w.tell("shard %d is read from %d again", s.number, s.durable)
 		w.count("records were read again")
-		w.position[s] = w.durable[s]
+		s.position = s.durable
 	}
 }
 
@@ -377,7 +418,9 @@ func (w *World) writeStream(b batch) {
 	floor := time.Unix(epoch+w.floor, 0)
 	var cs []*record.Change
 	for _, e := range b {
-		if !w.rules.NoFloor && e.change.Time.Before(floor) {
+		if w.rules.NoWait && w.now <= w.h {
+			// the sinks have no floor yet
+		} else if !w.rules.NoFloor && e.change.Time.Before(floor) {
 			w.tell("  dropped, before the floor: %s", e)
 			w.count("a change was before the floor")
 			continue
@@ -418,6 +461,9 @@ func (w *World) writeBackfill() {
 		w.tell("the backfill writes %s of %s, version %s", c.Op, c.Key, c.Version)
 		w.seen[w.itemOf(c)] = true
 	}
+	if w.rules.Unconditional {
+		cs = w.newest(cs)
+	}
 	if w.rules.Purged && w.oneIn(2) {
 		w.tell("tombstones are purged")
 		if _, err := w.stores.rows.Purge(w.ctx, time.Now().Add(time.Hour)); err != nil {
@@ -441,14 +487,14 @@ func (w *World) apply(cs []*record.Change, backfill bool) {
 	for i := range w.sinks {
 		s := &w.sinks[i]
 		to := s.live
-		if backfill {
+		if backfill && !w.rules.ClaimsFail {
 			to = s.backfill
 		}
 		w.applyTo(s, to, cs, backfill)
 	}
 	for _, c := range cs {
-		if last := w.counted[c.Key]; last == nil || c.Version.Compare(last.Version) > 0 {
-			w.counted[c.Key] = c
+		if last := w.newestOf[c.Key]; last == nil || c.Version.Compare(last.Version) > 0 {
+			w.newestOf[c.Key] = c
 		}
 	}
 }
@@ -476,7 +522,11 @@ func (w *World) applyTo(s *sink, to planWriter, cs []*record.Change, backfill bo
 	err := to.Write(w.ctx, ds)
 	if failed, ok := errors.AsType[*pipeline.BatchError](err); ok {
 		for i, err := range failed.Failed {
-			if _, collision := errors.AsType[*view.CollisionError](err); !collision || backfill {
+			_, collision := errors.AsType[*view.CollisionError](err)
+			switch {
+			case collision && backfill && w.rules.ClaimsFail:
+				w.wrong[s.kind] = fmt.Sprintf("a dead letter of the backfill: %v", err)
+			case !collision || backfill:
 				w.failf("%s: %s of %s: %v", s.name, ds[i].Change.Op, ds[i].Change.Key, err)
 			}
 			w.count("a claim waited")
@@ -505,7 +555,7 @@ func (w *World) applyTo(s *sink, to planWriter, cs []*record.Change, backfill bo
 // asCounted returns an expiry whose old image is what was delivered of the item before.
 func (w *World) asCounted(c *record.Change) *record.Change {
 	changed := *c
-	last := w.counted[c.Key]
+	last := w.newestOf[c.Key]
 	if last == nil || last.Version.Compare(c.Version) >= 0 || !last.New.Exists() {
 		changed.Identity = record.Identity{} // as a plain delete: nothing was counted
 		return &changed

@@ -1,0 +1,59 @@
+package handoff
+
+import "slices"
+
+// shard is a shard of the stream.
+type shard struct {
+	number   int
+	parent   *shard // nil: it was there when the stream began
+	closed   bool   // its items go on in its children
+	writes   []*write
+	position int // of the reader
+	durable  int // checkpoint
+}
+
+// beginShards spreads the items over the first shards.
+func (w *World) beginShards() {
+	for n := range shardCount {
+		w.shards = append(w.shards, &shard{number: n})
+	}
+	for i := range w.table.now {
+		w.shardOf = append(w.shardOf, w.shards[i%shardCount])
+	}
+}
+
+// ended reports whether a process has acknowledged all of a closed shard, which is read after its parent, also if it has
+// no record.
+func (s *shard) ended() bool {
+	return s.closed && s.durable == len(s.writes) && (s.parent == nil || s.parent.ended())
+}
+
+// readable returns the shards from which something can be read: a child follows when its parent was acknowledged.
+func (w *World) readable() []*shard {
+	return slices.DeleteFunc(slices.Clone(w.shards), func(s *shard) bool {
+		waits := s.parent != nil && !s.parent.ended() && !w.rules.ChildFirst
+		return waits || s.ended() || s.position == len(s.writes) && !s.closed
+	})
+}
+
+// split closes an open shard. Its items go on in one child or two.
+func (w *World) split() {
+	open := slices.DeleteFunc(slices.Clone(w.shards), func(s *shard) bool { return s.closed })
+	parent := open[w.rand.IntN(len(open))]
+	children := 1 + w.rand.IntN(2)
+	if len(w.shards)+children > maxShards {
+		return
+	}
+	parent.closed = true
+	first := len(w.shards)
+	for n := range children {
+		w.shards = append(w.shards, &shard{number: first + n, parent: parent})
+	}
+	for i, s := range w.shardOf {
+		if s == parent {
+			w.shardOf[i] = w.shards[first+w.rand.IntN(children)]
+		}
+	}
+	w.tell("shard %d is closed, and has %d children from %d on", parent.number, children, first)
+	w.count("a shard was split")
+}
