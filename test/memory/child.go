@@ -15,16 +15,21 @@ import (
 
 // runChild runs n records through the fixture's pipeline and checks that both
 // ledgers balance and that nothing was lost on the way.
-func runChild(stores, fixture string, n int) error {
+func runChild(ctx context.Context, stores, fixture, export string, n int) error {
+	file := filepath.Join(fixture, "tablewake.yaml")
 	src, err := newMultiplied(filepath.Join(fixture, "stream.jsonl"), n)
 	if err != nil {
 		return err
 	}
-	run := runCounting
-	if stores == "embedded" {
-		run = runEmbedded
+	var l pipeline.Ledger
+	switch stores {
+	case "embedded":
+		l, err = runEmbedded(ctx, file, src)
+	case "backfill": // of the export
+		l, err = runBackfill(ctx, file, export)
+	default:
+		l, err = runCounting(ctx, file, src, nil)
 	}
-	l, err := run(context.Background(), filepath.Join(fixture, "tablewake.yaml"), src)
 	if err != nil {
 		return err
 	}
@@ -68,7 +73,7 @@ func runEmbedded(ctx context.Context, file string, src pipeline.Source) (pipelin
 }
 
 // runCounting runs the same number of sinks, each of which counts.
-func runCounting(ctx context.Context, file string, src pipeline.Source) (pipeline.Ledger, error) {
+func runCounting(ctx context.Context, file string, src pipeline.Source, c pipeline.Committer) (pipeline.Ledger, error) {
 	cfg, err := config.Load(file)
 	if err != nil {
 		return pipeline.Ledger{}, err
@@ -88,7 +93,7 @@ func runCounting(ctx context.Context, file string, src pipeline.Source) (pipelin
 	if err != nil {
 		return pipeline.Ledger{}, err
 	}
-	if err := p.Run(ctx, src, nil); err != nil {
+	if err := p.Run(ctx, src, c); err != nil {
 		return pipeline.Ledger{}, err
 	}
 	l := p.Ledger()

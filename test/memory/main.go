@@ -1,12 +1,14 @@
 // Command memory runs a million records, the shop fixture multiplied by key, through
 // the pipeline in a process of its own and compares the most memory that was ever
 // resident with its budget: with stores that only count, and with the embedded ones.
-// Then it has one consumer follow 10,000 idle shards, and looks at its calls too.
+// Then it reads exports as a backfill does, of many items and of the largest, and has one consumer follow 10,000 idle
+// shards, and looks at its calls too.
 //
-//	go run ./test/memory [-n 1000000] [-only counting|embedded|idle]
+//	go run ./test/memory [-n 1000000] [-only counting|embedded|backfill|idle]
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log"
@@ -29,16 +31,21 @@ var budgets = []struct {
 func main() {
 	log.SetFlags(0)
 	n := flag.Int("n", 1_000_000, "records")
-	only := flag.String("only", "", "measure this alone: counting, embedded or idle")
+	only := flag.String("only", "", "measure this alone: counting, embedded, backfill or idle")
 	fixture := flag.String("fixture", "test/fixtures/shop", "folder of stream.jsonl and tablewake.yaml")
-	child := flag.String("child", "", "run with these stores, or idle, and measure nothing")
+	child := flag.String("child", "", "run with these stores, or backfill or idle, and measure nothing")
 	endpoint := flag.String("endpoint", "", "of the child's stream")
+	export := flag.String("export", "", "folder of the child's export")
+	items := flag.Int("items", 0, "what the export has that the child writes")
 	flag.Parse()
 	if *child != "" {
 		room := make([]byte, 8<<20) // for garbage, as the commands have it
-		run := func() error { return runChild(*child, *fixture, *n) }
-		if *child == "idle" {
+		run := func() error { return runChild(context.Background(), *child, *fixture, *export, *n) }
+		switch *child {
+		case "idle":
 			run = func() error { return runIdle(*endpoint) }
+		case "export":
+			run = func() error { return writeExport(*items, *fixture, *export) }
 		}
 		err := run()
 		runtime.KeepAlive(room)
@@ -61,6 +68,13 @@ func main() {
 			*n, b.stores, resident/1e6, b.bytes/1e6, float64(*n)/took.Seconds())
 		over = over || resident > b.bytes
 	}
+	if *only == "" || *only == "backfill" {
+		within, err := measureBackfill(*fixture)
+		if err != nil {
+			log.Fatal(err)
+		}
+		over = over || !within
+	}
 	if *only == "" || *only == "idle" {
 		within, err := measureIdle()
 		if err != nil {
@@ -75,17 +89,25 @@ func main() {
 
 // measure runs this program again as the child and asks the kernel what it used.
 func measure(stores, fixture string, n int) (resident int64, took time.Duration, err error) {
-	cmd, err := again("-child", stores, "-fixture", fixture, "-n", fmt.Sprint(n))
-	if err != nil {
-		return 0, 0, err
-	}
-	cmd.Stdout = os.Stderr
 	start := time.Now()
-	if err := cmd.Run(); err != nil {
+	resident, err = runAgain("-child", stores, "-fixture", fixture, "-n", fmt.Sprint(n))
+	if err != nil {
 		return 0, 0, fmt.Errorf("%s stores: %w", stores, err)
 	}
-	resident, err = residentOf(cmd)
-	return resident, time.Since(start), err
+	return resident, time.Since(start), nil
+}
+
+// runAgain runs this program once more, and returns the most memory that it had resident.
+func runAgain(args ...string) (resident int64, err error) {
+	cmd, err := again(args...)
+	if err != nil {
+		return 0, err
+	}
+	cmd.Stdout = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return 0, err
+	}
+	return residentOf(cmd)
 }
 
 // residentOf is the most memory that a child, which has ended, had resident.
