@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// bounds limits the memory in flight: bytes and changes of pages that a delivery pins, and of cloned changes. The
-// source is read while less than the limit is used. So a page larger than the limit passes alone.
+// bounds limits the memory in flight: bytes and changes of pages that a delivery pins, with their deliveries, and of
+// cloned changes. The source is read while less than the limit is used. So a page larger than the limit passes alone.
 //
 // If the source is a [Pauser], a partition is paused while little memory is left and the partition uses more than its
 // share. So partitions that use little are read first. Only partitions that use memory have a share.
@@ -226,6 +226,16 @@ func pinnedBytes(page *Page) int64 {
 		n += n + int64(len(page.Changes))*int64(unsafe.Sizeof(record.Change{}))
 	}
 	return n
+}
+
+// deliveryBytes is the memory of the deliveries of a page to all sinks: with many sinks and small records it is more than
+// that of the page. A delivery has a place for an operation, and may need a lane.
+func (p *preparedPage) deliveryBytes() int64 {
+	n := 0
+	for i := range p.routes {
+		n += len(p.routes[i].deliveries)
+	}
+	return int64(n) * int64(unsafe.Sizeof(queuedDelivery{})+unsafe.Sizeof(Op(nil))+unsafe.Sizeof(lane{}))
 }
 
 // cloneBytes is the memory of a cloned delivery.

@@ -1,16 +1,20 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 func TestBounds_ReadingStopsWhereTheyAreReached(t *testing.T) {
@@ -59,6 +63,60 @@ func TestBounds_LargerPagePassesAlone(t *testing.T) {
 			t.Errorf("written %v", got)
 		}
 	})
+}
+
+// The deliveries to many sinks take more memory than the records. The bound holds for both.
+func TestBounds_ManySinks(t *testing.T) {
+	const limit, sinks, records = 8 << 20, 8, 250
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		o := Options{Name: "many", MaxBytes: limit, Workers: 1}
+		for i := range sinks {
+			o.Routes = append(o.Routes, Route{
+				Name: fmt.Sprint(i), Concurrency: 1, Sink: SinkFunc(func(context.Context, []Delivery) error { <-held; return nil }),
+			})
+		}
+		p, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		before := liveBytes()
+		decoder, n := record.NewDecoder(record.DecoderOptions{EpochZero: true}), 0
+		done := make(chan error, 1)
+		go func() {
+			done <- p.Run(ctx, SourceFunc(func(context.Context) (*Page, error) {
+				var b []byte
+				for range records {
+					n++
+					b = fmt.Appendf(b, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%021d","Keys":{"PK":{"S":"%d"}},"NewImage":{"PK":{"S":"%[2]d"},"Text":{"S":"%200d"}}}}`+"\n", n, n, n)
+				}
+				b = bytes.Clone(b)
+				return &Page{
+					Partition: "p", Position: Position(fmt.Sprint(n)), Page: record.Page{Bytes: len(b)},
+					Decode: func() (*record.Page, error) { return decoder.DecodeLines(b), nil },
+				}, nil
+			}), nil)
+		}()
+		synctest.Wait()
+		if live := liveBytes() - before; live > limit*5/4 {
+			t.Errorf("%d changes to %d sinks have %d KB, and the bound is %d KB", n, sinks, live>>10, limit>>10)
+		}
+		cancel()
+		close(held)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// liveBytes is what a collection leaves of the heap.
+func liveBytes() int64 {
+	runtime.GC()
+	runtime.GC() // what pools kept over the first goes with the second
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // apart is a source whose partitions are read apart: it deals pages of those

@@ -245,6 +245,11 @@ type DeadLetter struct {
 	Error     string    // shows no value of an item, unless the error of a sink, filter or detector does
 	Raw       []byte    // the record as it was read
 	Time      time.Time // when it was dead-lettered
+
+	// Snapshot has the options that decode Raw if it is an undecodable line of a snapshot. Of DecoderOptions, StreamARN
+	// and Table count. nil: Raw is a record. Read only.
+	Snapshot *record.SnapshotOptions
+	Sinks    []string // with Snapshot: the sinks that the snapshot was read for
 }
 
 // DeadLetters stores changes that could not be delivered. Put blocks until all letters are durable. It is called

@@ -42,7 +42,7 @@ type Options struct {
 	Quarantine Quarantine // needs DeadLetters. Default: none; a key continues after a dead letter
 
 	Workers     int                  // pages prepared at once. Default: GOMAXPROCS
-	MaxBytes    int64                // bytes of pages in flight. Default: 32 MiB
+	MaxBytes    int64                // bytes of pages in flight, with their deliveries. Default: 32 MiB
 	MaxChanges  int                  // changes in flight. Default: 50,000
 	MaxPacked   int64                // compressed bytes that wait for batches of a [SortedWriter] to fill. Default: MaxBytes
 	Backoff     Backoff              // between tries. Default: that of Backoff

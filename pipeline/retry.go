@@ -101,6 +101,29 @@ func (b Backoff) delay(attempt int, server time.Duration) time.Duration {
 	return max(server, rand.N(top+1))
 }
 
+// Retry calls try until it succeeds, fails with an error that is not transient, or ctx ends. Then it returns nil, the
+// error, or the cause of ctx. It waits after each failure, and calls failed before that.
+func (b Backoff) Retry(ctx context.Context, failed func(err error, wait time.Duration), try func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		after, transient := Retryable(err)
+		if !transient {
+			return err
+		}
+		wait := b.Delay(attempt, after)
+		failed(err, wait)
+		if err := Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
 // Sleep waits for d and returns nil. If ctx ends first, it returns the cause of ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {

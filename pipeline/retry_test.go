@@ -32,6 +32,34 @@ func TestBackoff_FullJitterWithinBounds(t *testing.T) {
 	}
 }
 
+func TestBackoff_Retry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy, broken, stopped := Transient(errors.New("busy")), errors.New("broken"), errors.New("stopped")
+		for name, test := range map[string]struct {
+			errs []error // of the tries
+			want error
+		}{
+			"success":       {[]error{busy, busy, nil}, nil},
+			"permanent":     {[]error{busy, broken}, broken},
+			"the ctx ended": {[]error{busy, busy, stopped}, stopped},
+		} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			tries, failures, waited := 0, 0, time.Duration(0)
+			began := time.Now()
+			err := Backoff{}.Retry(ctx, func(_ error, wait time.Duration) { failures++; waited += wait }, func() error {
+				if tries++; errors.Is(test.errs[tries-1], stopped) {
+					cancel(stopped)
+				}
+				return test.errs[tries-1]
+			})
+			if !errors.Is(err, test.want) || tries != len(test.errs) || failures != tries-1 || time.Since(began) != waited {
+				t.Errorf("%s: %v after %d tries, %d failures and %v of %v", name, err, tries, failures, time.Since(began), waited)
+			}
+			cancel(nil)
+		}
+	})
+}
+
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -273,7 +273,7 @@ func (r *run) prepare(in *inflightPage) {
 
 // pagePrepared hands over a page and the prepared pages after it, unless an earlier page is still in preparation.
 func (r *run) pagePrepared(in *inflightPage, now time.Time) {
-	more := amount{pinnedBytes(in.page) - in.bytes, int64(len(in.page.Changes)) - in.changes}
+	more := amount{pinnedBytes(in.page) + in.result.deliveryBytes() - in.bytes, int64(len(in.page.Changes)) - in.changes}
 	r.bounds.take(in.partition.name, more)
 	in.bytes, in.changes = in.bytes+more.bytes, in.changes+more.changes
 	if in.result.fatal != nil {

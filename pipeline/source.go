@@ -32,6 +32,20 @@ type Page struct {
 	Decode func() (*record.Page, error)
 }
 
+// Decoded returns the content of the page, for those who run no pipeline: what Decode returns, if that is set. It is never
+// nil. After an error it has the records decoded before. The larger Bytes of the two counts.
+func (p *Page) Decoded() (*record.Page, error) {
+	if p.Decode == nil {
+		return &p.Page, nil
+	}
+	decoded, err := p.Decode()
+	if decoded == nil {
+		decoded = &record.Page{}
+	}
+	decoded.Bytes = max(decoded.Bytes, p.Bytes)
+	return decoded, err
+}
+
 // Source returns pages. Read blocks until a page is available, ctx is done, or the source ends with io.EOF. It can
 // return a page together with an error: the page counts.
 //

@@ -32,6 +32,10 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 			Partition: in.partition.name, Index: e.Index,
 			Class: record.ClassUndecodable, Error: e.Error(), Raw: e.Raw, Time: now,
 		}
+		if o := e.Snapshot; o != nil {
+			letters[i].Snapshot, letters[i].Sinks = o, r.p.sinkNames()
+			letters[i].StreamARN, letters[i].Table = o.StreamARN, o.Table
+		}
 	}
 	first := records[0]
 	attrs := []slog.Attr{slog.String("partition", in.partition.name), slog.Int("records", len(records)),
@@ -61,6 +65,15 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 	r.p.tel.undecodable(r.hard, len(records))
 	r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: they were dead-lettered", attrs...)
 	r.step(func(now time.Time) { r.undecodableStored(in, now) })
+}
+
+// sinkNames returns the names of the routes.
+func (p *Pipeline) sinkNames() []string {
+	names := make([]string, len(p.routes))
+	for i, rt := range p.routes {
+		names[i] = rt.Name
+	}
+	return names
 }
 
 // undecodableStored hands over a page whose dead letters are durable, or that returns to its source.
