@@ -39,6 +39,16 @@ type line struct {
 	Time      time.Time       `json:"time"`
 	Record    json.RawMessage `json:"record,omitempty"`
 	Base64    []byte          `json:"record_base64,omitempty"`
+	Snapshot  *snapshot       `json:"snapshot,omitempty"`
+}
+
+// snapshot has what decodes a line of a snapshot, beside the stream and the table of the letter.
+type snapshot struct {
+	Sinks     []string `json:"sinks"`
+	Keys      []string `json:"keys,omitempty"`
+	Layer     int      `json:"layer"`
+	NewImages bool     `json:"new_images,omitempty"` // the layer has no old images
+	Kinesis   bool     `json:"kinesis,omitempty"`
 }
 
 // ID identifies a failed delivery: sink, item key and version of the change. If key or version
@@ -83,6 +93,9 @@ func Append(dst []byte, l *pipeline.DeadLetter) ([]byte, error) {
 		Key: string(l.Key), Version: version(l.Version), Sequence: l.Sequence,
 		StreamARN: l.StreamARN, Table: l.Table, Partition: l.Partition, Index: l.Index, Time: l.Time.UTC(),
 	}
+	if o := l.Snapshot; o != nil {
+		out.Snapshot = &snapshot{Sinks: l.Sinks, Keys: o.Keys, Layer: o.Layer, NewImages: o.View == record.NewImage, Kinesis: o.Kinesis}
+	}
 	if record, isJSON := compact(l.Raw); isJSON {
 		out.Record = record
 	} else {
@@ -114,6 +127,16 @@ func Parse(b []byte) (pipeline.DeadLetter, string, error) {
 	}
 	if l.Raw == nil {
 		l.Raw = in.Base64
+	}
+	if s := in.Snapshot; s != nil {
+		l.Sinks = s.Sinks
+		l.Snapshot = &record.SnapshotOptions{
+			DecoderOptions: record.DecoderOptions{StreamARN: in.StreamARN, EpochZero: in.StreamARN == "", Table: in.Table},
+			Keys:           s.Keys, Layer: s.Layer, Kinesis: s.Kinesis,
+		}
+		if s.NewImages {
+			l.Snapshot.View = record.NewImage
+		}
 	}
 	if in.Version != "" {
 		v, err := record.ParseVersion(in.Version)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,4 +153,24 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%s is not read back: %v", again, err)
 		}
 	})
+}
+
+// Letters of lines come back from their text as they were put.
+func TestRoundTrip_LineOfASnapshot(t *testing.T) {
+	l := pipeline.DeadLetter{
+		Class: "undecodable", StreamARN: "arn", Table: "shop", Raw: []byte(`{"Item":{}}`), Sinks: []string{"a", "b"},
+		Snapshot: &record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: "arn", Table: "shop"}, Keys: []string{"PK", "SK"}, Layer: 3, View: record.NewImage, Kinesis: true},
+	}
+	text, err := deadletter.Append(nil, &l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := deadletter.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := deadletter.Append(nil, &got)
+	if err != nil || !bytes.Equal(text, again) || !slices.Equal(got.Sinks, l.Sinks) || got.Snapshot.Layer != 3 || got.Snapshot.View != record.NewImage || !got.Snapshot.Kinesis {
+		t.Errorf("%s\ncomes back as\n%s", text, again)
+	}
 }
