@@ -3,6 +3,9 @@ package redrive
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -13,8 +16,11 @@ import (
 // source is the stream and the table of a letter. A record names neither itself.
 type source struct{ arn, table string }
 
-// decode decodes the record of a letter.
+// decode decodes the record of a letter, or its line of a snapshot.
 func (r *run) decode(l *pipeline.DeadLetter) (*record.Change, error) {
+	if l.Snapshot != nil {
+		return r.decodeLine(l)
+	}
 	from := source{l.StreamARN, l.Table}
 	d := r.decoders[from]
 	if d == nil {
@@ -44,6 +50,21 @@ func (r *run) decode(l *pipeline.DeadLetter) (*record.Change, error) {
 	return c, nil
 }
 
+// decodeLine decodes a line of a snapshot as its source did.
+func (r *run) decodeLine(l *pipeline.DeadLetter) (*record.Change, error) {
+	o := *l.Snapshot
+	o.DecoderOptions = r.Decoder
+	o.StreamARN, o.EpochZero, o.Table = l.StreamARN, l.StreamARN == "", l.Table
+	page := record.NewSnapshotDecoder(o).DecodeLines(slices.Clone(l.Raw))
+	switch {
+	case len(page.Errors) > 0:
+		return nil, page.Errors[0]
+	case len(page.Changes) != 1:
+		return nil, errs.Errorf("it holds %d items, and a letter is of one", len(page.Changes))
+	}
+	return &page.Changes[0], nil
+}
+
 // decodeAgain tries to decode the letters of undecodable records. If a record can be decoded now,
 // it gets a letter for each sink and its key a mark, and then the old letter is removed. A sink
 // that ignores the change says so when the letter is delivered.
@@ -68,6 +89,9 @@ func (r *run) decodeAgain(ctx context.Context) error {
 			}
 			var c *record.Change
 			if c, why = r.decode(&l); why == nil {
+				why = r.checkFilled(&l)
+			}
+			if why == nil {
 				if err := r.spread(ctx, &l, id, c); err != nil {
 					return err
 				}
@@ -100,6 +124,9 @@ func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *
 		one := *l
 		one.Sink, one.Key, one.Version, one.Sequence = info.Name, c.Key, c.Version, c.Sequence
 		one.StreamARN, one.Table = c.StreamARN, c.Table
+		if l.Snapshot != nil { // the letter of a sink has a record
+			one.Raw, one.Snapshot, one.Sinks = c.RecordJSON(), nil, nil
+		}
 		letters = append(letters, one)
 		if r.Quarantine != nil && !info.Guarded {
 			hold = append(hold, info.Name)
@@ -120,11 +147,37 @@ func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *
 // its key is not quarantined, the sink was suppressed then too, and needs no letter. If that is
 // unknown, the sink gets a letter, which stays until a redrive without suppression.
 func (r *run) wasFor(ctx context.Context, info pipeline.RouteInfo, l *pipeline.DeadLetter) (bool, error) {
+	if l.Snapshot != nil && !slices.Contains(r.filled(l), info.Name) {
+		return false, nil
+	}
 	if !info.Suppressed || r.Quarantine == nil || info.Guarded || l.Key == "" {
 		return true, nil
 	}
 	held, err := r.Quarantine.Held(ctx, info.Name, []item.Key{l.Key})
 	return err == nil && len(held) == 1 && held[0], err
+}
+
+// filled returns the sinks that the snapshot of a line was read for. A sink whose letters are moved has its new name.
+func (r *run) filled(l *pipeline.DeadLetter) []string {
+	if r.moved == "" {
+		return l.Sinks
+	}
+	names := slices.Clone(l.Sinks)
+	for i, name := range names {
+		if name == r.moved {
+			names[i] = r.To
+		}
+	}
+	return names
+}
+
+// checkFilled returns an error if the pipeline has none of the sinks that the snapshot of a line was read for.
+func (r *run) checkFilled(l *pipeline.DeadLetter) error {
+	if l.Snapshot == nil || slices.ContainsFunc(r.filled(l), func(name string) bool { _, known := r.routes[name]; return known }) {
+		return nil
+	}
+	return errs.Errorf("it can be decoded now, and its backfill filled %s, which the pipeline has no more: give the sink its name again, "+
+		"or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard the letter (--class undecodable --discard)", strings.Join(l.Sinks, ", "))
 }
 
 // failure describes a letter that stays and has no change, with sensitive names masked.
@@ -135,12 +188,15 @@ func (r *run) failure(l *pipeline.DeadLetter, id string, why error) Failure {
 		f.Key, why = e.Key, e
 	}
 	f.Error = why.Error()
+	if l.Snapshot != nil {
+		f.Error = fmt.Sprintf("a line of the backfill's source %s: %s", l.Partition, f.Error)
+	}
 	return f
 }
 
 // inScope reports whether Options select a letter, except for its class.
 func (r *run) inScope(l *pipeline.DeadLetter) bool {
 	return (r.Name == "" || l.Pipeline == "" || l.Pipeline == r.Name) &&
-		(r.Sink == "" || l.Sink == "" || l.Sink == r.Sink) &&
+		(r.Sink == "" || l.Sink == r.Sink || l.Sink == "" && (l.Snapshot == nil || slices.Contains(l.Sinks, r.Sink) || slices.Contains(r.filled(l), r.Sink))) &&
 		(r.Key == "" || l.Key == r.Key)
 }

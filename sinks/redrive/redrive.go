@@ -84,6 +84,7 @@ type run struct {
 	decoders map[source]*record.Decoder
 	loaded   map[string]pipeline.DeadLetter // some of the letters to deliver next
 	failed   map[string]bool                // IDs of letters that failed permanently: not tried again
+	moved    string                         // the sink whose letters are moved to To; "" if none is
 }
 
 // Run redrives until no deliverable letter is left. The report says which letters stay, and why.
@@ -106,6 +107,9 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	r := &run{
 		Options: o, routes: map[string]pipeline.RouteInfo{},
 		decoders: map[source]*record.Decoder{}, failed: map[string]bool{},
+	}
+	if o.To != "" {
+		r.moved = o.Sink
 	}
 	for _, info := range o.Pipeline.Routes() {
 		r.routes[info.Name] = info

@@ -104,7 +104,11 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 		}
 		return l
 	}
-	blocks := map[item.Key]deliveryOrder{} // the first undecodable record of each key
+	type sinkKey struct {
+		sink string // "" for every sink
+		key  item.Key
+	}
+	blocks := map[sinkKey]deliveryOrder{} // the first undecodable record of each key
 	seen := map[string]bool{}
 	n := 0
 	for l, err := range r.Letters.Read(ctx) {
@@ -116,9 +120,15 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 			continue
 		}
 		if l.Sink == "" {
-			at := deliveryOrder{l.Version, n}
-			if first, ok := blocks[l.Key]; !ok || at.before(first) {
-				blocks[item.Key(strings.Clone(string(l.Key)))] = at
+			at, of := deliveryOrder{l.Version, n}, []string{""}
+			if l.Snapshot != nil {
+				of = r.filled(&l)
+			}
+			for _, sink := range of {
+				k := sinkKey{sink, item.Key(strings.Clone(string(l.Key)))}
+				if first, ok := blocks[k]; !ok || at.before(first) {
+					blocks[k] = at
+				}
 			}
 			continue
 		}
@@ -143,8 +153,11 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 	for sink, keys := range letters {
 		for _, k := range slices.Sorted(maps.Keys(keys)) {
 			l := keys[k]
-			if at, ok := blocks[k]; ok && k != "" && !r.routes[sink].Guarded {
-				l.undecodable = &at
+			for _, of := range []string{"", sink} {
+				at, ok := blocks[sinkKey{of, k}]
+				if ok && k != "" && !r.routes[sink].Guarded && (l.undecodable == nil || at.before(*l.undecodable)) {
+					l.undecodable = &at
+				}
 			}
 			slices.SortFunc(l.refs, func(a, b letterRef) int { return a.compare(b.deliveryOrder) })
 			sorted[sink] = append(sorted[sink], l)
