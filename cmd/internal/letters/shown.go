@@ -84,6 +84,7 @@ func maskText(m *mask.Mask, text string, v item.Value) string {
 type LetterJSON struct {
 	ID       string          `json:"id"`
 	Sink     string          `json:"sink,omitempty"`
+	Sinks    []string        `json:"sinks,omitempty"` // of an undecodable line of a snapshot: those that its backfill fills
 	Class    string          `json:"class"`
 	Error    string          `json:"error"`
 	Key      item.Key        `json:"key,omitempty"`
@@ -95,7 +96,7 @@ type LetterJSON struct {
 
 // NewLetterJSON converts a letter, without its ID.
 func NewLetterJSON(l pipeline.DeadLetter) LetterJSON {
-	out := LetterJSON{Sink: l.Sink, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
+	out := LetterJSON{Sink: l.Sink, Sinks: l.Sinks, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
 	if json.Valid(l.Raw) && utf8.Valid(l.Raw) {
 		out.Record = l.Raw
 	} else {
@@ -106,7 +107,7 @@ func NewLetterJSON(l pipeline.DeadLetter) LetterJSON {
 
 // Line formats a letter for a list: ID, time, sink, key and error.
 func (l LetterJSON) Line() string {
-	return fmt.Sprintf("%s  %s  %s  %s  %s: %s", l.ID, l.Time.UTC().Format(time.RFC3339), EverySink(l.Sink), l.Key, l.Class, l.Error)
+	return fmt.Sprintf("%s  %s  %s  %s  %s: %s", l.ID, l.Time.UTC().Format(time.RFC3339), EverySink(cmp.Or(l.Sink, strings.Join(l.Sinks, ","))), l.Key, l.Class, l.Error)
 }
 
 // EverySink returns the sink of a letter for people. A letter of an undecodable record belongs to all sinks: its sink
