@@ -74,16 +74,11 @@ func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, p
 		for err == nil {
 			var read *pipeline.Page
 			page := &record.Page{}
-			if read, err = src.Read(ctx); read != nil && read.Decode != nil {
-				decoded, decodeErr := read.Decode()
-				if decoded != nil {
-					page = decoded
-				}
-				if err == nil {
+			if read, err = src.Read(ctx); read != nil {
+				var decodeErr error
+				if page, decodeErr = read.Decoded(); err == nil {
 					err = decodeErr
 				}
-			} else if read != nil {
-				page = &read.Page
 			}
 			if errors.Is(err, io.EOF) {
 				yield(page, nil)
