@@ -2,7 +2,6 @@ package consume
 
 import (
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -12,7 +11,7 @@ import (
 func TestBackfill_ByExport(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "8")
 	w := newWorld(t, "shop", s.endpoint, ", start: latest")
-	source := newShop(s)
+	source := newSource(t, s)
 	source.fill(t, *backfillItems)
 	full := source.export(t)
 	w.only(t, "orders")
@@ -20,10 +19,7 @@ func TestBackfill_ByExport(t *testing.T) {
 	until(t, "all shards are read", func() bool { v := first.verdict(t); return v.Ready && v.Shards == 8 })
 	w.command(t, "orders", w.dynamo, backfillArgs("--sink", "orders", "--export", full)...).fills(t)
 
-	var writer sync.WaitGroup
-	stop := make(chan struct{})
-	writer.Go(func() { source.write(t, *backfillItems+500, *backfillRate, stop) })
-	t.Cleanup(writer.Wait)
+	source.write(t, *backfillItems+*backfillItems/10, *backfillRate)
 	s.do(t, "POST", "/admin/split", map[string]any{"every": "5s", "times": 6}, nil)
 	w.only(t, "orders", "by_status", "per_customer")
 	first.stop(t)
@@ -51,8 +47,7 @@ func TestBackfill_ByExport(t *testing.T) {
 			t.Logf("%s read %d items", p.name, read)
 		}
 	}
-	close(stop)
-	writer.Wait()
+	source.stop()
 	w.converge(t, func() []item { return s.items(t) })
 	w.healthy(t)
 	if code, out := w.run(t, "plan"); code != 0 {

@@ -1,15 +1,14 @@
 package consume
 
 import (
-	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
 // A backfill takes five times as long as the stream keeps its records. Changes that were made before the floor, and were
@@ -22,21 +21,21 @@ func TestBackfill_OutlivesStream(t *testing.T) {
 	w.only(t, "orders")
 	task := w.start(t, "task-1", w.dynamo)
 	task.reads(t)
-	source := newShop(s)
+	source := newSource(t, s)
 	source.fill(t, 300)
 	late := filepath.Join(t.TempDir(), "late.jsonl")
 	if code, out := w.runAlone(t, "record", "-c", w.config, "--out", late); code != 0 {
 		t.Fatalf("record ends with %d:\n%s", code, out)
 	}
 	for i := range 150 { // what follows those records is made before the floor, too
-		if pk := fmt.Sprintf("item#%d", 2*i); i%2 == 0 {
-			source.remove(t, pk, i%4 == 0)
+		if pk := shop.PK(2 * i); i%2 == 0 {
+			source.must(t, source.Remove(pk, i%4 == 0))
 		} else {
-			source.put(t, pk)
+			source.must(t, source.Put(pk))
 		}
 	}
 	for i := 300; i < 1200; i++ {
-		source.put(t, fmt.Sprintf("item#%d", i))
+		source.must(t, source.Put(shop.PK(i)))
 	}
 	task.stop(t)
 	w.only(t, "orders", "by_status", "per_customer")
@@ -44,10 +43,7 @@ func TestBackfill_OutlivesStream(t *testing.T) {
 	task.says(t, "it waits, and writes nothing until it is filled")
 	task.reads(t)
 
-	var writer sync.WaitGroup
-	stop := make(chan struct{})
-	writer.Go(func() { source.write(t, 1200, 20, stop) })
-	t.Cleanup(writer.Wait)
+	source.write(t, 1200, 20)
 	time.Sleep(time.Until(w.prepare(t).Add(time.Second)))
 	items, shown := source.list(t)
 	fill := w.command(t, "fill", w.dynamo, backfillArgs("--items", items, "--shown-at", shown.UTC().Format(time.RFC3339), "--parts", "1")...)
@@ -69,8 +65,7 @@ func TestBackfill_OutlivesStream(t *testing.T) {
 		t.Errorf("the stream lost %d records meanwhile: the backfill does not outlive it", trimmed)
 	}
 	w.replaysLate(t, late)
-	close(stop)
-	writer.Wait()
+	source.stop()
 	w.converge(t, func() []item { return s.items(t) })
 	w.healthy(t)
 	task.stop(t)
@@ -83,24 +78,6 @@ func (w *world) replaysLate(t *testing.T, path string) {
 	if code != 0 || !strings.Contains(out, "before_floor") {
 		t.Fatalf("replay of what was made before the floor ends with %d:\n%s", code, out)
 	}
-}
-
-// list writes the items as they are now into files of a folder.
-func (s *shop) list(t *testing.T) (dir string, shown time.Time) {
-	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	dir = t.TempDir()
-	var files [8]strings.Builder
-	for pk, item := range s.items {
-		files[fileOf(pk, len(files))].WriteString(item + "\n")
-	}
-	for n := range files {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("items-%d.jsonl", n)), []byte(files[n].String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir, time.Now()
 }
 
 // trimmed is how many records the stream no longer keeps.

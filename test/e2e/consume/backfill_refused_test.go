@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
 // What a backfill refuses, and what `status` and `plan` say before, while and after.
@@ -14,7 +16,7 @@ func TestBackfill_Refused(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "2")
 	w := newWorld(t, "shop", s.endpoint, "")
 	w.whole += fmt.Sprintf("  late: {view: {table: %s-rows, key: {PK: 'LATE#{Customer}', SK: '{@key}'}}}\n", w.name)
-	source := newShop(s)
+	source := newSource(t, s)
 	source.fill(t, 60)
 	w.only(t, "orders", "late")
 	task := w.start(t, "task-1", w.dynamo)
@@ -86,13 +88,13 @@ func (w *world) shows(t *testing.T, command string, code int, says ...string) {
 func TestBackfill_LocalHistory(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "2")
 	w := newWorld(t, "shop", s.endpoint, "")
-	source := newShop(s)
+	source := newSource(t, s)
 	source.fill(t, 100)
 	for i := range 100 {
-		if pk := fmt.Sprintf("item#%d", i); i%3 == 0 {
-			source.remove(t, pk, false)
+		if pk := shop.PK(i); i%3 == 0 {
+			source.must(t, source.Remove(pk, false))
 		} else {
-			source.put(t, pk)
+			source.must(t, source.Put(pk))
 		}
 	}
 	dir := t.TempDir()

@@ -147,6 +147,16 @@ func (p *process) says(t *testing.T, text string) {
 	until(t, fmt.Sprintf("%s says %q", p.name, text), func() bool { return strings.Contains(p.log.String(), text) })
 }
 
+// hasEnded reports whether it has ended.
+func (p *process) hasEnded() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // verdict is what /status says of it.
 type verdict struct {
 	Live, Ready bool
@@ -184,16 +194,24 @@ func (p *process) reads(t *testing.T) {
 // until waits until something is so.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
+	untilWithin(t, patience, what, is)
+}
+
+// untilWithin is until with a patience of its own.
+func untilWithin(t *testing.T, d time.Duration, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(d); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited %v in vain: %s", patience, what)
+			t.Fatalf("waited %v in vain: %s", d, what)
 		}
 	}
 }
 
 // lapsed tells whether it could not show for a while that it lives, as on a machine that is
 // too busy: then it reads again what others may have read meanwhile.
-func (p *process) lapsed() bool { return strings.Contains(p.log.String(), "two thirds of a lease") }
+func (p *process) lapsed() bool {
+	return strings.Contains(p.log.String(), "two thirds of the lease time")
+}
 
 // healthy waits until there is nothing wrong.
 func (w *world) healthy(t *testing.T) {

@@ -3,7 +3,9 @@ package consume
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -50,28 +52,34 @@ func startStream(t *testing.T, args ...string) *stream {
 // do asks the server for something, and reads the answer into out unless it is nil.
 func (s *stream) do(t *testing.T, method, path string, in, out any) {
 	t.Helper()
-	b, err := json.Marshal(in)
-	if err != nil {
+	if err := s.ask(t.Context(), method, path, in, out); err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, s.endpoint+path, bytes.NewReader(b))
+}
+
+// ask is do for goroutines beside the test.
+func (s *stream) ask(ctx context.Context, method, path string, in, out any) error {
+	b, err := json.Marshal(in)
 	if err != nil {
-		t.Fatal(err)
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.endpoint+path, bytes.NewReader(b))
+	if err != nil {
+		return err
 	}
 	r, err := s.http.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer r.Body.Close()
 	answer, err := io.ReadAll(r.Body)
 	if err != nil || r.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %s, %v: %s", method, path, r.Status, err, answer)
+		return fmt.Errorf("%s %s: %s, %w: %s", method, path, r.Status, err, answer)
 	}
 	if out != nil {
-		if err := json.Unmarshal(answer, out); err != nil {
-			t.Fatal(err)
-		}
+		return json.Unmarshal(answer, out)
 	}
+	return nil
 }
 
 type stats struct {
