@@ -199,6 +199,7 @@ func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable
 	if fillable && m.started {
 		b.Stage = state.Waiting
 	}
+	b.Fresh = fillable && b.Stage == state.Live
 	f.birth, err = m.births.RecordBirth(ctx, b)
 	return err
 }
@@ -238,8 +239,8 @@ func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 	}
 }
 
-// withStageOf returns b at the stage of another birth.
+// withStageOf returns b at the stage of another birth, and as fresh.
 func withStageOf(b, of state.Birth) state.Birth {
-	b.Stage, b.Floor, b.Stream, b.Run, b.ReadUntil = of.Stage, of.Floor, of.Stream, of.Run, of.ReadUntil
+	b.Stage, b.Floor, b.Stream, b.Run, b.ReadUntil, b.Fresh = of.Stage, of.Floor, of.Stream, of.Run, of.ReadUntil, of.Fresh
 	return b
 }

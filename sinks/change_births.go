@@ -35,9 +35,17 @@ func changeBirth(ctx context.Context, births state.Births, b state.Birth, change
 		switch {
 		case err != nil:
 			return b, err
+		case ok && b.Fresh && is == notFresh(b):
+			// A consumer has acknowledged the first change.
 		case !ok || is.ID != b.ID || is.Run != b.Run || b.Run == "" || is == b:
 			return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
 		}
 		b = is
 	}
+}
+
+// notFresh returns b as it is when a change was acknowledged to the sink.
+func notFresh(b state.Birth) state.Birth {
+	b.Fresh = false
+	return b
 }

@@ -5,12 +5,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -74,6 +71,7 @@ func setting(of map[string]string, name string) string {
 // opened is an output whose fingerprint and birth are recorded once all sinks are assembled.
 type opened struct {
 	foundOutput
+	spec    config.Sink
 	print   state.Fingerprint
 	store   state.Fingerprints
 	changed *ChangedError // settings that differ, and that the empty output takes; nil: none differ
@@ -89,13 +87,13 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	if !ok {
 		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it keeps no output
 	}
-	o := opened{store: prints, print: fingerprintOf(a.cfg, s)}
+	o := opened{spec: s, store: prints, print: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
 		o.foundOutput.print, o.hasPrint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
 	} else {
 		o.foundOutput, err = a.births.find(ctx, a.cfg, s, store)
 	}
-	was := o.foundOutput.print
+	was, missed := o.foundOutput.print, false
 	switch {
 	case err != nil:
 		return store, birth, err
@@ -108,49 +106,28 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	default:
 		if o.changed = compareSettings(was, o.print); o.changed != nil {
 			o.changed.adoptable = a.births != nil
-			if taken, err := a.takesSettings(ctx, s, store, o.foundOutput, o.changed.Settings); err != nil || !taken {
+			if taken, err := takesSettings(ctx, a.cfg, s, store, o.foundOutput, o.changed.Settings); err != nil || !taken {
 				return store, birth, cmp.Or[error](err, o.changed)
 			}
-			if o.movedFrom != "" { // the output begins at the new target
+			missed = missedChanges(s, o.foundOutput, o.changed.Settings)
+			switch {
+			case o.movedFrom != "": // the output begins at the new target
 				o.birth, o.known, o.hasPrint, o.foundOutput.print, o.movedFrom = state.Birth{}, false, false, state.Fingerprint{}, ""
+			case missed:
+				if err := a.births.beginAgain(ctx, &o.foundOutput); err != nil {
+					return store, birth, err
+				}
 			}
 		}
 	}
 	if a.births != nil {
-		if err := a.births.ensureBirth(ctx, &o.foundOutput, CanBeFilled(s) && o.changed == nil); err != nil {
+		if err := a.births.ensureBirth(ctx, &o.foundOutput, CanBeFilled(s) && (o.changed == nil || missed)); err != nil {
 			return store, birth, err
 		}
 	}
 	o.print.Birth = o.birth.ID
 	a.opened = append(a.opened, o)
 	return store, o.birth, nil
-}
-
-// takesSettings reports whether a sink's output can take other settings: nothing in it could mix with what is
-// written next. It returns false if that is unknown, as for events that were sent.
-func (a *assembly) takesSettings(ctx context.Context, s config.Sink, store any, f foundOutput, changed []string) (bool, error) {
-	if slices.ContainsFunc(changed, comparesVersions) {
-		return false, nil
-	}
-	if o, ok := store.(Outputs); ok {
-		at := OutputRef(a.cfg, s)
-		if f.movedFrom != "" {
-			_, at.Name, _ = strings.Cut(f.movedFrom, " ")
-		}
-		look, err := o.Output(at).Inspect(ctx, false)
-		return err == nil && look.IsEmpty(), err
-	}
-	objects, ok := store.(archive.Lister)
-	if !ok {
-		return false, nil
-	}
-	for _, err := range objects.List(ctx, s.Archive.Prefix) {
-		if _, again := pipeline.Retryable(err); err != nil && again {
-			return false, err
-		}
-		return false, nil // it has an object, or cannot be listed
-	}
-	return true, nil
 }
 
 // record stores the fingerprints and births of new outputs, before anything is written.
@@ -170,8 +147,11 @@ func (a *assembly) record(ctx context.Context) error {
 			return err
 		}
 		if o.changed != nil && a.options.Logger != nil {
-			a.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the sink holds nothing, and takes the settings of the file: redrive its dead letters, and replay what the former settings left out",
-				slog.String("sink", o.changed.Sink), slog.Any("changed", o.changed.Settings))
+			text := "the sink holds nothing, and takes the settings of the file: redrive its dead letters, and replay what the former settings left out"
+			if o.birth.Stage == state.Waiting {
+				text = "the sink holds nothing, takes the settings of the file, and waits: the former ones left out changes that it may need"
+			}
+			a.options.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("sink", o.changed.Sink), slog.Any("changed", o.changed.Settings))
 		}
 	}
 	return nil

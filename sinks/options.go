@@ -99,10 +99,9 @@ type BackfillOptions struct {
 	Sinks     []string              // names of the sinks to fill; views, aggregates and search indexes
 	Narrowing pipeline.Condition    // which items are read. Default: all
 	Views     map[string]*view.Sink // Assemble adds the views, which can list the claims that wait at the end. Default: it adds none
-	History   bool                  // the source has all changes that were ever made, with their versions, and no items: nothing is too old
 }
 
-// Backfill makes a pipeline of some sinks alone, whose source is a snapshot of the table, or its history. It raises no
+// Backfill makes a pipeline of some sinks alone, whose source is a snapshot of the table, or an archive of its changes. It raises no
 // events. A view's claim that loses its row waits, and is no dead letter.
 func Backfill(o BackfillOptions) Option {
 	return func(a *assembly) { a.backfill, a.finite = &o, true }

@@ -22,7 +22,12 @@ type OutputChange struct {
 	Problem  string          // why a start would be refused although no setting differs, and what to do; "": nothing is wrong
 
 	CanBeFilled bool // a backfill can fill the sink
-	Waits       bool // the sink is added, and waits from its first start on: the pipeline has written before
+	Waits       bool // the sink is added or changed, and waits from its next start on: it missed changes
+	Takes       bool // the sink is changed, and its output holds nothing: it takes the settings at its next start
+
+	// LeftThere has the sinks that the file does not have, and whose rows or documents are left where an added or waiting
+	// sink writes. A key that both have is refused.
+	LeftThere []string
 
 	// Underivable says what of the output is no function of the table's items: a backfill cannot bring it.
 	Underivable []string
@@ -115,10 +120,28 @@ func (m *birthRecords) compareOutput(ctx context.Context, cfg *config.Config, s 
 			for _, name := range changed.Settings {
 				c.Settings = append(c.Settings, SettingChange{Name: name, Was: changed.Was[name], Is: changed.Is[name]})
 			}
+			c.Takes, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
+			c.Waits = c.Takes && (missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting)
+			return c, err
 		}
 	}
 	c.Waits = c.Waits && c.Kind == Added
+	if c.CanBeFilled && (c.Kind == Added || c.Birth.Stage == state.Waiting) {
+		c.LeftThere = m.leftAt(cfg, c.Target)
+	}
 	return c, nil
+}
+
+// leftAt returns the sinks that have written to a target, and that the file does not have there.
+func (m *birthRecords) leftAt(cfg *config.Config, target string) (names []string) {
+	for _, b := range m.known {
+		inFile := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == b.Sink && Target(s) == b.Target })
+		if b.Target == target && b.Begun && b.Stage != state.Waiting && !inFile {
+			names = append(names, b.Sink)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // underivable says what of a sink's output is no function of the table's items.

@@ -96,22 +96,8 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	if err != nil {
 		return err
 	}
-	o := view.AggregateOptions{
-		Name:      s.Name,
-		Pipeline:  a.cfg.Name,
-		Table:     s.Aggregate.Table.Name,
-		When:      itemCondition(s),
-		ForEach:   s.Aggregate.ForEach,
-		Shards:    s.Aggregate.Shards,
-		KeepOnTTL: s.Aggregate.KeepOnTTL,
-		Mask:      a.sensitive,
-		Birth:     birth.ID,
-		Store:     store,
-	}
-	o.PK, o.SK = rowKey(s.Aggregate.Group)
-	for _, v := range s.Aggregate.Values {
-		o.Values = append(o.Values, view.Value{Name: v.Name, Of: v.Of, Path: v.Path, Each: v.Each})
-	}
+	o := AggregateOptions(a.cfg, s)
+	o.Mask, o.Birth, o.Store = a.sensitive, birth.ID, store
 	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, s.Aggregate.Table.Name, o.PK, o.SK); err != nil {
 		return err
 	}
@@ -122,6 +108,25 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	r.Sink = sink
 	r.Batch.Count = cmp.Or(r.Batch.Count, sink.Batch().Count)
 	return nil
+}
+
+// AggregateOptions returns the options of an aggregate sink (s.Aggregate is set) that the file alone determines: it has no
+// birth, mask, store or retention.
+func AggregateOptions(cfg *config.Config, s config.Sink) view.AggregateOptions {
+	o := view.AggregateOptions{
+		Name:      s.Name,
+		Pipeline:  cfg.Name,
+		Table:     s.Aggregate.Table.Name,
+		When:      itemCondition(s),
+		ForEach:   s.Aggregate.ForEach,
+		Shards:    s.Aggregate.Shards,
+		KeepOnTTL: s.Aggregate.KeepOnTTL,
+	}
+	o.PK, o.SK = rowKey(s.Aggregate.Group)
+	for _, v := range s.Aggregate.Values {
+		o.Values = append(o.Values, view.Value{Name: v.Name, Of: v.Of, Path: v.Path, Each: v.Each})
+	}
+	return o
 }
 
 // rowKey returns the key of a view's rows. sk is zero if the key has one attribute.

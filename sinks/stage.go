@@ -21,15 +21,19 @@ func CanBeFilled(s config.Sink) bool {
 	return (s.View != nil || s.Aggregate != nil || s.Search != nil) && !s.NoBackfill
 }
 
-// stageSink wraps a sink that waits, or whose backfill has a floor.
+// stageSink wraps a sink that waits, whose backfill has a floor, or whose output is fresh.
 func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 	if a.births == nil || a.backfill != nil {
 		return sink
 	}
 	for i := range a.opened {
 		birth := a.opened[i].birth
-		if a.opened[i].sink == s.Name && (birth.Stage != state.Live || !birth.Floor.IsZero()) {
+		switch {
+		case a.opened[i].sink != s.Name:
+		case birth.Stage != state.Live || !birth.Floor.IsZero():
 			return newStagedSink(sink, a.births.births, birth, a.redrive)
+		case birth.Fresh:
+			return &freshSink{forwarder: forwarder{sink}, births: a.births.births, birth: birth, removals: s.Aggregate != nil && s.Aggregate.KeepOnTTL}
 		}
 	}
 	return sink
@@ -86,8 +90,12 @@ func (a *assembly) warnOfStages() {
 		birth := a.opened[i].birth
 		switch birth.Stage {
 		case state.Waiting:
-			a.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "the sink was added to a pipeline that has written before: it waits, and writes nothing until it is filled: tablewake backfill",
+			a.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "the sink has missed changes that the pipeline acknowledged: it waits, and writes nothing until it is filled: tablewake backfill",
 				slog.String("sink", birth.Sink))
+			if left := a.births.leftAt(a.cfg, birth.Target); len(left) > 0 {
+				a.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "the rows or documents of former sinks are where the sink writes, and a key that both have becomes a dead letter: give the sink its former name, or a place of its own, or delete those first",
+					slog.String("sink", birth.Sink), slog.Any("former", left))
+			}
 		case state.Filling, state.Settling:
 			a.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "the sink is being filled: what it holds is not complete",
 				slog.String("sink", birth.Sink), slog.String("stage", string(birth.Stage)), slog.String("run", birth.Run))
@@ -100,17 +108,12 @@ func (a *assembly) checkAddedSinks() error {
 	if a.births != nil || a.rebuild {
 		return nil
 	}
-	hasOutput := false
-	for i := range a.opened {
-		hasOutput = hasOutput || a.opened[i].hasPrint
+	hasOutput := slices.ContainsFunc(a.opened, func(o opened) bool { return o.hasPrint })
+	added := slices.IndexFunc(a.opened, func(o opened) bool { return !o.hasPrint && CanBeFilled(o.spec) })
+	if !hasOutput || added < 0 {
+		return nil
 	}
-	for _, s := range a.cfg.Sinks {
-		for i := range a.opened {
-			if o := &a.opened[i]; hasOutput && o.print.Sink == s.Name && !o.hasPrint && CanBeFilled(s) {
-				return a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
-					"the pipeline has written before, and this sink missed it: the state remembers that a sink waits until it is filled, and the file has none: add state: {table: NAME}, or backfill: none to the sink, if it shall begin with the changes of now"))
-			}
-		}
-	}
-	return nil
+	s := a.opened[added].spec
+	return a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
+		"the pipeline has written before, and this sink missed it: the state remembers that a sink waits until it is filled, and the file has none: add state: {table: NAME}, or backfill: none to the sink, if it shall begin with the changes of now"))
 }

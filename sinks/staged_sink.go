@@ -90,10 +90,15 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
+	return s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) { return s.admit(birth, d) })
+}
+
+// writeSome writes the deliveries that admit reports. Of another one, admit sets the outcome, or returns why it fails.
+func (f forwarder) writeSome(ctx context.Context, ds []pipeline.Delivery, admit func(*pipeline.Delivery) (bool, error)) error {
 	var failed pipeline.BatchError
 	var indexes []int // of the deliveries to write
 	for i := range ds {
-		write, err := s.admit(birth, &ds[i])
+		write, err := admit(&ds[i])
 		failed.Add(i, err)
 		if write {
 			indexes = append(indexes, i)
@@ -101,7 +106,7 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	}
 	switch {
 	case len(indexes) == len(ds):
-		return s.Sink.Write(ctx, ds)
+		return f.Write(ctx, ds)
 	case len(indexes) == 0:
 		return failed.OrNil()
 	}
@@ -109,7 +114,7 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	for n, i := range indexes {
 		selected[n] = ds[i]
 	}
-	err = s.Sink.Write(ctx, selected)
+	err := f.Write(ctx, selected)
 	writeFailed, isBatch := errors.AsType[*pipeline.BatchError](err)
 	if err != nil && !isBatch {
 		return err // all fail, and the pipeline writes each again

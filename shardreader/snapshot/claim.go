@@ -15,12 +15,12 @@ import (
 // part is a part of the snapshot as this process knows it. Source.mu guards the fields below Part.
 type part struct {
 	Part
-	stored state.Part   // as last read or written; the zero Part if it is not stored
-	since  time.Time    // when stored.Counter was observed first
-	stale  bool         // stored is out of date: another process has written the part
-	claim  *claimedPart // of this process; nil if there is none
-	losses int          // how often a claim of this process was taken over
-	err    error        // why this process cannot read the part
+	stored  state.Part   // as last read or written; the zero Part if it is not stored
+	renewed time.Time    // when this process first saw stored.Counter
+	stale   bool         // stored is out of date: another process has written the part
+	claim   *claimedPart // of this process; nil if there is none
+	losses  int          // how often a claim of this process was taken over
+	err     error        // why this process cannot read the part
 }
 
 // spreadClaims rotates the parts, so that processes begin with different ones.
@@ -135,7 +135,7 @@ func (s *Source) claimable() *part {
 		if p.claim != nil || p.stale || p.err != nil || p.stored.Done {
 			continue
 		}
-		if p.stored.Owner == "" || p.stored.Owner == s.o.Owner || time.Since(p.since) >= s.o.ClaimTime {
+		if p.stored.Owner == "" || p.stored.Owner == s.o.Owner || time.Since(p.renewed) >= s.o.ClaimTime {
 			return p
 		}
 	}
@@ -172,7 +172,7 @@ func (s *Source) list() error {
 			continue // its own writes are newer
 		}
 		if is.Counter != p.stored.Counter || is.Owner != p.stored.Owner {
-			p.since = now
+			p.renewed = now
 		}
 		p.stored = is
 	}

@@ -83,7 +83,7 @@ func (s *Source) read(p *part) {
 
 // readPages reads a part to its end. Read gets the pages.
 func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
-	s.o.Slow(c.ctx)
+	s.o.Throttle(c.ctx)
 	r, err := s.o.Snapshot.Open(c.ctx, c.ID, from)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 		if err != nil {
 			return err
 		}
-		s.o.Slow(c.ctx)
+		s.o.Throttle(c.ctx)
 	}
 }
 
@@ -163,7 +163,6 @@ func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
 		c.pages = c.pages[1:]
 		c.items += p.items.Load()
 		c.bytes = p.bytes
-		s.ownItems += p.items.Load()
 		if c.done = p.end; !p.end {
 			c.position = p.position
 		}
@@ -263,9 +262,6 @@ func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error 
 	defer s.mu.Unlock()
 	if c.stored = now; now.Owner == "" {
 		s.remove(c)
-		if now.Done {
-			s.ownParts++
-		}
 	}
 	return nil
 }

@@ -24,9 +24,9 @@ type Snapshot interface {
 
 // Reader reads one part. One goroutine uses it.
 type Reader interface {
-	// Read returns the next page, undecoded, and io.EOF after the last. It sets Position, Bytes and Decode. io.EOF
-	// means that the part is complete: any check of the whole part has succeeded. Read retries transient errors
-	// itself; after any error the reader is only closed.
+	// Read returns the next page, and io.EOF after the last. It sets Position, Bytes and Decode. io.EOF means that the
+	// part is complete: any check of the whole part has succeeded. Read retries transient errors itself; after any error
+	// the reader is only closed.
 	Read(ctx context.Context) (*pipeline.Page, error)
 
 	// Close frees the reader. It does not block.
@@ -50,7 +50,8 @@ type Part struct {
 type Info struct {
 	// Source is the canonical name: two processes that read the same snapshot have the same. Examples are
 	// "export s3://bucket/prefix/AWSDynamoDB/01695097218000-d6299cbd/" and
-	// "scan arn:aws:dynamodb:eu-west-1:123456789012:table/shop segments 16 begun 2026-11-23T14:00:00Z".
+	// "scan arn:aws:dynamodb:eu-west-1:123456789012:table/shop segments 16 begun 2026-11-23T14:00:00Z" and
+	// "items dump.jsonl sha256:a09bc7652f18d349", with a digest of how the files begin.
 	Source string
 
 	Time     time.Time       // every item is shown as it was then or later; zero if unknown

@@ -32,7 +32,7 @@ type SourceOptions struct {
 
 	Concurrency int                       // number of parts that are read at once. Default: 4
 	ClaimTime   time.Duration             // a claim that is not renewed for this time is taken over; it is equal in all processes. Default: 30s
-	Slow        func(ctx context.Context) // blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
+	Throttle    func(ctx context.Context) // blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
 	Logger      *slog.Logger              // Default: discards
 }
 
@@ -60,8 +60,6 @@ type Source struct {
 	forgets   []string       // lost partitions, for [pipeline.Control.Forget]
 	listed    time.Time      // when the parts were listed last
 	removed   bool           // another process read all parts to their end, and removed the backfill
-	ownItems  int64
-	ownParts  int
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -88,8 +86,8 @@ func NewSource(o SourceOptions) (*Source, error) {
 	case o.Concurrency < 0 || o.ClaimTime < 0:
 		return nil, fmt.Errorf("snapshot: Concurrency or ClaimTime is negative: %d, %v", o.Concurrency, o.ClaimTime)
 	}
-	if o.Slow == nil {
-		o.Slow = func(context.Context) {}
+	if o.Throttle == nil {
+		o.Throttle = func(context.Context) {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -302,25 +300,19 @@ func (s *Source) Close(ctx context.Context) error {
 
 var errClosed = errs.New("the source is closed")
 
-// Progress is how far a backfill is.
+// Progress is how far all processes of a backfill are, as last seen.
 type Progress struct {
-	Items, TotalItems int64 // written items of all processes, as last seen, and all items. TotalItems is -1 if unknown
-	Bytes, TotalBytes int64 // the same of stored bytes; estimated for a part that is not done
-	Parts, TotalParts int   // parts that are done, and all parts
-	OwnItems          int64 // items that this source had written
-	OwnParts          int   // parts that this source finished
-	Claimed           int   // parts that this source has claimed
+	Items      int64 // that are written
+	Bytes      int64 // of them, as stored; estimated for a part that is not done
+	TotalBytes int64 // of all items; -1 if unknown
+	Parts      int   // that are done
 }
 
 // Progress returns the progress. It is safe for concurrent use.
 func (s *Source) Progress() Progress {
-	info := s.o.Snapshot.Info()
+	p := Progress{TotalBytes: s.o.Snapshot.Info().Bytes}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := Progress{
-		TotalItems: info.Items, TotalBytes: info.Bytes, TotalParts: len(s.parts),
-		OwnItems: s.ownItems, OwnParts: s.ownParts, Claimed: len(s.claimed),
-	}
 	for _, part := range s.parts {
 		items, bytes := part.stored.Items, int64(0)
 		if part.claim != nil {

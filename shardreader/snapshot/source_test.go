@@ -40,7 +40,7 @@ func TestSource(t *testing.T) {
 				t.Errorf("stored %+v", p)
 			}
 		}
-		want := snapshot.Progress{Items: 141, TotalItems: 141, TotalBytes: -1, Parts: 5, TotalParts: 5, OwnItems: 141, OwnParts: 5}
+		want := snapshot.Progress{Items: 141, TotalBytes: -1, Parts: 5}
 		if p := src.Progress(); p != want {
 			t.Errorf("progress %+v, want %+v", p, want)
 		}
@@ -177,16 +177,18 @@ func TestSource_TwoProcesses(t *testing.T) {
 			tab.sizes[fmt.Sprintf("part %02d", i)] = 50
 		}
 		store := &partStore{written: w}
-		var own [2]snapshot.Progress
+		var own [2]written
 		var wg sync.WaitGroup
 		begun := time.Now()
 		for i := range 2 {
 			wg.Go(func() {
 				src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: fmt.Sprint("p", i), Concurrency: 2})
-				if err := run(t.Context(), t, src, w.sink(), pipeline.Batch{}); err != nil {
+				if err := run(t.Context(), t, src, both(w, &own[i]), pipeline.Batch{}); err != nil {
 					t.Error(err)
 				}
-				own[i] = src.Progress()
+				if p := src.Progress(); p.Items != 2000 || p.Parts != 40 {
+					t.Errorf("progress %+v", p)
+				}
 			})
 		}
 		wg.Wait()
@@ -199,8 +201,8 @@ func TestSource_TwoProcesses(t *testing.T) {
 		if d := time.Since(begun); d > 90*time.Second || len(w.missing(tab)) > 0 {
 			t.Errorf("%v, missing %d", d, len(w.missing(tab)))
 		}
-		if own[0].OwnParts+own[1].OwnParts != 40 || own[0].OwnParts < 15 || own[1].OwnParts < 15 || own[0].Items != 2000 || own[0].Parts != 40 {
-			t.Errorf("%+v\n%+v", own[0], own[1])
+		if a, b := len(own[0].keys), len(own[1].keys); a+b != 2000 || a < 15*50 || b < 15*50 {
+			t.Errorf("one process wrote %d items, and the other %d", a, b)
 		}
 	})
 }
@@ -226,12 +228,13 @@ func TestSource_RemovedByAnother(t *testing.T) {
 		second := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p2"})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		if err := run(ctx, t, second, w.sink(), pipeline.Batch{}); err != nil || ctx.Err() != nil {
+		own := &written{}
+		if err := run(ctx, t, second, both(w, own), pipeline.Batch{}); err != nil || ctx.Err() != nil {
 			t.Errorf("the second process: %v, %v", err, ctx.Err())
 		}
 		first.Wait()
-		if p := second.Progress(); p.OwnItems > 0 || len(w.missing(tab)) > 0 {
-			t.Errorf("progress %+v, missing %v", p, w.missing(tab))
+		if len(own.keys) > 0 || len(w.missing(tab)) > 0 {
+			t.Errorf("it wrote %d items, missing %v", len(own.keys), w.missing(tab))
 		}
 	})
 }
@@ -309,14 +312,14 @@ func TestSource_Pause(t *testing.T) {
 	})
 }
 
-// Slow holds back each read, and does not block the stop.
-func TestSource_Slow(t *testing.T) {
+// Throttle holds back each read, and does not block the stop.
+func TestSource_Throttle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &written{}
 		var lags atomic.Bool
 		lags.Store(true)
 		tab := &table{sizes: map[string]int{"a": 3}, page: 1}
-		src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: &partStore{}, Owner: "p1", Slow: func(ctx context.Context) {
+		src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: &partStore{}, Owner: "p1", Throttle: func(ctx context.Context) {
 			for lags.Load() && pipeline.Sleep(ctx, time.Second) == nil {
 			}
 		}})

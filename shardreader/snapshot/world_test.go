@@ -199,6 +199,13 @@ func (w *written) sink() pipeline.SinkFunc {
 	}
 }
 
+// both writes to a and b.
+func both(a, b *written) pipeline.SinkFunc {
+	return func(ctx context.Context, ds []pipeline.Delivery) error {
+		return errors.Join(a.sink()(ctx, ds), b.sink()(ctx, ds))
+	}
+}
+
 func newSource(t testing.TB, o snapshot.SourceOptions) *snapshot.Source {
 	t.Helper()
 	o.Run = "run"

@@ -259,3 +259,42 @@ func TestChangeBirths_TwoProcesses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An output is fresh until a change with an image is acknowledged that is no dead letter. While it is fresh, other
+// settings go on, and its letters are redriven; other filters, and other settings later, make it wait.
+func TestStage_FreshOutput(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	removed := strings.NewReplacer("INSERT", "REMOVE", "NewImage", "OldImage")
+	run := func(file string, records ...string) state.Birth {
+		t.Helper()
+		p, stores := started(t, dir, file)
+		replayed(t, p, records)
+		_, all := births(t, stores)
+		if err := stores.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return all["second"]
+	}
+	born := run(twoViews, inserted(1, now, `"Total":{"S":"x"}`), removed.Replace(inserted(2, now, `"Total":{"N":"0"}`)))
+	if !born.Fresh || born.Stage != state.Live {
+		t.Errorf("after a dead letter and a removal: %+v", born)
+	}
+	mended := strings.Replace(twoViews, "item.Total > 0", "item.Total > 1", 1)
+	if b := run(mended); b.ID != born.ID || !b.Fresh || b.Stage != state.Live {
+		t.Errorf("under other settings: %+v, want %+v", b, born)
+	}
+	if b := run(mended, inserted(3, now, `"Total":{"N":"1"}`)); b.Fresh || b.ID != born.ID || b.Stage != state.Live {
+		t.Errorf("after a change without effect: %+v", b)
+	}
+	if b := run(twoViews); b.Fresh || b.ID == born.ID || b.Stage != state.Waiting {
+		t.Errorf("other settings after that: %+v", b)
+	}
+
+	dir = t.TempDir()
+	born = run(twoViews, inserted(1, now, `"Total":{"S":"x"}`))
+	filtered := strings.Replace(twoViews, "when: 'item.Total > 0'", "when: 'item.Total > 0', filters: [{drop: {key_prefix: {PK: other}}}]", 1)
+	if b := run(filtered); !born.Fresh || b.Stage != state.Waiting {
+		t.Errorf("after other filters: %+v", b)
+	}
+}

@@ -12,16 +12,16 @@ type Backfill struct {
 	Run    string    // id
 	Sinks  string    // names of the sinks, sorted, joined by ","
 	Source string    // canonical name of what is read; each process of the backfill names the same
-	Begun  time.Time // when the backfill began. UTC, whole seconds
+	Start  time.Time // when the backfill began. UTC, whole seconds
 	From   time.Time // each item is read as it was then or later; zero if unknown. UTC, whole seconds
 	Parts  int       // number of parts
 }
 
-// Since returns when the first removal may have been made that the backfill must not undo: the earlier
-// of From and Begun.
-func (b Backfill) Since() time.Time {
-	if b.From.IsZero() || b.Begun.Before(b.From) {
-		return b.Begun
+// RemovalsSince returns when the first removal may have been made that the backfill must not undo: the
+// earlier of From and Start.
+func (b Backfill) RemovalsSince() time.Time {
+	if b.From.IsZero() || b.Start.Before(b.From) {
+		return b.Start
 	}
 	return b.From
 }
@@ -43,7 +43,7 @@ type Part struct {
 
 // Backfills keeps the backfills of one pipeline, and how far their parts are read.
 type Backfills interface {
-	// Backfills yields all backfills, in the order of Begun and Run. A pulled error ends the sequence.
+	// Backfills yields all backfills, in the order of Start and Run. A pulled error ends the sequence.
 	Backfills(ctx context.Context) iter.Seq2[Backfill, error]
 
 	// AddBackfill stores b if there is no backfill of its Run. It returns the stored one once that is

@@ -28,6 +28,10 @@ type Birth struct {
 	// output from then on.
 	Begun bool
 
+	// Fresh is set until a change with an image of its item is acknowledged to the sink that is no dead letter. So the
+	// dead letters of a fresh output are all that it missed. Outputs that a backfill cannot fill are not fresh.
+	Fresh bool
+
 	Stage     Stage
 	Floor     time.Time // changes of the stream made before it are not written; zero: all are. UTC, whole seconds
 	Stream    string    // ARN of the stream whose changes follow the backfill; "" if unknown
@@ -60,12 +64,12 @@ func ParseStage(text string) (Stage, error) {
 // String returns the stage as people read it: "live" for Live.
 func (s Stage) String() string { return cmp.Or(string(s), "live") }
 
-// idLetters is the length of an ID: 80 random bits.
-const idLetters = 16
+// NewID returns a random ID of 80 bits, in 16 letters and digits.
+func NewID() string { return strings.ToLower(rand.Text()[:16]) }
 
 // NewBirth returns a birth with a new ID. [Births.RecordBirth] records it.
 func NewBirth(sink, target string, now time.Time) Birth {
-	return Birth{Sink: sink, Target: target, ID: strings.ToLower(rand.Text()[:idLetters]), Made: now.UTC().Truncate(time.Second)}
+	return Birth{Sink: sink, Target: target, ID: NewID(), Made: now.UTC().Truncate(time.Second)}
 }
 
 // Births keeps the births of one pipeline.

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -20,6 +21,9 @@ type Share struct {
 	Group  Row      // the group's row, without a shard
 	Values []string // one for each value of the aggregate, in the order of their names: the text of a [Number] or [SortableText]; "" if the element has none
 }
+
+// Equal reports whether both shares count for the same.
+func (s Share) Equal(t Share) bool { return s.Group == t.Group && slices.Equal(s.Values, t.Values) }
 
 // contributionFormat is the number of the layout of a contribution's shares, their first byte.
 const contributionFormat = 1

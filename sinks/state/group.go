@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
@@ -17,6 +19,15 @@ type ContributionWrite struct {
 	Was     record.Version // expected version of the stored contribution; zero if there was none
 	WasVoid bool           // expected Void of the stored contribution
 	Now     Contribution
+
+	// WasShares are the expected Shares of the stored contribution. A repair keeps the version, so that the version does
+	// not tell whether another repair was first. Default: any shares.
+	WasShares *[]Share
+}
+
+// Expects reports whether the write replaces a stored contribution.
+func (w *ContributionWrite) Expects(c Contribution) bool {
+	return c.Version == w.Was && c.Void == w.WasVoid && (w.WasShares == nil || slices.EqualFunc(c.Shares, *w.WasShares, Share.Equal))
 }
 
 // GroupChange changes one row of an aggregate. A new row has zeros. The row is deleted when no share

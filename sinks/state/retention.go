@@ -90,7 +90,7 @@ const backfillMargin = 24 * time.Hour
 // called when a backfill begins, and at its checkpoints.
 func (r Retention) CheckBackfill(b Backfill, now time.Time) error {
 	keep := cmp.Or(r.Keep, DefaultRetention)
-	if !r.Forgets || r.Rebuild || now.Sub(b.Since()) < keep-backfillMargin {
+	if !r.Forgets || r.Rebuild || now.Sub(b.RemovalsSince()) < keep-backfillMargin {
 		return nil
 	}
 	hint := redact.Safe("begin another backfill from a newer export, or from a scan")
@@ -98,7 +98,7 @@ func (r Retention) CheckBackfill(b Backfill, now time.Time) error {
 		hint = "set state.guard_retention to 24h and as long as a backfill may take"
 	}
 	return errs.Errorf("the backfill %s reads items as they were at %s, and what was removed since then may be forgotten after guard_retention (%s), less 24h to end in time: it could bring back what is gone; %s",
-		redact.Safe(b.Run), redact.Safe(b.Since().UTC().Format(time.RFC3339)), redact.Safe(days(keep)), hint)
+		redact.Safe(b.Run), redact.Safe(b.RemovalsSince().UTC().Format(time.RFC3339)), redact.Safe(days(keep)), hint)
 }
 
 // CheckPurge returns an error if a purge of what was written before a time would forget what a backfill of
@@ -117,7 +117,7 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 				return err
 			}
 			if b.Run == birth.Run {
-				since = b.Since()
+				since = b.RemovalsSince()
 			}
 		}
 		if before.After(since) {

@@ -56,7 +56,7 @@ func TestRetention_Check(t *testing.T) {
 func TestRetention_CheckBackfill(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	at := func(from, begun time.Duration) state.Backfill {
-		return state.Backfill{Run: "run-1", From: now.Add(-from), Begun: now.Add(-begun)}
+		return state.Backfill{Run: "run-1", From: now.Add(-from), Start: now.Add(-begun)}
 	}
 	forgets := state.Retention{StoreAge: state.StoreAge{Forgets: true}}
 	unknown := at(0, 29*day)

@@ -28,7 +28,7 @@ func TestPurge_WhileASinkIsFilled(t *testing.T) {
 	}
 	s := db.State(name)
 	long := time.Now().Add(-60 * 24 * time.Hour).UTC().Truncate(time.Second)
-	if _, err := s.AddBackfill(t.Context(), state.Backfill{Run: "run-1", Sinks: "docs", Source: "export", From: long, Begun: long.Add(time.Hour), Parts: 1}); err != nil {
+	if _, err := s.AddBackfill(t.Context(), state.Backfill{Run: "run-1", Sinks: "docs", Source: "export", From: long, Start: long.Add(time.Hour), Parts: 1}); err != nil {
 		t.Fatal(err)
 	}
 	var docs state.Birth

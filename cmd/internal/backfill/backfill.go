@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,77 +97,72 @@ goes on. Views, aggregates and indexes are complete when it says "live": every s
 	return c
 }
 
-func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
+func (o *options) run(ctx context.Context, s cli.Streams) error {
 	cfg, err := o.Input.Load()
 	if err == nil {
-		err = o.checkFlags()
+		err = o.checkFlags(cfg)
 	}
 	if err != nil {
 		return err
 	}
-	if len(cfg.Source.Tables) > 1 && len(o.archive) == 0 && !o.none {
-		return cli.Usagef("%s has several source tables, and a scan, an export or items are of one: fill the sinks from the archive with --archive", cfg.File)
-	}
+	j := &job{o: o, streams: s, cfg: cfg}
 	if o.dryRun {
-		return o.describe(ctx, s, cfg)
+		err = j.describe(ctx)
+	} else if err = j.runOverStores(ctx); err != nil && ctx.Err() != nil {
+		err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
 	}
-	if cfg.Source.DynamoDBLocal && o.clockSkew < minuteClock {
-		o.clockSkew = minuteClock
-	}
-	endTelemetry, err := o.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose)
-	if err != nil {
-		return err
-	}
-	defer endTelemetry()
-	stores, err := o.Open(ctx, cfg, s.Err, false)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stores.Close()) }()
-	kept, err := stores.State(ctx, cfg)
-	if err == nil && kept == nil {
-		err = fmt.Errorf("%s has no state: a backfill remembers there which sinks it fills and how far; add state: {table: NAME}", cfg.File)
-	}
-	if err != nil {
-		return err
-	}
-	if err := o.recordOutputs(ctx, s, cfg, stores); err != nil {
-		return o.Hint(err)
-	}
-	births, err := collect(kept.Births(ctx))
-	if err != nil {
-		return err
-	}
-	stored, err := collect(kept.Backfills(ctx))
-	if err != nil {
-		return err
-	}
-	sel, err := selectSinks(cfg, births, stored, o.sinks)
 	if errors.Is(err, errNothingToFill) {
 		fmt.Fprintln(s.Err, err)
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if o.none {
-		return o.beginWithNow(ctx, s, kept, sel)
-	}
-	if err := forgetEnded(ctx, kept, births, stored); err != nil {
-		return err
-	}
-	if o.Live && cfg.Leases == nil && o.lag == 0 && !o.prepare {
-		return cli.Usagef("%s has no leases, so a Lambda function reads the stream, and nobody here can see how far: give --lag, the time that it is behind at most", cfg.File)
-	}
-	job := &job{o: o, streams: s, cfg: cfg, stores: stores, kept: kept, sel: sel}
-	err = job.run(ctx)
-	if ctx.Err() != nil && err != nil {
-		err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
-	}
 	return err
 }
 
-func (o *options) checkFlags() error {
+// runOverStores opens the stores, selects the sinks, and runs.
+func (j *job) runOverStores(ctx context.Context) (err error) {
+	if j.cfg.Source.DynamoDBLocal {
+		j.o.clockSkew = max(j.o.clockSkew, minuteClock)
+	}
+	endTelemetry, err := j.o.StartTelemetry(ctx, j.cfg, nil, j.streams.Err, j.o.verbose)
+	if err != nil {
+		return err
+	}
+	defer endTelemetry()
+	if j.stores, err = j.o.Open(ctx, j.cfg, j.streams.Err, false); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.stores.Close()) }()
+	j.kept, err = j.stores.State(ctx, j.cfg)
+	if err == nil && j.kept == nil {
+		err = fmt.Errorf("%s has no state: a backfill remembers there which sinks it fills and how far; add state: {table: NAME}", j.cfg.File)
+	}
+	if err != nil {
+		return err
+	}
+	if err := j.recordOutputs(ctx); err != nil {
+		return j.o.Hint(err)
+	}
+	births, err := stream.Collect(j.kept.Births(ctx))
+	if err != nil {
+		return err
+	}
+	stored, err := stream.Collect(j.kept.Backfills(ctx))
+	if err != nil {
+		return err
+	}
+	if j.sel, err = selectSinks(j.cfg, births, stored, j.o.sinks); err != nil {
+		return err
+	}
+	if j.o.none {
+		return j.beginWithNow(ctx)
+	}
+	if err := forgetEnded(ctx, j.kept, births, stored); err != nil {
+		return err
+	}
+	return j.run(ctx)
+}
+
+func (o *options) checkFlags(cfg *config.Config) error {
 	switch {
 	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0:
 		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative")
@@ -189,7 +181,13 @@ func (o *options) checkFlags() error {
 	case !o.none && !o.prepare && o.given() != 1:
 		return cli.Usagef("name one source: --scan, --export, --start-export, --items or --archive; see `tablewake backfill --help`")
 	}
-	return errors.Join(o.Check(), o.checkSource(&o.Flags))
+	if err := errors.Join(o.Check(), o.checkSource(&o.Flags)); err != nil || o.none {
+		return err
+	}
+	if len(cfg.Source.Tables) > 1 && len(o.archive) == 0 {
+		return cli.Usagef("%s has several source tables, and a scan, an export or items are of one: fill the sinks from the archive with --archive", cfg.File)
+	}
+	return nil
 }
 
 // minuteClock is the least clock skew with DynamoDB Local: it cuts the creation times of records to the minute.
@@ -197,37 +195,25 @@ const minuteClock = 61 * time.Second
 
 // recordOutputs records the births of all outputs, as the start of a consumer does. A sink that was added since the
 // pipeline wrote first waits from then on. Nothing is written.
-func (o *options) recordOutputs(ctx context.Context, s cli.Streams, cfg *config.Config, stores sinks.Stores) error {
-	before, err := stream.ReadBefore(ctx, &o.Flags, cfg)
+func (j *job) recordOutputs(ctx context.Context) error {
+	before, err := stream.ReadBefore(ctx, &j.o.Flags, j.cfg)
 	if err != nil {
 		return err
 	}
-	_, err = sinks.Assemble(ctx, cfg, stores, sinks.ReadBefore(before), sinks.Suppressed("backfill"))
+	_, err = sinks.Assemble(ctx, j.cfg, j.stores, sinks.ReadBefore(before), sinks.Suppressed("backfill"))
 	return err
 }
 
-// collect returns the values of a sequence that a pulled error ends.
-func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
-	var values []T
-	for v, err := range all {
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, v)
-	}
-	return values, nil
-}
-
 // beginWithNow makes waiting sinks live without a backfill.
-func (o *options) beginWithNow(ctx context.Context, s cli.Streams, kept state.Store, sel *selection) error {
-	for _, b := range sel.births {
+func (j *job) beginWithNow(ctx context.Context) error {
+	for _, b := range j.sel.births {
 		if b.Stage != state.Waiting {
 			return cli.Usagef("--none: the sink %s does not wait: it is %s", b.Sink, b.Stage)
 		}
 	}
-	if _, err := sinks.ChangeBirths(ctx, kept, sel.births, func(b *state.Birth) { b.Stage, b.Run = state.Live, sinks.NoRun }); err != nil {
+	if _, err := sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) { b.Stage, b.Run = state.Live, sinks.NoRun }); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Out, "%s: live within ten seconds, without the items of before\n", strings.Join(slices.Clone(sel.names()), ", "))
+	fmt.Fprintf(j.streams.Out, "%s: live within ten seconds, without the items of before\n", j.sel)
 	return nil
 }

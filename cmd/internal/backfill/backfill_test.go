@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +16,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/backfill"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
+	"github.com/tablewake/tablewake/cmd/internal/plan"
 	"github.com/tablewake/tablewake/cmd/internal/query"
+	"github.com/tablewake/tablewake/cmd/internal/redrive"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
@@ -21,7 +26,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-var program = clitest.Program{backfill.New, replay.New, query.New}
+var program = clitest.Program{backfill.New, plan.New, replay.New, query.New, redrive.New}
 
 const threeViews = `version: 1
 name: shop
@@ -127,6 +132,50 @@ func TestKilledBetweenTheBirths(t *testing.T) {
 	}
 }
 
+// Files of items that were replaced after a process began to read them are refused. A file that was cut and is copied
+// again is read on.
+func TestReplacedItems(t *testing.T) {
+	dir, cfg, _ := files(t)
+	var text, whole bytes.Buffer
+	for i := range 20_000 {
+		fmt.Fprintf(&text, `{"PK":{"S":"%d"},"R":{"S":"%x"}}`+"\n", i, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
+	}
+	w := gzip.NewWriter(&whole)
+	if _, err := w.Write(text.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "items.jsonl.gz")
+	put := func(b []byte) {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"backfill", "-c", cfg, "--local", filepath.Join(dir, "out"), "--keys", "PK", "--items", path}
+	put(whole.Bytes()[:whole.Len()/2])
+	if _, said := program.Run(t, cli.ExitFailure, args...); !strings.Contains(said, "copy the file again") {
+		t.Fatalf("of the cut file it says %s", said)
+	}
+	put(bytes.Replace(text.Bytes(), []byte(`"3"`), []byte(`"x"`), 1))
+	if _, said := program.Run(t, cli.ExitFailure, args...); !strings.Contains(said, "were replaced since the run ") || !strings.Contains(said, "put them back as they were; or give the sinks another name") {
+		t.Errorf("of a file that begins otherwise it says %s", said)
+	}
+	put(bytes.Replace(text.Bytes(), []byte(`"2003"`), []byte(`"200x"`), 1))
+	if _, said := program.Run(t, cli.ExitFailure, args...); !strings.Contains(said, "the items that were read from the file before are others now: put the file back as it was") {
+		t.Errorf("of a file with another item it says %s", said)
+	}
+	put(whole.Bytes())
+	if said, _ := program.Run(t, cli.ExitOK, args...); !strings.Contains(said, "a, b, c: live\n") {
+		t.Errorf("of the whole file it says %s", said)
+	}
+	rows, _ := program.Run(t, cli.ExitOK, "query", "view", "rows", "--local", filepath.Join(dir, "out"))
+	if n := strings.Count(rows, "\n"); n != 60_000 {
+		t.Errorf("%d rows, want 60,000", n)
+	}
+}
+
 // A history that is cut fills nothing to the end; mended, the same command does.
 func TestCutHistory(t *testing.T) {
 	dir, cfg, _ := files(t)
@@ -145,7 +194,7 @@ func TestCutHistory(t *testing.T) {
 	if err := os.WriteFile(path, whole.Bytes()[:whole.Len()-20], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, said := program.Run(t, cli.ExitFailure, args...); !strings.Contains(said, "the history is not complete") {
+	if _, said := program.Run(t, cli.ExitFailure, args...); !strings.Contains(said, "the archive is not complete") {
 		t.Errorf("of a history that is cut it says %s", said)
 	}
 	if err := os.WriteFile(path, whole.Bytes(), 0o600); err != nil {
@@ -153,5 +202,130 @@ func TestCutHistory(t *testing.T) {
 	}
 	if text, _ := program.Run(t, cli.ExitOK, args...); !strings.Contains(text, "a, b, c: live\n") {
 		t.Errorf("of the whole history it says %s", text)
+	}
+}
+
+// An empty sink whose settings change waits again, since the former ones left out changes, and a backfill fills it: also
+// with an item that the former settings had, and that left a tombstone.
+func TestEmptySinkWaitsAgain(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := func(name, when string) {
+		t.Helper()
+		write(name, `version: 1
+name: shop
+source: {table: shop}
+state: {table: state}
+sinks:
+  all: {view: {table: rows, key: {PK: 'A#{@key}'}}}
+  paid: {view: {table: rows, key: {PK: 'P#{@key}'}, `+when+`}}
+  in_place: {view: {table: rows, key: {PK: 'I#{@key}'}, tombstones: in_place, `+when+`}}
+`)
+	}
+	file("old.yaml", `when: 'item.Status == "open"'`)
+	file("new.yaml", `when: 'item.Status == "paid"'`)
+	// a entered the sinks and left them; b was never in one.
+	modify := strings.NewReplacer("INSERT", "MODIFY", `"NewImage"`, `"OldImage":{"PK":{"S":"a"},"Status":{"S":"open"}},"NewImage"`)
+	history := strings.Replace(clitest.Order("a", "1"), "paid", "open", 1) + modify.Replace(clitest.Order("a", "2")) + clitest.Order("b", "3")
+	write("stream.jsonl", history)
+	write("items.jsonl", `{"PK":{"S":"a"},"Status":{"S":"paid"}}`+"\n"+`{"PK":{"S":"b"},"Status":{"S":"paid"}}`+"\n")
+	write("first.jsonl", strings.SplitAfter(history, "\n")[0])
+	write("rest.jsonl", strings.Join(strings.SplitAfter(history, "\n")[1:], ""))
+	write("nothing.jsonl", "[]")
+	program.Run(t, cli.ExitOK, "replay", "-c", in("old.yaml"), "--local", in("out"), in("first.jsonl"))
+	program.Run(t, cli.ExitOK, "replay", "-c", in("old.yaml"), "--local", in("out"), in("rest.jsonl"))
+
+	// Tombstones in place have the former birth, and would refuse the items of a backfill.
+	text, _ := program.Run(t, cli.ExitPlanned, "plan", "-c", in("new.yaml"), "--local", in("out"))
+	for _, want := range []string{"~ paid (table rows)\n", "it holds nothing: at its next start it takes the settings, and waits", "a start is refused: take the settings back"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without %q plan says %s", want, text)
+		}
+	}
+	if _, said := program.Run(t, cli.ExitFailure, "replay", "-c", in("new.yaml"), "--local", in("out"), in("nothing.jsonl")); !strings.Contains(said, "sinks.in_place: what it holds") || strings.Contains(said, "sinks.paid") {
+		t.Errorf("a start says %s", said)
+	}
+
+	write("new.yaml", strings.Replace(readFile(t, in("new.yaml")), "  in_place: {", "  in_another_place: {", 1))
+	text, _ = program.Run(t, cli.ExitOK, "backfill", "-c", in("new.yaml"), "--local", in("out"), "--dry-run", "--sink", "paid", "--archive", in("stream.jsonl"))
+	if !strings.Contains(text, "fill paid (table rows), which is waiting") {
+		t.Errorf("a dry run says %s", text)
+	}
+	for range 2 { // the second time it takes nothing
+		_, said := program.Run(t, cli.ExitOK, "replay", "-c", in("new.yaml"), "--local", in("out"), in("stream.jsonl"))
+		if !strings.Contains(said, "it waits, and writes nothing until it is filled") {
+			t.Errorf("a start says %s", said)
+		}
+	}
+	if text, _ := program.Run(t, cli.ExitOK, "query", "view", "rows", "--local", in("out")); strings.Contains(text, "P#") {
+		t.Errorf("while it waits it holds %s", text)
+	}
+	prepared, _ := program.Run(t, cli.ExitOK, "backfill", "-c", in("new.yaml"), "--local", in("out"), "--sink", "paid", "--prepare", "-o", "json")
+	var floor struct{ Earliest string }
+	if err := json.Unmarshal([]byte(prepared), &floor); err != nil {
+		t.Fatal(err)
+	}
+	program.Run(t, cli.ExitOK, "backfill", "-c", in("new.yaml"), "--local", in("out"), "--sink", "paid", "--keys", "PK", "--items", in("items.jsonl"), "--shown-at", floor.Earliest)
+	if text, _ := program.Run(t, cli.ExitOK, "query", "view", "rows", "--local", in("out")); !strings.Contains(text, "P#a") || !strings.Contains(text, "P#b") {
+		t.Errorf("filled it holds %s", text)
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A dry run says each reason for which the run would be refused, and what is read with its narrowing.
+func TestDryRunSaysWhatIsRefused(t *testing.T) {
+	dir, cfg, items := files(t)
+	out, stream := filepath.Join(dir, "out"), filepath.Join(dir, "stream.jsonl")
+	if err := os.WriteFile(stream, []byte(clitest.Order("x", "1")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program.Run(t, cli.ExitOK, "replay", "-c", cfg, "--local", out, stream)
+	added := strings.Replace(threeViews, "'C#{@key}'", "'X#{@key}'", 1) + "  d: {view: {table: rows, key: {PK: 'D#{@key}'}, when: 'item.Total > 5'}}\n"
+	if err := os.WriteFile(cfg, []byte(added), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"backfill", "-c", cfg, "--local", out, "--sink", "d", "--keys", "PK", "--items", items, "--key-prefix", "x", "--shown-at", "2126-01-01T00:00:00Z"}
+	text, said := program.Run(t, cli.ExitOK, append(args, "--dry-run")...)
+	for _, want := range []string{
+		"fill d (table rows), which is waiting\n", `key prefix "PK"="x"`,
+		"this is refused: the sink c was written under other settings",
+		"this is refused: d: a sink waits, and this source is older than its floor",
+		"this is refused: the source shows the table of 2126-01-01T00:00:00Z, which is in the future",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without %q it says %s", want, text)
+		}
+	}
+	if strings.Count(said, "the sink d may take items that") != 1 {
+		t.Errorf("of the narrowing it says %s", said)
+	}
+}
+
+// Two items with one key show that --keys are not the table's.
+func TestKeysThatAreNoKey(t *testing.T) {
+	dir, cfg, items := files(t)
+	if err := os.WriteFile(items, []byte(`{"PK":{"S":"x"},"SK":{"S":"1"}}`+"\n"+`{"PK":{"S":"x"},"SK":{"S":"2"}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"backfill", "-c", cfg, "--local", filepath.Join(dir, "out"), "--items", items, "--keys"}
+	if _, said := program.Run(t, cli.ExitUsage, append(args, "PK")...); !strings.Contains(said, "items.jsonl: two items have the same key by --keys PK: name all key attributes") {
+		t.Errorf("of a part of the key it says %s", said)
+	}
+	if text, _ := program.Run(t, cli.ExitOK, append(args, "PK,SK", "--sink", "a,b,c")...); !strings.Contains(text, "a, b, c: live\n") {
+		t.Errorf("with the key it says %s", text)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -22,15 +21,13 @@ const minFloorDelay = 15 * time.Second
 
 // begin stores the stage Filling with the run and the floor, so that the stream writes to the sinks what is made later.
 func (j *job) begin(ctx context.Context) error {
-	if j.sel.begun {
+	if j.sel.isStored() {
 		return nil
 	}
-	waits := j.sel.hasWaiting()
-	if waits && (len(j.o.export) > 0 || len(j.o.items) > 0) {
-		return cli.Usagef("%s: a sink waits, and this source is older than its floor: set the floor with --prepare, export the table as of the time that it says, and repeat the command; or use --start-export, --scan or --archive",
-			strings.Join(j.sel.names(), ", "))
+	if err := j.checkFloor(); err != nil {
+		return err
 	}
-	if waits {
+	if j.sel.hasWaiting() {
 		if err := j.proveRoutes(ctx); err != nil {
 			return err
 		}
@@ -63,6 +60,23 @@ func (j *job) begin(ctx context.Context) error {
 		}
 		// The births were stored too late for every process to learn of the floor: a later one is set.
 	}
+}
+
+// checkFloor returns an error if a sink has no floor yet, and the source would be older than that.
+func (j *job) checkFloor() error {
+	if j.sel.isStored() || !j.sel.hasWaiting() || len(j.o.export) == 0 && len(j.o.items) == 0 {
+		return nil
+	}
+	return cli.Usagef("%s: a sink waits, and this source is older than its floor: set the floor with --prepare, export the table as of the time that it says, and repeat the command; or use --start-export, --scan or --archive",
+		j.sel)
+}
+
+// checkLag returns an error if nothing shows how far the stream is read.
+func (j *job) checkLag() error {
+	if j.o.Live && j.cfg.Leases == nil && j.o.lag == 0 && !j.o.prepare {
+		return cli.Usagef("%s has no leases, so a Lambda function reads the stream, and nobody here can see how far: give --lag, the time that it is behind at most", j.cfg.File)
+	}
+	return nil
 }
 
 // newFloor returns the floor of sinks that wait; zero if they need none.
@@ -101,10 +115,10 @@ func (j *job) checkTime(shown time.Time) error {
 		return nil
 	case shown.IsZero():
 		return fmt.Errorf("it is unknown when the source showed the table, and it must be %s or later: the stream does not write to %s what was made before; use --scan or an export",
-			earliest.Format(time.RFC3339), strings.Join(j.sel.names(), ", "))
+			earliest.Format(time.RFC3339), j.sel)
 	}
 	return fmt.Errorf("the source shows the table of %s, and it must be of %s or later: the stream does not write to %s what was made before; use --start-export or --scan, or an export of then",
-		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), strings.Join(j.sel.names(), ", "))
+		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), j.sel)
 }
 
 // streamARN returns the stream whose changes follow the backfill; "" if it is unknown.
@@ -197,20 +211,13 @@ func oldRoutes(before, now leases.Snapshot, digest string) error {
 
 // readLeases reads the leases and the heartbeats.
 func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
-	path, err := stream.LeaseFile(&j.o.Flags, j.cfg)
-	switch {
-	case err != nil:
-		return leases.Snapshot{}, err
-	case path != "":
-		seen, _, err := leasesfile.ReadUnlocked(path)
-		return seen, err
+	return stream.ReadLeases(ctx, &j.o.Flags, j.cfg, j.aws)
+}
+
+// slow returns what blocks while consumers are further behind the stream than --max-lag; nil if nothing has to.
+func (j *job) slow() func(ctx context.Context) {
+	if !j.o.Live || j.cfg.Leases == nil || j.o.maxLag == 0 {
+		return nil
 	}
-	table, err := stream.OpenLeaseTable(ctx, j.aws, j.cfg, false)
-	switch {
-	case stream.IsNoLeaseTable(err, j.cfg):
-		return leases.Snapshot{}, nil // no consumer has begun
-	case err != nil:
-		return leases.Snapshot{}, err
-	}
-	return stream.Retry(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
+	return stream.GiveWay(j.readLeases, j.o.maxLag, j.streams.Err)
 }

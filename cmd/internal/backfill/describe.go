@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -27,7 +26,7 @@ type plannedRun struct {
 	Bytes    int64         `json:"bytes,omitempty"` // -1: unknown
 	Parts    int           `json:"parts,omitempty"`
 	Earliest *time.Time    `json:"earliest,omitempty"` // the source must show the table as it was then or later
-	Problem  string        `json:"problem,omitempty"`  // why the run would be refused
+	Problems []string      `json:"problems,omitempty"` // why the run would be refused
 }
 
 // plannedSink is a sink to fill.
@@ -37,121 +36,126 @@ type plannedSink struct {
 	Stage  string `json:"stage"`
 }
 
-func (j *job) newPlannedRun() plannedRun {
-	var r plannedRun
+// addSelection adds the sinks and their floor.
+func (j *job) addSelection(r *plannedRun) {
 	for _, b := range j.sel.births {
 		r.Sinks = append(r.Sinks, plannedSink{b.Sink, b.Target, b.Stage.String()})
 	}
 	if at := j.sel.earliest(j.o.clockSkew); !at.IsZero() {
 		r.Earliest = &at
 	}
-	return r
 }
 
 // describe prints what a run would do. It opens what is there, and creates nothing.
-func (o *options) describe(ctx context.Context, s cli.Streams, cfg *config.Config) (err error) {
-	j := &job{o: o, streams: s, cfg: cfg}
-	births, stored, err := j.lookAtOutputs(ctx)
+func (j *job) describe(ctx context.Context) (err error) {
+	j.stores = &target.Stores{}
+	births, stored, r, err := j.lookAtOutputs(ctx)
+	defer func() { err = errors.Join(err, j.stores.Close()) }()
 	if err != nil {
 		return err
 	}
-	j.sel, err = selectSinks(cfg, births, stored, o.sinks)
-	if errors.Is(err, errNothingToFill) {
-		fmt.Fprintln(s.Err, err)
-		return nil
-	}
-	if err != nil {
+	if j.sel, err = selectSinks(j.cfg, births, stored, j.o.sinks); err != nil {
 		return err
 	}
-	if o.Live || o.needsAWS() {
-		if j.aws, err = target.LoadAWS(ctx); err != nil {
-			return err
-		}
+	if err := j.loadAWS(ctx); err != nil {
+		return err
 	}
-	return j.printDescription(ctx)
+	return j.printDescription(ctx, r)
 }
 
-// lookAtOutputs returns the births of all outputs, and those that a start would make, and the stored backfills.
-func (j *job) lookAtOutputs(ctx context.Context) (births []state.Birth, stored []state.Backfill, err error) {
+// lookAtOutputs returns the births of all outputs, and those that a start would make, and the stored backfills. r has why a
+// start would be refused. It opens j.stores.
+func (j *job) lookAtOutputs(ctx context.Context) (births []state.Birth, stored []state.Backfill, r plannedRun, err error) {
 	j.o.LookOnly = true
 	changes := sinks.AddedOutputs(j.cfg)
 	if _, missing := os.Stat(j.o.Local); j.o.Live || missing == nil {
-		opened, openErr := j.o.OpenWritten(ctx, j.cfg, j.streams.Err)
-		if openErr != nil {
-			return nil, nil, openErr
+		opened, err := j.o.OpenWritten(ctx, j.cfg, j.streams.Err)
+		if err != nil {
+			return nil, nil, r, err
 		}
-		defer func() { err = errors.Join(err, opened.Close()) }()
+		j.stores = opened
 		found, err := sinks.CompareOutputs(ctx, j.cfg, opened)
 		switch {
 		case errors.Is(err, dynamo.ErrNoTable): // the pipeline never ran
 		case err != nil:
-			return nil, nil, err
+			return nil, nil, r, err
 		default:
 			changes = found
-			kept, err := opened.State(ctx, j.cfg)
-			if err != nil {
-				return nil, nil, err
+			if j.kept, err = opened.State(ctx, j.cfg); err != nil {
+				return nil, nil, r, err
 			}
-			if stored, err = collect(kept.Backfills(ctx)); err != nil {
-				return nil, nil, err
+			if stored, err = stream.Collect(j.kept.Backfills(ctx)); err != nil {
+				return nil, nil, r, err
 			}
 		}
 	}
 	for _, c := range changes {
 		b := c.Birth
-		if b.Sink == "" {
-			b.Sink, b.Target = c.Sink, c.Target
+		if c.Kind == sinks.Changed && !c.Takes {
+			r.Problems = append(r.Problems, fmt.Sprintf("the sink %s was written under other settings, or its output is lost: see `tablewake plan`", c.Sink))
+		}
+		if b.Sink == "" || c.Waits {
+			b = state.Birth{Sink: c.Sink, Target: c.Target}
 			if c.Waits {
 				b.Stage = state.Waiting
 			}
 		}
 		births = append(births, b)
 	}
-	return births, stored, nil
+	return births, stored, r, nil
 }
 
-// printDescription prints what a run would do.
-func (j *job) printDescription(ctx context.Context) error {
-	r := j.newPlannedRun()
+// printDescription prints what a run would do, and why it would be refused.
+func (j *job) printDescription(ctx context.Context, r plannedRun) error {
+	refused := func(err error) {
+		if err != nil {
+			r.Problems = append(r.Problems, err.Error())
+		}
+	}
+	j.addSelection(&r)
 	if j.sel.hasWaiting() && j.o.Live && r.Earliest == nil {
 		at := time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay + j.o.clockSkew)
 		r.Earliest = &at
 	}
+	refused(j.checkLag())
+	refused(j.checkFloor())
+	if j.sel.hasWaiting() {
+		refused(j.proveRoutes(ctx))
+	}
+	refused(j.checkStream(ctx))
 	switch {
 	case len(j.o.archive) > 0:
-		r.Source = "history " + strings.Join(j.o.archive, " ")
+		r.Source = "archive " + strings.Join(j.o.archive, " ")
 	case j.o.startExport:
-		r.Source = "a new export into s3://" + j.o.bucket + "/" + j.o.prefix
+		refused(j.findKeys(ctx))
+		r.Source = j.withNarrowing("a new export into s3://" + j.o.bucket + "/" + j.o.prefix)
 	default:
-		snap, err := j.openForDescription(ctx)
+		snap, err := j.openSnapshot(ctx)
 		if err != nil {
 			return err
 		}
 		info := snap.Info()
-		r.Source, r.Items, r.Bytes, r.Parts = j.sourceName(info), info.Items, info.Bytes, len(snap.Parts())
-		if !info.Time.IsZero() && !j.o.scan {
+		r.Source, r.Items, r.Bytes, r.Parts = j.withNarrowing(info.Source), info.Items, info.Bytes, len(snap.Parts())
+		if j.sel.isStored() {
+			refused(j.checkStored(ctx, j.sel.stored, r.Source))
+		}
+		if j.o.scan { // it begins when the floor has passed
+			break
+		}
+		if !info.Time.IsZero() {
 			r.Shown = &info.Time
-			switch {
-			case j.sel.hasWaiting():
-				r.Problem = "a sink waits, and has no floor: set it with --prepare, and export the table as of the time that it says"
-			case r.Earliest != nil && info.Time.Before(*r.Earliest):
-				r.Problem = "the source shows the table before " + r.Earliest.Format(time.RFC3339) + ", when the stream begins to write to the sinks"
-			}
+		}
+		for err := range j.problemsOf(ctx, snap) {
+			refused(err)
 		}
 	}
 	return cli.Print(j.streams.Out, j.o.format, r, func(w io.Writer) { r.write(w) })
 }
 
-// openForDescription opens the snapshot without waiting for the floor.
-func (j *job) openForDescription(ctx context.Context) (snapshot.Snapshot, error) {
-	look := *j
-	look.sel = &selection{births: []state.Birth{}, run: j.sel.run, begun: j.sel.begun, stored: j.sel.stored}
-	return look.openSnapshot(ctx)
-}
-
 // printPrepared prints the floor.
 func (j *job) printPrepared() error {
-	r := j.newPlannedRun()
+	var r plannedRun
+	j.addSelection(&r)
 	return cli.Print(j.streams.Out, j.o.format, r, func(w io.Writer) { r.write(w) })
 }
 
@@ -178,7 +182,7 @@ func (r *plannedRun) write(w io.Writer) {
 	if r.Earliest != nil {
 		fmt.Fprintf(w, "the source must show the table of %s or later\n", r.Earliest.Format(time.RFC3339))
 	}
-	if r.Problem != "" {
-		fmt.Fprintf(w, "this is refused: %s\n", r.Problem)
+	for _, p := range r.Problems {
+		fmt.Fprintf(w, "this is refused: %s\n", p)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -21,6 +20,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -36,22 +36,31 @@ type job struct {
 	sel     *selection
 	aws     awssdk.Config // with --live
 
-	backfill state.Backfill        // what this process reads; zero for a history
-	warned   bool                  // narrowing has warned
-	keys     []string              // names of the table's key attributes; nil until the source is open
-	views    map[string]*view.Sink // that were filled
-	shown    time.Time             // the source shows the table as it was then or later; zero if unknown
+	backfill  state.Backfill        // what this process reads; zero for an archive
+	table     scan.Table            // zero if it was not asked
+	keys      []string              // names of the table's key attributes; nil until the source is open
+	narrowing *snapshot.Narrowing   // items that are read; nil: all
+	views     map[string]*view.Sink // that were filled
+	shown     time.Time             // the source shows the table as it was then or later; zero if unknown
 }
 
 // api returns a client of the Streams API.
 func (j *job) api() shardreader.API { return stream.OpenRateLimited(j.aws, j.cfg) }
 
-func (j *job) run(ctx context.Context) error {
-	var err error
+// loadAWS loads the settings of AWS, if the run needs them.
+func (j *job) loadAWS(ctx context.Context) (err error) {
 	if j.o.Live || j.o.needsAWS() {
-		if j.aws, err = target.LoadAWS(ctx); err != nil {
-			return err
-		}
+		j.aws, err = target.LoadAWS(ctx)
+	}
+	return err
+}
+
+func (j *job) run(ctx context.Context) error {
+	if err := j.checkLag(); err != nil {
+		return err
+	}
+	if err := j.loadAWS(ctx); err != nil {
+		return err
 	}
 	if j.sel.settling() {
 		return j.finish(ctx, nil)
@@ -86,48 +95,28 @@ type source interface {
 	pipeline.Source
 	Close(ctx context.Context) error
 
-	// committer returns what stores how far the parts are read; nil for a source without parts.
-	committer() pipeline.Committer
-	// report shows the progress.
-	report(bar *cli.Progress, read int64)
-	// totalBytes is the size of the source in bytes; 0 if it is unknown.
-	totalBytes() int64
+	// progress returns how many bytes of how many are finished, and the number of items or records in them. total is 0 if it
+	// is unknown, and read is the number of records that the pipeline has read.
+	progress(read int64) (bytes, total, records int64)
 	// check returns an error if the source was broken, or had nothing that can be read.
 	check(read int64) error
-	// history reports that the source has all changes, with their versions, and no items.
-	history() bool
 }
 
 // fill runs a pipeline of the sinks over the source.
 func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
-	bar := cli.NewProgress(j.streams.Err, "filling "+strings.Join(j.sel.names(), ", "), src.totalBytes())
-	narrowing, err := j.narrowing()
-	if err != nil {
-		return nil, err
-	}
+	_, total, _ := src.progress(0)
+	bar := cli.NewProgress(j.streams.Err, "filling "+j.sel.String(), total)
 	j.views = make(map[string]*view.Sink)
-	o := sinks.BackfillOptions{Sinks: j.sel.names(), Views: j.views, History: src.history()}
-	if narrowing != nil {
-		o.Narrowing = wider{narrowing}
+	o := sinks.BackfillOptions{Sinks: j.sel.names(), Views: j.views}
+	if j.narrowing != nil {
+		o.Narrowing = wider{j.narrowing}
 	}
 	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose), sinks.Backfill(o))
 	if err != nil {
 		return nil, j.o.Hint(err)
 	}
-	ticking, stop := context.WithCancel(ctx)
-	var ticker sync.WaitGroup
-	ticker.Go(func() {
-		for pipeline.Sleep(ticking, 200*time.Millisecond) == nil {
-			src.report(bar, p.Ledger().Source.Read)
-		}
-	})
-	start := time.Now()
-	runErr := p.Run(ctx, src, src.committer())
-	took := time.Since(start)
-	stop()
-	ticker.Wait()
-	bar.End()
-	sum := replay.Summarize(j.cfg.Name, p.Ledger(), took)
+	committer, _ := src.(pipeline.Committer) // an archive has no parts
+	sum, runErr := replay.Run(ctx, j.cfg.Name, p, src, committer, bar, func() { bar.UpdateBytes(src.progress(p.Ledger().Source.Read)) })
 	sum.Interrupted = ctx.Err() != nil
 	if runErr == nil {
 		runErr = ctx.Err()
@@ -232,38 +221,32 @@ type snapshotSource struct {
 	*snapshot.Source
 }
 
-func (s snapshotSource) committer() pipeline.Committer { return s.Source }
-func (s snapshotSource) check(int64) error             { return nil }
-func (s snapshotSource) history() bool                 { return false }
-func (s snapshotSource) totalBytes() int64             { return max(s.Progress().TotalBytes, 0) }
+func (s snapshotSource) check(int64) error { return nil }
 
-func (s snapshotSource) report(bar *cli.Progress, _ int64) {
+func (s snapshotSource) progress(int64) (bytes, total, records int64) {
 	p := s.Progress()
-	bar.UpdateBytes(p.Bytes, p.TotalBytes, p.Items)
+	return p.Bytes, max(p.TotalBytes, 0), p.Items
 }
 
-// history is a source of saved records and archives: all changes that were ever made.
-type history struct {
+// archiveSource is a source of archives and saved records: all changes that were ever made.
+type archiveSource struct {
 	*records.Reporting
 }
 
-// check refuses a history of which a part cannot be read: the same command reads it again when it is mended.
-func (h history) check(read int64) error {
+// check refuses an archive of which a part cannot be read: the same command reads it again when it is mended.
+func (a archiveSource) check(read int64) error {
 	switch {
-	case h.Broken != nil:
-		return fmt.Errorf("the history is not complete, and the sinks stay as they are: mend it, and repeat the command: %w", h.Broken)
+	case a.Broken != nil:
+		return fmt.Errorf("the archive is not complete, and the sinks stay as they are: mend it, and repeat the command: %w", a.Broken)
 	case read == 0:
-		return errors.New("the history has no change: name the archive, or saved records; items are read with --items, and an export with --export")
+		return errors.New("the archive has no change: name an archive, or saved records; items are read with --items, and an export with --export")
 	}
 	return nil
 }
 
-func (h history) Close(context.Context) error   { return h.Reporting.Close() }
-func (h history) committer() pipeline.Committer { return nil }
-func (h history) history() bool                 { return true }
-func (h history) totalBytes() int64             { return h.Progress().TotalBytes }
+func (a archiveSource) Close(context.Context) error { return a.Reporting.Close() }
 
-func (h history) report(bar *cli.Progress, read int64) {
-	p := h.Progress()
-	bar.UpdateBytes(p.Bytes, p.TotalBytes, read)
+func (a archiveSource) progress(read int64) (bytes, total, records int64) {
+	p := a.Progress()
+	return p.Bytes, p.TotalBytes, read
 }

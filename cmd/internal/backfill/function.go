@@ -90,122 +90,149 @@ type functionProof struct {
 	cfg     *config.Config
 	streams []string // ARNs: each needs a mapping
 	out     io.Writer
+
+	names     []string          // of the functions, as they were given
+	functions map[string]string // names by ARN without qualifier
+	since     time.Time         // the latest change that was found
 }
 
 // unchangedSince returns when one of the functions, or a mapping from a stream to one of them, was changed last. It returns
 // an error if a stream is read by none of them, or a mapping may drop records that this file needs.
 func (p *functionProof) unchangedSince(ctx context.Context, names []string) (time.Time, error) {
-	var since time.Time
-	functions := make(map[string]string, len(names)) // ARN without qualifier -> name as it was given
+	p.names, p.functions = names, make(map[string]string, len(names))
 	for _, name := range names {
-		arn, changed, err := p.function(ctx, name, "")
+		arn, err := p.noteFunction(ctx, name, "")
 		if err != nil {
-			return since, err
+			return p.since, err
 		}
 		base, _ := splitQualifier(arn)
-		functions[base] = name
-		since = later(since, changed)
+		p.functions[base] = name
 	}
 	var others []string
-	for _, streamARN := range p.streams {
-		read := false
-		mappings := lambda.NewListEventSourceMappingsPaginator(p.api, &lambda.ListEventSourceMappingsInput{EventSourceArn: &streamARN})
-		for mappings.HasMorePages() {
-			page, err := mappings.NextPage(ctx)
-			if err != nil {
-				return since, callError(ctx, "ListEventSourceMappings of "+streamARN, "lambda:ListEventSourceMappings on *", err)
-			}
-			for i := range page.EventSourceMappings {
-				m := &page.EventSourceMappings[i]
-				base, qualifier := splitQualifier(awssdk.ToString(m.FunctionArn))
-				name, named := functions[base]
-				if !named {
-					others = append(others, base)
-					continue
-				}
-				changed, err := p.mapping(ctx, m, name, qualifier)
-				if err != nil {
-					return since, err
-				}
-				since, read = later(since, changed), true
-			}
+	for _, arn := range p.streams {
+		more, err := p.noteStream(ctx, arn)
+		if err != nil {
+			return p.since, err
 		}
-		if !read {
-			return since, fmt.Errorf("no event source mapping sends the records of %s to %s: name the function that reads it with --function, or create the mapping", streamARN, strings.Join(names, " or "))
-		}
+		others = append(others, more...)
 	}
 	slices.Sort(others)
 	if others = slices.Compact(others); len(others) > 0 {
 		fmt.Fprintf(p.out, cli.Warning+"these functions read the stream too: %s; if they belong to this pipeline, name them with --function\n", strings.Join(others, ", "))
 	}
 	fmt.Fprintf(p.out, "unchanged since %s: %s, with event source mappings of this file's filter criteria; that their configuration file is %s is taken on trust\n",
-		since.UTC().Format(time.RFC3339), strings.Join(names, ", "), p.cfg.File)
-	return since, nil
+		p.since.UTC().Format(time.RFC3339), strings.Join(names, ", "), p.cfg.File)
+	return p.since, nil
 }
 
-// function returns the ARN of a function, and when it was changed last. version is "" for a name that may have a qualifier.
-func (p *functionProof) function(ctx context.Context, name, version string) (arn string, changed time.Time, err error) {
+// noteChange notes when a function or a mapping was changed last.
+func (p *functionProof) noteChange(at time.Time) {
+	if at.After(p.since) {
+		p.since = at
+	}
+}
+
+// noteFunction notes when a function was changed last, and returns its ARN. version is "" for a name that may have a
+// qualifier.
+func (p *functionProof) noteFunction(ctx context.Context, name, version string) (arn string, err error) {
 	in := &lambda.GetFunctionConfigurationInput{FunctionName: &name}
 	if version != "" {
 		in.Qualifier = &version
 	}
 	f, err := p.api.GetFunctionConfiguration(ctx, in)
 	if err != nil {
-		return "", changed, callError(ctx, "GetFunctionConfiguration of "+name, "lambda:GetFunctionConfiguration on the function", err)
+		return "", callError(ctx, "GetFunctionConfiguration of "+name, "lambda:GetFunctionConfiguration on the function", err)
 	}
 	switch f.LastUpdateStatus {
 	case types.LastUpdateStatusInProgress:
-		return "", changed, fmt.Errorf("the function %s is being updated: repeat the command when that has ended", name)
+		return "", fmt.Errorf("the function %s is being updated: repeat the command when that has ended", name)
 	case types.LastUpdateStatusFailed:
-		return "", changed, fmt.Errorf("the last update of the function %s failed (%s), so that it may run what it had before: deploy it again, and repeat the command", name, f.LastUpdateStatusReasonCode)
+		return "", fmt.Errorf("the last update of the function %s failed (%s), so that it may run what it had before: deploy it again, and repeat the command", name, f.LastUpdateStatusReasonCode)
 	}
-	changed, err = parseFunctionTime(awssdk.ToString(f.LastModified))
+	changed, err := parseFunctionTime(awssdk.ToString(f.LastModified))
 	if err != nil {
-		return "", changed, fmt.Errorf("the function %s: %w", name, err)
+		return "", fmt.Errorf("the function %s: %w", name, err)
 	}
-	return awssdk.ToString(f.FunctionArn), changed, nil
+	p.noteChange(changed)
+	return awssdk.ToString(f.FunctionArn), nil
 }
 
-// mapping returns when a mapping, or the version of the function that it invokes, was changed last.
-func (p *functionProof) mapping(ctx context.Context, m *types.EventSourceMappingConfiguration, name, qualifier string) (changed time.Time, err error) {
+// noteStream notes when the mappings from a stream to the functions were changed last, and returns the other functions that
+// read it.
+func (p *functionProof) noteStream(ctx context.Context, arn string) (others []string, err error) {
+	read := false
+	mappings := lambda.NewListEventSourceMappingsPaginator(p.api, &lambda.ListEventSourceMappingsInput{EventSourceArn: &arn})
+	for mappings.HasMorePages() {
+		page, err := mappings.NextPage(ctx)
+		if err != nil {
+			return nil, callError(ctx, "ListEventSourceMappings of "+arn, "lambda:ListEventSourceMappings on *", err)
+		}
+		for i := range page.EventSourceMappings {
+			m := &page.EventSourceMappings[i]
+			base, qualifier := splitQualifier(awssdk.ToString(m.FunctionArn))
+			name, named := p.functions[base]
+			if !named {
+				others = append(others, base)
+				continue
+			}
+			if err := p.noteMapping(ctx, m, name, qualifier); err != nil {
+				return nil, err
+			}
+			read = true
+		}
+	}
+	if !read {
+		return nil, fmt.Errorf("no event source mapping sends the records of %s to %s: name the function that reads it with --function, or create the mapping", arn, strings.Join(p.names, " or "))
+	}
+	return others, nil
+}
+
+// noteMapping notes when a mapping, and the version of the function that it invokes, was changed last.
+func (p *functionProof) noteMapping(ctx context.Context, m *types.EventSourceMappingConfiguration, name, qualifier string) error {
 	id := awssdk.ToString(m.UUID)
 	if state := awssdk.ToString(m.State); state != "Enabled" {
-		return changed, fmt.Errorf("the event source mapping %s of the function %s is %s: enable it, or delete it if it is not used, and repeat the command", id, name, state)
+		return fmt.Errorf("the event source mapping %s of the function %s is %s: enable it, or delete it if it is not used, and repeat the command", id, name, state)
 	}
 	if m.LastModified == nil {
-		return changed, fmt.Errorf("Lambda does not say when the event source mapping %s was changed: use --deployed-since", id)
+		return fmt.Errorf("Lambda does not say when the event source mapping %s was changed: use --deployed-since", id)
 	}
-	criteria := m.FilterCriteria
-	if awssdk.ToString(m.KMSKeyArn) != "" { // a list does not show what is encrypted
-		whole, err := p.api.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: m.UUID})
-		switch {
-		case err != nil:
-			return changed, callError(ctx, "GetEventSourceMapping of "+id, "lambda:GetEventSourceMapping, and kms:Decrypt on the mapping's key", err)
-		case whole.FilterCriteriaError != nil:
-			return changed, fmt.Errorf("the filter criteria of the event source mapping %s cannot be decrypted: %s: allow kms:Decrypt on %s, or use --deployed-since", id, awssdk.ToString(whole.FilterCriteriaError.ErrorCode), awssdk.ToString(m.KMSKeyArn))
-		}
-		criteria = whole.FilterCriteria
+	criteria, err := p.filterCriteria(ctx, m)
+	if err != nil {
+		return err
 	}
-	if ok, err := passesAll(p.cfg, criteria); err != nil || !ok {
-		if err != nil {
-			return changed, err
-		}
-		return changed, fmt.Errorf("the filter criteria of the event source mapping %s of the function %s are not those of %s, so that Lambda may drop records that a sink needs: set those that `tablewake template -c %s -o filters` prints, and repeat the command",
+	ok, err := passesAll(p.cfg, criteria)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return fmt.Errorf("the filter criteria of the event source mapping %s of the function %s are not those of %s, so that Lambda may drop records that a sink needs: set those that `tablewake template -c %s -o filters` prints, and repeat the command",
 			id, name, p.cfg.File, p.cfg.File)
 	}
-	changed = *m.LastModified
+	p.noteChange(*m.LastModified)
 	switch {
 	case qualifier == "" || qualifier == "$LATEST":
+		return nil
 	case strings.Trim(qualifier, "0123456789") == "":
-		_, published, err := p.function(ctx, name, qualifier)
-		if err != nil {
-			return changed, err
-		}
-		changed = later(changed, published)
-	default:
-		return changed, fmt.Errorf("the event source mapping %s invokes the alias %s of the function %s, and Lambda does not say since when an alias has its version: use --deployed-since instead of --function", id, qualifier, name)
+		_, err := p.noteFunction(ctx, name, qualifier)
+		return err
 	}
-	return changed, nil
+	return fmt.Errorf("the event source mapping %s invokes the alias %s of the function %s, and Lambda does not say since when an alias has its version: use --deployed-since instead of --function", id, qualifier, name)
+}
+
+// filterCriteria returns the filter criteria of a mapping. A list does not show what is encrypted.
+func (p *functionProof) filterCriteria(ctx context.Context, m *types.EventSourceMappingConfiguration) (*types.FilterCriteria, error) {
+	if awssdk.ToString(m.KMSKeyArn) == "" {
+		return m.FilterCriteria, nil
+	}
+	id := awssdk.ToString(m.UUID)
+	whole, err := p.api.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: m.UUID})
+	switch {
+	case err != nil:
+		return nil, callError(ctx, "GetEventSourceMapping of "+id, "lambda:GetEventSourceMapping, and kms:Decrypt on the mapping's key", err)
+	case whole.FilterCriteriaError != nil:
+		return nil, fmt.Errorf("the filter criteria of the event source mapping %s cannot be decrypted: %s: allow kms:Decrypt on %s, or use --deployed-since", id, awssdk.ToString(whole.FilterCriteriaError.ErrorCode), awssdk.ToString(m.KMSKeyArn))
+	}
+	return whole.FilterCriteria, nil
 }
 
 // passesAll reports whether filter criteria pass each record that the sinks of cfg need: they are those of `tablewake
@@ -216,21 +243,16 @@ func passesAll(cfg *config.Config, criteria *types.FilterCriteria) (bool, error)
 	}
 	var set []string
 	for _, f := range criteria.Filters {
-		set = append(set, canonicalPattern(awssdk.ToString(f.Pattern)))
+		set = append(set, awssdk.ToString(f.Pattern))
 	}
-	slices.Sort(set)
+	want := canonicalPatterns(set)
 	for limit := range pushdown.MaxLimit {
 		for _, identity := range []bool{false, true} {
 			plan, err := pushdown.New(cfg, pushdown.Options{MatchUserIdentity: identity, Limit: limit + 1})
 			if err != nil {
 				return false, err
 			}
-			var patterns []string
-			for _, pattern := range plan.Patterns {
-				patterns = append(patterns, canonicalPattern(pattern))
-			}
-			slices.Sort(patterns)
-			if slices.Equal(set, patterns) {
+			if slices.Equal(want, canonicalPatterns(plan.Patterns)) {
 				return true, nil
 			}
 		}
@@ -238,19 +260,23 @@ func passesAll(cfg *config.Config, criteria *types.FilterCriteria) (bool, error)
 	return false, nil
 }
 
-// canonicalPattern returns a pattern without blanks, its names sorted. It returns what is not JSON as it is.
-func canonicalPattern(pattern string) string {
-	d := json.NewDecoder(strings.NewReader(pattern))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return pattern
+// canonicalPatterns returns patterns without blanks, in order, and with sorted names. It returns what is not JSON as it is.
+func canonicalPatterns(patterns []string) []string {
+	all := make([]string, len(patterns))
+	for i, pattern := range patterns {
+		all[i] = pattern
+		d := json.NewDecoder(strings.NewReader(pattern))
+		d.UseNumber()
+		var v any
+		if d.Decode(&v) != nil {
+			continue
+		}
+		if b, err := json.Marshal(v); err == nil {
+			all[i] = string(b)
+		}
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return pattern
-	}
-	return string(b)
+	slices.Sort(all)
+	return all
 }
 
 // splitQualifier splits the ARN of a function into that of the whole function and the version or alias; "" if there is none.
@@ -270,13 +296,6 @@ func parseFunctionTime(text string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("its LastModified is %q, which is no time: use --deployed-since", text)
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 func callError(ctx context.Context, op, right string, err error) error {

@@ -14,15 +14,6 @@ import (
 // requestExport asks for a full export of after the floor, waits for it, and returns its path. With a floor, the client
 // token is the run, so that the same command, repeated within eight hours, waits for the same export.
 func (j *job) requestExport(ctx context.Context) (string, error) {
-	table, err := j.describeTable(ctx)
-	if err != nil {
-		return "", err
-	}
-	j.keys = table.Keys
-	narrowing, err := j.narrowing()
-	if err != nil {
-		return "", err
-	}
 	at, token := j.sel.earliest(j.o.clockSkew), j.sel.run
 	if at.IsZero() { // any time will do; the same token with another time would be refused
 		at, token = time.Now().UTC(), ""
@@ -31,7 +22,7 @@ func (j *job) requestExport(ctx context.Context) (string, error) {
 	bar := cli.NewCountProgress(j.streams.Err, "exporting")
 	defer bar.End()
 	requested, err := export.Request(ctx, client, export.RequestOptions{
-		TableARN: table.ARN, Bucket: j.o.bucket, Prefix: j.o.prefix, Time: at, Narrowing: narrowing, ClientToken: token,
+		TableARN: j.table.ARN, Bucket: j.o.bucket, Prefix: j.o.prefix, Time: at, Narrowing: j.narrowing, ClientToken: token,
 		Waiting: func(latest time.Time) {
 			fmt.Fprintf(bar, "waiting until the table can be exported as of %s: now it can as of %s\n", at.Format(time.RFC3339), latest.Format(time.RFC3339))
 		},

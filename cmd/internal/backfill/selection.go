@@ -1,7 +1,6 @@
 package backfill
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,10 +14,9 @@ import (
 
 // selection has the sinks that a backfill fills.
 type selection struct {
-	births []state.Birth // in the order of their sinks' names
-	run    string        // of the backfill that fills them; a new one if none does yet
-	begun  bool          // a backfill of that run was stored: it reads, or was interrupted
-	stored state.Backfill
+	births []state.Birth  // in the order of their sinks' names
+	run    string         // of the backfill that fills them; a new one if none does yet
+	stored state.Backfill // of that run; zero if none is stored
 }
 
 // names returns the names of the sinks.
@@ -29,6 +27,12 @@ func (s *selection) names() []string {
 	}
 	return names
 }
+
+// String returns the names of the sinks, as people read them.
+func (s *selection) String() string { return strings.Join(s.names(), ", ") }
+
+// isStored reports whether a backfill of the run is stored: another process reads, or was interrupted.
+func (s *selection) isStored() bool { return s.stored.Run != "" }
 
 // hasWaiting reports whether a sink waits: it needs a floor.
 func (s *selection) hasWaiting() bool {
@@ -125,14 +129,14 @@ func (s *selection) findRun(stored []state.Backfill) error {
 		s.run = b.Run
 	}
 	if s.run == "" {
-		s.run = strings.ToLower(rand.Text()[:16])
+		s.run = state.NewID()
 		return nil
 	}
 	for _, b := range stored {
 		if b.Run != s.run {
 			continue
 		}
-		s.begun, s.stored = true, b
+		s.stored = b
 		if now := strings.Join(s.names(), ","); now != b.Sinks {
 			return cli.Usagef("the run %s fills %s, and %s are named: name the same sinks", b.Run, b.Sinks, fmt.Sprint(s.names()))
 		}

@@ -6,14 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
-
-// settleInterval is the time between two looks at the leases.
-const settleInterval = 2 * time.Second
 
 // settle waits until every shard is read past the last read of the source, and makes the sinks live.
 func (j *job) settle(ctx context.Context) error {
@@ -47,7 +44,7 @@ func (j *job) settle(ctx context.Context) error {
 func forgetEnded(ctx context.Context, kept state.Store, births []state.Birth, stored []state.Backfill) error {
 	for _, b := range stored {
 		fills := slices.ContainsFunc(births, func(birth state.Birth) bool { return birth.Run == b.Run && birth.Stage != state.Live })
-		if !fills && time.Since(b.Begun) > 24*time.Hour {
+		if !fills && time.Since(b.Start) > 24*time.Hour {
 			if err := kept.RemoveBackfill(ctx, b.Run); err != nil {
 				return err
 			}
@@ -65,45 +62,5 @@ func (j *job) waitPassed(ctx context.Context, at time.Time) error {
 		fmt.Fprintf(j.streams.Err, "assuming that the function is never more than %s behind: waiting for that\n", j.o.lag)
 		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.lag)))
 	}
-	if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
-		return err
-	}
-	seen, err := j.readLeases(ctx)
-	if err != nil {
-		return err
-	}
-	since := seen.Heartbeats()
-	bar := cli.NewCountProgress(j.streams.Err, "waiting for the stream")
-	defer bar.End()
-	told := ""
-	for {
-		now, err := j.readLeases(ctx)
-		if err != nil {
-			return err
-		}
-		shards := now.Unpassed(at.Add(j.o.clockSkew), since)
-		text := ""
-		switch {
-		case len(now.Leases) == 0:
-			text = "waiting for a consumer: none has begun to read the stream"
-		case len(shards) == 0:
-			return nil
-		case len(now.Members) == 0:
-			text = "waiting for a consumer: none runs"
-		default:
-			text = fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(shards), at.Format(time.RFC3339), shards[0])
-		}
-		if text != told {
-			told = text
-			fmt.Fprintln(bar, text)
-		}
-		for id, beat := range now.Heartbeats() { // a consumer that came later proves it from its own heartbeats
-			if _, known := since[id]; !known {
-				since[id] = beat
-			}
-		}
-		if err := pipeline.Sleep(ctx, settleInterval); err != nil {
-			return fmt.Errorf("the stream is not read past %s yet: %w", at.Format(time.RFC3339), err)
-		}
-	}
+	return stream.WaitPassed(ctx, j.readLeases, at, j.o.clockSkew, j.streams.Err)
 }

@@ -22,7 +22,10 @@ import (
 
 // openSnapshot opens an export, a scan or items.
 func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
-	decoder := record.SnapshotOptions{DecoderOptions: j.o.Decoder(j.cfg), Keys: j.o.keys, Kinesis: j.cfg.Source.Kinesis != ""}
+	if err := j.findKeys(ctx); err != nil {
+		return nil, err
+	}
+	decoder := record.SnapshotOptions{DecoderOptions: j.o.Decoder(j.cfg), Keys: j.keys, Kinesis: j.cfg.Source.Kinesis != ""}
 	if arn, err := j.streamARN(ctx); err != nil {
 		return nil, err
 	} else if arn != "" {
@@ -32,7 +35,7 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 	case j.o.scan:
 		return j.openScan(ctx, decoder)
 	case len(j.o.items) > 0:
-		return j.openItems(ctx, decoder)
+		return j.openItems(decoder)
 	}
 	paths := j.o.export
 	if j.o.startExport {
@@ -42,11 +45,6 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 		}
 		paths = []string{path}
 	}
-	keys, err := j.tableKeys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	decoder.Keys = keys
 	o := export.Options{
 		Layers: paths, Decoder: decoder,
 		Warn: func(text string) { fmt.Fprintln(j.streams.Err, cli.Warning+text) },
@@ -60,11 +58,7 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 	return export.Open(ctx, o)
 }
 
-func (j *job) openItems(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
-	var err error
-	if decoder.Keys, err = j.tableKeys(ctx); err != nil {
-		return nil, err
-	}
+func (j *job) openItems(decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
 	o := items.Options{Paths: j.o.items, Decoder: decoder}
 	if j.o.shownAt != "" {
 		at, err := time.Parse(time.RFC3339, j.o.shownAt)
@@ -78,27 +72,18 @@ func (j *job) openItems(ctx context.Context, decoder record.SnapshotOptions) (sn
 
 // openScan opens a scan that begins after the floor of the sinks.
 func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
-	begun := j.sel.stored.From
-	if !j.sel.begun {
-		if at := j.sel.earliest(j.o.clockSkew); time.Now().Before(at) {
+	start := j.sel.stored.From
+	if !j.sel.isStored() {
+		if at := j.sel.earliest(j.o.clockSkew); time.Now().Before(at) && !j.o.dryRun {
 			fmt.Fprintf(j.streams.Err, "the scan begins at %s: until then every process learns that the sinks are being filled\n", at.Format(time.RFC3339))
 			if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
 				return nil, err
 			}
 		}
-		begun = time.Now().UTC().Truncate(time.Second)
-	}
-	table, err := j.describeTable(ctx)
-	if err != nil {
-		return nil, err
-	}
-	j.keys = table.Keys
-	narrowing, err := j.narrowing()
-	if err != nil {
-		return nil, err
+		start = time.Now().UTC().Truncate(time.Second)
 	}
 	return scan.New(ctx, scan.Options{
-		Client: dynamodb.NewFromConfig(j.aws), Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Begun: begun, Decoder: decoder, Narrowing: narrowing,
+		Client: dynamodb.NewFromConfig(j.aws), Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Time: start, Decoder: decoder, Narrowing: j.narrowing,
 		Retry: func(err error, wait time.Duration) {
 			fmt.Fprintf(j.streams.Err, "a request of the scan failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
 		},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +17,6 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/sinks"
@@ -83,7 +84,7 @@ func (f *sourceFlags) checkSource(t *target.Flags) error {
 	case f.shownAt != "" && len(f.items) == 0:
 		return cli.Usagef("--shown-at goes with --items: an export and a scan know their time")
 	case len(f.archive) > 0 && (len(f.types) > 0 || f.keyPrefix != "" || f.filter != ""):
-		return cli.Usagef("--type, --key-prefix and --filter select items: a history needs all changes of an item")
+		return cli.Usagef("--type, --key-prefix and --filter select items: an archive is read with all changes of an item")
 	}
 	return nil
 }
@@ -93,31 +94,10 @@ func (f *sourceFlags) needsAWS() bool {
 	return slices.ContainsFunc(f.export, target.IsS3)
 }
 
-// narrowing returns which items are read; nil for all. The keys of the table must be known. It warns once.
-func (j *job) narrowing() (*snapshot.Narrowing, error) {
-	partitionKey := ""
-	if len(j.keys) > 0 {
-		partitionKey = j.keys[0]
-	}
-	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
-		Types: j.o.types, KeyPrefix: j.o.keyPrefix, PartitionKey: partitionKey, Filter: j.o.filter, Env: expr.Env{Attributes: j.cfg.Attributes},
-	})
-	if err != nil {
-		return nil, cli.Usagef("%w", err)
-	}
-	for _, s := range j.cfg.Sinks {
-		if !j.warned && slices.Contains(j.sel.names(), s.Name) && !n.Covers(s.WhenItem) {
-			fmt.Fprintf(j.streams.Err, cli.Warning+"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, n)
-		}
-	}
-	j.warned = true
-	return n, nil
-}
-
 // openSource opens what is read, and stores the backfill.
 func (j *job) openSource(ctx context.Context) (source, error) {
 	if len(j.o.archive) > 0 {
-		return j.openHistory(ctx)
+		return j.openArchive(ctx)
 	}
 	snap, err := j.openSnapshot(ctx)
 	if err != nil {
@@ -125,45 +105,69 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	info := snap.Info()
 	j.shown = info.Time
-	if err := j.checkTable(info); err != nil {
-		return nil, err
-	}
-	if err := j.checkTime(info.Time); err != nil {
-		return nil, err
-	}
-	if err := j.checkView(ctx, info); err != nil {
+	for err := range j.problemsOf(ctx, snap) {
 		return nil, err
 	}
 	b := state.Backfill{
-		Run: j.sel.run, Sinks: strings.Join(j.sel.names(), ","), Source: j.sourceName(info), Begun: time.Now().UTC().Truncate(time.Second),
+		Run: j.sel.run, Sinks: strings.Join(j.sel.names(), ","), Source: j.withNarrowing(info.Source), Start: time.Now().UTC().Truncate(time.Second),
 		From: info.From.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
 	}
 	stored, err := j.kept.AddBackfill(ctx, b)
-	if err == nil && j.o.scan && !j.sel.begun && stored != b { // another process began the scan at the same time
-		j.sel.begun, j.sel.stored = true, stored
+	if err == nil && j.o.scan && !j.sel.isStored() && stored != b { // another process began the scan at the same time
+		j.sel.stored = stored
 		if snap, err = j.openSnapshot(ctx); err != nil {
 			return nil, err
 		}
-		b.Source = j.sourceName(snap.Info())
+		b.Source = j.withNarrowing(snap.Info().Source)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case stored.Source != b.Source || stored.Sinks != b.Sinks:
-		return nil, cli.Usagef("the run %s reads %s into %s, and not %s into %s: name the same", stored.Run, stored.Source, stored.Sinks, b.Source, b.Sinks)
 	}
-	if err := j.checkAge(ctx, stored); err != nil {
+	if err := j.checkStored(ctx, stored, b.Source); err != nil {
 		return nil, err
 	}
 	j.backfill = stored
 	src, err := snapshot.NewSource(snapshot.SourceOptions{
-		Snapshot: snap, Backfills: j.kept, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts, Slow: j.slow(),
+		Snapshot: snap, Backfills: j.kept, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts, Throttle: j.slow(),
 		Logger: cli.Logger(j.streams.Err, j.o.verbose),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return snapshotSource{src}, nil
+}
+
+// digests are those in the names of files of items.
+var digests = regexp.MustCompile(` sha256:[0-9a-f]{16}`)
+
+// checkStored returns an error unless the stored run can go on with a source.
+func (j *job) checkStored(ctx context.Context, stored state.Backfill, source string) error {
+	names := strings.Join(j.sel.names(), ",")
+	switch {
+	case stored.Source != source && digests.ReplaceAllString(stored.Source, "") == digests.ReplaceAllString(source, ""):
+		return fmt.Errorf("the files of %s were replaced since the run %s began to read them: put them back as they were; "+
+			"or give the sinks another name and a place of their own, and fill those from the new files", strings.Join(j.o.items, " "), stored.Run)
+	case stored.Source != source || stored.Sinks != names:
+		return cli.Usagef("the run %s reads %s into %s, and not %s into %s: name the same", stored.Run, stored.Source, stored.Sinks, source, names)
+	}
+	return j.checkAge(ctx, stored)
+}
+
+// problemsOf yields why a snapshot cannot be read into the sinks.
+func (j *job) problemsOf(ctx context.Context, snap snapshot.Snapshot) iter.Seq[error] {
+	info := snap.Info()
+	return func(yield func(error) bool) {
+		for _, check := range []func() error{
+			func() error { return j.checkTable(info) },
+			func() error { return j.checkTime(info.Time) },
+			func() error { return j.checkView(ctx, info) },
+			func() error { return j.checkKeys(ctx, snap) },
+		} {
+			if err := check(); err != nil && !yield(err) {
+				return
+			}
+		}
+	}
 }
 
 // checkTable returns an error if the snapshot is of another table than the file reads.
@@ -185,13 +189,12 @@ func (w wider) Match(c *record.Change) (bool, error) {
 	return is || err != nil, nil
 }
 
-// sourceName is the name of the snapshot with its narrowing.
-func (j *job) sourceName(info snapshot.Info) string {
-	n, err := j.narrowing()
-	if err != nil || n == nil || strings.HasSuffix(info.Source, n.String()) {
-		return info.Source
+// withNarrowing returns the name of a source with what is read of it.
+func (j *job) withNarrowing(source string) string {
+	if n := j.narrowing.String(); n != "" && !strings.HasSuffix(source, n) {
+		return source + " " + n
 	}
-	return info.Source + " " + n.String()
+	return source
 }
 
 // checkView returns an error if a sink needs the old images that a layer lacks.
@@ -222,8 +225,8 @@ func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
 	return r.CheckBackfill(b, time.Now())
 }
 
-// openHistory opens archives and saved records.
-func (j *job) openHistory(ctx context.Context) (source, error) {
+// openArchive opens archives and saved records.
+func (j *job) openArchive(ctx context.Context) (source, error) {
 	if j.o.Live { // the archive must have what the sinks left out while they waited
 		at := time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay)
 		fmt.Fprintf(j.streams.Err, "the archive is read when it has all that was made before %s\n", at.Format(time.RFC3339))
@@ -242,11 +245,11 @@ func (j *job) openHistory(ctx context.Context) (source, error) {
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	return history{&records.Reporting{Source: opened, W: j.streams.Err, Tables: j.cfg.Source.Tables, Mask: m}}, nil
+	return archiveSource{&records.Reporting{Source: opened, W: j.streams.Err, Tables: j.cfg.Source.Tables, Mask: m}}, nil
 }
 
 // newOwner returns an id for the claims of this process.
 func newOwner() string {
 	host, _ := os.Hostname()
-	return fmt.Sprintf("%s-%d-%d", host, os.Getpid(), time.Now().UnixNano())
+	return host + "-" + state.NewID()
 }

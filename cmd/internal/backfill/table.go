@@ -2,32 +2,118 @@ package backfill
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
-// describeTable describes the source table.
-func (j *job) describeTable(ctx context.Context) (scan.Table, error) {
-	return scan.Describe(ctx, dynamodb.NewFromConfig(j.aws), j.tableName())
+// findKeys finds the names of the table's key attributes, and sets the narrowing, which needs them. The names are those of
+// the table if it can be asked, and those of --keys must be the same. It does nothing once they are found.
+func (j *job) findKeys(ctx context.Context) error {
+	if j.keys != nil {
+		return nil
+	}
+	keys := j.o.keys
+	switch {
+	case j.o.Live:
+		var err error
+		j.table, err = scan.Describe(ctx, dynamodb.NewFromConfig(j.aws), j.tableName())
+		switch {
+		case err != nil && (len(keys) == 0 || j.o.scan || j.o.startExport):
+			return fmt.Errorf("%w (--keys names the key attributes of --export and --items without asking the table)", err)
+		case err != nil:
+			fmt.Fprintf(j.streams.Err, cli.Warning+"--keys is not compared with the table: %v\n", err)
+		case len(keys) > 0 && !slices.Equal(keys, j.table.Keys):
+			return cli.Usagef("--keys names %s, and the key of the table %s is %s", strings.Join(keys, ","), j.table.Name, strings.Join(j.table.Keys, ","))
+		default:
+			keys = j.table.Keys
+		}
+	case len(keys) == 0:
+		return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table")
+	}
+	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
+		Types: j.o.types, KeyPrefix: j.o.keyPrefix, PartitionKey: keys[0], Filter: j.o.filter, Env: expr.Env{Attributes: j.cfg.Attributes},
+	})
+	if err != nil {
+		return cli.Usagef("%w", err)
+	}
+	for _, s := range j.cfg.Sinks {
+		if slices.Contains(j.sel.names(), s.Name) && !n.Covers(s.WhenItem) {
+			fmt.Fprintf(j.streams.Err, cli.Warning+"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, n)
+		}
+	}
+	j.keys, j.narrowing = keys, n
+	return nil
 }
 
-// tableKeys returns the names of the table's key attributes: those of --keys, or the table's.
-func (j *job) tableKeys(ctx context.Context) ([]string, error) {
-	if len(j.o.keys) > 0 {
-		j.keys = j.o.keys
-		return j.keys, nil
+// checkedParts is how many parts are looked at for wrong keys.
+const checkedParts = 3
+
+// checkKeys returns an error if --keys are not the table's, as far as the source shows it: no item of a page has them, two items of a page
+// have the same key, or a change of an incremental export has another one. A table that was asked shows more.
+func (j *job) checkKeys(ctx context.Context, snap snapshot.Snapshot) error {
+	left := checkedParts
+	if j.table.Name != "" || j.sel.isStored() {
+		left = 0
 	}
-	if !j.o.Live {
-		return nil, cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table")
+	for _, part := range snap.Parts() {
+		if left == 0 {
+			return nil
+		}
+		page, err := firstPage(ctx, snap, part.ID)
+		if err != nil {
+			return err
+		}
+		if page == nil {
+			continue
+		}
+		left--
+		if len(page.Changes) == 0 && len(page.Errors) > 0 {
+			return cli.Usagef("%s: none of its first %d items can be decoded; are --keys %s the key attributes of the table? %w", part.ID, len(page.Errors), strings.Join(j.keys, ","), page.Errors[0])
+		}
+		known := make(map[item.Key]bool)
+		for i := range page.Changes {
+			c := &page.Changes[i]
+			if c.Op == record.Snapshot {
+				if known[c.Key] {
+					return cli.Usagef("%s: two items have the same key by --keys %s: name all key attributes of the table, partition key first", part.ID, strings.Join(j.keys, ","))
+				}
+				known[c.Key] = true
+				continue
+			}
+			isKey := func(name string) bool { _, has := c.Keys.Get(name); return has }
+			if c.Keys.Len() != len(j.keys) || !isKey(j.keys[0]) || !isKey(j.keys[len(j.keys)-1]) {
+				return cli.Usagef("%s: the changes of the export have another key than --keys %s", part.ID, strings.Join(j.keys, ","))
+			}
+		}
 	}
-	table, err := j.describeTable(ctx)
+	return nil
+}
+
+// firstPage returns the first decoded page of a part; nil if it has none.
+func firstPage(ctx context.Context, snap snapshot.Snapshot, id string) (*record.Page, error) {
+	part, err := snap.Open(ctx, id, "")
 	if err != nil {
-		return nil, fmt.Errorf("%w (--keys names the key attributes without asking the table)", err)
+		return nil, err
 	}
-	j.keys = table.Keys
-	return j.keys, nil
+	defer part.Close()
+	page, err := part.Read(ctx)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return page.Decoded()
 }

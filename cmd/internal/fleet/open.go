@@ -150,8 +150,8 @@ func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk 
 	if t.LookOnly {
 		shared.stores = opened
 	}
-	shared.births = func(ctx context.Context) ([]state.Birth, error) { return allBirths(ctx, kept) }
-	shared.gaps = func(ctx context.Context) ([]record.Gap, error) { return stream.AllGaps(ctx, kept) }
+	shared.births = func(ctx context.Context) ([]state.Birth, error) { return stream.Collect(kept.Births(ctx)) }
+	shared.gaps = func(ctx context.Context) ([]record.Gap, error) { return stream.Collect(kept.Gaps(ctx)) }
 	return nil
 }
 
@@ -206,19 +206,8 @@ func localHeldBack(ctx context.Context, dir, name string) (held []state.HeldBack
 // localBirths returns the births in a --local folder. A consumer may use the folder at the same time.
 func localBirths(ctx context.Context, dir, name string) (births []state.Birth, err error) {
 	err = target.ReadState(ctx, local.Dir(dir), name, func(kept *sqlite.State) error {
-		births, err = allBirths(ctx, kept)
+		births, err = stream.Collect(kept.Births(ctx))
 		return err
 	})
 	return births, err
-}
-
-func allBirths(ctx context.Context, kept state.Births) ([]state.Birth, error) {
-	var births []state.Birth
-	for b, err := range kept.Births(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		births = append(births, b)
-	}
-	return births, nil
 }

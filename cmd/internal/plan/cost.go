@@ -2,11 +2,8 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,56 +12,60 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
-	"github.com/tablewake/tablewake/shardreader/snapshot"
+	awscost "github.com/tablewake/tablewake/pipeline/telemetry/cost"
 	"github.com/tablewake/tablewake/shardreader/snapshot/items"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// onDemandWritePrice is the price of a million write units of an on-demand table, in US dollars, as AWS lists it for
-// us-east-1 since November 2024.
-const onDemandWritePrice = 0.625
-
 // costFlags are the flags of the cost of filling.
 type costFlags struct {
-	items []string
-	keys  []string
-	total int64
-	price float64
+	items  []string
+	keys   []string
+	total  int64
+	price  float64
+	sample int
 }
 
 func (f *costFlags) addCost(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.items, "items", nil, "items of the table, as JSON lines or the data files of an export: add what filling the new sinks costs")
+	c.Flags().StringSliceVar(&f.items, "items", nil, "compute the cost of filling from these items: JSON lines or the data files of an export")
 	c.Flags().StringSliceVar(&f.keys, "keys", nil, "names of the table's key attributes, partition key first, for --items")
-	c.Flags().Int64Var(&f.total, "total", 0, "number of items of the table, of which --items are a sample (default: they are all)")
-	c.Flags().Float64Var(&f.price, "write-price", onDemandWritePrice, "US dollars a million write units")
+	c.Flags().Int64Var(&f.total, "total", 0, "number of items of the table (default: DynamoDB's count, or the number of --items)")
+	c.Flags().IntVar(&f.sample, "sample", 1000, "with --live: compute the cost of filling from this many items of the table, of 2 MB at most; 0 reads none")
+	c.Flags().Float64Var(&f.price, "write-price", writePrice.Dollars*1e6, "US dollars a million write units")
 }
+
+// The list prices of a write unit and a read unit.
+var writePrice, readPrice = awscost.PriceOf(awscost.DynamoDB, "write"), awscost.PriceOf(awscost.DynamoDB, "read")
 
 // cost is what filling the sinks costs that are new or wait.
 type cost struct {
+	Unknown string     `json:"unknown,omitempty"` // why the cost is unknown, and what to do; the sinks are absent then
 	Sampled int64      `json:"sampled_items"`
 	Items   int64      `json:"items"` // of the table
 	Price   float64    `json:"dollars_a_million_write_units"`
 	Sinks   []sinkCost `json:"sinks"`
+	Table   *tableCost `json:"table,omitempty"` // absent with --items
 }
 
 // sinkCost is what filling one sink costs.
 type sinkCost struct {
 	Sink       string  `json:"sink"`
 	Items      int64   `json:"items"`       // items with a row, a share or a document
+	Entries    int64   `json:"entries"`     // their rows, shares and documents
 	WriteUnits float64 `json:"write_units"` // 0: the sink does not write to DynamoDB
 	Dollars    float64 `json:"dollars"`
 }
 
-// addCosts adds the cost of filling to r, if --items names any.
+// addCosts adds the cost of filling to r, if a sink is to be filled.
 func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Config, r *report) error {
 	switch {
-	case o.total < 0 || o.price < 0:
-		return cli.Usagef("--total and --write-price must not be negative")
-	case len(o.items) == 0 && o.total > 0:
+	case o.total < 0 || o.price < 0 || o.sample < 0:
+		return cli.Usagef("--total, --sample and --write-price must not be negative")
+	case len(o.items) == 0 && o.total > 0 && (!o.Live || o.sample == 0):
 		return cli.Usagef("--total needs --items: the sample to count with")
-	case len(o.items) == 0:
-		return nil
+	case len(o.items) > 0 && len(o.keys) == 0:
+		return cli.Usagef("--items needs --keys: the names of the table's key attributes, as PK,SK")
 	}
 	var fill []string
 	for _, p := range r.Sinks {
@@ -72,19 +73,30 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 			fill = append(fill, p.Sink)
 		}
 	}
+	if len(fill) == 0 {
+		return nil
+	}
 	planner, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.Backfill(sinks.BackfillOptions{Sinks: fill}))
 	if err != nil {
 		return err
 	}
 	r.Cost = &cost{Price: o.price, Sinks: []sinkCost{}}
+	read, err := o.openSample(ctx, cfg, r.Cost)
+	if err != nil || r.Cost.Unknown != "" {
+		return err
+	}
 	index := make(map[string]int)
 	for _, name := range fill {
 		index[name] = len(r.Cost.Sinks)
 		r.Cost.Sinks = append(r.Cost.Sinks, sinkCost{Sink: name})
 	}
 	undecodable := 0
-	for page, err := range o.pages(ctx, cfg) {
-		if err != nil {
+	for page, err := range read.pages(ctx) {
+		switch {
+		case err != nil && r.Cost.Table != nil && ctx.Err() == nil:
+			r.Cost.Sinks, r.Cost.Unknown = []sinkCost{}, unknown(fmt.Errorf("the sample cannot be read: %w", err))
+			return nil
+		case err != nil:
 			return err
 		}
 		undecodable += len(page.Errors)
@@ -95,60 +107,28 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 	if undecodable > 0 {
 		fmt.Fprintf(s.Err, cli.Warning+"%d lines of --items are no items, and cost nothing here\n", undecodable)
 	}
-	return r.Cost.scale(o.total)
+	return r.Cost.scale(o.total, read)
 }
 
-// pages yields the decoded pages of --items. An error ends the sequence.
-func (o *options) pages(ctx context.Context, cfg *config.Config) iter.Seq2[*record.Page, error] {
-	return func(yield func(*record.Page, error) bool) {
-		if len(o.keys) == 0 {
-			yield(nil, cli.Usagef("--items needs --keys: the names of the table's key attributes, as PK,SK"))
-			return
-		}
-		decoder := record.SnapshotOptions{DecoderOptions: o.Decoder(cfg), Keys: o.keys}
+// openSample opens the items that the cost is computed from: those of --items, or some of the table. It sets c.Unknown if
+// there are none.
+func (o *options) openSample(ctx context.Context, cfg *config.Config, c *cost) (*sample, error) {
+	decoder := record.SnapshotOptions{DecoderOptions: o.Decoder(cfg), Keys: o.keys, Kinesis: cfg.Source.Kinesis != ""}
+	switch {
+	case len(o.items) > 0:
 		files, err := items.Open(items.Options{Paths: o.items, Decoder: decoder})
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for _, part := range files.Parts() {
-			if err := readPart(ctx, files, part.ID, yield); err != nil {
-				if !errors.Is(err, errEnough) {
-					yield(nil, err)
-				}
-				return
-			}
-		}
+		return &sample{Snapshot: files}, err
+	case !o.Live:
+		c.Unknown = "name some items of the table with --items FILE --keys PK,SK"
+	case o.sample == 0:
+		c.Unknown = "--sample is 0: name some items of the table with --items FILE --keys PK,SK"
+	case len(cfg.Source.Tables) > 1:
+		c.Unknown = "the file has several source tables: name some of their items with --items FILE --keys PK,SK"
 	}
-}
-
-// errEnough ends the reading of a part because nobody wants more.
-var errEnough = errors.New("enough is read")
-
-func readPart(ctx context.Context, files snapshot.Snapshot, id string, yield func(*record.Page, error) bool) error {
-	part, err := files.Open(ctx, id, "")
-	if err != nil {
-		return err
+	if c.Unknown != "" {
+		return nil, nil
 	}
-	defer part.Close()
-	for {
-		read, err := part.Read(ctx)
-		if read != nil {
-			page, err := read.Decode()
-			if err != nil {
-				return err
-			}
-			if !yield(page, nil) {
-				return errEnough
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-	}
+	return o.openTable(ctx, cfg, decoder, c)
 }
 
 // add adds the cost of one item.
@@ -164,23 +144,32 @@ func (c *cost) add(change *record.Change, planner *pipeline.Pipeline, index map[
 			continue
 		}
 		c.Sinks[i].Items++
+		c.Sinks[i].Entries += int64(len(route.Ops))
 		c.Sinks[i].WriteUnits += units.WriteUnits
 	}
 }
 
-// scale makes the cost of a sample that of the table. total is the number of its items; 0: the sample has all.
-func (c *cost) scale(total int64) error {
-	c.Items = max(total, c.Sampled)
-	if total > 0 && total < c.Sampled {
+// scale makes the cost of a sample that of the table. total is the number of its items; 0: the table's own count.
+func (c *cost) scale(total int64, read *sample) error {
+	if c.Table != nil {
+		c.Table.SampleUnits = read.units()
+		if total == 0 && !read.whole {
+			total = c.Table.Items
+		}
+		if c.Sampled > 0 {
+			c.Table.ScanUnits = max(float64(c.Table.Bytes)/4096, c.Table.SampleUnits)
+		}
+	} else if total > 0 && total < c.Sampled {
 		return cli.Usagef("--total %d is less than the %d items of --items", total, c.Sampled)
 	}
+	c.Items = max(total, c.Sampled)
 	factor := 1.0
 	if c.Sampled > 0 {
 		factor = float64(c.Items) / float64(c.Sampled)
 	}
 	for i := range c.Sinks {
 		s := &c.Sinks[i]
-		s.Items = int64(float64(s.Items) * factor)
+		s.Items, s.Entries = int64(float64(s.Items)*factor), int64(float64(s.Entries)*factor)
 		s.WriteUnits *= factor
 		s.Dollars = s.WriteUnits / 1e6 * c.Price
 	}
@@ -188,18 +177,26 @@ func (c *cost) scale(total int64) error {
 }
 
 func (c *cost) write(w io.Writer) {
-	if len(c.Sinks) == 0 {
+	fmt.Fprintln(w)
+	if c.Table != nil {
+		c.Table.write(w)
+	}
+	if c.Unknown != "" {
+		fmt.Fprintf(w, "what filling costs is unknown: %s\n", c.Unknown)
 		return
 	}
-	fmt.Fprintf(w, "\nfilling, of %s items", cli.Thousands(c.Items))
+	fmt.Fprintf(w, "filling, of %s items", cli.Thousands(c.Items))
 	if c.Items > c.Sampled {
 		fmt.Fprintf(w, ", by a sample of %s", cli.Thousands(c.Sampled))
 	}
 	fmt.Fprintf(w, ", at $%g a million write units:\n", c.Price)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "sink\titems\twrite units\tdollars\t")
-	for _, s := range slices.Clone(c.Sinks) {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%.2f\t\n", s.Sink, cli.Thousands(s.Items), cli.Thousands(int64(s.WriteUnits)), s.Dollars)
+	fmt.Fprintln(tw, "sink\titems\tentries\twrite units\tdollars\t")
+	for _, s := range c.Sinks {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t\n", s.Sink, cli.Thousands(s.Items), cli.Thousands(s.Entries), cli.Thousands(int64(s.WriteUnits)), s.Dollars)
 	}
 	_ = tw.Flush()
+	if c.Table != nil && c.Table.ScanUnits > 0 {
+		fmt.Fprintf(w, "backfill --scan reads the table for about %s read units, $%.2f\n", cli.Thousands(int64(c.Table.ScanUnits+0.5)), c.Table.ScanUnits*readPrice.Dollars)
+	}
 }

@@ -33,13 +33,15 @@ func New(s cli.Streams) *cobra.Command {
 
   =  unchanged: the sink goes on
   +  new: the sink waits until a backfill fills it
-  ~  changed: the output was written under other settings; a start is refused
+  ~  changed: the output was written under other settings; a start is refused, or takes them if the output is empty
   -  removed: the file does not have the sink any more, and its output is left
   !  not derivable: a backfill cannot bring this, since it is in no item of the table
 
-With --items it adds what filling the new sinks costs: the items are planned by the code that the pipeline runs, and
-priced by DynamoDB's rules. --total says how many items the table has, of which those are a sample.`,
+It adds what filling the new sinks costs: a sample of the table's items, or those of --items, are planned by the code that
+the pipeline runs, and priced by DynamoDB's rules. With --live the sample is read by Scan, and DynamoDB's count of the
+items, which is up to six hours old, makes it the cost of all; --total replaces that count.`,
 		Example: `  tablewake plan -c tablewake.yaml --live
+  tablewake plan -c tablewake.yaml --live --sample 0
   tablewake plan -c tablewake.yaml --live --items sample.jsonl --keys PK,SK --total 50000000
   tablewake plan -c tablewake.yaml --local out -o json | jq '.sinks[] | select(.change != "unchanged")'`,
 		Args: cli.NoArguments,
@@ -88,7 +90,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 type report struct {
 	Todo  int        `json:"to_do"` // sinks with something to do
 	Sinks []sinkPlan `json:"sinks"`
-	Cost  *cost      `json:"cost,omitempty"` // absent without --items
+	Cost  *cost      `json:"cost,omitempty"` // absent if no sink is to be filled
 }
 
 // sinkPlan says what the file means for the output of one sink.
@@ -99,8 +101,9 @@ type sinkPlan struct {
 	Stage       string        `json:"stage"`  // live, waiting, filling or settling; "" if nothing was written
 	Settings    []settingJSON `json:"settings,omitempty"`
 	Problem     string        `json:"problem,omitempty"`
-	Todo        string        `json:"to_do,omitempty"`   // what to do
-	Command     string        `json:"command,omitempty"` // command that does it
+	Todo        string        `json:"to_do,omitempty"`      // what to do
+	Command     string        `json:"command,omitempty"`    // command that does it
+	LeftThere   []string      `json:"left_there,omitempty"` // sinks of before, whose rows or documents are where this one writes
 	Underivable []string      `json:"not_derivable,omitempty"`
 
 	isUnfilled bool // a backfill of the sink has not begun

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,9 +11,9 @@ import (
 
 // newSinkPlan describes the change of one sink. flags are the flags of the commands that it names.
 func newSinkPlan(c sinks.OutputChange, flags string) sinkPlan {
-	p := sinkPlan{Sink: c.Sink, Target: c.Target, Change: string(c.Kind), Problem: c.Problem}
+	p := sinkPlan{Sink: c.Sink, Target: c.Target, Change: string(c.Kind), Problem: c.Problem, LeftThere: c.LeftThere}
 	if c.Birth != (state.Birth{}) {
-		p.Stage = cmp.Or(string(c.Birth.Stage), "live")
+		p.Stage = c.Birth.Stage.String()
 	}
 	for _, s := range c.Settings {
 		p.Settings = append(p.Settings, settingJSON(s))
@@ -33,6 +32,12 @@ func newSinkPlan(c sinks.OutputChange, flags string) sinkPlan {
 	case c.Problem != "":
 		p.Todo = "a start is refused until this is settled"
 		p.Command = "tablewake adopt " + flags + " --sink " + c.Sink
+	case c.Waits && c.Kind == sinks.Changed:
+		p.Todo = "it holds nothing: at its next start it takes the settings, and waits, and writes nothing until a backfill fills it; stop the processes with the former settings first"
+		p.Command = backfill
+	case c.Takes:
+		p.Todo = "it holds nothing, and takes the settings at its next start: redrive its dead letters then"
+		p.Command = "tablewake redrive " + flags + " --sink " + c.Sink
 	case c.Kind == sinks.Changed:
 		p.Todo = "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills; or, where the change only mends what failed, accept it"
 		p.Command = "tablewake adopt " + flags + " --sink " + c.Sink
@@ -52,7 +57,7 @@ func newSinkPlan(c sinks.OutputChange, flags string) sinkPlan {
 	case c.Birth.Stage == state.Filling, c.Birth.Stage == state.Settling:
 		p.Todo = "the backfill " + c.Birth.Run + " fills it, or was interrupted: repeat the command that began it"
 	}
-	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.Birth.Stage == state.Waiting)
+	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.Waits || c.Birth.Stage == state.Waiting)
 	if c.Kind != sinks.Unchanged || c.Birth.Stage != state.Live {
 		p.Underivable = c.Underivable
 	}
@@ -89,6 +94,9 @@ func (p *sinkPlan) write(w io.Writer) {
 	}
 	if p.Problem != "" {
 		fmt.Fprintf(w, "    %s\n", p.Problem)
+	}
+	if len(p.LeftThere) > 0 {
+		fmt.Fprintf(w, "    what %s wrote is left in the same place, and a key that both have becomes a dead letter: give the sink its former name, or a place of its own, or delete that first\n", strings.Join(p.LeftThere, ", "))
 	}
 	if p.Todo != "" {
 		fmt.Fprintf(w, "    %s\n", p.Todo)

@@ -106,3 +106,23 @@ func ReadBeforeText(seen leases.Snapshot, where string) string {
 	}
 	return fmt.Sprintf("leases in %s say that the stream was read (%s is one of %d shards), and the state knows nothing of any output: the state was lost", where, shard, n)
 }
+
+// ReadLeases reads the leases and the heartbeats of cfg's consumers; none if no consumer has begun.
+func ReadLeases(ctx context.Context, t *target.Flags, cfg *config.Config, sdk awssdk.Config) (leases.Snapshot, error) {
+	path, err := LeaseFile(t, cfg)
+	switch {
+	case err != nil:
+		return leases.Snapshot{}, err
+	case path != "":
+		seen, _, err := leasesfile.ReadUnlocked(path)
+		return seen, err
+	}
+	table, err := OpenLeaseTable(ctx, sdk, cfg, false)
+	switch {
+	case IsNoLeaseTable(err, cfg):
+		return leases.Snapshot{}, nil // no consumer has begun
+	case err != nil:
+		return leases.Snapshot{}, err
+	}
+	return Retry(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
+}

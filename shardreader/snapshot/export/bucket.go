@@ -33,7 +33,7 @@ type bucket struct {
 	retry  func(err error, wait time.Duration)
 }
 
-func (s *bucket) place(name string) string { return "s3://" + s.name + "/" + name }
+func (s *bucket) location(name string) redact.Safe { return redact.Safe("s3://" + s.name + "/" + name) }
 
 // stalled is the time without a byte after which an object is requested again.
 const stalled = 30 * time.Second
@@ -42,24 +42,7 @@ var errStalled = errs.New("the server sent nothing for too long")
 
 // repeat calls try until it succeeds or fails permanently, or ctx ends.
 func (s *bucket) repeat(ctx context.Context, try func() error) error {
-	for attempt := 0; ; attempt++ {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		after, again := pipeline.Retryable(err)
-		if !again {
-			return err
-		}
-		wait := pipeline.Backoff{}.Delay(attempt, after)
-		s.retry(err, wait)
-		if err := pipeline.Sleep(ctx, wait); err != nil {
-			return err
-		}
-	}
+	return pipeline.Backoff{}.Retry(ctx, s.retry, try)
 }
 
 func (s *bucket) list(ctx context.Context, folder string, yield func(entry)) error {
@@ -74,7 +57,7 @@ func (s *bucket) list(ctx context.Context, folder string, yield func(entry)) err
 		var out *s3.ListObjectsV2Output
 		err := s.repeat(ctx, func() (err error) {
 			out, err = s.client.ListObjectsV2(ctx, in)
-			return awserr.CallError(ctx, "ListObjectsV2 of "+s.place(folder), err, map[awserr.Kind]string{
+			return awserr.CallError(ctx, "ListObjectsV2 of "+string(s.location(folder)), err, map[awserr.Kind]string{
 				awserr.Denied:  "allow s3:ListBucket on the bucket",
 				awserr.Missing: "check the name of the bucket",
 			})
@@ -112,7 +95,6 @@ type object struct {
 	cancel    context.CancelCauseFunc
 	tag       *string
 	next, end int64 // offsets of the next byte, and behind the last
-	fails     int   // how often reading broke off since the last byte
 }
 
 func (o *object) etag() string { return strings.Trim(aws.ToString(o.tag), `"`) }
@@ -163,46 +145,41 @@ func (o *object) failed(err error) error {
 }
 
 // Read reads the next bytes. If the connection breaks, it continues where it broke off.
-func (o *object) Read(p []byte) (int, error) {
-	for {
-		if len(p) == 0 {
-			return 0, nil
-		}
-		if o.next >= o.end {
-			return 0, io.EOF // the caller compares the MD5
-		}
-		if o.in == nil {
-			if err := o.store.repeat(o.ctx, o.request); err != nil {
-				return 0, err
-			}
-		}
-		timer := time.AfterFunc(stalled, func() { o.cancel(errStalled) })
-		n, err := o.in.Read(p[:min(int64(len(p)), o.end-o.next)])
-		if !timer.Stop() {
-			err = errStalled
-		}
-		o.next += int64(n)
-		if n > 0 {
-			o.fails = 0
-			return n, nil // the next Read returns the error
-		}
-		if err == nil {
-			continue
-		}
-		o.shut()
-		if o.ctx.Err() != nil {
-			return 0, context.Cause(o.ctx)
-		}
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		wait := pipeline.Backoff{}.Delay(o.fails, 0)
-		o.fails++
-		o.store.retry(errs.Errorf("export: reading %s broke off at byte %d of %d: %w", redact.Safe(o.store.place(o.name)), o.next, o.end, err), wait)
-		if err := pipeline.Sleep(o.ctx, wait); err != nil {
+func (o *object) Read(p []byte) (n int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if o.next >= o.end {
+		return 0, io.EOF // the caller compares the MD5
+	}
+	err = o.store.repeat(o.ctx, func() error {
+		n, err = o.readOnce(p)
+		return err
+	})
+	return n, err
+}
+
+// readOnce reads over one connection. It fails only if it has read nothing.
+func (o *object) readOnce(p []byte) (int, error) {
+	if o.in == nil {
+		if err := o.request(); err != nil {
 			return 0, err
 		}
 	}
+	timer := time.AfterFunc(stalled, func() { o.cancel(errStalled) })
+	n, err := o.in.Read(p[:min(int64(len(p)), o.end-o.next)])
+	if !timer.Stop() {
+		err = errStalled
+	}
+	o.next += int64(n)
+	if n > 0 || err == nil {
+		return n, nil // the next Read returns the error
+	}
+	o.shut()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return 0, pipeline.Transient(errs.Errorf("export: reading %s broke off at byte %d of %d: %w", o.store.location(o.name), o.next, o.end, err))
 }
 
 func (o *object) shut() {

@@ -51,14 +51,16 @@ var _ snapshot.Snapshot = (*Export)(nil)
 // layer is one export.
 type layer struct {
 	store   store
-	folder  string // with the manifests
+	folder  string          // with the manifests
+	there   map[string]bool // names of the files in folder
+	warn    func(text string)
 	summary summary
 	files   []*dataFile
 	decoder *record.SnapshotDecoder
 }
 
-// place is the folder of the export for messages, and in the canonical name.
-func (l *layer) place() redact.Safe { return redact.Safe(l.store.place(l.folder) + "/") }
+// location is the folder of the export for messages, and in the canonical name.
+func (l *layer) location() redact.Safe { return l.store.location(l.folder) + "/" }
 
 // Open reads the manifests of the layers, and lists their data files. It reads no items.
 func Open(ctx context.Context, o Options) (*Export, error) {
@@ -91,27 +93,27 @@ func (e *Export) checkLayers() error {
 	for i, l := range e.layers {
 		switch {
 		case i == 0 && l.summary.incremental:
-			return errs.Errorf("export: %s is an incremental export, which has the changes of a time alone: name the full export that it continues before it", l.place())
+			return errs.Errorf("export: %s is an incremental export, which has the changes of a time alone: name the full export that it continues before it", l.location())
 		case i == 0:
 			continue
 		case !l.summary.incremental:
-			return errs.Errorf("export: %s is a full export, and only the first layer can be one: name it alone, or leave it out", l.place())
+			return errs.Errorf("export: %s is a full export, and only the first layer can be one: name it alone, or leave it out", l.location())
 		}
 		was := e.layers[i-1]
 		from, to, end := l.summary.from, l.summary.time, was.summary.time
 		switch {
 		case l.summary.TableARN != was.summary.TableARN || l.summary.TableID != "" && was.summary.TableID != "" && l.summary.TableID != was.summary.TableID:
 			return errs.Errorf("export: %s is an export of the table %s (id %s), and %s of %s (id %s): all layers must be of one table, and a table that was created again is another one",
-				l.place(), redact.Safe(l.summary.TableARN), redact.Safe(l.summary.TableID), was.place(), redact.Safe(was.summary.TableARN), redact.Safe(was.summary.TableID))
+				l.location(), redact.Safe(l.summary.TableARN), redact.Safe(l.summary.TableID), was.location(), redact.Safe(was.summary.TableARN), redact.Safe(was.summary.TableID))
 		case from.After(end):
 			return errs.Errorf("export: %s begins at %s, and the layer before it, %s, ends at %s: no layer has the changes between. Name between them an incremental export from %s to %s",
-				l.place(), timeText(from), was.place(), timeText(end), timeText(end.Truncate(time.Second)), timeText(from))
+				l.location(), timeText(from), was.location(), timeText(end), timeText(end.Truncate(time.Second)), timeText(from))
 		case !to.After(end):
 			return errs.Errorf("export: %s ends at %s, and the layer before it, %s, ends no earlier, at %s: name the layers in order of their times, each once",
-				l.place(), timeText(to), was.place(), timeText(end))
+				l.location(), timeText(to), was.location(), timeText(end))
 		case end.Sub(from) >= time.Second: // an incremental export begins at a whole second, and a full one ends between two
 			return errs.Errorf("export: %s begins at %s, before the end of the layer before it, %s, at %s: the old image of an item that changed in both would not be what the layer before shows, and its former row would stay. Export again from %s",
-				l.place(), timeText(from), was.place(), timeText(end), timeText(end.Truncate(time.Second)))
+				l.location(), timeText(from), was.location(), timeText(end), timeText(end.Truncate(time.Second)))
 		}
 	}
 	return nil
@@ -124,9 +126,9 @@ func (e *Export) collect() {
 	first, last := e.layers[0].summary, e.layers[len(e.layers)-1].summary
 	e.info = snapshot.Info{Time: last.time, From: first.time, TableARN: first.TableARN, View: record.NewAndOldImages}
 	width := len(strconv.Itoa(len(e.layers) - 1))
-	var places []string
+	var locations []string
 	for i, l := range e.layers {
-		places = append(places, string(l.place()))
+		locations = append(locations, string(l.location()))
 		if l.summary.view == record.NewImage {
 			e.info.View = record.NewImage
 		}
@@ -142,7 +144,7 @@ func (e *Export) collect() {
 		}
 	}
 	slices.SortFunc(e.parts, func(a, b snapshot.Part) int { return strings.Compare(a.ID, b.ID) })
-	e.info.Source = "export " + strings.Join(places, " ")
+	e.info.Source = "export " + strings.Join(locations, " ")
 }
 
 // tableName returns the name of the table of an ARN, arn:aws:dynamodb:REGION:ACCOUNT:table/NAME.
@@ -174,7 +176,7 @@ func (e *Export) Open(ctx context.Context, id string, from pipeline.Position) (s
 	if from != "" {
 		var err error
 		if read, err = strconv.ParseInt(string(from), 10, 64); err != nil || read < 0 || read > f.items {
-			return nil, errs.Errorf("export: %q is no position in the data file %s, which has %d items: begin this part again", redact.Safe(from), f.place(), f.items)
+			return nil, errs.Errorf("export: %q is no position in the data file %s, which has %d items: begin this part again", redact.Safe(from), f.location(), f.items)
 		}
 	}
 	r := &reader{file: f, items: read}

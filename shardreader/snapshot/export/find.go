@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -19,8 +20,8 @@ type store interface {
 	// is empty.
 	list(ctx context.Context, folder string, yield func(entry)) error
 
-	// place is a name as users write it.
-	place(name string) string
+	// location is a name as users write it.
+	location(name string) redact.Safe
 }
 
 // file is an opened file.
@@ -48,18 +49,17 @@ func (o *Options) openLayer(ctx context.Context, where string) (*layer, error) {
 	if path.Base(folder) == summaryFile {
 		folder = path.Dir(folder)
 	}
-	l := &layer{store: s}
+	l := &layer{store: s, warn: o.Warn, there: make(map[string]bool)}
 	if l.folder, err = findExport(ctx, s, folder); err != nil {
 		return nil, err
 	}
-	there := make(map[string]bool)
-	if err := s.list(ctx, l.folder, func(e entry) { there[e.base] = !e.folder }); err != nil {
-		return nil, errs.Errorf("export: the files of %s: %w", l.place(), err)
+	if err := s.list(ctx, l.folder, func(e entry) { l.there[e.base] = !e.folder }); err != nil {
+		return nil, errs.Errorf("export: the files of %s: %w", l.location(), err)
 	}
-	if err := l.readSummary(ctx, there, o.Warn); err != nil {
+	if err := l.readSummary(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.readFiles(ctx, there, o.Warn); err != nil {
+	if err := l.readFiles(ctx); err != nil {
 		return nil, err
 	}
 	return l, l.findFiles(ctx)
@@ -73,49 +73,52 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 	queue, found, started := []string{root}, []string(nil), ""
 	for n := 0; n < len(queue); n++ {
 		if n == maxFolders {
-			return "", errs.Errorf("export: there are more than %d folders below %s: name the folder of the export, .../AWSDynamoDB/ID", maxFolders, redact.Safe(s.place(root)))
+			return "", errs.Errorf("export: there are more than %d folders below %s: name the folder of the export, .../AWSDynamoDB/ID", maxFolders, s.location(root))
 		}
 		folder := queue[n]
 		var below []string
-		is, begun := false, false
+		complete := false
 		err := s.list(ctx, folder, func(e entry) {
-			if e.folder {
+			switch {
+			case e.folder:
 				below = append(below, path.Join(folder, e.base))
-				return
+			case e.base == summaryFile:
+				complete = true
+			case e.base == filesFile || e.base == "_started":
+				started = folder
 			}
-			is = is || e.base == summaryFile
-			begun = begun || e.base == filesFile || e.base == "_started"
 		})
 		switch {
 		case err != nil:
-			return "", errs.Errorf("export: looking for an export in %s: %w", redact.Safe(s.place(folder)), err)
-		case is:
+			return "", errs.Errorf("export: looking for an export in %s: %w", s.location(folder), err)
+		case complete:
 			found = append(found, folder)
 		default:
 			queue = append(queue, below...)
-			if begun {
-				started = folder
-			}
 		}
 	}
 	switch {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		slices.Sort(found)
-		names := make([]string, 0, len(found))
-		for i, f := range found {
-			if i == 20 {
-				names = append(names, "...")
-				break
-			}
-			names = append(names, s.place(f)+"/")
-		}
-		return "", errs.Errorf("export: there are %d exports below %s, name one of them: %s", len(found), redact.Safe(s.place(root)), redact.Safe(strings.Join(names, ", ")))
+		return "", severalExports(s, root, found)
 	case started != "":
-		return "", errs.Errorf("export: %s/ has no %s, which DynamoDB writes last: the export runs or has failed, or the copy of it is incomplete", redact.Safe(s.place(started)), redact.Safe(summaryFile))
+		return "", errs.Errorf("export: %s/ has no "+summaryFile+", which DynamoDB writes last: the export runs or has failed, or the copy of it is incomplete", s.location(started))
 	}
-	return "", errs.Errorf("export: there is no export in %s: no folder in it has a %s", redact.Safe(s.place(root)), redact.Safe(summaryFile))
+	return "", errs.Errorf("export: there is no export in %s: no folder in it has a "+summaryFile, s.location(root))
+}
+
+// severalExports is the error of several exports below root.
+func severalExports(s store, root string, folders []string) error {
+	slices.Sort(folders)
+	var names []string
+	for _, f := range folders[:min(20, len(folders))] {
+		names = append(names, string(s.location(f))+"/")
+	}
+	if len(folders) > len(names) {
+		names = append(names, "...")
+	}
+	return errs.Errorf("export: there are %d exports below %s, name one of them: %s", len(folders), s.location(root), redact.Safe(strings.Join(names, ", ")))
 }
 
 // findFiles finds the data files that the manifest names, and sets their names and sizes. They are in a folder of the
@@ -145,17 +148,13 @@ func (l *layer) findFiles(ctx context.Context) error {
 			}
 		})
 		if err != nil {
-			return errs.Errorf("export: the data files in %s: %w", redact.Safe(l.store.place(folder)), err)
+			return errs.Errorf("export: the data files in %s: %w", l.store.location(folder), err)
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	names := make([]string, 0, len(missing))
-	for name := range missing {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	first := slices.Min(slices.Collect(maps.Keys(missing)))
 	return errs.Errorf("export: %d of the %d data files of %s are missing, the first is %s: they are neither in %s/ nor in %s/. Copy them, or export the table again",
-		len(missing), len(l.files), l.place(), redact.Safe(names[0]), redact.Safe(l.store.place(folders[0])), redact.Safe(l.store.place(folders[1])))
+		len(missing), len(l.files), l.location(), redact.Safe(first), l.store.location(folders[0]), l.store.location(folders[1]))
 }

@@ -42,7 +42,7 @@ type localFile struct{ *os.File }
 
 func (localFile) etag() string { return "" }
 
-func (disk) place(name string) string { return filepath.FromSlash(name) }
+func (disk) location(name string) redact.Safe { return redact.Safe(filepath.FromSlash(name)) }
 
 func (disk) open(_ context.Context, name string) (file, error) {
 	f, err := os.Open(filepath.FromSlash(name))

@@ -59,12 +59,12 @@ type dataFile struct {
 
 func (f *dataFile) base() string { return path.Base(f.name) }
 
-// place is the name of the file for messages.
-func (f *dataFile) place() redact.Safe { return redact.Safe(f.layer.store.place(f.name)) }
+// location is the name of the file for messages.
+func (f *dataFile) location() redact.Safe { return f.layer.store.location(f.name) }
 
 // readSummary reads manifest-summary.json.
-func (l *layer) readSummary(ctx context.Context, there map[string]bool, warn func(string)) error {
-	err := l.readManifest(ctx, summaryFile, there, warn, func(r io.Reader) error {
+func (l *layer) readSummary(ctx context.Context) error {
+	err := l.readManifest(ctx, summaryFile, func(r io.Reader) error {
 		b, err := bounded.ReadAll(r, 1<<20)
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func (l *layer) readSummary(ctx context.Context, there map[string]bool, warn fun
 		return err
 	}
 	if err := l.summary.validate(); err != nil {
-		return errs.Errorf("export: %s: %w", redact.Safe(l.store.place(path.Join(l.folder, summaryFile))), err)
+		return errs.Errorf("export: %s: %w", l.location()+summaryFile, err)
 	}
 	return nil
 }
@@ -125,36 +125,31 @@ func (s *summary) validate() error {
 const copyAgain = "copy the file again from where DynamoDB wrote it, or export the table again"
 
 // readFiles reads manifest-files.json.
-func (l *layer) readFiles(ctx context.Context, there map[string]bool, warn func(string)) error {
-	place := redact.Safe(l.store.place(path.Join(l.folder, filesFile)))
+func (l *layer) readFiles(ctx context.Context) error {
 	bases := make(map[string]bool)
 	total := int64(0)
-	err := l.readManifest(ctx, filesFile, there, warn, func(r io.Reader) error {
+	err := l.readManifest(ctx, filesFile, func(r io.Reader) error {
 		d := json.NewDecoder(r)
 		for n := 1; ; n++ {
 			f, err := nextFile(d)
-			if errors.Is(err, io.EOF) {
+			switch {
+			case errors.Is(err, io.EOF):
 				return nil
-			}
-			if err != nil {
+			case err != nil:
 				return errs.Errorf("entry %d: %w", n, err)
-			}
-			f.layer = l
-			if bases[f.base()] {
+			case bases[f.base()]:
 				return errs.Errorf("entry %d: the data file %s is named twice", n, redact.Safe(f.base()))
 			}
+			f.layer = l
 			bases[f.base()] = true
 			l.files = append(l.files, f)
 			total += f.items
 		}
 	})
-	if err != nil {
-		return err
+	if err == nil && total != *l.summary.ItemCount {
+		err = errs.Errorf("export: the files that %s names have %d items, and "+summaryFile+" says %d: "+copyAgain, l.location()+filesFile, total, *l.summary.ItemCount)
 	}
-	if total != *l.summary.ItemCount {
-		return errs.Errorf("export: the files that %s names have %d items, and %s says %d: %s", place, total, redact.Safe(summaryFile), *l.summary.ItemCount, redact.Safe(copyAgain))
-	}
-	return nil
+	return err
 }
 
 // nextFile reads an entry of manifest-files.json. At the end it returns io.EOF.
@@ -194,63 +189,71 @@ func parseMD5(s string) (sum [md5.Size]byte, ok bool) {
 	return [md5.Size]byte(b), true
 }
 
-// readManifest reads a manifest and compares it with its checksum files. there has the names of the files in the folder.
-func (l *layer) readManifest(ctx context.Context, base string, there map[string]bool, warn func(string), read func(io.Reader) error) error {
-	name := path.Join(l.folder, base)
-	place := redact.Safe(l.store.place(name))
-	r, err := l.store.open(ctx, name)
-	if errors.Is(err, errMissing) {
-		return errs.Errorf("export: %s is missing: %s", place, redact.Safe(copyAgain))
-	}
-	if err != nil {
-		return errs.Errorf("export: %s: %w", place, err)
-	}
+// readManifest reads a manifest, and compares it with its checksum files.
+func (l *layer) readManifest(ctx context.Context, base string, read func(io.Reader) error) error {
+	location, name := l.location()+redact.Safe(base), strings.TrimSuffix(base, ".json")
 	sum := md5.New() //nolint:gosec // the checksum that DynamoDB writes
-	tee := io.TeeReader(r, sum)
-	readErr := read(tee)
-	_, err = io.Copy(io.Discard, tee)
-	if err = errors.Join(err, r.Close()); err != nil {
-		return errs.Errorf("export: %s: %w", place, err)
+	var readErr error
+	err := l.readFile(ctx, base, func(r io.Reader) error {
+		tee := io.TeeReader(r, sum)
+		readErr = read(tee)
+		_, err := io.Copy(io.Discard, tee)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	compared := false
 	for _, ending := range checksumEndings {
-		file := strings.TrimSuffix(base, ".json") + ending
-		if !there[file] {
+		if !l.there[name+ending] {
 			continue
 		}
-		want, err := l.readChecksum(ctx, file)
+		want, err := l.readChecksum(ctx, name+ending)
 		if err != nil {
 			return err
 		}
 		if [md5.Size]byte(sum.Sum(nil)) != want {
-			return errs.Errorf("export: %s does not match its checksum in %s: one of them is damaged: %s", place, redact.Safe(file), redact.Safe(copyAgain))
+			return errs.Errorf("export: %s does not match its checksum in %s: one of them is damaged: "+copyAgain, location, redact.Safe(name+ending))
 		}
 		compared = true
 	}
 	if readErr != nil {
-		return errs.Errorf("export: %s: %w: %s", place, readErr, redact.Safe(copyAgain))
+		return errs.Errorf("export: %s: %w: "+copyAgain, location, readErr)
 	}
 	if !compared {
-		warn(fmt.Sprintf("export: %s has no checksum file beside it (%s): damage of it may go unnoticed", place,
-			strings.Join([]string{strings.TrimSuffix(base, ".json") + checksumEndings[0], strings.TrimSuffix(base, ".json") + checksumEndings[1]}, " or ")))
+		l.warn(fmt.Sprintf("export: %s has no checksum file beside it (%s or %s): damage of it may go unnoticed", location, name+checksumEndings[0], name+checksumEndings[1]))
 	}
 	return nil
 }
 
 // readChecksum reads the checksum file of a manifest.
-func (l *layer) readChecksum(ctx context.Context, file string) (sum [md5.Size]byte, err error) {
-	name := path.Join(l.folder, file)
-	r, err := l.store.open(ctx, name)
+func (l *layer) readChecksum(ctx context.Context, base string) (sum [md5.Size]byte, err error) {
+	var text []byte
+	err = l.readFile(ctx, base, func(r io.Reader) (err error) {
+		text, err = bounded.ReadAll(r, 4<<10)
+		return err
+	})
 	if err != nil {
-		return sum, errs.Errorf("export: %s: %w", redact.Safe(l.store.place(name)), err)
+		return sum, err
 	}
-	b, err := bounded.ReadAll(r, 4<<10)
-	if err = errors.Join(err, r.Close()); err != nil {
-		return sum, errs.Errorf("export: %s: %w", redact.Safe(l.store.place(name)), err)
-	}
-	sum, ok := parseMD5(strings.TrimSpace(string(b)))
+	sum, ok := parseMD5(strings.TrimSpace(string(text)))
 	if !ok {
-		return sum, errs.Errorf("export: %s is not the base64 of an MD5: copy the file again, or delete it to read the manifest without it", redact.Safe(l.store.place(name)))
+		err = errs.Errorf("export: %s is not the base64 of an MD5: copy the file again, or delete it to read the manifest without it", l.location()+redact.Safe(base))
 	}
-	return sum, nil
+	return sum, err
+}
+
+// readFile reads a file in the folder of the export. It adds the name of the file to an error.
+func (l *layer) readFile(ctx context.Context, base string, read func(io.Reader) error) error {
+	r, err := l.store.open(ctx, path.Join(l.folder, base))
+	if err == nil {
+		err = errors.Join(read(r), r.Close())
+	}
+	switch location := l.location() + redact.Safe(base); {
+	case errors.Is(err, errMissing):
+		return errs.Errorf("export: %s is missing: "+copyAgain, location)
+	case err != nil:
+		return errs.Errorf("export: %s: %w", location, err)
+	}
+	return nil
 }

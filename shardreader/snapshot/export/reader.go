@@ -9,8 +9,6 @@ import (
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/record"
-	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/internal/inputs"
 	"github.com/tablewake/tablewake/shardreader/snapshot/internal/lines"
 )
@@ -61,16 +59,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 		return nil, r.explain(err)
 	}
 	r.items += b.Items
-	decoder, place := r.file.layer.decoder, string(r.file.place())
-	return &pipeline.Page{
-		Position: pipeline.Position(strconv.FormatInt(r.items, 10)),
-		Page:     record.Page{Bytes: len(b.Bytes)},
-		Decode: func() (*record.Page, error) {
-			p := decoder.DecodeLines(b.Bytes)
-			b.Locate(place, p)
-			return p, nil
-		},
-	}, nil
+	return b.Page(r.file.layer.decoder, string(r.file.location()), pipeline.Position(strconv.FormatInt(r.items, 10))), nil
 }
 
 // start opens the file.
@@ -114,7 +103,7 @@ func (r *reader) checkSum() error {
 		return err
 	}
 	if [md5.Size]byte(r.sum.Sum(nil)) != r.file.md5 {
-		return errs.Errorf("its MD5 is not the md5Checksum in %s: the file is damaged, or is another one: %s", redact.Safe(filesFile), redact.Safe(copyAgain))
+		return errs.New("its MD5 is not the md5Checksum in " + filesFile + ": the file is damaged, or is another one: " + copyAgain)
 	}
 	return nil
 }
@@ -125,7 +114,7 @@ func (r *reader) finish() error {
 		return err
 	}
 	if r.items != r.file.items {
-		return errs.Errorf("it has %d items, and %s says %d: %s", r.items, redact.Safe(filesFile), r.file.items, redact.Safe(copyAgain))
+		return errs.Errorf("it has %d items, and "+filesFile+" says %d: "+copyAgain, r.items, r.file.items)
 	}
 	return nil
 }
@@ -136,9 +125,9 @@ func (r *reader) explain(err error) error {
 	case r.ctx.Err() != nil:
 		return context.Cause(r.ctx)
 	case errors.Is(err, errMissing):
-		return errs.Errorf("export: the data file %s is missing now: %s", r.file.place(), redact.Safe(copyAgain))
+		return errs.Errorf("export: the data file %s is missing now: "+copyAgain, r.file.location())
 	}
-	return errs.Errorf("export: data file %s: %w", r.file.place(), err)
+	return errs.Errorf("export: data file %s: %w", r.file.location(), err)
 }
 
 // Close frees the reader.

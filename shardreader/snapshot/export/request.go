@@ -55,7 +55,6 @@ type Requested struct {
 	Path         string // s3://BUCKET/PREFIX/AWSDynamoDB/ID, for Open
 	Complete     bool
 	Time         time.Time // of the export, UTC
-	Began, Ended time.Time // of the work, UTC; zero if unknown
 	Items, Bytes int64     // -1 until it is complete
 }
 
@@ -130,12 +129,12 @@ func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOp
 		}
 		d := out.ContinuousBackupsDescription
 		if d == nil || d.PointInTimeRecoveryDescription == nil || d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
-			return false, requestErrs.Errorf("export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s", redact.Safe(o.TableARN), redact.Safe(o.enable()))
+			return false, errs.Errorf("export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s", redact.Safe(o.TableARN), redact.Safe(o.enable()))
 		}
 		p := d.PointInTimeRecoveryDescription
 		earliest, latest := aws.ToTime(p.EarliestRestorableDateTime).UTC(), aws.ToTime(p.LatestRestorableDateTime).UTC()
 		if at.Before(earliest.Truncate(time.Second)) {
-			return false, requestErrs.Errorf("export: %s cannot be exported as of %s: point-in-time recovery reaches back to %s", redact.Safe(o.TableARN), redact.Safe(at.Format(time.RFC3339)), redact.Safe(earliest.Format(time.RFC3339)))
+			return false, errs.Errorf("export: %s cannot be exported as of %s: point-in-time recovery reaches back to %s", redact.Safe(o.TableARN), redact.Safe(at.Format(time.RFC3339)), redact.Safe(earliest.Format(time.RFC3339)))
 		}
 		if !latest.Before(at) {
 			return true, nil
@@ -189,7 +188,7 @@ func exportFailed(arn string, d *types.ExportDescription) error {
 	case strings.Contains(strings.ToUpper(code), "KMS"):
 		hint = "allow the caller to use the key of the bucket"
 	}
-	return requestErrs.Errorf("export: %s failed: %s: %s (%s)", redact.Safe(arn), redact.Safe(code), aws.ToString(d.FailureMessage), redact.Safe(hint))
+	return errs.Errorf("export: %s failed: %s: %s (%s)", redact.Safe(arn), redact.Safe(code), aws.ToString(d.FailureMessage), redact.Safe(hint))
 }
 
 // poll calls look until it is done. It repeats transient errors, and returns others.
@@ -216,7 +215,7 @@ func requestedOf(d *types.ExportDescription) Requested {
 	}
 	r := Requested{
 		ARN: aws.ToString(d.ExportArn), Complete: d.ExportStatus == types.ExportStatusCompleted, Items: -1, Bytes: -1,
-		Time: aws.ToTime(d.ExportTime).UTC(), Began: aws.ToTime(d.StartTime).UTC(), Ended: aws.ToTime(d.EndTime).UTC(),
+		Time: aws.ToTime(d.ExportTime).UTC(),
 	}
 	if r.Complete {
 		r.Items, r.Bytes = aws.ToInt64(d.ItemCount), aws.ToInt64(d.BilledSizeBytes)
@@ -255,9 +254,6 @@ func requestError(ctx context.Context, op string, err error, o RequestOptions) e
 	}
 	return pipeline.Permanent(&awserr.Error{Op: op, Code: awserr.Code(err), Hint: hint, Err: err})
 }
-
-// requestErrs makes the errors of requests.
-const requestErrs = redact.Class("export")
 
 func nilIfEmpty(s string) *string {
 	if s == "" {

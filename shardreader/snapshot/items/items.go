@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +44,7 @@ type Snapshot struct {
 	decoder *record.SnapshotDecoder
 	info    snapshot.Info
 	parts   []snapshot.Part
+	changed map[string]time.Time // when a file was changed last, by the ID of its part
 }
 
 var _ snapshot.Snapshot = (*Snapshot)(nil)
@@ -53,7 +56,7 @@ func Open(o Options) (*Snapshot, error) {
 	case len(o.Paths) == 0:
 		return nil, errors.New("items: Paths is empty: name files or folders")
 	case slices.Contains(o.Paths, "-"):
-		return nil, errors.New("items: standard input cannot be read twice, and a backfill that was stopped reads again: save the items in a file, and name it")
+		return nil, fmt.Errorf("items: %w", errNotFile("standard input"))
 	case o.BlockBytes < 0:
 		return nil, fmt.Errorf("items: BlockBytes is negative: %d", o.BlockBytes)
 	}
@@ -61,11 +64,8 @@ func Open(o Options) (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("items: %w", err)
 	}
-	s := &Snapshot{o: o, decoder: record.NewSnapshotDecoder(o.Decoder)}
-	s.info = snapshot.Info{
-		Source: "items " + strings.Join(o.Paths, " "), Time: o.Time, From: o.Time,
-		View: record.NewAndOldImages, Items: -1,
-	}
+	s := &Snapshot{o: o, decoder: record.NewSnapshotDecoder(o.Decoder), changed: make(map[string]time.Time)}
+	s.info = snapshot.Info{Time: o.Time, From: o.Time, View: record.NewAndOldImages, Items: -1}
 	for _, f := range files {
 		s.parts = append(s.parts, snapshot.Part{ID: filepath.ToSlash(filepath.Clean(f.Path)), Items: -1, Bytes: f.Size})
 		s.info.Bytes += f.Size
@@ -76,7 +76,60 @@ func Open(o Options) (*Snapshot, error) {
 			return nil, errs.Errorf("items: %s is named twice: name each file once", s.parts[i].ID)
 		}
 	}
+	if err := s.readHeads(); err != nil {
+		return nil, fmt.Errorf("items: %w", err)
+	}
 	return s, nil
+}
+
+// errNotFile returns the error of a source that is not a file.
+func errNotFile(name string) error {
+	return errs.Errorf("%s cannot be read twice, and a backfill that was stopped reads again: save the items in a file, and name it", name)
+}
+
+// headSize is how much of a file is in the name of the snapshot.
+const headSize = 64 << 10
+
+// readHeads reads how the files begin, and makes the name of the snapshot from that: it is another one if the items were
+// written anew. A file that was cut in transit and is copied again has the same beginning.
+func (s *Snapshot) readHeads() error {
+	all := sha256.New()
+	for _, part := range s.parts {
+		head, changed, err := readHead(filepath.FromSlash(part.ID))
+		if err != nil {
+			return err
+		}
+		s.changed[part.ID] = changed
+		fmt.Fprintln(all, len(head))
+		all.Write(head)
+	}
+	s.info.Source = fmt.Sprintf("items %s sha256:%s", strings.Join(s.o.Paths, " "), hex.EncodeToString(all.Sum(nil)[:8]))
+	return nil
+}
+
+// readHead returns the decompressed beginning of a file, and when the file was changed last.
+func readHead(path string) (head []byte, changed time.Time, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, changed, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	about, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, changed, err
+	case !about.Mode().IsRegular():
+		return nil, changed, errNotFile(path)
+	}
+	plain, free, err := inputs.Decompress(f)
+	if err != nil {
+		return nil, changed, fmt.Errorf("%s: %w", path, err)
+	}
+	defer free()
+	if head, err = io.ReadAll(io.LimitReader(plain, headSize)); err != nil {
+		return nil, changed, fmt.Errorf("%s: %w", path, err)
+	}
+	return head, about.ModTime(), nil
 }
 
 // Info implements [snapshot.Snapshot].
@@ -85,10 +138,10 @@ func (s *Snapshot) Info() snapshot.Info { return s.info }
 // Parts implements [snapshot.Snapshot].
 func (s *Snapshot) Parts() []snapshot.Part { return s.parts }
 
-// Open implements [snapshot.Snapshot]. A position is the number of items before it and the size of the file, as "28,4096". A
-// file of another size is read from its start: it was replaced since then.
+// Open implements [snapshot.Snapshot]. A position is the number of items before it and the checksum of the content up to
+// there, as "28,1c291ca3". A file with other content up to there is refused: some items were read from another file.
 func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
-	skip, oldSize, err := parsePosition(from)
+	skip, sum, err := parsePosition(from)
 	if err != nil {
 		return nil, errs.Errorf("%s: not a position in a file of items: %q", id, from)
 	}
@@ -100,31 +153,35 @@ func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (s
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if about.Size() != oldSize {
-		skip = 0
+	if !about.ModTime().Equal(s.changed[id]) {
+		return nil, errors.Join(changedError(id), f.Close())
 	}
 	counted := &countingReader{r: f}
 	plain, free, err := inputs.Decompress(counted)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", id, err), f.Close())
 	}
-	return &reader{snapshot: s, file: id, f: f, stored: counted, free: free, lines: lines.New(plain, s.o.BlockBytes, skip), items: skip, size: about.Size()}, nil
+	r := &reader{snapshot: s, file: id, f: f, stored: counted, free: free, lines: lines.New(plain, s.o.BlockBytes, skip), items: skip}
+	r.lines.Expect(sum)
+	return r, nil
 }
 
-// parsePosition returns the number of items before a position, and the size of the file then. "" is the start.
-func parsePosition(p pipeline.Position) (items, size int64, err error) {
+// changedError returns the error of a file that changed while this process uses it.
+func changedError(id string) error {
+	return errs.Errorf("%s was changed or replaced during the backfill: put the file back as it was, and repeat the command", id)
+}
+
+// parsePosition returns the number of items before a position, and the checksum of the content before it. "" is the start.
+func parsePosition(p pipeline.Position) (items int64, sum string, err error) {
 	if p == "" {
-		return 0, 0, nil
+		return 0, "", nil
 	}
-	before, after, _ := strings.Cut(string(p), ",")
+	before, sum, _ := strings.Cut(string(p), ",")
 	items, err = strconv.ParseInt(before, 10, 64)
-	if err == nil {
-		size, err = strconv.ParseInt(after, 10, 64)
-	}
-	if err == nil && items < 0 {
+	if err == nil && (items < 0 || sum == "") {
 		err = strconv.ErrRange
 	}
-	return items, size, err
+	return items, sum, err
 }
 
 var _ snapshot.ByteCounter = (*reader)(nil)
@@ -138,7 +195,6 @@ type reader struct {
 	free     func()
 	lines    *lines.Reader
 	items    int64 // before the next block
-	size     int64 // of the file
 }
 
 // Read implements [snapshot.Reader].
@@ -149,9 +205,9 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	b, err := r.lines.Next()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, io.EOF
-	case errors.Is(err, lines.ErrShort):
-		return nil, fmt.Errorf("%s: %w: put the file back as it was, or begin another backfill", r.file, err)
+		return nil, r.end()
+	case errors.Is(err, lines.ErrShort), errors.Is(err, lines.ErrReplaced):
+		return nil, fmt.Errorf("%s: %w: put the file back as it was, or fill another sink from the new file", r.file, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.file, err)
 	}
@@ -161,14 +217,19 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 		}
 	}
 	r.items += b.Items
-	page := &pipeline.Page{Position: pipeline.Position(fmt.Sprintf("%d,%d", r.items, r.size))}
-	page.Bytes = len(b.Bytes)
-	page.Decode = func() (*record.Page, error) {
-		p := r.snapshot.decoder.DecodeLines(b.Bytes)
-		b.Locate(r.file, p)
-		return p, nil
+	return b.Page(r.snapshot.decoder, r.file, pipeline.Position(fmt.Sprintf("%d,%s", r.items, b.Sum))), nil
+}
+
+// end returns io.EOF, or an error if the file was changed while it was read.
+func (r *reader) end() error {
+	about, err := r.f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !about.ModTime().Equal(r.snapshot.changed[r.file]):
+		return changedError(r.file)
 	}
-	return page, nil
+	return io.EOF
 }
 
 // recognize returns an error if the first line is not an item. Otherwise each line of a file of another kind would

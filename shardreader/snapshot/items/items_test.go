@@ -124,7 +124,7 @@ func TestSnapshot(t *testing.T) {
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	s := open(t, items.Options{Paths: []string{dir}, Time: at, BlockBytes: 4096})
 	info := s.Info()
-	if info.Source != "items "+dir || !info.Time.Equal(at) || !info.From.Equal(at) || info.Items != -1 || info.View != record.NewAndOldImages {
+	if !strings.HasPrefix(info.Source, "items "+dir+" sha256:") || !info.Time.Equal(at) || !info.From.Equal(at) || info.Items != -1 || info.View != record.NewAndOldImages {
 		t.Errorf("%+v", info)
 	}
 	var ids []string
@@ -179,9 +179,9 @@ func TestSnapshot_Refused(t *testing.T) {
 		"answer of a scan": {[]byte("{\"Items\":[\n{\"PK\":{\"S\":\"a\"}}]}\n"), "", "answer_of_a_scan:1: the first line is not an item"},
 		"stream records":   {[]byte("\n\n" + `{"eventID":"1","eventName":"INSERT","dynamodb":{}}` + "\n"), "", "stream_records:3: the first line is not an item"},
 		"text":             {[]byte("PK,SK\n"), "", "jq -c '.Items[]'"},
-		"shorter now":      {texts(0, 3), pipeline.Position(fmt.Sprintf("4,%d", len(texts(0, 3)))), "shorter_now: the file has fewer items now"},
+		"shorter now":      {texts(0, 3), "4,1c291ca3", "shorter_now: the file has fewer items now"},
 		"wrong position":   {texts(0, 3), "x", "not a position"},
-		"cut gzip":         {[]byte{0x1f, 0x8b, 8, 0, 0, 0}, "", "copy the file again"},
+		"no checksum":      {texts(0, 3), "3", "not a position"},
 	} {
 		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
 		write(t, path, c.content, nil)
@@ -200,30 +200,101 @@ func TestSnapshot_Refused(t *testing.T) {
 	}
 }
 
-// A file that was replaced by one of another size is read from its start.
+// A file whose items were read in part is read on if those are the same: as a copy, longer, or whole after it was cut. A
+// file with others is refused, also if it has the size of the one before.
 func TestSnapshot_Replaced(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.json")
-	write(t, path, texts(0, 3), nil)
-	s := open(t, items.Options{Paths: []string{path}})
-	_, after, err := read(t, s, s.Parts()[0].ID, "")
-	if !errors.Is(err, io.EOF) || len(after) == 0 {
-		t.Fatal(after, err)
+	path, n := filepath.Join(t.TempDir(), "a.json"), 6000
+	was := texts(0, n)
+	var packed bytes.Buffer
+	z := gz(&packed)
+	if _, err := z.Write(was); err != nil {
+		t.Fatal(err)
 	}
-	write(t, path, texts(0, 5), nil)
-	if keys, _, _ := read(t, s, s.Parts()[0].ID, after[len(after)-1]); len(keys) != 5 {
-		t.Errorf("of the replaced file %q are read", keys)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		was, is []byte
+		more    int // items behind those of before
+		refused string
+	}{
+		"a copy":                  {was: was, is: was},
+		"compressed":              {was: was, is: packed.Bytes()},
+		"longer":                  {was: was, is: texts(0, n+1), more: 1},
+		"whole after it was cut":  {was: packed.Bytes()[:packed.Len()-20], is: packed.Bytes()},
+		"shorter":                 {was: was, is: texts(0, n/2), refused: "a.json: the file has fewer items now"},
+		"as long":                 {was: was, is: bytes.Replace(was, []byte(`"4000"`), []byte(`"4001"`), 1), refused: "a.json: the items that were read from the file before are others now: put the file back"},
+		"as long, the last blank": {was: was, is: append(bytes.Clone(was[:len(was)-2]), "\n\n"...), refused: "are others now"},
+	} {
+		write(t, path, test.was, nil)
+		s := open(t, items.Options{Paths: []string{path}, BlockBytes: 1000})
+		id := s.Parts()[0].ID
+		read1, after, err := read(t, s, id, "")
+		if len(after) < 2 || len(read1) < n/2 {
+			t.Fatal(name, after, err)
+		}
+		write(t, path, test.is, nil)
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := read(t, s, id, ""); err == nil || !strings.Contains(err.Error(), "a.json was changed or replaced during the backfill") {
+			t.Errorf("%s, by the process that opened it: %v", name, err)
+		}
+		other := open(t, items.Options{Paths: []string{path}})
+		if other.Info().Source != s.Info().Source {
+			t.Errorf("%s: the name is %s, and was %s", name, other.Info().Source, s.Info().Source)
+		}
+		read2, _, err := read(t, other, id, after[len(after)-1])
+		switch {
+		case test.refused != "":
+			if len(read2) > 0 || err == nil || !strings.Contains(err.Error(), test.refused) {
+				t.Errorf("%s: %d items, %v", name, len(read2), err)
+			}
+		case !errors.Is(err, io.EOF) || len(read1)+len(read2) != n+test.more:
+			t.Errorf("%s: %d and %d items, %v", name, len(read1), len(read2), err)
+		}
+	}
+	write(t, path, was, nil)
+	s := open(t, items.Options{Paths: []string{path}})
+	write(t, path, bytes.Replace(was, []byte(`"4"`), []byte(`"5"`), 1), nil)
+	if other := open(t, items.Options{Paths: []string{path}}); other.Info().Source == s.Info().Source {
+		t.Error("with another beginning it has the same name")
+	}
+}
+
+// A file that is changed while it is read is an error at its end.
+func TestSnapshot_ChangedWhileItIsRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	write(t, path, texts(0, 10), nil)
+	s := open(t, items.Options{Paths: []string{path}})
+	r, err := s.Open(t.Context(), s.Parts()[0].ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = r.Read(t.Context())
+	}
+	if !strings.Contains(err.Error(), "a.json was changed or replaced during the backfill: put the file back as it was") {
+		t.Error(err)
 	}
 }
 
 func TestOpen_Options(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
 	write(t, path, texts(0, 1), nil)
+	write(t, path+".gz", []byte{0x1f, 0x8b, 8, 0, 0, 0}, nil)
 	for want, o := range map[string]items.Options{
-		"Paths is empty":         {},
-		"standard input":         {Paths: []string{"-"}},
-		"named twice":            {Paths: []string{path, filepath.Dir(path) + "/./a.json"}},
-		"BlockBytes is negative": {Paths: []string{path}, BlockBytes: -1},
-		"no such file":           {Paths: []string{path + ".old"}},
+		"Paths is empty":                 {},
+		"standard input":                 {Paths: []string{"-"}},
+		"copy the file again":            {Paths: []string{path + ".gz"}},
+		"/dev/null cannot be read twice": {Paths: []string{"/dev/null"}},
+		"named twice":                    {Paths: []string{path, filepath.Dir(path) + "/./a.json"}},
+		"BlockBytes is negative":         {Paths: []string{path}, BlockBytes: -1},
+		"no such file":                   {Paths: []string{path + ".old"}},
 	} {
 		if _, err := items.Open(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -35,76 +35,66 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	if r.ended {
 		return nil, io.EOF
 	}
-	for attempt := 0; ; attempt++ {
-		a, err := r.request(ctx)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err == nil {
-			return r.page(a)
-		}
-		after, transient := pipeline.Retryable(err)
-		if !transient {
-			return nil, err
-		}
-		wait := retries.Delay(attempt, after)
-		r.s.o.Retry(err, wait)
-		if err := pipeline.Sleep(ctx, wait); err != nil {
-			return nil, err
-		}
+	var page record.ScanPage
+	err := retries.Retry(ctx, r.s.o.Retry, func() (err error) {
+		page, err = r.request(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return r.next(page)
 }
 
 // Close has nothing to free.
 func (r *reader) Close() error { return nil }
 
 // request sends one request, which the SDK may repeat a few times.
-func (r *reader) request(ctx context.Context) (answer, error) {
-	if err := r.s.bucket.take(ctx); err != nil {
-		return answer{}, err
+func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
+	if err := r.s.limiter.take(ctx); err != nil {
+		return record.ScanPage{}, err
 	}
 	in := &dynamodb.ScanInput{
 		TableName: aws.String(r.s.o.Table), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		Segment: aws.Int32(r.segment), TotalSegments: aws.Int32(int32(r.s.o.Segments)), ExclusiveStartKey: r.start,
 	}
+	if r.s.o.PageItems > 0 {
+		in.Limit = aws.Int32(int32(r.s.o.PageItems))
+	}
 	if r.s.filter != "" {
 		in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = aws.String(r.s.filter), r.s.names, r.s.values
 	}
-	p := &answerProtocol{}
+	p := &pageProtocol{decoder: r.s.decoder}
 	_, err := r.s.o.Client.Scan(ctx, in, p.wrap)
-	r.s.bucket.settle(p.answer.cost())
+	r.s.limiter.correct(cost(p.page))
 	if err != nil {
-		return answer{}, awserr.CallError(ctx, fmt.Sprintf("Scan of the table %s, segment %s", r.s.table.Name, r.id), err, map[awserr.Kind]string{
+		return record.ScanPage{}, awserr.CallError(ctx, fmt.Sprintf("Scan of the table %s, segment %s", r.s.table.Name, r.id), err, map[awserr.Kind]string{
 			awserr.Denied:    "allow dynamodb:Scan on the table",
 			awserr.Missing:   "the table was deleted",
 			awserr.Refused:   "check that the key of the table is still the same, and begin the backfill again",
 			awserr.Transient: "a smaller --rcu leaves more capacity to others, if the table is throttled",
 		})
 	}
-	return p.answer, nil
+	return p.page, nil
 }
 
-// page returns the page of an answer, and moves the start of the next request behind it.
-func (r *reader) page(a answer) (*pipeline.Page, error) {
-	position := endPosition
-	if a.lastKey == nil {
-		r.start, r.ended = nil, true
-	} else {
-		key, err := r.s.startKey(a.lastKey)
-		if err != nil {
-			return nil, errs.Errorf("scan: segment %s: LastEvaluatedKey: %w", r.id, err)
-		}
-		r.start, position = key, pipeline.Position(a.lastKey)
+// next returns a page of the answer, and moves the start of the next request behind it.
+func (r *reader) next(p record.ScanPage) (*pipeline.Page, error) {
+	page := &pipeline.Page{
+		Position: endPosition,
+		Page:     record.Page{Bytes: p.Page.Bytes},
+		Decode:   func() (*record.Page, error) { return p.Page, nil },
 	}
-	decoder, body := r.s.decoder, a.body
-	return &pipeline.Page{
-		Position: position,
-		Page:     record.Page{Bytes: len(body)},
-		Decode: func() (*record.Page, error) {
-			p, err := decoder.DecodeScan(body)
-			return p.Page, err
-		},
-	}, nil
+	if p.LastKey == nil {
+		r.ended = true
+		return page, nil
+	}
+	var err error
+	if r.start, err = r.s.startKey(p.LastKey); err != nil {
+		return nil, errs.Errorf("scan: segment %s: LastEvaluatedKey: %w", r.id, err)
+	}
+	page.Position = pipeline.Position(p.LastKey)
+	return page, nil
 }
 
 // startKey reads a LastEvaluatedKey.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 )
@@ -31,8 +33,12 @@ type Options struct {
 	// page of 1 MB costs 256 units. Default: no limit
 	RCU float64
 
-	// Begun is a time before the first request of the backfill, of any process. Required
-	Begun time.Time
+	// Time is a time before the first request of the backfill, of any process: every item is shown as it was then or
+	// later. Required
+	Time time.Time
+
+	// PageItems is the most items of a page. Default: as many as 1 MB has
+	PageItems int
 
 	// Decoder has the options of the decoder. Keys and Table are the table's. Default of StreamARN: the table's newest
 	// stream, unless EpochZero or Kinesis is set
@@ -54,7 +60,7 @@ type Scan struct {
 	o       Options
 	table   Table
 	decoder *record.SnapshotDecoder
-	bucket  *bucket
+	limiter *limiter
 	width   int // digits of a segment's number
 
 	filter string // FilterExpression; "" if none
@@ -70,35 +76,18 @@ func New(ctx context.Context, o Options) (*Scan, error) {
 	if o.Retry == nil {
 		o.Retry = func(error, time.Duration) {}
 	}
-	switch {
-	case o.Client == nil:
-		return nil, errors.New("scan: Client is missing")
-	case o.Table == "":
-		return nil, errors.New("scan: Table is empty: name the table")
-	case o.Segments < 1 || o.Segments > maxSegments:
-		return nil, fmt.Errorf("scan: Segments is %d: it must be 1 to %d", o.Segments, maxSegments)
-	case o.RCU < 0:
-		return nil, fmt.Errorf("scan: RCU is %v: it must not be negative", o.RCU)
-	case o.Begun.IsZero():
-		return nil, errors.New("scan: Begun is missing: it is the time before the first request")
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
 	table, err := Describe(ctx, o.Client, o.Table)
 	if err != nil {
 		return nil, err
 	}
-	if o.Decoder.Keys != nil && !slices.Equal(o.Decoder.Keys, table.Keys) {
-		return nil, fmt.Errorf("scan: Decoder.Keys is %s, but the key of the table %s is %s", strings.Join(o.Decoder.Keys, ","), table.Name, strings.Join(table.Keys, ","))
-	}
-	o.Decoder.Keys = table.Keys
-	o.Decoder.Table = cmp.Or(o.Decoder.Table, table.Name)
-	if o.Decoder.StreamARN == "" && !o.Decoder.EpochZero && !o.Decoder.Kinesis {
-		if !table.Streams {
-			return nil, fmt.Errorf("scan: no stream of the table %s is enabled, whose changes would follow the scan: enable it, or set Decoder.StreamARN", table.Name)
-		}
-		o.Decoder.StreamARN = table.StreamARN
+	if err := o.setDecoder(table); err != nil {
+		return nil, err
 	}
 	s := &Scan{
-		o: o, table: table, decoder: record.NewSnapshotDecoder(o.Decoder), bucket: newBucket(o.RCU),
+		o: o, table: table, decoder: record.NewSnapshotDecoder(o.Decoder), limiter: newLimiter(o.RCU),
 		width: max(4, len(strconv.Itoa(o.Segments))),
 	}
 	if e := o.Narrowing.Expression(); e.Text != "" {
@@ -110,13 +99,51 @@ func New(ctx context.Context, o Options) (*Scan, error) {
 	return s, nil
 }
 
+// Units returns the read units that the requests have taken so far.
+func (s *Scan) Units() float64 { return s.limiter.spentUnits() }
+
+func (o *Options) validate() error {
+	switch {
+	case o.Client == nil:
+		return errors.New("scan: Client is missing")
+	case o.Table == "":
+		return errors.New("scan: Table is empty: name the table")
+	case o.Segments < 1 || o.Segments > maxSegments:
+		return fmt.Errorf("scan: Segments is %d: it must be 1 to %d", o.Segments, maxSegments)
+	case o.PageItems < 0 || o.PageItems > math.MaxInt32:
+		return fmt.Errorf("scan: PageItems is %d: it must not be negative", o.PageItems)
+	case o.RCU < 0:
+		return fmt.Errorf("scan: RCU is %v: it must not be negative", o.RCU)
+	case o.Time.IsZero():
+		return errors.New("scan: Time is missing: it is a time before the first request")
+	}
+	return nil
+}
+
+// setDecoder completes the options of the decoder by those of the table.
+func (o *Options) setDecoder(table Table) error {
+	d := &o.Decoder
+	if d.Keys != nil && !slices.Equal(d.Keys, table.Keys) {
+		return errs.Errorf("scan: Decoder.Keys is %s, but the key of the table %s is %s", redact.Safe(strings.Join(d.Keys, ",")), redact.Safe(table.Name), redact.Safe(strings.Join(table.Keys, ",")))
+	}
+	d.Keys, d.Table = table.Keys, cmp.Or(d.Table, table.Name)
+	if d.StreamARN != "" || d.EpochZero || d.Kinesis {
+		return nil
+	}
+	if !table.Streams {
+		return errs.Errorf("scan: no stream of the table %s is enabled, whose changes would follow the scan: enable it, or set Decoder.StreamARN", redact.Safe(table.Name))
+	}
+	d.StreamARN = table.StreamARN
+	return nil
+}
+
 // Table returns the description of the table, of the time of New.
 func (s *Scan) Table() Table { return s.table }
 
 // Info describes the scan. Items and Bytes are approximate (see [Table]). They are those of the whole table, so Items is -1
 // if the scan is narrowed. A table for which DynamoDB has counted nothing yet has -1, too.
 func (s *Scan) Info() snapshot.Info {
-	begun := s.o.Begun.UTC()
+	begun := s.o.Time.UTC()
 	source := fmt.Sprintf("scan %s segments %d begun %s", s.table.ARN, s.o.Segments, begun.Format(time.RFC3339))
 	if n := s.o.Narrowing.String(); n != "" {
 		source += " " + n

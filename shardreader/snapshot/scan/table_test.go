@@ -95,7 +95,7 @@ func keyOf(t testing.TB, m item.Image) item.Key {
 
 func open(t testing.TB, client scan.Client, o scan.Options) *scan.Scan {
 	t.Helper()
-	o.Client, o.Begun = client, time.Date(2026, 11, 23, 14, 0, 0, 0, time.UTC)
+	o.Client, o.Time = client, time.Date(2026, 11, 23, 14, 0, 0, 0, time.UTC)
 	s, err := scan.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -307,21 +307,21 @@ func TestNew_Refuses(t *testing.T) {
 	}
 	begun := time.Now()
 	for want, o := range map[string]scan.Options{
-		"Client":                       {Table: "shop", Begun: begun},
-		"Table is empty":               {Client: client, Begun: begun},
-		"Segments is 1000001":          {Client: client, Table: "shop", Begun: begun, Segments: 1_000_001},
-		"Segments is -1":               {Client: client, Table: "shop", Begun: begun, Segments: -1},
-		"RCU is -1":                    {Client: client, Table: "shop", Begun: begun, RCU: -1},
-		"Begun":                        {Client: client, Table: "shop"},
-		"check name, Region":           {Client: client, Table: "none", Begun: begun},
-		"Decoder.Keys is PK, but":      {Client: client, Table: "shop", Begun: begun, Decoder: record.SnapshotOptions{Keys: []string{"PK"}}},
-		"no stream of the table still": {Client: client, Table: "still", Begun: begun},
+		"Client":                       {Table: "shop", Time: begun},
+		"Table is empty":               {Client: client, Time: begun},
+		"Segments is 1000001":          {Client: client, Table: "shop", Time: begun, Segments: 1_000_001},
+		"Segments is -1":               {Client: client, Table: "shop", Time: begun, Segments: -1},
+		"RCU is -1":                    {Client: client, Table: "shop", Time: begun, RCU: -1},
+		"Time is missing":              {Client: client, Table: "shop"},
+		"check name, Region":           {Client: client, Table: "none", Time: begun},
+		"Decoder.Keys is PK, but":      {Client: client, Table: "shop", Time: begun, Decoder: record.SnapshotOptions{Keys: []string{"PK"}}},
+		"no stream of the table still": {Client: client, Table: "still", Time: begun},
 	} {
 		if _, err := scan.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}
-	s, err := scan.New(t.Context(), scan.Options{Client: client, Table: "still", Begun: begun, Decoder: record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}}})
+	s, err := scan.New(t.Context(), scan.Options{Client: client, Table: "still", Time: begun, Decoder: record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,34 +47,26 @@ func (s *State) partRef(p state.Part) Ref { return s.db.ref(s.partPartition(p.Ru
 // Backfills reads all backfills before it yields the first, to sort them. A pipeline has few.
 func (s *State) Backfills(ctx context.Context) iter.Seq2[state.Backfill, error] {
 	return sorted(notes(ctx, s, backfills, s.backfill), func(a, b state.Backfill) int {
-		return cmp.Or(a.Begun.Compare(b.Begun), strings.Compare(a.Run, b.Run))
+		return cmp.Or(a.Start.Compare(b.Start), strings.Compare(a.Run, b.Run))
 	})
 }
 
-func (s *State) backfill(image Item) (b state.Backfill, err error) {
-	b = state.Backfill{Run: Text(image, attrRun), Sinks: Text(image, attrSinks), Source: Text(image, attrSource)}
-	b.Begun, err = timeAt(image, attrBegun)
-	if err == nil {
-		b.From, err = timeAt(image, attrFrom)
+func (s *State) backfill(image Item) (state.Backfill, error) {
+	a := attributes{item: image}
+	b := state.Backfill{
+		Run: a.text(attrRun), Sinks: a.text(attrSinks), Source: a.text(attrSource),
+		Start: a.time(attrBegun), From: a.time(attrFrom), Parts: int(a.number(attrParts)),
 	}
-	if err == nil {
-		b.Parts, err = strconv.Atoi(Digits(image, attrParts))
-	}
-	if err != nil {
-		err = s.db.Damaged("the backfill "+b.Run, err)
-	}
-	return b, err
+	return b, a.damaged(s.db, "the backfill "+b.Run)
 }
 
 // AddBackfill makes one conditional write.
 func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfill, error) {
 	ref := s.backfillRef(b.Run)
 	now := with(ref.Key, Item{
-		attrRun: S(b.Run), attrSinks: S(b.Sinks), attrSource: S(b.Source), attrBegun: nanoseconds(b.Begun), attrParts: N(strconv.Itoa(b.Parts)),
+		attrRun: S(b.Run), attrSinks: S(b.Sinks), attrSource: S(b.Source), attrBegun: nanoseconds(b.Start), attrParts: N(strconv.Itoa(b.Parts)),
 	})
-	if !b.From.IsZero() {
-		now[attrFrom] = nanoseconds(b.From)
-	}
+	setTime(now, attrFrom, b.From)
 	if n := SizeOfItem(now); n > MaxItem {
 		return b, TooLarge("the description of a backfill", n)
 	}
@@ -90,24 +82,10 @@ func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfi
 func (s *State) RemoveBackfill(ctx context.Context, run string) error {
 	q := s.db.partitionQuery(s.partPartition(run))
 	q.ProjectionExpression = aws.String("pk, sk")
-	var batch []Ref
-	remove := func() error {
-		err := s.db.each(ctx, len(batch), func(i int) error { return s.db.Write(ctx, Delete(batch[i], Condition{})) })
-		batch = batch[:0]
-		return err
-	}
-	for image, err := range s.db.Query(ctx, q) {
-		if err != nil {
-			return err
-		}
-		if batch = append(batch, Ref{s.db.table, Item{attrPK: image[attrPK], attrSK: image[attrSK]}}); len(batch) < maxKeys {
-			continue
-		}
-		if err := remove(); err != nil {
-			return err
-		}
-	}
-	if err := remove(); err != nil {
+	err := inBatches(s.db.Query(ctx, q), func(batch []Item) error {
+		return s.db.each(ctx, len(batch), func(i int) error { return s.db.Write(ctx, Delete(s.db.refOf(batch[i]), Condition{})) })
+	})
+	if err != nil {
 		return err
 	}
 	return s.db.Write(ctx, Delete(s.backfillRef(run), Condition{}))
@@ -118,18 +96,13 @@ func (s *State) Parts(ctx context.Context, run string) iter.Seq2[state.Part, err
 	return parsed(s.db.Query(ctx, s.db.partitionQuery(s.partPartition(run))), s.part)
 }
 
-func (s *State) part(image Item) (p state.Part, err error) {
-	p = state.Part{
-		Run: Text(image, attrRun), ID: Text(image, attrID), Owner: Text(image, attrOwner), Position: Text(image, attrPosition), Done: isTrue(image, attrDone),
+func (s *State) part(image Item) (state.Part, error) {
+	a := attributes{item: image}
+	p := state.Part{
+		Run: a.text(attrRun), ID: a.text(attrID), Owner: a.text(attrOwner), Counter: a.number(attrCounter),
+		Position: a.text(attrPosition), Items: a.number(attrItems), Done: a.flag(attrDone),
 	}
-	p.Counter, err = strconv.ParseInt(Digits(image, attrCounter), 10, 64)
-	if err == nil {
-		p.Items, err = strconv.ParseInt(Digits(image, attrItems), 10, 64)
-	}
-	if err != nil {
-		err = s.db.Damaged("the part "+p.ID+" of the backfill "+p.Run, err)
-	}
-	return p, err
+	return p, a.damaged(s.db, "the part "+p.ID+" of the backfill "+p.Run)
 }
 
 func (s *State) partItem(p state.Part) Item {
@@ -158,11 +131,5 @@ func (s *State) SetPart(ctx context.Context, was, now state.Part) (bool, error) 
 	if done, err := s.db.writeIf(ctx, Put(s.db.table, image, condition)); done || err != nil {
 		return done, err
 	}
-	// The condition may have failed on this call's own write, if the first answer was lost.
-	stored, err := s.db.getOne(ctx, s.partRef(now))
-	if err != nil || stored == nil {
-		return false, err
-	}
-	p, err := s.part(stored)
-	return err == nil && p == now, err
+	return isStored(ctx, s.db, s.partRef(now), now, s.part)
 }

@@ -26,7 +26,7 @@ func TestLostAnswersOfBackfills(t *testing.T) {
 			t.Errorf("the answer was lost: %v, %v", done, err)
 		}
 	}
-	b := state.Backfill{Run: "run", Begun: time.Unix(1000, 0).UTC(), Parts: 1}
+	b := state.Backfill{Run: "run", Start: time.Unix(1000, 0).UTC(), Parts: 1}
 	lost(func() (bool, error) {
 		stored, err := s.AddBackfill(t.Context(), b)
 		return stored == b, err

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -19,6 +18,7 @@ const (
 	attrState  = "state"
 	attrStore  = "store"
 	attrBegun  = "begun"
+	attrFresh  = "fresh"
 
 	attrStage     = "stage"
 	attrFloor     = "floor"
@@ -37,24 +37,20 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 }
 
 func (s *State) birth(item Item) (b state.Birth, err error) {
+	a := attributes{item: item}
 	b = state.Birth{
-		Sink: Text(item, attrSink), Target: Text(item, attrTarget), ID: Text(item, attrBirth),
-		State: Text(item, attrState), Store: Text(item, attrStore), Begun: isTrue(item, attrBegun),
-		Stream: Text(item, attrStream), Run: Text(item, attrRun),
+		Sink: a.text(attrSink), Target: a.text(attrTarget), ID: a.text(attrBirth), Made: a.time(attrBorn),
+		State: a.text(attrState), Store: a.text(attrStore), Begun: a.flag(attrBegun), Fresh: a.flag(attrFresh),
+		Floor: a.time(attrFloor), Stream: a.text(attrStream), Run: a.text(attrRun), ReadUntil: a.time(attrReadUntil),
 	}
-	if b.Stage, err = state.ParseStage(Text(item, attrStage)); err != nil {
+	if b.Stage, err = state.ParseStage(a.text(attrStage)); err != nil {
 		return b, pipeline.Fatal(errs.Errorf("dynamodb: the birth of the sink %s in the table %s: %w", redact.Safe(b.Sink), redact.Safe(s.db.table), err))
 	}
-	for name, t := range map[string]*time.Time{attrBorn: &b.Made, attrFloor: &b.Floor, attrReadUntil: &b.ReadUntil} {
-		if err == nil {
-			*t, err = timeAt(item, name)
-		}
+	if b.ID == "" {
+		a.note(errs.New("it has no birth"))
 	}
-	if err == nil && b.ID == "" {
-		err = errs.New("it has no birth")
-	}
-	if err != nil {
-		return b, s.db.Damaged("the birth of the sink "+b.Sink, err)
+	if err := a.damaged(s.db, "the birth of the sink "+b.Sink); err != nil {
+		return b, err
 	}
 	s.noteBirth(b)
 	return b, nil
@@ -65,21 +61,19 @@ func (s *State) birthItem(b state.Birth) Item {
 		attrSink: S(b.Sink), attrTarget: S(b.Target), attrBirth: S(b.ID), attrState: S(b.State), attrStore: S(b.Store),
 		attrBorn: nanoseconds(b.Made), attrBegun: Bool(b.Begun),
 	})
-	for name, text := range map[string]string{attrStage: string(b.Stage), attrStream: b.Stream, attrRun: b.Run} {
-		if text != "" {
-			item[name] = S(text)
-		}
-	}
-	for name, t := range map[string]time.Time{attrFloor: b.Floor, attrReadUntil: b.ReadUntil} {
-		if !t.IsZero() {
-			item[name] = nanoseconds(t)
-		}
+	setText(item, attrStage, string(b.Stage))
+	setText(item, attrStream, b.Stream)
+	setText(item, attrRun, b.Run)
+	setTime(item, attrFloor, b.Floor)
+	setTime(item, attrReadUntil, b.ReadUntil)
+	if b.Fresh {
+		item[attrFresh] = Bool(true)
 	}
 	return item
 }
 
 // birthAttributes are the attributes of a birth that may change.
-var birthAttributes = []string{attrBirth, attrState, attrStore, attrBorn, attrBegun, attrStage, attrFloor, attrStream, attrRun, attrReadUntil}
+var birthAttributes = []string{attrBirth, attrState, attrStore, attrBorn, attrBegun, attrFresh, attrStage, attrFloor, attrStream, attrRun, attrReadUntil}
 
 // RecordBirth makes one conditional write, and reads the stored birth if another process was first.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
@@ -104,13 +98,7 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error
 	if done, err := s.db.writeIf(ctx, a); done || err != nil {
 		return done, err
 	}
-	// The condition may have failed on this call's own write, if the first answer was lost.
-	item, err := s.db.getOne(ctx, s.birthRef(was))
-	if err != nil || item == nil {
-		return err == nil && now == (state.Birth{}), err
-	}
-	stored, err := s.birth(item)
-	return err == nil && stored == now, err
+	return isStored(ctx, s.db, s.birthRef(was), now, s.birth)
 }
 
 // Identity returns the identity of the state table.

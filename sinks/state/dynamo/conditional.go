@@ -44,3 +44,14 @@ func (db *DB) putFirst(ctx context.Context, ref Ref, now Item) (Item, error) {
 		}
 	}
 }
+
+// isStored reports whether an item is now, after the condition of its write failed: it may have failed on the write itself,
+// if the first answer was lost. The zero value is a missing item.
+func isStored[T comparable](ctx context.Context, db *DB, ref Ref, now T, parse func(Item) (T, error)) (bool, error) {
+	var stored T
+	item, err := db.getOne(ctx, ref)
+	if err == nil && item != nil {
+		stored, err = parse(item)
+	}
+	return err == nil && stored == now, err
+}

@@ -16,13 +16,11 @@ func (db *DB) Fingerprint(ctx context.Context, pipe, sink string) (state.Fingerp
 	if err != nil || item == nil {
 		return state.Fingerprint{}, false, err
 	}
-	f := state.Fingerprint{Pipeline: pipe, Sink: sink, Birth: Text(item, attrBirth)}
-	f.Generation, err = strconv.Atoi(Digits(item, "generation"))
-	if err == nil {
-		err = json.Unmarshal([]byte(Text(item, "settings")), &f.Settings)
-	}
-	if err != nil {
-		return state.Fingerprint{}, false, db.Damaged("a fingerprint of the sink "+sink, err)
+	a := attributes{item: item}
+	f := state.Fingerprint{Pipeline: pipe, Sink: sink, Birth: a.text(attrBirth), Generation: int(a.number("generation"))}
+	a.note(json.Unmarshal([]byte(a.text("settings")), &f.Settings))
+	if err := a.damaged(db, "a fingerprint of the sink "+sink); err != nil {
+		return state.Fingerprint{}, false, err
 	}
 	return f, true, nil
 }

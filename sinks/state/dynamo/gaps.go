@@ -27,11 +27,9 @@ func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	if g.UnknownExtent {
 		item["unknown"] = Bool(true)
 	}
-	for name, t := range map[string]time.Time{"from": g.From, "to": g.To, "found": g.Found} {
-		if !t.IsZero() {
-			item[name] = nanoseconds(t)
-		}
-	}
+	setTime(item, "from", g.From)
+	setTime(item, "to", g.To)
+	setTime(item, "found", g.Found)
 	return s.db.put(ctx, s.db.noteRef(s.pipeline, "gaps", hex.EncodeToString(sum[:])), item)
 }
 
@@ -42,19 +40,13 @@ func (s *State) Gaps(ctx context.Context) iter.Seq2[record.Gap, error] {
 	})
 }
 
-func (s *State) gap(item Item) (g record.Gap, err error) {
-	g = record.Gap{StreamARN: Text(item, "stream"), Shard: Text(item, "shard"), After: Text(item, "after"), Before: Text(item, "before")}
-	g.Whole, g.UnknownExtent = isTrue(item, "whole"), isTrue(item, "unknown")
-	if g.From, err = timeAt(item, "from"); err == nil {
-		g.To, err = timeAt(item, "to")
+func (s *State) gap(item Item) (record.Gap, error) {
+	a := attributes{item: item}
+	g := record.Gap{
+		StreamARN: a.text("stream"), Shard: a.text("shard"), After: a.text("after"), Before: a.text("before"),
+		Whole: a.flag("whole"), UnknownExtent: a.flag("unknown"), From: a.time("from"), To: a.time("to"), Found: a.time("found"),
 	}
-	if err == nil {
-		g.Found, err = timeAt(item, "found")
-	}
-	if err != nil {
-		err = s.db.Damaged("a gap of the shard "+g.Shard, err)
-	}
-	return g, err
+	return g, a.damaged(s.db, "a gap of the shard "+g.Shard)
 }
 
 // isTrue reports whether an attribute is BOOL true.

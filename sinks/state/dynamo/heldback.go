@@ -38,16 +38,9 @@ func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
 	return all, nil
 }
 
-func (s *State) heldBack(item Item) (h state.HeldBack, err error) {
-	h.Consumer = Text(item, "consumer")
-	if h.At, err = timeAt(item, "at"); err == nil {
-		h.Total, err = strconv.Atoi(Digits(item, "total"))
-	}
-	if err == nil {
-		err = h.SetBody(Text(item, "worst"))
-	}
-	if err != nil {
-		err = s.db.Damaged("what holds the consumer "+h.Consumer+" back", err)
-	}
-	return h, err
+func (s *State) heldBack(item Item) (state.HeldBack, error) {
+	a := attributes{item: item}
+	h := state.HeldBack{Consumer: a.text("consumer"), At: a.time("at"), Total: int(a.number("total"))}
+	a.note(h.SetBody(a.text("worst")))
+	return h, a.damaged(s.db, "what holds the consumer "+h.Consumer+" back")
 }

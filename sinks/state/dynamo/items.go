@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -22,28 +23,32 @@ const (
 
 // Guards reads the guards of items, 100 in a request.
 func (db *DB) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
-	return readRemembered(ctx, db, t, items, db.GuardRef, "a guard of the view "+t.View, func(item Item) (g state.Guard, err error) {
-		g.Row, g.Void = state.Row(Text(item, attrRow)), isVoid(item)
-		g.Version, err = record.ParseVersion(Text(item, attrVersion))
-		return g, err
-	})
+	return readRemembered(ctx, db, t, items, db.GuardRef, "a guard of the view "+t.View, parseGuard)
 }
 
 // Contributions reads the contributions of items, 100 in a request.
 func (db *DB) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
-	return readRemembered(ctx, db, t, items, db.ContributionRef, "a contribution", func(item Item) (state.Contribution, error) {
-		version, err := record.ParseVersion(Text(item, attrVersion))
-		if err != nil {
-			return state.Contribution{}, err
-		}
-		var shares types.AttributeValueMemberB
-		if b, ok := item[attrShares].(*types.AttributeValueMemberB); ok {
-			shares = *b
-		}
-		c, err := state.ParseContribution(version, shares.Value)
-		c.Void = isVoid(item)
-		return c, err
-	})
+	return readRemembered(ctx, db, t, items, db.ContributionRef, "a contribution", parseContribution)
+}
+
+func parseGuard(found Item) (g state.Guard, err error) {
+	g.Row, g.Void = state.Row(Text(found, attrRow)), isVoid(found)
+	g.Version, err = record.ParseVersion(Text(found, attrVersion))
+	return g, err
+}
+
+func parseContribution(found Item) (state.Contribution, error) {
+	version, err := record.ParseVersion(Text(found, attrVersion))
+	if err != nil {
+		return state.Contribution{}, err
+	}
+	var shares types.AttributeValueMemberB
+	if b, ok := found[attrShares].(*types.AttributeValueMemberB); ok {
+		shares = *b
+	}
+	c, err := state.ParseContribution(version, shares.Value)
+	c.Void = isVoid(found)
+	return c, err
 }
 
 // readRemembered reads the guards or contributions of items; the zero T for an item without one. If one is missing, it
@@ -77,7 +82,7 @@ func readRemembered[T any](
 // SetContribution returns the action that replaces a contribution, on the condition that the stored one is as expected.
 func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Action, error) {
 	shares := &types.AttributeValueMemberB{Value: w.Now.AppendShares(nil)}
-	item := with(db.ContributionRef(t, w.Source).Key, Item{attrShares: shares})
+	item := rememberedItem(db.ContributionRef(t, w.Source), w.Source, Item{attrShares: shares})
 	if len(w.Now.Shares) == 0 {
 		db.stamp(item)
 	}
@@ -88,14 +93,47 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 	return Put(db.table, item, over(w.Was, w.WasVoid)), nil
 }
 
+// ExpectShares adds the condition to the action of SetContribution that the stored shares are those that w expects. It
+// reads the contribution, because the shares are stored with Since. It returns false if others are stored.
+func (db *DB) ExpectShares(ctx context.Context, t state.Target, w *state.ContributionWrite, a Action) (bool, error) {
+	stored, err := db.getOne(ctx, db.ContributionRef(t, w.Source))
+	if err != nil {
+		return false, err
+	}
+	if stored == nil {
+		return w.Expects(state.Contribution{}), nil
+	}
+	c, err := parseContribution(stored)
+	if err != nil {
+		return false, db.Damaged("a contribution", err)
+	}
+	if !w.Expects(c) {
+		return false, nil
+	}
+	*a.Put.ConditionExpression += " AND #shares = :shares"
+	a.Put.ExpressionAttributeNames["#shares"] = attrShares
+	a.Put.ExpressionAttributeValues[":shares"] = stored[attrShares]
+	return true, nil
+}
+
 // setGuard returns the action that replaces a guard, on the condition of its version. A guard without a row expires.
 func (db *DB) setGuard(t state.Target, source item.Key, was record.Version, wasVoid bool, now state.Guard) Action {
-	item := with(db.GuardRef(t, source).Key, Item{attrRow: S(string(now.Row))})
+	item := rememberedItem(db.GuardRef(t, source), source, Item{attrRow: S(string(now.Row))})
 	if now.Row == "" {
 		db.stamp(item)
 	}
 	setVersion(item, now.Version, now.Void)
 	return Put(db.table, item, over(was, wasVoid))
+}
+
+// rememberedItem returns the guard or the contribution of an item. It has the item's key as an attribute if the key
+// was cut in ref, so that a listing finds it.
+func rememberedItem(ref Ref, source item.Key, rest Item) Item {
+	found := with(ref.Key, rest)
+	if !strings.HasSuffix(Text(ref.Key, attrPK), string(source)) {
+		found[attrItem] = S(string(source))
+	}
+	return found
 }
 
 func setVersion(item Item, v record.Version, void bool) {
@@ -164,17 +202,43 @@ func tombstoneOf(image Item) *Tombstone {
 // SetTombstone returns the action that writes a tombstone, unless the stored one is newer. A stored one of the same
 // version is replaced only if it is void and now is not.
 func (db *DB) SetTombstone(t state.Target, row state.Row, now Tombstone) Action {
-	item := with(db.TombstoneRef(t, row).Key, Item{attrVersion: S(now.Version), attrItem: S(string(now.Source))})
+	return Put(db.table, db.tombstoneItem(db.TombstoneRef(t, row), &now), now.canReplace())
+}
+
+// tombstoneItem returns a tombstone as it is stored.
+func (db *DB) tombstoneItem(ref Ref, now *Tombstone) Item {
+	item := with(ref.Key, Item{attrVersion: S(now.Version), attrItem: S(string(now.Source))})
 	if now.Void {
 		item[attrVoid] = Bool(true)
 	}
 	db.stamp(item)
-	return Put(db.table, item, now.canReplace())
+	return item
 }
 
 // CheckTombstone returns the action that checks that SetTombstone would write.
 func (db *DB) CheckTombstone(t state.Target, row state.Row, now Tombstone) Action {
 	return Check(db.TombstoneRef(t, row), now.canReplace())
+}
+
+// ReplaceTombstone returns the action that replaces the tombstone was of a row by now, on the condition that was is still
+// stored; nil means no tombstone. If both are the same pointer, the action only checks the condition.
+func (db *DB) ReplaceTombstone(t state.Target, row state.Row, was, now *Tombstone) (Action, error) {
+	unchanged := over(record.Version{}, false)
+	if was != nil {
+		version, err := record.ParseVersion(was.Version)
+		if err != nil {
+			return Action{}, db.Damaged("a tombstone of the view "+t.View, err)
+		}
+		unchanged = over(version, was.Void)
+	}
+	ref := db.TombstoneRef(t, row)
+	switch now {
+	case was:
+		return Check(ref, unchanged), nil
+	case nil:
+		return Delete(ref, unchanged), nil
+	}
+	return Put(ref.Table, db.tombstoneItem(ref, now), unchanged), nil
 }
 
 // canReplace is the condition that the stored tombstone may be replaced by now.

@@ -104,14 +104,7 @@ func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, er
 }
 
 func (s *State) mark(image Item) (state.Mark, error) {
-	m := state.Mark{Sink: Text(image, attrSink), Key: item.Key(Text(image, attrItem))}
-	var err error
-	m.Letters, err = strconv.ParseInt(Digits(image, attrLetters), 10, 64)
-	if err == nil {
-		m.Since, err = timeAt(image, attrSince)
-	}
-	if err != nil {
-		return m, s.db.Damaged("a mark of the sink "+m.Sink, err)
-	}
-	return m, nil
+	a := attributes{item: image}
+	m := state.Mark{Sink: a.text(attrSink), Key: item.Key(a.text(attrItem)), Letters: a.number(attrLetters), Since: a.time(attrSince)}
+	return m, a.damaged(s.db, "a mark of the sink "+m.Sink)
 }

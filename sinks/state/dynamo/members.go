@@ -38,11 +38,21 @@ const (
 	longestID    = 256
 )
 
+// dropPage is the number of members that one query of DropMembers reads.
+const dropPage = 1000
+
+// Attributes of a member, for what its sort key has only the hash of.
+const (
+	attrMemberValue = "value"
+	attrMemberID    = "id"
+)
+
 // memberChange adds or removes a member, identified by its sort key.
 type memberChange struct {
 	key    string
 	value  string // state.SortableText
 	remove bool
+	whole  Item // attrMemberValue and attrMemberID; nil if the sort key has both
 }
 
 // memberChanges returns the changes of the members of one value, one for each member: its last change.
@@ -55,7 +65,7 @@ func memberChanges(ms []state.Member, epoch string) ([]memberChange, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := memberChange{key: prefix + ownerText(m.ID), value: m.Value, remove: m.Remove}
+		c := memberChange{key: prefix + ownerText(m.ID), value: m.Value, remove: m.Remove, whole: wholeMember(prefix, m)}
 		if j, ok := index[c.key]; ok {
 			changes[j] = c
 			continue
@@ -78,6 +88,18 @@ func memberPrefix(epoch string, m *state.Member) (string, error) {
 		value = "~" + hex.EncodeToString(sum[:]) // a SortableText begins with a letter, never with ~
 	}
 	return epoch + "#" + value + "\x00", nil
+}
+
+// wholeMember returns the attributes of a member whose sort key has hashes.
+func wholeMember(prefix string, m *state.Member) Item {
+	var whole Item
+	if _, value, _ := strings.Cut(prefix, "#"); strings.HasPrefix(value, "~") {
+		whole = Item{attrMemberValue: S(m.Value)}
+	}
+	if len(m.ID) > longestID {
+		whole = with(whole, Item{attrMemberID: S(m.ID)})
+	}
+	return whole
 }
 
 // The end of a value, \x00, sorts before every escaped character, so that "a" comes before "ab".
@@ -308,8 +330,62 @@ func (m *valueMembers) actions(dst []Action) []Action {
 		if c.remove {
 			dst = append(dst, Delete(ref, Condition{}))
 		} else {
-			dst = append(dst, Put(ref.Table, ref.Key, Condition{}))
+			dst = append(dst, Put(ref.Table, with(ref.Key, c.whole), Condition{}))
 		}
 	}
 	return dst
+}
+
+// PutMembers writes all members of a row that is to get the epoch, and returns the row's values that are computed from
+// them. No row has the epoch yet, so that the members may be more than a transaction can have.
+func (db *DB) PutMembers(ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member) (values Item, err error) {
+	values = make(Item)
+	var puts []Action
+	err = db.byName(t, row, epoch, ms, func(m *valueMembers, name string) error {
+		puts = m.actions(puts)
+		v, err := m.value()
+		values[name] = v
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return values, db.each(ctx, len(puts), func(i int) error { return db.Write(ctx, puts[i]) })
+}
+
+// value returns the value that is computed from the changes, if they are all members. None of them is removed.
+func (m *valueMembers) value() (types.AttributeValue, error) {
+	texts := make([]string, len(m.changes))
+	for i, c := range m.changes {
+		texts[i] = c.value
+	}
+	slices.Sort(texts)
+	best := texts[0]
+	switch m.kind {
+	case state.Distinct:
+		return N(strconv.Itoa(len(slices.Compact(texts)))), nil
+	case state.Max:
+		best = texts[len(texts)-1]
+	}
+	v, err := state.ParseSortable(best)
+	return sdkvalue.Of(v), err
+}
+
+// DropMembers deletes all members that values of a row had in an epoch, which is not the row's epoch any more.
+func (db *DB) DropMembers(ctx context.Context, t state.Target, row state.Row, epoch string, names []string) error {
+	for _, name := range names {
+		m := valueMembers{DB: db, target: t, partition: db.MemberPartition(t, row, name), epoch: epoch}
+		var keys []string
+		err := m.query(ctx, epoch+"#", dropPage, func(key string) bool {
+			keys = append(keys, key)
+			return true
+		})
+		if err == nil {
+			err = db.each(ctx, len(keys), func(i int) error { return db.Write(ctx, Delete(db.ref(m.partition, keys[i]), Condition{})) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -24,37 +24,17 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 		FilterExpression:          aws.String("begins_with(pk, :own) AND attribute_exists(expires) AND written < :before"),
 		ExpressionAttributeValues: Item{":own": S(string(appendKind(nil, db.pipeline, ""))), ":before": N(strconv.FormatInt(before.UnixNano(), 10))},
 	}
-	purged := 0
-	var batch []Item
-	for item, err := range db.Scan(ctx, in) {
-		if err != nil {
-			return purged, err
-		}
-		if batch = append(batch, item); len(batch) < maxKeys {
-			continue
-		}
-		n, err := db.deleteUnchanged(ctx, batch)
-		if purged += n; err != nil {
-			return purged, err
-		}
-		batch = batch[:0]
-	}
-	n, err := db.deleteUnchanged(ctx, batch)
-	return purged + n, err
-}
-
-// deleteUnchanged deletes items that were not written since they were read, and returns how many.
-func (db *DB) deleteUnchanged(ctx context.Context, items []Item) (int, error) {
-	var n atomic.Int64
-	err := db.each(ctx, len(items), func(i int) error {
-		ref := Ref{db.table, Item{attrPK: items[i][attrPK], attrSK: items[i][attrSK]}}
-		deleted, err := db.writeIf(ctx, Delete(ref, Condition{
-			Text: "attribute_exists(expires) AND written = :written", Values: Item{":written": items[i][attrWritten]},
-		}))
-		if deleted {
-			n.Add(1)
-		}
-		return err
+	var purged atomic.Int64
+	err := inBatches(db.Scan(ctx, in), func(batch []Item) error {
+		return db.each(ctx, len(batch), func(i int) error {
+			deleted, err := db.writeIf(ctx, Delete(db.refOf(batch[i]), Condition{
+				Text: "attribute_exists(expires) AND written = :written", Values: Item{":written": batch[i][attrWritten]},
+			}))
+			if deleted {
+				purged.Add(1)
+			}
+			return err
+		})
 	})
-	return int(n.Load()), err
+	return int(purged.Load()), err
 }

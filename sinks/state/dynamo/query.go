@@ -13,20 +13,30 @@ import (
 // meanwhile may be missing. in.Limit is the size of a page. A pulled error ends the sequence.
 func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		q := *in
-		q.ConsistentRead = aws.Bool(true)
-		for more := true; more; more = len(q.ExclusiveStartKey) > 0 {
-			out, err := call(ctx, db, "Query", *q.TableName, &q, db.client.Query)
+		for page, err := range db.query(ctx, *in) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, item := range out.Items {
+			for _, item := range page.Items {
 				if !yield(item, nil) {
 					return
 				}
 			}
-			q.ExclusiveStartKey = out.LastEvaluatedKey
+		}
+	}
+}
+
+// query yields the pages of a query, read consistently.
+func (db *DB) query(ctx context.Context, in dynamodb.QueryInput) iter.Seq2[*dynamodb.QueryOutput, error] {
+	return func(yield func(*dynamodb.QueryOutput, error) bool) {
+		in.ConsistentRead = aws.Bool(true)
+		for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
+			out, err := call(ctx, db, "Query", *in.TableName, &in, db.client.Query)
+			if !yield(out, err) || err != nil {
+				return
+			}
+			in.ExclusiveStartKey = out.LastEvaluatedKey
 		}
 	}
 }
@@ -135,4 +145,27 @@ func (db *DB) scan(ctx context.Context, in dynamodb.ScanInput) iter.Seq2[*dynamo
 			in.ExclusiveStartKey = out.LastEvaluatedKey
 		}
 	}
+}
+
+// inBatches calls do with up to maxKeys items at a time. It ends with the first error.
+func inBatches(items iter.Seq2[Item, error], do func(batch []Item) error) error {
+	var batch []Item
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, item); len(batch) < maxKeys {
+			continue
+		}
+		if err := do(batch); err != nil {
+			return err
+		}
+		batch = batch[:0]
+	}
+	return do(batch)
+}
+
+// refOf returns the reference to an item of the state table.
+func (db *DB) refOf(item Item) Ref {
+	return Ref{db.table, Item{attrPK: item[attrPK], attrSK: item[attrSK]}}
 }

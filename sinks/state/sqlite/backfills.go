@@ -38,13 +38,13 @@ func (s *State) Backfills(ctx context.Context) iter.Seq2[state.Backfill, error] 
 func backfill(rows *sql.Rows) (b state.Backfill, err error) {
 	var begun, from sql.NullInt64
 	err = rows.Scan(&b.Run, &b.Sinks, &b.Source, &begun, &from, &b.Parts)
-	b.Begun, b.From = timeOf(begun), timeOf(from)
+	b.Start, b.From = timeOf(begun), timeOf(from)
 	return b, err
 }
 
 // AddBackfill inserts a backfill if there is none of its run.
 func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfill, error) {
-	if _, err := s.db.execCount(ctx, addBackfill, s.pipeline, b.Run, b.Sinks, b.Source, nanoseconds(b.Begun), nanoseconds(b.From), b.Parts); err != nil {
+	if _, err := s.db.execCount(ctx, addBackfill, s.pipeline, b.Run, b.Sinks, b.Source, nanoseconds(b.Start), nanoseconds(b.From), b.Parts); err != nil {
 		return b, err
 	}
 	stored, found, err := ReadFirst(ctx, s.db, oneBackfill, []any{s.pipeline, b.Run}, backfill)

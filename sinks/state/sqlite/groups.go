@@ -10,9 +10,9 @@ import (
 const (
 	readGroup = `SELECT id, shares, version, totals FROM "_tws_groups" WHERE target = ? AND row = ?`
 
-	newGroup = `INSERT INTO "_tws_groups" (target, row, shares, version, totals) VALUES (?, ?, 0, '', '') RETURNING id`
+	newGroup = `INSERT INTO "_tws_groups" (target, row, shares, revision, version, totals) VALUES (?, ?, 0, '', '', '') RETURNING id`
 
-	writeGroup = `UPDATE "_tws_groups" SET shares = ?, version = ?, totals = ? WHERE id = ?`
+	writeGroup = `UPDATE "_tws_groups" SET shares = ?, revision = ?, version = ?, totals = ? WHERE id = ?`
 
 	deleteGroup = `DELETE FROM "_tws_groups" WHERE id = ?`
 )
@@ -67,7 +67,7 @@ func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version recor
 	}
 	text, err := g.totals.marshal()
 	if err == nil {
-		err = g.writer.Exec(ctx, writeGroup, g.shares, g.version, text, g.id)
+		err = g.writer.Exec(ctx, writeGroup, g.shares, state.NewID(), g.version, text, g.id)
 	}
 	if err == nil {
 		version, err = record.ParseVersion(g.version)

@@ -92,16 +92,24 @@ func (w *Writer) setGuard(ctx context.Context, target int64, iw *state.ItemWrite
 
 // Contributions reads the contributions of items, and returns them in the order of items.
 func (w *Writer) Contributions(ctx context.Context, target int64, items []item.Key) ([]state.Contribution, error) {
-	return readRemembered(ctx, w, contributions, target, items, func(v record.Version, void bool, shares []byte) (state.Contribution, error) {
-		c, err := state.ParseContribution(v, shares)
-		c.Void = void
-		return c, err
-	})
+	return readRemembered(ctx, w, contributions, target, items, parseContribution)
+}
+
+func parseContribution(v record.Version, void bool, shares []byte) (state.Contribution, error) {
+	c, err := state.ParseContribution(v, shares)
+	c.Void = void
+	return c, err
 }
 
 // SetContribution replaces the contribution of an item, within a transaction. It returns false, and changes nothing, if
 // the stored contribution is not as expected.
 func (w *Writer) SetContribution(ctx context.Context, target int64, c *state.ContributionWrite) (bool, error) {
+	if c.WasShares != nil {
+		stored, err := w.Contributions(ctx, target, []item.Key{c.Source})
+		if err != nil || !c.Expects(stored[0]) {
+			return false, err
+		}
+	}
 	w.buf = c.Now.AppendShares(w.buf[:0])
 	now := remembered{c.Now.Version, c.Now.Void, w.buf, len(c.Now.Shares) == 0}
 	return w.replaceRemembered(ctx, contributions, target, c.Source, c.Was, c.WasVoid, now)

@@ -10,7 +10,7 @@ import (
 
 // format is the number of the file's layout, stored as user_version. It also counts the layouts of the
 // tables that the stores of rows and documents create.
-const format = 6
+const format = 7
 
 // Prefix begins the names of the tables of state. Tables of views have other names.
 const Prefix = "_tws_"
@@ -78,6 +78,7 @@ var layout = []string{
 	target INTEGER NOT NULL,
 	row TEXT NOT NULL,
 	shares INTEGER NOT NULL,
+	revision TEXT NOT NULL, -- a new one with each write
 	version TEXT NOT NULL,
 	totals TEXT NOT NULL, -- JSON
 	UNIQUE (target, row)
@@ -141,6 +142,7 @@ var layout = []string{
 	state TEXT NOT NULL,
 	store TEXT NOT NULL,
 	begun INTEGER NOT NULL,
+	fresh INTEGER NOT NULL,
 	stage TEXT NOT NULL, -- '' is live
 	floor INTEGER,
 	stream TEXT NOT NULL,

@@ -16,14 +16,16 @@ const (
 	writeTombstone = `INSERT INTO "_tws_tombstones" AS old (target, pk, sk, version, void, item, written) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (target, pk, sk) DO UPDATE SET version = excluded.version, void = excluded.void, item = excluded.item, written = excluded.written
 WHERE excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void`
+
+	dropTombstone = `DELETE FROM "_tws_tombstones" WHERE target = ? AND pk = ? AND sk = ?`
 )
 
 // StoredTombstone returns the version of a row's tombstone and the item that had the row; false if there is none. pk and
 // sk are the columns of the row's key.
 func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (version record.Version, item item.Key, found bool, err error) {
 	const q = `SELECT s.version, s.item FROM "_tws_targets" t JOIN "_tws_tombstones" s ON s.target = t.id
-WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND s.pk = ? AND s.sk = ?`
-	text, found, err := ReadFirst(ctx, db, q, []any{t.Pipeline, t.Table, t.View, pk, sk}, func(rows *sql.Rows) (text string, err error) {
+WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND s.pk = ? AND s.sk = ?`
+	text, found, err := ReadFirst(ctx, db, q, []any{t.Pipeline, t.Table, t.View, t.Birth, pk, sk}, func(rows *sql.Rows) (text string, err error) {
 		err = rows.Scan(&text, &item)
 		return text, err
 	})
@@ -52,4 +54,9 @@ func (w *Writer) SetTombstone(ctx context.Context, target int64, pk, sk any, ite
 	}
 	before, _, err = w.Tombstone(ctx, target, pk, sk)
 	return before, err
+}
+
+// DropTombstone deletes the tombstone of a row, within a transaction.
+func (w *Writer) DropTombstone(ctx context.Context, target int64, pk, sk any) error {
+	return w.Exec(ctx, dropTombstone, target, pk, sk)
 }

@@ -2,17 +2,16 @@ package sqlite
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // witness is a file beside the database. Each time the database is opened for writing, the
@@ -42,7 +41,7 @@ func (w *witness) renewToken(ctx context.Context, db *Writer) error {
 		return disk.Failed(err)
 	}
 	old := slices.Clone(w.Tokens)
-	w.Tokens = append(w.Tokens, strings.ToLower(rand.Text()[:16]))
+	w.Tokens = append(w.Tokens, state.NewID())
 	if err := w.write(); err != nil {
 		return err
 	}

@@ -1,10 +1,10 @@
 package statetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,8 +24,8 @@ func (w *fixture) parts(s state.Store, run string) []state.Part {
 	return collect(w.t, s.Parts(w.t.Context(), run))
 }
 
-func testBackfill(run string, begun time.Time) state.Backfill {
-	return state.Backfill{Run: run, Sinks: "orders,users", Source: "export s3://b#1/é/", Begun: begun, From: begun.Add(-time.Hour), Parts: 3}
+func testBackfill(run string, start time.Time) state.Backfill {
+	return state.Backfill{Run: run, Sinks: "orders,users", Source: "export s3://b#1/é/", Start: start, From: start.Add(-time.Hour), Parts: 3}
 }
 
 // Every process reads the backfills of its pipeline in the order in which they began. The first
@@ -54,23 +54,9 @@ func backfillsComeBack(t *testing.T, w *fixture) {
 
 // Processes that begin one run at once agree on one description.
 func backfillsAreOne(t *testing.T, w *fixture) {
-	got := make([]state.Backfill, 8)
-	var all sync.WaitGroup
-	for i := range got {
-		s := w.suite.State(w.open(), "test")
-		all.Go(func() {
-			var err error
-			if got[i], err = s.AddBackfill(t.Context(), testBackfill("run", bornAt.Add(time.Duration(i)*time.Second))); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	for _, b := range got {
-		if b != got[0] {
-			t.Errorf("one has %+v, another %+v", b, got[0])
-		}
-	}
+	expectOne(t, processes(w, 8, func(i int, s state.Store) (state.Backfill, error) {
+		return s.AddBackfill(t.Context(), testBackfill("run", bornAt.Add(time.Duration(i)*time.Second)))
+	}))
 }
 
 // Parts come back in the order of their IDs, byte by byte, and only those of their run and pipeline.
@@ -145,24 +131,18 @@ func partsChangeAsRead(t *testing.T, w *fixture) {
 
 // Processes that claim the same parts at once each get parts of their own, and together all of them.
 func partsAreClaimedOnce(t *testing.T, w *fixture) {
-	const processes, n = 4, 20
+	const n = 20
 	var claimed [n]atomic.Int32
-	var all sync.WaitGroup
-	for i := range processes {
-		s := w.suite.State(w.open(), "test")
-		all.Go(func() {
-			for j := range n {
-				id := fmt.Sprintf("%05d", (j+i*5)%n)
-				done, err := s.SetPart(t.Context(), state.Part{}, state.Part{Run: "run", ID: id, Owner: fmt.Sprint(i), Counter: 1})
-				if err != nil {
-					t.Error(err)
-				} else if done {
-					claimed[(j+i*5)%n].Add(1)
-				}
+	processes(w, 4, func(i int, s state.Store) (_ bool, err error) {
+		for j := range n {
+			id := (j + i*5) % n
+			done, setErr := s.SetPart(t.Context(), state.Part{}, state.Part{Run: "run", ID: fmt.Sprintf("%05d", id), Owner: fmt.Sprint(i), Counter: 1})
+			if err = cmp.Or(err, setErr); done {
+				claimed[id].Add(1)
 			}
-		})
-	}
-	all.Wait()
+		}
+		return false, err
+	})
 	for i := range claimed {
 		if got := claimed[i].Load(); got != 1 {
 			t.Errorf("part %d was claimed %d times", i, got)

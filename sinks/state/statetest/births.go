@@ -3,8 +3,6 @@ package statetest
 import (
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,24 +50,9 @@ func birthsComeBack(t *testing.T, w *fixture) {
 
 // Many processes that begin a sink at once get one birth.
 func birthsAreOne(t *testing.T, w *fixture) {
-	const n = 8
-	got := make([]state.Birth, n)
-	var all sync.WaitGroup
-	for i := range n {
-		s := w.suite.State(w.open(), "test")
-		all.Go(func() {
-			var err error
-			if got[i], err = s.RecordBirth(t.Context(), state.NewBirth("orders", "table a", bornAt)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	for _, b := range got {
-		if b != got[0] {
-			t.Errorf("one has %+v, another %+v", b, got[0])
-		}
-	}
+	expectOne(t, processes(w, 8, func(_ int, s state.Store) (state.Birth, error) {
+		return s.RecordBirth(t.Context(), state.NewBirth("orders", "table a", bornAt))
+	}))
 }
 
 // A birth is replaced only if it is unchanged, so that the first of two writers wins.
@@ -104,6 +87,7 @@ func birthsChangeAsRead(t *testing.T, w *fixture) {
 func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
 	is := state.NewBirth("orders", "table a", bornAt)
 	is.Stage, is.Floor, is.Stream, is.Run, is.ReadUntil = state.Filling, bornAt, "arn", "run", bornAt.Add(time.Hour)
+	is.Fresh = true
 	w.recordBirth(w.state, is)
 	for name, change := range map[string]func(*state.Birth){
 		"id":             func(b *state.Birth) { b.ID = "another" },
@@ -111,6 +95,7 @@ func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
 		"state":          func(b *state.Birth) { b.State = "s" },
 		"store":          func(b *state.Birth) { b.Store = "s" },
 		"begun":          func(b *state.Birth) { b.Begun = true },
+		"fresh":          func(b *state.Birth) { b.Fresh = false },
 		"stage":          func(b *state.Birth) { b.Stage = state.Waiting },
 		"no stage":       func(b *state.Birth) { b.Stage = state.Live },
 		"floor":          func(b *state.Birth) { b.Floor = b.Floor.Add(time.Second) },
@@ -129,7 +114,7 @@ func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
 		}
 	}
 	live := is
-	live.Stage, live.ReadUntil = state.Live, time.Time{}
+	live.Stage, live.ReadUntil, live.Fresh = state.Live, time.Time{}, false
 	if !w.setBirth(w.state, is, live) {
 		t.Error("it was not replaced")
 	}
@@ -148,24 +133,18 @@ func stagesMoveOnce(t *testing.T, w *fixture) {
 	was := state.NewBirth("orders", "table a", bornAt)
 	was.Stage = state.Waiting
 	w.recordBirth(w.state, was)
-	var won atomic.Int32
-	var all sync.WaitGroup
-	for i := range 8 {
-		s := w.suite.State(w.open(), "test")
-		all.Go(func() {
-			now := was
-			now.Stage, now.Run, now.Floor = state.Filling, fmt.Sprint(i), bornAt
-			done, err := s.SetBirth(t.Context(), was, now)
-			if err != nil {
-				t.Error(err)
-			} else if done {
-				won.Add(1)
-			}
-		})
+	won := 0
+	for _, done := range processes(w, 8, func(i int, s state.Store) (bool, error) {
+		now := was
+		now.Stage, now.Run, now.Floor = state.Filling, fmt.Sprint(i), bornAt
+		return s.SetBirth(t.Context(), was, now)
+	}) {
+		if done {
+			won++
+		}
 	}
-	all.Wait()
-	if got := won.Load(); got != 1 {
-		t.Errorf("%d processes began to fill the output, want 1", got)
+	if won != 1 {
+		t.Errorf("%d processes began to fill the output, want 1", won)
 	}
 }
 

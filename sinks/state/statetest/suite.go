@@ -3,6 +3,7 @@ package statetest
 import (
 	"context"
 	"iter"
+	"sync"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -84,6 +85,32 @@ func (w *fixture) open() Store {
 		}
 	})
 	return s
+}
+
+// processes calls do at once in n processes, each with a store of its own, and returns the results.
+func processes[T any](w *fixture, n int, do func(i int, s state.Store) (T, error)) []T {
+	got := make([]T, n)
+	var all sync.WaitGroup
+	for i := range n {
+		s := w.suite.State(w.open(), "test")
+		all.Go(func() {
+			var err error
+			if got[i], err = do(i, s); err != nil {
+				w.t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	return got
+}
+
+// expectOne checks that all processes got the same.
+func expectOne[T comparable](t *testing.T, got []T) {
+	for _, v := range got {
+		if v != got[0] {
+			t.Errorf("one has %+v, another %+v", v, got[0])
+		}
+	}
 }
 
 func (w *fixture) hold(s state.Store, sink string, keys ...item.Key) {

@@ -163,7 +163,7 @@ func TestBackfillsNeedNoOtherRight(t *testing.T) {
 	for run, runner := range map[string]policy.Runner{"run-1": policy.Consumer, "run-2": policy.Function} {
 		w.permit(policy.Statements(cfg, policy.Options{Runner: runner}))
 		s := db.State(cfg.Name)
-		begun, err := s.AddBackfill(t.Context(), state.Backfill{Run: run, Begun: time.Now(), Parts: 1})
+		begun, err := s.AddBackfill(t.Context(), state.Backfill{Run: run, Start: time.Now(), Parts: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

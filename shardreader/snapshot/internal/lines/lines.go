@@ -4,8 +4,11 @@ package lines
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -28,12 +31,21 @@ type Reader struct {
 	offset int64  // of rest in the file
 	line   int64  // of rest, 1-based
 	err    error  // what ended r
+
+	sum     uint32 // checksum of the content up to the last item that was returned or left out
+	pending []byte // white space after that
+	wantSum string // sum after the items not to return; "" is any
 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // New returns a reader of the lines of r in blocks of about size bytes. It leaves out the first skip items.
 func New(r io.Reader, size int, skip int64) *Reader {
 	return &Reader{r: r, size: min(size, 64<<10), max: size, skip: skip, line: 1}
 }
+
+// Expect makes Next return ErrReplaced unless the items that are left out end with a Sum. Call it before Next.
+func (r *Reader) Expect(sum string) { r.wantSum = sum }
 
 // Block has whole lines of a file.
 type Block struct {
@@ -41,7 +53,11 @@ type Block struct {
 	Items  int64  // number of lines that are not blank
 	Offset int64  // of the first byte in the decompressed file
 	Line   int64  // of the first byte, 1-based
+	Sum    string // checksum of the decompressed content up to the last item of the block
 }
+
+// ErrReplaced means that the items that are left out are not those that were read before.
+var ErrReplaced = errs.New("the items that were read from the file before are others now")
 
 // ErrShort means that the file has fewer items than were to be left out.
 var ErrShort = errs.New("the file has fewer items now than were read from it before")
@@ -58,9 +74,13 @@ func (r *Reader) Next() (Block, error) {
 			return Block{}, err
 		}
 		if r.skip > 0 {
-			b = r.cut(b)
+			if b = r.cut(b); r.skip == 0 && r.wantSum != "" && r.wantSum != r.sumText() {
+				return Block{}, ErrReplaced
+			}
 		}
+		r.add(b.Bytes)
 		if b.Items > 0 {
+			b.Sum = r.sumText()
 			return b, nil
 		}
 	}
@@ -104,16 +124,31 @@ func (r *Reader) next() (Block, error) {
 func (r *Reader) cut(b Block) Block {
 	if b.Items <= r.skip {
 		r.skip -= b.Items
+		r.add(b.Bytes)
 		return Block{}
 	}
 	for r.skip > 0 {
 		end := bytes.IndexByte(b.Bytes, '\n') + 1
 		n := count(b.Bytes[:end])
+		r.add(b.Bytes[:end])
 		b.Bytes, b.Items, b.Offset, b.Line = b.Bytes[end:], b.Items-n, b.Offset+int64(end), b.Line+1
 		r.skip -= n
 	}
 	return b
 }
+
+// add adds content to the checksum. White space counts once something follows it, so that the checksum after an item does
+// not depend on where a block ends.
+func (r *Reader) add(b []byte) {
+	content := bytes.TrimRight(b, " \t\r\n")
+	if len(content) > 0 {
+		r.sum = crc32.Update(crc32.Update(r.sum, castagnoli, r.pending), castagnoli, content)
+		r.pending = r.pending[:0]
+	}
+	r.pending = append(r.pending, b[len(content):]...)
+}
+
+func (r *Reader) sumText() string { return fmt.Sprintf("%08x", r.sum) }
 
 // count returns the number of lines that are not blank.
 func count(b []byte) int64 {
@@ -131,13 +166,21 @@ func count(b []byte) int64 {
 	return n
 }
 
-// Locate adds file and line to the errors of a page that was decoded from the block.
-func (b Block) Locate(file string, p *record.Page) {
-	line, at := b.Line, int64(0)
-	for _, e := range p.Errors {
-		line += int64(bytes.Count(b.Bytes[at:e.Offset], []byte{'\n'}))
-		at = e.Offset
-		e.Offset += b.Offset
-		e.Err = &replay.LocationError{File: file, Line: line, Offset: e.Offset, Err: e.Err}
+// Page returns the page of the block at a position. Its errors name the file and the line.
+func (b Block) Page(d *record.SnapshotDecoder, file string, position pipeline.Position) *pipeline.Page {
+	return &pipeline.Page{
+		Position: position,
+		Page:     record.Page{Bytes: len(b.Bytes)},
+		Decode: func() (*record.Page, error) {
+			p := d.DecodeLines(b.Bytes)
+			line, at := b.Line, int64(0)
+			for _, e := range p.Errors {
+				line += int64(bytes.Count(b.Bytes[at:e.Offset], []byte{'\n'}))
+				at = e.Offset
+				e.Offset += b.Offset
+				e.Err = &replay.LocationError{File: file, Line: line, Offset: e.Offset, Err: e.Err}
+			}
+			return p, nil
+		},
 	}
 }

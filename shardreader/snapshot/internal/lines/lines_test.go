@@ -89,11 +89,15 @@ func TestReader_EndlessLine(t *testing.T) {
 	}
 }
 
-func TestLocate(t *testing.T) {
-	b := lines.Block{Bytes: []byte("{}\nx\n{}\ny\n"), Offset: 100, Line: 11}
-	p := &record.Page{Errors: []*record.RecordError{{Offset: 3, Err: io.ErrNoProgress}, {Offset: 8, Err: io.ErrNoProgress}}}
-	b.Locate("data/a.json.gz", p)
-	for i, want := range []string{"data/a.json.gz:12 (byte 103)", "data/a.json.gz:14 (byte 108)"} {
+func TestBlock_Page(t *testing.T) {
+	decoder := record.NewSnapshotDecoder(record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}, Keys: []string{"PK"}})
+	b := lines.Block{Bytes: []byte(`{"PK":{"S":"a"}}` + "\nx\n" + `{"PK":{"S":"b"}}` + "\ny\n"), Offset: 100, Line: 11}
+	page := b.Page(decoder, "data/a.json.gz", "7")
+	p, err := page.Decode()
+	if err != nil || len(p.Changes) != 2 || len(p.Errors) != 2 || page.Bytes != len(b.Bytes) || page.Position != "7" {
+		t.Fatalf("%+v, %+v, %v", page, p, err)
+	}
+	for i, want := range []string{"data/a.json.gz:12 (byte 117)", "data/a.json.gz:14 (byte 136)"} {
 		if at, ok := errors.AsType[*replay.LocationError](p.Errors[i].Err); !ok || at.Location() != want {
 			t.Errorf("error %d: %v, want %s", i, p.Errors[i].Err, want)
 		}

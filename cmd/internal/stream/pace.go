@@ -1,8 +1,9 @@
-package backfill
+package stream
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -13,30 +14,28 @@ import (
 // paceInterval is the time between two looks at how far consumers are behind.
 const paceInterval = 10 * time.Second
 
-// slow returns what blocks while consumers are further behind the stream than --max-lag; nil if nothing has to.
-func (j *job) slow() func(ctx context.Context) {
-	if !j.o.Live || j.cfg.Leases == nil || j.o.maxLag == 0 {
-		return nil
-	}
+// GiveWay returns what blocks while consumers are further behind the stream than maxLag. It is safe for concurrent use,
+// and tells w why it blocks.
+func GiveWay(read LeaseReader, maxLag time.Duration, w io.Writer) func(ctx context.Context) {
 	var mu sync.Mutex
 	var looked time.Time
 	return func(ctx context.Context) {
 		mu.Lock()
 		defer mu.Unlock()
 		for time.Since(looked) >= paceInterval {
-			seen, err := j.readLeases(ctx)
+			seen, err := read(ctx)
 			lag := time.Duration(0)
 			if err == nil {
 				lag = longestLag(seen, time.Now())
 			}
 			if err != nil {
-				fmt.Fprintf(j.streams.Err, "it is unknown how far consumers are behind: %v\n", err)
+				fmt.Fprintf(w, "it is unknown how far consumers are behind: %v\n", err)
 			}
-			if err != nil || lag <= j.o.maxLag {
+			if err != nil || lag <= maxLag {
 				looked = time.Now()
 				return
 			}
-			fmt.Fprintf(j.streams.Err, "the stream comes first: consumers are %s behind, and --max-lag is %s\n", lag.Round(time.Second), j.o.maxLag)
+			fmt.Fprintf(w, "the stream comes first: consumers are %s behind, and --max-lag is %s\n", lag.Round(time.Second), maxLag)
 			if pipeline.Sleep(ctx, paceInterval) != nil {
 				return
 			}

@@ -1,0 +1,145 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
+)
+
+// tableCost is what the source table says of itself, and what it costs to read it.
+type tableCost struct {
+	Items       int64   `json:"items"` // DynamoDB's count, up to six hours old; 0 if it has not counted yet
+	Bytes       int64   `json:"bytes"`
+	SampleUnits float64 `json:"sample_read_units"`
+	ScanUnits   float64 `json:"scan_read_units"` // of reading it all
+}
+
+func (t *tableCost) write(w io.Writer) {
+	fmt.Fprintf(w, "the table has %s items of %s bytes together, by DynamoDB's count, which is up to six hours old", cli.Thousands(t.Items), cli.Thousands(t.Bytes))
+	if t.SampleUnits > 0 {
+		fmt.Fprintf(w, "; the sample took %g read units", t.SampleUnits)
+	}
+	fmt.Fprintln(w)
+}
+
+const (
+	sampleSegments = 32      // a sample takes items of each: segments divide the table by a hash of the key
+	sampleBytes    = 2 << 20 // most bytes of a sample, and a page more
+	sampleTime     = 2 * time.Minute
+)
+
+// sample reads some items of a snapshot, or all.
+type sample struct {
+	snapshot.Snapshot
+	most  int        // items; 0: all
+	table *scan.Scan // nil: not a table
+	whole bool       // all items were read
+}
+
+// openTable opens the source table. It sets c.Table, or c.Unknown if the table cannot be read.
+func (o *options) openTable(ctx context.Context, cfg *config.Config, decoder record.SnapshotOptions, c *cost) (*sample, error) {
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	table, err := scan.New(ctx, scan.Options{
+		Client: dynamodb.NewFromConfig(sdk), Table: cmp.Or(cfg.Source.Tables[0].ARN, cfg.Source.Tables[0].Name), Decoder: decoder,
+		Segments: sampleSegments, PageItems: (o.sample + sampleSegments - 1) / sampleSegments, Time: time.Now(),
+	})
+	if err != nil {
+		c.Unknown = unknown(err)
+		return nil, ctx.Err()
+	}
+	c.Table = &tableCost{Items: table.Table().Items, Bytes: table.Table().Bytes}
+	return &sample{Snapshot: table, most: o.sample, table: table}, nil
+}
+
+// unknown says why the cost is unknown, and what to do.
+func unknown(err error) string {
+	return fmt.Sprintf("%v; `tablewake template -o policies --for backfill` prints the rights; or name some items of the table with --items FILE --keys PK,SK", err)
+}
+
+// units returns the read units that the table was read for.
+func (s *sample) units() float64 {
+	if s.table == nil {
+		return 0
+	}
+	return s.table.Units()
+}
+
+// pages yields the decoded pages of all segments in turns, or of one file after the other. An error ends the sequence.
+func (s *sample) pages(ctx context.Context) iter.Seq2[*record.Page, error] {
+	return func(yield func(*record.Page, error) bool) {
+		if s.table != nil {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, sampleTime, fmt.Errorf("the table did not answer within %s", sampleTime))
+			defer cancel()
+		}
+		parts, width := s.Parts(), 1
+		if s.table != nil {
+			width = len(parts)
+		}
+		var open []snapshot.Reader
+		defer func() {
+			for _, part := range open {
+				_ = part.Close()
+			}
+		}()
+		count, size := 0, 0
+		for turn := 0; ; turn++ {
+			for len(open) < width && len(parts) > 0 {
+				part, err := s.Open(ctx, parts[0].ID, "")
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				open, parts = append(open, part), parts[1:]
+			}
+			if len(open) == 0 {
+				s.whole = true
+				return
+			}
+			i := turn % len(open)
+			page, err := readPage(ctx, open[i])
+			switch {
+			case errors.Is(err, io.EOF):
+				_ = open[i].Close()
+				open = slices.Delete(open, i, i+1)
+				continue
+			case err != nil:
+				yield(nil, err)
+				return
+			}
+			if s.most > 0 {
+				page.Changes = page.Changes[:min(len(page.Changes), s.most-count)]
+			}
+			count, size = count+len(page.Changes), size+page.Bytes
+			if !yield(page, nil) || s.most > 0 && (count == s.most || size >= sampleBytes) {
+				return
+			}
+		}
+	}
+}
+
+// readPage reads the next page of a part, and decodes it.
+func readPage(ctx context.Context, part snapshot.Reader) (*record.Page, error) {
+	page, err := part.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return page.Decoded()
+}

@@ -1,0 +1,59 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/tablewake/tablewake/pipeline/awshttp"
+	"github.com/tablewake/tablewake/pipeline/bounded"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// pageProtocol replaces the SDK's protocol for one Scan call. It decodes the body of a 2xx response, and leaves all else
+// to the SDK's protocol. The SDK calls it once per attempt; page is the page of the last attempt.
+type pageProtocol struct {
+	smithyhttp.ClientProtocol
+	decoder *record.SnapshotDecoder
+	page    record.ScanPage
+}
+
+// wrap is an option of one call: it puts p before the SDK's protocol.
+func (p *pageProtocol) wrap(o *dynamodb.Options) {
+	p.ClientProtocol, o.Protocol = o.Protocol, p
+	o.HTTPClient = awshttp.KeepBody(o.HTTPClient)
+}
+
+// DeserializeResponse decodes a page into p.page. Of out, which the reader ignores, it sets the consumed capacity, for
+// middleware that counts the cost of calls.
+func (p *pageProtocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+	p.page = record.ScanPage{}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, resp, out)
+	}
+	body, err := awshttp.ReadBody(resp.Response, bounded.Answer)
+	if err != nil {
+		return &awshttp.Error{Status: resp.StatusCode, Err: fmt.Errorf("reading it: %w", err)}
+	}
+	if p.page, err = p.decoder.DecodeScan(body); err != nil {
+		return &awshttp.Error{Status: resp.StatusCode, Err: err}
+	}
+	if scanned, ok := out.(*dynamodb.ScanOutput); ok && p.page.Units >= 0 {
+		scanned.ConsumedCapacity = &types.ConsumedCapacity{CapacityUnits: aws.Float64(p.page.Units)}
+	}
+	return nil
+}
+
+// cost is the consumed capacity, or an estimate: a consistent read of 4 KB is a unit.
+func cost(p record.ScanPage) float64 {
+	if p.Units < 0 {
+		return math.Ceil(float64(p.Page.Bytes) / 4096)
+	}
+	return p.Units
+}

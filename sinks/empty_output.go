@@ -1,0 +1,75 @@
+package sinks
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// takesSettings reports whether a sink's output can take other settings: nothing in it could mix with what is
+// written next. It returns false if that is unknown, as for events that were sent.
+func takesSettings(ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed []string) (bool, error) {
+	if slices.ContainsFunc(changed, comparesVersions) {
+		return false, nil
+	}
+	if o, ok := store.(Outputs); ok {
+		at := OutputRef(cfg, s)
+		if f.movedFrom != "" {
+			_, at.Name, _ = strings.Cut(f.movedFrom, " ")
+		}
+		look, err := o.Output(at).Inspect(ctx, false)
+		if f.movedFrom == "" && look.Tombstones > 0 && missedChanges(s, f, changed) {
+			return false, err // a tombstone of a former change would refuse the item of a backfill
+		}
+		return err == nil && look.IsEmpty(), err
+	}
+	objects, ok := store.(archive.Lister)
+	if !ok {
+		return false, nil
+	}
+	for _, err := range objects.List(ctx, s.Archive.Prefix) {
+		if _, again := pipeline.Retryable(err); err != nil && again {
+			return false, err
+		}
+		return false, nil // it has an object, or cannot be listed
+	}
+	return true, nil
+}
+
+// missedChanges reports whether the former settings of an empty output may have left out changes that the output needs
+// under the settings of the file: it has to wait for a backfill. A fresh output misses its dead letters alone. changed are
+// the settings that differ. Filters drop changes before a sink has them, so a fresh output may have missed those.
+func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
+	filters := slices.ContainsFunc(changed, func(name string) bool { return name == "filters" || strings.HasSuffix(name, ".filters") })
+	fresh := f.birth.Fresh && f.birth.Run == "" && !filters
+	return CanBeFilled(s) && f.known && f.birth.Begun && f.birth.Stage != state.Waiting && !fresh
+}
+
+// beginAgain replaces the birth of an empty output by one that waits. The output has another ID from then on: tombstones and
+// guards of the former changes would refuse the items of a backfill, and a process with the former settings is refused.
+func (m *birthRecords) beginAgain(ctx context.Context, f *foundOutput) error {
+	next := state.NewBirth(f.sink, f.target, time.Now())
+	next.State, next.Store, next.Stage = m.identity, f.store, state.Waiting
+	done, err := m.births.SetBirth(ctx, f.birth, next)
+	if err != nil {
+		return err
+	}
+	if !done {
+		is, _, err := state.FindBirth(ctx, m.births, f.sink, f.target)
+		if err != nil {
+			return err
+		}
+		if next = is; is.Stage != state.Waiting || is.ID == f.birth.ID {
+			return pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", f.sink))
+		}
+	}
+	f.birth = next
+	f.print.Birth = next.ID // record stores it with the settings
+	return nil
+}

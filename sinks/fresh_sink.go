@@ -1,0 +1,97 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// freshSink is a sink with a fresh output. Before the first change with an image is acknowledged that is no dead letter, it
+// stores that the output is fresh no more. A removal brings nothing, whatever the settings are.
+type freshSink struct {
+	forwarder
+	births   state.Births
+	removals bool // the output keeps what removed items counted for
+
+	mu    sync.RWMutex
+	birth state.Birth
+}
+
+// Plan plans the change. One without effect comes to Write, too: it is acknowledged as any other.
+func (s *freshSink) Plan(d *pipeline.Delivery) error {
+	err := s.forwarder.Plan(d)
+	if err == nil && d.Outcome == pipeline.NoEffect && s.counts(d) && s.isFresh() {
+		d.Ops, d.Outcome, d.Reason = append(d.Ops[:0], withoutEffect{d.Reason}), pipeline.Written, ""
+	}
+	return err
+}
+
+// withoutEffect is the op of a change without effect.
+type withoutEffect struct{ reason string }
+
+// String returns the reason.
+func (w withoutEffect) String() string { return "no effect: " + w.reason }
+
+// Write writes the deliveries that have an effect.
+func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
+	err := s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) {
+		if len(d.Ops) > 0 {
+			if w, ok := d.Ops[0].(withoutEffect); ok {
+				d.Outcome, d.Reason = pipeline.NoEffect, w.reason
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	failed, isBatch := errors.AsType[*pipeline.BatchError](err)
+	if err != nil && !isBatch {
+		return err
+	}
+	for i := range ds {
+		if isBatch && failed.Failed[i] != nil || !s.counts(&ds[i]) {
+			continue
+		}
+		if err := s.endFresh(ctx); err != nil {
+			return err // all are written again
+		}
+		break
+	}
+	return err
+}
+
+// counts reports whether an output that has taken the change is not fresh.
+func (s *freshSink) counts(d *pipeline.Delivery) bool { return s.removals || d.Change.New.Exists() }
+
+func (s *freshSink) isFresh() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.birth.Fresh
+}
+
+// endFresh stores that the output is not fresh.
+func (s *freshSink) endFresh(ctx context.Context) error {
+	if !s.isFresh() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.birth.Fresh {
+		is, ok, err := state.FindBirth(ctx, s.births, s.birth.Sink, s.birth.Target)
+		switch {
+		case err != nil:
+			return pipeline.Transient(errs.Errorf("the birth of the sink's output cannot be read: %w", err))
+		case !ok || is.ID != s.birth.ID:
+			return state.BirthMismatch(s.birth.Sink, "the state", is.ID, s.birth.ID)
+		}
+		next := notFresh(is)
+		if done, err := s.births.SetBirth(ctx, is, next); err != nil {
+			return pipeline.Transient(errs.Errorf("the birth of the sink's output cannot be stored: %w", err))
+		} else if done {
+			s.birth = next
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"iter"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+const (
+	readGroups = `SELECT j.key, g.id, g.shares, g.revision, g.version, g.totals
+FROM "_tws_targets" t CROSS JOIN json_each(?) j CROSS JOIN "_tws_groups" g
+WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND g.target = t.id AND g.row = j.value`
+
+	readMembers = `SELECT j.value, m.name, m.value, m.id FROM json_each(?) j CROSS JOIN "_tws_members" m WHERE m."group" = j.value
+ORDER BY j.key, m.name, m.value, m.id`
+
+	listGroups = `SELECT g.row FROM "_tws_targets" t CROSS JOIN "_tws_groups" g
+WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND g.target = t.id`
+)
+
+// StoredGroup is a group as the state has it. Version and Totals are empty if they cannot be read.
+type StoredGroup struct {
+	Shares   int64
+	Revision string
+	Version  record.Version
+	Totals   map[string]state.Number   // counts and sums by name
+	Members  map[string][]state.Member // by name, in order
+}
+
+// ReadGroups reads the groups of rows in the transaction of [DB.Snapshot], in the order of rows; nil for a row without a
+// group.
+func (db *DB) ReadGroups(ctx context.Context, tx *sql.Tx, t state.Target, rows []state.Row) ([]*StoredGroup, error) {
+	found, err := tx.QueryContext(ctx, readGroups, JSONArray(rows), t.Pipeline, t.Table, t.View, t.Birth)
+	if err != nil {
+		return nil, db.WrapError("read", err)
+	}
+	defer found.Close()
+	groups := make([]*StoredGroup, len(rows))
+	byID := make(map[int64]*StoredGroup)
+	kinds := make(map[int64]map[string]state.MemberKind)
+	ids := []int64{}
+	for found.Next() {
+		var i int
+		var id int64
+		var version, text string
+		g := &StoredGroup{Totals: make(map[string]state.Number), Members: make(map[string][]state.Member)}
+		if err := found.Scan(&i, &id, &g.Shares, &g.Revision, &version, &text); err != nil {
+			return nil, db.WrapError("read", err)
+		}
+		groups[i], byID[id], kinds[id] = g, g, make(map[string]state.MemberKind)
+		ids = append(ids, id)
+		g.Version, _ = record.ParseVersion(version)
+		all, _ := parseTotals(text)
+		for n := range all {
+			if kinds[id][all[n].Name] = all[n].Kind; all[n].Kind != 0 {
+				continue
+			}
+			if total, err := all[n].number(); err == nil {
+				g.Totals[all[n].Name] = total
+			}
+		}
+	}
+	if err := found.Err(); err != nil {
+		return nil, db.WrapError("read", err)
+	}
+	if err := found.Close(); err != nil {
+		return nil, db.WrapError("read", err)
+	}
+	return groups, db.readMembers(ctx, tx, ids, func(id int64, m state.Member) {
+		m.Kind = kinds[id][m.Name]
+		byID[id].Members[m.Name] = append(byID[id].Members[m.Name], m)
+	})
+}
+
+// readMembers calls do with the members of groups, in order.
+func (db *DB) readMembers(ctx context.Context, tx *sql.Tx, groups []int64, do func(group int64, m state.Member)) error {
+	list, err := json.Marshal(groups)
+	if err != nil {
+		return err
+	}
+	found, err := tx.QueryContext(ctx, readMembers, string(list))
+	if err != nil {
+		return db.WrapError("read", err)
+	}
+	defer found.Close()
+	for found.Next() {
+		var group int64
+		var m state.Member
+		if err := found.Scan(&group, &m.Name, &m.Value, &m.ID); err != nil {
+			return db.WrapError("read", err)
+		}
+		do(group, m)
+	}
+	return db.WrapError("read", found.Err())
+}
+
+// ListGroups yields the rows of the groups of a target that the state has, whether the table has them or not.
+func (db *DB) ListGroups(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.Row, error] {
+	q := ListQuery{Select: listGroups, Args: []any{t.Pipeline, t.Table, t.View, t.Birth}, Key: []string{"g.row"}}
+	return List(ctx, db, q, l, func(rows *sql.Rows) (r ListedRow[state.Row], err error) {
+		err = rows.Scan(&r.Value)
+		r.Key, r.Size = []any{string(r.Value)}, len(r.Value)
+		return r, err
+	})
+}

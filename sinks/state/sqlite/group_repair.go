@@ -1,0 +1,32 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+const readGroupRevision = `SELECT id, revision FROM "_tws_groups" WHERE target = ? AND row = ?`
+
+// ReplaceGroup replaces the group of a row by one that has the change alone, within a transaction. It does not read the
+// former group, which may be damaged. It returns false, and changes nothing, if the former group has another revision
+// than was; "" means that there is none. The other results are those of [Group.Change].
+func (w *Writer) ReplaceGroup(
+	ctx context.Context, target int64, was string, c *state.GroupChange,
+) (replaced bool, version record.Version, columns []state.Column, exists bool, err error) {
+	var id int64
+	var revision string
+	if _, err = w.QueryRow(ctx, readGroupRevision, []any{target, string(c.Row)}, &id, &revision); err != nil || revision != was {
+		return false, version, nil, false, err
+	}
+	if err = w.Exec(ctx, removeMembers, id); err == nil {
+		err = w.Exec(ctx, deleteGroup, id)
+	}
+	if err != nil {
+		return false, version, nil, false, err
+	}
+	g := &Group{writer: w, target: target, row: c.Row}
+	version, columns, exists, err = g.Change(ctx, c)
+	return true, version, columns, exists, err
+}
