@@ -63,7 +63,7 @@ func (s *Sink) appendTombstone(dst []byte, v record.Version, void bool) []byte {
 
 // appendHeader opens a document with the field _tw: who wrote the document, and at which version.
 func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
-	dst = append(dst, `{"`+reserved+`":{"version":"`...)
+	dst = append(dst, versionStart...)
 	dst = v.Append(dst)
 	dst = appendText(append(dst, `","by":`...), s.by)
 	if s.birth != "" {

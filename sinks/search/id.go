@@ -23,6 +23,14 @@ func DocumentID(k item.Key) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// ItemOf returns the key of the item whose document has an id; "" if the id is a digest.
+func ItemOf(id string) item.Key {
+	if _, _, err := item.Key(id).Decode(); err != nil {
+		return ""
+	}
+	return item.Key(id)
+}
+
 // id returns the id of the document of c's item. Hidden key attributes are masked.
 func (s *Sink) id(c *record.Change) string {
 	if s.hashID {

@@ -29,9 +29,11 @@ type Store interface {
 	Apply(ctx context.Context, ms []Mutation) ([]Result, error)
 }
 
-// Result is the result of one mutation: Written, Superseded or Coalesced, or Err.
+// Result is the result of one mutation: Written, Superseded or Coalesced, or Err. That of a repair is Written or Lost,
+// or Err.
 type Result struct {
 	Outcome pipeline.Outcome
+	Lost    bool // of a repair: what is stored is not what it read
 	Err     error
 }
 

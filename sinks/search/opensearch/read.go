@@ -49,6 +49,23 @@ const readPage = 50
 // are written meanwhile may be missing, old or new.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
 	return func(yield func(search.Document, error) bool) {
+		for page, err := range s.pagesByID(ctx, index) {
+			if err != nil {
+				yield(search.Document{}, err)
+				return
+			}
+			for _, h := range page {
+				if !yield(h.document(index), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pagesByID yields the documents of an index in the order of the ids. It has nothing open on the server between the pages.
+func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, error] {
+	return func(yield func([]hit, error) bool) {
 		page := map[string]any{"size": readPage, "sort": []any{map[string]string{"_id": "asc"}}, "track_total_hits": false}
 		for first := true; ; first = false {
 			found, err := s.search(ctx, index, page, first)
@@ -56,15 +73,10 @@ func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Do
 				e.Hint = "documents are read in the order of _id: allow that by the cluster setting indices.id_field_data.enabled"
 			}
 			if err != nil {
-				yield(search.Document{}, err)
+				yield(nil, err)
 				return
 			}
-			for _, h := range found.Hits {
-				if !yield(h.document(index), nil) {
-					return
-				}
-			}
-			if len(found.Hits) < readPage {
+			if !yield(found.Hits, nil) || len(found.Hits) < readPage {
 				return
 			}
 			page["search_after"] = []string{found.Hits[len(found.Hits)-1].ID}
@@ -92,7 +104,8 @@ func (s *Store) search(ctx context.Context, index string, query map[string]any, 
 
 // searchAnswer is the answer to a search.
 type searchAnswer struct {
-	TimedOut bool `json:"timed_out"`
+	Scroll   string `json:"_scroll_id"`
+	TimedOut bool   `json:"timed_out"`
 	Shards   struct {
 		Failed int `json:"failed"`
 	} `json:"_shards"`
@@ -130,10 +143,16 @@ func (h *hit) document(index string) search.Document {
 	return search.Document{Index: index, ID: h.ID, Score: h.Score, Doc: h.Source}
 }
 
-// find sends a query to the indexes at a path, and requires an answer of every shard. found is false if an
-// index is missing.
+// find sends a query to the indexes at a path. found is false if an index is missing.
 func (s *Store) find(ctx context.Context, op, index, path string, query any) (a searchAnswer, found bool, err error) {
-	body, found, err := s.client.ask(ctx, call{op: op, index: index, method: http.MethodPost, path: path + "/_search", body: query})
+	return s.answered(ctx, call{op: op, index: index, path: path + "/_search", body: query})
+}
+
+// answered sends a search, and requires an answer of every shard. found is false if the server knows no such index or
+// scroll.
+func (s *Store) answered(ctx context.Context, q call) (a searchAnswer, found bool, err error) {
+	q.method = http.MethodPost
+	body, found, err := s.client.ask(ctx, q)
 	if err != nil || !found {
 		return a, false, err
 	}
@@ -169,7 +188,11 @@ func (s *Store) refresh(ctx context.Context, names ...string) error {
 	if s.serverless {
 		return nil
 	}
-	_, _, err := s.client.ask(ctx, call{op: "refresh an index", index: names[0], method: http.MethodPost, path: physicalPath(names) + "/_refresh"})
+	path := physicalPath(names)
+	if s.indexes == nil {
+		path = "/" + inPath(names)
+	}
+	_, _, err := s.client.ask(ctx, call{op: "refresh an index", index: names[0], method: http.MethodPost, path: path + "/_refresh"})
 	return err
 }
 
@@ -186,23 +209,36 @@ func (s *Store) ReadStored(ctx context.Context, index, id, routing string) (ther
 	var doc struct {
 		Source json.RawMessage `json:"_source"`
 	}
-	var body struct {
-		Own struct {
-			Version string `json:"version"`
-			Deleted bool   `json:"deleted"`
-		} `json:"_tw"`
-	}
-	if err := json.Unmarshal(answer, &doc); err != nil || json.Unmarshal(doc.Source, &body) != nil {
+	if json.Unmarshal(answer, &doc) != nil {
 		return there, errs.Errorf("opensearch: the document in %s cannot be read", index)
 	}
-	there = search.StoredDocument{There: true, Tombstone: body.Own.Deleted, Doc: doc.Source}
+	there, _, err = storedDocument(index, doc.Source)
+	return there, err
+}
+
+// ownMark is the field _tw of a document. Without a version the document is somebody else's.
+type ownMark struct {
+	Version string `json:"version"`
+	Birth   string `json:"birth"`
+	Deleted bool   `json:"deleted"`
+}
+
+// storedDocument returns a document or tombstone from its source. If its version cannot be read, the rest is complete.
+func storedDocument(index string, source json.RawMessage) (there search.StoredDocument, own ownMark, err error) {
+	var body struct {
+		Own ownMark `json:"_tw"`
+	}
+	if json.Unmarshal(source, &body) != nil {
+		return there, own, errs.Errorf("opensearch: the document in %s cannot be read", index)
+	}
+	there = search.StoredDocument{There: true, Tombstone: body.Own.Deleted, Doc: source}
 	if body.Own.Version == "" {
-		return there, nil // somebody else's
+		return there, body.Own, nil
 	}
 	if there.Version, err = record.ParseVersion(body.Own.Version); err != nil {
-		return search.StoredDocument{}, errs.Errorf("opensearch: the version of the document in %s cannot be read", index)
+		return there, body.Own, errs.Errorf("opensearch: the version of the document in %s cannot be read", index)
 	}
-	return there, nil
+	return there, body.Own, nil
 }
 
 var (

@@ -27,19 +27,23 @@ func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Resul
 		}
 	}
 	rs := make([]search.Result, len(ms))
-	err := s.db.Write(ctx, func(w *sqlite.Writer) error {
+	if err := s.write(ctx, func(t *tx) error { return t.apply(ctx, ms, fs, rs) }); err != nil {
+		return nil, err
+	}
+	return rs, nil
+}
+
+// write runs do in a transaction.
+func (s *Store) write(ctx context.Context, do func(t *tx) error) error {
+	return s.db.Write(ctx, func(w *sqlite.Writer) error {
 		// A statement whose context can be cancelled costs a goroutine: the loop asks instead.
 		t := &tx{Writer: w, store: s, ctx: context.WithoutCancel(ctx)}
-		err := w.Transact(t.ctx, func() error { return t.apply(ctx, ms, fs, rs) })
+		err := w.Transact(t.ctx, func() error { return do(t) })
 		if err != nil {
 			clear(s.paths) // the numbers that it gave are undone
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return rs, nil
 }
 
 // tx is a transaction that writes documents.
@@ -175,5 +179,5 @@ func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored) error 
 	if !m.Tombstone {
 		source = string(m.Doc)
 	}
-	return t.Exec(t.ctx, writeDocument, is.doc, index, m.ID, m.Version.String(), m.Void, m.Birth, entries, source)
+	return t.Exec(t.ctx, writeDocument, is.doc, index, m.ID, m.Routing, m.Version.String(), m.Void, m.Birth, entries, source)
 }

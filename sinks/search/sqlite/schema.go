@@ -26,6 +26,7 @@ var layout = []string{
 	doc INTEGER PRIMARY KEY,
 	"index" INTEGER NOT NULL,
 	id TEXT NOT NULL,
+	routing TEXT NOT NULL, -- an index is one shard, so it only says what was asked for
 	version TEXT NOT NULL,
 	void INTEGER NOT NULL, -- of a tombstone: no document could be made of that change
 	birth TEXT NOT NULL,
@@ -68,8 +69,8 @@ FROM json_each(?) j CROSS JOIN "_tws_documents" d WHERE d."index" = ? AND d.id =
 
 	lastDoc = `SELECT coalesce(max(doc), 0) FROM "_tws_documents"`
 
-	writeDocument = `INSERT INTO "_tws_documents" (doc, "index", id, version, void, birth, entries, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (doc) DO UPDATE SET version = excluded.version, void = excluded.void, entries = excluded.entries, source = excluded.source`
+	writeDocument = `INSERT INTO "_tws_documents" (doc, "index", id, routing, version, void, birth, entries, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (doc) DO UPDATE SET routing = excluded.routing, version = excluded.version, void = excluded.void, entries = excluded.entries, source = excluded.source`
 
 	readPath  = `SELECT id FROM "_tws_paths" WHERE "index" = ? AND path = ?`
 	writePath = `INSERT INTO "_tws_paths" ("index", path) VALUES (?, ?) RETURNING id`

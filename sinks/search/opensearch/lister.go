@@ -1,0 +1,121 @@
+package opensearch
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+var _ search.Lister = (*Store)(nil)
+
+const (
+	// maxSlices is the most slices of a scroll that the server takes by default (index.max_slices_per_scroll).
+	maxSlices = 1024
+
+	// scrollFor is how long the server keeps a scroll between two pages, longer than a listing may be held up. A
+	// scroll keeps the files of its index on the disk.
+	scrollFor = "30m"
+)
+
+// ListDocuments scrolls through the index, whose shards the server divides into slices. OpenSearch Serverless knows
+// no scroll, and no server takes more than 1,024 slices: then each segment reads the documents of all segments in the
+// order of their ids. A document whose version was changed by hand has none. It leaves out what no sink wrote.
+func (s *Store) ListDocuments(ctx context.Context, index string, l state.Listing) iter.Seq2[search.ListedDocument, error] {
+	return func(yield func(search.ListedDocument, error) bool) {
+		if err := s.checkListing(ctx, index, l); err != nil {
+			yield(search.ListedDocument{}, err)
+			return
+		}
+		pages, divided := s.pagesByScroll(ctx, index, l), true
+		if s.serverless || l.Segments > maxSlices {
+			pages, divided = s.pagesByID(ctx, index), false
+		}
+		for page, err := range pages {
+			if err != nil {
+				yield(search.ListedDocument{}, err)
+				return
+			}
+			for i := range page {
+				d, ok := listed(index, &page[i])
+				if ok && (divided || l.Has(d.ID)) && !yield(d, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// checkListing returns the error of a segment or an index that is not there.
+func (s *Store) checkListing(ctx context.Context, index string, l state.Listing) error {
+	if err := l.Check(); err != nil || s.indexes == nil {
+		return err
+	}
+	names, err := s.names(ctx)
+	if err == nil && !slices.Contains(names, index) {
+		err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
+	}
+	return err
+}
+
+// listed returns a document; false if it is a tombstone, or no sink wrote it.
+func listed(index string, h *hit) (search.ListedDocument, bool) {
+	d := search.ListedDocument{ID: h.ID, Routing: h.Routing, Item: search.ItemOf(h.ID)}
+	var own ownMark
+	d.StoredDocument, own, _ = storedDocument(index, h.Source)
+	return d, own.Version != "" && !own.Deleted
+}
+
+// pagesByScroll yields the documents of a slice of an index.
+func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing) iter.Seq2[[]hit, error] {
+	return func(yield func([]hit, error) bool) {
+		if err := s.refresh(ctx, index); err != nil {
+			yield(nil, err)
+			return
+		}
+		query := map[string]any{
+			"size": readPage, "sort": []string{"_doc"},
+			"query": map[string]any{"bool": map[string]any{"must_not": map[string]any{"term": map[string]any{"_tw.deleted": true}}}},
+		}
+		if l.Segments > 1 {
+			query["slice"] = map[string]int{"id": l.Segment, "max": l.Segments}
+		}
+		const op = "list documents"
+		a, found, err := s.answered(ctx, call{op: op, index: index, path: "/" + url.PathEscape(index) + "/_search?scroll=" + scrollFor, body: query})
+		if err == nil && !found {
+			err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
+		}
+		if a.Scroll != "" {
+			defer func() { s.endScroll(ctx, a.Scroll) }()
+		}
+		for err == nil && len(a.Hits.Hits) > 0 {
+			if !yield(a.Hits.Hits, nil) {
+				return
+			}
+			scroll := a.Scroll
+			a, found, err = s.answered(ctx, call{op: op, index: index, path: "/_search/scroll", body: map[string]string{"scroll": scrollFor, "scroll_id": scroll}})
+			if a.Scroll == "" {
+				a.Scroll = scroll // to end it
+			}
+			if err == nil && !found {
+				err = pipeline.Transient(errs.New("opensearch: the server gave up a scroll: it was restarted, or the listing stood still for " + scrollFor + ": list the segment again"))
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// endScroll frees a scroll on the server. The server ends it by itself later, so an error does no harm.
+func (s *Store) endScroll(ctx context.Context, scroll string) {
+	_, _, _ = s.client.ask(context.WithoutCancel(ctx), call{
+		op: "end a scroll", method: http.MethodDelete, path: "/_search/scroll", body: map[string]string{"scroll_id": scroll},
+	})
+}

@@ -1,0 +1,185 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+var _ search.Repairer = (*Store)(nil)
+
+// RepairDocuments reads the stored documents, compares them with what the repairs read, and writes those that are the
+// same. A missing document is created, and a stored one is replaced, in one of two ways:
+//
+//   - In mode exact it must have the sequence number that was read, which identifies one write. So of several writers one
+//     is first, and the others are lost.
+//   - In mode fast it keeps its external version, the second of its change, which OpenSearch does not allow together with
+//     a sequence number. A write of a later second is not replaced. A write of the same second that arrives between the
+//     read and the write is: within one second the mode promises no order.
+func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
+	b := &bulk{store: s, ms: make([]search.Mutation, len(ds)), rs: make([]search.Result, len(ds)), last: true}
+	var at []int
+	for i := range ds {
+		if b.ms[i], b.rs[i].Err = ds[i].Mutation(); b.rs[i].Err == nil {
+			at = append(at, i)
+		}
+	}
+	at = b.resolve(ctx, at)
+	for len(at) > 0 {
+		n := min(len(at), readPage)
+		if err := b.repair(ctx, ds, at[:n]); err != nil {
+			b.fail(at, err)
+			break
+		}
+		at = at[n:]
+	}
+	return b.rs, nil
+}
+
+// storedState is a document as the server has it.
+type storedState struct {
+	Found   bool            `json:"found"`
+	Source  json.RawMessage `json:"_source"`
+	Seq     int64           `json:"_seq_no"`
+	Term    int64           `json:"_primary_term"`
+	Version int64           `json:"_version"`
+	Error   json.RawMessage `json:"error"`
+}
+
+// repair makes the repairs at, in as many requests as the limits require.
+func (b *bulk) repair(ctx context.Context, ds []search.DocumentRepair, at []int) error {
+	stored, err := b.readStates(ctx, at)
+	if err != nil {
+		return err
+	}
+	common := b.commonIndex(at)
+	var lines []byte
+	var sent []int
+	for n, i := range at {
+		m, is := &b.ms[i], &stored[n]
+		if unchanged, err := b.checkUnchanged(&ds[i], m, is); err != nil || !unchanged {
+			b.rs[i] = search.Result{Lost: err == nil, Err: err}
+			continue
+		}
+		index := ""
+		if common == "" {
+			index = m.Index
+		}
+		line := b.appendRepair(nil, index, m, is)
+		if len(sent) > 0 && len(lines)+len(line) > b.store.limits.now() {
+			if err := b.sendRepairs(ctx, common, sent, lines); err != nil {
+				return err
+			}
+			lines, sent = lines[:0], nil
+		}
+		lines, sent = append(lines, line...), append(sent, i)
+	}
+	if len(sent) == 0 {
+		return nil
+	}
+	return b.sendRepairs(ctx, common, sent, lines)
+}
+
+// checkUnchanged reports whether a document is as the repair read it. The error is that of another birth.
+func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, is *storedState) (bool, error) {
+	var there search.StoredDocument
+	if is.Found {
+		var own ownMark
+		var err error
+		if there, own, err = storedDocument(m.Index, is.Source); err != nil {
+			return false, err
+		}
+		if own.Version != "" && own.Birth != m.Birth {
+			return false, state.BirthMismatch(b.store.sink(), "a document of index "+m.Index, own.Birth, m.Birth)
+		}
+	}
+	return there.Matches(&d.Was), nil
+}
+
+const statesPath = "/_mget?filter_path=docs.found,docs._source,docs._seq_no,docs._primary_term,docs._version,docs.error"
+
+// readStates reads the stored documents of the mutations at, independent of the last refresh.
+func (b *bulk) readStates(ctx context.Context, at []int) ([]storedState, error) {
+	common := b.commonIndex(at)
+	body := []byte(`{"docs":[`)
+	for n, i := range at {
+		m, index := &b.ms[i], ""
+		if n > 0 {
+			body = append(body, ',')
+		}
+		if common == "" {
+			index = b.store.physical(m.Index)
+		}
+		body = append(appendAddress(append(body, '{'), index, m), '}')
+	}
+	if common != "" {
+		common = b.store.physical(common)
+	}
+	a, err := b.store.client.do(ctx, http.MethodPost, within(common, statesPath), append(body, "]}"...))
+	switch {
+	case err != nil:
+		return nil, err
+	case !a.ok():
+		return nil, a.failure("read a document", "")
+	}
+	var found struct {
+		Docs []storedState `json:"docs"`
+	}
+	if json.Unmarshal(a.body, &found) != nil || len(found.Docs) != len(at) {
+		return nil, errShort
+	}
+	for n := range found.Docs {
+		if found.Docs[n].Error != nil {
+			return nil, errShort
+		}
+	}
+	return found.Docs, nil
+}
+
+// appendRepair appends the lines that write a mutation if the stored document is still the one that was read.
+func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, is *storedState) []byte {
+	op := `{"index":{`
+	if !is.Found {
+		op = `{"create":{`
+	}
+	dst = appendAddress(append(dst, op...), index, m)
+	switch {
+	case !is.Found:
+	case b.store.mode == Fast:
+		dst = append(dst, `,"version_type":"external_gte","version":`...)
+		dst = strconv.AppendInt(dst, is.Version, 10)
+	default:
+		dst = append(dst, `,"if_seq_no":`...)
+		dst = strconv.AppendInt(dst, is.Seq, 10)
+		dst = append(dst, `,"if_primary_term":`...)
+		dst = strconv.AppendInt(dst, is.Term, 10)
+	}
+	dst = append(dst, "}}\n"...)
+	return append(appendLine(dst, b.store.document(m)), '\n')
+}
+
+// sendRepairs sends the lines of the mutations at, and sets their results. index is that of all lines; "" if each has its own.
+func (b *bulk) sendRepairs(ctx context.Context, index string, at []int, lines []byte) error {
+	a, err := b.store.client.bulk(ctx, within(index, b.store.bulkPath), lines)
+	if err != nil {
+		return err
+	}
+	if !a.ok() {
+		return a.failure(opWrite, index)
+	}
+	ok := parseItems(a.body, len(at), func(n int, it *bulkItem) {
+		if i := at[n]; it.status == http.StatusConflict {
+			b.rs[i] = search.Result{Lost: true}
+		} else {
+			b.setResult(i, it, 0)
+		}
+	})
+	if !ok {
+		return errShort
+	}
+	return nil
+}

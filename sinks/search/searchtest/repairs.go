@@ -1,0 +1,323 @@
+package searchtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// RepairSuite describes a kind of store whose documents are damaged and repaired.
+type RepairSuite struct {
+	// Open opens the store of the index, new or again, as another process does. Required.
+	Open func(t *testing.T) RepairedStore
+
+	// Index is the name of an index that holds nothing. Required.
+	Index string
+
+	// Set and Remove change a document as a person does, without the store. Required.
+	Set    func(t *testing.T, id, doc string)
+	Remove func(t *testing.T, id string)
+
+	// Between makes the next repair of a store run do between its last read and its first write. Default: a repair reads
+	// and writes in one transaction, so that there is no between.
+	Between func(s RepairedStore, do func())
+
+	// Seconds is for stores that order changes by their second only: two repairs of a document, which keep its second,
+	// do not exclude each other at the same moment.
+	Seconds bool
+}
+
+// RepairedStore is a store under test.
+type RepairedStore interface {
+	search.Store
+	search.Inspector
+	search.Repairer
+}
+
+// RunRepairs checks that a store repairs documents.
+func RunRepairs(t *testing.T, suite RepairSuite) {
+	for name, check := range map[string]func(*testing.T, repairCheck){
+		"Done":       repairsAreDone,
+		"Race":       repairsRace,
+		"Once":       repairsCountOnce,
+		"OtherBirth": repairsOfAnotherBirth,
+		"ByHand":     repairsOfForeignDocuments,
+	} {
+		t.Run(name, func(t *testing.T) { check(t, repairCheck{suite.Open(t), t, suite}) })
+	}
+}
+
+// repairCheck is a store with helpers.
+type repairCheck struct {
+	RepairedStore
+	t *testing.T
+	RepairSuite
+}
+
+// document is a document of the first birth with its version as its number n, or its tombstone. It was changed in a
+// second of its own.
+func (s repairCheck) document(id string, n int, gone bool) search.Mutation {
+	m := document(s.Index, id, n, "first", gone)
+	m.Time = time.Unix(1767323045+int64(n), 0)
+	return m
+}
+
+// right is what a repair stores. The version that it was planned at does not count.
+func (s repairCheck) right(id string, gone bool) search.Mutation {
+	m := s.document(id, 0, gone)
+	m.Time = time.Time{}
+	return m
+}
+
+func (s repairCheck) read(id string) search.StoredDocument {
+	s.t.Helper()
+	stored, err := s.ReadStored(s.t.Context(), s.Index, id, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return stored
+}
+
+// repair makes one repair.
+func (s repairCheck) repair(was search.StoredDocument, now search.Mutation) (search.Result, error) {
+	s.t.Helper()
+	rs, err := s.RepairDocuments(s.t.Context(), []search.DocumentRepair{{Was: was, Now: now}})
+	if err != nil {
+		return search.Result{}, err
+	}
+	return rs[0], nil
+}
+
+// want makes one repair and expects its result.
+func (s repairCheck) want(what string, was search.StoredDocument, now search.Mutation, lost bool) {
+	s.t.Helper()
+	if r, err := s.repair(was, now); err != nil || r != (search.Result{Lost: lost}) {
+		s.t.Errorf("%s: %+v (%v), want lost %v", what, r, err, lost)
+	}
+}
+
+// apply writes a change, and expects whether it is superseded.
+func (s repairCheck) apply(what string, m search.Mutation, superseded bool) {
+	s.t.Helper()
+	rs, err := s.Apply(s.t.Context(), []search.Mutation{m})
+	if err != nil || rs[0].Err != nil || (rs[0].Outcome == pipeline.Superseded) != superseded {
+		s.t.Fatalf("%s: %+v (%v), want superseded %v", what, rs, err, superseded)
+	}
+}
+
+// wantStored expects what is stored at an id: the version, and the number of a document.
+func (s repairCheck) wantStored(what, id string, gone bool, v record.Version, n int) {
+	s.t.Helper()
+	is := s.read(id)
+	var doc struct {
+		Own struct{ Version string } `json:"_tw"`
+		N   int
+	}
+	if !is.Tombstone {
+		if err := json.Unmarshal(is.Doc, &doc); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if !is.There || is.Tombstone != gone || is.Version != v || !gone && (doc.N != n || doc.Own.Version != v.String()) {
+		s.t.Errorf("%s: stored is %s at version %s", what, is.Doc, is.Version)
+	}
+}
+
+func (s repairCheck) version(n int) record.Version { return s.document("", n, false).Version }
+
+// each calls check with every pair of what a repair finds and stores. The former is stored already; was is how it was
+// read. v is the number of the version that the repair keeps.
+func (s repairCheck) each(name string, check func(what, id string, was search.StoredDocument, now search.Mutation, v int)) {
+	s.t.Helper()
+	s.apply("another document", s.document("another", 1, false), false) // so that the index exists
+	for _, found := range []string{"nothing", "document", "tombstone", "void"} {
+		for _, gone := range []bool{false, true} {
+			id, v := fmt.Sprintf("%s-%s-%v", name, found, gone), 0
+			if found != "nothing" {
+				m := s.document(id, 5, found != "document")
+				if m.Void = found == "void"; m.Void {
+					m.Doc = fmt.Appendf(nil, `{"_tw":{"version":%q,"by":"test","birth":"first","deleted":true,"void":true}}`, m.Version)
+				}
+				s.apply(id, m, false)
+				v = 5
+			}
+			check(fmt.Sprintf("%s, then tombstone %v", found, gone), id, s.read(id), s.right(id, gone), v)
+		}
+	}
+}
+
+// A repair stores what it says, at the version that was stored. Then it is lost, later changes win, and older ones lose.
+func repairsAreDone(t *testing.T, s repairCheck) {
+	s.each("done", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
+		s.want(what, was, now, false)
+		s.wantStored(what, id, now.Tombstone, s.version(v), 0)
+		if !was.Tombstone || !now.Tombstone { // otherwise it is as before
+			s.want(what+" again", was, now, true)
+		}
+		if v > 0 {
+			s.apply(what+", then a late change", s.document(id, 4, false), true)
+			s.wantStored(what+", then a late change", id, now.Tombstone, s.version(v), 0)
+		}
+		s.apply(what+", then a newer change", s.document(id, 6, false), false)
+		s.wantStored(what+", then a newer change", id, false, s.version(6), 6)
+		s.apply(what+", then a newer removal", s.document(id, 7, true), false)
+		s.wantStored(what+", then a newer removal", id, true, s.version(7), 0)
+	})
+}
+
+// A repair is lost if the stream, another repair or a person was first, also between its read and its write.
+func repairsRace(t *testing.T, s repairCheck) {
+	other := repairCheck{s.Open(t), t, s.RepairSuite}
+	moments := map[string]func(event func()){"before": func(event func()) { event() }}
+	if s.Between != nil {
+		moments["between"] = func(event func()) { s.Between(s.RepairedStore, event) }
+	}
+	for moment, at := range moments {
+		for name, event := range map[string]func(id string, was search.StoredDocument) (changed bool){
+			"newer": func(id string, _ search.StoredDocument) bool {
+				other.apply(id, s.document(id, 6, false), false)
+				return true
+			},
+			"removed": func(id string, _ search.StoredDocument) bool {
+				other.apply(id, s.document(id, 6, true), false)
+				return true
+			},
+			"repaired": func(id string, was search.StoredDocument) bool {
+				m := s.right(id, false)
+				m.Doc = append(m.Doc[:len(m.Doc)-1], `,"by":"another repair"}`...)
+				other.want(id, was, m, false)
+				return true
+			},
+			"edited": func(id string, was search.StoredDocument) bool {
+				if was.There && !was.Tombstone {
+					s.Set(t, id, fmt.Sprintf(`{"_tw":{"version":%q,"by":"test","birth":"first"},"n":99}`, was.Version))
+				}
+				return was.There && !was.Tombstone
+			},
+			"deleted": func(id string, was search.StoredDocument) bool {
+				if was.There && !s.Seconds { // a deleted document has no second
+					s.Remove(t, id)
+				}
+				return was.There && !s.Seconds
+			},
+		} {
+			if s.Seconds && moment == "between" && name != "newer" && name != "removed" {
+				continue
+			}
+			t.Run(name+"/"+moment, func(t *testing.T) {
+				s := repairCheck{s.RepairedStore, t, s.RepairSuite}
+				s.each(name+"-"+moment, func(what, id string, was search.StoredDocument, now search.Mutation, _ int) {
+					changed := false
+					var left search.StoredDocument
+					at(func() { changed = event(id, was); left = s.read(id) })
+					r, err := s.repair(was, now)
+					if !changed {
+						return
+					}
+					if after := s.read(id); err != nil || !r.Lost || r.Err != nil || !after.Matches(&left) {
+						t.Errorf("%s: %+v (%v), want it lost; stored is %s", what, r, err, after.Doc)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Of the repairs of one finding that run at the same time, one is done and the others are lost.
+func repairsCountOnce(t *testing.T, s repairCheck) {
+	processes := []repairCheck{s, {s.Open(t), t, s.RepairSuite}}
+	s.each("once", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
+		if was.Tombstone && now.Tombstone {
+			return // it is as before
+		}
+		rs, errs := make([]search.Result, 6), make([]error, 6)
+		var repairs sync.WaitGroup
+		for i := range rs {
+			repairs.Go(func() { rs[i], errs[i] = processes[i%2].repair(was, now) })
+		}
+		repairs.Wait()
+		done := 0
+		for i, r := range rs {
+			switch {
+			case errs[i] != nil || r.Err != nil:
+				t.Errorf("%s: %+v (%v)", what, r, errs[i])
+			case !r.Lost:
+				done++
+			}
+		}
+		if done == 0 || done > 1 && !s.Seconds {
+			t.Errorf("%s: %d of %d repairs are done, want 1", what, done, len(rs))
+		}
+		s.wantStored(what, id, now.Tombstone, s.version(v), 0)
+	})
+}
+
+// A document of another birth is refused, and stays.
+func repairsOfAnotherBirth(t *testing.T, s repairCheck) {
+	for _, gone := range []bool{false, true} {
+		id := fmt.Sprint("birth-", gone)
+		theirs := document(s.Index, id, 5, "second", gone)
+		theirs.Time = time.Unix(1767323050, 0)
+		s.apply(id, theirs, false)
+		for _, now := range []bool{false, true} {
+			r, err := s.repair(s.read(id), s.right(id, now))
+			if err == nil {
+				err = r.Err
+			}
+			if _, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) {
+				t.Errorf("%s, then tombstone %v: got %+v (%v), want a fatal LostError", id, now, r, err)
+			}
+		}
+		if is := s.read(id); is.Tombstone != gone || is.Version != theirs.Version {
+			t.Errorf("%s: stored is %s", id, is.Doc)
+		}
+	}
+}
+
+// A document that a person changed or deleted is repaired. Then newer changes of the stream win.
+func repairsOfForeignDocuments(t *testing.T, s repairCheck) {
+	s.apply("another document", s.document("another", 1, false), false)
+	for name, damage := range map[string]func(id string){
+		"edited": func(id string) {
+			s.Set(t, id, fmt.Sprintf(`{"_tw":{"version":%q,"by":"test","birth":"first"},"n":99}`, s.version(5)))
+		},
+		"replaced": func(id string) { s.Set(t, id, `{"n":99}`) },
+		"deleted":  func(id string) { s.Remove(t, id) },
+	} {
+		for _, gone := range []bool{false, true} {
+			id := fmt.Sprint(name, gone)
+			s.apply(id, s.document(id, 5, false), false)
+			damage(id)
+			was := s.read(id)
+			s.want(id, was, s.right(id, gone), false)
+			v := was.Version
+			if v.IsZero() {
+				v = s.version(0)
+			}
+			s.wantStored(id, id, gone, v, 0)
+			s.apply(id+", then a newer change", s.document(id, 7, false), false)
+			s.wantStored(id+", then a newer change", id, false, s.version(7), 7)
+		}
+	}
+}
+
+// RunRepairOwners checks that a store refuses to repair documents of an index that belongs to another sink.
+func RunRepairOwners(ctx context.Context, t *testing.T, theirs search.Owner, index string, other search.Repairer) {
+	t.Helper()
+	rs, err := other.RepairDocuments(ctx, []search.DocumentRepair{{Now: document(index, "a", 1, "", false)}})
+	if err == nil {
+		err = rs[0].Err
+	}
+	if foreign, ok := errors.AsType[*search.ForeignIndexError](err); !ok || foreign.Owner != theirs {
+		t.Errorf("got %v, want a ForeignIndexError of %+v", err, theirs)
+	}
+}
