@@ -92,6 +92,11 @@ func (k aggregateKind) memberKind() (state.MemberKind, bool) {
 	}
 }
 
+// MemberKind returns the kind of the members that the value is made of; false for a count and a sum.
+func (v Value) MemberKind() (state.MemberKind, bool) {
+	return aggregateKind(max(slices.Index(kindNames, v.Of), 0)).memberKind()
+}
+
 var (
 	_ pipeline.Sink       = (*Aggregate)(nil)
 	_ pipeline.Planner    = (*Aggregate)(nil)

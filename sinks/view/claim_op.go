@@ -61,6 +61,9 @@ func (o *ClaimOp) KeyText() string {
 	return string(o.Target.appendKey(nil, o.PK, o.SK))
 }
 
+// Err returns the error with which the change fails once the claim is durable: no row can be made of the item. nil: none.
+func (o *ClaimOp) Err() error { return o.changeErr }
+
 // Idle reports whether the item requests no row and, by the old image, requested none before. Such a change is only
 // written if the item has a guard.
 func (o *ClaimOp) Idle() bool { return o.idle }

@@ -78,6 +78,9 @@
 //     A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go, row_claims.go, both pure),
 //     and commits with ItemStore.Settle.
 //
+// A repair ([Repairer], [GroupRepairer], repair.go) needs no plan: it replaces what a comparison found, at the same
+// version.
+//
 // An aggregate: [Aggregate.Plan] finds the shares of an image (aggregate_plan.go). [Aggregate.Write] reads, applies and
 // commits (aggregate_write.go). In between, itemChanges.advance applies the changes of one item
 // (aggregate_item_changes.go), and deltaBuilder.build makes the deltas of its groups (aggregate_delta_builder.go,

@@ -47,6 +47,10 @@ func (o *GroupOp) Row() state.Row {
 	return o.aggregate.shardRow(o.Share.Group, o.shard)
 }
 
+// Err returns the error with which the change fails once the contribution is removed: the item cannot be counted. nil:
+// none.
+func (o *GroupOp) Err() error { return o.changeErr }
+
 // String returns a line such as: count in group PK="REVENUE#EUR" SK="2026-01-02": revenue +10.5, orders +1
 // (replaces what the item counted for).
 func (o *GroupOp) String() string {

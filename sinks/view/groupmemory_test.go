@@ -79,8 +79,7 @@ func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []state.Gr
 			}
 		}
 		rs[i].Lost = slices.ContainsFunc(w.Items, func(c state.ContributionWrite) bool {
-			have := s.contributions[t.View+" "+string(c.Source)]
-			return have.Version != c.Was || have.Void != c.WasVoid
+			return !c.Expects(s.contributions[t.View+" "+string(c.Source)])
 		})
 		if rs[i].Lost {
 			continue

@@ -27,11 +27,7 @@ type Groups struct {
 
 // Groups returns the reader of the aggregate's groups.
 func (a *Aggregate) Groups() Groups {
-	g := Groups{Table: a.target.Table, Aggregate: a.target.View, Shards: a.shards}
-	for _, v := range a.values {
-		g.Values = append(g.Values, v.Value)
-	}
-	return g
+	return Groups{Table: a.target.Table, Aggregate: a.target.View, Values: a.Values(), Shards: a.shards}
 }
 
 // Get returns the row of one group; false if there is none. With more than one shard the partition key is an S: for

@@ -9,11 +9,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// comesBefore reports whether c comes before d in the order of claims on a row; the first claim owns the row.
+// ComesBefore reports whether c comes before d in the order of claims on a row; the first claim owns the row.
 // Claims are ordered by the bytes of their items' keys, so that the order of arrival has no influence. With Last
 // the latest change comes first, by time, then version, then key. Versions of different items do not tell which
 // change is later, but all processes must use one order.
-func comesBefore(c, d *state.Claim, rule Collision) bool {
+func ComesBefore(c, d *state.Claim, rule Collision) bool {
 	byKey := strings.Compare(string(c.Source), string(d.Source))
 	if rule != Last {
 		return byKey < 0
@@ -30,7 +30,7 @@ func (rc *RowClaims) put(c state.Claim, rule Collision) {
 		rc.removeWaiting(c.Source)
 		rc.Waiting = append(rc.Waiting, c)
 	}
-	if i := rc.firstWaiting(rule); i >= 0 && comesBefore(&rc.Waiting[i], &rc.Owner, rule) {
+	if i := rc.firstWaiting(rule); i >= 0 && ComesBefore(&rc.Waiting[i], &rc.Owner, rule) {
 		rc.Waiting[i], rc.Owner = rc.Owner, rc.Waiting[i]
 	}
 }
@@ -52,7 +52,7 @@ func (rc *RowClaims) drop(source item.Key, rule Collision) {
 func (rc *RowClaims) firstWaiting(rule Collision) int {
 	first := -1
 	for i := range rc.Waiting {
-		if first < 0 || comesBefore(&rc.Waiting[i], &rc.Waiting[first], rule) {
+		if first < 0 || ComesBefore(&rc.Waiting[i], &rc.Waiting[first], rule) {
 			first = i
 		}
 	}

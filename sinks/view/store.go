@@ -90,6 +90,7 @@ type Row struct {
 	Version record.Version
 	Source  item.Key
 	View    string
+	Birth   string // of the sink's output that it was written to ([Target]); "" if births are not recorded
 }
 
 // ErrNoTable is the error of reading a table that does not exist.
@@ -122,7 +123,8 @@ type ItemStore interface {
 	RowClaims(ctx context.Context, t Target, rows []state.Row) ([]RowClaims, error)
 
 	// Settle applies ws in order, each of them completely or not at all, and returns one Result for each. A write
-	// is Lost if the guard (its version or Void) or the claims on a row have changed since they were read. A later
+	// is Lost if the guard (its version or Void) or the claims on a row have changed since they were read. A write of
+	// the version that it replaces is a repair: it also puts the row of the owner back, as it should be. A later
 	// write of ws may build on an earlier one, by its version and revisions, and is lost with it. A successful
 	// result is durable. Values are ranges of a page: a store that keeps them longer clones them.
 	Settle(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
@@ -152,8 +154,8 @@ type GroupStore interface {
 	Contributions(ctx context.Context, t Target, items []item.Key) ([]state.Contribution, error)
 
 	// Contribute applies ws, each of them completely or not at all, and returns one Result for each. A write is
-	// Lost if a contribution (its version or Void) has changed since it was read. It fails with a [ForeignRowError]
-	// if a group's row belongs to another sink. Each write of a call has other items; writes may have groups in
+	// Lost if a contribution (its version, its Void, or its shares if the write expects them) has changed since it was
+	// read. It fails with a [ForeignRowError] if a group's row belongs to another sink. Each write of a call has other items; writes may have groups in
 	// common. A successful result is durable.
 	Contribute(ctx context.Context, t Target, ws []state.GroupWrite) ([]Result, error)
 
@@ -181,4 +183,5 @@ type StoredRow struct {
 	Pipeline  string         // the pipeline that owns it
 	Item      item.Image     // all attributes with the key, without _tw
 	Expires   time.Time      // when a tombstone may be deleted; zero: never
+	Revision  string         // of a repaired row, a text that the repair made; "" if it was not repaired, or if the store needs none
 }

@@ -67,6 +67,17 @@ func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *ou
 	return rs, nil
 }
 
+// runEach is runParts for n writes that are each lost, or done, by themselves.
+func runEach(db *dynamo.DB, n int, write func(i int) (lost bool, err error)) ([]view.Result, error) {
+	rs := make([]view.Result, n)
+	return runParts(db, rs, n, func(i int, down *outage) {
+		if rs[i].Err = down.stopErr(); rs[i].Err == nil {
+			rs[i].Lost, rs[i].Err = write(i)
+			down.add(rs[i].Err)
+		}
+	})
+}
+
 // joinedStarts returns the index of each first mutation of those that belong together, and len(ms).
 func joinedStarts(ms []view.Mutation) []int {
 	starts := make([]int, 0, len(ms)+1)

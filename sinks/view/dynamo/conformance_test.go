@@ -40,3 +40,7 @@ func TestOwners(t *testing.T) {
 func TestPurge(t *testing.T) {
 	viewtest.RunPurge(t, opener[viewtest.StateStore](t))
 }
+
+func TestListers(t *testing.T) {
+	viewtest.RunListers(t, viewtest.ListerSuite{Billed: true, Open: opener[viewtest.ListedStore](t)})
+}

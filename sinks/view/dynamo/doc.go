@@ -21,8 +21,8 @@
 // Names that begin with _tw belong to the store:
 //
 //   - _tw, a map, has the owner of the row: v, the version of the change; by, the pipeline; view, the sink; birth, the id
-//     of the sink's output in the state; src, the key of the item. An item without _tw was written by someone else and is
-//     never overwritten.
+//     of the sink's output in the state; src, the key of the item; rev, of a repaired row, a text of the repair. An item
+//     without _tw was written by someone else and is never overwritten.
 //   - _tw_expires, a number, makes the item a tombstone in place: the row was removed, and older changes of it are
 //     refused. It is the table's TTL attribute ([Store.Create]): TTL deletes the tombstone after the retention. A newer
 //     row at the key replaces it. Readers other than [Reader] leave such items out, with the filter
@@ -60,6 +60,10 @@
 //   - [Store.Settle] (claims_settle.go, claims.go): connectedWrites, settleConnected, commit; claimsRefused.
 //   - [Store.Contribute] (groups.go): groupWriter.run, tryOnce, addAction (group_add.go) or appendReplace
 //     (group_replace.go); groupsRefused.
+//
+// [Store.RepairRows] (repair_rows.go) and [Store.RepairGroups] (repair_groups.go) write on condition that what a comparison
+// read is still stored. Repairs keep the version, so each gives the row a new rev in _tw, by which they exclude each
+// other.
 //
 // row_queue.go orders the writers of one process. [Reader] (reader.go) leaves out tombstones and the store's attributes;
 // [Reader.StoredRows] (inspect.go) returns them. output.go inspects a table for the state. [CostOf] (cost.go) estimates

@@ -12,6 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // groupRow is the parsed row of a group.
@@ -118,6 +119,15 @@ func numberOf(av types.AttributeValue) (state.Number, error) {
 
 // putAction returns the put of the whole row.
 func (c *groupWriter) putAction(g *groupRowWrite, r *groupRow, shares int64) dynamo.Action {
+	item := c.groupItem(g, r, shares)
+	if r.revision == "" {
+		return dynamo.Put(c.target.Name, item, rowIsMissing(c.target))
+	}
+	return dynamo.Put(c.target.Name, item, revisionIs(r.revision))
+}
+
+// groupItem returns the whole row as an item.
+func (c *groupWriter) groupItem(g *groupRowWrite, r *groupRow, shares int64) dynamo.Item {
 	item := r.values
 	maps.Copy(item, g.ref.Key)
 	item[metaAttribute] = c.groupMeta(g, r.wide)
@@ -125,11 +135,12 @@ func (c *groupWriter) putAction(g *groupRowWrite, r *groupRow, shares int64) dyn
 	if r.epoch != "" {
 		item[epochAttribute] = dynamo.S(r.epoch)
 	}
-	if r.revision == "" {
-		notStored := dynamo.Condition{Text: "attribute_not_exists(#pk)", Names: map[string]string{"#pk": c.target.PK}, Old: true}
-		return dynamo.Put(c.target.Name, item, notStored)
-	}
-	return dynamo.Put(c.target.Name, item, revisionIs(r.revision))
+	return item
+}
+
+// rowIsMissing returns the condition that there is no row.
+func rowIsMissing(t view.Target) dynamo.Condition {
+	return dynamo.Condition{Text: "attribute_not_exists(#pk)", Names: map[string]string{"#pk": t.PK}, Old: true}
 }
 
 // revisionIs returns the condition that a row was not written since it was read.

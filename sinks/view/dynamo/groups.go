@@ -30,14 +30,9 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupW
 	if err := s.beforeWrite(ctx, t, countedItems(ws)); err != nil {
 		return nil, err
 	}
-	rs := make([]view.Result, len(ws))
-	return runParts(s.DB, rs, len(ws), func(i int, down *outage) {
-		rs[i].Err = down.stopErr()
-		if rs[i].Err == nil {
-			c := groupWriter{Store: s, target: t, stateTarget: t.State(), write: &ws[i]}
-			rs[i].Lost, rs[i].Err = c.run(ctx)
-			down.add(rs[i].Err)
-		}
+	return runEach(s.DB, len(ws), func(i int) (lost bool, err error) {
+		c := groupWriter{Store: s, target: t, stateTarget: t.State(), write: &ws[i]}
+		return c.run(ctx)
 	})
 }
 
@@ -68,8 +63,15 @@ type rowID struct {
 func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 	items := make([]dynamo.Action, len(c.write.Items), dynamo.MaxActions)
 	for i := range items {
-		if items[i], err = c.SetContribution(c.stateTarget, &c.write.Items[i]); err != nil {
+		w := &c.write.Items[i]
+		if items[i], err = c.SetContribution(c.stateTarget, w); err != nil {
 			return false, err
+		}
+		if w.WasShares == nil {
+			continue
+		}
+		if expected, err := c.ExpectShares(ctx, c.stateTarget, w, items[i]); err != nil || !expected {
+			return err == nil, err
 		}
 	}
 	rows := make([]rowID, len(c.write.Groups))
@@ -163,7 +165,7 @@ func (c *groupWriter) rowError(ctx context.Context, rowErr error) (lost, again b
 		return false, false, err
 	}
 	for i := range cs {
-		if cs[i].Version != c.write.Items[i].Was || cs[i].Void != c.write.Items[i].WasVoid {
+		if !c.write.Items[i].Expects(cs[i]) {
 			return true, false, nil
 		}
 	}

@@ -55,8 +55,9 @@ func withTable(t testing.TB, o statedynamo.Options, table view.Table) *dynamo.St
 // named, and write to them without making them.
 type anyTable struct {
 	*dynamo.Store
-	mu   sync.Mutex
-	made map[string]bool
+	faults *dynamotest.Faults // of its client; nil: none
+	mu     sync.Mutex
+	made   map[string]bool
 }
 
 // opener opens stores for a suite: a folder of the suite is a world.

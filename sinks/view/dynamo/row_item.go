@@ -28,7 +28,7 @@ const (
 	metaView     = "view"  // S: the sink that owns the row
 	metaBirth    = "birth" // S: of the sink's output: the state that belongs to the row
 	metaSource   = "src"   // S: key of the item that the row belongs to; absent for a group
-	metaRevision = "rev"   // S: of a group's row, changes with each write
+	metaRevision = "rev"   // S: of a group's row, a new text with each write; of another row, of its repair; absent if it was not repaired
 	metaVoid     = "void"  // BOOL: of a void tombstone: a row of the same version may replace it; absent for others
 	metaWide     = "wide"  // SS: of a group's row, values that nothing is added to in place; absent if there are none
 )
@@ -40,6 +40,7 @@ type rowMeta struct {
 	view     string
 	birth    string
 	source   string
+	revision string
 }
 
 // ownerMatches is the condition that a row belongs to the target: to its view, pipeline and birth.
@@ -72,6 +73,7 @@ func metaOf(item map[string]types.AttributeValue) (rowMeta, bool) {
 		view:     dynamo.Text(m.Value, metaView),
 		birth:    dynamo.Text(m.Value, metaBirth),
 		source:   dynamo.Text(m.Value, metaSource),
+		revision: dynamo.Text(m.Value, metaRevision),
 	}, true
 }
 
@@ -124,23 +126,27 @@ func badKey(part, attribute string, n, limit int) error {
 	return errs.Errorf("dynamodb: the %s key %s is %d bytes long: DynamoDB takes at most %d there", redact.Safe(part), redact.Field(attribute), n, limit)
 }
 
-// readerRow returns an item as readers get it; false if the item is a tombstone, or no sink wrote it.
+// errNoVersion is the error of a row whose _tw was changed by hand.
+var errNoVersion = errs.New("its _tw holds no version")
+
+// readerRow returns an item as readers get it; false if the item is a tombstone, or no sink wrote it. With errNoVersion
+// the row is complete but for its version.
 func readerRow(t view.Table, image map[string]types.AttributeValue) (view.Row, bool, error) {
 	m, ok := metaOf(image)
 	if _, gone := image[expiresAttribute]; !ok || gone {
 		return view.Row{}, false, nil
 	}
-	r := view.Row{Source: item.Key(m.source), View: m.view}
+	r := view.Row{Source: item.Key(m.source), View: m.view, Birth: m.birth}
 	var err error
-	if r.Version, err = record.ParseVersion(m.version); err != nil {
-		return r, false, errs.New("its _tw holds no version")
-	}
 	if r.Item, err = sdkvalue.Image(withoutMeta(image)); err != nil {
 		return r, false, err
 	}
 	r.PK, _ = r.Item.Get(t.PK)
 	if t.SK != "" {
 		r.SK, _ = r.Item.Get(t.SK)
+	}
+	if r.Version, err = record.ParseVersion(m.version); err != nil {
+		return r, false, errNoVersion
 	}
 	return r, true, nil
 }

@@ -65,9 +65,13 @@ func NewRows(db *dynamo.DB) (*Rows, error) {
 // Apply is [Store.Apply] for tombstones in place.
 func (r *Rows) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	if !t.InPlace {
-		return nil, pipeline.Fatal(errs.Errorf("dynamodb: the tombstones of the view %s have no place: name a state table, or keep them in place", redact.Safe(t.View)))
+		return nil, noTombstones(t)
 	}
 	return applyTo(ctx, r.views, ms, newRowWriter(r.views, t).writeInPlace)
+}
+
+func noTombstones(t view.Target) error {
+	return pipeline.Fatal(errs.Errorf("dynamodb: the tombstones of the view %s have no place: name a state table, or keep them in place", redact.Safe(t.View)))
 }
 
 // StoreAge reports that the store forgets: the table's TTL deletes tombstones.

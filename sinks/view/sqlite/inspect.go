@@ -18,7 +18,7 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 	} else if !found {
 		return nil, s.noTable(t.Name)
 	}
-	query := "SELECT " + rowColumns + " FROM " + quote(tablePrefix+t.Name) + " WHERE pk = ? AND sk = ?"
+	query := newTable(t.Table).stored
 	stored := make([]view.StoredRow, len(rows))
 	for i, row := range rows {
 		pk, sk, err := row.Decode()
@@ -44,8 +44,12 @@ func (s *Store) rowAt(ctx context.Context, query string, pk, sk item.Value) (st 
 	if err != nil || !found {
 		return st, err
 	}
+	return s.parseStored(&r)
+}
+
+func (s *Store) parseStored(r *storedRow) (st view.StoredRow, err error) {
 	st = view.StoredRow{Exists: true, Tombstone: r.item == nil, Source: item.Key(r.source), View: r.view, Pipeline: r.pipeline}
-	st.Version, st.Item, err = s.parseRow(&r)
+	st.Version, st.Item, err = s.parseRow(r)
 	return st, err
 }
 

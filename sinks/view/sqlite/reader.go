@@ -34,15 +34,15 @@ func (s *Store) noTable(name string) error {
 
 // storedRow is the record of a row in the file.
 type storedRow struct {
-	version, pipeline, view, source string
-	item                            []byte // nil for a tombstone
+	version, pipeline, view, birth, source string
+	item                                   []byte // nil for a tombstone
 }
 
 // rowColumns are the columns that scanRow reads.
-const rowColumns = "version, pipeline, view, source, item"
+const rowColumns = "version, pipeline, view, birth, source, item"
 
 func scanRow(rows *sql.Rows) (r storedRow, err error) {
-	err = rows.Scan(&r.version, &r.pipeline, &r.view, &r.source, &r.item)
+	err = rows.Scan(&r.version, &r.pipeline, &r.view, &r.birth, &r.source, &r.item)
 	return r, err
 }
 
@@ -59,6 +59,15 @@ func (s *Store) parseRow(r *storedRow) (v record.Version, image item.Image, err 
 	return v, image, err
 }
 
+// setItem sets the attributes of a row, and its key.
+func setItem(r *view.Row, t view.Table, image item.Image) {
+	r.Item = image
+	r.PK, _ = image.Get(t.PK)
+	if t.SK != "" {
+		r.SK, _ = image.Get(t.SK)
+	}
+}
+
 // Rows reads one table as it was when the read began. t needs only its name.
 func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
@@ -73,18 +82,16 @@ func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[
 		}
 		query, args := selection(t.Name, q)
 		for stored, err := range sqlite.Read(ctx, s.DB, query, args, scanRow) {
-			r := view.Row{Source: item.Key(stored.source), View: stored.view}
+			r := view.Row{Source: item.Key(stored.source), View: stored.view, Birth: stored.birth}
+			var image item.Image
 			if err == nil {
-				r.Version, r.Item, err = s.parseRow(&stored)
+				r.Version, image, err = s.parseRow(&stored)
 			}
 			if err != nil {
 				yield(view.Row{}, err)
 				return
 			}
-			r.PK, _ = r.Item.Get(t.PK)
-			if t.SK != "" {
-				r.SK, _ = r.Item.Get(t.SK)
-			}
+			setItem(&r, t, image)
 			if !yield(r, nil) {
 				return
 			}

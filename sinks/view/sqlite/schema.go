@@ -58,12 +58,14 @@ WHERE ` + ownerMatches
 	deleteRow = `DELETE FROM %s WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ?`
 
 	readOwner = `SELECT version, view, pipeline, birth FROM %s WHERE pk = ? AND sk = ?`
+
+	readStored = `SELECT ` + rowColumns + ` FROM %s WHERE pk = ? AND sk = ?`
 )
 
 // table is a view table with its statements. Each is prepared once, by its text.
 type table struct {
 	view.Table
-	put, replace, delete, owner, update, deleteOlder string
+	put, replace, delete, owner, update, deleteOlder, stored string
 }
 
 func newTable(t view.Table) *table {
@@ -76,6 +78,7 @@ func newTable(t view.Table) *table {
 		owner:       fmt.Sprintf(readOwner, rows),
 		update:      fmt.Sprintf(updateRow, rows),
 		deleteOlder: fmt.Sprintf(deleteOlderRow, rows),
+		stored:      fmt.Sprintf(readStored, rows),
 	}
 }
 

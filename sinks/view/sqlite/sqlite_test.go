@@ -64,6 +64,10 @@ func TestPurge(t *testing.T) {
 	viewtest.RunPurge(t, openAs[viewtest.StateStore])
 }
 
+func TestListers(t *testing.T) {
+	viewtest.RunListers(t, viewtest.ListerSuite{Open: openAs[viewtest.ListedStore]})
+}
+
 // openAs opens a store as the suite that asks for it knows it.
 func openAs[T any](ctx context.Context, dir string) (s T, err error) {
 	store, err := sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})

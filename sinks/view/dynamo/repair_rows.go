@@ -1,0 +1,212 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var (
+	_ view.Repairer = (*Store)(nil)
+	_ view.Repairer = (*Rows)(nil)
+)
+
+// maxCompared is the maximum number of attributes in a condition, which may have 300 operators and 4 KB.
+const maxCompared = 100
+
+// RepairRows repairs rows as view.Repairer defines. With tombstones in place each repair is one conditional put. With
+// tombstones apart it is one transaction on the row and its tombstone. The condition compares the version, the revision,
+// by which repairs exclude each other, and the first 100 attributes that were read, in the order of their names, which a
+// person may have changed.
+func (s *Store) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepair) ([]view.Result, error) {
+	if len(rs) == 0 {
+		return nil, nil
+	}
+	if err := s.beforeWrite(ctx, t, noWitness); err != nil {
+		return nil, err
+	}
+	if t.InPlace {
+		return repairInPlace(ctx, s.views, t, rs)
+	}
+	return s.repairApart(ctx, t, rs)
+}
+
+// RepairRows is [Store.RepairRows] for tombstones in place.
+func (r *Rows) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepair) ([]view.Result, error) {
+	if !t.InPlace {
+		return nil, noTombstones(t)
+	}
+	return repairInPlace(ctx, r.views, t, rs)
+}
+
+// rowRepairer repairs the rows of one call.
+type rowRepairer struct {
+	*dynamo.DB
+	target view.Target
+}
+
+// repairInPlace puts rows and tombstones in place.
+func repairInPlace(ctx context.Context, views *dynamo.DB, t view.Target, rs []view.RowRepair) ([]view.Result, error) {
+	w := rowRepairer{views, t}
+	return runEach(views, len(rs), func(i int) (lost bool, err error) { return w.putInPlace(ctx, &rs[i]) })
+}
+
+// putInPlace puts the row or the tombstone of a repair. After a lost answer the put is sent again, and its own
+// revision tells that the first one was applied.
+func (w *rowRepairer) putInPlace(ctx context.Context, r *view.RowRepair) (lost bool, err error) {
+	revision := rand.Text()
+	item, err := w.item(r, r.Version(), revision)
+	if err != nil {
+		return false, err
+	}
+	err = w.Write(ctx, dynamo.Put(w.target.Name, item, w.unchanged(r)))
+	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
+	if !refused {
+		return false, err
+	}
+	stored := unmet.Unmet[0].Item
+	if meta, ok := metaOf(stored); ok && meta.revision == revision {
+		return false, nil
+	}
+	return w.refused(r, stored)
+}
+
+// repairApart repairs rows whose tombstones are apart.
+func (s *Store) repairApart(ctx context.Context, t view.Target, rs []view.RowRepair) ([]view.Result, error) {
+	rows := make([]state.Row, len(rs))
+	for i := range rs {
+		var err error
+		if rows[i], err = state.MakeRow(rs[i].Now.PK, rs[i].Now.SK); err != nil {
+			return nil, err
+		}
+	}
+	tombstones, err := s.Tombstones(ctx, t.State(), rows)
+	if err != nil {
+		return nil, err
+	}
+	w := rowRepairer{s.DB, t}
+	return runEach(s.DB, len(rs), func(i int) (lost bool, err error) { return w.transact(ctx, &rs[i], rows[i], tombstones[i]) })
+}
+
+// transact writes a row and its tombstone, on condition that both are as they were read. stored is the tombstone, which
+// may be beside a row; nil if there is none.
+func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state.Row, stored *dynamo.Tombstone) (lost bool, err error) {
+	version := r.Version()
+	newer := false // the tombstone is not older than the row
+	if stored != nil {
+		v, err := record.ParseVersion(stored.Version)
+		if err != nil {
+			return false, w.Damaged("a tombstone of the view "+w.target.View, err)
+		}
+		if r.Was.Tombstone && v != r.Was.Version || !r.Was.Exists {
+			return true, nil
+		}
+		if newer = v.Compare(version) >= 0; newer {
+			version = v
+		}
+	} else if r.Was.Tombstone {
+		return true, nil
+	}
+	item, err := w.item(r, version, rand.Text())
+	if err != nil {
+		return false, err
+	}
+	live := *r // the row without its tombstone
+	if r.Was.Tombstone {
+		live.Was = view.StoredRow{}
+	}
+	ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, r.Now.PK, r.Now.SK)}
+	rowAction, now := dynamo.Put(w.target.Name, item, w.unchanged(&live)), stored
+	switch {
+	case r.Now.Tombstone:
+		rowAction = dynamo.Delete(ref, w.unchanged(&live))
+		if !newer || r.Was.Tombstone {
+			now = &dynamo.Tombstone{Version: version.String(), Source: r.Now.Source, Void: r.Now.Void}
+		}
+	case newer:
+		now = nil
+	}
+	tombstoneAction, err := w.ReplaceTombstone(w.target.State(), row, stored, now)
+	if err != nil {
+		return false, err
+	}
+	err = w.Transact(ctx, []dynamo.Action{rowAction, tombstoneAction})
+	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
+	if !refused {
+		return false, err
+	}
+	if unmet.Unmet[0].Action > 0 { // the tombstone alone has changed
+		return true, nil
+	}
+	return w.refused(r, unmet.Unmet[0].Item)
+}
+
+// item returns the item to put: the row, or its tombstone in place. The error is that of a row that no item can hold.
+func (w *rowRepairer) item(r *view.RowRepair, version record.Version, revision string) (dynamo.Item, error) {
+	item := tableItem(w.target, &r.Now, version.String(), w.Expiry().Unix())
+	item[metaAttribute].(*types.AttributeValueMemberM).Value[metaRevision] = dynamo.S(revision)
+	if err := checkKey(w.target.Table, item); err != nil {
+		return nil, err
+	}
+	if n := dynamo.SizeOfItem(item); n > dynamo.MaxItem {
+		return nil, dynamo.TooLarge("the row", n)
+	}
+	return item, nil
+}
+
+// unchanged is the condition that the table still has what a repair read.
+func (w *rowRepairer) unchanged(r *view.RowRepair) dynamo.Condition {
+	if !r.Was.Exists {
+		return rowIsMissing(w.target)
+	}
+	c := withOwner(w.target, ownerMatches+" AND #tw.#v = :v", "#v", metaVersion, "#rev", metaRevision, "#expires", expiresAttribute)
+	c.Values[":v"] = dynamo.S(r.Was.Version.String())
+	if r.Was.Revision == "" {
+		c.Text += " AND attribute_not_exists(#tw.#rev)"
+	} else {
+		c.Text += " AND #tw.#rev = :rev"
+		c.Values[":rev"] = dynamo.S(r.Was.Revision)
+	}
+	if r.Was.Tombstone {
+		c.Text += " AND attribute_exists(#expires)"
+		return c
+	}
+	c.Text += " AND attribute_not_exists(#expires)"
+	attributes := sdkvalue.Item(r.Was.Item)
+	for i, attribute := range slices.Sorted(maps.Keys(attributes)) {
+		if i == maxCompared {
+			break
+		}
+		name, value := fmt.Sprintf("#a%d", i), fmt.Sprintf(":a%d", i)
+		c.Text += " AND " + name + " = " + value
+		c.Names[name], c.Values[value] = attribute, attributes[attribute]
+	}
+	return c
+}
+
+// refused returns the result of a repair whose condition the stored item did not meet; nil if there is no item.
+func (w *rowRepairer) refused(r *view.RowRepair, stored dynamo.Item) (lost bool, err error) {
+	if stored == nil {
+		return true, nil
+	}
+	meta, ok := metaOf(stored)
+	if ok && meta.belongsTo(w.target) {
+		return true, nil
+	}
+	row, err := state.MakeRow(r.Now.PK, r.Now.SK)
+	if err == nil {
+		err = notOwned(w.target, row, meta)
+	}
+	return false, err
+}

@@ -1,0 +1,168 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var (
+	_ view.GroupLister = (*Store)(nil)
+	_ view.GroupReader = (*Store)(nil)
+)
+
+// groupChunk is the number of groups that are read at once, with their members.
+const groupChunk = 100
+
+// ListGroups reads the rows of the table first, and then the groups of the state whose rows are missing.
+func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Value, l state.Listing) iter.Seq2[view.Group, error] {
+	return func(yield func(view.Group, error) bool) {
+		rows := func(yield func(state.Row, error) bool) {
+			for r, err := range s.ListRows(ctx, t, l) {
+				var row state.Row
+				if err == nil {
+					row, err = state.MakeRow(r.PK, r.SK)
+				}
+				if !yield(row, err) || err != nil {
+					return
+				}
+			}
+		}
+		if !s.listGroups(ctx, t, values, rows, func(g view.Group) bool { return g.Row != "" }, yield) {
+			return
+		}
+		s.listGroups(ctx, t, values, s.DB.ListGroups(ctx, t.State(), l), func(g view.Group) bool { return g.Row != "" && !g.Item.Exists() }, yield)
+	}
+}
+
+// listGroups yields the groups of rows that are wanted; false to stop.
+func (s *Store) listGroups(
+	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error], wanted func(view.Group) bool, yield func(view.Group, error) bool,
+) bool {
+	chunk := make([]state.Row, 0, groupChunk)
+	flush := func() bool {
+		groups, err := s.ReadGroups(ctx, t, values, chunk)
+		if err != nil {
+			yield(view.Group{}, err)
+			return false
+		}
+		for _, g := range groups {
+			if wanted(g) && !yield(g, nil) {
+				return false
+			}
+		}
+		chunk = chunk[:0]
+		return true
+	}
+	for row, err := range rows {
+		if err != nil {
+			yield(view.Group{}, err)
+			return false
+		}
+		if chunk = append(chunk, row); len(chunk) == groupChunk && !flush() {
+			return false
+		}
+	}
+	return flush()
+}
+
+// ReadGroups reads the groups in one transaction. A group whose row is missing in the table has no Item, and a row
+// without a group in the state has no more than Row, Birth and Item.
+func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Value, rows []state.Row) ([]view.Group, error) {
+	groups := make([]view.Group, len(rows))
+	err := s.Snapshot(ctx, func(tx *sql.Tx) error {
+		births, err := s.readGroupRows(ctx, tx, t, rows, groups)
+		if err != nil {
+			return err
+		}
+		for birth, at := range births {
+			of := t.State()
+			of.Birth = birth
+			asked := make([]state.Row, len(at))
+			for n, i := range at {
+				asked[n] = rows[i]
+			}
+			stored, err := s.DB.ReadGroups(ctx, tx, of, asked)
+			if err != nil {
+				return err
+			}
+			for n, i := range at {
+				if stored[n] != nil {
+					groups[i].Row, groups[i].Birth = rows[i], birth
+					setGroup(&groups[i], values, stored[n])
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return groups, nil
+}
+
+// readGroupRows sets Row, Birth and Item of the groups whose rows are in the table. It returns the indexes of groups by the
+// birth of their rows, which is that of t for a row that is missing. A row of another sink has no group.
+func (s *Store) readGroupRows(ctx context.Context, tx *sql.Tx, t view.Target, rows []state.Row, groups []view.Group) (births map[string][]int, err error) {
+	table, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item FROM "+quote(tablePrefix+t.Name)+" WHERE pk = ? AND sk = ?")
+	if err != nil {
+		if _, found, other := tableNamed(ctx, s.DB, t.Name); other == nil && !found {
+			return nil, s.noTable(t.Name)
+		}
+		return nil, s.WrapError("read", err)
+	}
+	defer table.Close()
+	births = make(map[string][]int)
+	for i, row := range rows {
+		pk, sk, err := row.Decode()
+		if err != nil {
+			return nil, err
+		}
+		var r storedRow
+		switch err := table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&r.pipeline, &r.view, &r.birth, &r.item); {
+		case errors.Is(err, sql.ErrNoRows):
+			births[t.Birth] = append(births[t.Birth], i)
+			continue
+		case err != nil:
+			return nil, s.WrapError("read", err)
+		}
+		if r.pipeline != t.Pipeline || r.view != t.View {
+			continue
+		}
+		births[r.birth] = append(births[r.birth], i)
+		if r.item == nil { // a tombstone, which is no row
+			continue
+		}
+		groups[i].Row, groups[i].Birth = row, r.birth
+		if groups[i].Item, err = item.Parse(r.item); err != nil {
+			return nil, s.Damaged("a row of the table "+t.Name, err)
+		}
+	}
+	return births, nil
+}
+
+// setGroup sets what the state has of a group.
+func setGroup(g *view.Group, values []view.Value, stored *sqlite.StoredGroup) {
+	g.Shares, g.Revision, g.Version = stored.Shares, stored.Revision, stored.Version
+	for _, v := range values {
+		if _, ok := v.MemberKind(); ok {
+			g.Members = append(g.Members, stored.Members[v.Name]...)
+			continue
+		}
+		n, ok := stored.Totals[v.Name]
+		if !ok {
+			continue
+		}
+		if amount := (state.Increment{Name: v.Name, Amount: n}); v.Of == "count" {
+			g.Counts = append(g.Counts, amount)
+		} else {
+			g.Sums = append(g.Sums, amount)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var (
+	_ view.Lister             = (*Store)(nil)
+	_ view.GuardLister        = (*Store)(nil)
+	_ view.ContributionLister = (*Store)(nil)
+)
+
+// ListRows reads the rows page by page. A row whose version was changed by hand has none. t needs no key attributes.
+func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.Row, error] {
+	return func(yield func(view.Row, error) bool) {
+		table, found, err := tableNamed(ctx, s.DB, t.Name)
+		if err == nil && !found {
+			err = s.noTable(t.Name)
+		}
+		if err != nil {
+			yield(view.Row{}, err)
+			return
+		}
+		q := sqlite.ListQuery{
+			Select: "SELECT pk, sk, " + rowColumns + " FROM " + quote(tablePrefix+t.Name) + " WHERE item IS NOT NULL AND view = ? AND pipeline = ?",
+			Args:   []any{t.View, t.Pipeline}, Key: []string{"pk", "sk"},
+		}
+		for stored, err := range sqlite.List(ctx, s.DB, q, l, scanListedRow) {
+			var r view.Row
+			if err == nil {
+				r, err = s.listedRow(table, &stored)
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func scanListedRow(rows *sql.Rows) (sqlite.ListedRow[storedRow], error) {
+	var r storedRow
+	var pk, sk any
+	err := rows.Scan(&pk, &sk, &r.version, &r.pipeline, &r.view, &r.birth, &r.source, &r.item)
+	return sqlite.ListedRow[storedRow]{Value: r, Key: []any{pk, sk}, Size: len(r.item)}, err
+}
+
+// listedRow returns a stored row with the zero version if the stored version cannot be read.
+func (s *Store) listedRow(t view.Table, stored *storedRow) (view.Row, error) {
+	r := view.Row{Source: item.Key(stored.source), View: stored.view, Birth: stored.birth}
+	image, err := item.Parse(stored.item)
+	if err != nil {
+		return r, fmt.Errorf("sqlite: %s: a row of item %s: %w", s.Path(), stored.source, err)
+	}
+	r.Version, _ = record.ParseVersion(stored.version)
+	setItem(&r, t, image)
+	return r, nil
+}
+
+// ListGuards reads the guards page by page.
+func (s *Store) ListGuards(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemGuard, error] {
+	return func(yield func(view.ItemGuard, error) bool) {
+		for g, err := range s.DB.ListGuards(ctx, t.State(), l) {
+			if !yield(view.ItemGuard{Item: g.Item, Guard: g.Value}, err) {
+				return
+			}
+		}
+	}
+}
+
+// ListContributions reads the contributions page by page.
+func (s *Store) ListContributions(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemContribution, error] {
+	return func(yield func(view.ItemContribution, error) bool) {
+		for c, err := range s.DB.ListContributions(ctx, t.State(), l) {
+			if !yield(view.ItemContribution{Item: c.Item, Contribution: c.Value}, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var _ view.GroupRepairer = (*Store)(nil)
+
+// RepairGroups replaces rows of groups in one transaction, as view.GroupRepairer defines. It compares the row in the
+// table, too.
+func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.GroupRepair) ([]view.Result, error) {
+	return s.writeEach(ctx, t, len(rs), func(x *tx, i int) error { return x.repairGroup(&rs[i]) })
+}
+
+// repairGroup makes one repair. It returns errLost if what is stored is not what was read.
+func (x *tx) repairGroup(r *view.GroupRepair) error {
+	now := &r.Now
+	pk, sk, err := x.decodeRow(now.Row)
+	if err != nil {
+		return err
+	}
+	if foreign, err := x.checkOwner(now.Row); err != nil {
+		return err
+	} else if foreign != nil {
+		return foreign
+	}
+	row, found, err := x.rowAt(pk, sk)
+	if err != nil {
+		return err
+	}
+	var stored item.Image
+	if found && row.item != nil {
+		if stored, err = item.Parse(row.item); err != nil {
+			return x.store.Damaged("a row of the table "+x.target.Name, err)
+		}
+	}
+	if !stored.Equal(r.Was.Item) {
+		return errLost
+	}
+	c := state.GroupChange{Row: now.Row}
+	if now.Shares != 0 {
+		c = state.GroupChange{Row: now.Row, Shares: now.Shares, Counts: now.Counts, Sums: now.Sums, Members: now.Members, Version: now.Version}
+	}
+	replaced, version, columns, exists, err := x.ReplaceGroup(x.ctx, x.id, r.Was.Revision, &c)
+	switch {
+	case err != nil || !replaced:
+		return cmp.Or(err, errLost)
+	case !exists:
+		return x.deleteRow(now.Row)
+	}
+	return x.replaceRow(now.Row, version, "", columns)
+}

@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var _ view.Repairer = (*Store)(nil)
+
+// RepairRows repairs rows in one transaction, as view.Repairer defines.
+func (s *Store) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepair) ([]view.Result, error) {
+	return s.writeEach(ctx, t, len(rs), func(x *tx, i int) error { return x.repairRow(&rs[i]) })
+}
+
+// repairRow writes the row or the tombstone of a repair. It returns errLost if what is stored is not what was read.
+func (x *tx) repairRow(r *view.RowRepair) error {
+	row, err := state.MakeRow(r.Now.PK, r.Now.SK)
+	if err != nil {
+		return err
+	}
+	if foreign, err := x.checkOwner(row); err != nil {
+		return err
+	} else if foreign != nil {
+		return foreign
+	}
+	stored, err := x.storedRow(r.Now.PK, r.Now.SK)
+	if err != nil {
+		return err
+	}
+	if x.target.InPlace {
+		if !stored.Matches(&r.Was) {
+			return errLost
+		}
+		return x.putRepaired(r, r.Version())
+	}
+	return x.repairApart(r, stored)
+}
+
+// repairApart is repairRow of a row whose tombstone is apart. stored is the row.
+func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
+	pk, sk := keyColumn(r.Now.PK), keyColumn(r.Now.SK)
+	tombstone, _, err := x.Tombstone(x.ctx, x.id, pk, sk)
+	switch version := r.Was.Version.String(); {
+	case err != nil:
+		return err
+	case r.Was.Tombstone && (stored.Exists || tombstone != version),
+		!r.Was.Tombstone && !stored.Matches(&r.Was),
+		!r.Was.Exists && tombstone != "":
+		return errLost
+	}
+	version := r.Version()
+	newer := tombstone >= version.String() // the tombstone is not older than the row
+	if newer {
+		if version, err = record.ParseVersion(tombstone); err != nil {
+			return x.store.Damaged("a tombstone of the view "+x.target.View, err)
+		}
+	}
+	if !r.Now.Tombstone {
+		if newer {
+			if err := x.DropTombstone(x.ctx, x.id, pk, sk); err != nil {
+				return err
+			}
+		}
+		return x.putRepaired(r, version)
+	}
+	if err := x.Exec(x.ctx, x.table.delete, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth); err != nil {
+		return err
+	}
+	_, err = x.SetTombstone(x.ctx, x.id, pk, sk, r.Now.Source, version.String(), r.Now.Void)
+	return err
+}
+
+// putRepaired puts the row of a repair, or its tombstone in place.
+func (x *tx) putRepaired(r *view.RowRepair, version record.Version) error {
+	m := &r.Now
+	var attributes, item any // NULL
+	if !m.Tombstone {
+		attributes, item = x.rowJSON(m.PK, m.SK, m.Attributes)
+	}
+	return x.Exec(x.ctx, x.table.replace, keyColumn(m.PK), keyColumn(m.SK), version.String(), m.Void, x.target.Pipeline, x.target.View, x.target.Birth,
+		string(m.Source), attributes, item)
+}
+
+// storedRow reads the row, or the tombstone in place, at a key.
+func (x *tx) storedRow(pk, sk item.Value) (st view.StoredRow, err error) {
+	row, found, err := x.rowAt(pk, sk)
+	if err != nil || !found {
+		return st, err
+	}
+	return x.store.parseStored(&row)
+}
+
+// rowAt reads the record of a row, or of a tombstone in place; false if there is none.
+func (x *tx) rowAt(pk, sk item.Value) (row storedRow, found bool, err error) {
+	err = x.QueryRows(x.ctx, x.table.stored, []any{keyColumn(pk), keyColumn(sk)}, func(r *sql.Rows) error {
+		found = true
+		row, err = scanRow(r)
+		return err
+	})
+	return row, found, err
+}

@@ -1,0 +1,274 @@
+package viewtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// repairedValues are the values of the groups that share and replaced have.
+var repairedValues = []view.Value{{Name: "revenue", Of: "sum"}, {Name: "lo", Of: "min"}, {Name: "hi", Of: "max"}, {Name: "different", Of: "distinct"}}
+
+// theGroup is the row g 1.
+func (s *repairCheck) theGroup() state.Row { return groupRow(s.t, "g", "1") }
+
+// readGroup reads the group g 1 with its members.
+func (s *repairCheck) readGroup() view.Group {
+	s.t.Helper()
+	groups, err := s.StateStore.(view.GroupReader).ReadGroups(s.t.Context(), s.target, repairedValues, []state.Row{s.theGroup()})
+	must(s.t, err)
+	return groups[0]
+}
+
+// rightGroup is what the group g 1 is to have: one share of each amount, by items named by their amounts.
+func (s *repairCheck) rightGroup(amounts ...string) view.Group {
+	s.t.Helper()
+	g := view.Group{Row: s.theGroup(), Shares: int64(len(amounts)), Version: version(s.t, 5)}
+	total := number(s.t, "0")
+	for _, a := range amounts {
+		total = total.Add(number(s.t, a))
+		g.Members = append(g.Members, replaced(s.t, item.Key(a), "", a).Members...)
+	}
+	g.Sums = []state.Increment{{Name: "revenue", Amount: total}}
+	slices.SortStableFunc(g.Members, func(a, b state.Member) int {
+		return slices.IndexFunc(repairedValues, func(v view.Value) bool { return v.Name == a.Name }) -
+			slices.IndexFunc(repairedValues, func(v view.Value) bool { return v.Name == b.Name })
+	})
+	return g
+}
+
+// repairGroup makes one repair, and returns its result.
+func (s *repairCheck) repairGroup(was, now view.Group) view.Result {
+	s.t.Helper()
+	rs, err := s.StateStore.(view.GroupRepairer).RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Was: was, Now: now}})
+	must(s.t, err)
+	if len(rs) != 1 {
+		s.t.Fatalf("%d results for 1 repair", len(rs))
+	}
+	return rs[0]
+}
+
+// count adds or removes shares of amounts in the group g 1, by items named by them. No contribution is written.
+func (s *repairCheck) count(what string, add bool, amounts ...string) {
+	s.t.Helper()
+	for _, a := range amounts {
+		was, now := a, ""
+		if add {
+			was, now = "", a
+		}
+		s.mustWrite(what, state.GroupWrite{Groups: []state.GroupChange{replaced(s.t, item.Key(a), was, now)}})
+	}
+}
+
+// wantGroup expects that the group g 1 has one share of each amount, least first.
+func (s *repairCheck) wantGroup(what string, amounts ...string) {
+	s.t.Helper()
+	var want []string
+	if len(amounts) > 0 {
+		lo, hi := amounts[0], amounts[len(amounts)-1]
+		right := s.rightGroup(amounts...)
+		revenue := item.StringValue("").AppendDynamoDBJSON(nil)
+		revenue = right.Sums[0].Amount.Value().AppendDynamoDBJSON(revenue[:0])
+		want = []string{fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%s"},"lo":{"N":"%s"},"revenue":%s}`, len(amounts), hi, lo, revenue)}
+		stored := s.readGroup()
+		same(s.t, what+": members", memberTexts(stored.Members), memberTexts(right.Members))
+		if stored.Shares != right.Shares || stored.Revision == "" {
+			s.t.Errorf("%s: the group has %d shares and the revision %q, want %d shares", what, stored.Shares, stored.Revision, right.Shares)
+		}
+	}
+	same(s.t, what+": rows", rows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
+}
+
+func memberTexts(ms []state.Member) (texts []string) {
+	for _, m := range ms {
+		texts = append(texts, strings.Join([]string{m.Name, m.Value, m.ID}, " "))
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// Groups are repaired whatever was wrong with them. Then they count on, and the repair is lost.
+func repairsOfGroups(t *testing.T, s *repairCheck) {
+	hand := func(do func(h Hand)) { do(s.Hand) }
+	for name, damage := range map[string]func(){
+		"right":   func() {},
+		"missing": func() { s.count("missing", false, "5", "7") },
+		"drifted": func() { s.count("drifted", true, "1", "9"); s.count("drifted", false, "5") },
+		"other member": func() {
+			c := replaced(t, "of another item", "", "6")
+			c.Shares, c.Sums = 0, nil
+			s.mustWrite("other member", state.GroupWrite{Groups: []state.GroupChange{c}})
+		},
+		"changed": func() { hand(func(h Hand) { h.Set(t, s.StateStore, s.target.Table, s.theGroup(), "revenue", "1") }) },
+		"added":   func() { hand(func(h Hand) { h.Set(t, s.StateStore, s.target.Table, s.theGroup(), "note", "by hand") }) },
+		"removed": func() { hand(func(h Hand) { h.Take(t, s.StateStore, s.target.Table, s.theGroup()) }) },
+		"buried": func() {
+			s.Hand.Take(t, s.StateStore, s.target.Table, s.theGroup())
+			inPlace := s.target
+			inPlace.InPlace = true
+			apply(t, s, inPlace, tombstone(t, "g", "1", 9))
+		},
+	} {
+		for _, extra := range []bool{false, true} {
+			s.count(name, true, "5", "7")
+			damage()
+			was, now := s.readGroup(), s.rightGroup("5", "7")
+			if extra { // no item counts in it
+				now = view.Group{Row: s.theGroup()}
+			}
+			if r := s.repairGroup(was, now); r != (view.Result{}) {
+				t.Fatalf("%s: %+v, want it done", name, r)
+			}
+			if !extra {
+				s.wantGroup(name, "5", "7")
+				if r := s.repairGroup(was, now); !r.Lost {
+					t.Errorf("%s again: %+v, want it lost", name, r)
+				}
+				s.mustWrite(name, state.GroupWrite{Groups: []state.GroupChange{{
+					Row: s.theGroup(), Shares: 0, Version: version(t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(t, "0")}},
+				}}})
+				s.count(name, false, "5")
+			} else {
+				s.wantGroup(name)
+			}
+			s.count(name, true, "3")
+			if extra {
+				s.wantGroup(name+", then a newer change", "3")
+				s.count(name, false, "3")
+			} else {
+				s.wantGroup(name+", then newer changes", "3", "7")
+				s.count(name, false, "3", "7")
+			}
+			s.wantGroup(name + ", then nothing counts")
+		}
+	}
+}
+
+// A group has any number of members, and sums of any length.
+func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
+	var amounts []string
+	for i := range 120 {
+		amounts = append(amounts, fmt.Sprint(1000+i))
+	}
+	s.count("wrong", true, "1")
+	if r := s.repairGroup(s.readGroup(), s.rightGroup(amounts...)); r != (view.Result{}) {
+		t.Fatalf("%+v, want it done", r)
+	}
+	s.wantGroup("many members", amounts...)
+	s.count("the least goes", false, amounts[0])
+	s.wantGroup("then the least goes", amounts[1:]...)
+	now := s.rightGroup("2")
+	long := strings.Repeat("7", 41)
+	now.Sums[0].Amount = number(t, long)
+	if r := s.repairGroup(s.readGroup(), now); r != (view.Result{}) {
+		t.Fatalf("%+v, want it done", r)
+	}
+	s.mustWrite("on a long sum", state.GroupWrite{Groups: []state.GroupChange{{
+		Row: s.theGroup(), Shares: 1, Version: version(t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(t, "1")}},
+	}}})
+	if got := fmt.Sprint(s.readGroup().Sums[0].Amount); got != long[:40]+"8" {
+		t.Errorf("the long sum is %s", got)
+	}
+}
+
+// A repair of a group is lost if a change or another repair was first, also between its read and its write. Of repairs
+// at the same time one is done.
+func groupRepairsRace(t *testing.T, s *repairCheck) {
+	other := s.reopen()
+	for moment, at := range s.moments() {
+		for name, c := range map[string]struct {
+			event func(was view.Group)
+			then  []string
+		}{
+			"a change":           {func(view.Group) { other.count("a change", true, "8") }, []string{"5", "7", "8"}},
+			"a change in place":  {func(view.Group) { other.addInPlace() }, nil},
+			"another repair":     {func(was view.Group) { other.repairGroup(was, s.rightGroup("1", "2", "3")) }, []string{"1", "2", "3"}},
+			"a repair to no row": {func(was view.Group) { other.repairGroup(was, view.Group{Row: s.theGroup()}) }, []string{}},
+			"the last goes":      {func(view.Group) { other.count("the last goes", false, "5", "7") }, []string{}},
+		} {
+			for _, kind := range []string{"wrong", "extra", "missing"} {
+				if kind == "missing" && name != "a change" && name != "another repair" {
+					continue
+				}
+				what := fmt.Sprintf("%s %s, %s", name, moment, kind)
+				then := c.then
+				was, now := view.Group{}, s.rightGroup("4")
+				if kind != "missing" {
+					s.count(what, true, "5", "7")
+					was = s.readGroup()
+				} else if name == "a change" {
+					then = []string{"8"}
+				}
+				if kind == "extra" {
+					now = view.Group{Row: s.theGroup()}
+				}
+				at(func() { c.event(was) })
+				if r := s.repairGroup(was, now); !r.Lost || r.Err != nil {
+					t.Errorf("%s: %+v, want it lost", what, r)
+				}
+				if then != nil {
+					s.wantGroup(what, then...)
+				}
+				if left := s.readGroup(); left.Row != "" {
+					if r := s.repairGroup(left, view.Group{Row: s.theGroup()}); r != (view.Result{}) {
+						t.Fatalf("%s: %+v, want the group deleted", what, r)
+					}
+				}
+			}
+		}
+	}
+	s.count("in parallel", true, "5")
+	was, now := s.readGroup(), s.rightGroup("1", "2")
+	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].repairGroup(was, now) })
+	s.wantGroup("in parallel", "1", "2")
+}
+
+// addInPlace counts a share that has no member, which a store may add without reading the row.
+func (s *repairCheck) addInPlace() {
+	s.t.Helper()
+	s.mustWrite("a change in place", state.GroupWrite{Groups: []state.GroupChange{{
+		Row: s.theGroup(), Shares: 1, Version: version(s.t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(s.t, "100")}},
+	}}})
+}
+
+// A group's row that another sink, another birth or a person took is refused with the name of its owner, and stays.
+func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
+	for who, change := range map[string]func(*view.Target){
+		"another sink":     func(t *view.Target) { t.View = "two" },
+		"another pipeline": func(t *view.Target) { t.Pipeline = "others" },
+		"another birth":    func(t *view.Target) { t.Birth = "second" },
+	} {
+		for _, now := range []view.Group{s.rightGroup("5"), {Row: s.theGroup()}} {
+			s.count(who, true, "1")
+			was := s.readGroup()
+			putBack := s.Hand.Take(t, s.StateStore, s.target.Table, s.theGroup())
+			theirs := s.target
+			change(&theirs)
+			apply(t, s, theirs, theirRow(t, "g", "1"))
+			rs, err := s.StateStore.(view.GroupRepairer).RepairGroups(t.Context(), s.target, []view.GroupRepair{{Was: was, Now: now}})
+			if who == "another birth" {
+				if _, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) {
+					t.Errorf("of %s: got %v, want a fatal LostError", who, err)
+				}
+			} else {
+				must(t, err)
+				foreign, ok := errors.AsType[*view.ForeignRowError](rs[0].Err)
+				if !ok || foreign.View != theirs.View || foreign.Pipeline != theirs.Pipeline || foreign.Row != s.theGroup() {
+					t.Errorf("of %s: got %+v, want a ForeignRowError", who, rs[0])
+				}
+			}
+			if got := s.readRow(s.theGroup()); got.Version != version(t, 9) {
+				t.Errorf("the row of %s is %+v", who, got)
+			}
+			putBack()
+			s.count(who, false, "1")
+		}
+	}
+}

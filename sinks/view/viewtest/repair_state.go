@@ -1,0 +1,315 @@
+package viewtest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// moments are when another writer may be first: before a repair, or after it has read and before it writes.
+func (s *repairCheck) moments() map[string]func(event func()) {
+	moments := map[string]func(event func()){"before": func(event func()) { event() }}
+	if s.Between != nil {
+		moments["between"] = func(event func()) { s.Between(s.StateStore, event) }
+	}
+	return moments
+}
+
+// claimRepair writes the claim of an item on a row again, at the version that its guard has.
+func (s *repairCheck) claimRepair(image item.Key, version record.Version, r state.Row, text string) state.ItemWrite {
+	s.t.Helper()
+	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{r})
+	must(s.t, err)
+	c := claimOf(s.t, image, 0, text)
+	c.Version = version
+	return state.ItemWrite{
+		Source: image, Was: version, Guard: state.Guard{Version: version, Row: r},
+		Rows: []state.RowClaimsWrite{{Row: r, Was: rcs[0].Revision, Revision: rcs[0].Revision + "'", Claim: c, Owner: c}},
+	}
+}
+
+// settle makes one write, and returns its result.
+func (s *repairCheck) settle(w state.ItemWrite) view.Result {
+	s.t.Helper()
+	rs, err := s.Settle(s.t.Context(), s.target, []state.ItemWrite{w})
+	must(s.t, err)
+	return rs[0]
+}
+
+// Claims are repaired by a write at the version that the guard has. It puts the row right, whatever a person did to it.
+func repairsOfClaims(t *testing.T, s *repairCheck) {
+	row := func(sk string) state.Row { return groupRow(t, "r", sk) }
+	first := func(sk string) {
+		t.Helper()
+		c := claimOf(t, item.Key(sk), 5, "right")
+		s.wantSettle(".", state.ItemWrite{
+			Source: c.Source, Guard: state.Guard{Version: c.Version, Row: row(sk)},
+			Rows: []state.RowClaimsWrite{{Row: row(sk), Revision: "r1", Claim: c, Owner: c}},
+		})
+	}
+	inPlace := s.target
+	inPlace.InPlace = true
+	for name, damage := range map[string]func(sk string){
+		"changed": func(sk string) { s.Hand.Set(t, s.StateStore, s.target.Table, row(sk), "text", "wrong") },
+		"removed": func(sk string) { s.Hand.Take(t, s.StateStore, s.target.Table, row(sk)) },
+		"buried": func(sk string) {
+			s.Hand.Take(t, s.StateStore, s.target.Table, row(sk))
+			gone := tombstone(t, "r", sk, 5)
+			apply(t, s, inPlace, gone)
+		},
+		"right": func(string) {},
+	} {
+		first(name)
+		damage(name)
+		repair := s.claimRepair(item.Key(name), version(t, 5), row(name), "right")
+		if r := s.settle(repair); r != (view.Result{}) {
+			t.Errorf("%s: %+v, want it done", name, r)
+		}
+		if got := rowText(s.readRow(row(name))); got != storedText(true, false, version(t, 5), `{"S":"right"}`) {
+			t.Errorf("%s: stored is %s", name, got)
+		}
+		if r := s.settle(repair); !r.Lost {
+			t.Errorf("%s, again: %+v, want it lost", name, r)
+		}
+		later := s.claimRepair(item.Key(name), version(t, 5), row(name), "newer")
+		later.Guard.Version, later.Rows[0].Claim.Version, later.Rows[0].Owner.Version = version(t, 6), version(t, 6), version(t, 6)
+		if r := s.settle(later); r != (view.Result{}) {
+			t.Errorf("%s, then a newer change: %+v, want it done", name, r)
+		}
+		s.wantGuards([]item.Key{item.Key(name)}, state.Guard{Version: version(t, 6), Row: row(name)})
+	}
+
+	// A row that is left over, without a claim, is deleted.
+	first("extra")
+	putBack := s.Hand.Take(t, s.StateStore, s.target.Table, row("extra"))
+	s.wantSettle(".", state.ItemWrite{
+		Source: "extra", Was: version(t, 5), Guard: state.Guard{Version: version(t, 6)},
+		Rows: []state.RowClaimsWrite{{Row: row("extra"), Was: "r1"}},
+	})
+	putBack()
+	s.wantSettle(".", state.ItemWrite{
+		Source: "extra", Was: version(t, 6), Guard: state.Guard{Version: version(t, 6)}, Rows: []state.RowClaimsWrite{{Row: row("extra")}},
+	})
+	if got := s.readRow(row("extra")); got.Exists {
+		t.Errorf("the extra row is %s", rowText(got))
+	}
+
+	// A claim on the wrong row moves.
+	first("from")
+	moved := s.claimRepair("from", version(t, 5), row("to"), "right")
+	moved.Rows = append(moved.Rows, state.RowClaimsWrite{Row: row("from"), Was: "r1"})
+	s.wantSettle(".", moved)
+	s.wantGuards([]item.Key{"from"}, state.Guard{Version: version(t, 5), Row: row("to")})
+	if got := s.readRow(row("from")); got.Exists {
+		t.Errorf("the former row is %s", rowText(got))
+	}
+
+	// A row that another sink took is refused with the name of its owner.
+	first("taken")
+	s.Hand.Take(t, s.StateStore, s.target.Table, row("taken"))
+	other := s.target
+	other.View = "two"
+	theirs := theirRow(t, "r", "taken")
+	apply(t, s, other, theirs)
+	r := s.settle(s.claimRepair("taken", version(t, 5), row("taken"), "right"))
+	if foreign, ok := errors.AsType[*view.ForeignRowError](r.Err); !ok || foreign.View != "two" || foreign.Row != row("taken") {
+		t.Errorf("of another sink's row: %+v, want a ForeignRowError", r)
+	}
+	if got := s.readRow(row("taken")); got.View != "two" || got.Version != theirs.Version {
+		t.Errorf("the other sink's row is %+v", got)
+	}
+}
+
+// theirRow is a row of another sink.
+func theirRow(t *testing.T, pk, sk string) view.Mutation { return row(t, pk, sk, 9, "theirs") }
+
+// A repair of claims is lost if a change of the stream or another repair was first.
+func claimRepairsRace(t *testing.T, s *repairCheck) {
+	other := s.reopen()
+	for moment, at := range s.moments() {
+		for name, event := range map[string]func(state.ItemWrite) state.ItemWrite{
+			"a newer change": func(w state.ItemWrite) state.ItemWrite { w.Guard.Version = version(t, 6); return w },
+			"another repair": func(w state.ItemWrite) state.ItemWrite { return w },
+		} {
+			sk := moment + " " + name
+			r := groupRow(t, "r", sk)
+			c := claimOf(t, item.Key(sk), 5, "wrong")
+			s.wantSettle(".", state.ItemWrite{
+				Source: c.Source, Guard: state.Guard{Version: c.Version, Row: r}, Rows: []state.RowClaimsWrite{{Row: r, Revision: "r1", Claim: c, Owner: c}},
+			})
+			repair := s.claimRepair(c.Source, c.Version, r, "right")
+			first := event(s.claimRepair(c.Source, c.Version, r, "first"))
+			at(func() { other.wantSettle(".", first) })
+			if got := s.settle(repair); !got.Lost || got.Err != nil {
+				t.Errorf("%s: %+v, want it lost", sk, got)
+			}
+			s.wantGuards([]item.Key{c.Source}, first.Guard)
+			if got := rowText(s.readRow(r)); got != storedText(true, false, version(t, 5), `{"S":"first"}`) {
+				t.Errorf("%s: stored is %s", sk, got)
+			}
+		}
+	}
+	c := claimOf(t, "parallel", 5, "wrong")
+	r := groupRow(t, "r", "parallel")
+	s.wantSettle(".", state.ItemWrite{
+		Source: c.Source, Guard: state.Guard{Version: c.Version, Row: r}, Rows: []state.RowClaimsWrite{{Row: r, Revision: "r1", Claim: c, Owner: c}},
+	})
+	repair := s.claimRepair(c.Source, c.Version, r, "right")
+	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].settle(repair) })
+}
+
+// After a repair of an item's claim, the changes of its sink do what they do otherwise: older ones and the repaired one
+// change nothing, and newer ones win.
+func claimsAfterRepairs(t *testing.T, s *repairCheck) {
+	stream := itemStream(t)
+	sink := newSink(t, s.StateStore, "GuardedByItem", s.target.View, s.target.Pipeline, s.target.Birth)
+	must(t, writeOne(t, sink, stream, 1))
+	key, at := stream.Changes[1].Key, stream.Changes[1].Version
+	r := groupRow(t, "r", "a,1")
+	s.Hand.Take(t, s.StateStore, s.target.Table, r)
+	if got := s.settle(s.claimRepair(key, at, r, "right")); got != (view.Result{}) {
+		t.Fatalf("%+v, want it done", got)
+	}
+	for _, change := range []int{0, 1} {
+		must(t, writeOne(t, sink, stream, change))
+		if got := rowText(s.readRow(r)); got != storedText(true, false, at, `{"S":"right"}`) {
+			t.Errorf("after change %d stored is %s", change, got)
+		}
+	}
+	must(t, writeOne(t, sink, stream, 2))
+	if got := s.readRow(r); got.Exists {
+		t.Errorf("after the removal stored is %s", rowText(got))
+	}
+}
+
+// wrongShare is stored by a contribution before its repair, and rightShare after it.
+const (
+	wrongShare = "10"
+	rightShare = "7"
+)
+
+// contributionRepair replaces the shares of a contribution at its version, and changes its group by the difference.
+func contributionRepair(t *testing.T, image item.Key, at record.Version, was, now []state.Share, c state.GroupChange) state.GroupWrite {
+	t.Helper()
+	return state.GroupWrite{
+		Items: []state.ContributionWrite{{
+			Source: image, Was: at, WasShares: &was, Now: state.Contribution{Version: at, Since: version(t, 1), Shares: now},
+		}},
+		Groups: []state.GroupChange{c},
+	}
+}
+
+// share is the share of an amount in the group g 1, which has a min, a max and a distinct.
+func share(t *testing.T, amount string) []state.Share {
+	return []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, sortable(t, `{"N":"`+amount+`"}`)}}}
+}
+
+// replaced is the change of the group g 1 when an item's amount becomes another; "" is none.
+func replaced(t *testing.T, image item.Key, was, now string) state.GroupChange {
+	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max, "different": state.Distinct}
+	c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1)}
+	total := number(t, "0")
+	if was != "" {
+		c.Shares, total = c.Shares-1, total.Add(number(t, was).Neg())
+		c.Members = append(c.Members, members(t, kinds, [3]string{"-", string(image), `{"N":"` + was + `"}`})...)
+	}
+	if now != "" {
+		c.Shares, total = c.Shares+1, total.Add(number(t, now))
+		c.Members = append(c.Members, members(t, kinds, [3]string{"+", string(image), `{"N":"` + now + `"}`})...)
+	}
+	c.Sums = []state.Increment{{Name: "revenue", Amount: total}}
+	return c
+}
+
+// group is the row of the group g 1 if it has these amounts, least first.
+func group(amounts ...int) string {
+	total, different := 0, make(map[int]bool)
+	for _, a := range amounts {
+		total += a
+		different[a] = true
+	}
+	return fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%d"},"lo":{"N":"%d"},"revenue":{"N":"%d"}}`,
+		len(different), amounts[len(amounts)-1], amounts[0], total)
+}
+
+// A contribution is repaired once, at its version: of two repairs that read the same shares, the second is lost.
+func repairsOfContributions(t *testing.T, s *repairCheck) {
+	s.mustWrite("another item", state.GroupWrite{
+		Items:  []state.ContributionWrite{{Source: "b", Now: state.Contribution{Version: version(t, 1), Shares: share(t, "8")}}},
+		Groups: []state.GroupChange{replaced(t, "b", "", "8")},
+	})
+	s.mustWrite("the wrong amount", state.GroupWrite{
+		Items:  []state.ContributionWrite{{Source: "a", Now: state.Contribution{Version: version(t, 5), Shares: share(t, wrongShare)}}},
+		Groups: []state.GroupChange{replaced(t, "a", "", wrongShare)},
+	})
+	s.wantRows(group(8, 10))
+	repair := contributionRepair(t, "a", version(t, 5), share(t, wrongShare), share(t, rightShare), replaced(t, "a", wrongShare, rightShare))
+	s.mustWrite("the repair", repair)
+	s.wantRows(group(7, 8))
+	if r := s.write(repair); !r.Lost || r.Err != nil {
+		t.Errorf("the repair again: %+v, want it lost", r)
+	}
+	s.wantRows(group(7, 8))
+	if c := s.contribution("a"); c.Version != version(t, 5) || len(c.Shares) != 1 || !c.Shares[0].Equal(share(t, rightShare)[0]) {
+		t.Errorf("the contribution is %+v", c)
+	}
+	gone := contributionRepair(t, "a", version(t, 5), share(t, rightShare), nil, replaced(t, "a", rightShare, ""))
+	s.mustWrite("an extra item", gone)
+	s.wantRows(group(8))
+	if r := s.write(gone); !r.Lost || r.Err != nil {
+		t.Errorf("the extra item again: %+v, want it lost", r)
+	}
+	back := contributionRepair(t, "a", version(t, 5), nil, share(t, rightShare), replaced(t, "a", "", rightShare))
+	s.mustWrite("a missing item of which the removal is known", back)
+	if r := s.write(back); !r.Lost || r.Err != nil {
+		t.Errorf("the missing item again: %+v, want it lost", r)
+	}
+	unknown := contributionRepair(t, "c", record.Version{}, nil, share(t, "9"), replaced(t, "c", "", "9"))
+	unknown.Items[0].Now.Version = layerZero(t)
+	s.mustWrite("an item that is not known", unknown)
+	if r := s.write(unknown); !r.Lost || r.Err != nil {
+		t.Errorf("the unknown item again: %+v, want it lost", r)
+	}
+	s.wantRows(group(7, 8, 9))
+	s.mustWrite("a newer change", state.GroupWrite{
+		Items:  []state.ContributionWrite{{Source: "c", Was: layerZero(t), Now: state.Contribution{Version: version(t, 6), Shares: share(t, "11")}}},
+		Groups: []state.GroupChange{replaced(t, "c", "9", "11")},
+	})
+	s.wantRows(group(7, 8, 11))
+}
+
+// A repair of a contribution is lost if a newer change or another repair was first, and counts nothing then.
+func contributionRepairsRace(t *testing.T, s *repairCheck) {
+	other := s.reopen()
+	amount, at := "", record.Version{} // what is stored
+	store := func(what string, by *repairCheck, v record.Version, now string) {
+		t.Helper()
+		w := contributionRepair(t, "a", at, nil, share(t, now), replaced(t, "a", amount, now))
+		w.Items[0].WasShares, w.Items[0].Now.Version = nil, v
+		by.mustWrite(what, w)
+		amount, at = now, v
+	}
+	n := 5
+	for moment, runs := range s.moments() {
+		for name, by := range map[string]int{"a newer change": 1, "another repair": 0} {
+			n++
+			store("the wrong amount", s, version(t, n), wrongShare)
+			repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare), replaced(t, "a", wrongShare, rightShare))
+			n += by
+			runs(func() { store(name, other, version(t, n), "12") })
+			if r := s.write(repair); !r.Lost || r.Err != nil {
+				t.Errorf("%s %s: %+v, want it lost", name, moment, r)
+			}
+			s.wantRows(group(12))
+		}
+	}
+	store("the wrong amount", s, version(t, n+1), wrongShare)
+	repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare), replaced(t, "a", wrongShare, rightShare))
+	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].write(repair) })
+	s.wantRows(group(7))
+}
