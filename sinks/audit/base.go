@@ -1,0 +1,165 @@
+package audit
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// base is what the sinks of all kinds have in common.
+type base struct {
+	cfg     *config.Config
+	spec    config.Sink
+	birth   string // of the sink's output; "" if births are not recorded
+	planner planner
+	mask    *mask.Mask
+	held    *heldKeys
+	dryRun  bool
+}
+
+// Name returns the name of the sink.
+func (b *base) Name() string { return b.spec.Name }
+
+// canRead returns an error if a store has no methods of the kind T, which what needs.
+func canRead[T any](b *base, store any, what string) (T, error) {
+	t, ok := store.(T)
+	if !ok {
+		return t, errs.Errorf("the store of the sink %s (%T) cannot %s", redact.Safe(b.spec.Name), store, redact.Safe(what))
+	}
+	return t, nil
+}
+
+// foreignBirth describes a stored entry that was written to another output of the sink; "" if it was not.
+func (b *base) foreignBirth(birth string) string {
+	if birth == b.birth {
+		return ""
+	}
+	return "birth " + birth
+}
+
+// target returns the sink's description for the store of its rows.
+func (b *base) target(table config.Table, key []config.Column) view.Target {
+	t := view.Target{Table: view.Table{Name: table.Name, PK: key[0].Name}, View: b.spec.Name, Pipeline: b.cfg.Name, Birth: b.birth}
+	if len(key) > 1 {
+		t.SK = key[1].Name
+	}
+	return t
+}
+
+// opsOf returns the planned writes of an item. If it has no place in the sink, they are those of its removal.
+func (b *base) opsOf(c *record.Change) ([]pipeline.Op, error) {
+	if !c.Removed() {
+		if ops, err := b.planner.ops(c); err != nil || len(ops) > 0 {
+			return ops, err
+		}
+	}
+	return b.planner.removal(c), nil
+}
+
+// isOwn reports whether a row or a tombstone belongs to the sink.
+func (b *base) isOwn(st *view.StoredRow) bool {
+	return st.View == b.spec.Name && st.Pipeline == b.cfg.Name
+}
+
+// itemText returns the key of the change's item for people.
+func (b *base) itemText(c *record.Change) string { return string(b.mask.Key(c)) }
+
+// otherItem returns the key of another item than that of c, for people. It is masked if the key of this item has sensitive
+// attributes, or if that is unknown.
+func (b *base) otherItem(c *record.Change, key item.Key) string {
+	if b.hidesKeys(c) {
+		return b.mask.Text(string(key))
+	}
+	return string(key)
+}
+
+// hidesKeys reports whether the keys of items have sensitive attributes. Without an item that is unknown.
+func (b *base) hidesKeys(c *record.Change) bool {
+	if c == nil {
+		return b.mask != nil
+	}
+	_, hidden := b.mask.HiddenKey(c)
+	return hidden
+}
+
+// rowText returns the key of a row that is not in the plans, for people. It is unknown which attributes are in the key, so
+// it is masked completely if the sink may hold sensitive attributes.
+func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
+	if b.mask != nil && (b.hidesKeys(c) || len(b.spec.AllowSensitive) > 0) {
+		return b.mask.Text(string(row))
+	}
+	pk, sk, err := row.Decode()
+	if err != nil {
+		return string(row)
+	}
+	text := append(append([]byte(t.PK), '='), pk.AppendJSON(nil)...)
+	if t.SK != "" {
+		text = append(append(append(text, ' '), t.SK...), '=')
+		text = sk.AppendJSON(text)
+	}
+	return string(text)
+}
+
+// finish sets what the findings of one item have in common, and turns differences that a dead letter or a quarantined key
+// explains into Held ones.
+func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
+	for i := range fs {
+		f := &fs[i]
+		if c == nil {
+			continue
+		}
+		f.Item = c.Key
+		if c.Sequence != "0" { // the version of the item is known
+			f.markStale(c.Version)
+		}
+		if !f.Verdict.Differs() && f.Verdict != Skipped {
+			continue
+		}
+		why, command, err := b.held.explain(ctx, b.spec.Name, c.Key)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			f.Otherwise, f.Verdict, f.Command = f.Verdict, Held, command
+			if f.Why != "" {
+				why += "; " + f.Why
+			}
+			f.Why = why
+		}
+	}
+	return fs, nil
+}
+
+// cannotPlan returns the finding of an item of which nothing can be planned.
+func (b *base) cannotPlan(ctx context.Context, c *record.Change, err error) ([]Finding, error) {
+	return b.finish(ctx, c, []Finding{{Where: b.itemText(c), Verdict: Skipped, Why: "the item cannot be written: " + err.Error()}})
+}
+
+// MarkStale turns Wrong findings of one item into Stale ones if another place of the item, in any sink, has a newer
+// version: the sink missed a change that others have.
+func MarkStale(fs []Finding) {
+	var newest record.Version
+	for i := range fs {
+		if fs[i].Owner == "" && fs[i].Version.Compare(newest) > 0 {
+			newest = fs[i].Version
+		}
+	}
+	for i := range fs {
+		fs[i].markStale(newest)
+	}
+}
+
+// markStale turns a Wrong finding into a Stale one if the item has a newer version: the contents differ, and nothing but
+// a change that was missed is known to explain it.
+func (f *Finding) markStale(newest record.Version) {
+	if f.Verdict == Wrong && f.Owner == "" && f.Why == "" && f.Version.Compare(newest) < 0 {
+		f.Verdict = Stale
+	}
+}

@@ -1,0 +1,135 @@
+package audit
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// lookClaims compares the guard of an item, and rows that are guarded by item. The row of the guard is compared, too.
+func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
+	items, err := canRead[view.ItemStore](&s.base, s.store, "read the guards of items")
+	if err != nil {
+		return nil, err
+	}
+	guards, err := items.Guards(ctx, s.t, []item.Key{c.Key})
+	if err != nil {
+		return nil, err
+	}
+	g := guards[0]
+	fs := []Finding{s.compareGuard(c, g, rows)}
+	if g.Row != "" && !slices.ContainsFunc(rows, func(p plannedRow) bool { return p.row == g.Row }) {
+		rows = append(rows, plannedRow{row: g.Row, where: s.rowText(c, s.t.Table, g.Row)})
+	}
+	if len(rows) == 0 {
+		return fs, nil
+	}
+	keys := make([]state.Row, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].row
+	}
+	claims, err := items.RowClaims(ctx, s.t, keys)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.lookRows(ctx, c, rows)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		f := &found[i]
+		if f.Revision = claims[i].Revision; f.Expected {
+			s.compareClaims(c, f, &rows[i], &claims[i])
+		}
+		f.Guard = g.Version
+		f.markStale(g.Version)
+	}
+	return append(fs, found...), nil
+}
+
+// compareGuard compares the row in the guard of an item with the row that the item should claim.
+func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRow) Finding {
+	var want state.Row
+	for i := range rows {
+		if rows[i].expected {
+			want = rows[i].row
+		}
+	}
+	f := Finding{Kind: Guard, Place: string(c.Key), Where: s.itemText(c), Expected: want != "", Version: g.Version, Verdict: Wrong}
+	switch {
+	case g.Version.IsZero() && want == "":
+		f.Verdict, f.Found = Equal, "nothing"
+	case g.Version.IsZero():
+		f.Verdict, f.Found = Missing, "nothing"
+	case g.Row == "" && want == "":
+		f.Verdict, f.Found = Equal, "asks for no row"
+	case g.Row == want:
+		f.Verdict, f.Found = Equal, "asks for that row"
+	case g.Row == "":
+		f.Found = "asks for no row"
+	default:
+		f.Found = "asks for " + s.rowText(c, s.t.Table, g.Row)
+		if want == "" {
+			f.Verdict = Extra
+		}
+	}
+	return f
+}
+
+// compareClaims corrects the finding of a row that the item should claim, by all claims on the row: which of them has it.
+func (s *rowSink) compareClaims(c *record.Change, f *Finding, p *plannedRow, rc *view.RowClaims) {
+	for i := range rc.Waiting {
+		f.Claims = append(f.Claims, Claim{s.otherItem(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
+	}
+	if rc.Owner.Source == "" || f.Owner != rc.Owner.Source && !(f.Owner == "" && rc.Owner.Source == c.Key) {
+		return // the row is not the one of the claim that has it
+	}
+	for i := range rc.Waiting {
+		if w := &rc.Waiting[i]; view.ComesBefore(w, &rc.Owner, s.conflict) {
+			f.Verdict, f.Why = Wrong, "the claim of the item "+s.otherItem(c, w.Source)+" comes first"
+			return
+		}
+	}
+	if f.Owner == "" {
+		return
+	}
+	i := slices.IndexFunc(rc.Waiting, func(w state.Claim) bool { return w.Source == c.Key })
+	switch own := (state.Claim{Source: c.Key}); {
+	case i >= 0:
+		f.Verdict = Waiting
+		if f.Differs = s.differingClaim(rc.Waiting[i].Attributes, p.columns); len(f.Differs) > 0 {
+			f.Verdict, f.Found = Wrong, f.Found+", and the claim that waits has other attributes"
+		}
+	case s.conflict != view.Last && view.ComesBefore(&own, &rc.Owner, s.conflict): // the claim is missing, and comes first
+		f.Verdict = Wrong
+	default: // the claim is missing, as the guard says
+		f.Verdict = Waiting
+	}
+}
+
+// differingClaim returns the names of the attributes in which a waiting claim differs from the planned one.
+func (s *rowSink) differingClaim(have, want []state.Column) []string {
+	var names []string
+	value := func(cs []state.Column, name string) item.Value {
+		for i := range cs {
+			if cs[i].Name == name {
+				return cs[i].Value
+			}
+		}
+		return item.Value{}
+	}
+	for _, cs := range [][]state.Column{have, want} {
+		for i := range cs {
+			name := cs[i].Name
+			if s.compares(name) && !value(have, name).Equal(value(want, name)) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,272 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// groupSink compares an aggregate: the contributions with the items, and the groups with the contributions.
+type groupSink struct {
+	base
+	store     view.GroupStore
+	aggregate *view.Aggregate
+	t         view.Target
+}
+
+var _ GroupSink = (*groupSink)(nil)
+
+func newGroupSink(b base, store view.GroupStore) (*groupSink, error) {
+	o := sinks.AggregateOptions(b.cfg, b.spec)
+	o.Birth = b.birth
+	a, err := view.NewAggregate(o)
+	if err != nil {
+		return nil, err
+	}
+	return &groupSink{base: b, store: store, aggregate: a, t: a.Target()}, nil
+}
+
+// Expected yields the contribution of an item, if it counts for something.
+func (s *groupSink) Expected(c *record.Change, yield func(Entry)) error {
+	if c.Removed() {
+		return nil
+	}
+	ops, err := s.planner.ops(c)
+	if err != nil {
+		return err
+	}
+	shares, err := plannedShares(ops)
+	if err != nil || len(shares) == 0 {
+		return err
+	}
+	d := digesters.Get().(*digester)
+	defer digesters.Put(d)
+	yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: d.contribution(shares)})
+	return nil
+}
+
+// plannedShares returns the shares of planned ops; none if the item counts for nothing.
+func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
+	var shares []state.Share
+	for _, op := range ops {
+		o, ok := op.(*view.GroupOp)
+		if !ok {
+			continue
+		}
+		if err := o.Err(); err != nil {
+			return nil, err
+		}
+		if o.Share.Group != "" {
+			shares = append(shares, o.Share)
+		}
+	}
+	return shares, nil
+}
+
+// Stored yields the contributions with shares, what each of them adds to its groups, and the groups. The groups of an
+// aggregate that keeps expired items are left out: they hold what no contribution tells any more.
+func (s *groupSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if s.storedContributions(ctx, l, yield) && !s.keepsExpired() {
+			s.storedGroups(ctx, l, yield)
+		}
+	}
+}
+
+// keepsExpired reports whether expired items stay in their groups, without a contribution.
+func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
+
+// contributions lists the contributions.
+func (s *groupSink) contributions(ctx context.Context, l state.Listing) (iter.Seq2[view.ItemContribution, error], error) {
+	lister, err := canRead[view.ContributionLister](&s.base, s.store, "list the contributions of items")
+	if err != nil {
+		return nil, err
+	}
+	return lister.ListContributions(ctx, s.t, l), nil
+}
+
+// storedContributions yields the contributions. It returns false if the sequence ended. A contribution whose item is only
+// known by its hash is left out: Look finds it by the item.
+func (s *groupSink) storedContributions(ctx context.Context, l state.Listing, yield func(Entry, error) bool) bool {
+	all, err := s.contributions(ctx, l)
+	if err != nil {
+		return yield(Entry{}, err) && false
+	}
+	d := digesters.Get().(*digester)
+	defer digesters.Put(d)
+	for c, err := range all {
+		if err != nil {
+			return yield(Entry{}, fmt.Errorf("%s: contributions: %w", s.spec.Name, err)) && false
+		}
+		e := Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: d.contribution(c.Shares)}
+		if c.Item != "" && !yield(e, nil) {
+			return false
+		}
+		if !s.keepsExpired() && !s.yieldShares(d, &c, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// yieldShares yields what a contribution adds to its groups. A contribution that does not fit the aggregate adds nothing:
+// Look reports it.
+func (s *groupSink) yieldShares(d *digester, c *view.ItemContribution, yield func(Entry, error) bool) bool {
+	changes, err := s.aggregate.GroupsOf(c.Item, c.Contribution)
+	if err != nil {
+		return true
+	}
+	for i := range changes {
+		e := Entry{Kind: Group, Place: string(changes[i].Row), Share: true, Digest: d.groupChange(&changes[i])}
+		if !yield(e, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// Look compares the contribution of an item. Groups at places are left out: see LookGroups.
+func (s *groupSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+	if c == nil {
+		return nil, nil
+	}
+	ops, err := s.opsOf(c)
+	var want []state.Share
+	if err == nil {
+		want, err = plannedShares(ops)
+	}
+	if err != nil {
+		return s.cannotPlan(ctx, c, err)
+	}
+	if len(ops) == 0 && !slices.ContainsFunc(places, func(e Entry) bool { return e.Kind == Contribution }) {
+		return nil, nil // a filter drops the item
+	}
+	f, err := s.compareContribution(ctx, c, want)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
+	}
+	return s.finish(ctx, c, []Finding{f})
+}
+
+// LookShares reads the rows of the groups that an item should count in.
+func (s *groupSink) LookShares(ctx context.Context, c *record.Change) ([]Finding, error) {
+	ops, err := s.opsOf(c)
+	if err != nil {
+		return nil, nil //nolint:nilerr // Look reports it
+	}
+	texts := make(map[state.Row]string)
+	for _, op := range ops {
+		if o, ok := op.(*view.GroupOp); ok && o.Row() != "" {
+			texts[o.Row()] = o.KeyText()
+		}
+	}
+	rows := slices.Sorted(maps.Keys(texts))
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	in, err := canRead[view.Inspector](&s.base, s.store, "read single rows")
+	if err != nil {
+		return nil, err
+	}
+	stored, err := in.StoredRows(ctx, s.t, rows)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
+	}
+	fs := make([]Finding, len(rows))
+	for i, row := range rows {
+		fs[i] = Finding{Kind: Group, Place: string(row), Where: texts[row], Expected: true, Version: stored[i].Version, Verdict: Missing, Found: "nothing"}
+		switch st := &stored[i]; {
+		case !st.Exists || st.Tombstone:
+		case !s.isOwn(st):
+			fs[i].Verdict, fs[i].Found = Wrong, "a row of another sink"
+		default:
+			fs[i].Verdict, fs[i].Found = Equal, "a row; its values are not compared, since other items may count in it too"
+		}
+	}
+	return fs, nil
+}
+
+func (s *groupSink) compareContribution(ctx context.Context, c *record.Change, want []state.Share) (Finding, error) {
+	stored, err := s.store.Contributions(ctx, s.t, []item.Key{c.Key})
+	if err != nil {
+		return Finding{}, err
+	}
+	have := stored[0]
+	f := Finding{Kind: Contribution, Place: string(c.Key), Where: s.itemText(c), Expected: len(want) > 0, Version: have.Version, Verdict: Equal, Found: countsText(len(have.Shares))}
+	switch {
+	case have.Version.IsZero():
+		f.Found = "nothing"
+		if len(want) > 0 {
+			f.Verdict = Missing
+		}
+	case len(want) == 0 && len(have.Shares) == 0:
+	case len(want) == 0 && c.Removed() && s.keepsExpired():
+		f.Verdict, f.Why = Skipped, "the item is gone, and the aggregate keeps expired items: it is unknown whether it expired"
+	case len(want) == 0:
+		f.Verdict = Extra
+	default:
+		if f.Differs = s.shareDifferences(c, have.Shares, want); len(f.Differs) > 0 {
+			f.Verdict = Wrong
+		}
+	}
+	return f, nil
+}
+
+func countsText(n int) string {
+	switch n {
+	case 0:
+		return "counts for nothing"
+	case 1:
+		return "counts once"
+	}
+	return fmt.Sprintf("counts %d times", n)
+}
+
+// valueNames returns the names of the aggregate's values in the order of state.Share.Values.
+func (s *groupSink) valueNames() []string {
+	names := make([]string, len(s.spec.Aggregate.Values))
+	for i, v := range s.spec.Aggregate.Values {
+		names[i] = v.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// shareDifferences describes the groups in which the item counts with other values than planned. It compares the shares
+// by index, as the sink does.
+func (s *groupSink) shareDifferences(c *record.Change, have, want []state.Share) []string {
+	names := s.valueNames()
+	group := func(share state.Share) string { return s.rowText(c, s.t.Table, share.Group) }
+	var lines []string
+	for i := range max(len(have), len(want)) {
+		switch {
+		case i >= len(have):
+			lines = append(lines, "does not count in "+group(want[i]))
+		case i >= len(want):
+			lines = append(lines, "still counts in "+group(have[i]))
+		case have[i].Group != want[i].Group:
+			lines = append(lines, "counts in "+group(have[i])+" and not in "+group(want[i]))
+		default:
+			var other []string
+			for n, name := range names {
+				if n >= len(have[i].Values) || have[i].Values[n] != want[i].Values[n] {
+					other = append(other, name)
+				}
+			}
+			if len(other) > 0 {
+				lines = append(lines, strings.Join(other, ", ")+" in "+group(want[i]))
+			}
+		}
+	}
+	return lines
+}

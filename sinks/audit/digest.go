@@ -1,0 +1,77 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// digester makes digests. It reuses its memory from entry to entry.
+type digester struct {
+	bytes   []byte
+	columns []state.Column
+}
+
+var digesters = sync.Pool{New: func() any { return new(digester) }}
+
+// digestFormat is the number of the form that is hashed. A change of the form makes another number, so that digests of two
+// forms never are equal.
+const digestFormat = 1
+
+// begin returns the empty buffer of an entry of a kind.
+func (d *digester) begin(kind Kind) []byte {
+	return appendSized(append(d.bytes[:0], digestFormat), string(kind))
+}
+
+// end returns the digest of the bytes and keeps their memory.
+func (d *digester) end(b []byte) Digest {
+	d.bytes = b[:0]
+	sum := sha256.Sum256(b)
+	return Digest(sum[:16])
+}
+
+func appendSized(dst []byte, text string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+}
+
+// row returns the digest of a row: of its item, and of the columns in d.columns, which it sorts. foreign is what the row
+// has besides that no row of the sink should have; "" if nothing.
+func (d *digester) row(source item.Key, foreign string) Digest {
+	slices.SortFunc(d.columns, func(a, b state.Column) int { return strings.Compare(a.Name, b.Name) })
+	b := appendSized(appendSized(d.begin(Row), string(source)), foreign)
+	for i := range d.columns {
+		b = d.columns[i].Value.AppendCanonical(appendSized(b, d.columns[i].Name))
+	}
+	clear(d.columns)
+	d.columns = d.columns[:0]
+	return d.end(b)
+}
+
+// guard returns the digest of a guard: of the row that the item claims.
+func (d *digester) guard(row state.Row) Digest {
+	return d.end(append(d.begin(Guard), row...))
+}
+
+// contribution returns the digest of what an item counts for.
+func (d *digester) contribution(shares []state.Share) Digest {
+	b := d.begin(Contribution)
+	for i := range shares {
+		b = appendSized(b, string(shares[i].Group))
+		b = binary.AppendUvarint(b, uint64(len(shares[i].Values)))
+		for _, v := range shares[i].Values {
+			b = appendSized(b, v)
+		}
+	}
+	return d.end(b)
+}
+
+// document returns the digest of a document without _tw. foreign is as for row.
+func (d *digester) document(doc []byte, foreign string) (Digest, error) {
+	b, err := appendCanonicalDocument(appendSized(d.begin(Document), foreign), doc)
+	return d.end(b), err
+}

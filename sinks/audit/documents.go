@@ -1,0 +1,295 @@
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// documentSink compares a search sink.
+type documentSink struct {
+	base
+	store search.Store
+	shown planner // plans what people may see
+}
+
+var _ Sink = (*documentSink)(nil)
+
+func newDocumentSink(ctx context.Context, b base, store search.Store) (*documentSink, error) {
+	s := &documentSink{base: b, store: store, shown: b.planner}
+	var err error
+	if b.mask != nil {
+		s.shown, err = newPlanner(ctx, b.cfg, b.spec, b.birth, sinks.MaskAll())
+	}
+	return s, err
+}
+
+// maskedPrefix begins every masked value: a key with one is not the item's.
+const maskedPrefix = "masked-"
+
+// documentPlace returns the place of a document. Names of indexes have no slash.
+func documentPlace(index, routing, id string) string {
+	if routing != "" {
+		routing = url.PathEscape(routing)
+	}
+	return index + "/" + routing + "/" + id
+}
+
+// parseDocumentPlace is the inverse of documentPlace.
+func parseDocumentPlace(place string) (index, routing, id string, err error) {
+	index, rest, ok := strings.Cut(place, "/")
+	routing, id, okID := strings.Cut(rest, "/")
+	if !ok || !okID {
+		return "", "", "", errs.Errorf("%q is no place of a document", place)
+	}
+	routing, err = url.PathUnescape(routing)
+	return index, routing, id, err
+}
+
+// Expected yields the document of an item.
+func (s *documentSink) Expected(c *record.Change, yield func(Entry)) error {
+	if c.Removed() {
+		return nil
+	}
+	ops, err := s.planner.ops(c)
+	if err != nil {
+		return err
+	}
+	d := digesters.Get().(*digester)
+	defer digesters.Put(d)
+	for _, op := range ops {
+		m, ok := op.(*search.Mutation)
+		if !ok || m.Tombstone {
+			continue
+		}
+		digest, err := d.document(m.Doc, "")
+		if err != nil {
+			return err
+		}
+		yield(Entry{Kind: Document, Place: documentPlace(m.Index, m.Routing, m.ID), Item: c.Key, Digest: digest})
+	}
+	return nil
+}
+
+// Stored yields the documents of all indexes of the sink. The item of a document is "" if its id does not tell the item's
+// key: it is hashed, masked or too long.
+func (s *documentSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		lister, err := canRead[search.Lister](&s.base, s.store, "list documents")
+		var indexes []string
+		if err == nil {
+			indexes, err = s.indexes(ctx)
+		}
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		for _, index := range indexes {
+			if !s.storedDocuments(ctx, lister, index, l, yield) {
+				return
+			}
+		}
+	}
+}
+
+// indexes returns the names of the sink's indexes.
+func (s *documentSink) indexes(ctx context.Context) ([]string, error) {
+	if name, whole := s.spec.Search.Index.Prefix(); whole {
+		return []string{name}, nil
+	}
+	reader, err := canRead[search.Reader](&s.base, s.store, "list indexes")
+	if err != nil {
+		return nil, err
+	}
+	return reader.Indexes(ctx)
+}
+
+// storedDocuments yields the documents of one index. It returns false if the sequence ended.
+func (s *documentSink) storedDocuments(ctx context.Context, lister search.Lister, index string, l state.Listing, yield func(Entry, error) bool) bool {
+	d := digesters.Get().(*digester)
+	defer digesters.Put(d)
+	for doc, err := range lister.ListDocuments(ctx, index, l) {
+		if errors.Is(err, search.ErrNoIndex) {
+			return true // it has no document yet
+		}
+		e := Entry{Kind: Document, Place: documentPlace(index, doc.Routing, doc.ID), Version: doc.Version}
+		if s.mask == nil || !strings.Contains(string(doc.Item), maskedPrefix) {
+			e.Item = doc.Item
+		}
+		if err == nil {
+			e.Digest, err = d.document(doc.Doc, s.foreignDocument(doc.Doc))
+		}
+		if err != nil {
+			return yield(Entry{}, fmt.Errorf("%s: index %s: %w", s.spec.Name, index, err)) && false
+		}
+		if !yield(e, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// foreignDocument describes a document that was written to another output of the sink; "" if it was not.
+func (s *documentSink) foreignDocument(doc []byte) string {
+	c := jsoncursor.New(doc)
+	for name := range c.Members() {
+		if string(name) != reservedField {
+			continue
+		}
+		for field := range c.Members() {
+			if string(field) == "birth" {
+				return s.foreignBirth(string(c.Text()))
+			}
+		}
+		break
+	}
+	return s.foreignBirth("")
+}
+
+// plannedDocument is a document that is to be compared.
+type plannedDocument struct {
+	index, routing, id string
+	where              string // its index and id for people
+	expected           bool
+	doc                []byte // the document, if it is expected
+}
+
+// Look compares the documents of an item.
+func (s *documentSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+	docs, err := s.documentsOf(c)
+	if err != nil {
+		return s.cannotPlan(ctx, c, err)
+	}
+	for _, p := range places {
+		if p.Kind != Document || slices.ContainsFunc(docs, func(d plannedDocument) bool { return documentPlace(d.index, d.routing, d.id) == p.Place }) {
+			continue
+		}
+		index, routing, id, err := parseDocumentPlace(p.Place)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, plannedDocument{index: index, routing: routing, id: id, where: s.mask.Text(index + "/" + id)}) // the index may have a sensitive value, too
+	}
+	fs := make([]Finding, len(docs))
+	for i := range docs {
+		if fs[i], err = s.compareDocument(ctx, &docs[i]); err != nil {
+			return nil, fmt.Errorf("%s: document %s: %w", s.spec.Name, docs[i].where, err)
+		}
+	}
+	return s.finish(ctx, c, fs)
+}
+
+// documentsOf returns the documents that the plans of an item name.
+func (s *documentSink) documentsOf(c *record.Change) (docs []plannedDocument, err error) {
+	if c == nil {
+		return nil, nil
+	}
+	var ops, shown []pipeline.Op
+	if !c.Removed() {
+		if ops, err = s.planner.ops(c); err != nil {
+			return nil, err
+		}
+		shown, _ = s.shown.ops(c)
+	}
+	if len(ops) == 0 {
+		ops, shown = s.planner.removal(c), s.shown.removal(c)
+	}
+	for i, op := range ops {
+		m, ok := op.(*search.Mutation)
+		if !ok {
+			continue
+		}
+		d := plannedDocument{index: m.Index, routing: m.Routing, id: m.ID, where: m.Index + "/" + s.mask.Text(m.ID), expected: !m.Tombstone, doc: m.Doc}
+		if i < len(shown) {
+			if masked, ok := shown[i].(*search.Mutation); ok {
+				d.where = masked.Index + "/" + masked.ID
+			}
+		}
+		docs = append(docs, d)
+	}
+	return docs, nil
+}
+
+func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) (Finding, error) {
+	in, err := canRead[search.Inspector](&s.base, s.store, "read single documents")
+	if err != nil {
+		return Finding{}, err
+	}
+	st, err := in.ReadStored(ctx, p.index, p.id, p.routing)
+	if err != nil {
+		return Finding{}, err
+	}
+	f := Finding{Kind: Document, Place: documentPlace(p.index, p.routing, p.id), Where: p.where, Expected: p.expected, Version: st.Version, Verdict: Equal, Found: "nothing"}
+	switch exists := st.There && !st.Tombstone; {
+	case exists && p.expected:
+		f.Found = "a document"
+		if f.Differs, err = s.differingFields(st.Doc, p.doc); len(f.Differs) > 0 {
+			f.Verdict = Wrong
+		}
+	case exists:
+		f.Verdict, f.Found = Extra, "a document"
+	case st.Tombstone:
+		f.Found = "a tombstone"
+		fallthrough
+	default:
+		if p.expected {
+			f.Verdict = Missing
+		}
+	}
+	return f, err
+}
+
+// differingFields returns the names of the top-level fields that differ; _tw if the document belongs to another output.
+func (s *documentSink) differingFields(have, want []byte) ([]string, error) {
+	var haveFields, wantFields map[string]json.RawMessage
+	if err := json.Unmarshal(have, &haveFields); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(want, &wantFields); err != nil {
+		return nil, err
+	}
+	delete(haveFields, reservedField)
+	delete(wantFields, reservedField)
+	all := maps.Clone(haveFields)
+	maps.Copy(all, wantFields)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		same, err := sameJSON(haveFields[name], wantFields[name])
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			names = append(names, name)
+		}
+	}
+	if s.foreignDocument(have) != "" {
+		names = append(names, reservedField)
+	}
+	return names, nil
+}
+
+// sameJSON reports whether two JSON values mean the same; nil is no value.
+func sameJSON(a, b json.RawMessage) (bool, error) {
+	if a == nil || b == nil {
+		return a == nil && b == nil, nil
+	}
+	x, err := appendCanonicalJSON(nil, a)
+	if err != nil {
+		return false, err
+	}
+	y, err := appendCanonicalJSON(nil, b)
+	return string(x) == string(y), err
+}

@@ -1,0 +1,151 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math/bits"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// The digest of a group is a sum, so that the contributions of millions of items can be added up in any order without
+// keeping them. It has two halves, each modulo a prime. A number counts with a factor that is a hash of its name; a member
+// counts as its hash. Modulo a prime, decimals can be divided by ten, so that sums of any scale are exact.
+var primes = [2]uint64{1<<61 - 1, 1<<64 - 59}
+
+// tenths are the inverses of ten modulo the primes.
+var tenths = [2]uint64{power(10, primes[0]-2, primes[0]), power(10, primes[1]-2, primes[1])}
+
+// halves are the two halves of the digest of a group.
+type halves [2]uint64
+
+func (h halves) digest() (d Digest) {
+	binary.BigEndian.PutUint64(d[:8], h[0])
+	binary.BigEndian.PutUint64(d[8:], h[1])
+	return d
+}
+
+func (h *halves) add(o halves) {
+	for i, p := range primes {
+		sum, carry := bits.Add64(h[i], o[i], 0)
+		if carry != 0 || sum >= p {
+			sum -= p
+		}
+		h[i] = sum
+	}
+}
+
+// AddDigests returns the digest of a group to which two parts of its contributions add up; see [Entry].Share.
+func AddDigests(a, b Digest) Digest {
+	h := halvesOf(a)
+	h.add(halvesOf(b))
+	return h.digest()
+}
+
+func halvesOf(d Digest) (h halves) {
+	h[0], h[1] = binary.BigEndian.Uint64(d[:8])%primes[0], binary.BigEndian.Uint64(d[8:])%primes[1]
+	return h
+}
+
+func multiply(a, b, p uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return bits.Rem64(hi, lo, p)
+}
+
+func power(base, exponent, p uint64) uint64 {
+	result := uint64(1)
+	for ; exponent > 0; exponent >>= 1 {
+		if exponent&1 != 0 {
+			result = multiply(result, base, p)
+		}
+		base = multiply(base, base, p)
+	}
+	return result
+}
+
+// What is added up in the digest of a group, besides members.
+const (
+	addsShares = "shares"
+	addsCount  = "count"
+	addsSum    = "sum"
+	addsOther  = "other" // what no group should have
+)
+
+// hashHalves returns the hash of texts.
+func (d *digester) hashHalves(texts ...string) halves {
+	b := d.begin(Group)
+	for _, t := range texts {
+		b = appendSized(b, t)
+	}
+	d.bytes = b[:0]
+	sum := sha256.Sum256(b)
+	return halvesOf(Digest(sum[:16]))
+}
+
+// addNumber adds a number, given as the text of a state.Number, with the factor of its name.
+func (h *halves) addNumber(d *digester, kind, name, text string) {
+	if text == "0" {
+		return
+	}
+	digits, negative := strings.CutPrefix(text, "-")
+	factor := d.hashHalves(kind, name)
+	for i, p := range primes {
+		n, scale, fraction := uint64(0), uint64(1), false
+		for k := range len(digits) {
+			if digits[k] == '.' {
+				fraction = true
+				continue
+			}
+			n = multiply(n, 10, p)
+			digit, carry := bits.Add64(n, uint64(digits[k]-'0'), 0)
+			n = bits.Rem64(carry, digit, p)
+			if fraction {
+				scale = multiply(scale, tenths[i], p)
+			}
+		}
+		n = multiply(n, scale, p)
+		if negative && n != 0 {
+			n = p - n
+		}
+		factor[i] = multiply(n, factor[i], p)
+	}
+	h.add(factor)
+}
+
+func (h *halves) addMembers(d *digester, ms []state.Member) {
+	for i := range ms {
+		m := &ms[i]
+		h.add(d.hashHalves("member", m.Name, string(rune('0'+m.Kind)), m.Value, m.ID))
+	}
+}
+
+func (h *halves) addIncrements(d *digester, kind string, is []state.Increment) {
+	for i := range is {
+		h.addNumber(d, kind, is[i].Name, is[i].Amount.String())
+	}
+}
+
+// groupChange returns the digest of what a contribution adds to a group.
+func (d *digester) groupChange(c *state.GroupChange) Digest {
+	var h halves
+	h.addNumber(d, addsShares, "", itoa(c.Shares))
+	h.addIncrements(d, addsCount, c.Counts)
+	h.addIncrements(d, addsSum, c.Sums)
+	h.addMembers(d, c.Members)
+	return h.digest()
+}
+
+// group returns the digest of a stored group. foreign is what no group of the sink should have; "" if nothing.
+func (d *digester) group(g *view.Group, foreign string) Digest {
+	var h halves
+	h.addNumber(d, addsShares, "", itoa(g.Shares))
+	h.addIncrements(d, addsCount, g.Counts)
+	h.addIncrements(d, addsSum, g.Sums)
+	h.addMembers(d, g.Members)
+	if foreign != "" {
+		h.add(d.hashHalves(addsOther, foreign))
+	}
+	return h.digest()
+}

@@ -1,0 +1,305 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// storedGroups yields the groups.
+func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
+	lister, err := canRead[view.GroupLister](&s.base, s.store, "list groups")
+	if err != nil {
+		yield(Entry{}, err)
+		return
+	}
+	d := digesters.Get().(*digester)
+	defer digesters.Put(d)
+	for g, err := range lister.ListGroups(ctx, s.t, s.aggregate.Values(), l) {
+		if err != nil {
+			yield(Entry{}, fmt.Errorf("%s: groups: %w", s.spec.Name, err))
+			return
+		}
+		if !yield(Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: d.group(&g, s.foreignToGroup(&g))}, nil) {
+			return
+		}
+	}
+}
+
+// foreignToGroup describes what a stored group should not have, whatever counts in it: another birth, or attributes that
+// differ from what the store computes them from. "" if it has no such thing.
+func (s *groupSink) foreignToGroup(g *view.Group) string {
+	foreign := s.foreignBirth(g.Birth)
+	if damaged := s.damagedAttributes(g); len(damaged) > 0 {
+		foreign += " attributes " + strings.Join(damaged, ",")
+	}
+	return foreign
+}
+
+// damagedAttributes returns the names of the attributes of a group that are not what its counts, sums and members say.
+func (s *groupSink) damagedAttributes(g *view.Group) []string {
+	want := s.attributes(g)
+	var names []string
+	for name, v := range want {
+		if have, _ := g.Item.Get(name); !have.Equal(v) {
+			names = append(names, name)
+		}
+	}
+	for name := range g.Item.All() {
+		_, ok := want[name]
+		if !ok && name != s.t.PK && name != s.t.SK && !strings.HasPrefix(name, reservedField) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// attributes returns the attributes of a group without its key, as readers get them.
+func (s *groupSink) attributes(g *view.Group) map[string]item.Value {
+	as := make(map[string]item.Value, len(g.Counts)+len(g.Sums))
+	for _, is := range [][]state.Increment{g.Counts, g.Sums} {
+		for _, i := range is {
+			as[i.Name] = i.Amount.Value()
+		}
+	}
+	values := make(map[string]map[string]bool) // different members by name
+	least, greatest := make(map[string]string), make(map[string]string)
+	for i := range g.Members {
+		m := &g.Members[i]
+		switch m.Kind {
+		case state.Min:
+			if have, ok := least[m.Name]; !ok || m.Value < have {
+				least[m.Name] = m.Value
+			}
+		case state.Max:
+			if have, ok := greatest[m.Name]; !ok || m.Value > have {
+				greatest[m.Name] = m.Value
+			}
+		case state.Distinct:
+			if values[m.Name] == nil {
+				values[m.Name] = make(map[string]bool)
+			}
+			values[m.Name][m.Value] = true
+		}
+	}
+	for _, texts := range []map[string]string{least, greatest} {
+		for name, text := range texts {
+			as[name], _ = state.ParseSortable(text) // a text that does not parse is absent, and differs
+		}
+	}
+	for name, different := range values {
+		as[name] = item.NumberValue(decimal.Of(int64(len(different))))
+	}
+	return as
+}
+
+// groupSum is the sum of the contributions in one group.
+type groupSum struct {
+	shares  int64
+	numbers map[string]state.Number // counts and sums by name
+	members map[state.Member]bool
+	change  state.GroupChange // the last that was added, for the order of counts and sums
+	unknown bool              // an item whose key is not stored counts in it
+}
+
+func (g *groupSum) add(c *state.GroupChange) {
+	if g.numbers == nil {
+		g.numbers, g.members = make(map[string]state.Number), make(map[state.Member]bool)
+	}
+	g.shares += c.Shares
+	for _, is := range [][]state.Increment{c.Counts, c.Sums} {
+		for _, i := range is {
+			g.numbers[i.Name] = g.numbers[i.Name].Add(i.Amount)
+		}
+	}
+	for _, m := range c.Members {
+		g.members[m] = true
+	}
+	if c.Version.Compare(g.change.Version) < 0 {
+		c.Version = g.change.Version
+	}
+	g.change = *c
+}
+
+// sumGroups adds up the contributions in the groups of rows. l bounds the rate; its segment is ignored.
+func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state.Row) (map[state.Row]*groupSum, error) {
+	sums := make(map[state.Row]*groupSum, len(rows))
+	for _, row := range rows {
+		sums[row] = new(groupSum)
+	}
+	all, err := s.contributions(ctx, state.Listing{Spend: l.Spend, Consistent: true})
+	if err != nil {
+		return nil, err
+	}
+	for c, err := range all {
+		if err != nil {
+			return nil, fmt.Errorf("contributions: %w", err)
+		}
+		changes, err := s.aggregate.GroupsOf(c.Item, c.Contribution)
+		if err != nil {
+			continue // Look reports it
+		}
+		for i := range changes {
+			g := sums[changes[i].Row]
+			if c.Item == "" {
+				s.markUnknown(sums, &c.Contribution)
+			} else if g != nil {
+				g.add(&changes[i])
+			}
+		}
+	}
+	return sums, nil
+}
+
+// markUnknown marks all rows of the groups that a contribution of an unknown item counts in: its shards are unknown.
+func (s *groupSink) markUnknown(sums map[state.Row]*groupSum, c *state.Contribution) {
+	for row, g := range sums {
+		for i := range c.Shares {
+			g.unknown = g.unknown || s.aggregate.HasShard(c.Shares[i].Group, row)
+		}
+	}
+}
+
+// readGroups reads the groups of rows.
+func (s *groupSink) readGroups(ctx context.Context, rows []state.Row) ([]view.Group, error) {
+	reader, err := canRead[view.GroupReader](&s.base, s.store, "read single groups")
+	if err != nil {
+		return nil, err
+	}
+	return reader.ReadGroups(ctx, s.t, s.aggregate.Values(), rows)
+}
+
+// GroupsNotCompared says why the groups cannot be compared; "" if they can be.
+func (s *groupSink) GroupsNotCompared() string {
+	if !s.keepsExpired() {
+		return ""
+	}
+	return "the aggregate keeps what expired items counted for (on_ttl_delete: keep), and nothing tells which items these were"
+}
+
+// lookedGroup is a group that was read before and after its contributions were added up.
+type lookedGroup struct {
+	stored  view.Group
+	sum     *groupSum
+	finding Finding
+}
+
+// LookGroups compares groups with the sum of all contributions. l bounds the rate; its segment is ignored.
+func (s *groupSink) LookGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error) {
+	looked, err := s.lookGroups(ctx, l, places)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
+	}
+	fs := make([]Finding, len(looked))
+	for i := range looked {
+		fs[i] = looked[i].finding
+	}
+	return fs, nil
+}
+
+func (s *groupSink) lookGroups(ctx context.Context, l state.Listing, places []string) ([]lookedGroup, error) {
+	looked := make([]lookedGroup, len(places))
+	rows := make([]state.Row, len(places))
+	for i, p := range places {
+		rows[i] = state.Row(p)
+		looked[i].finding = Finding{Kind: Group, Place: p, Where: s.rowText(nil, s.t.Table, rows[i])}
+	}
+	if s.keepsExpired() {
+		for i := range looked {
+			looked[i].finding.Verdict, looked[i].finding.Why = Skipped, s.GroupsNotCompared()
+		}
+		return looked, nil
+	}
+	before, err := s.readGroups(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := s.sumGroups(ctx, l, rows)
+	if err != nil {
+		return nil, err
+	}
+	after, err := s.readGroups(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	d := digesters.Get().(*digester)
+	defer digesters.Put(d)
+	for i := range looked {
+		g := &looked[i]
+		g.stored, g.sum = after[i], sums[rows[i]]
+		if before[i].Revision != after[i].Revision || d.group(&before[i], "") != d.group(&after[i], "") {
+			g.finding.Verdict, g.finding.Found = Busy, "the group changed while its contributions were read"
+			continue
+		}
+		s.compareGroup(g)
+	}
+	return looked, nil
+}
+
+// compareGroup compares a stored group with the sum of the contributions.
+func (s *groupSink) compareGroup(g *lookedGroup) {
+	f, stored, sum := &g.finding, &g.stored, g.sum
+	f.Version, f.Revision = stored.Version, stored.Revision
+	f.Expected = sum.shares > 0
+	exists := stored.Row != "" && stored.Item.Exists()
+	f.Found = "a row"
+	switch {
+	case sum.unknown:
+		f.Verdict, f.Why = Skipped, "an item counts in it whose key is too long to be known"
+	case stored.Row == "" && !f.Expected:
+		f.Verdict, f.Found = Equal, "nothing"
+	case !f.Expected:
+		f.Verdict = Extra
+	case !exists:
+		f.Verdict, f.Found = Missing, "nothing"
+	default:
+		f.Verdict = Equal
+		if f.Differs = s.groupDifferences(stored, sum); len(f.Differs) > 0 {
+			f.Verdict = Wrong
+		}
+	}
+}
+
+// groupDifferences returns the names of the values that differ from the sum of the contributions; _tw is the number of
+// shares, or the birth.
+func (s *groupSink) groupDifferences(stored *view.Group, sum *groupSum) []string {
+	names := s.damagedAttributes(stored)
+	if stored.Shares != sum.shares || s.foreignBirth(stored.Birth) != "" {
+		names = append(names, reservedField)
+	}
+	have := make(map[string]string)
+	for _, is := range [][]state.Increment{stored.Counts, stored.Sums} {
+		for _, i := range is {
+			have[i.Name] = i.Amount.String()
+		}
+	}
+	for name, n := range sum.numbers {
+		if have[name] != n.String() {
+			names = append(names, name)
+		}
+	}
+	members := make(map[state.Member]bool, len(stored.Members))
+	for _, m := range stored.Members {
+		members[m] = true
+		if !sum.members[m] {
+			names = append(names, m.Name)
+		}
+	}
+	for m := range sum.members {
+		if !members[m] {
+			names = append(names, m.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,109 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+)
+
+// heldFor is how long the dead letters and the quarantined keys that were read are used again. If they take long to read,
+// they are used for heldShare times as long.
+const (
+	heldFor   = 2 * time.Second
+	heldShare = 20
+)
+
+// heldKeys knows the items whose differences a dead letter or a quarantined key explains.
+type heldKeys struct {
+	cfg    *config.Config
+	stores sinks.Stores
+	flags  string // see Options.Command
+
+	mu      sync.Mutex
+	until   time.Time // when they must be read again
+	letters map[heldKey]int
+	marks   map[heldKey]time.Time
+}
+
+// heldKey is an item at a sink; every sink if sink is "".
+type heldKey struct {
+	sink string
+	key  item.Key
+}
+
+// explain returns what explains differences of an item at a sink, and the command that helps; "" if nothing does. The
+// dead letters of the last seconds may be unknown to it.
+func (h *heldKeys) explain(ctx context.Context, sink string, key item.Key) (why, command string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if begin := time.Now(); begin.After(h.until) {
+		if err := h.read(ctx); err != nil {
+			return "", "", err
+		}
+		h.until = begin.Add(max(heldFor, heldShare*time.Since(begin)))
+	}
+	var reasons []string
+	if n := h.letters[heldKey{sink, key}] + h.letters[heldKey{"", key}]; n > 0 {
+		reasons = append(reasons, fmt.Sprintf("%d dead letters", n))
+	}
+	if since, ok := h.marks[heldKey{sink, key}]; ok {
+		reasons = append(reasons, "quarantined since "+since.UTC().Format(time.RFC3339))
+	}
+	if len(reasons) == 0 {
+		return "", "", nil
+	}
+	flags := h.flags
+	if flags != "" {
+		flags += " "
+	}
+	return strings.Join(reasons, ", "), "tablewake redrive " + flags + "--list --sink " + sink, nil
+}
+
+func (h *heldKeys) read(ctx context.Context) error {
+	h.letters, h.marks = make(map[heldKey]int), make(map[heldKey]time.Time)
+	if err := h.readLetters(ctx); err != nil {
+		return fmt.Errorf("dead letters: %w", err)
+	}
+	kept, err := h.stores.State(ctx, h.cfg)
+	if err != nil || kept == nil {
+		return err
+	}
+	for m, err := range kept.Marks(ctx, "") {
+		if err != nil {
+			return fmt.Errorf("quarantine: %w", err)
+		}
+		h.marks[heldKey{m.Sink, m.Key}] = m.Since
+	}
+	return nil
+}
+
+func (h *heldKeys) readLetters(ctx context.Context) (err error) {
+	kept, err := h.stores.DeadLetters(ctx, h.cfg)
+	if err != nil {
+		return err
+	}
+	letters, ok := kept.(deadletter.Store)
+	if !ok {
+		return nil // they are not named, or cannot be read
+	}
+	if r, ok := letters.(deadletter.Releaser); ok {
+		defer func() { err = errors.Join(err, r.Release(ctx)) }()
+	}
+	for l, err := range letters.Read(ctx) {
+		if err != nil {
+			return err
+		}
+		if l.Pipeline == "" || l.Pipeline == h.cfg.Name {
+			h.letters[heldKey{l.Sink, l.Key}]++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// errs makes this package's errors. Their redacted text holds no data.
+const errs = redact.Class("audit")
+
+// Open opens the sinks of cfg that keep state, or those that the options name, in the order of the file. The stores are
+// only read, except by Repair. An error names the sink: one that does not exist, keeps no state, waits for its backfill or
+// is being filled. The maker of stores closes them.
+func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Options) ([]Sink, error) {
+	specs, err := selectSinks(cfg, o.Sinks)
+	if err != nil {
+		return nil, err
+	}
+	births, err := readBirths(ctx, cfg, stores)
+	if err != nil {
+		return nil, err
+	}
+	m, err := sinks.Mask(cfg)
+	if err != nil {
+		return nil, err
+	}
+	held := &heldKeys{cfg: cfg, stores: stores, flags: o.Command}
+	opened := make([]Sink, len(specs))
+	for i, spec := range specs {
+		b := base{cfg: cfg, spec: spec, birth: births[spec.Name].ID, mask: m, held: held, dryRun: o.DryRun}
+		if opened[i], err = openSink(ctx, b, stores); err != nil {
+			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, spec.Line, spec.Name, err)
+		}
+	}
+	if !o.AnyStage {
+		if err := checkOutputs(ctx, cfg, stores, specs); err != nil {
+			return nil, err
+		}
+	}
+	return opened, nil
+}
+
+// checkOutputs returns an error if a sink is not filled, has never started, or was written under other settings than those
+// of the file: it cannot be compared with what the file has planned.
+func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, specs []config.Sink) error {
+	kept, err := stores.State(ctx, cfg)
+	if err != nil || kept == nil {
+		return err // nothing is recorded of outputs
+	}
+	changes, err := sinks.CompareOutputs(ctx, cfg, stores)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if !slices.ContainsFunc(specs, func(s config.Sink) bool { return s.Name == c.Sink }) {
+			continue
+		}
+		name := redact.Safe(c.Sink)
+		switch stage := c.Birth.Stage; {
+		case c.Kind == sinks.Removed:
+		case stage == state.Waiting || stage == state.Filling:
+			return errs.Errorf("the sink %s is %s: fill it first, with tablewake backfill --sink %s", name, redact.Safe(stage), name)
+		case c.Kind == sinks.Added:
+			return errs.Errorf("the sink %s has never started: there is nothing to compare; tablewake plan says what it needs", name)
+		case c.Kind == sinks.Changed:
+			return errs.Errorf("the sink %s was written under other settings than those of the file: tablewake plan says which, and the way on", name)
+		case c.Problem != "":
+			return errs.Errorf("the sink %s would not start: %s", name, redact.Safe(c.Problem))
+		}
+	}
+	return nil
+}
+
+// openSink opens one sink. Its planner refuses what cannot be planned twice alike, such as {@time} in a key.
+func openSink(ctx context.Context, b base, stores sinks.Stores) (_ Sink, err error) {
+	if b.planner, err = newPlanner(ctx, b.cfg, b.spec, b.birth); err != nil {
+		return nil, err
+	}
+	switch {
+	case b.spec.View != nil:
+		store, err := stores.View(ctx, b.cfg, b.spec)
+		if err != nil {
+			return nil, err
+		}
+		return newRowSink(b, store), nil
+	case b.spec.Aggregate != nil:
+		store, err := stores.Aggregate(ctx, b.cfg, b.spec)
+		if err != nil {
+			return nil, err
+		}
+		return newGroupSink(b, store)
+	default:
+		store, err := stores.Search(ctx, b.cfg, b.spec)
+		if err != nil {
+			return nil, err
+		}
+		return newDocumentSink(ctx, b, store)
+	}
+}
+
+// selectSinks returns the sinks of names; all that keep state if names is empty.
+func selectSinks(cfg *config.Config, names []string) ([]config.Sink, error) {
+	var specs []config.Sink
+	for _, s := range cfg.Sinks {
+		keepsState := s.View != nil || s.Aggregate != nil || s.Search != nil
+		switch {
+		case len(names) == 0 && keepsState, slices.Contains(names, s.Name) && keepsState:
+			specs = append(specs, s)
+		case slices.Contains(names, s.Name):
+			return nil, errs.Errorf("the sink %s keeps no state that an item could be compared with: name views, aggregates and search sinks", redact.Safe(s.Name))
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name }) {
+			var has []string
+			for _, s := range cfg.Sinks {
+				has = append(has, s.Name)
+			}
+			return nil, errs.Errorf("no sink is named %q: the file has %s", name, redact.Safe(strings.Join(has, ", ")))
+		}
+	}
+	if len(specs) == 0 {
+		return nil, errs.New("the file has no view, aggregate or search sink to compare")
+	}
+	return specs, nil
+}
+
+// readBirths returns the birth of each sink's output, by the name of the sink; the zero Birth if none is recorded.
+func readBirths(ctx context.Context, cfg *config.Config, stores sinks.Stores) (map[string]state.Birth, error) {
+	births := make(map[string]state.Birth)
+	kept, err := stores.State(ctx, cfg)
+	if err != nil || kept == nil {
+		return births, err
+	}
+	targets := make(map[string]string)
+	for _, s := range cfg.Sinks {
+		targets[s.Name] = sinks.Target(s)
+	}
+	for b, err := range kept.Births(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("births: %w", err)
+		}
+		if b.Target == targets[b.Sink] {
+			births[b.Sink] = b
+		}
+	}
+	return births, nil
+}

@@ -1,0 +1,59 @@
+package audit
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+// planner plans items for one sink, as the pipeline does.
+type planner struct {
+	pipeline *pipeline.Pipeline
+}
+
+// newPlanner returns the planner of a sink. Its plans are only to be compared, or with masked to be shown.
+func newPlanner(ctx context.Context, cfg *config.Config, s config.Sink, birth string, opts ...sinks.Option) (planner, error) {
+	alone := *cfg
+	alone.Sinks, alone.Detectors = []config.Sink{s}, nil // other sinks, and events, have no influence
+	opts = append(opts, sinks.Suppressed("audit"), sinks.BornAs(map[string]string{s.Name: birth}))
+	p, err := sinks.Assemble(ctx, &alone, sinks.PlanOnly(), opts...)
+	return planner{p}, err
+}
+
+// ops returns the planned writes of an item; none if a filter drops it, or if it has no place in the sink. An error means
+// that no row, share or document can be made of it.
+func (p planner) ops(c *record.Change) ([]pipeline.Op, error) {
+	x := p.pipeline.Explain(c)
+	for i := range x.Filters {
+		if f := &x.Filters[i]; f.Err != nil {
+			return nil, f.Err
+		}
+	}
+	if len(x.Routes) == 0 {
+		return nil, nil
+	}
+	r := &x.Routes[0]
+	return r.Ops, r.Err
+}
+
+// removal returns the planned writes of the removal of an item in a stream without images. They name the places where the
+// sink may still have the item: none if only an image tells.
+func (p planner) removal(c *record.Change) []pipeline.Op {
+	ops, err := p.ops(Removal(c))
+	if err != nil {
+		return nil
+	}
+	return ops
+}
+
+// Removal returns the removal of a change's item in a stream without images, as [Sink].Look takes it for an item that the
+// source table does not have.
+func Removal(c *record.Change) *record.Change {
+	r := *c
+	r.Op, r.EventName, r.ViewType, r.Old, r.New = record.Remove, "REMOVE", record.KeysOnly, item.Image{}, item.Image{}
+	return &r
+}

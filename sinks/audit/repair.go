@@ -1,0 +1,66 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// lookAgain returns the present finding about a place. If it is not to be repaired, the outcome has a Result: nothing
+// differs any more, what is stored has another version, or it cannot be repaired.
+func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Finding) (Finding, Outcome, error) {
+	fs, err := s.Look(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
+	if err != nil {
+		return Finding{}, Outcome{}, err
+	}
+	for i := range fs {
+		now := fs[i]
+		if now.Place != "" && (now.Kind != f.Kind || now.Place != f.Place) {
+			continue
+		}
+		switch {
+		case now.Verdict == Held || now.Verdict == Skipped:
+			return now, Outcome{Result: Refused, Why: now.Why}, nil
+		case !now.Verdict.Differs():
+			return now, Outcome{Result: IsEqual}, nil
+		case now.Version != f.Version || now.Guard != f.Guard:
+			return now, Outcome{Result: Moved}, nil
+		}
+		return now, Outcome{}, nil
+	}
+	return Finding{}, Outcome{Result: IsEqual}, nil
+}
+
+// errForeign refuses the repair of a row that another sink wrote.
+var errForeign = errs.New("the row belongs to another sink")
+
+// refuse returns the outcome of a place that cannot be repaired, and why.
+func refuse(why error) (Outcome, error) {
+	return Outcome{Result: Refused, Why: why.Error()}, nil
+}
+
+// outcome returns the outcome of a write. wrote describes it.
+func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) {
+	switch {
+	case err != nil:
+		return Outcome{}, fmt.Errorf("%s: %w", b.spec.Name, err)
+	case state.IsPermanent(r.Err):
+		return refuse(r.Err)
+	case r.Err != nil:
+		return Outcome{}, fmt.Errorf("%s: %w", b.spec.Name, r.Err)
+	case r.Lost || r.Superseded:
+		return Outcome{Result: Moved}, nil
+	}
+	return Outcome{Result: Repaired, Wrote: wrote}, nil
+}
+
+// onlyOne returns the first of the results of a call with one write.
+func onlyOne(rs []view.Result, err error) (view.Result, error) {
+	if err != nil || len(rs) == 0 {
+		return view.Result{}, err
+	}
+	return rs[0], nil
+}

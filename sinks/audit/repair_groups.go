@@ -1,0 +1,113 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Repair writes the contribution of an item, and changes its groups by the difference. A group that holds less than the
+// contribution did cannot be changed so: RepairGroups comes first.
+func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
+	if f.Kind == Group {
+		return Outcome{Result: Refused, Why: "a group is repaired with the sum of all contributions"}, nil
+	}
+	_, done, err := s.lookAgain(ctx, s, c, &f)
+	if err != nil || done.Result != "" {
+		return done, err
+	}
+	ops, err := s.opsOf(c)
+	var want []state.Share
+	if err == nil {
+		want, err = plannedShares(ops)
+	}
+	if err != nil {
+		return refuse(err)
+	}
+	stored, err := s.store.Contributions(ctx, s.t, []item.Key{c.Key})
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
+	}
+	if stored[0].Version != f.Version {
+		return Outcome{Result: Moved}, nil
+	}
+	w, err := s.aggregate.RepairContribution(c.Key, stored[0], want, c.Version)
+	if err != nil {
+		return refuse(err)
+	}
+	wrote := fmt.Sprintf("contribution %s: %s, %d groups changed", f.Where, countsText(len(want)), len(w.Groups))
+	if s.dryRun {
+		return Outcome{Result: Repaired, Wrote: wrote}, nil
+	}
+	r, err := onlyOne(s.store.Contribute(ctx, s.t, []state.GroupWrite{w}))
+	return s.outcome(r, err, wrote)
+}
+
+// RepairGroups sets groups to the sum of all contributions. l bounds the rate; its segment is ignored.
+func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Finding) ([]Outcome, error) {
+	repairer, err := canRead[view.GroupRepairer](&s.base, s.store, "repair groups")
+	if err != nil {
+		return nil, err
+	}
+	places := make([]string, len(fs))
+	for i := range fs {
+		places[i] = fs[i].Place
+	}
+	looked, err := s.lookGroups(ctx, l, places)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
+	}
+	outcomes := make([]Outcome, len(fs))
+	for i := range looked {
+		now := &looked[i].finding
+		switch {
+		case now.Verdict == Busy || now.Version != fs[i].Version:
+			outcomes[i] = Outcome{Result: Moved}
+		case now.Verdict == Skipped:
+			outcomes[i] = Outcome{Result: Refused, Why: now.Why}
+		case !now.Verdict.Differs():
+			outcomes[i] = Outcome{Result: IsEqual}
+		default:
+			repair := view.GroupRepair{Was: looked[i].stored, Now: s.summed(&looked[i])}
+			wrote := fmt.Sprintf("group %s: %d shares", now.Where, repair.Now.Shares)
+			if outcomes[i], err = s.repairGroup(ctx, repairer, repair, wrote); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return outcomes, nil
+}
+
+func (s *groupSink) repairGroup(ctx context.Context, repairer view.GroupRepairer, g view.GroupRepair, wrote string) (Outcome, error) {
+	if s.dryRun {
+		return Outcome{Result: Repaired, Wrote: wrote}, nil
+	}
+	r, err := onlyOne(repairer.RepairGroups(ctx, s.t, []view.GroupRepair{g}))
+	return s.outcome(r, err, wrote)
+}
+
+// summed returns the group that the contributions add up to.
+func (s *groupSink) summed(g *lookedGroup) view.Group {
+	sum := view.Group{Row: state.Row(g.finding.Place), Shares: g.sum.shares, Version: g.stored.Version}
+	if sum.Version.IsZero() {
+		sum.Version = g.sum.change.Version
+	}
+	amounts := func(is []state.Increment) (out []state.Increment) {
+		for _, i := range is {
+			out = append(out, state.Increment{Name: i.Name, Amount: g.sum.numbers[i.Name]})
+		}
+		return out
+	}
+	sum.Counts, sum.Sums = amounts(g.sum.change.Counts), amounts(g.sum.change.Sums)
+	sum.Members = slices.SortedFunc(maps.Keys(g.sum.members), func(a, b state.Member) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID))
+	})
+	return sum
+}

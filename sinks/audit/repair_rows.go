@@ -1,0 +1,179 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Repair writes the row of a finding, or the guard, the claim and the row of its item.
+func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
+	now, done, err := s.lookAgain(ctx, s, c, &f)
+	if err != nil || done.Result != "" {
+		return done, err
+	}
+	rows, guarded, err := s.rowsOf(c)
+	if err != nil {
+		return refuse(err)
+	}
+	if guarded && s.conflict == view.Last {
+		return refuse(errLast)
+	}
+	if guarded {
+		return s.repairClaim(ctx, c, &now, rows)
+	}
+	p := plannedRow{row: state.Row(f.Place), where: now.Where}
+	for i := range rows {
+		if rows[i].row == p.row {
+			p = rows[i]
+		}
+	}
+	return s.repairRow(ctx, c, &now, &p)
+}
+
+// errLast refuses the repair of a claim that is decided by its time.
+var errLast = errs.New("with on_collision: last no item tells which claim is the latest: replay the archive, or fill the sink anew")
+
+// repairRow writes a row that guards itself.
+func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p *plannedRow) (Outcome, error) {
+	stored, err := s.stored(ctx, []plannedRow{*p})
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
+	}
+	st := stored[0]
+	switch {
+	case st.Version != f.Version:
+		return Outcome{Result: Moved}, nil
+	case st.Exists && !s.isOwn(&st):
+		return refuse(errForeign)
+	}
+	m := view.Mutation{Source: st.Source, Version: st.Version, Tombstone: !p.expected}
+	if m.PK, m.SK, err = p.row.Decode(); err != nil {
+		return Outcome{}, err
+	}
+	if c != nil {
+		m.Source = c.Key
+		if !st.Exists {
+			m.Version = c.Version
+		}
+	}
+	wrote := "tombstone row " + p.where
+	if p.expected {
+		m.Attributes = s.withStored(p.columns, st.Item)
+		wrote = "put row " + p.where
+	}
+	repairer, err := canRead[view.Repairer](&s.base, s.store, "repair rows")
+	if err != nil {
+		return Outcome{}, err
+	}
+	if s.dryRun {
+		return Outcome{Result: Repaired, Wrote: wrote}, nil
+	}
+	r, err := onlyOne(repairer.RepairRows(ctx, s.t, []view.RowRepair{{Was: st, Now: m}}))
+	return s.outcome(r, err, wrote)
+}
+
+// withStored returns the planned columns. Those that are no function of the item have the values that are stored: the
+// snapshot of an item has no time.
+func (s *rowSink) withStored(columns []state.Column, stored item.Image) []state.Column {
+	columns = slices.Clone(columns)
+	for _, name := range s.left {
+		v, ok := stored.Get(name)
+		if !ok {
+			continue
+		}
+		columns = slices.DeleteFunc(columns, func(c state.Column) bool { return c.Name == name })
+		columns = append(columns, state.Column{Name: name, Value: v})
+	}
+	return columns
+}
+
+// repairClaim writes the guard of an item, its claim and the row that it claims. A row that the item leaves goes to the next
+// claim.
+func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding, rows []plannedRow) (Outcome, error) {
+	items, err := canRead[view.ItemStore](&s.base, s.store, "write the guards of items")
+	if err != nil {
+		return Outcome{}, err
+	}
+	op := &view.ClaimOp{Target: &s.t, Claim: state.Claim{Source: c.Key, Version: c.Version, Time: time.Unix(0, 0).UTC()}}
+	wrote := "claim no row"
+	for i := range rows {
+		if rows[i].claim != nil {
+			planned := *rows[i].claim
+			op, wrote = &planned, "claim row "+rows[i].where
+		}
+	}
+	var extra state.Row
+	if f.Kind == Row && f.Verdict == Extra {
+		extra = state.Row(f.Place)
+		wrote += ", leave row " + f.Where
+	}
+	guards, err := items.Guards(ctx, s.t, []item.Key{c.Key})
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
+	}
+	g := guards[0]
+	if f.Kind == Guard && g.Version != f.Version || f.Kind == Row && g.Version != f.Guard {
+		return Outcome{Result: Moved}, nil
+	}
+	claims, stored, err := s.claimsOn(ctx, items, g.Row, op.Row, extra)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
+	}
+	if rc := claims[op.Row]; rc != nil && rc.Foreign != nil {
+		return refuse(errForeign)
+	}
+	if f.Kind == Row {
+		st := stored[state.Row(f.Place)]
+		if st.Version != f.Version {
+			return Outcome{Result: Moved}, nil
+		}
+		if g.Version.IsZero() && st.Exists { // older changes stay refused
+			op.Claim.Version = st.Version
+		}
+	}
+	if st, ok := stored[op.Row]; ok && st.Source == c.Key {
+		op.Claim.Attributes = s.withStored(op.Claim.Attributes, st.Item)
+	}
+	if s.dryRun {
+		return Outcome{Result: Repaired, Wrote: wrote}, nil
+	}
+	rs, err := items.Settle(ctx, s.t, op.Repair(g, claims, extra, s.conflict))
+	if err == nil {
+		for _, r := range rs {
+			if r != (view.Result{}) {
+				return s.outcome(r, nil, wrote)
+			}
+		}
+	}
+	return s.outcome(view.Result{}, err, wrote)
+}
+
+// claimsOn reads the claims on rows, and the rows. It leaves out "".
+func (s *rowSink) claimsOn(ctx context.Context, items view.ItemStore, rows ...state.Row) (map[state.Row]*view.RowClaims, map[state.Row]view.StoredRow, error) {
+	slices.Sort(rows)
+	rows = slices.DeleteFunc(slices.Compact(rows), func(r state.Row) bool { return r == "" })
+	claims, stored := make(map[state.Row]*view.RowClaims, len(rows)), make(map[state.Row]view.StoredRow, len(rows))
+	if len(rows) == 0 {
+		return claims, stored, nil
+	}
+	rcs, err := items.RowClaims(ctx, s.t, rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	planned := make([]plannedRow, len(rows))
+	for i, row := range rows {
+		claims[row], planned[i].row = &rcs[i], row
+	}
+	sts, err := s.stored(ctx, planned)
+	for i := range sts {
+		stored[rows[i]] = sts[i]
+	}
+	return claims, stored, err
+}

@@ -1,0 +1,301 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// rowSink compares a view. Its rows guard themselves, or are guarded by item.
+type rowSink struct {
+	base
+	store    view.Store
+	t        view.Target
+	left     []string // names of attributes that are no function of the item
+	byItem   bool     // false: rows certainly guard themselves, and there are no guards
+	conflict view.Collision
+}
+
+var _ Sink = (*rowSink)(nil)
+
+func newRowSink(b base, store view.Store) *rowSink {
+	s := &rowSink{base: b, store: store, t: b.target(b.spec.View.Table, b.spec.View.Key)}
+	s.t.InPlace = b.spec.View.InPlace
+	s.byItem = !b.spec.View.RowsGuardThemselves()
+	s.conflict = view.Collision(b.spec.View.Collision)
+	for _, a := range b.spec.View.Attributes {
+		if !a.Template.Stable() {
+			s.left = append(s.left, a.Name)
+		}
+	}
+	return s
+}
+
+// Expected yields the row of an item, and its guard if rows are guarded by item.
+func (s *rowSink) Expected(c *record.Change, yield func(Entry)) error {
+	if c.Removed() {
+		return nil
+	}
+	ops, err := s.planner.ops(c)
+	if err != nil {
+		return err
+	}
+	d := digesters.Get().(*digester)
+	defer digesters.Put(d)
+	for _, op := range ops {
+		p, err := s.planned(op)
+		switch {
+		case err != nil:
+			return err
+		case !p.expected:
+			continue
+		case p.claim != nil:
+			yield(Entry{Kind: Guard, Place: string(c.Key), Item: c.Key, Digest: d.guard(p.row)})
+		}
+		yield(Entry{Kind: Row, Place: string(p.row), Item: c.Key, Digest: s.plannedDigest(d, c.Key, p.columns), Claim: p.claim != nil})
+	}
+	return nil
+}
+
+// plannedRow is a row that is to be compared.
+type plannedRow struct {
+	row      state.Row
+	where    string         // its key for people
+	expected bool           // the item should have it
+	columns  []state.Column // of the row, if it is expected
+	claim    *view.ClaimOp  // nil: the row guards itself, or is not planned
+}
+
+// planned returns the row of a planned op. Its row is "" if the item requests none.
+func (s *rowSink) planned(op pipeline.Op) (p plannedRow, err error) {
+	switch o := op.(type) {
+	case *view.Op:
+		p = plannedRow{where: o.KeyText(), expected: !o.Mutation.Tombstone, columns: o.Mutation.Attributes}
+		p.row, err = state.MakeRow(o.Mutation.PK, o.Mutation.SK)
+	case *view.ClaimOp:
+		p = plannedRow{row: o.Row, where: o.KeyText(), expected: o.Row != "", columns: o.Claim.Attributes, claim: o}
+		err = o.Err()
+	}
+	return p, err
+}
+
+func (s *rowSink) plannedDigest(d *digester, source item.Key, columns []state.Column) Digest {
+	for _, c := range columns {
+		if !slices.Contains(s.left, c.Name) {
+			d.columns = append(d.columns, c)
+		}
+	}
+	return d.row(source, "")
+}
+
+// storedDigest returns the digest of a stored row. Its key and the attributes of the store are left out.
+func (s *rowSink) storedDigest(d *digester, source item.Key, row item.Image, foreign string) Digest {
+	for name, v := range row.All() {
+		if s.compares(name) {
+			d.columns = append(d.columns, state.Column{Name: name, Value: v})
+		}
+	}
+	return d.row(source, foreign)
+}
+
+// compares reports whether an attribute of a row is compared.
+func (s *rowSink) compares(name string) bool {
+	return name != s.t.PK && name != s.t.SK && !strings.HasPrefix(name, reservedField) && !slices.Contains(s.left, name)
+}
+
+// Stored yields the rows of the view, and the guards of its items.
+func (s *rowSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if s.storedRows(ctx, l, yield) && s.byItem {
+			s.storedGuards(ctx, l, yield)
+		}
+	}
+}
+
+// storedRows yields the rows. It returns false if the sequence ended.
+func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(Entry, error) bool) bool {
+	lister, err := canRead[view.Lister](&s.base, s.store, "list rows")
+	if err != nil {
+		return yield(Entry{}, err) && false
+	}
+	d := digesters.Get().(*digester)
+	defer digesters.Put(d)
+	for r, err := range lister.ListRows(ctx, s.t, l) {
+		var row state.Row
+		if err == nil {
+			row, err = state.MakeRow(r.PK, r.SK)
+		}
+		if err != nil {
+			return yield(Entry{}, fmt.Errorf("%s: %w", s.spec.Name, err)) && false
+		}
+		if !yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version, Digest: s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth))}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// storedGuards yields the guards with a row. A guard whose item is only known by its hash is left out: Look finds it by the
+// item.
+func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
+	lister, err := canRead[view.GuardLister](&s.base, s.store, "list the guards of items")
+	if err != nil {
+		yield(Entry{}, err)
+		return
+	}
+	d := digesters.Get().(*digester)
+	defer digesters.Put(d)
+	for g, err := range lister.ListGuards(ctx, s.t, l) {
+		if err != nil {
+			yield(Entry{}, fmt.Errorf("%s: guards: %w", s.spec.Name, err))
+			return
+		}
+		if g.Item == "" || g.Row == "" {
+			continue
+		}
+		if !yield(Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guard(g.Row)}, nil) {
+			return
+		}
+	}
+}
+
+// Look compares the rows and the guard of an item.
+func (s *rowSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+	rows, guarded, err := s.rowsOf(c)
+	if err != nil {
+		return s.cannotPlan(ctx, c, err)
+	}
+	for _, p := range places {
+		guarded = guarded || p.Kind == Guard && c != nil
+		row := state.Row(p.Place)
+		if p.Kind == Row && !slices.ContainsFunc(rows, func(r plannedRow) bool { return r.row == row }) {
+			rows = append(rows, plannedRow{row: row, where: s.rowText(c, s.t.Table, row)})
+		}
+	}
+	var fs []Finding
+	if guarded {
+		fs, err = s.lookClaims(ctx, c, rows)
+	} else {
+		fs, err = s.lookRows(ctx, c, rows)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
+	}
+	return s.finish(ctx, c, fs)
+}
+
+// rowsOf returns the rows that the plans of an item name, and whether its rows are guarded by item.
+func (s *rowSink) rowsOf(c *record.Change) (rows []plannedRow, guarded bool, err error) {
+	if c == nil {
+		return nil, false, nil
+	}
+	ops, err := s.opsOf(c)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, op := range ops {
+		p, err := s.planned(op)
+		if err != nil {
+			return nil, false, err
+		}
+		guarded = guarded || p.claim != nil
+		if p.row != "" {
+			rows = append(rows, p)
+		}
+	}
+	return rows, guarded, nil
+}
+
+// lookRows compares rows that guard themselves.
+func (s *rowSink) lookRows(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
+	stored, err := s.stored(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	fs := make([]Finding, len(rows))
+	for i := range rows {
+		fs[i] = s.compareRow(c, &rows[i], &stored[i])
+	}
+	return fs, nil
+}
+
+// stored reads the rows.
+func (s *rowSink) stored(ctx context.Context, rows []plannedRow) ([]view.StoredRow, error) {
+	in, err := canRead[view.Inspector](&s.base, s.store, "read single rows")
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	keys := make([]state.Row, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].row
+	}
+	return in.StoredRows(ctx, s.t, keys)
+}
+
+// compareRow compares a stored row with what it should be.
+func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow) Finding {
+	f := Finding{Kind: Row, Place: string(p.row), Where: p.where, Expected: p.expected, Version: st.Version, Verdict: Equal, Found: "nothing"}
+	exists := st.Exists && !st.Tombstone
+	var source item.Key
+	if c != nil {
+		source = c.Key
+	}
+	switch {
+	case st.Exists && !s.isOwn(st) && p.expected:
+		f.Verdict, f.Found = Wrong, fmt.Sprintf("a row of %s of the pipeline %s", cmp.Or(st.View, "nothing that tablewake wrote"), cmp.Or(st.Pipeline, "none"))
+	case exists && !s.isOwn(st):
+		f.Found = "a row of another sink"
+	case st.Exists && st.Tombstone:
+		f.Found = "a tombstone"
+		if p.expected {
+			f.Verdict = Missing
+		}
+	case !exists && p.expected:
+		f.Verdict = Missing
+	case !exists:
+	case st.Source != source && c != nil:
+		f.Found, f.Owner = "a row of the item "+s.otherItem(c, st.Source), st.Source
+		if p.expected {
+			f.Verdict = Wrong
+		}
+	case !p.expected:
+		f.Verdict, f.Found = Extra, "a row of this item"
+		if c == nil {
+			f.Found = "a row"
+		}
+	default:
+		f.Found = "a row"
+		if f.Differs = s.differingAttributes(st.Item, p.columns); len(f.Differs) > 0 {
+			f.Verdict = Wrong
+		}
+	}
+	return f
+}
+
+// differingAttributes returns the names of the attributes, without the key, that differ.
+func (s *rowSink) differingAttributes(row item.Image, want []state.Column) []string {
+	wanted := make(map[string]bool, len(want))
+	var names []string
+	for _, c := range want {
+		wanted[c.Name] = true
+		if v, ok := row.Get(c.Name); s.compares(c.Name) && (!ok || !v.Equal(c.Value)) {
+			names = append(names, c.Name)
+		}
+	}
+	for name := range row.All() {
+		if !wanted[name] && s.compares(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

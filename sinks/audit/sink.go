@@ -1,0 +1,128 @@
+package audit
+
+import (
+	"context"
+	"iter"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Sink compares the items of the source table with one sink that keeps state. All methods may be called concurrently.
+type Sink interface {
+	// Name is the name of the sink.
+	Name() string
+
+	// Expected yields the entries that an item should have. c is the item as a SNAPSHOT; a removed item has none. An error
+	// means that the item cannot be planned; what the sink holds of it is not compared. Expected makes no calls. It may
+	// keep texts of c.
+	Expected(c *record.Change, yield func(Entry)) error
+
+	// Stored yields all entries that the sink holds, in no order. It blocks while it reads. A pulled error ends the
+	// sequence.
+	Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error]
+
+	// Look reads all entries that an item should have, and those at places, and compares them. c is the item as for
+	// Expected, or its REMOVE without images; nil for places of which no item is known. Of the places only Kind and Place
+	// are used. It returns one finding for each entry, the equal ones too, and one finding with Skipped or Held and no
+	// Place if the item cannot be compared. A finding of another Version than before means that the place moved.
+	Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error)
+
+	// Repair writes what the item should have at the place of a finding, if what is stored there still has the version of
+	// the finding, and keeps that version. So a later change of the stream wins, and a second repair does nothing.
+	Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error)
+}
+
+// GroupSink is implemented by the sinks of aggregates. What a group should hold is the sum of all contributions.
+type GroupSink interface {
+	Sink
+
+	// LookShares reads the groups that an item should count in. It does not compare their values, since other items count
+	// in them, too: a group that is there is Equal.
+	LookShares(ctx context.Context, c *record.Change) ([]Finding, error)
+
+	// LookGroups compares the groups at places with the sum of the contributions, which it reads once, completely. A group
+	// that changed meanwhile is Busy.
+	LookGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error)
+
+	// GroupsNotCompared says why the groups cannot be compared; "" if they can be.
+	GroupsNotCompared() string
+
+	// RepairGroups sets the groups of findings to the sum of the contributions, which it reads once, completely. It
+	// returns one Outcome for each finding, in their order. The repair of a contribution changes its groups, so look at
+	// them again in between.
+	RepairGroups(ctx context.Context, l state.Listing, fs []Finding) ([]Outcome, error)
+}
+
+// Verdict is the result of the comparison of one entry.
+type Verdict string
+
+// The verdicts.
+const (
+	Equal   Verdict = "equal"
+	Missing Verdict = "missing" // it should exist, and does not
+	Extra   Verdict = "extra"   // it exists, and should not
+	Stale   Verdict = "stale"   // it exists with the contents of an older state of the item
+	Wrong   Verdict = "wrong"   // it exists with other contents
+	Waiting Verdict = "waiting" // the claim of another item has the row, rightly; no difference
+	Held    Verdict = "held"    // it differs, and a dead letter or a quarantined key explains it
+	Busy    Verdict = "busy"    // it did not stand still
+	Skipped Verdict = "skipped" // it cannot be compared; Why tells the reason
+)
+
+// Differs reports whether the verdict is a difference that can be repaired.
+func (v Verdict) Differs() bool { return v == Missing || v == Extra || v == Stale || v == Wrong }
+
+// Finding is the result of the comparison of one entry. The texts for people are masked; Place, Item and Owner may hold
+// sensitive values.
+type Finding struct {
+	Kind      Kind           `json:"kind,omitempty"`
+	Place     string         `json:"place,omitempty"` // as in Entry; "" in a finding about the whole item
+	Where     string         `json:"where,omitempty"` // the place, for people
+	Item      item.Key       `json:"item,omitempty"`  // the item that was compared; "" for a group
+	Expected  bool           `json:"expected"`        // the item should have an entry there
+	Verdict   Verdict        `json:"verdict"`
+	Otherwise Verdict        `json:"otherwise,omitempty"` // of a Held finding: the verdict without the dead letter
+	Found     string         `json:"found,omitempty"`     // what is stored, for people
+	Owner     item.Key       `json:"owner,omitempty"`     // the item whose row is stored, if it is another one
+	Version   record.Version `json:"-"`                   // of the change that wrote what is stored, a tombstone too; zero if nothing is
+	Guard     record.Version `json:"-"`                   // of the item's guard, for a row that is guarded by item
+	Revision  string         `json:"revision,omitempty"`  // of the last write of a group or of the claims on a row; "" for other entries
+	Differs   []string       `json:"differs,omitempty"`   // names of the attributes that differ, or a line for each difference
+	Why       string         `json:"why,omitempty"`       // why it is Held or Skipped
+	Command   string         `json:"command,omitempty"`   // the command that helps with Held
+	Claims    []Claim        `json:"-"`                   // claims that wait for the row
+}
+
+// Claim is a claim that waits for a row.
+type Claim struct {
+	Item    string // the item's key, for people
+	Version record.Version
+}
+
+// Outcome is the result of one repair.
+type Outcome struct {
+	Result Result `json:"result"`
+	Wrote  string `json:"wrote,omitempty"` // what was written, or would be, for people, masked
+	Why    string `json:"why,omitempty"`   // why nothing was written
+}
+
+// Result is what a repair did.
+type Result string
+
+// The results.
+const (
+	Repaired Result = "repaired" // the place is written; with Options.DryRun it would be
+	IsEqual  Result = "equal"    // nothing differs any more
+	Moved    Result = "moved"    // what is stored has another version than the finding
+	Refused  Result = "refused"  // it cannot be repaired; Why tells the reason
+)
+
+// Options configure Open.
+type Options struct {
+	Sinks    []string // names of the sinks. Default: all that keep state
+	Command  string   // flags of the command for the file and the stores, as in "-c tablewake.yaml --live", for Finding.Command
+	AnyStage bool     // sinks that wait for their backfill, or are being filled, are opened too. Default: Open refuses them
+	DryRun   bool     // Repair writes nothing, and returns what it would write
+}
