@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/itemkey"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -68,7 +69,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	if o.key == "" {
-		return cli.Usagef("--key is missing; " + keyUsage)
+		return cli.Usagef("--key is missing; " + itemkey.Usage)
 	}
 	find, err := newFinder(o, cfg)
 	if err != nil {
@@ -88,7 +89,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	if mask != nil && !find.key.attributes.Exists() && len(paths) == 0 && !o.Live {
+	if mask != nil && !find.key.Attributes.Exists() && len(paths) == 0 && !o.Live {
 		return cli.Usagef("what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
 	}
 	a, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.from, Known: item.known})

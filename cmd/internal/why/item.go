@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/itemkey"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -23,7 +24,7 @@ type finder struct {
 	o     *options
 	cfg   *config.Config
 	table string // table of the item
-	key   itemKey
+	key   itemkey.Key
 }
 
 // found is the item, and where it was read.
@@ -52,7 +53,7 @@ func newFinder(o *options, cfg *config.Config) (*finder, error) {
 		prefix = f.table
 	}
 	var err error
-	f.key, err = parseItemKey(o.key, cfg, prefix)
+	f.key, err = itemkey.Parse(o.key, cfg, prefix)
 	return f, err
 }
 
@@ -74,7 +75,7 @@ func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (f
 	for page, err := range f.o.Pages(ctx, f.cfg, s, paths) {
 		for i := range page.Changes {
 			c := &page.Changes[i]
-			if c.Key == f.key.canonical && (last == nil || c.Version.Compare(last.Version) > 0) {
+			if c.Key == f.key.Canonical && (last == nil || c.Version.Compare(last.Version) > 0) {
 				last = c.Clone()
 			}
 		}
@@ -83,7 +84,7 @@ func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (f
 		}
 	}
 	if last == nil {
-		return foundItem{}, fmt.Errorf("no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.canonical)
+		return foundItem{}, fmt.Errorf("no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.Canonical)
 	}
 	if !last.Removed() {
 		last.Op, last.EventName, last.Old = record.Snapshot, "SNAPSHOT", item.Image{}
@@ -97,7 +98,7 @@ func (f *finder) stored(ctx context.Context) (foundItem, error) {
 	if err != nil {
 		return foundItem{}, fmt.Errorf("read the item: %w", err)
 	}
-	f.key.attributes = keys
+	f.key.Attributes = keys
 	stored := foundItem{from: "table " + f.table, known: true}
 	if item.Exists() {
 		stored.change, err = f.change("SNAPSHOT", record.NewAndOldImages, item)
@@ -109,10 +110,10 @@ func (f *finder) stored(ctx context.Context) (foundItem, error) {
 
 // change makes a change of the item, as if a stream had sent it.
 func (f *finder) change(event string, v record.ViewType, item item.Image) (record.Change, error) {
-	keys := f.key.attributes
+	keys := f.key.Attributes
 	if !keys.Exists() {
 		var err error
-		if keys, err = namelessKeys(f.key.canonical); err != nil {
+		if keys, err = namelessKeys(f.key.Canonical); err != nil {
 			return record.Change{}, err
 		}
 	}
@@ -130,7 +131,7 @@ func (f *finder) change(event string, v record.ViewType, item item.Image) (recor
 	case len(page.Errors) > 0:
 		return record.Change{}, page.Errors[0]
 	case len(page.Changes) != 1:
-		return record.Change{}, fmt.Errorf("the item %s makes %d records", f.key.canonical, len(page.Changes))
+		return record.Change{}, fmt.Errorf("the item %s makes %d records", f.key.Canonical, len(page.Changes))
 	}
 	return page.Changes[0], nil
 }
@@ -155,7 +156,7 @@ func namelessKeys(k item.Key) (item.Image, error) {
 
 // readItem reads an item with a consistent read. keys has the attribute names. If the table has no such item, item does
 // not exist.
-func readItem(ctx context.Context, table string, key itemKey) (keys, item item.Image, err error) {
+func readItem(ctx context.Context, table string, key itemkey.Key) (keys, item item.Image, err error) {
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return keys, item, err
@@ -182,11 +183,11 @@ func readItem(ctx context.Context, table string, key itemKey) (keys, item item.I
 }
 
 // keyOf converts a key to the key attributes of a table.
-func keyOf(key itemKey, table *types.TableDescription) (map[string]types.AttributeValue, error) {
-	if key.attributes.Exists() {
-		return sdkvalue.Item(key.attributes), nil
+func keyOf(key itemkey.Key, table *types.TableDescription) (map[string]types.AttributeValue, error) {
+	if key.Attributes.Exists() {
+		return sdkvalue.Item(key.Attributes), nil
 	}
-	_, values, err := key.canonical.Decode()
+	_, values, err := key.Canonical.Decode()
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +196,7 @@ func keyOf(key itemKey, table *types.TableDescription) (map[string]types.Attribu
 		names = append(names, awssdk.ToString(k.AttributeName))
 	}
 	if len(names) != len(values) {
-		return nil, fmt.Errorf("the key of %s has %d attributes, and %s has %d", awssdk.ToString(table.TableName), len(names), key.canonical, len(values))
+		return nil, fmt.Errorf("the key of %s has %d attributes, and %s has %d", awssdk.ToString(table.TableName), len(names), key.Canonical, len(values))
 	}
 	if len(names) == 2 && names[0] > names[1] { // a canonical key is in the order of names
 		names[0], names[1] = names[1], names[0]

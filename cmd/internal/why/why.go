@@ -1,13 +1,14 @@
 // Package why is the command why. It compares an item of the source table with the contents of all sinks.
 //
-// The expected contents are the plans of the pipeline for the item. The actual contents are read from the stores: rows,
-// documents, tombstones, guards, contributions and dead letters. [Compare] runs a sinkComparison for each sink. Read
-// why.go first, then sink_comparison.go; item.go and key.go find the item.
+// The expected contents are the plans of the pipeline for the item. Package audit compares them with the actual contents:
+// rows, documents, tombstones, guards and contributions. [Compare] adds the dead letters. Read why.go first, then
+// sink_comparison.go; item.go and key.go find the item.
 package why
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/letters"
@@ -17,6 +18,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/audit"
 )
 
 // Request is the input of [Compare].
@@ -83,15 +85,7 @@ func (v Verdict) isProblem() bool { return v == Missing || v == Differs || v == 
 
 // Compare compares the item with each sink. An error names the sink that could not be read.
 func Compare(ctx context.Context, q Request) (Comparison, error) {
-	births, err := q.births(ctx)
-	if err != nil {
-		return Comparison{}, err
-	}
-	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.Suppressed("why"), sinks.BornAs(births))
-	if err != nil {
-		return Comparison{}, err
-	}
-	masked, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.Suppressed("why"), sinks.BornAs(births), sinks.MaskAll())
+	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.Suppressed("why"))
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -103,7 +97,7 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	if item.Sequence != "0" {
 		a.Version = versionText(item.Version)
 	}
-	x, shown := p.Explain(&q.Item), masked.Explain(&q.Item)
+	x := p.Explain(item)
 	for _, f := range x.Filters {
 		if f.Verdict.Drop {
 			a.Dropped = f.Name
@@ -114,17 +108,17 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	if err != nil {
 		return a, err
 	}
-	removed, shownRemoved := p.Explain(q.removalWithoutImages()), masked.Explain(q.removalWithoutImages())
+	compared, err := q.audited(ctx)
+	if err != nil {
+		return a, err
+	}
+	removed := p.Explain(audit.Removal(item))
 	for i, s := range q.Config.Sinks {
 		sink := Sink{Name: s.Name}
 		if m, ok := marks[s.Name]; ok {
 			sink.QuarantinedSince = &m.Since
 		}
-		comparison := sinkComparison{
-			Request: q, spec: s, out: &sink, plan: x.Routes[i], gone: removed.Routes[i].Ops,
-			shown: shown.Routes[i].Ops, shownGone: shownRemoved.Routes[i].Ops,
-		}
-		if err := comparison.run(ctx); err != nil {
+		if err := compareSink(ctx, item, s, compared[s.Name], x.Routes[i], removed.Routes[i].Ops, &sink); err != nil {
 			return a, fmt.Errorf("%s: %w", s.Name, err)
 		}
 		for i := range sink.Findings {
@@ -146,19 +140,15 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	return a, nil
 }
 
-// births returns the birth of each sink's output. Planned rows need it to be compared.
-func (q Request) births(ctx context.Context) (map[string]string, error) {
-	kept, err := q.Stores.State(ctx, q.Config)
-	if err != nil || kept == nil {
-		return nil, err
+// audited returns the sinks that keep state, by name.
+func (q Request) audited(ctx context.Context) (map[string]audit.Sink, error) {
+	compared := make(map[string]audit.Sink)
+	if !slices.ContainsFunc(q.Config.Sinks, func(s config.Sink) bool { return s.View != nil || s.Aggregate != nil || s.Search != nil }) {
+		return compared, nil
 	}
-	return sinks.Births(ctx, q.Config, kept)
-}
-
-// removalWithoutImages returns the removal of the item in a stream without images. The plans for this change name all
-// places where a sink may still have the item.
-func (q Request) removalWithoutImages() *record.Change {
-	c := q.Item
-	c.Op, c.ViewType, c.Old, c.New = record.Remove, record.KeysOnly, item.Image{}, item.Image{}
-	return &c
+	opened, err := audit.Open(ctx, q.Config, q.Stores, audit.Options{AnyStage: true})
+	for _, s := range opened {
+		compared[s.Name()] = s
+	}
+	return compared, err
 }
