@@ -1,0 +1,311 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Lookup reads items of the source table by their keys.
+type Lookup interface {
+	// Read returns the items in the order of keys. It reads consistently, and blocks.
+	Read(ctx context.Context, keys []item.Key) ([]Item, error)
+}
+
+// Item is an item of the source table.
+type Item struct {
+	Change record.Change // a SNAPSHOT, or the REMOVE if the item is not there
+	Err    error         // it cannot be decoded: nobody can say what its entries should be
+}
+
+// Options configure an audit.
+type Options struct {
+	Header      Header // without Run and Begun
+	Request     string // digest of all that is asked for: an audit that was interrupted goes on if it is the same
+	Report      string // path of the report. Its work folder is beside it
+	Sinks       []audit.Sink
+	Items       snapshot.Snapshot                                // what the table holds; nil if Suspects has all that is looked at
+	Suspects    func(add func(sink int, f Suspect)) error        // what is looked at, instead of Items
+	Match       pipeline.Condition                               // selects items. Default: all
+	Lookup      Lookup                                           // required
+	Segments    int                                              // that each sink is read in
+	Sample      *Sample                                          // default: everything
+	Parts       int                                              // parts, and segments, that are read at once
+	Rounds      int                                              // how often a place that moves is looked at again, before it is Busy
+	Selected    bool                                             // items are selected, by key or otherwise: if there are none, nothing was compared
+	Lost        int64                                            // items that could not be decoded before the audit
+	Still       bool                                             // nobody else writes: what is seen once stands still
+	GiveWay     func(ctx context.Context)                        // blocks while the stream must come first
+	Spend       func(ctx context.Context, units float64) error   // bounds how fast sinks are read
+	Units       func() float64                                   // read units that the sinks consumed so far
+	Wait        func(ctx context.Context, since time.Time) error // blocks until every consumer is past a time
+	Undecodable func(e *record.RecordError)                      // is told of each item that cannot be decoded
+	Checkpoint  time.Duration                                    // between two checkpoints
+	Progress    *cli.Progress
+}
+
+// Suspect is an item, or a place of a sink, that is looked at.
+type Suspect struct {
+	Item  item.Key
+	Kind  audit.Kind // "" without a place
+	Place string
+}
+
+// audited is one audit.
+type audited struct {
+	o        Options
+	work     *work
+	report   *report
+	bar      *cli.Progress
+	readFrom map[string]part // where the parts of the items are read on
+	started  time.Time
+	saved    time.Time // when the progress was stored last
+	stored   int64     // entries of sinks that this process read
+	judged   int64     // suspects that this process looked at
+	found    int64     // of them, items that are there
+}
+
+// Run makes an audit, or goes on with one that was interrupted, and saves its report.
+func Run(ctx context.Context, o Options) (_ *Summary, err error) {
+	o.Header.Run, o.Header.Begun, o.Header.Format = newRun(), time.Now().UTC().Truncate(time.Second), reportFormat
+	anew := progress{
+		Request: o.Request, Header: o.Header, Phase: readItems, Parts: map[string]part{}, Read: map[string]int{}, Tally: newTally(len(o.Sinks)),
+	}
+	anew.Tally.Undecodable = o.Lost
+	w, resumed, err := openWork(ctx, o.Report+".work", anew)
+	if err != nil {
+		return nil, err
+	}
+	a := &audited{o: o, work: w, bar: o.Progress, readFrom: maps.Clone(w.Parts), started: time.Now()}
+	defer func() { err = errors.Join(err, w.close()) }()
+	if resumed {
+		fmt.Fprintf(a.bar, "going on with the audit %s, begun %s\n", w.Header.Run, w.Header.Begun.Format(time.RFC3339))
+	}
+	if w.Header.Sample != nil {
+		a.o.Sample = w.Header.Sample // the segments that were chosen first
+	}
+	if a.report, err = openReport(o.Report, w.Report); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.report.close()) }()
+	if w.Report == 0 {
+		if err := a.report.add(line{Header: &w.Header}); err != nil {
+			return nil, err
+		}
+		if err := a.save(); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.run(ctx); err != nil {
+		return nil, err
+	}
+	sum := a.summary()
+	if err := errors.Join(a.report.add(line{Summary: sum}), a.report.flush()); err != nil {
+		return nil, err
+	}
+	w.Phase = finished
+	return sum, nil
+}
+
+// newRun returns the id of an audit.
+func newRun() string { return time.Now().UTC().Format("20060102-150405") }
+
+// save stores the progress with the length of the report.
+func (a *audited) save() error {
+	if err := a.report.flush(); err != nil {
+		return err
+	}
+	a.work.Report, a.saved = a.report.length, time.Now()
+	return a.work.save()
+}
+
+// run goes through the phases that are left.
+func (a *audited) run(ctx context.Context) error {
+	if a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare {
+		if err := a.findSuspects(ctx); err != nil {
+			return err
+		}
+	}
+	if a.work.Phase == judge {
+		if err := a.judgeRounds(ctx); err != nil {
+			return err
+		}
+		a.work.Phase = sumGroups
+		if err := a.save(); err != nil {
+			return err
+		}
+	}
+	return a.judgeGroups(ctx)
+}
+
+// findSuspects compares what should be there with what is.
+func (a *audited) findSuspects(ctx context.Context) (err error) {
+	entries, err := openSpool(a.work.path("entries"), a.work.Entries)
+	if err != nil {
+		return err
+	}
+	phases := []struct {
+		phase, next phase
+		do          func(ctx context.Context, entries *spool) error
+	}{{readItems, readSinks, a.spoolItems}, {readSinks, compare, a.spoolStored}, {compare, judge, a.compareAll}}
+	if a.o.Items == nil {
+		phases[0].do, phases[1].do = a.spoolSuspects, func(context.Context, *spool) error { return nil }
+	}
+	for _, p := range phases {
+		if a.work.Phase != p.phase {
+			continue
+		}
+		if err := p.do(ctx, entries); err != nil {
+			return errors.Join(err, entries.close())
+		}
+		a.work.Phase = p.next
+		if err := a.checkpoint(entries); err != nil {
+			return errors.Join(err, entries.close())
+		}
+	}
+	a.work.Entries = nil
+	return entries.remove()
+}
+
+// compareAll joins the two sides, file by file. It is begun anew if it is interrupted.
+func (a *audited) compareAll(ctx context.Context, entries *spool) error {
+	suspects, err := openSpool(a.work.path("round-0"), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = suspects.close() }()
+	for i := range a.work.Tally.Sinks {
+		a.work.Tally.Sinks[i].Compared = 0
+	}
+	a.work.Tally.Suspects = 0
+	j := newJoiner(a, suspects)
+	for i := range buckets {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := j.join(entries, i, 0); err != nil {
+			return err
+		}
+	}
+	lengths, err := suspects.flush()
+	a.work.Open = slices.Clone(lengths)
+	return err
+}
+
+// spoolSuspects spools what is looked at without a comparison of everything.
+func (a *audited) spoolSuspects(_ context.Context, entries *spool) error {
+	var failed error
+	var buf []byte
+	err := a.o.Suspects(func(sink int, s Suspect) {
+		e := spooled{Entry: audit.Entry{Kind: s.Kind, Place: s.Place, Item: s.Item}, sink: sink, suspect: true}
+		buf = e.appendTo(buf[:0])
+		failed = errors.Join(failed, entries.add(e.hash(), buf))
+	})
+	return errors.Join(err, failed)
+}
+
+// plan decodes a page of items, and plans what each should come to.
+func (a *audited) plan(page *pipeline.Page) (spooledPage, error) {
+	decoded, err := page.Decoded()
+	if err != nil {
+		return spooledPage{}, err
+	}
+	p := spooledPage{tally: newTally(len(a.o.Sinks))}
+	p.tally.Undecodable = int64(len(decoded.Errors))
+	p.undecodable = decoded.Errors
+	for i := range decoded.Changes {
+		c := &decoded.Changes[i]
+		if !a.selects(c) {
+			continue
+		}
+		p.tally.Items++
+		for n, sink := range a.o.Sinks {
+			err := sink.Expected(c, func(e audit.Entry) {
+				p.tally.Sinks[n].Expected++
+				p.add(&spooled{Entry: e, sink: n, suspect: a.o.Sample != nil})
+			})
+			if err != nil {
+				p.add(&spooled{Entry: audit.Entry{Item: c.Key}, sink: n, suspect: true})
+			}
+		}
+	}
+	return p, nil
+}
+
+// totalItems returns how many items are read; 0 if that is unknown.
+func (a *audited) totalItems() int64 {
+	n := max(a.o.Items.Info().Items, 0)
+	if a.o.Sample != nil {
+		n = n * int64(len(a.o.Sample.Segments)) / int64(a.o.Sample.Of)
+	}
+	return n
+}
+
+// parts returns the parts of the items that are read.
+func (a *audited) parts() []snapshot.Part {
+	all := a.o.Items.Parts()
+	if a.o.Sample == nil {
+		return all
+	}
+	var chosen []snapshot.Part
+	for _, i := range a.o.Sample.Segments {
+		chosen = append(chosen, all[i])
+	}
+	return chosen
+}
+
+// groupRounds is how often groups that change are compared before they are busy: each time everything that the items count
+// for is read.
+const groupRounds = 3
+
+// judgeGroups compares groups with the sums of what items count for, once more, of all that were not equal. A group that
+// changes meanwhile is compared again.
+func (a *audited) judgeGroups(ctx context.Context) error {
+	for n, sink := range a.o.Sinks {
+		groups, ok := sink.(audit.GroupSink)
+		if !ok {
+			continue
+		}
+		var places []string
+		for _, g := range a.work.Groups {
+			if g.Sink == n {
+				places = append(places, string(g.Place))
+			}
+		}
+		slices.Sort(places)
+		places = slices.Compact(places)
+		for round := 0; len(places) > 0; round++ {
+			a.o.GiveWay(ctx)
+			findings, err := groups.LookGroups(ctx, state.Listing{Spend: a.o.Spend}, places)
+			if err != nil {
+				return fmt.Errorf("%s: %w", sink.Name(), err)
+			}
+			places = places[:0]
+			for i := range findings {
+				f := &findings[i]
+				switch {
+				case f.Verdict == audit.Busy && round+1 < groupRounds:
+					places = append(places, f.Place)
+				case f.Verdict == audit.Equal:
+				default:
+					a.work.Tally.Sinks[n].Findings[f.Verdict]++
+					if err := a.report.add(line{Sink: sink.Name(), Finding: f}); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}

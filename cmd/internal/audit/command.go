@@ -1,0 +1,267 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/audit"
+)
+
+// options are the flags of `audit`.
+type options struct {
+	records.Input
+	target.Flags
+	sinks     []string
+	export    string
+	report    string
+	again     string
+	repair    string
+	dryRun    bool
+	keys      []string
+	tableKeys []string
+	types     []string
+	keyPrefix string
+	filter    string
+	sample    int
+	segments  int
+	parts     int
+	rounds    int
+	rcu       float64
+	maxLag    time.Duration
+	lag       time.Duration
+	clockSkew time.Duration
+	format    cli.Format
+}
+
+// New is the command audit.
+func New(s cli.Streams) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "audit -c FILE (--live | --local DIR RECORDS...) [--sink NAME,...]",
+		Short: "Compare sinks with the table that they are made of",
+		Long: `audit compares views, aggregates and search indexes with the items of the source table. It plans what each item should
+come to, with the code that the pipeline runs, and compares that with everything that the sinks hold. Nothing is written
+but a report.
+
+The table and the sinks may be in use. What differs at first is looked at again, alone: it counts as a difference only if
+the item and its place stood still, versions included, until every consumer was past the first look. What never stands
+still is reported as busy.
+
+With --live it reads the table by a parallel scan, or an export (--export), and single items from the table. With --local
+it takes the last state of each item in the saved records, archives and exports that are named: all that the folder was
+made of.
+
+The report has a line of JSON for each difference, with the versions that were seen. It holds keys of items: keep it
+private. An audit that is interrupted goes on with the same command.
+
+--repair writes what should be there, at exactly the places and versions that a report has: later changes win, and a
+repair that is repeated does nothing. What was held, busy or skipped stays. Audit again afterwards.
+
+Verdicts: missing, extra, stale (an older state of the item), wrong (other contents), held (a dead letter or a quarantined
+key explains the difference), busy (it never stood still), skipped (it cannot be compared; the report says why).`,
+		Example: `  # Everything, at 500 read units a second
+  tablewake audit -c tablewake.yaml --live --rcu 500
+
+  # One of 200 parts of the table, with a bound on the share that differs
+  tablewake audit -c tablewake.yaml --live --sample 1 --segments 200
+
+  # One item; one entity type
+  tablewake audit -c tablewake.yaml --live --key 'PK=USER#001,SK=PROFILE'
+  tablewake audit -c tablewake.yaml --live --sink orders_by_status --type order
+
+  # What an earlier audit found, once more
+  tablewake audit -c tablewake.yaml --live --again audit.jsonl --report again.jsonl
+
+  # Repair what an audit found
+  tablewake audit -c tablewake.yaml --live --repair audit.jsonl --dry-run
+  tablewake audit -c tablewake.yaml --live --repair audit.jsonl
+
+  # On a laptop
+  tablewake audit -c tablewake.yaml --local out stream.jsonl`,
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
+	}
+	o.Input.Add(c)
+	o.Flags.Add(c, "the folder that a replay, a backfill or a consumer wrote")
+	f := c.Flags()
+	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks (default: all views, aggregates and search indexes)")
+	f.StringVar(&o.export, "export", "", "a full export of the table instead of a scan: a folder or s3://BUCKET/PREFIX; single items are still read from the table")
+	f.StringVar(&o.report, "report", "audit.jsonl", "file that takes the report")
+	f.StringVar(&o.again, "again", "", "look again at what this report has, and at nothing else")
+	f.StringVar(&o.repair, "repair", "", "repair what this report has, and audit nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "with --repair: say what would be written, and write nothing")
+	f.StringArrayVar(&o.keys, "key", nil, "only the item with these key attributes, PK=...,SK=..., or its canonical key; several times for several items")
+	f.StringSliceVar(&o.tableKeys, "keys", nil, "with --local and --export: names of the table's key attributes, partition key first")
+	f.StringSliceVar(&o.types, "type", nil, "only items with this value of the attribute Type, or ATTRIBUTE=VALUE; several are alternatives")
+	f.StringVar(&o.keyPrefix, "key-prefix", "", "only items whose partition key begins so")
+	f.StringVar(&o.filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
+	f.IntVar(&o.sample, "sample", 0, "look at this many of --segments, chosen by chance")
+	f.IntVar(&o.segments, "segments", 16, "number of segments in which the table and the sinks are read")
+	f.IntVar(&o.parts, "parts", 4, "segments that are read at once")
+	f.IntVar(&o.rounds, "rounds", 10, "how often what moves is looked at again before it is reported as busy")
+	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
+	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
+	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream: it is never further behind than this")
+	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
+	cli.AddFormat(c, &o.format)
+	return c
+}
+
+func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
+	cfg, err := o.Input.Load()
+	if err == nil {
+		err = errors.Join(o.Check(), o.checkFlags(paths))
+	}
+	if err != nil {
+		return err
+	}
+	if len(cfg.Source.Tables) > 1 {
+		return cli.Usagef("%s has several source tables, and an audit is of one: give each its file", cfg.File)
+	}
+	o.LookOnly = o.repair == "" || o.dryRun
+	stores, err := o.OpenWritten(ctx, cfg, s.Err)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stores.Close()) }()
+	j := &job{o: o, streams: s, cfg: cfg, stores: stores}
+	if o.Live || target.IsS3(o.export) {
+		if j.aws, err = target.LoadAWS(ctx); err != nil {
+			return err
+		}
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	j.sinks, err = audit.Open(ctx, cfg, stores, audit.Options{Sinks: o.sinks, Command: o.CommandLine(cfg), DryRun: o.dryRun})
+	if err != nil {
+		return err
+	}
+	done, err := j.run(ctx, paths)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+		}
+		return err
+	}
+	if err := cli.Print(s.Out, o.format, done, done.Write); err != nil {
+		return err
+	}
+	return done.Err()
+}
+
+// result is what the command prints.
+type result interface {
+	Write(w io.Writer)
+	Err() error
+}
+
+func (o *options) checkFlags(paths []string) error {
+	switch {
+	case o.Live && len(paths) > 0:
+		return cli.Usagef("%s: records go with --local; with --live the items are those of the table", paths[0])
+	case !o.Live && len(paths) == 0 && o.export == "":
+		return cli.Usagef("name the records that the folder was made of: saved records, archives, --export; a --local folder asks no table")
+	case o.sample < 0 || o.segments < 1 || o.parts < 1 || o.rcu < 0 || o.rounds < 1:
+		return cli.Usagef("--segments, --parts and --rounds must be 1 or more, and --sample and --rcu must not be negative")
+	case o.sample > o.segments:
+		return cli.Usagef("--sample %d is more than --segments %d", o.sample, o.segments)
+	case o.sample > 0 && (!o.Live || o.export != ""):
+		return cli.Usagef("--sample reads segments of the table: it goes with --live, and without --export")
+	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0:
+		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative")
+	case o.dryRun && o.repair == "":
+		return cli.Usagef("--dry-run goes with --repair: an audit writes nothing but its report")
+	case o.repair != "" && (len(o.keys) > 0 || o.again != "" || o.sample > 0 || len(o.types) > 0 || o.keyPrefix != "" || o.filter != ""):
+		return cli.Usagef("--repair repairs what the report has: leave --key, --again, --sample, --type, --key-prefix and --filter out; --sink selects")
+	case (len(o.keys) > 0 || o.again != "") && (o.sample > 0 || len(o.types) > 0 || o.keyPrefix != "" || o.filter != "" || len(o.keys) > 0 && o.again != ""):
+		return cli.Usagef("--key and --again name what is looked at: leave the other one, --sample, --type, --key-prefix and --filter out")
+	}
+	return nil
+}
+
+// checkpointInterval is the time between two checkpoints.
+const checkpointInterval = 5 * time.Second
+
+// job is one run of the command.
+type job struct {
+	target.Closers
+	o       *options
+	streams cli.Streams
+	cfg     *config.Config
+	stores  *target.Stores
+	aws     awssdk.Config // with --live
+	sinks   []audit.Sink
+	budget  *budget
+	lost    int64 // records of a --local folder that cannot be decoded
+}
+
+// run makes the audit, or repairs what one found.
+func (j *job) run(ctx context.Context, paths []string) (result, error) {
+	j.budget = newBudget(j.o.rcu)
+	o := Options{
+		Selected: len(j.o.keys) > 0 || len(j.o.types) > 0 || j.o.keyPrefix != "" || j.o.filter != "",
+		Report:   j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.o.Live,
+		GiveWay: j.giveWay(), Spend: j.budget.spend, Units: j.budget.units, Wait: j.wait, Undecodable: j.undecodable,
+		Checkpoint: checkpointInterval,
+	}
+	for _, sink := range j.sinks {
+		o.Header.Sinks = append(o.Header.Sinks, sink.Name())
+	}
+	o.Header.Pipeline = j.cfg.Name
+	if j.o.Live && j.cfg.Leases == nil {
+		o.Header.Assumed = fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.lag)
+	}
+	if j.o.sample > 0 {
+		o.Sample = &Sample{Segments: rand.Perm(j.o.segments)[:j.o.sample], Of: j.o.segments}
+		slices.Sort(o.Sample.Segments)
+		o.Header.Sample = o.Sample
+	}
+	if err := j.openSource(ctx, &o, paths); err != nil {
+		return nil, err
+	}
+	if j.o.repair != "" {
+		return j.repair(ctx, o.Lookup, o.Header)
+	}
+	o.Lost = j.lost
+	o.Progress = cli.NewCountProgress(j.streams.Err, "comparing "+strings.Join(o.Header.Sinks, ", "))
+	defer o.Progress.End()
+	return Run(ctx, o)
+}
+
+// giveWay returns what blocks while consumers are further behind the stream than --max-lag.
+func (j *job) giveWay() func(ctx context.Context) {
+	if !j.o.Live || j.cfg.Leases == nil || j.o.maxLag == 0 {
+		return func(context.Context) {}
+	}
+	return stream.GiveWay(j.readLeases, j.o.maxLag, j.streams.Err)
+}
+
+// readLeases reads the leases and the heartbeats.
+func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
+	return stream.ReadLeases(ctx, &j.o.Flags, j.cfg, j.aws)
+}
+
+// wait waits until every consumer is past a time.
+func (j *job) wait(ctx context.Context, at time.Time) error {
+	switch {
+	case !j.o.Live:
+		return nil // nobody else has the folder
+	case j.cfg.Leases == nil:
+		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.lag)))
+	}
+	return stream.WaitPassed(ctx, j.readLeases, at, j.o.clockSkew, j.streams.Err)
+}

@@ -1,0 +1,147 @@
+package audit
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/audit"
+)
+
+// spooled is an entry of one sink in a spool.
+type spooled struct {
+	audit.Entry      // without Version
+	sink        int  // index in the audited sinks
+	stored      bool // the sink holds it; false: it should
+	suspect     bool // no side of a comparison: the item or the place is looked at
+	reading     int  // of a stored entry: number of the reading that brought it
+}
+
+// kinds are the kinds of entries, in the order of their numbers in a spool.
+var kinds = []audit.Kind{audit.Row, audit.Guard, audit.Contribution, audit.Group, audit.Document}
+
+const (
+	flagStored = 1 << iota
+	flagClaim
+	flagShare
+	flagSuspect
+)
+
+// appendTo appends the encoded entry.
+func (e *spooled) appendTo(dst []byte) []byte {
+	dst = append(dst, flag(e.stored, flagStored)|flag(e.Claim, flagClaim)|flag(e.Share, flagShare)|flag(e.suspect, flagSuspect), kindNumber(e.Kind))
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(e.sink)), uint64(e.reading))
+	dst = append(dst, e.Digest[:]...)
+	dst = binary.AppendUvarint(dst, uint64(len(e.Place)))
+	dst = append(dst, e.Place...)
+	return append(dst, e.Item...)
+}
+
+func flag(is bool, value byte) byte {
+	if is {
+		return value
+	}
+	return 0
+}
+
+func kindNumber(k audit.Kind) byte { return byte(max(slices.Index(kinds, k), 0)) }
+
+// hash selects the file of the entry: both sides of a place come to one.
+func (e *spooled) hash() uint64 { return hashOf(string(rune(e.sink)), string(e.Kind), e.Place) }
+
+var errEntry = errors.New("not an entry: the work folder of the audit was changed; start the audit anew without it")
+
+func parseEntry(b []byte) (e spooled, err error) {
+	if len(b) < 2 || int(b[1]) >= len(kinds) {
+		return e, errEntry
+	}
+	flags := b[0]
+	e.stored, e.Claim, e.Share, e.suspect = flags&flagStored != 0, flags&flagClaim != 0, flags&flagShare != 0, flags&flagSuspect != 0
+	e.Kind = kinds[b[1]]
+	sink, b, ok := cutNumber(b[2:])
+	reading, b, more := cutNumber(b)
+	if !ok || !more || len(b) < len(e.Digest) {
+		return e, errEntry
+	}
+	e.sink, e.reading = sink, reading
+	place, key, ok := cutText(b[copy(e.Digest[:], b):])
+	if !ok {
+		return e, errEntry
+	}
+	e.Place, e.Item = place, item.Key(key)
+	return e, nil
+}
+
+// suspect is an item whose entries in one sink are not as they should be, or were not when a round looked.
+type suspect struct {
+	sink   int
+	item   item.Key
+	places []audit.Entry // stored entries that name the item; kind and place only
+	seen   [16]byte      // what the last round saw; zero before the first
+}
+
+// appendTo appends the encoded suspect.
+func (s *suspect) appendTo(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(s.sink))
+	dst = append(dst, s.seen[:]...)
+	dst = appendText(dst, string(s.item))
+	for _, p := range s.places {
+		dst = appendText(append(dst, kindNumber(p.Kind)), p.Place)
+	}
+	return dst
+}
+
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// cutNumber returns the number at the start of b, and what follows it.
+func cutNumber(b []byte) (v int, rest []byte, ok bool) {
+	number, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, nil, false
+	}
+	return int(number), b[n:], true
+}
+
+// cutText returns the text at the start of b, and what follows it.
+func cutText(b []byte) (text string, rest []byte, ok bool) {
+	length, n := binary.Uvarint(b)
+	if n <= 0 || uint64(len(b)-n) < length {
+		return "", nil, false
+	}
+	return string(b[n:][:length]), b[n:][length:], true
+}
+
+func parseSuspect(b []byte) (s suspect, err error) {
+	sink, b, ok := cutNumber(b)
+	if !ok || len(b) < len(s.seen) {
+		return s, errEntry
+	}
+	s.sink = sink
+	key, b, ok := cutText(b[copy(s.seen[:], b):])
+	s.item = item.Key(key)
+	for ok && len(b) > 0 {
+		var p audit.Entry
+		if int(b[0]) >= len(kinds) {
+			return s, errEntry
+		}
+		p.Kind = kinds[b[0]]
+		p.Place, b, ok = cutText(b[1:])
+		p.Item = s.item
+		s.places = append(s.places, p)
+	}
+	if !ok {
+		return s, errEntry
+	}
+	return s, nil
+}
+
+// hash selects the file of the suspect: all of one item come to one.
+func (s *suspect) hash() uint64 {
+	if s.item == "" {
+		return hashOf("", s.places[0].Place)
+	}
+	return hashOf(string(s.item))
+}

@@ -1,0 +1,170 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// spooledPage is what a page of items comes to.
+type spooledPage struct {
+	part     string
+	position pipeline.Position
+	done     bool
+	records  []byte // the entries: their hash and length, and the encoded entry
+	entries  []encoded
+	tally    tally
+
+	undecodable []*record.RecordError
+}
+
+// encoded is an entry in records.
+type encoded struct {
+	hash uint64
+	end  int // in records
+}
+
+// add adds an entry.
+func (p *spooledPage) add(e *spooled) {
+	p.records = e.appendTo(p.records)
+	p.entries = append(p.entries, encoded{e.hash(), len(p.records)})
+}
+
+// spoolItems spools the entries that the items of a snapshot should come to. Pages are planned in the goroutines that read
+// them, and spooled in one.
+func (a *audited) spoolItems(ctx context.Context, entries *spool) error {
+	var left []string
+	for _, p := range a.parts() {
+		if !a.work.Parts[p.ID].Done {
+			left = append(left, p.ID)
+		}
+	}
+	return readAll(ctx, a.o.Parts, left, a.readPart, func(page spooledPage) error {
+		if err := a.spoolPage(entries, &page); err != nil {
+			return err
+		}
+		a.work.Parts[page.part] = part{page.position, page.done}
+		return a.checkpointInTime(entries)
+	})
+}
+
+// readAll calls read for each of todo, at most limit at once, and take with each result that they send, one after the other.
+// After an error nothing more is read or taken. It returns once all reading has ended.
+func readAll[T, R any](ctx context.Context, limit int, todo []T, read func(ctx context.Context, of T, results chan<- R) error, take func(R) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next, results := make(chan T), make(chan R, limit)
+	var readers sync.WaitGroup
+	for range limit {
+		readers.Go(func() {
+			for of := range next {
+				if err := read(ctx, of, results); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	go func() {
+		defer close(results)
+		defer readers.Wait()
+		defer close(next)
+		for _, of := range todo {
+			if !send(ctx, next, of) {
+				return
+			}
+		}
+	}()
+	for r := range results {
+		if ctx.Err() != nil {
+			continue
+		}
+		if err := take(r); err != nil {
+			cancel(err)
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// send sends v unless ctx ends first.
+func send[T any](ctx context.Context, c chan<- T, v T) bool {
+	select {
+	case c <- v:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// spoolPage adds the entries of a page.
+func (a *audited) spoolPage(entries *spool, page *spooledPage) error {
+	start := 0
+	for _, e := range page.entries {
+		if err := entries.add(e.hash, page.records[start:e.end]); err != nil {
+			return err
+		}
+		start = e.end
+	}
+	a.work.Tally.add(&page.tally)
+	for _, e := range page.undecodable {
+		a.o.Undecodable(e)
+	}
+	a.bar.Update(a.work.Tally.Items, a.totalItems())
+	return nil
+}
+
+// checkpointInTime is checkpoint, unless that was a moment ago.
+func (a *audited) checkpointInTime(entries *spool) error {
+	if time.Since(a.saved) < a.o.Checkpoint {
+		return nil
+	}
+	return a.checkpoint(entries)
+}
+
+// checkpoint stores how far the spool of the entries is.
+func (a *audited) checkpoint(entries *spool) error {
+	lengths, err := entries.flush()
+	if err != nil {
+		return err
+	}
+	a.work.Entries = slices.Clone(lengths)
+	return a.save()
+}
+
+// readPart reads a part of the items to its end.
+func (a *audited) readPart(ctx context.Context, id string, pages chan<- spooledPage) (err error) {
+	from := a.readFrom[id].Position
+	a.o.GiveWay(ctx)
+	r, err := a.o.Items.Open(ctx, id, from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		page, err := r.Read(ctx)
+		if page != nil {
+			spooled, planErr := a.plan(page)
+			if planErr != nil {
+				return planErr
+			}
+			spooled.part, spooled.position = id, page.Position
+			from = page.Position
+			if !send(ctx, pages, spooled) {
+				return context.Cause(ctx)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			send(ctx, pages, spooledPage{part: id, position: from, done: true})
+			return nil
+		case err != nil:
+			return err
+		}
+		a.o.GiveWay(ctx)
+	}
+}

@@ -1,0 +1,354 @@
+package audit
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// itemsAtOnce is how many items the judge reads together.
+const itemsAtOnce = 100
+
+// judgeRounds looks at every suspect until it stood still for longer than the lag: a difference counts if item and places
+// are the same in two rounds, versions included, and every consumer was past the first of the two in between.
+func (a *audited) judgeRounds(ctx context.Context) error {
+	for {
+		last := a.work.Round >= a.o.Rounds
+		open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
+		if err != nil {
+			return err
+		}
+		next, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round+1)), a.work.Next)
+		if err != nil {
+			return err
+		}
+		if open.size() == 0 {
+			return errors.Join(open.remove(), next.remove())
+		}
+		if a.work.Round > 0 && a.work.File == 0 {
+			if err := a.o.Wait(ctx, a.work.Waited); err != nil {
+				return err
+			}
+		}
+		for ; a.work.File < buckets; a.work.File++ {
+			if err := a.judgeFile(ctx, open, next, last); err != nil {
+				return err
+			}
+			if err := a.saveRound(next); err != nil {
+				return err
+			}
+		}
+		lengths, err := next.flush()
+		if err != nil {
+			return err
+		}
+		a.work.Open, a.work.Next, a.work.File, a.work.Waited = slices.Clone(lengths), nil, 0, time.Now()
+		a.work.Round++
+		if err := errors.Join(a.save(), next.close(), open.remove()); err != nil {
+			return err
+		}
+	}
+}
+
+// saveRound stores how far a round is, unless that was done a moment ago.
+func (a *audited) saveRound(next *spool) error {
+	if time.Since(a.saved) < a.o.Checkpoint {
+		return nil
+	}
+	lengths, err := next.flush()
+	if err != nil {
+		return err
+	}
+	a.work.Next = slices.Clone(lengths)
+	a.work.File++ // the file is done
+	err = a.save()
+	a.work.File--
+	return err
+}
+
+// suspectID identifies what the judge looks at together.
+type suspectID struct {
+	sink  int
+	item  item.Key
+	place string // of an unknown item
+}
+
+// judgeFile looks at the suspects of one file.
+func (a *audited) judgeFile(ctx context.Context, open, next *spool, last bool) error {
+	all := make(map[suspectID]*suspect)
+	err := open.each(a.work.File, func(b []byte) error {
+		s, err := parseSuspect(b)
+		if err != nil {
+			return err
+		}
+		id := suspectID{s.sink, s.item, ""}
+		if s.item == "" {
+			id.place = s.places[0].Place // places of unknown items have nothing in common
+		}
+		if known := all[id]; known != nil {
+			known.places = append(known.places, s.places...)
+			return nil
+		}
+		all[id] = &s
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	byItem := make(map[item.Key][]*suspect)
+	for _, s := range all {
+		slices.SortFunc(s.places, func(x, y audit.Entry) int { return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Place, y.Place)) })
+		s.places = slices.CompactFunc(s.places, func(x, y audit.Entry) bool { return x.Kind == y.Kind && x.Place == y.Place })
+		byItem[s.item] = append(byItem[s.item], s)
+	}
+	if err := a.putGroupsAside(byItem); err != nil {
+		return err
+	}
+	keys := slices.Sorted(maps.Keys(byItem))
+	for chunk := range slices.Chunk(keys, itemsAtOnce) {
+		if err := a.judgeItems(ctx, chunk, byItem, next, last); err != nil {
+			return err
+		}
+		a.o.GiveWay(ctx)
+	}
+	return context.Cause(ctx)
+}
+
+// putGroupsAside keeps the places of groups for the comparison with the sums, and takes them out of what the judge looks at.
+func (a *audited) putGroupsAside(byItem map[item.Key][]*suspect) error {
+	var rest []*suspect
+	for _, s := range byItem[""] {
+		s.places = slices.DeleteFunc(s.places, func(p audit.Entry) bool {
+			if p.Kind == audit.Group {
+				a.work.Groups = append(a.work.Groups, groupPlace{s.sink, []byte(p.Place)})
+			}
+			return p.Kind == audit.Group
+		})
+		if len(s.places) > 0 {
+			rest = append(rest, s)
+		}
+	}
+	if byItem[""] = rest; len(rest) == 0 {
+		delete(byItem, "")
+	}
+	return nil
+}
+
+// look is what the judge saw of one suspect.
+type look struct {
+	*suspect
+	change      *record.Change  // nil if the item is unknown
+	findings    []audit.Finding // without those that are equal, or rightly wait
+	looked      int             // number of all findings
+	undecodable error           // of the item
+	moved       bool            // the item changed while its places were read
+	err         error
+}
+
+// judgeItems looks at the suspects of some items, at several at once, and handles the results in the order of keys.
+func (a *audited) judgeItems(ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspect, next *spool, last bool) error {
+	known := slices.DeleteFunc(slices.Clone(keys), func(k item.Key) bool { return k == "" })
+	changes, err := a.o.Lookup.Read(ctx, known)
+	if err != nil {
+		return fmt.Errorf("read items: %w", err)
+	}
+	var looks []look
+	for _, key := range keys {
+		var change *record.Change
+		if i := slices.Index(known, key); i >= 0 {
+			if err := changes[i].Err; err != nil {
+				for _, s := range byItem[key] {
+					looks = append(looks, look{suspect: s, undecodable: err})
+				}
+				continue
+			}
+			change = &changes[i].Change
+			if !a.selects(change) {
+				continue
+			}
+			if !change.Removed() {
+				a.found++
+			}
+		}
+		for _, s := range byItem[key] {
+			looks = append(looks, look{suspect: s, change: change})
+		}
+	}
+	var workers sync.WaitGroup
+	queue := make(chan *look, len(looks))
+	for i := range looks {
+		queue <- &looks[i]
+	}
+	close(queue)
+	for range min(a.o.Parts*4, len(looks)) {
+		workers.Go(func() {
+			for l := range queue {
+				if l.undecodable != nil {
+					l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped, Why: "the item cannot be decoded: " + l.undecodable.Error()}}
+					continue
+				}
+				l.findings, l.err = a.o.Sinks[l.sink].Look(ctx, l.change, l.places)
+			}
+		})
+	}
+	workers.Wait()
+	markStale(looks)
+	for i := range looks {
+		looks[i].keepDifferences()
+	}
+	if err := a.findMoved(ctx, looks); err != nil {
+		return err
+	}
+	for i := range looks {
+		if err := a.handle(&looks[i], next, last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markStale marks findings as stale if another place of the item has a newer version. Looks at one item stand together.
+func markStale(looks []look) {
+	for from, to := 0, 0; from < len(looks); from = to {
+		var all []audit.Finding
+		for to = from; to < len(looks) && looks[to].item == looks[from].item; to++ {
+			all = append(all, looks[to].findings...)
+		}
+		if looks[from].item == "" {
+			continue
+		}
+		audit.MarkStale(all)
+		for i := from; i < to; i++ {
+			all = all[copy(looks[i].findings, all):]
+		}
+	}
+}
+
+// keepDifferences drops the findings that are equal, or rightly wait. Nobody can say whether a place of an unknown item is
+// extra, or of an item that is new.
+func (l *look) keepDifferences() {
+	l.looked = len(l.findings)
+	l.findings = slices.DeleteFunc(l.findings, func(f audit.Finding) bool { return f.Verdict == audit.Equal || f.Verdict == audit.Waiting })
+	for i := range l.findings {
+		if f := &l.findings[i]; l.item == "" && f.Verdict.Differs() {
+			f.Otherwise, f.Verdict, f.Why = f.Verdict, audit.Skipped, "nothing tells which item it was made of; if a later audit finds it again, no item has it"
+		}
+	}
+}
+
+// findMoved reads the items of looks that found something once more. That an item is the same in two rounds proves nothing
+// unless it was read after its places: it may have changed between the two reads, and back before the next round.
+func (a *audited) findMoved(ctx context.Context, looks []look) error {
+	if a.o.Still {
+		return nil
+	}
+	var found []*look
+	var keys []item.Key
+	for i := range looks {
+		if l := &looks[i]; l.change != nil && len(l.findings) > 0 {
+			found = append(found, l)
+			if !slices.Contains(keys, l.item) {
+				keys = append(keys, l.item)
+			}
+		}
+	}
+	changes, err := a.o.Lookup.Read(ctx, keys)
+	if err != nil {
+		return fmt.Errorf("read items: %w", err)
+	}
+	for _, l := range found {
+		again := &changes[slices.Index(keys, l.item)]
+		now := &again.Change
+		l.moved = again.Err != nil || !bytes.Equal(now.New.AppendDynamoDBJSON(nil), l.change.New.AppendDynamoDBJSON(nil))
+	}
+	return nil
+}
+
+// selects reports whether the audit is about an item. A removed item is, since it is not known what its entries were of,
+// and an item for which the selection fails.
+func (a *audited) selects(c *record.Change) bool {
+	if a.o.Match == nil || c.Removed() {
+		return true
+	}
+	selected, err := a.o.Match.Match(c)
+	return selected || err != nil
+}
+
+// handle reports the findings of a look, or has them looked at again.
+func (a *audited) handle(l *look, next *spool, last bool) error {
+	switch {
+	case state.IsPermanent(l.err):
+		l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped, Why: l.err.Error()}}
+	case l.err != nil:
+		return fmt.Errorf("%s: %w", a.o.Sinks[l.sink].Name(), l.err)
+	}
+	t := &a.work.Tally.Sinks[l.sink]
+	a.judged++
+	a.bar.Update(a.judged, a.work.Tally.Suspects)
+	if (a.o.Sample != nil || a.o.Items == nil) && a.work.Round == 0 {
+		t.Compared += int64(l.looked)
+	}
+	found := l.findings
+	if len(found) == 0 {
+		return nil
+	}
+	seen, err := l.digest(found)
+	if err != nil {
+		return err
+	}
+	if l.moved {
+		l.seen, seen = [16]byte{}, [16]byte{1} // whatever the next round sees, it is the first of two
+	}
+	moves := slices.ContainsFunc(found, func(f audit.Finding) bool { return f.Verdict.Differs() || f.Verdict == audit.Busy })
+	switch {
+	case !moves, a.o.Still && found[0].Verdict != audit.Busy, a.work.Round > 0 && seen == l.seen:
+	case last:
+		for i := range found {
+			if found[i].Verdict.Differs() {
+				found[i].Verdict = audit.Busy
+			}
+		}
+	default:
+		l.seen = seen
+		return next.add(l.hash(), l.appendTo(nil))
+	}
+	for i := range found {
+		t.Findings[found[i].Verdict]++
+		if err := a.report.add(line{Sink: a.o.Sinks[l.sink].Name(), Finding: &found[i]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digest identifies what was seen: the item, and what is wrong where at which versions.
+func (l *look) digest(found []audit.Finding) ([16]byte, error) {
+	b, err := json.Marshal(found)
+	if err != nil {
+		return [16]byte{}, err
+	}
+	if l.change != nil {
+		b = l.change.New.AppendDynamoDBJSON(b)
+	}
+	sum := sha256.Sum256(b)
+	return [16]byte(sum[:16]), nil
+}
+
+// groupPlace is a group that is not what the shares that were read add up to.
+type groupPlace struct {
+	Sink  int
+	Place []byte // JSON writes it as base64: a place is no text
+}

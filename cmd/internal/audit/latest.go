@@ -1,0 +1,208 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+)
+
+// latest has the last state of each item in saved records, in a file. It is a snapshot of one part, and a Lookup.
+type latest struct {
+	db      *sql.DB
+	decoder record.DecoderOptions
+	source  string
+	items   int64
+	sum     hash.Hash // of all records
+	unknown bool      // a record cannot be decoded, not even its key: what is extra nobody can say
+}
+
+var (
+	_ snapshot.Snapshot = (*latest)(nil)
+	_ Lookup            = (*latest)(nil)
+)
+
+// latestPage is how many items a page of a latest has.
+const latestPage = 256
+
+// openLatest reads saved records into a file at path. A record without its new image is an error: what the item is nobody
+// can say.
+func openLatest(ctx context.Context, path, source string, decoder record.DecoderOptions, pages iter.Seq2[*record.Page, error]) (_ *latest, err error) {
+	db, err := sql.Open("sqlite", "file:"+strings.ReplaceAll(path, "?", "%3f")+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	l := &latest{db: db, decoder: decoder, source: source, sum: sha256.New()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	if _, err = db.ExecContext(ctx, `DROP TABLE IF EXISTS items; CREATE TABLE items (key TEXT PRIMARY KEY, version TEXT NOT NULL, there INTEGER NOT NULL, record BLOB NOT NULL) WITHOUT ROWID`); err != nil {
+		return nil, err
+	}
+	for page, err := range pages {
+		if err != nil {
+			return nil, err
+		}
+		if err := l.add(ctx, page); err != nil {
+			return nil, err
+		}
+	}
+	return l, db.QueryRowContext(ctx, `SELECT count(*) FROM items WHERE there`).Scan(&l.items)
+}
+
+func (l *latest) add(ctx context.Context, page *record.Page) error {
+	tx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for i := range page.Changes {
+		c := &page.Changes[i]
+		if !c.Removed() && !c.New.Exists() {
+			return fmt.Errorf("a record of the item %s has no new image: an audit needs records with NEW_AND_OLD_IMAGES or NEW_IMAGE", c.Key)
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
+			SET version = excluded.version, there = excluded.there, record = excluded.record WHERE excluded.version > items.version`,
+			string(c.Key), c.Version.String(), !c.Removed(), c.RecordJSON())
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(l.sum, "%s %s\n", c.Key, c.Version)
+	}
+	for _, e := range page.Errors {
+		if e.Key == "" {
+			l.unknown = true
+			continue
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, 0, ?) ON CONFLICT (key) DO UPDATE
+			SET version = excluded.version, there = excluded.there, record = excluded.record WHERE excluded.version >= items.version`,
+			string(e.Key), e.Version.String(), append([]byte(brokenMark), e.Err.Error()...))
+		if err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// brokenMark begins the record of an item that cannot be decoded; its error follows.
+const brokenMark = "\x00"
+
+// Info implements [snapshot.Snapshot]. The name has a sum of the records: a repair needs those that were compared.
+func (l *latest) Info() snapshot.Info {
+	return snapshot.Info{Source: fmt.Sprintf("%s sha256:%x", l.source, l.sum.Sum(nil)[:8]), View: record.NewAndOldImages, Items: l.items, Bytes: -1}
+}
+
+// Parts implements [snapshot.Snapshot].
+func (l *latest) Parts() []snapshot.Part {
+	return []snapshot.Part{{ID: "records", Items: l.items, Bytes: -1}}
+}
+
+// Open implements [snapshot.Snapshot]. A position is the key of the last item.
+func (l *latest) Open(_ context.Context, _ string, from pipeline.Position) (snapshot.Reader, error) {
+	return &latestReader{l, string(from)}, nil
+}
+
+// Close closes the file.
+func (l *latest) Close() error { return l.db.Close() }
+
+type latestReader struct {
+	*latest
+	after string
+}
+
+// Read implements [snapshot.Reader].
+func (r *latestReader) Read(ctx context.Context) (*pipeline.Page, error) {
+	rows, err := r.db.QueryContext(ctx, `SELECT key, record FROM items WHERE there AND key > ? ORDER BY key LIMIT ?`, r.after, latestPage)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	page := &pipeline.Page{}
+	for rows.Next() {
+		var b []byte
+		if err := rows.Scan(&r.after, &b); err != nil {
+			return nil, err
+		}
+		c, err := r.change(b)
+		if err != nil {
+			return nil, err
+		}
+		page.Changes = append(page.Changes, c)
+	}
+	page.Position = pipeline.Position(r.after)
+	if err := rows.Err(); err != nil || len(page.Changes) == 0 {
+		return nil, cmp.Or(err, io.EOF)
+	}
+	return page, nil
+}
+
+// Close implements [snapshot.Reader]. The file stays open.
+func (r *latestReader) Close() error { return nil }
+
+// change decodes a stored record, as the SNAPSHOT of the item or its REMOVE.
+func (l *latest) change(b []byte) (record.Change, error) {
+	c, err := one(record.NewDecoder(l.decoder).Decode(b))
+	if err == nil && !c.Removed() {
+		c.Op, c.EventName, c.Old = record.Snapshot, "SNAPSHOT", item.Image{}
+	}
+	return c, err
+}
+
+// Read implements [Lookup].
+func (l *latest) Read(ctx context.Context, keys []item.Key) ([]Item, error) {
+	items := make([]Item, len(keys))
+	for i, k := range keys {
+		var b []byte
+		err := l.db.QueryRowContext(ctx, `SELECT record FROM items WHERE key = ?`, string(k)).Scan(&b)
+		text, broken := strings.CutPrefix(string(b), brokenMark)
+		switch {
+		case errors.Is(err, sql.ErrNoRows) && l.unknown:
+			err, items[i].Err = nil, errors.New("no record is of it that can be decoded, and there are records of which not even the key can be")
+		case errors.Is(err, sql.ErrNoRows):
+			items[i].Change, err = l.removed(k)
+		case err == nil && broken:
+			items[i].Err = errors.New(text)
+		case err == nil:
+			items[i].Change, err = l.change(b)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("item %s: %w", k, err)
+		}
+	}
+	return items, nil
+}
+
+// removed returns the REMOVE of an item of which no record is there, under invented names of its key attributes.
+func (l *latest) removed(k item.Key) (record.Change, error) {
+	_, values, err := k.Decode()
+	if err != nil {
+		return record.Change{}, err
+	}
+	b := []byte(`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"0","StreamViewType":"KEYS_ONLY","Keys":{`)
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, `"key%d":`, i+1)
+		b = v.AppendDynamoDBJSON(b)
+	}
+	o := l.decoder
+	o.StreamARN, o.EpochZero = "", true
+	return one(record.NewDecoder(o).Decode(append(b, "}}}"...)))
+}

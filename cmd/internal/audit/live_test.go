@@ -1,0 +1,107 @@
+package audit_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
+	"github.com/tablewake/tablewake/cmd/internal/replay"
+)
+
+var program = clitest.Program{audit.New, replay.New}
+
+func TestMain(m *testing.M) { program.TestMain(m) }
+
+// filledShop is a source table of paid orders on real servers, and a file whose sinks hold them all.
+func filledShop(t *testing.T, orders int) (file, name string, tables *dynamodb.Client) {
+	t.Helper()
+	file, name, tables = clitest.OnServers(t)
+	var records strings.Builder
+	for i := range orders {
+		key := fmt.Sprintf("o%04d", i)
+		records.WriteString(clitest.Order(key, fmt.Sprint(100+i)))
+		if _, err := tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(name + "-source"), Item: order(key)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saved := filepath.Join(t.TempDir(), "orders.jsonl")
+	if err := os.WriteFile(saved, []byte(records.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", saved)
+	return file, name, tables
+}
+
+func order(key string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: key}, "Status": &types.AttributeValueMemberS{Value: "paid"}}
+}
+
+// summaryOf runs an audit and returns its result.
+func summaryOf(t *testing.T, code int, args ...string) (s audit.Summary) {
+	t.Helper()
+	text, said := program.Run(t, code, append([]string{"audit", "-o", "json", "--lag", "100ms", "--rcu", "0"}, args...)...)
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatalf("%v: %s%s", err, text, said)
+	}
+	return s
+}
+
+// On real servers: a table and its sinks are equal; each kind of difference is found, and none else; a repair mends them.
+func TestAudit_OnServers(t *testing.T) {
+	file, name, tables := filledShop(t, 60)
+	report := filepath.Join(t.TempDir(), "report.jsonl")
+	s := summaryOf(t, cli.ExitOK, "-c", file, "--live", "--report", report)
+	if len(s.Sinks) != 3 || s.Items != 60 || s.Differing != 0 || s.Units <= 0 || !strings.Contains(s.Assumed, "never more than 100ms behind") {
+		t.Fatalf("of equal sinks: %+v", s)
+	}
+	sample := summaryOf(t, cli.ExitOK, "-c", file, "--live", "--report", report, "--sample", "2", "--segments", "4", "--sink", "orders")
+	if sample.Coverage != 0.5 || sample.Items == 0 || sample.Items == 60 || *sample.Sinks[0].UpperBound > 0.5 {
+		t.Errorf("of a sample: %+v", sample)
+	}
+	change := func(suffix string, put map[string]types.AttributeValue, remove map[string]types.AttributeValue) {
+		t.Helper()
+		var err error
+		if put != nil {
+			_, err = tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(name + suffix), Item: put})
+		} else {
+			_, err = tables.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(name + suffix), Key: remove})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := func(pk string) map[string]types.AttributeValue {
+		return map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk}}
+	}
+	row := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "STATUS#paid"}, "SK": &types.AttributeValueMemberS{Value: "o0003"}}
+	change("-rows", nil, row)            // the row is gone: missing
+	change("-source", nil, key("o0007")) // the item is gone: its row, its share and its document are extra
+	change("-source", order("new"), nil) // an item that no stream brought: three are missing
+	got := summaryOf(t, cli.ExitDifferences, "-c", file, "--live", "--report", report)
+	if found := got.Sinks[0].Findings; got.Differing != 7 || found["missing"] != 2 || found["extra"] != 1 {
+		t.Fatalf("%+v", got)
+	}
+	one := summaryOf(t, cli.ExitDifferences, "-c", file, "--live", "--report", filepath.Join(t.TempDir(), "one.jsonl"), "--key", "PK=o0003")
+	if one.Differing != 1 {
+		t.Errorf("of one item: %+v", one)
+	}
+	program.Run(t, cli.ExitOK, "audit", "-c", file, "--live", "--repair", report, "--dry-run")
+	summaryOf(t, cli.ExitDifferences, "-c", file, "--live", "--report", report)
+	program.Run(t, cli.ExitOK, "audit", "-c", file, "--live", "--repair", report)
+	if again := summaryOf(t, cli.ExitOK, "-c", file, "--live", "--report", report); again.Differing != 0 || again.Items != 60 {
+		t.Errorf("after the repair: %+v", again)
+	}
+	if paid := clitest.Paid(t, tables, name); paid != "60" {
+		t.Errorf("%s are counted, want 60", paid)
+	}
+}

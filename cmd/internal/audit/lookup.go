@@ -1,0 +1,182 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+)
+
+// batchGetter is the part of *dynamodb.Client that a tableLookup calls.
+type batchGetter interface {
+	BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+}
+
+// tableLookup reads items of a table.
+type tableLookup struct {
+	client  batchGetter
+	table   string
+	keys    []string // names of the key attributes, in the order of names
+	changes *changeMaker
+	spend   func(ctx context.Context, units float64) error
+}
+
+func newTableLookup(client batchGetter, table string, keys []string, o record.SnapshotOptions, spend func(ctx context.Context, units float64) error) *tableLookup {
+	sorted := slices.Clone(keys)
+	slices.Sort(sorted)
+	return &tableLookup{client: client, table: table, keys: sorted, changes: newChangeMaker(o), spend: spend}
+}
+
+// Read implements [Lookup].
+func (t *tableLookup) Read(ctx context.Context, keys []item.Key) ([]Item, error) {
+	changes := make([]Item, len(keys))
+	for start := 0; start < len(keys); start += itemsAtOnce {
+		end := min(start+itemsAtOnce, len(keys))
+		if err := t.readSome(ctx, keys[start:end], changes[start:end]); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+// maxTries bounds how often what DynamoDB left out is asked for again. The SDK retries failed requests itself.
+const maxTries = 12
+
+func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []Item) error {
+	index := make(map[item.Key]int, len(keys))
+	consistent := true
+	asked := types.KeysAndAttributes{ConsistentRead: &consistent}
+	for i, k := range keys {
+		attributes, err := t.keyAttributes(k)
+		if err != nil {
+			return err
+		}
+		index[k] = i
+		asked.Keys = append(asked.Keys, attributes)
+		image, err := sdkvalue.Image(attributes)
+		if err == nil {
+			changes[i].Change, err = t.changes.removed(image)
+		}
+		if err != nil {
+			return fmt.Errorf("item %s: %w", k, err)
+		}
+	}
+	for try := 0; len(asked.Keys) > 0; try++ {
+		if try == maxTries {
+			return pipeline.Transient(fmt.Errorf("table %s: %d items are throttled: raise its capacity, or lower --rcu", t.table, len(asked.Keys)))
+		}
+		if try > 0 {
+			if err := pipeline.Sleep(ctx, min(50*time.Millisecond<<try, 5*time.Second)); err != nil {
+				return err
+			}
+		}
+		out, err := t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems: map[string]types.KeysAndAttributes{t.table: asked}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		if err != nil {
+			return err
+		}
+		for _, items := range out.Responses {
+			for _, it := range items {
+				if err := t.add(it, index, changes); err != nil {
+					return err
+				}
+			}
+		}
+		for _, c := range out.ConsumedCapacity {
+			if c.CapacityUnits != nil {
+				if err := t.spend(ctx, *c.CapacityUnits); err != nil {
+					return err
+				}
+			}
+		}
+		asked.Keys = nil
+		for _, left := range out.UnprocessedKeys {
+			asked.Keys = append(asked.Keys, left.Keys...)
+		}
+	}
+	return nil
+}
+
+// add stores the change of an item that was read.
+func (t *tableLookup) add(it map[string]types.AttributeValue, index map[item.Key]int, changes []Item) error {
+	image, err := sdkvalue.Image(it)
+	if err != nil {
+		return err
+	}
+	c, err := t.changes.stored(image)
+	if bad, isItem := errors.AsType[*record.RecordError](err); isItem {
+		c.Key = bad.Key
+	} else if err != nil {
+		return err
+	}
+	i, ok := index[c.Key]
+	if !ok {
+		return fmt.Errorf("table %s returned the item %s, which was not asked for", t.table, c.Key)
+	}
+	changes[i] = Item{c, err}
+	return nil
+}
+
+// keyAttributes converts a canonical key to the key attributes of the table.
+func (t *tableLookup) keyAttributes(k item.Key) (map[string]types.AttributeValue, error) {
+	_, values, err := k.Decode()
+	if err != nil {
+		return nil, err
+	}
+	if len(values) != len(t.keys) {
+		return nil, fmt.Errorf("the key of the table %s has %d attributes, and %s has %d", t.table, len(t.keys), k, len(values))
+	}
+	attributes := make(map[string]types.AttributeValue, len(values))
+	for i, v := range values {
+		attributes[t.keys[i]] = sdkvalue.Of(v)
+	}
+	return attributes, nil
+}
+
+// changeMaker makes changes of items, as a snapshot has them. It is safe for concurrent use.
+type changeMaker struct {
+	items   *record.SnapshotDecoder
+	records *record.Decoder
+}
+
+func newChangeMaker(o record.SnapshotOptions) *changeMaker {
+	records := o.DecoderOptions
+	records.StreamARN, records.EpochZero = "", true
+	return &changeMaker{record.NewSnapshotDecoder(o), record.NewDecoder(records)}
+}
+
+// stored returns the SNAPSHOT of an item.
+func (m *changeMaker) stored(image item.Image) (record.Change, error) {
+	b := append(image.AppendDynamoDBJSON([]byte(`{"Item":`)), "}\n"...)
+	return one(m.items.DecodeLines(b), nil)
+}
+
+// removed returns the REMOVE, without images, of the item with the key attributes.
+func (m *changeMaker) removed(keys item.Image) (record.Change, error) {
+	b := []byte(`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"0","StreamViewType":"KEYS_ONLY","Keys":`)
+	return one(m.records.Decode(bytes.Clone(append(keys.AppendDynamoDBJSON(b), "}}"...))))
+}
+
+// one returns the only change of a page.
+func one(page *record.Page, err error) (record.Change, error) {
+	switch {
+	case err != nil:
+		return record.Change{}, err
+	case len(page.Errors) > 0:
+		return record.Change{}, page.Errors[0]
+	case len(page.Changes) != 1:
+		return record.Change{}, errors.New("an item makes more or less than one change")
+	}
+	return page.Changes[0], nil
+}

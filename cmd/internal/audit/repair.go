@@ -1,0 +1,177 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Repairs is the result of `audit --repair`.
+type Repairs struct {
+	Report   string                 `json:"report"` // that was repaired
+	DryRun   bool                   `json:"dry_run,omitempty"`
+	Results  map[audit.Result]int64 `json:"results"`
+	NotFixed int64                  `json:"not_repaired"` // findings that were held, busy or skipped: a repair does not touch them
+}
+
+// Write prints the result for people.
+func (r *Repairs) Write(w io.Writer) {
+	for _, result := range slices.Sorted(maps.Keys(r.Results)) {
+		text := string(result)
+		if result == audit.Repaired && r.DryRun {
+			text = "would be repaired"
+		}
+		fmt.Fprintf(w, "%s %s\n", cli.Thousands(r.Results[result]), text)
+	}
+	if r.NotFixed > 0 {
+		fmt.Fprintf(w, "%s were held, busy or skipped, and stay as they are: the report says why\n", cli.Thousands(r.NotFixed))
+	}
+	if len(r.Results) == 0 && r.NotFixed == 0 {
+		fmt.Fprintln(w, "the report has no difference: nothing is to be repaired")
+	}
+}
+
+// Err returns the error of a repair that left something.
+func (r *Repairs) Err() error {
+	if left := r.NotFixed + r.Results[audit.Moved] + r.Results[audit.Refused]; left > 0 {
+		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s findings were not repaired: audit again", cli.Thousands(left)))
+	}
+	return nil
+}
+
+// repaired is a finding of a report, with the sink that it is about.
+type repaired struct {
+	sink    int
+	finding audit.Finding
+}
+
+// repair repairs what the report of --repair has. Each write is conditional on what the audit saw, so that changes that
+// came since then win, and a repair that is repeated does nothing. Groups come first: they are set to the sums of what the
+// items count for as it is stored, and then each contribution that is repaired changes its groups.
+func (j *job) repair(ctx context.Context, lookup Lookup, about Header) (*Repairs, error) {
+	r := &Repairs{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
+	groups := make(map[int][]audit.Finding)
+	header, sum, err := j.findings(func(sink int, f *audit.Finding) error {
+		if !f.Verdict.Differs() {
+			r.NotFixed++
+		} else if f.Kind == audit.Group {
+			groups[sink] = append(groups[sink], *f)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case header.Pipeline != j.cfg.Name:
+		return nil, cli.Usagef("%s is of the pipeline %s, and %s is of %s", j.o.repair, header.Pipeline, j.cfg.File, j.cfg.Name)
+	case header.Stream != about.Stream:
+		return nil, cli.Usagef("%s is of a table whose stream was %q, and it is %q: audit again", j.o.repair, header.Stream, about.Stream)
+	case !j.o.Live && header.Source != about.Source:
+		return nil, cli.Usagef("%s is of %s, and these are %s: name the same records, or audit again", j.o.repair, header.Source, about.Source)
+	case sum == nil:
+		fmt.Fprintf(j.streams.Err, cli.Warning+"the audit of %s did not end: there may be more differences\n", j.o.repair)
+	}
+	for _, sink := range slices.Sorted(maps.Keys(groups)) {
+		if err := j.repairGroups(ctx, sink, groups[sink], r); err != nil {
+			return nil, err
+		}
+	}
+	var batch []repaired
+	_, _, err = j.findings(func(sink int, f *audit.Finding) error {
+		if f.Verdict.Differs() && f.Kind != audit.Group {
+			batch = append(batch, repaired{sink, *f})
+		}
+		if len(batch) < itemsAtOnce {
+			return nil
+		}
+		err := j.repairBatch(ctx, lookup, batch, r)
+		batch = batch[:0]
+		return err
+	})
+	if err == nil {
+		err = j.repairBatch(ctx, lookup, batch, r)
+	}
+	return r, err
+}
+
+// findings calls do with each finding of the report of --repair about an audited sink.
+func (j *job) findings(do func(sink int, f *audit.Finding) error) (*Header, *Summary, error) {
+	return ReadReport(j.o.repair, func(name string, f *audit.Finding) error {
+		sink := slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name })
+		switch {
+		case sink < 0 && len(j.o.sinks) > 0:
+			return nil
+		case sink < 0:
+			return fmt.Errorf("%s has the sink %s, and %s has not: audit again, or name the sinks with --sink", j.o.repair, name, j.cfg.File)
+		}
+		return do(sink, f)
+	})
+}
+
+// repairBatch repairs some findings, one after the other.
+func (j *job) repairBatch(ctx context.Context, lookup Lookup, batch []repaired, r *Repairs) error {
+	var keys []item.Key
+	for _, b := range batch {
+		if b.finding.Item != "" && !slices.Contains(keys, b.finding.Item) {
+			keys = append(keys, b.finding.Item)
+		}
+	}
+	changes, err := lookup.Read(ctx, keys)
+	if err != nil {
+		return fmt.Errorf("read items: %w", err)
+	}
+	for _, b := range batch {
+		i := slices.Index(keys, b.finding.Item)
+		if i < 0 {
+			j.say(b.sink, &b.finding, audit.Outcome{Result: audit.Refused, Why: "nothing tells which item it was made of"}, r)
+			continue
+		}
+		if err := changes[i].Err; err != nil {
+			j.say(b.sink, &b.finding, audit.Outcome{Result: audit.Refused, Why: "the item cannot be decoded: " + err.Error()}, r)
+			continue
+		}
+		done, err := j.sinks[b.sink].Repair(ctx, &changes[i].Change, b.finding)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", j.sinks[b.sink].Name(), b.finding.Where, err)
+		}
+		j.say(b.sink, &b.finding, done, r)
+	}
+	return context.Cause(ctx)
+}
+
+// repairGroups sets groups to the sums of what the items count for.
+func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r *Repairs) error {
+	groups, ok := j.sinks[sink].(audit.GroupSink)
+	if !ok {
+		return fmt.Errorf("%s: the report has groups, and the sink has none: audit again", j.sinks[sink].Name())
+	}
+	done, err := groups.RepairGroups(ctx, state.Listing{Spend: j.budget.spend}, fs)
+	if err != nil {
+		return fmt.Errorf("%s: %w", groups.Name(), err)
+	}
+	for i := range done {
+		j.say(sink, &fs[i], done[i], r)
+	}
+	return nil
+}
+
+// say tells what a repair did.
+func (j *job) say(sink int, f *audit.Finding, done audit.Outcome, r *Repairs) {
+	r.Results[done.Result]++
+	text := string(done.Result)
+	if r.DryRun && done.Result == audit.Repaired {
+		text = "would repair"
+	}
+	if done.Why != "" {
+		text += " (" + done.Why + ")"
+	}
+	fmt.Fprintf(j.streams.Err, "%s: %s: %s\n", j.sinks[sink].Name(), text, cmp.Or(done.Wrote, string(f.Kind)+" "+f.Where))
+}

@@ -1,0 +1,138 @@
+package audit
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/private"
+	"github.com/tablewake/tablewake/sinks/audit"
+)
+
+// line is one line of a report: the first has the Header, the last the Summary, and those between a Finding each.
+type line struct {
+	Header  *Header        `json:"audit,omitempty"`
+	Sink    string         `json:"sink,omitempty"`
+	Finding *audit.Finding `json:"finding,omitempty"`
+	Summary *Summary       `json:"summary,omitempty"`
+}
+
+// reportFormat is the number of the layout of a report.
+const reportFormat = 1
+
+// Header says what an audit compared.
+type Header struct {
+	Format   int       `json:"format"`
+	Run      string    `json:"run"`
+	Pipeline string    `json:"pipeline"`
+	Sinks    []string  `json:"sinks"`
+	Source   string    `json:"source"`
+	Begun    time.Time `json:"begun"`
+	Stream   string    `json:"stream,omitempty"` // whose changes the sinks follow
+	Assumed  string    `json:"assumed,omitempty"`
+	Sample   *Sample   `json:"sample,omitempty"`
+}
+
+// Sample selects segments of the table, and as many of what the sinks hold.
+type Sample struct {
+	Segments []int `json:"segments"` // numbers, from 0
+	Of       int   `json:"of"`       // number of all segments
+}
+
+// report is a report that is being written.
+type report struct {
+	file   *os.File
+	w      *bufio.Writer
+	length int64
+}
+
+// openReport opens a report, and cuts what came after the last checkpoint.
+func openReport(path string, length int64) (*report, error) {
+	f, err := private.OpenFile(path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err == nil && length == 0 && size > 0 {
+		if _, _, readErr := ReadReport(path, func(string, *audit.Finding) error { return nil }); readErr != nil {
+			err = fmt.Errorf("--report would replace a file that is no report: %w", readErr)
+		}
+	}
+	if err == nil && size < length {
+		err = fmt.Errorf("%s is shorter than the audit left it: delete its work folder, and start anew", path)
+	}
+	if err == nil {
+		err = f.Truncate(length)
+	}
+	if err == nil {
+		_, err = f.Seek(length, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &report{file: f, w: bufio.NewWriter(f), length: length}, nil
+}
+
+// add adds a line.
+func (r *report) add(l line) error {
+	b, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	n, err := r.w.Write(append(b, '\n'))
+	r.length += int64(n)
+	return err
+}
+
+// flush writes all lines.
+func (r *report) flush() error { return r.w.Flush() }
+
+func (r *report) close() error { return errors.Join(r.w.Flush(), r.file.Sync(), r.file.Close()) }
+
+// ReadReport reads a report that an audit saved, and calls do with each finding. It returns the header, and the summary:
+// nil if the audit did not end.
+func ReadReport(path string, do func(sink string, f *audit.Finding) error) (*Header, *Summary, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	var header *Header
+	var summary *Summary
+	r := bufio.NewReaderSize(f, 64<<10)
+	for number := 1; ; number++ {
+		b, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(b) == 0 {
+			break
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, nil, err
+		}
+		var l line
+		if err := json.Unmarshal(b, &l); err != nil {
+			return nil, nil, fmt.Errorf("%s, line %d: not a line of a report: %w", path, number, err)
+		}
+		switch {
+		case number == 1 && l.Header == nil:
+			return nil, nil, fmt.Errorf("%s is not a report that tablewake audit saved", path)
+		case number == 1 && l.Header.Format != reportFormat:
+			return nil, nil, fmt.Errorf("%s has format %d, and this program reads %d: audit again", path, l.Header.Format, reportFormat)
+		case l.Header != nil:
+			header = l.Header
+		case l.Summary != nil:
+			summary = l.Summary
+		case l.Finding != nil:
+			if err := do(l.Sink, l.Finding); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	if header == nil {
+		return nil, nil, fmt.Errorf("%s is empty: audit again", path)
+	}
+	return header, summary, nil
+}

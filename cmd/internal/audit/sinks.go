@@ -1,0 +1,107 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// segment is a segment of what one sink holds.
+type segment struct {
+	sink, number int
+	reading      int // number of this reading of the segment
+}
+
+func (s segment) name() string { return fmt.Sprintf("%d/%d", s.sink, s.number) }
+
+// listedEntries are entries of one reading of a segment.
+type listedEntries struct {
+	segment segment
+	entries []audit.Entry
+	done    bool
+}
+
+// entriesAtOnce is how many listed entries are handed over together.
+const entriesAtOnce = 256
+
+// spoolStored spools the entries that the sinks hold. A reading of a segment that was interrupted is begun anew, and what
+// the first brought does not count: shares of groups must come once.
+func (a *audited) spoolStored(ctx context.Context, entries *spool) error {
+	var left []segment
+	for sink := range a.o.Sinks {
+		for _, number := range a.segments() {
+			if s := (segment{sink: sink, number: number}); a.work.Read[s.name()] == 0 {
+				a.work.Reads++
+				s.reading = a.work.Reads
+				left = append(left, s)
+			}
+		}
+	}
+	if err := a.checkpoint(entries); err != nil {
+		return err
+	}
+	var buf []byte
+	return readAll(ctx, a.o.Parts, left, a.list, func(l listedEntries) error {
+		for i := range l.entries {
+			e := spooled{Entry: l.entries[i], sink: l.segment.sink, stored: true, reading: l.segment.reading, suspect: a.o.Sample != nil}
+			buf = e.appendTo(buf[:0])
+			if err := entries.add(e.hash(), buf); err != nil {
+				return err
+			}
+		}
+		a.work.Tally.Sinks[l.segment.sink].Stored += int64(len(l.entries))
+		a.stored += int64(len(l.entries))
+		a.bar.Update(a.stored, a.work.Tally.expected())
+		if l.done {
+			a.work.Read[l.segment.name()] = l.segment.reading
+		}
+		return a.checkpointInTime(entries)
+	})
+}
+
+// segments returns the numbers of the segments that are read of each sink.
+func (a *audited) segments() []int {
+	if a.o.Sample != nil {
+		return a.o.Sample.Segments
+	}
+	all := make([]int, a.o.Segments)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// listing selects a segment of a sink.
+func (a *audited) listing(number int) state.Listing {
+	l := state.Listing{Segment: number, Segments: a.o.Segments, Spend: a.o.Spend}
+	if a.o.Sample != nil {
+		l.Segments = a.o.Sample.Of
+	}
+	return l
+}
+
+// list reads a segment to its end.
+func (a *audited) list(ctx context.Context, s segment, listed chan<- listedEntries) error {
+	batch := make([]audit.Entry, 0, entriesAtOnce)
+	a.o.GiveWay(ctx)
+	for e, err := range a.o.Sinks[s.sink].Stored(ctx, a.listing(s.number)) {
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.o.Sinks[s.sink].Name(), err)
+		}
+		if batch = append(batch, e); len(batch) == cap(batch) {
+			if !send(ctx, listed, listedEntries{segment: s, entries: slices.Clone(batch)}) {
+				return context.Cause(ctx)
+			}
+			batch = batch[:0]
+			a.o.GiveWay(ctx)
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	send(ctx, listed, listedEntries{segment: s, entries: batch, done: true})
+	return nil
+}

@@ -1,0 +1,298 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/itemkey"
+	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/shardreader/snapshot/export"
+	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/audit"
+)
+
+// openSource opens what the table holds, and selects what is looked at.
+func (j *job) openSource(ctx context.Context, o *Options, paths []string) error {
+	var err error
+	if j.o.Live {
+		err = j.openTable(ctx, o)
+	} else {
+		err = j.openRecords(ctx, o, paths)
+	}
+	if err != nil {
+		return err
+	}
+	o.Header.Source = o.Items.Info().Source
+	source := o.Header.Source
+	if j.o.Live && j.o.export == "" {
+		source = "the table" // the scan's name has the time at which it begins
+	}
+	if err := j.selectSuspects(o); err != nil {
+		return err
+	}
+	o.Request, err = digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.types, j.o.keyPrefix, j.o.filter, j.o.sample, j.o.segments)
+	return err
+}
+
+// digest identifies what is asked for.
+func digest(parts ...any) (string, error) {
+	b, err := json.Marshal(parts)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// tableName returns the name or the ARN of the source table.
+func (j *job) tableName() string {
+	t := j.cfg.Source.Tables[0]
+	return cmp.Or(t.ARN, t.Name)
+}
+
+// decoder returns the options to decode items of the table with these key attributes.
+func (j *job) decoder(keys []string) record.SnapshotOptions {
+	return record.SnapshotOptions{DecoderOptions: j.o.Decoder(j.cfg), Keys: keys, Kinesis: j.cfg.Source.Kinesis != ""}
+}
+
+// openTable opens a scan of the table or an export of it. Single items are read from the table.
+func (j *job) openTable(ctx context.Context, o *Options) error {
+	client := dynamodb.NewFromConfig(j.aws)
+	table, err := scan.Describe(ctx, client, j.tableName())
+	if err != nil {
+		return err
+	}
+	decoder := j.decoder(table.Keys)
+	decoder.Table = table.Name
+	if decoder.StreamARN == "" && !decoder.Kinesis {
+		decoder.StreamARN, decoder.EpochZero = table.StreamARN, table.StreamARN == ""
+	}
+	o.Header.Stream = decoder.StreamARN
+	o.Lookup = newTableLookup(client, j.tableName(), table.Keys, decoder, j.budget.spend)
+	narrowing, err := j.narrowing(table.Keys[0])
+	if err != nil {
+		return err
+	}
+	if narrowing != nil {
+		o.Match = narrowing
+	}
+	if j.o.export != "" {
+		if o.Items, err = j.openExport(ctx, decoder); err != nil {
+			return err
+		}
+		if of := o.Items.Info().TableARN; of != "" && of != table.ARN {
+			return cli.Usagef("the export is of the table %s, and %s reads %s", of, j.cfg.File, table.ARN)
+		}
+		return nil
+	}
+	o.Items, err = scan.New(ctx, scan.Options{
+		Client: client, Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Time: time.Now().UTC().Truncate(time.Second), Decoder: decoder, Narrowing: narrowing,
+		Retry: func(err error, wait time.Duration) {
+			fmt.Fprintf(j.streams.Err, "a request of the scan failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
+		},
+	})
+	return err
+}
+
+// openExport opens the export of --export.
+func (j *job) openExport(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
+	o := export.Options{
+		Layers: []string{j.o.export}, Decoder: decoder,
+		Warn: func(text string) { fmt.Fprintln(j.streams.Err, cli.Warning+text) },
+		Retry: func(err error, wait time.Duration) {
+			fmt.Fprintf(j.streams.Err, "a request to S3 failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
+		},
+	}
+	if target.IsS3(j.o.export) {
+		o.S3 = awss3.NewFromConfig(j.aws, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
+	}
+	return export.Open(ctx, o)
+}
+
+// narrowing returns which items are compared; nil for all.
+func (j *job) narrowing(partitionKey string) (*snapshot.Narrowing, error) {
+	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
+		Types: j.o.types, KeyPrefix: j.o.keyPrefix, PartitionKey: partitionKey, Filter: j.o.filter, Env: expr.Env{Attributes: j.cfg.Attributes},
+	})
+	if err != nil {
+		return nil, cli.Usagef("%w", err)
+	}
+	return n, nil
+}
+
+// openRecords reads the last state of each item in saved records, archives and the export of --export.
+func (j *job) openRecords(ctx context.Context, o *Options, paths []string) error {
+	dir, err := os.MkdirTemp("", "tablewake-audit-")
+	if err != nil {
+		return err
+	}
+	j.OnClose(func() error { return os.RemoveAll(dir) })
+	if j.o.keyPrefix != "" && len(j.o.tableKeys) == 0 {
+		return cli.Usagef("--key-prefix needs --keys PK,SK, the key attributes of the table: a --local folder asks no table")
+	}
+	narrowing, err := j.narrowing(cmp.Or(j.o.tableKeys...))
+	if err != nil {
+		return err
+	}
+	if narrowing != nil {
+		o.Match = narrowing
+	}
+	names := slices.Clone(paths)
+	if j.o.export != "" {
+		names = append(names, j.o.export)
+	}
+	items, err := openLatest(ctx, filepath.Join(dir, "items.db"), strings.Join(names, ", "), j.o.Decoder(j.cfg), j.recordPages(ctx, paths))
+	if err != nil {
+		return err
+	}
+	j.OnClose(items.Close)
+	o.Items, o.Lookup = items, items
+	return nil
+}
+
+// pageReader is a source or a reader of a snapshot.
+type pageReader interface {
+	Read(ctx context.Context) (*pipeline.Page, error)
+}
+
+// recordPages yields the decoded pages of the export of --export, and of saved records.
+func (j *job) recordPages(ctx context.Context, paths []string) iter.Seq2[*record.Page, error] {
+	return func(yield func(*record.Page, error) bool) {
+		if err := j.readRecords(ctx, paths, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (j *job) readRecords(ctx context.Context, paths []string, yield func(*record.Page, error) bool) error {
+	if j.o.export != "" {
+		if len(j.o.tableKeys) == 0 {
+			return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
+		}
+		snap, err := j.openExport(ctx, j.decoder(j.o.tableKeys))
+		if err != nil {
+			return err
+		}
+		for _, part := range snap.Parts() {
+			r, err := snap.Open(ctx, part.ID, "")
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(j.readPages(ctx, r, yield), r.Close()); err != nil {
+				return err
+			}
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	src, err := records.Open(ctx, j.o.Source(j.cfg, j.streams, paths), records.Period{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(j.readPages(ctx, src, yield), src.Close())
+}
+
+// readPages yields the decoded pages of r up to its end.
+func (j *job) readPages(ctx context.Context, r pageReader, yield func(*record.Page, error) bool) error {
+	for {
+		page, err := r.Read(ctx)
+		if page != nil {
+			decoded, decodeErr := page.Decoded()
+			if decodeErr != nil {
+				return decodeErr
+			}
+			for _, e := range decoded.Errors {
+				j.undecodable(e)
+				j.lost++
+			}
+			if !yield(decoded, nil) {
+				return nil
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// undecodable tells of an item that cannot be decoded.
+func (j *job) undecodable(e *record.RecordError) {
+	fmt.Fprintln(j.streams.Err, cli.Warning+"not compared: "+records.ErrorText(e))
+}
+
+// selectSuspects has only the items of --key looked at, or what the report of --again has.
+func (j *job) selectSuspects(o *Options) error {
+	switch {
+	case len(j.o.keys) > 0:
+		var keys []item.Key
+		for _, text := range j.o.keys {
+			k, err := itemkey.Parse(text, j.cfg, "")
+			if err != nil {
+				return err
+			}
+			keys = append(keys, k.Canonical)
+		}
+		o.Items, o.Suspects = nil, func(add func(sink int, s Suspect)) error {
+			for sink := range j.sinks {
+				for _, k := range keys {
+					add(sink, Suspect{Item: k})
+				}
+			}
+			return nil
+		}
+	case j.o.again != "" && sameFile(j.o.again, j.o.report):
+		return cli.Usagef("--again %s is what --report would write: name another --report", j.o.again)
+	case j.o.again != "":
+		o.Items, o.Suspects = nil, j.suspectsAgain
+	}
+	return nil
+}
+
+// suspectsAgain adds what the report of --again has of the audited sinks.
+func (j *job) suspectsAgain(add func(sink int, s Suspect)) error {
+	header, sum, err := ReadReport(j.o.again, func(name string, f *audit.Finding) error {
+		if i := slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name }); i >= 0 && (f.Item != "" || f.Place != "") {
+			add(i, Suspect{f.Item, f.Kind, f.Place})
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+	case header.Pipeline != j.cfg.Name:
+		err = cli.Usagef("%s is of the pipeline %s, and %s is of %s", j.o.again, header.Pipeline, j.cfg.File, j.cfg.Name)
+	case sum == nil:
+		fmt.Fprintf(j.streams.Err, cli.Warning+"the audit of %s did not end: there may be more differences\n", j.o.again)
+	}
+	return err
+}
+
+// sameFile reports whether two paths name one file that is there.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(one, other)
+}

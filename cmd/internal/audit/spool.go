@@ -1,0 +1,161 @@
+package audit
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/tablewake/tablewake/pipeline/private"
+)
+
+const (
+	// buckets is the number of files of a spool.
+	buckets = 64
+	// bucketBuffer is the number of bytes that a bucket collects before it writes them.
+	bucketBuffer = 8 << 10
+	// maxRecord bounds the length of a record: a place and a key of an item have at most a few kilobytes.
+	maxRecord = 1 << 20
+)
+
+// spool divides records over files by a hash, so that each file can be worked off in memory. One goroutine uses it.
+type spool struct {
+	dir     string
+	files   [buckets]*os.File
+	pending [buckets][]byte
+	lengths [buckets]int64 // of the files, without what is pending
+}
+
+// openSpool opens the spool in a folder, which it makes. The files are cut to lengths: what was written after the last
+// checkpoint is written again. nil lengths empty them.
+func openSpool(dir string, lengths []int64) (*spool, error) {
+	if err := private.MkdirAll(dir); err != nil {
+		return nil, err
+	}
+	s := &spool{dir: dir}
+	for i := range s.files {
+		f, err := private.OpenFile(s.path(i), os.O_RDWR|os.O_CREATE)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s.files[i] = f
+		if i < len(lengths) {
+			s.lengths[i] = lengths[i]
+		}
+		if err := s.cut(i); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	return s, nil
+}
+
+// cut shortens a file to its stored length.
+func (s *spool) cut(i int) error {
+	size, err := s.files[i].Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if size < s.lengths[i] {
+		return fmt.Errorf("%s has %d bytes, and had %d: start the audit anew without its work folder", s.path(i), size, s.lengths[i])
+	}
+	if err := s.files[i].Truncate(s.lengths[i]); err != nil {
+		return err
+	}
+	_, err = s.files[i].Seek(s.lengths[i], io.SeekStart)
+	return err
+}
+
+func (s *spool) path(i int) string { return filepath.Join(s.dir, fmt.Sprintf("%02x", i)) }
+
+// add adds a record to the file that the hash selects.
+func (s *spool) add(hash uint64, record []byte) error {
+	i := hash % buckets
+	s.pending[i] = append(binary.AppendUvarint(s.pending[i], uint64(len(record))), record...)
+	if len(s.pending[i]) < bucketBuffer {
+		return nil
+	}
+	return s.write(int(i))
+}
+
+func (s *spool) write(i int) error {
+	n, err := s.files[i].Write(s.pending[i])
+	s.lengths[i] += int64(n)
+	s.pending[i] = s.pending[i][:0]
+	return err
+}
+
+// flush writes what is pending, and returns the lengths of all files.
+func (s *spool) flush() ([]int64, error) {
+	for i := range s.pending {
+		if len(s.pending[i]) > 0 {
+			if err := s.write(i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.lengths[:], nil
+}
+
+// size returns how many bytes the spool has.
+func (s *spool) size() (n int64) {
+	for i := range s.lengths {
+		n += s.lengths[i] + int64(len(s.pending[i]))
+	}
+	return n
+}
+
+// each calls do with each record of a file, in the order in which they were added. do must not keep the record. Call
+// flush first.
+func (s *spool) each(i int, do func(record []byte) error) error {
+	r := bufio.NewReaderSize(io.NewSectionReader(s.files[i], 0, s.lengths[i]), 64<<10)
+	var buf []byte
+	for {
+		n, err := binary.ReadUvarint(r)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", s.path(i), err)
+		case n > maxRecord:
+			return fmt.Errorf("%s: a record of %d bytes: the file was changed; start the audit anew without its work folder", s.path(i), n)
+		}
+		if uint64(cap(buf)) < n {
+			buf = make([]byte, n)
+		}
+		buf = buf[:n]
+		if _, err := io.ReadFull(r, buf); err != nil {
+			return fmt.Errorf("%s: %w", s.path(i), err)
+		}
+		if err := do(buf); err != nil {
+			return err
+		}
+	}
+}
+
+// close closes the files, which stay.
+func (s *spool) close() error {
+	var errs []error
+	for _, f := range s.files {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// remove closes and deletes the files.
+func (s *spool) remove() error { return errors.Join(s.close(), os.RemoveAll(s.dir)) }
+
+// hashOf returns the hash of some texts, the same in every process.
+func hashOf(texts ...string) uint64 {
+	h := fnv.New64a()
+	for _, t := range texts {
+		_, _ = io.WriteString(h, t)
+		_, _ = h.Write([]byte{0xff}) // no UTF-8 has it
+	}
+	return h.Sum64()
+}

@@ -1,0 +1,91 @@
+package audit
+
+import (
+	"math"
+
+	"github.com/tablewake/tablewake/sinks/audit"
+)
+
+// tally counts what an audit did.
+type tally struct {
+	Items       int64 // that were read and selected
+	Undecodable int64 // items that could not be decoded
+	Suspects    int64 // entries of the files of the first round
+	Sinks       []sinkTally
+}
+
+// sinkTally counts what an audit did with one sink.
+type sinkTally struct {
+	Expected int64 // entries that the items should have
+	Stored   int64 // entries that the sink holds
+	Compared int64 // places that were joined, or in a sample looked at
+	Findings map[audit.Verdict]int64
+}
+
+// add adds the counts of items and expected entries.
+func (t *tally) add(more *tally) {
+	t.Items += more.Items
+	t.Undecodable += more.Undecodable
+	for i := range more.Sinks {
+		t.Sinks[i].Expected += more.Sinks[i].Expected
+	}
+}
+
+func newTally(sinks int) tally {
+	t := tally{Sinks: make([]sinkTally, sinks)}
+	for i := range t.Sinks {
+		t.Sinks[i].Findings = make(map[audit.Verdict]int64)
+	}
+	return t
+}
+
+// expected returns how many entries all sinks should hold.
+func (t *tally) expected() (n int64) {
+	for i := range t.Sinks {
+		n += t.Sinks[i].Expected
+	}
+	return n
+}
+
+// differing returns how many entries differ.
+func (t *sinkTally) differing() (n int64) {
+	for v, count := range t.Findings {
+		if v.Differs() || v == audit.Held {
+			n += count
+		}
+	}
+	return n
+}
+
+// open returns how many entries nobody can say of whether they are equal.
+func (t *sinkTally) open() int64 { return t.Findings[audit.Busy] + t.Findings[audit.Skipped] }
+
+// upperBound returns the share that is not exceeded with a confidence of 95 % (one-sided, Clopper and Pearson), where
+// differing of examined entries differ: the share at which so few would be seen in one of twenty samples.
+func upperBound(differing, examined int64) float64 {
+	if examined == 0 || differing >= examined {
+		return 1
+	}
+	low, high := 0.0, 1.0
+	for range 60 {
+		p := (low + high) / 2
+		if atMost(differing, examined, p) > 0.05 {
+			low = p
+		} else {
+			high = p
+		}
+	}
+	return high
+}
+
+// atMost is the probability of at most k of n, if each happens with p.
+func atMost(k, n int64, p float64) float64 {
+	sum := 0.0
+	logN, _ := math.Lgamma(float64(n + 1))
+	for i := int64(0); i <= k; i++ {
+		logI, _ := math.Lgamma(float64(i + 1))
+		logRest, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(logN - logI - logRest + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return sum
+}
