@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/adopt"
 	"github.com/tablewake/tablewake/cmd/internal/archive"
+	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/backfill"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/configtest"
@@ -49,7 +50,7 @@ func gcBallast() []byte {
 var commands = []func(cli.Streams) *cobra.Command{
 	replay.New, explain.New, configtest.NewValidate, configtest.New, replay.NewRecord,
 	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, template.New,
-	plan.New, backfill.New, consume.New, health.New, fleet.NewStatus, fleet.NewLeases,
+	plan.New, backfill.New, audit.New, consume.New, health.New, fleet.NewStatus, fleet.NewLeases,
 }
 
 // version is the version of a release. The linker sets it: -X main.version=v1.2.3.
