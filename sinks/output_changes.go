@@ -48,15 +48,16 @@ const (
 type SettingChange struct{ Name, Was, Is string }
 
 // CompareOutputs compares each sink of the file with its output, in the order of the file, and then lists the outputs
-// of sinks that the file does not have. stores must open existing outputs and create none.
-func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores) ([]OutputChange, error) {
+// of sinks that the file does not have. If names are given, it compares these sinks alone, reads nothing of others, and
+// lists no output that the file does not have. stores must open existing outputs and create none.
+func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, names ...string) ([]OutputChange, error) {
 	m, err := openBirths(ctx, cfg, stores, "")
 	if err != nil {
 		return nil, err
 	}
 	var all []OutputChange
 	for _, s := range cfg.Sinks {
-		if s.Custom != nil {
+		if s.Custom != nil || len(names) > 0 && !slices.Contains(names, s.Name) {
 			continue
 		}
 		c, err := m.compareOutput(ctx, cfg, s, stores)
@@ -64,6 +65,9 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores) ([]O
 			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, s.Line, s.Name, err)
 		}
 		all = append(all, c)
+	}
+	if len(names) > 0 {
+		return all, nil
 	}
 	var removed []OutputChange
 	for _, b := range m.known {

@@ -54,17 +54,17 @@ func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, 
 	if err != nil || kept == nil {
 		return err // nothing is recorded of outputs
 	}
-	changes, err := sinks.CompareOutputs(ctx, cfg, stores)
+	names := make([]string, len(specs))
+	for i, s := range specs {
+		names[i] = s.Name
+	}
+	changes, err := sinks.CompareOutputs(ctx, cfg, stores, names...)
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		if !slices.ContainsFunc(specs, func(s config.Sink) bool { return s.Name == c.Sink }) {
-			continue
-		}
 		name := redact.Safe(c.Sink)
 		switch stage := c.Birth.Stage; {
-		case c.Kind == sinks.Removed:
 		case stage == state.Waiting || stage == state.Filling:
 			return errs.Errorf("the sink %s is %s: fill it first, with tablewake backfill --sink %s", name, redact.Safe(stage), name)
 		case c.Kind == sinks.Added:
