@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -52,8 +52,19 @@ type Options struct {
 	Wait        func(ctx context.Context, since time.Time) error // blocks until every consumer is past a time
 	Undecodable func(e *record.RecordError)                      // is told of each item that cannot be decoded
 	Checkpoint  time.Duration                                    // between two checkpoints
-	Progress    *cli.Progress
+	Progress    Progress                                         // default: none
 }
+
+// Progress shows how far an audit is.
+type Progress interface {
+	io.Writer                 // takes lines of text
+	Update(done, total int64) // total is 0 if it is unknown
+}
+
+// noProgress shows nothing.
+type noProgress struct{ io.Writer }
+
+func (noProgress) Update(int64, int64) {}
 
 // Suspect is an item, or a place of a sink, that is looked at.
 type Suspect struct {
@@ -67,7 +78,7 @@ type audited struct {
 	o        Options
 	work     *work
 	report   *report
-	bar      *cli.Progress
+	bar      Progress
 	readFrom map[string]part // where the parts of the items are read on
 	started  time.Time
 	saved    time.Time // when the progress was stored last
@@ -86,6 +97,9 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	w, resumed, err := openWork(ctx, o.Report+".work", anew)
 	if err != nil {
 		return nil, err
+	}
+	if o.Progress == nil {
+		o.Progress = noProgress{io.Discard}
 	}
 	a := &audited{o: o, work: w, bar: o.Progress, readFrom: maps.Clone(w.Parts), started: time.Now()}
 	defer func() { err = errors.Join(err, w.close()) }()

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// budget bounds how many read units a second are used, and counts them. It is safe for concurrent use.
-type budget struct {
+// Budget bounds how many read units a second are used, and counts them. It is safe for concurrent use.
+type Budget struct {
 	perSecond float64 // 0: no limit
 
 	mu   sync.Mutex
@@ -20,10 +20,11 @@ type budget struct {
 // maxBurst is for how long units that were not used can be used later.
 const maxBurst = 2 * time.Second
 
-func newBudget(perSecond float64) *budget { return &budget{perSecond: perSecond} }
+// NewBudget returns a budget of units a second; 0 is no limit.
+func NewBudget(perSecond float64) *Budget { return &Budget{perSecond: perSecond} }
 
-// spend counts units that were used, and waits until the next may be.
-func (b *budget) spend(ctx context.Context, units float64) error {
+// Spend counts units that were used, and waits until the next may be.
+func (b *Budget) Spend(ctx context.Context, units float64) error {
 	b.mu.Lock()
 	b.used += units
 	if b.perSecond == 0 {
@@ -39,8 +40,8 @@ func (b *budget) spend(ctx context.Context, units float64) error {
 	return pipeline.Sleep(ctx, wait)
 }
 
-// units returns how many units were used.
-func (b *budget) units() float64 {
+// Units returns how many units were used.
+func (b *Budget) Units() float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used

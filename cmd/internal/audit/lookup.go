@@ -159,17 +159,17 @@ func newChangeMaker(o record.SnapshotOptions) *changeMaker {
 // stored returns the SNAPSHOT of an item.
 func (m *changeMaker) stored(image item.Image) (record.Change, error) {
 	b := append(image.AppendDynamoDBJSON([]byte(`{"Item":`)), "}\n"...)
-	return one(m.items.DecodeLines(b), nil)
+	return OneChange(m.items.DecodeLines(b), nil)
 }
 
 // removed returns the REMOVE, without images, of the item with the key attributes.
 func (m *changeMaker) removed(keys item.Image) (record.Change, error) {
 	b := []byte(`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"0","StreamViewType":"KEYS_ONLY","Keys":`)
-	return one(m.records.Decode(bytes.Clone(append(keys.AppendDynamoDBJSON(b), "}}"...))))
+	return OneChange(m.records.Decode(bytes.Clone(append(keys.AppendDynamoDBJSON(b), "}}"...))))
 }
 
-// one returns the only change of a page.
-func one(page *record.Page, err error) (record.Change, error) {
+// OneChange returns the only change of a page.
+func OneChange(page *record.Page, err error) (record.Change, error) {
 	switch {
 	case err != nil:
 		return record.Change{}, err

@@ -1,11 +1,8 @@
-package audit
+package command
 
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/itemkey"
 	"github.com/tablewake/tablewake/cmd/internal/records"
@@ -29,13 +26,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/export"
-	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 	"github.com/tablewake/tablewake/sinks"
-	"github.com/tablewake/tablewake/sinks/audit"
+	sinkaudit "github.com/tablewake/tablewake/sinks/audit"
 )
 
 // openSource opens what the table holds, and selects what is looked at.
-func (j *job) openSource(ctx context.Context, o *Options, paths []string) error {
+func (j *job) openSource(ctx context.Context, o *audit.Options, paths []string) error {
 	var err error
 	if j.o.Live {
 		err = j.openTable(ctx, o)
@@ -53,42 +49,17 @@ func (j *job) openSource(ctx context.Context, o *Options, paths []string) error 
 	if err := j.selectSuspects(o); err != nil {
 		return err
 	}
-	o.Request, err = digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.types, j.o.keyPrefix, j.o.filter, j.o.sample, j.o.segments)
+	o.Request, err = audit.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.types, j.o.keyPrefix, j.o.filter, j.o.sample, j.o.segments)
 	return err
 }
 
-// digest identifies what is asked for.
-func digest(parts ...any) (string, error) {
-	b, err := json.Marshal(parts)
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), err
-}
-
-// tableName returns the name or the ARN of the source table.
-func (j *job) tableName() string {
-	t := j.cfg.Source.Tables[0]
-	return cmp.Or(t.ARN, t.Name)
-}
-
-// decoder returns the options to decode items of the table with these key attributes.
-func (j *job) decoder(keys []string) record.SnapshotOptions {
-	return record.SnapshotOptions{DecoderOptions: j.o.Decoder(j.cfg), Keys: keys, Kinesis: j.cfg.Source.Kinesis != ""}
-}
-
 // openTable opens a scan of the table or an export of it. Single items are read from the table.
-func (j *job) openTable(ctx context.Context, o *Options) error {
-	client := dynamodb.NewFromConfig(j.aws)
-	table, err := scan.Describe(ctx, client, j.tableName())
+func (j *job) openTable(ctx context.Context, o *audit.Options) error {
+	table, err := audit.OpenTable(ctx, j.aws, j.cfg, j.o.Decoder(j.cfg), j.budget)
 	if err != nil {
 		return err
 	}
-	decoder := j.decoder(table.Keys)
-	decoder.Table = table.Name
-	if decoder.StreamARN == "" && !decoder.Kinesis {
-		decoder.StreamARN, decoder.EpochZero = table.StreamARN, table.StreamARN == ""
-	}
-	o.Header.Stream = decoder.StreamARN
-	o.Lookup = newTableLookup(client, j.tableName(), table.Keys, decoder, j.budget.spend)
+	o.Header.Stream, o.Lookup = table.Decoder.StreamARN, table.Lookup
 	narrowing, err := j.narrowing(table.Keys[0])
 	if err != nil {
 		return err
@@ -97,7 +68,7 @@ func (j *job) openTable(ctx context.Context, o *Options) error {
 		o.Match = narrowing
 	}
 	if j.o.export != "" {
-		if o.Items, err = j.openExport(ctx, decoder); err != nil {
+		if o.Items, err = j.openExport(ctx, table.Decoder); err != nil {
 			return err
 		}
 		if of := o.Items.Info().TableARN; of != "" && of != table.ARN {
@@ -105,11 +76,8 @@ func (j *job) openTable(ctx context.Context, o *Options) error {
 		}
 		return nil
 	}
-	o.Items, err = scan.New(ctx, scan.Options{
-		Client: client, Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Time: time.Now().UTC().Truncate(time.Second), Decoder: decoder, Narrowing: narrowing,
-		Retry: func(err error, wait time.Duration) {
-			fmt.Fprintf(j.streams.Err, "a request of the scan failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
-		},
+	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, narrowing, func(err error, wait time.Duration) {
+		fmt.Fprintf(j.streams.Err, "a request of the scan failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
 	})
 	return err
 }
@@ -141,7 +109,7 @@ func (j *job) narrowing(partitionKey string) (*snapshot.Narrowing, error) {
 }
 
 // openRecords reads the last state of each item in saved records, archives and the export of --export.
-func (j *job) openRecords(ctx context.Context, o *Options, paths []string) error {
+func (j *job) openRecords(ctx context.Context, o *audit.Options, paths []string) error {
 	dir, err := os.MkdirTemp("", "tablewake-audit-")
 	if err != nil {
 		return err
@@ -189,7 +157,7 @@ func (j *job) readRecords(ctx context.Context, paths []string, yield func(*recor
 		if len(j.o.tableKeys) == 0 {
 			return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
 		}
-		snap, err := j.openExport(ctx, j.decoder(j.o.tableKeys))
+		snap, err := j.openExport(ctx, audit.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys))
 		if err != nil {
 			return err
 		}
@@ -245,7 +213,7 @@ func (j *job) undecodable(e *record.RecordError) {
 }
 
 // selectSuspects has only the items of --key looked at, or what the report of --again has.
-func (j *job) selectSuspects(o *Options) error {
+func (j *job) selectSuspects(o *audit.Options) error {
 	switch {
 	case len(j.o.keys) > 0:
 		var keys []item.Key
@@ -256,10 +224,10 @@ func (j *job) selectSuspects(o *Options) error {
 			}
 			keys = append(keys, k.Canonical)
 		}
-		o.Items, o.Suspects = nil, func(add func(sink int, s Suspect)) error {
+		o.Items, o.Suspects = nil, func(add func(sink int, s audit.Suspect)) error {
 			for sink := range j.sinks {
 				for _, k := range keys {
-					add(sink, Suspect{Item: k})
+					add(sink, audit.Suspect{Item: k})
 				}
 			}
 			return nil
@@ -273,10 +241,10 @@ func (j *job) selectSuspects(o *Options) error {
 }
 
 // suspectsAgain adds what the report of --again has of the audited sinks.
-func (j *job) suspectsAgain(add func(sink int, s Suspect)) error {
-	header, sum, err := ReadReport(j.o.again, func(name string, f *audit.Finding) error {
-		if i := slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name }); i >= 0 && (f.Item != "" || f.Place != "") {
-			add(i, Suspect{f.Item, f.Kind, f.Place})
+func (j *job) suspectsAgain(add func(sink int, s audit.Suspect)) error {
+	header, sum, err := audit.ReadReport(j.o.again, func(name string, f *sinkaudit.Finding) error {
+		if i := slices.IndexFunc(j.sinks, func(s sinkaudit.Sink) bool { return s.Name() == name }); i >= 0 && (f.Item != "" || f.Place != "") {
+			add(i, audit.Suspect{Item: f.Item, Kind: f.Kind, Place: f.Place})
 		}
 		return nil
 	})

@@ -1,4 +1,4 @@
-package audit
+package command
 
 import (
 	"cmp"
@@ -14,13 +14,14 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
+	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 )
 
-// latest has the last state of each item in saved records, in a file. It is a snapshot of one part, and a Lookup.
+// latest has the last state of each item in saved records, in a file. It is a snapshot of one part, and an [audit.Lookup].
 type latest struct {
 	db      *sql.DB
 	decoder record.DecoderOptions
@@ -32,7 +33,7 @@ type latest struct {
 
 var (
 	_ snapshot.Snapshot = (*latest)(nil)
-	_ Lookup            = (*latest)(nil)
+	_ audit.Lookup      = (*latest)(nil)
 )
 
 // latestPage is how many items a page of a latest has.
@@ -157,16 +158,16 @@ func (r *latestReader) Close() error { return nil }
 
 // change decodes a stored record, as the SNAPSHOT of the item or its REMOVE.
 func (l *latest) change(b []byte) (record.Change, error) {
-	c, err := one(record.NewDecoder(l.decoder).Decode(b))
+	c, err := audit.OneChange(record.NewDecoder(l.decoder).Decode(b))
 	if err == nil && !c.Removed() {
 		c.Op, c.EventName, c.Old = record.Snapshot, "SNAPSHOT", item.Image{}
 	}
 	return c, err
 }
 
-// Read implements [Lookup].
-func (l *latest) Read(ctx context.Context, keys []item.Key) ([]Item, error) {
-	items := make([]Item, len(keys))
+// Read implements [audit.Lookup].
+func (l *latest) Read(ctx context.Context, keys []item.Key) ([]audit.Item, error) {
+	items := make([]audit.Item, len(keys))
 	for i, k := range keys {
 		var b []byte
 		err := l.db.QueryRowContext(ctx, `SELECT record FROM items WHERE key = ?`, string(k)).Scan(&b)
@@ -204,5 +205,5 @@ func (l *latest) removed(k item.Key) (record.Change, error) {
 	}
 	o := l.decoder
 	o.StreamARN, o.EpochZero = "", true
-	return one(record.NewDecoder(o).Decode(append(b, "}}}"...)))
+	return audit.OneChange(record.NewDecoder(o).Decode(append(b, "}}}"...)))
 }

@@ -1,4 +1,4 @@
-package audit
+package command
 
 import (
 	"cmp"
@@ -8,25 +8,26 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/item"
-	"github.com/tablewake/tablewake/sinks/audit"
+	sinkaudit "github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Repairs is the result of `audit --repair`.
 type Repairs struct {
-	Report   string                 `json:"report"` // that was repaired
-	DryRun   bool                   `json:"dry_run,omitempty"`
-	Results  map[audit.Result]int64 `json:"results"`
-	NotFixed int64                  `json:"not_repaired"` // findings that were held, busy or skipped: a repair does not touch them
+	Report   string                     `json:"report"` // that was repaired
+	DryRun   bool                       `json:"dry_run,omitempty"`
+	Results  map[sinkaudit.Result]int64 `json:"results"`
+	NotFixed int64                      `json:"not_repaired"` // findings that were held, busy or skipped: a repair does not touch them
 }
 
 // Write prints the result for people.
 func (r *Repairs) Write(w io.Writer) {
 	for _, result := range slices.Sorted(maps.Keys(r.Results)) {
 		text := string(result)
-		if result == audit.Repaired && r.DryRun {
+		if result == sinkaudit.Repaired && r.DryRun {
 			text = "would be repaired"
 		}
 		fmt.Fprintf(w, "%s %s\n", cli.Thousands(r.Results[result]), text)
@@ -41,28 +42,31 @@ func (r *Repairs) Write(w io.Writer) {
 
 // Err returns the error of a repair that left something.
 func (r *Repairs) Err() error {
-	if left := r.NotFixed + r.Results[audit.Moved] + r.Results[audit.Refused]; left > 0 {
+	if left := r.NotFixed + r.Results[sinkaudit.Moved] + r.Results[sinkaudit.Refused]; left > 0 {
 		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s findings were not repaired: audit again", cli.Thousands(left)))
 	}
 	return nil
 }
 
+// repairsAtOnce is how many findings are repaired with one read of their items.
+const repairsAtOnce = 100
+
 // repaired is a finding of a report, with the sink that it is about.
 type repaired struct {
 	sink    int
-	finding audit.Finding
+	finding sinkaudit.Finding
 }
 
 // repair repairs what the report of --repair has. Each write is conditional on what the audit saw, so that changes that
 // came since then win, and a repair that is repeated does nothing. Groups come first: they are set to the sums of what the
 // items count for as it is stored, and then each contribution that is repaired changes its groups.
-func (j *job) repair(ctx context.Context, lookup Lookup, about Header) (*Repairs, error) {
-	r := &Repairs{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
-	groups := make(map[int][]audit.Finding)
-	header, sum, err := j.findings(func(sink int, f *audit.Finding) error {
+func (j *job) repair(ctx context.Context, lookup audit.Lookup, about audit.Header) (*Repairs, error) {
+	r := &Repairs{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[sinkaudit.Result]int64)}
+	groups := make(map[int][]sinkaudit.Finding)
+	header, sum, err := j.findings(func(sink int, f *sinkaudit.Finding) error {
 		if !f.Verdict.Differs() {
 			r.NotFixed++
-		} else if f.Kind == audit.Group {
+		} else if f.Kind == sinkaudit.Group {
 			groups[sink] = append(groups[sink], *f)
 		}
 		return nil
@@ -85,11 +89,11 @@ func (j *job) repair(ctx context.Context, lookup Lookup, about Header) (*Repairs
 		}
 	}
 	var batch []repaired
-	_, _, err = j.findings(func(sink int, f *audit.Finding) error {
-		if f.Verdict.Differs() && f.Kind != audit.Group {
+	_, _, err = j.findings(func(sink int, f *sinkaudit.Finding) error {
+		if f.Verdict.Differs() && f.Kind != sinkaudit.Group {
 			batch = append(batch, repaired{sink, *f})
 		}
-		if len(batch) < itemsAtOnce {
+		if len(batch) < repairsAtOnce {
 			return nil
 		}
 		err := j.repairBatch(ctx, lookup, batch, r)
@@ -103,9 +107,9 @@ func (j *job) repair(ctx context.Context, lookup Lookup, about Header) (*Repairs
 }
 
 // findings calls do with each finding of the report of --repair about an audited sink.
-func (j *job) findings(do func(sink int, f *audit.Finding) error) (*Header, *Summary, error) {
-	return ReadReport(j.o.repair, func(name string, f *audit.Finding) error {
-		sink := slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name })
+func (j *job) findings(do func(sink int, f *sinkaudit.Finding) error) (*audit.Header, *audit.Summary, error) {
+	return audit.ReadReport(j.o.repair, func(name string, f *sinkaudit.Finding) error {
+		sink := slices.IndexFunc(j.sinks, func(s sinkaudit.Sink) bool { return s.Name() == name })
 		switch {
 		case sink < 0 && len(j.o.sinks) > 0:
 			return nil
@@ -117,7 +121,7 @@ func (j *job) findings(do func(sink int, f *audit.Finding) error) (*Header, *Sum
 }
 
 // repairBatch repairs some findings, one after the other.
-func (j *job) repairBatch(ctx context.Context, lookup Lookup, batch []repaired, r *Repairs) error {
+func (j *job) repairBatch(ctx context.Context, lookup audit.Lookup, batch []repaired, r *Repairs) error {
 	var keys []item.Key
 	for _, b := range batch {
 		if b.finding.Item != "" && !slices.Contains(keys, b.finding.Item) {
@@ -131,11 +135,11 @@ func (j *job) repairBatch(ctx context.Context, lookup Lookup, batch []repaired, 
 	for _, b := range batch {
 		i := slices.Index(keys, b.finding.Item)
 		if i < 0 {
-			j.say(b.sink, &b.finding, audit.Outcome{Result: audit.Refused, Why: "nothing tells which item it was made of"}, r)
+			j.say(b.sink, &b.finding, sinkaudit.Outcome{Result: sinkaudit.Refused, Why: "nothing tells which item it was made of"}, r)
 			continue
 		}
 		if err := changes[i].Err; err != nil {
-			j.say(b.sink, &b.finding, audit.Outcome{Result: audit.Refused, Why: "the item cannot be decoded: " + err.Error()}, r)
+			j.say(b.sink, &b.finding, sinkaudit.Outcome{Result: sinkaudit.Refused, Why: "the item cannot be decoded: " + err.Error()}, r)
 			continue
 		}
 		done, err := j.sinks[b.sink].Repair(ctx, &changes[i].Change, b.finding)
@@ -148,12 +152,12 @@ func (j *job) repairBatch(ctx context.Context, lookup Lookup, batch []repaired, 
 }
 
 // repairGroups sets groups to the sums of what the items count for.
-func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r *Repairs) error {
-	groups, ok := j.sinks[sink].(audit.GroupSink)
+func (j *job) repairGroups(ctx context.Context, sink int, fs []sinkaudit.Finding, r *Repairs) error {
+	groups, ok := j.sinks[sink].(sinkaudit.GroupSink)
 	if !ok {
 		return fmt.Errorf("%s: the report has groups, and the sink has none: audit again", j.sinks[sink].Name())
 	}
-	done, err := groups.RepairGroups(ctx, state.Listing{Spend: j.budget.spend}, fs)
+	done, err := groups.RepairGroups(ctx, state.Listing{Spend: j.budget.Spend}, fs)
 	if err != nil {
 		return fmt.Errorf("%s: %w", groups.Name(), err)
 	}
@@ -164,10 +168,10 @@ func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r 
 }
 
 // say tells what a repair did.
-func (j *job) say(sink int, f *audit.Finding, done audit.Outcome, r *Repairs) {
+func (j *job) say(sink int, f *sinkaudit.Finding, done sinkaudit.Outcome, r *Repairs) {
 	r.Results[done.Result]++
 	text := string(done.Result)
-	if r.DryRun && done.Result == audit.Repaired {
+	if r.DryRun && done.Result == sinkaudit.Repaired {
 		text = "would repair"
 	}
 	if done.Why != "" {

@@ -1,18 +1,17 @@
-package audit
+package command
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
@@ -20,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/sinks/audit"
+	sinkaudit "github.com/tablewake/tablewake/sinks/audit"
 )
 
 // options are the flags of `audit`.
@@ -146,7 +145,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		}
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	j.sinks, err = audit.Open(ctx, cfg, stores, audit.Options{Sinks: o.sinks, Command: o.CommandLine(cfg), DryRun: o.dryRun})
+	j.sinks, err = sinkaudit.Open(ctx, cfg, stores, sinkaudit.Options{Sinks: o.sinks, Command: o.CommandLine(cfg), DryRun: o.dryRun})
 	if err != nil {
 		return err
 	}
@@ -204,18 +203,18 @@ type job struct {
 	cfg     *config.Config
 	stores  *target.Stores
 	aws     awssdk.Config // with --live
-	sinks   []audit.Sink
-	budget  *budget
+	sinks   []sinkaudit.Sink
+	budget  *audit.Budget
 	lost    int64 // records of a --local folder that cannot be decoded
 }
 
 // run makes the audit, or repairs what one found.
 func (j *job) run(ctx context.Context, paths []string) (result, error) {
-	j.budget = newBudget(j.o.rcu)
-	o := Options{
+	j.budget = audit.NewBudget(j.o.rcu)
+	o := audit.Options{
 		Selected: len(j.o.keys) > 0 || len(j.o.types) > 0 || j.o.keyPrefix != "" || j.o.filter != "",
 		Report:   j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.o.Live,
-		GiveWay: j.giveWay(), Spend: j.budget.spend, Units: j.budget.units, Wait: j.wait, Undecodable: j.undecodable,
+		GiveWay: j.giveWay(), Spend: j.budget.Spend, Units: j.budget.Units, Wait: j.wait, Undecodable: j.undecodable,
 		Checkpoint: checkpointInterval,
 	}
 	for _, sink := range j.sinks {
@@ -226,8 +225,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 		o.Header.Assumed = fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.lag)
 	}
 	if j.o.sample > 0 {
-		o.Sample = &Sample{Segments: rand.Perm(j.o.segments)[:j.o.sample], Of: j.o.segments}
-		slices.Sort(o.Sample.Segments)
+		o.Sample = audit.NewSample(j.o.sample, j.o.segments)
 		o.Header.Sample = o.Sample
 	}
 	if err := j.openSource(ctx, &o, paths); err != nil {
@@ -237,9 +235,14 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 		return j.repair(ctx, o.Lookup, o.Header)
 	}
 	o.Lost = j.lost
-	o.Progress = cli.NewCountProgress(j.streams.Err, "comparing "+strings.Join(o.Header.Sinks, ", "))
-	defer o.Progress.End()
-	return Run(ctx, o)
+	progress := cli.NewCountProgress(j.streams.Err, "comparing "+strings.Join(o.Header.Sinks, ", "))
+	defer progress.End()
+	o.Progress = progress
+	sum, err := audit.Run(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &summary{sum}, nil
 }
 
 // giveWay returns what blocks while consumers are further behind the stream than --max-lag.

@@ -1,4 +1,4 @@
-package audit_test
+package command_test
 
 import (
 	"encoding/json"
@@ -13,12 +13,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/audit/command"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
 )
 
-var program = clitest.Program{audit.New, replay.New}
+var program = clitest.Program{command.New, replay.New}
 
 func TestMain(m *testing.M) { program.TestMain(m) }
 

@@ -1,0 +1,73 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+)
+
+// summary is the result of an audit as the command prints it.
+type summary struct{ *audit.Summary }
+
+// Write prints the summary for people.
+func (s *summary) Write(w io.Writer) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, k := range s.Sinks {
+		var found []string
+		for _, v := range slices.Sorted(maps.Keys(k.Findings)) {
+			found = append(found, fmt.Sprintf("%s %s", cli.Thousands(k.Findings[v]), v))
+		}
+		result := cli.Either(len(found) == 0, "equal", strings.Join(found, ", "))
+		if k.UpperBound != nil {
+			result += fmt.Sprintf("; at most %.3g %% differ (95 %% confidence)", *k.UpperBound*100)
+		}
+		fmt.Fprintf(tw, "%s\t%s places compared\t%s\n", k.Sink, cli.Thousands(k.Compared), result)
+	}
+	_ = tw.Flush()
+	for _, k := range s.Sinks {
+		if k.NotCompared != "" {
+			fmt.Fprintf(w, "%s: its groups were not compared: %s\n", k.Sink, k.NotCompared)
+		}
+	}
+	fmt.Fprintf(w, "%s items of %s in %s", cli.Thousands(s.Items), s.Source, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond))
+	if s.Seconds > 0 && s.Items > 0 {
+		fmt.Fprintf(w, ", %s a second", cli.Thousands(int64(float64(s.Items)/s.Seconds)))
+	}
+	if s.Units > 0 {
+		fmt.Fprintf(w, ", %s read units beside the scan", cli.Thousands(int64(s.Units+0.5)))
+	}
+	fmt.Fprintln(w)
+	if s.Coverage < 1 {
+		fmt.Fprintf(w, "a sample: %.3g %% of the table\n", s.Coverage*100)
+	}
+	if s.NothingSelected {
+		fmt.Fprintln(w, "no item of the table is selected")
+	}
+	if s.Assumed != "" {
+		fmt.Fprintf(w, "assumed: %s\n", s.Assumed)
+	}
+	if s.Undecodable > 0 {
+		fmt.Fprintf(w, "%s items cannot be decoded, and were not compared\n", cli.Thousands(s.Undecodable))
+	}
+	if s.Differing+s.Open > 0 {
+		fmt.Fprintf(w, "report: %s\n", s.Report)
+	}
+}
+
+// Err returns the error of an audit that found differences, or could not look at everything.
+func (s *summary) Err() error {
+	switch {
+	case s.Differing > 0:
+		return cli.Exit(cli.ExitDifferences, fmt.Errorf("%s entries differ: %s lists them", cli.Thousands(s.Differing), s.Report))
+	case s.Open > 0:
+		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("no difference was found, but not everything could be compared: %s entries, items or sinks; see above and %s", cli.Thousands(s.Open), s.Report))
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
+)
+
+// Table is the source table of a configuration, which may be in use.
+type Table struct {
+	ARN     string
+	Keys    []string               // names of the key attributes, partition key first
+	Decoder record.SnapshotOptions // of its items
+	Lookup  Lookup
+
+	client *dynamodb.Client
+	name   string // or the ARN
+}
+
+// OpenTable describes the only source table of cfg. The units that its Lookup consumes go to budget.
+func OpenTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, decoder record.DecoderOptions, budget *Budget) (*Table, error) {
+	source := cfg.Source.Tables[0]
+	t := &Table{client: dynamodb.NewFromConfig(sdk), name: cmp.Or(source.ARN, source.Name)}
+	described, err := scan.Describe(ctx, t.client, t.name)
+	if err != nil {
+		return nil, err
+	}
+	t.ARN, t.Keys = described.ARN, described.Keys
+	t.Decoder = SnapshotOptions(cfg, decoder, described.Keys)
+	t.Decoder.Table = described.Name
+	if t.Decoder.StreamARN == "" && !t.Decoder.Kinesis {
+		t.Decoder.StreamARN, t.Decoder.EpochZero = described.StreamARN, described.StreamARN == ""
+	}
+	t.Lookup = newTableLookup(t.client, t.name, t.Keys, t.Decoder, budget.Spend)
+	return t, nil
+}
+
+// SnapshotOptions returns the options to decode items of the source of cfg, whose key attributes are keys.
+func SnapshotOptions(cfg *config.Config, decoder record.DecoderOptions, keys []string) record.SnapshotOptions {
+	return record.SnapshotOptions{DecoderOptions: decoder, Keys: keys, Kinesis: cfg.Source.Kinesis != ""}
+}
+
+// Scan returns a scan of the table. retry is told of each request that is repeated.
+func (t *Table) Scan(ctx context.Context, segments int, rcu float64, narrowing *snapshot.Narrowing, retry func(err error, wait time.Duration)) (snapshot.Snapshot, error) {
+	return scan.New(ctx, scan.Options{
+		Client: t.client, Table: t.name, Segments: segments, RCU: rcu, Time: time.Now().UTC().Truncate(time.Second),
+		Decoder: t.Decoder, Narrowing: narrowing, Retry: retry,
+	})
+}
+
+// NewSample selects n of segments by chance.
+func NewSample(n, segments int) *Sample {
+	chosen := rand.Perm(segments)[:n]
+	slices.Sort(chosen)
+	return &Sample{Segments: chosen, Of: segments}
+}
+
+// Digest identifies what is asked for, for [Options.Request].
+func Digest(parts ...any) (string, error) {
+	b, err := json.Marshal(parts)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
+}
