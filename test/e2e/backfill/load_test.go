@@ -251,7 +251,7 @@ func (w *world) play(t *testing.T, open func(t *testing.T, begun time.Time) snap
 	arrived := 0
 	for _, p := range w.processes {
 		<-p.done
-		arrived += p.link.late
+		arrived += p.link.Late()
 	}
 	t.Logf("%d items, %d writes; the backfill took %v of %v; %d processes, %d kills of two, %d requests of dead processes arrived; %d changes of before the floor came back twice",
 		w.items, writes, filled.Sub(filling).Round(time.Second), time.Since(began).Round(time.Second), len(w.processes), w.kills, arrived, sum(w.late))
@@ -368,8 +368,8 @@ func (w *world) decoder() record.SnapshotOptions {
 func (w *world) openScan(t *testing.T, begun time.Time) snapshot.Snapshot {
 	t.Helper()
 	const segments = 16
-	table := newScanned(w.shop, w.stream.ARN(), w.items+w.items/10, segments, 200)
-	s, err := scan.New(t.Context(), scan.Options{Client: table.client(), Table: "shop", Segments: segments, Time: begun, Decoder: w.decoder()})
+	client := w.shop.Client(w.stream.ARN(), w.items+w.items/10)
+	s, err := scan.New(t.Context(), scan.Options{Client: client, Table: "shop", Segments: segments, Time: begun, Decoder: w.decoder()})
 	check(t, err)
 	return &slow{s, w}
 }

@@ -15,11 +15,12 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/test/e2e/link"
 )
 
 // process is a consumer or a backfill.
 type process struct {
-	link *link
+	link *link.Link
 	soft context.CancelFunc // begins a soft stop
 	hard context.CancelFunc // ends it at once
 	done chan struct{}      // closed when it has ended, with all that follows
@@ -29,7 +30,7 @@ type process struct {
 
 // run runs a process until its source ends, or it is stopped or killed. closeSource ends the source. The memory of a
 // process goes with it.
-func (w *world) run(t *testing.T, of *link, p *pipeline.Pipeline, src pipeline.Source, c pipeline.Committer, closeSource func(context.Context) error) *process {
+func (w *world) run(t *testing.T, of *link.Link, p *pipeline.Pipeline, src pipeline.Source, c pipeline.Committer, closeSource func(context.Context) error) *process {
 	soft, endSoft := context.WithCancel(t.Context())
 	hard, endHard := context.WithCancel(context.Background())
 	r := &process{link: of, soft: endSoft, hard: endHard, done: make(chan struct{})}
@@ -52,7 +53,7 @@ func (p *process) kill() {
 	if p.hasEnded() {
 		return
 	}
-	p.link.sever()
+	p.link.Sever()
 	p.soft()
 	p.hard()
 }
@@ -97,14 +98,14 @@ func (w *world) consume(t *testing.T, cfg *config.Config) *process {
 	t.Helper()
 	w.started++
 	name := fmt.Sprintf("consumer-%d", w.started)
-	of := &link{}
-	stores := &linkedStores{w.stores, of}
+	of := &link.Link{}
+	stores := &link.Stores{Stores: w.stores, Link: of}
 	kept, err := stores.State(t.Context(), cfg)
 	check(t, err)
 	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Live(), sinks.WithLogger(w.log))
 	check(t, err)
 	c, err := consumer.New(consumer.Options{
-		API: w.server.As(name), Table: &linkedLeases{w.leases, of}, Gaps: kept, Logger: w.log,
+		API: w.server.As(name), Table: &link.Leases{Memory: w.leases, Link: of}, Gaps: kept, Logger: w.log,
 		Coordinator: coordinator.Options{
 			Name: name, Routes: sinks.RoutesDigest(cfg), Sources: []coordinator.Source{{Table: "shop"}}, Lease: lease, MaxIdle: 100 * time.Millisecond,
 		},
@@ -117,8 +118,8 @@ func (w *world) consume(t *testing.T, cfg *config.Config) *process {
 func (w *world) fill(t *testing.T) *process {
 	t.Helper()
 	w.started++
-	of := &link{}
-	stores := &linkedStores{w.stores, of}
+	of := &link.Link{}
+	stores := &link.Stores{Stores: w.stores, Link: of}
 	kept, err := stores.State(t.Context(), w.cfg)
 	check(t, err)
 	p, err := sinks.Assemble(t.Context(), w.cfg, stores, sinks.Backfill(sinks.BackfillOptions{Sinks: names(w.cfg)}), sinks.WithLogger(w.log))

@@ -1,4 +1,5 @@
-package backfill
+// Package link is the network between a process of a test and the embedded stores: it can be slow, and it can be cut.
+package link
 
 import (
 	"context"
@@ -20,10 +21,11 @@ import (
 	viewsqlite "github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// link is the network between one process and its stores.
-type link struct {
+// Link is the network between one process and its stores.
+type Link struct {
 	mu    sync.Mutex
 	delay time.Duration // requests that are sent now arrive within this time
+	held  time.Time     // no request that is sent now arrives before
 	cut   bool          // no request is sent any more
 	late  int           // requests that arrived after the link was cut
 }
@@ -36,8 +38,22 @@ const (
 	maxLate   = 3 * time.Second
 )
 
-// sever cuts the link. Requests that were sent shortly before arrive after that, among those of the successors.
-func (l *link) sever() {
+// Hold holds requests that are sent from now on back until a time.
+func (l *Link) Hold(until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held = until
+}
+
+// Late returns how many requests arrived after the link was cut. Call it when their process has ended.
+func (l *Link) Late() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.late
+}
+
+// Sever cuts the link. Requests that were sent shortly before arrive after that, among those of the successors.
+func (l *Link) Sever() {
 	l.mu.Lock()
 	l.delay = maxLate
 	l.mu.Unlock()
@@ -48,22 +64,25 @@ func (l *link) sever() {
 }
 
 // status returns how long a request takes to arrive, and whether the link is cut.
-func (l *link) status() (delay time.Duration, cut bool) {
+func (l *Link) status() (delay time.Duration, cut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.delay, l.cut
+	if l.delay > 0 {
+		delay = rand.N(l.delay)
+	}
+	return max(delay, time.Until(l.held)), l.cut
 }
 
 // send sends a request. The end of ctx does not stop it. A dead process never learns its result, and waits for it all the
 // same, because the request uses the memory of the process.
-func send[T any](ctx context.Context, l *link, call func(ctx context.Context) (T, error)) (T, error) {
+func send[T any](ctx context.Context, l *Link, call func(ctx context.Context) (T, error)) (T, error) {
 	var none T
 	delay, cut := l.status()
 	if cut {
 		return none, pipeline.Transient(errCut)
 	}
 	if delay > 0 {
-		time.Sleep(rand.N(delay))
+		time.Sleep(delay)
 	}
 	l.mu.Lock()
 	if l.cut {
@@ -78,52 +97,56 @@ func send[T any](ctx context.Context, l *link, call func(ctx context.Context) (T
 }
 
 // ask is send for requests with an error alone.
-func ask(ctx context.Context, l *link, call func(ctx context.Context) error) error {
+func ask(ctx context.Context, l *Link, call func(ctx context.Context) error) error {
 	_, err := send(ctx, l, func(ctx context.Context) (struct{}, error) { return struct{}{}, call(ctx) })
 	return err
 }
 
-// linkedStores are the stores of one process.
-type linkedStores struct {
+// Stores are the stores of one process.
+type Stores struct {
 	*local.Stores
-	link *link
+	Link *Link
 }
 
-func (s *linkedStores) rows(store any, err error) (*linkedRows, error) {
+func (s *Stores) rows(store any, err error) (*linkedRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &linkedRows{store.(*viewsqlite.Store), s.link}, nil
+	return &linkedRows{store.(*viewsqlite.Store), s.Link}, nil
 }
 
-func (s *linkedStores) View(ctx context.Context, cfg *config.Config, spec config.Sink) (view.Store, error) {
+// View opens the rows of a view.
+func (s *Stores) View(ctx context.Context, cfg *config.Config, spec config.Sink) (view.Store, error) {
 	return s.rows(s.Stores.View(ctx, cfg, spec))
 }
 
-func (s *linkedStores) Aggregate(ctx context.Context, cfg *config.Config, spec config.Sink) (view.GroupStore, error) {
+// Aggregate opens the groups of an aggregate.
+func (s *Stores) Aggregate(ctx context.Context, cfg *config.Config, spec config.Sink) (view.GroupStore, error) {
 	return s.rows(s.Stores.Aggregate(ctx, cfg, spec))
 }
 
-func (s *linkedStores) Search(ctx context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
+// Search opens the documents of a search sink.
+func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
 	store, err := s.Stores.Search(ctx, cfg, spec)
 	if err != nil {
 		return nil, err
 	}
-	return &linkedDocuments{store.(*searchsqlite.Store), s.link}, nil
+	return &linkedDocuments{store.(*searchsqlite.Store), s.Link}, nil
 }
 
-func (s *linkedStores) State(ctx context.Context, cfg *config.Config) (state.Store, error) {
+// State opens the state of a pipeline.
+func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, error) {
 	store, err := s.Stores.State(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &linkedState{store.(*statesqlite.State), s.link}, nil
+	return &linkedState{store.(*statesqlite.State), s.Link}, nil
 }
 
 // linkedRows are the rows of views and aggregates.
 type linkedRows struct {
 	*viewsqlite.Store
-	link *link
+	link *Link
 }
 
 func (s *linkedRows) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
@@ -153,7 +176,7 @@ func (s *linkedRows) Contribute(ctx context.Context, t view.Target, ws []state.G
 // linkedDocuments are the documents of an index.
 type linkedDocuments struct {
 	*searchsqlite.Store
-	link *link
+	link *Link
 }
 
 func (s *linkedDocuments) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
@@ -163,7 +186,7 @@ func (s *linkedDocuments) Apply(ctx context.Context, ms []search.Mutation) ([]se
 // linkedState is the state of a pipeline.
 type linkedState struct {
 	*statesqlite.State
-	link *link
+	link *Link
 }
 
 func (s *linkedState) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
@@ -178,32 +201,38 @@ func (s *linkedState) Hold(ctx context.Context, sink string, keys []item.Key) er
 	return ask(ctx, s.link, func(ctx context.Context) error { return s.State.Hold(ctx, sink, keys) })
 }
 
-// linkedLeases is the lease table of a fleet.
-type linkedLeases struct {
+// Leases is the lease table of a fleet.
+type Leases struct {
 	*leases.Memory
-	link *link
+	Link *Link
 }
 
-func (t *linkedLeases) Create(ctx context.Context, l leases.Lease) error {
-	return ask(ctx, t.link, func(ctx context.Context) error { return t.Memory.Create(ctx, l) })
+// Create creates a lease.
+func (t *Leases) Create(ctx context.Context, l leases.Lease) error {
+	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.Create(ctx, l) })
 }
 
-func (t *linkedLeases) Swap(ctx context.Context, old, next leases.Lease) error {
-	return ask(ctx, t.link, func(ctx context.Context) error { return t.Memory.Swap(ctx, old, next) })
+// Swap replaces a lease.
+func (t *Leases) Swap(ctx context.Context, old, next leases.Lease) error {
+	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.Swap(ctx, old, next) })
 }
 
-func (t *linkedLeases) Delete(ctx context.Context, old leases.Lease) error {
-	return ask(ctx, t.link, func(ctx context.Context) error { return t.Memory.Delete(ctx, old) })
+// Delete deletes a lease.
+func (t *Leases) Delete(ctx context.Context, old leases.Lease) error {
+	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.Delete(ctx, old) })
 }
 
-func (t *linkedLeases) Heartbeat(ctx context.Context, m leases.Member) error {
-	return ask(ctx, t.link, func(ctx context.Context) error { return t.Memory.Heartbeat(ctx, m) })
+// Heartbeat stores a heartbeat.
+func (t *Leases) Heartbeat(ctx context.Context, m leases.Member) error {
+	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.Heartbeat(ctx, m) })
 }
 
-func (t *linkedLeases) Leave(ctx context.Context, worker string) error {
-	return ask(ctx, t.link, func(ctx context.Context) error { return t.Memory.Leave(ctx, worker) })
+// Leave removes a consumer.
+func (t *Leases) Leave(ctx context.Context, worker string) error {
+	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.Leave(ctx, worker) })
 }
 
-func (t *linkedLeases) Begin(ctx context.Context, stream string) error {
-	return ask(ctx, t.link, func(ctx context.Context) error { return t.Memory.Begin(ctx, stream) })
+// Begin notes that a stream is read.
+func (t *Leases) Begin(ctx context.Context, stream string) error {
+	return ask(ctx, t.Link, func(ctx context.Context) error { return t.Memory.Begin(ctx, stream) })
 }
