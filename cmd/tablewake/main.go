@@ -12,7 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/adopt"
 	"github.com/tablewake/tablewake/cmd/internal/archive"
-	audit "github.com/tablewake/tablewake/cmd/internal/audit/command"
+	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/backfill"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/configtest"

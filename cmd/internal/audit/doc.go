@@ -1,10 +1,5 @@
-// Package audit compares sinks with the table that they are made of, for the command audit and for the Lambda function.
+// Package audit is the command audit. It compares sinks with the table that they are made of, and repairs what differs.
 //
-// An audit reads what the items of the table should come to, and what the sinks hold, into a spool: files that are joined
-// one by one, so that memory is bounded. What differs is suspect. The judge looks at each suspect until the item and its
-// places stood still for longer than the consumers are behind; what differs then goes into the report. Progress is saved
-// in a folder beside the report: the same command goes on with an audit that was interrupted.
-//
-// Read audit.go first, which goes through the phases: items.go and sinks.go spool, join.go compares, judge.go looks again.
-// table.go opens the table, sampled.go audits a sample in bounded time. The command is in the folder command.
+// command.go has the flags and opens everything for package sinks/audit/run, which makes the audit. source.go and latest.go open what
+// the table holds, repair.go is --repair.
 package audit

@@ -1,80 +1,73 @@
 package audit
 
 import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
 	"time"
 
-	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// Summary is the result of an audit, the last line of its report, and the output of `audit -o json`.
-type Summary struct {
-	Run             string        `json:"run"`
-	Report          string        `json:"report"`
-	Source          string        `json:"source"`
-	Sinks           []SinkSummary `json:"sinks"`
-	Items           int64         `json:"items"`
-	Undecodable     int64         `json:"undecodable,omitempty"`      // items that could not be decoded, and so were not compared
-	Differing       int64         `json:"differing"`                  // entries that differ, held ones too
-	Open            int64         `json:"open"`                       // entries, items and sinks of which nobody can say whether they are equal
-	NothingSelected bool          `json:"nothing_selected,omitempty"` // --key, --type, --key-prefix or --filter select no item
-	Units           float64       `json:"read_units,omitempty"`       // that reading the sinks consumed
-	Seconds         float64       `json:"seconds"`                    // of the process that ended the audit
-	Assumed         string        `json:"assumed,omitempty"`          // what was taken on trust
-	Coverage        float64       `json:"coverage"`                   // share of the table that was looked at, 0 to 1
+// summary is the result of an audit as the command prints it.
+type summary struct{ *run.Summary }
+
+// Write prints the summary for people.
+func (s *summary) Write(w io.Writer) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, k := range s.Sinks {
+		var found []string
+		for _, v := range slices.Sorted(maps.Keys(k.Findings)) {
+			found = append(found, fmt.Sprintf("%s %s", cli.Thousands(k.Findings[v]), v))
+		}
+		result := cli.Either(len(found) == 0, "equal", strings.Join(found, ", "))
+		if k.UpperBound != nil {
+			result += fmt.Sprintf("; at most %.3g %% differ (95 %% confidence)", *k.UpperBound*100)
+		}
+		fmt.Fprintf(tw, "%s\t%s places compared\t%s\n", k.Sink, cli.Thousands(k.Compared), result)
+	}
+	_ = tw.Flush()
+	for _, k := range s.Sinks {
+		if k.NotCompared != "" {
+			fmt.Fprintf(w, "%s: its groups were not compared: %s\n", k.Sink, k.NotCompared)
+		}
+	}
+	fmt.Fprintf(w, "%s items of %s in %s", cli.Thousands(s.Items), s.Source, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond))
+	if s.Seconds > 0 && s.Items > 0 {
+		fmt.Fprintf(w, ", %s a second", cli.Thousands(int64(float64(s.Items)/s.Seconds)))
+	}
+	if s.Units > 0 {
+		fmt.Fprintf(w, ", %s read units beside the scan", cli.Thousands(int64(s.Units+0.5)))
+	}
+	fmt.Fprintln(w)
+	if s.Coverage < 1 {
+		fmt.Fprintf(w, "a sample: %.3g %% of the table\n", s.Coverage*100)
+	}
+	if s.NothingSelected {
+		fmt.Fprintln(w, "no item of the table is selected")
+	}
+	if s.Assumed != "" {
+		fmt.Fprintf(w, "assumed: %s\n", s.Assumed)
+	}
+	if s.Undecodable > 0 {
+		fmt.Fprintf(w, "%s items cannot be decoded, and were not compared\n", cli.Thousands(s.Undecodable))
+	}
+	if s.Differing+s.Open > 0 {
+		fmt.Fprintf(w, "report: %s\n", s.Report)
+	}
 }
 
-// SinkSummary is the result for one sink.
-type SinkSummary struct {
-	Sink     string                  `json:"sink"`
-	Expected int64                   `json:"expected"` // entries that the items should have
-	Stored   int64                   `json:"stored"`   // entries that the sink holds
-	Compared int64                   `json:"compared"` // places that were compared
-	Findings map[audit.Verdict]int64 `json:"findings,omitempty"`
-
-	NotCompared string `json:"not_compared,omitempty"` // what was not compared, and why; "" if everything was
-
-	// UpperBound is the share of places that differ, which is not exceeded with a confidence of 95 %. Of a sample.
-	UpperBound *float64 `json:"upper_bound,omitempty"`
-}
-
-// summary returns the result.
-func (a *audited) summary() *Summary {
-	t := &a.work.Tally
-	s := &Summary{
-		Run: a.work.Header.Run, Report: a.o.Report, Source: a.work.Header.Source, Items: t.Items, Undecodable: t.Undecodable, Open: t.Undecodable,
-		Units: a.o.Units(), Seconds: time.Since(a.started).Seconds(), Assumed: a.work.Header.Assumed, Coverage: 1,
+// Err returns the error of an audit that found differences, or could not look at everything.
+func (s *summary) Err() error {
+	switch {
+	case s.Differing > 0:
+		return cli.Exit(cli.ExitDifferences, fmt.Errorf("%s entries differ: %s lists them", cli.Thousands(s.Differing), s.Report))
+	case s.Open > 0:
+		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("no difference was found, but not everything could be compared: %s entries, items or sinks; see above and %s", cli.Thousands(s.Open), s.Report))
 	}
-	if a.o.Items == nil {
-		s.Items = a.found
-	}
-	if s.Items == 0 && a.o.Selected {
-		s.Open++
-		s.NothingSelected = true
-	}
-	if a.o.Sample != nil {
-		s.Coverage = float64(len(a.o.Sample.Segments)) / float64(a.o.Sample.Of)
-	}
-	for i, sink := range a.o.Sinks {
-		ts := &t.Sinks[i]
-		one := SinkSummary{Sink: sink.Name(), Expected: ts.Expected, Stored: ts.Stored, Compared: ts.Compared, Findings: ts.Findings}
-		if a.o.Sample != nil {
-			bound := upperBound(ts.differing(), ts.Compared)
-			one.UpperBound = &bound
-		}
-		if groups, ok := sink.(audit.GroupSink); ok {
-			one.NotCompared = groups.GroupsNotCompared()
-			switch {
-			case a.o.Items == nil:
-				one.NotCompared = ""
-			case one.NotCompared != "":
-				s.Open++
-			case a.o.Sample != nil:
-				one.NotCompared = "a sample has not all items that count in a group"
-			}
-		}
-		s.Differing += ts.differing()
-		s.Open += ts.open()
-		s.Sinks = append(s.Sinks, one)
-	}
-	return s
+	return nil
 }

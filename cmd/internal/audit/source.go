@@ -1,4 +1,4 @@
-package command
+package audit
 
 import (
 	"cmp"
@@ -15,7 +15,6 @@ import (
 
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/itemkey"
 	"github.com/tablewake/tablewake/cmd/internal/records"
@@ -27,11 +26,12 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/export"
 	"github.com/tablewake/tablewake/sinks"
-	sinkaudit "github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
 // openSource opens what the table holds, and selects what is looked at.
-func (j *job) openSource(ctx context.Context, o *audit.Options, paths []string) error {
+func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) error {
 	var err error
 	if j.o.Live {
 		err = j.openTable(ctx, o)
@@ -49,13 +49,13 @@ func (j *job) openSource(ctx context.Context, o *audit.Options, paths []string) 
 	if err := j.selectSuspects(o); err != nil {
 		return err
 	}
-	o.Request, err = audit.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.types, j.o.keyPrefix, j.o.filter, j.o.sample, j.o.segments)
+	o.Request, err = run.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.types, j.o.keyPrefix, j.o.filter, j.o.sample, j.o.segments)
 	return err
 }
 
 // openTable opens a scan of the table or an export of it. Single items are read from the table.
-func (j *job) openTable(ctx context.Context, o *audit.Options) error {
-	table, err := audit.OpenTable(ctx, j.aws, j.cfg, j.o.Decoder(j.cfg), j.budget)
+func (j *job) openTable(ctx context.Context, o *run.Options) error {
+	table, err := run.OpenTable(ctx, j.aws, j.cfg, j.o.Decoder(j.cfg), j.budget)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (j *job) narrowing(partitionKey string) (*snapshot.Narrowing, error) {
 }
 
 // openRecords reads the last state of each item in saved records, archives and the export of --export.
-func (j *job) openRecords(ctx context.Context, o *audit.Options, paths []string) error {
+func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) error {
 	dir, err := os.MkdirTemp("", "tablewake-audit-")
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (j *job) readRecords(ctx context.Context, paths []string, yield func(*recor
 		if len(j.o.tableKeys) == 0 {
 			return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
 		}
-		snap, err := j.openExport(ctx, audit.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys))
+		snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys))
 		if err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func (j *job) undecodable(e *record.RecordError) {
 }
 
 // selectSuspects has only the items of --key looked at, or what the report of --again has.
-func (j *job) selectSuspects(o *audit.Options) error {
+func (j *job) selectSuspects(o *run.Options) error {
 	switch {
 	case len(j.o.keys) > 0:
 		var keys []item.Key
@@ -224,10 +224,10 @@ func (j *job) selectSuspects(o *audit.Options) error {
 			}
 			keys = append(keys, k.Canonical)
 		}
-		o.Items, o.Suspects = nil, func(add func(sink int, s audit.Suspect)) error {
+		o.Items, o.Suspects = nil, func(add func(sink int, s run.Suspect)) error {
 			for sink := range j.sinks {
 				for _, k := range keys {
-					add(sink, audit.Suspect{Item: k})
+					add(sink, run.Suspect{Item: k})
 				}
 			}
 			return nil
@@ -241,10 +241,10 @@ func (j *job) selectSuspects(o *audit.Options) error {
 }
 
 // suspectsAgain adds what the report of --again has of the audited sinks.
-func (j *job) suspectsAgain(add func(sink int, s audit.Suspect)) error {
-	header, sum, err := audit.ReadReport(j.o.again, func(name string, f *sinkaudit.Finding) error {
-		if i := slices.IndexFunc(j.sinks, func(s sinkaudit.Sink) bool { return s.Name() == name }); i >= 0 && (f.Item != "" || f.Place != "") {
-			add(i, audit.Suspect{Item: f.Item, Kind: f.Kind, Place: f.Place})
+func (j *job) suspectsAgain(add func(sink int, s run.Suspect)) error {
+	header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
+		if i := slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name }); i >= 0 && (f.Item != "" || f.Place != "") {
+			add(i, run.Suspect{Item: f.Item, Kind: f.Kind, Place: f.Place})
 		}
 		return nil
 	})

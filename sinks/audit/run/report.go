@@ -1,4 +1,4 @@
-package audit
+package run
 
 import (
 	"bufio"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/private"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
@@ -63,7 +64,7 @@ func openReport(path string, length int64) (*report, error) {
 		}
 	}
 	if err == nil && size < length {
-		err = fmt.Errorf("%s is shorter than the audit left it: delete its work folder, and start anew", path)
+		err = errs.Errorf("%s is shorter than the audit left it: delete its work folder, and start anew", path)
 	}
 	if err == nil {
 		err = f.Truncate(length)
@@ -118,9 +119,9 @@ func ReadReport(path string, do func(sink string, f *audit.Finding) error) (*Hea
 		}
 		switch {
 		case number == 1 && l.Header == nil:
-			return nil, nil, fmt.Errorf("%s is not a report that tablewake audit saved", path)
+			return nil, nil, errs.Errorf("%s is not a report that tablewake audit saved", redact.Safe(path))
 		case number == 1 && l.Header.Format != reportFormat:
-			return nil, nil, fmt.Errorf("%s has format %d, and this program reads %d: audit again", path, l.Header.Format, reportFormat)
+			return nil, nil, errs.Errorf("%s has format %d, and this program reads %d: audit again", redact.Safe(path), l.Header.Format, reportFormat)
 		case l.Header != nil:
 			header = l.Header
 		case l.Summary != nil:
@@ -132,7 +133,7 @@ func ReadReport(path string, do func(sink string, f *audit.Finding) error) (*Hea
 		}
 	}
 	if header == nil {
-		return nil, nil, fmt.Errorf("%s is empty: audit again", path)
+		return nil, nil, errs.Errorf("%s is empty: audit again", redact.Safe(path))
 	}
 	return header, summary, nil
 }

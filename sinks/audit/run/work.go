@@ -1,4 +1,4 @@
-package audit
+package run
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/filelock"
 	"github.com/tablewake/tablewake/pipeline/private"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 // phase is what an audit does. It goes down this list.
@@ -87,7 +88,7 @@ func openWork(ctx context.Context, dir string, anew progress) (w *work, resumed 
 	case err != nil:
 		return nil, false, fmt.Errorf("%s: %w: delete the folder, and the audit starts anew", dir, err)
 	case before.Request != anew.Request:
-		return nil, false, fmt.Errorf("%s has an audit that was interrupted, of other sinks, of another source or of another file: delete the folder, or name another --report", dir)
+		return nil, false, errs.Errorf("%s has an audit that was interrupted, of other sinks, of another source or of another file: delete the folder, or name another --report", redact.Safe(dir))
 	}
 	w.progress = before
 	return w, true, nil

@@ -1,4 +1,4 @@
-package audit
+package run
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func underLoad(t *testing.T, seed uint64, wait time.Duration) (injected, found m
 		o.Wait = func(ctx context.Context, since time.Time) error {
 			return pipeline.Sleep(ctx, time.Until(since.Add(wait)))
 		}
-		if _, err := Run(ctx, o); err != nil {
+		if _, err := Audit(ctx, o); err != nil {
 			t.Error(err)
 		}
 		cancel()
@@ -133,7 +133,7 @@ func TestAudit_ItemIsReadAfterItsPlace(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := Run(t.Context(), o); err != nil {
+	if _, err := Audit(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	if found := findings(t, path); len(found) > 0 || waits != 2 {

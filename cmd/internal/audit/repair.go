@@ -1,4 +1,4 @@
-package command
+package audit
 
 import (
 	"cmp"
@@ -8,26 +8,26 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/item"
-	sinkaudit "github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Repairs is the result of `audit --repair`.
 type Repairs struct {
-	Report   string                     `json:"report"` // that was repaired
-	DryRun   bool                       `json:"dry_run,omitempty"`
-	Results  map[sinkaudit.Result]int64 `json:"results"`
-	NotFixed int64                      `json:"not_repaired"` // findings that were held, busy or skipped: a repair does not touch them
+	Report   string                 `json:"report"` // that was repaired
+	DryRun   bool                   `json:"dry_run,omitempty"`
+	Results  map[audit.Result]int64 `json:"results"`
+	NotFixed int64                  `json:"not_repaired"` // findings that were held, busy or skipped: a repair does not touch them
 }
 
 // Write prints the result for people.
 func (r *Repairs) Write(w io.Writer) {
 	for _, result := range slices.Sorted(maps.Keys(r.Results)) {
 		text := string(result)
-		if result == sinkaudit.Repaired && r.DryRun {
+		if result == audit.Repaired && r.DryRun {
 			text = "would be repaired"
 		}
 		fmt.Fprintf(w, "%s %s\n", cli.Thousands(r.Results[result]), text)
@@ -42,7 +42,7 @@ func (r *Repairs) Write(w io.Writer) {
 
 // Err returns the error of a repair that left something.
 func (r *Repairs) Err() error {
-	if left := r.NotFixed + r.Results[sinkaudit.Moved] + r.Results[sinkaudit.Refused]; left > 0 {
+	if left := r.NotFixed + r.Results[audit.Moved] + r.Results[audit.Refused]; left > 0 {
 		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s findings were not repaired: audit again", cli.Thousands(left)))
 	}
 	return nil
@@ -54,19 +54,19 @@ const repairsAtOnce = 100
 // repaired is a finding of a report, with the sink that it is about.
 type repaired struct {
 	sink    int
-	finding sinkaudit.Finding
+	finding audit.Finding
 }
 
 // repair repairs what the report of --repair has. Each write is conditional on what the audit saw, so that changes that
 // came since then win, and a repair that is repeated does nothing. Groups come first: they are set to the sums of what the
 // items count for as it is stored, and then each contribution that is repaired changes its groups.
-func (j *job) repair(ctx context.Context, lookup audit.Lookup, about audit.Header) (*Repairs, error) {
-	r := &Repairs{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[sinkaudit.Result]int64)}
-	groups := make(map[int][]sinkaudit.Finding)
-	header, sum, err := j.findings(func(sink int, f *sinkaudit.Finding) error {
+func (j *job) repair(ctx context.Context, lookup run.Lookup, about run.Header) (*Repairs, error) {
+	r := &Repairs{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
+	groups := make(map[int][]audit.Finding)
+	header, sum, err := j.findings(func(sink int, f *audit.Finding) error {
 		if !f.Verdict.Differs() {
 			r.NotFixed++
-		} else if f.Kind == sinkaudit.Group {
+		} else if f.Kind == audit.Group {
 			groups[sink] = append(groups[sink], *f)
 		}
 		return nil
@@ -89,8 +89,8 @@ func (j *job) repair(ctx context.Context, lookup audit.Lookup, about audit.Heade
 		}
 	}
 	var batch []repaired
-	_, _, err = j.findings(func(sink int, f *sinkaudit.Finding) error {
-		if f.Verdict.Differs() && f.Kind != sinkaudit.Group {
+	_, _, err = j.findings(func(sink int, f *audit.Finding) error {
+		if f.Verdict.Differs() && f.Kind != audit.Group {
 			batch = append(batch, repaired{sink, *f})
 		}
 		if len(batch) < repairsAtOnce {
@@ -107,9 +107,9 @@ func (j *job) repair(ctx context.Context, lookup audit.Lookup, about audit.Heade
 }
 
 // findings calls do with each finding of the report of --repair about an audited sink.
-func (j *job) findings(do func(sink int, f *sinkaudit.Finding) error) (*audit.Header, *audit.Summary, error) {
-	return audit.ReadReport(j.o.repair, func(name string, f *sinkaudit.Finding) error {
-		sink := slices.IndexFunc(j.sinks, func(s sinkaudit.Sink) bool { return s.Name() == name })
+func (j *job) findings(do func(sink int, f *audit.Finding) error) (*run.Header, *run.Summary, error) {
+	return run.ReadReport(j.o.repair, func(name string, f *audit.Finding) error {
+		sink := slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name })
 		switch {
 		case sink < 0 && len(j.o.sinks) > 0:
 			return nil
@@ -121,7 +121,7 @@ func (j *job) findings(do func(sink int, f *sinkaudit.Finding) error) (*audit.He
 }
 
 // repairBatch repairs some findings, one after the other.
-func (j *job) repairBatch(ctx context.Context, lookup audit.Lookup, batch []repaired, r *Repairs) error {
+func (j *job) repairBatch(ctx context.Context, lookup run.Lookup, batch []repaired, r *Repairs) error {
 	var keys []item.Key
 	for _, b := range batch {
 		if b.finding.Item != "" && !slices.Contains(keys, b.finding.Item) {
@@ -135,11 +135,11 @@ func (j *job) repairBatch(ctx context.Context, lookup audit.Lookup, batch []repa
 	for _, b := range batch {
 		i := slices.Index(keys, b.finding.Item)
 		if i < 0 {
-			j.say(b.sink, &b.finding, sinkaudit.Outcome{Result: sinkaudit.Refused, Why: "nothing tells which item it was made of"}, r)
+			j.say(b.sink, &b.finding, audit.Outcome{Result: audit.Refused, Why: "nothing tells which item it was made of"}, r)
 			continue
 		}
 		if err := changes[i].Err; err != nil {
-			j.say(b.sink, &b.finding, sinkaudit.Outcome{Result: sinkaudit.Refused, Why: "the item cannot be decoded: " + err.Error()}, r)
+			j.say(b.sink, &b.finding, audit.Outcome{Result: audit.Refused, Why: "the item cannot be decoded: " + err.Error()}, r)
 			continue
 		}
 		done, err := j.sinks[b.sink].Repair(ctx, &changes[i].Change, b.finding)
@@ -152,8 +152,8 @@ func (j *job) repairBatch(ctx context.Context, lookup audit.Lookup, batch []repa
 }
 
 // repairGroups sets groups to the sums of what the items count for.
-func (j *job) repairGroups(ctx context.Context, sink int, fs []sinkaudit.Finding, r *Repairs) error {
-	groups, ok := j.sinks[sink].(sinkaudit.GroupSink)
+func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r *Repairs) error {
+	groups, ok := j.sinks[sink].(audit.GroupSink)
 	if !ok {
 		return fmt.Errorf("%s: the report has groups, and the sink has none: audit again", j.sinks[sink].Name())
 	}
@@ -168,10 +168,10 @@ func (j *job) repairGroups(ctx context.Context, sink int, fs []sinkaudit.Finding
 }
 
 // say tells what a repair did.
-func (j *job) say(sink int, f *sinkaudit.Finding, done sinkaudit.Outcome, r *Repairs) {
+func (j *job) say(sink int, f *audit.Finding, done audit.Outcome, r *Repairs) {
 	r.Results[done.Result]++
 	text := string(done.Result)
-	if r.DryRun && done.Result == sinkaudit.Repaired {
+	if r.DryRun && done.Result == audit.Repaired {
 		text = "would repair"
 	}
 	if done.Why != "" {

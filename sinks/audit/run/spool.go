@@ -1,4 +1,4 @@
-package audit
+package run
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/tablewake/tablewake/pipeline/private"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 const (
@@ -60,7 +61,7 @@ func (s *spool) cut(i int) error {
 		return err
 	}
 	if size < s.lengths[i] {
-		return fmt.Errorf("%s has %d bytes, and had %d: start the audit anew without its work folder", s.path(i), size, s.lengths[i])
+		return errs.Errorf("%s has %d bytes, and had %d: start the audit anew without its work folder", redact.Safe(s.path(i)), size, s.lengths[i])
 	}
 	if err := s.files[i].Truncate(s.lengths[i]); err != nil {
 		return err
@@ -121,7 +122,7 @@ func (s *spool) each(i int, do func(record []byte) error) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", s.path(i), err)
 		case n > maxRecord:
-			return fmt.Errorf("%s: a record of %d bytes: the file was changed; start the audit anew without its work folder", s.path(i), n)
+			return errs.Errorf("%s: a record of %d bytes: the file was changed; start the audit anew without its work folder", redact.Safe(s.path(i)), n)
 		}
 		if uint64(cap(buf)) < n {
 			buf = make([]byte, n)

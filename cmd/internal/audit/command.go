@@ -1,4 +1,4 @@
-package command
+package audit
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/spf13/cobra"
 
-	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
@@ -19,7 +18,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	sinkaudit "github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
 // options are the flags of `audit`.
@@ -110,9 +110,9 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
 	f.StringVar(&o.keyPrefix, "key-prefix", "", "only items whose partition key begins so")
 	f.StringVar(&o.filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
 	f.IntVar(&o.sample, "sample", 0, "look at this many of --segments, chosen by chance")
-	f.IntVar(&o.segments, "segments", 16, "number of segments in which the table and the sinks are read")
-	f.IntVar(&o.parts, "parts", 4, "segments that are read at once")
-	f.IntVar(&o.rounds, "rounds", 10, "how often what moves is looked at again before it is reported as busy")
+	f.IntVar(&o.segments, "segments", run.DefaultSegments, "number of segments in which the table and the sinks are read")
+	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at once")
+	f.IntVar(&o.rounds, "rounds", run.DefaultRounds, "how often what moves is looked at again before it is reported as busy")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
 	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream: it is never further behind than this")
@@ -145,7 +145,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		}
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	j.sinks, err = sinkaudit.Open(ctx, cfg, stores, sinkaudit.Options{Sinks: o.sinks, Command: o.CommandLine(cfg), DryRun: o.dryRun})
+	j.sinks, err = audit.Open(ctx, cfg, stores, audit.Options{Sinks: o.sinks, Command: o.CommandLine(cfg), DryRun: o.dryRun})
 	if err != nil {
 		return err
 	}
@@ -192,9 +192,6 @@ func (o *options) checkFlags(paths []string) error {
 	return nil
 }
 
-// checkpointInterval is the time between two checkpoints.
-const checkpointInterval = 5 * time.Second
-
 // job is one run of the command.
 type job struct {
 	target.Closers
@@ -203,19 +200,18 @@ type job struct {
 	cfg     *config.Config
 	stores  *target.Stores
 	aws     awssdk.Config // with --live
-	sinks   []sinkaudit.Sink
-	budget  *audit.Budget
+	sinks   []audit.Sink
+	budget  *run.Budget
 	lost    int64 // records of a --local folder that cannot be decoded
 }
 
 // run makes the audit, or repairs what one found.
 func (j *job) run(ctx context.Context, paths []string) (result, error) {
-	j.budget = audit.NewBudget(j.o.rcu)
-	o := audit.Options{
+	j.budget = run.NewBudget(j.o.rcu)
+	o := run.Options{
 		Selected: len(j.o.keys) > 0 || len(j.o.types) > 0 || j.o.keyPrefix != "" || j.o.filter != "",
 		Report:   j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.o.Live,
-		GiveWay: j.giveWay(), Spend: j.budget.Spend, Units: j.budget.Units, Wait: j.wait, Undecodable: j.undecodable,
-		Checkpoint: checkpointInterval,
+		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.wait, Undecodable: j.undecodable,
 	}
 	for _, sink := range j.sinks {
 		o.Header.Sinks = append(o.Header.Sinks, sink.Name())
@@ -225,7 +221,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 		o.Header.Assumed = fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.lag)
 	}
 	if j.o.sample > 0 {
-		o.Sample = audit.NewSample(j.o.sample, j.o.segments)
+		o.Sample = run.NewSample(j.o.sample, j.o.segments)
 		o.Header.Sample = o.Sample
 	}
 	if err := j.openSource(ctx, &o, paths); err != nil {
@@ -238,7 +234,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	progress := cli.NewCountProgress(j.streams.Err, "comparing "+strings.Join(o.Header.Sinks, ", "))
 	defer progress.End()
 	o.Progress = progress
-	sum, err := audit.Run(ctx, o)
+	sum, err := run.Audit(ctx, o)
 	if err != nil {
 		return nil, err
 	}

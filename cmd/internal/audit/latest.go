@@ -1,4 +1,4 @@
-package command
+package audit
 
 import (
 	"cmp"
@@ -14,14 +14,14 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
-	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// latest has the last state of each item in saved records, in a file. It is a snapshot of one part, and an [audit.Lookup].
+// latest has the last state of each item in saved records, in a file. It is a snapshot of one part, and an [run.Lookup].
 type latest struct {
 	db      *sql.DB
 	decoder record.DecoderOptions
@@ -33,7 +33,7 @@ type latest struct {
 
 var (
 	_ snapshot.Snapshot = (*latest)(nil)
-	_ audit.Lookup      = (*latest)(nil)
+	_ run.Lookup        = (*latest)(nil)
 )
 
 // latestPage is how many items a page of a latest has.
@@ -158,16 +158,16 @@ func (r *latestReader) Close() error { return nil }
 
 // change decodes a stored record, as the SNAPSHOT of the item or its REMOVE.
 func (l *latest) change(b []byte) (record.Change, error) {
-	c, err := audit.OneChange(record.NewDecoder(l.decoder).Decode(b))
+	c, err := run.OneChange(record.NewDecoder(l.decoder).Decode(b))
 	if err == nil && !c.Removed() {
 		c.Op, c.EventName, c.Old = record.Snapshot, "SNAPSHOT", item.Image{}
 	}
 	return c, err
 }
 
-// Read implements [audit.Lookup].
-func (l *latest) Read(ctx context.Context, keys []item.Key) ([]audit.Item, error) {
-	items := make([]audit.Item, len(keys))
+// Read implements [run.Lookup].
+func (l *latest) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) {
+	items := make([]run.Item, len(keys))
 	for i, k := range keys {
 		var b []byte
 		err := l.db.QueryRowContext(ctx, `SELECT record FROM items WHERE key = ?`, string(k)).Scan(&b)
@@ -205,5 +205,5 @@ func (l *latest) removed(k item.Key) (record.Change, error) {
 	}
 	o := l.decoder
 	o.StreamARN, o.EpochZero = "", true
-	return audit.OneChange(record.NewDecoder(o).Decode(append(b, "}}}"...)))
+	return run.OneChange(record.NewDecoder(o).Decode(append(b, "}}}"...)))
 }

@@ -1,8 +1,7 @@
-package audit
+package run
 
 import (
 	"encoding/binary"
-	"errors"
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -50,7 +49,7 @@ func kindNumber(k audit.Kind) byte { return byte(max(slices.Index(kinds, k), 0))
 // hash selects the file of the entry: both sides of a place come to one.
 func (e *spooled) hash() uint64 { return hashOf(string(rune(e.sink)), string(e.Kind), e.Place) }
 
-var errEntry = errors.New("not an entry: the work folder of the audit was changed; start the audit anew without it")
+var errEntry = errs.New("not an entry: the work folder of the audit was changed; start the audit anew without it")
 
 func parseEntry(b []byte) (e spooled, err error) {
 	if len(b) < 2 || int(b[1]) >= len(kinds) {

@@ -1,4 +1,4 @@
-package audit
+package run
 
 import (
 	"context"
@@ -270,7 +270,6 @@ func (w *world) auditOptions(path string) Options {
 	return Options{
 		Header: Header{Pipeline: "p", Sinks: []string{"rows"}, Source: "a test"}, Request: "r", Report: path, Sinks: []audit.Sink{testSink{w}},
 		Items: w, Lookup: w, Segments: testParts, Parts: 3, Rounds: 4,
-		GiveWay: func(context.Context) {}, Spend: func(context.Context, float64) error { return nil }, Units: func() float64 { return 0 },
 		Checkpoint: 0, // at each opportunity
 		Wait:       func(context.Context, time.Time) error { return nil },
 	}
@@ -332,7 +331,7 @@ func TestAudit_FindsEveryDifferenceAndNoOther(t *testing.T) {
 	w := newTestWorld(3000)
 	want := w.spoil(rand.New(rand.NewPCG(1, 1)), 500)
 	path := filepath.Join(t.TempDir(), "report.jsonl")
-	sum, err := Run(t.Context(), w.auditOptions(path))
+	sum, err := Audit(t.Context(), w.auditOptions(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +348,7 @@ func TestAudit_FindsEveryDifferenceAndNoOther(t *testing.T) {
 
 func TestAudit_EqualTable(t *testing.T) {
 	w := newTestWorld(500)
-	sum, err := Run(t.Context(), w.auditOptions(filepath.Join(t.TempDir(), "report.jsonl")))
+	sum, err := Audit(t.Context(), w.auditOptions(filepath.Join(t.TempDir(), "report.jsonl")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +370,7 @@ func TestAudit_GoesOnAfterEachInterruption(t *testing.T) {
 			if broke == 30 {
 				w.failing = 0
 			}
-			_, err := Run(t.Context(), w.auditOptions(path))
+			_, err := Audit(t.Context(), w.auditOptions(path))
 			if err == nil {
 				break
 			}
@@ -403,7 +402,7 @@ func TestAudit_WhatMovesIsNoDifference(t *testing.T) {
 		w.items["k00002"] = fmt.Sprint("moves", w.version)
 	}
 	path := filepath.Join(t.TempDir(), "report.jsonl")
-	sum, err := Run(t.Context(), w.auditOptions(path))
+	sum, err := Audit(t.Context(), w.auditOptions(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +429,7 @@ func TestAudit_WaitsBetweenTwoLooks(t *testing.T) {
 		w.put("k00007", "v0") // the consumer brings it
 		return nil
 	}
-	sum, err := Run(t.Context(), o)
+	sum, err := Audit(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,7 +451,7 @@ func TestAudit_SmallestClaimantHasTheRow(t *testing.T) {
 	}
 	w.rows["v3"] = storedRow{"k00010", "v3", 3} // not the smallest
 	path := filepath.Join(t.TempDir(), "report.jsonl")
-	if _, err := Run(t.Context(), w.auditOptions(path)); err != nil {
+	if _, err := Audit(t.Context(), w.auditOptions(path)); err != nil {
 		t.Fatal(err)
 	}
 	if found := findings(t, path); !maps.Equal(found, map[string]audit.Verdict{"v3": audit.Wrong}) {
@@ -467,7 +466,7 @@ func TestAudit_Sample(t *testing.T) {
 	o := w.auditOptions(path)
 	o.Sample = &Sample{Segments: []int{2, 5}, Of: testParts}
 	o.Header.Sample = o.Sample
-	sum, err := Run(t.Context(), o)
+	sum, err := Audit(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -501,12 +500,12 @@ func TestAudit_OnlyTheSame(t *testing.T) {
 	w := newTestWorld(200)
 	path := filepath.Join(t.TempDir(), "report.jsonl")
 	w.failing = 5
-	if _, err := Run(t.Context(), w.auditOptions(path)); !errors.Is(err, errBroken) {
+	if _, err := Audit(t.Context(), w.auditOptions(path)); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
 	o := w.auditOptions(path)
 	o.Request = "another"
-	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "was interrupted") {
+	if _, err := Audit(t.Context(), o); err == nil || !strings.Contains(err.Error(), "was interrupted") {
 		t.Errorf("error %v", err)
 	}
 }

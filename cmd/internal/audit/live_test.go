@@ -1,4 +1,4 @@
-package command_test
+package audit_test
 
 import (
 	"encoding/json"
@@ -13,13 +13,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/cmd/internal/audit"
-	"github.com/tablewake/tablewake/cmd/internal/audit/command"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
+	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-var program = clitest.Program{command.New, replay.New}
+var program = clitest.Program{audit.New, replay.New}
 
 func TestMain(m *testing.M) { program.TestMain(m) }
 
@@ -48,7 +48,7 @@ func order(key string) map[string]types.AttributeValue {
 }
 
 // summaryOf runs an audit and returns its result.
-func summaryOf(t *testing.T, code int, args ...string) (s audit.Summary) {
+func summaryOf(t *testing.T, code int, args ...string) (s run.Summary) {
 	t.Helper()
 	text, said := program.Run(t, code, append([]string{"audit", "-o", "json", "--lag", "100ms", "--rcu", "0"}, args...)...)
 	if err := json.Unmarshal([]byte(text), &s); err != nil {

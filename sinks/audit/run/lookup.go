@@ -1,4 +1,4 @@
-package audit
+package run
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 )
 
@@ -73,7 +74,7 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 	}
 	for try := 0; len(asked.Keys) > 0; try++ {
 		if try == maxTries {
-			return pipeline.Transient(fmt.Errorf("table %s: %d items are throttled: raise its capacity, or lower --rcu", t.table, len(asked.Keys)))
+			return pipeline.Transient(errs.Errorf("table %s: %d items are throttled: raise its capacity, or lower --rcu", redact.Safe(t.table), len(asked.Keys)))
 		}
 		if try > 0 {
 			if err := pipeline.Sleep(ctx, min(50*time.Millisecond<<try, 5*time.Second)); err != nil {
@@ -122,7 +123,7 @@ func (t *tableLookup) add(it map[string]types.AttributeValue, index map[item.Key
 	}
 	i, ok := index[c.Key]
 	if !ok {
-		return fmt.Errorf("table %s returned the item %s, which was not asked for", t.table, c.Key)
+		return errs.Errorf("table %s returned the item %s, which was not asked for", redact.Safe(t.table), c.Key)
 	}
 	changes[i] = Item{c, err}
 	return nil
@@ -135,7 +136,7 @@ func (t *tableLookup) keyAttributes(k item.Key) (map[string]types.AttributeValue
 		return nil, err
 	}
 	if len(values) != len(t.keys) {
-		return nil, fmt.Errorf("the key of the table %s has %d attributes, and %s has %d", t.table, len(t.keys), k, len(values))
+		return nil, errs.Errorf("the key of the table %s has %d attributes, and %s has %d", redact.Safe(t.table), len(t.keys), k, len(values))
 	}
 	attributes := make(map[string]types.AttributeValue, len(values))
 	for i, v := range values {
@@ -176,7 +177,7 @@ func OneChange(page *record.Page, err error) (record.Change, error) {
 	case len(page.Errors) > 0:
 		return record.Change{}, page.Errors[0]
 	case len(page.Changes) != 1:
-		return record.Change{}, errors.New("an item makes more or less than one change")
+		return record.Change{}, errs.New("an item makes more or less than one change")
 	}
 	return page.Changes[0], nil
 }

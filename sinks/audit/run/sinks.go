@@ -1,4 +1,4 @@
-package audit
+package run
 
 import (
 	"context"
@@ -76,7 +76,7 @@ func (a *audited) segments() []int {
 
 // listing selects a segment of a sink.
 func (a *audited) listing(number int) state.Listing {
-	l := state.Listing{Segment: number, Segments: a.o.Segments, Spend: a.o.Spend}
+	l := state.Listing{Segment: number, Segments: a.o.Segments, Spend: a.o.Budget.Spend}
 	if a.o.Sample != nil {
 		l.Segments = a.o.Sample.Of
 	}

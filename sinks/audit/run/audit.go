@@ -1,6 +1,7 @@
-package audit
+package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,10 +13,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/state"
 )
+
+// errs makes this package's errors. Their redacted text holds no data.
+const errs = redact.Class("audit")
 
 // Lookup reads items of the source table by their keys.
 type Lookup interface {
@@ -39,20 +44,46 @@ type Options struct {
 	Suspects    func(add func(sink int, f Suspect)) error        // what is looked at, instead of Items
 	Match       pipeline.Condition                               // selects items. Default: all
 	Lookup      Lookup                                           // required
-	Segments    int                                              // that each sink is read in
+	Segments    int                                              // that each sink is read in. Default: 16
 	Sample      *Sample                                          // default: everything
-	Parts       int                                              // parts, and segments, that are read at once
-	Rounds      int                                              // how often a place that moves is looked at again, before it is Busy
+	Parts       int                                              // parts, and segments, that are read at once. Default: 4
+	Rounds      int                                              // how often a place that moves is looked at again, before it is Busy. Default: 10
 	Selected    bool                                             // items are selected, by key or otherwise: if there are none, nothing was compared
 	Lost        int64                                            // items that could not be decoded before the audit
 	Still       bool                                             // nobody else writes: what is seen once stands still
-	GiveWay     func(ctx context.Context)                        // blocks while the stream must come first
-	Spend       func(ctx context.Context, units float64) error   // bounds how fast sinks are read
-	Units       func() float64                                   // read units that the sinks consumed so far
-	Wait        func(ctx context.Context, since time.Time) error // blocks until every consumer is past a time
+	GiveWay     func(ctx context.Context)                        // blocks while the stream must come first. Default: never
+	Budget      *Budget                                          // bounds how fast sinks are read. Default: no limit
+	Wait        func(ctx context.Context, since time.Time) error // blocks until every consumer is past a time; required without Still
 	Undecodable func(e *record.RecordError)                      // is told of each item that cannot be decoded
-	Checkpoint  time.Duration                                    // between two checkpoints
+	Checkpoint  time.Duration                                    // between two checkpoints. Default: 5 s
 	Progress    Progress                                         // default: none
+}
+
+// The defaults of [Options].
+const (
+	DefaultSegments   = 16
+	DefaultParts      = 4
+	DefaultRounds     = 10
+	defaultCheckpoint = 5 * time.Second
+)
+
+func (o *Options) setDefaults() {
+	o.Segments = cmp.Or(o.Segments, DefaultSegments)
+	o.Parts = cmp.Or(o.Parts, DefaultParts)
+	o.Rounds = cmp.Or(o.Rounds, DefaultRounds)
+	o.Checkpoint = cmp.Or(o.Checkpoint, defaultCheckpoint)
+	if o.GiveWay == nil {
+		o.GiveWay = func(context.Context) {}
+	}
+	if o.Budget == nil {
+		o.Budget = NewBudget(0)
+	}
+	if o.Undecodable == nil {
+		o.Undecodable = func(*record.RecordError) {}
+	}
+	if o.Progress == nil {
+		o.Progress = noProgress{io.Discard}
+	}
 }
 
 // Progress shows how far an audit is.
@@ -87,8 +118,9 @@ type audited struct {
 	found    int64     // of them, items that are there
 }
 
-// Run makes an audit, or goes on with one that was interrupted, and saves its report.
-func Run(ctx context.Context, o Options) (_ *Summary, err error) {
+// Audit makes an audit, or goes on with one that was interrupted, and saves its report.
+func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
+	o.setDefaults()
 	o.Header.Run, o.Header.Begun, o.Header.Format = newRun(), time.Now().UTC().Truncate(time.Second), reportFormat
 	anew := progress{
 		Request: o.Request, Header: o.Header, Phase: readItems, Parts: map[string]part{}, Read: map[string]int{}, Tally: newTally(len(o.Sinks)),
@@ -97,9 +129,6 @@ func Run(ctx context.Context, o Options) (_ *Summary, err error) {
 	w, resumed, err := openWork(ctx, o.Report+".work", anew)
 	if err != nil {
 		return nil, err
-	}
-	if o.Progress == nil {
-		o.Progress = noProgress{io.Discard}
 	}
 	a := &audited{o: o, work: w, bar: o.Progress, readFrom: maps.Clone(w.Parts), started: time.Now()}
 	defer func() { err = errors.Join(err, w.close()) }()
@@ -301,7 +330,7 @@ func (a *audited) judgeGroups(ctx context.Context) error {
 		places = slices.Compact(places)
 		for round := 0; len(places) > 0; round++ {
 			a.o.GiveWay(ctx)
-			findings, err := groups.LookGroups(ctx, state.Listing{Spend: a.o.Spend}, places)
+			findings, err := groups.LookGroups(ctx, state.Listing{Spend: a.o.Budget.Spend}, places)
 			if err != nil {
 				return fmt.Errorf("%s: %w", sink.Name(), err)
 			}

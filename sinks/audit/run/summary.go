@@ -1,0 +1,80 @@
+package run
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/audit"
+)
+
+// Summary is the result of an audit, the last line of its report, and the output of `audit -o json`.
+type Summary struct {
+	Run             string        `json:"run"`
+	Report          string        `json:"report"`
+	Source          string        `json:"source"`
+	Sinks           []SinkSummary `json:"sinks"`
+	Items           int64         `json:"items"`
+	Undecodable     int64         `json:"undecodable,omitempty"`      // items that could not be decoded, and so were not compared
+	Differing       int64         `json:"differing"`                  // entries that differ, held ones too
+	Open            int64         `json:"open"`                       // entries, items and sinks of which nobody can say whether they are equal
+	NothingSelected bool          `json:"nothing_selected,omitempty"` // --key, --type, --key-prefix or --filter select no item
+	Units           float64       `json:"read_units,omitempty"`       // that reading the sinks consumed
+	Seconds         float64       `json:"seconds"`                    // of the process that ended the audit
+	Assumed         string        `json:"assumed,omitempty"`          // what was taken on trust
+	Coverage        float64       `json:"coverage"`                   // share of the table that was looked at, 0 to 1
+}
+
+// SinkSummary is the result for one sink.
+type SinkSummary struct {
+	Sink     string                  `json:"sink"`
+	Expected int64                   `json:"expected"` // entries that the items should have
+	Stored   int64                   `json:"stored"`   // entries that the sink holds
+	Compared int64                   `json:"compared"` // places that were compared
+	Findings map[audit.Verdict]int64 `json:"findings,omitempty"`
+
+	NotCompared string `json:"not_compared,omitempty"` // what was not compared, and why; "" if everything was
+
+	// UpperBound is the share of places that differ, which is not exceeded with a confidence of 95 %. Of a sample.
+	UpperBound *float64 `json:"upper_bound,omitempty"`
+}
+
+// summary returns the result.
+func (a *audited) summary() *Summary {
+	t := &a.work.Tally
+	s := &Summary{
+		Run: a.work.Header.Run, Report: a.o.Report, Source: a.work.Header.Source, Items: t.Items, Undecodable: t.Undecodable, Open: t.Undecodable,
+		Units: a.o.Budget.Units(), Seconds: time.Since(a.started).Seconds(), Assumed: a.work.Header.Assumed, Coverage: 1,
+	}
+	if a.o.Items == nil {
+		s.Items = a.found
+	}
+	if s.Items == 0 && a.o.Selected {
+		s.Open++
+		s.NothingSelected = true
+	}
+	if a.o.Sample != nil {
+		s.Coverage = float64(len(a.o.Sample.Segments)) / float64(a.o.Sample.Of)
+	}
+	for i, sink := range a.o.Sinks {
+		ts := &t.Sinks[i]
+		one := SinkSummary{Sink: sink.Name(), Expected: ts.Expected, Stored: ts.Stored, Compared: ts.Compared, Findings: ts.Findings}
+		if a.o.Sample != nil {
+			bound := upperBound(ts.differing(), ts.Compared)
+			one.UpperBound = &bound
+		}
+		if groups, ok := sink.(audit.GroupSink); ok {
+			one.NotCompared = groups.GroupsNotCompared()
+			switch {
+			case a.o.Items == nil:
+				one.NotCompared = ""
+			case one.NotCompared != "":
+				s.Open++
+			case a.o.Sample != nil:
+				one.NotCompared = "a sample has not all items that count in a group"
+			}
+		}
+		s.Differing += ts.differing()
+		s.Open += ts.open()
+		s.Sinks = append(s.Sinks, one)
+	}
+	return s
+}
