@@ -64,7 +64,7 @@ func openReport(path string, length int64) (*report, error) {
 		}
 	}
 	if err == nil && size < length {
-		err = errs.Errorf("%s is shorter than the audit left it: delete its work folder, and start anew", path)
+		err = errs.Errorf("%s is shorter than the audit left it: delete its work folder, and start anew", redact.Safe(path))
 	}
 	if err == nil {
 		err = f.Truncate(length)
