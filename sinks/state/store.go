@@ -7,7 +7,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
-	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Store is the state of one pipeline without guards and contributions. Those change in one
@@ -46,13 +45,6 @@ type Quarantine interface {
 	// Clear removes a mark if no letter was added to it since it was read. Otherwise the mark
 	// stays, and Clear returns false.
 	Clear(ctx context.Context, m Mark) (bool, error)
-}
-
-// Gaps keeps the gaps of one pipeline.
-type Gaps interface {
-	pipeline.GapStore
-	// Gaps yields all gaps, in the order in which they were found. A pulled error ends the sequence.
-	Gaps(ctx context.Context) iter.Seq2[record.Gap, error]
 }
 
 // Purger deletes state that refuses late changes, once such changes are no longer expected.

@@ -67,7 +67,7 @@ var allowed = map[string][]string{
 	"shardreader/consumer":                {"pipeline", "pipeline/record", "pipeline/redact", "pipeline/instrument", "shardreader", "shardreader/leases", "shardreader/coordinator", "go.opentelemetry.io/otel"},
 
 	"shardreader/leases/leasestest": {"pipeline", "shardreader/leases"},
-	"shardreader/leases/file":       {"pipeline", "pipeline/record", "pipeline/redact", "pipeline/private", "pipeline/filelock", "shardreader/leases", "shardreader/coordinator"},
+	"shardreader/leases/file":       {"pipeline", "pipeline/record", "pipeline/redact", "pipeline/private", "pipeline/filelock", "shardreader/leases", "shardreader/coordinator", "sinks/state"},
 	"shardreader/leases/dynamo":     {"pipeline", "pipeline/item", "pipeline/redact", "pipeline/awserr", "pipeline/awshttp", "shardreader/leases", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 
 	"sinks":                           {"pipeline", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/rules", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},

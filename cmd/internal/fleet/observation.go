@@ -3,7 +3,6 @@ package fleet
 import (
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -17,7 +16,7 @@ type Observation struct {
 	Leases   leases.Snapshot
 	Silent   map[string]time.Duration // by consumer id: how long it was watched without a new heartbeat, for a whole lease or more
 	Streams  []Stream
-	Gaps     []record.Gap
+	Gaps     []state.NotedGap
 	HeldBack []state.HeldBack // notes of consumers; Report ignores those of silent consumers
 	Letters  *Letters         // nil: they were not counted
 	Births   []state.Birth    // of all outputs

@@ -29,7 +29,7 @@ type sharedStores struct {
 	read    func(context.Context) (leases.Snapshot, error)
 	table   leases.Table                    // nil if leases are only read
 	streams func() (shardreader.API, error) // nil if the command does not read the stream
-	gaps    func(context.Context) ([]record.Gap, error)
+	gaps    func(context.Context) ([]state.NotedGap, error)
 	note    func(context.Context, record.Gap) error // nil if gaps are only read
 
 	heldBack func(context.Context) ([]state.HeldBack, error) // nil if no consumer notes it
@@ -88,7 +88,7 @@ func (shared *sharedStores) openFile(cfg *config.Config, path string, change boo
 		seen, _, err := leasesfile.ReadUnlocked(path)
 		return seen, err
 	}
-	shared.gaps = func(context.Context) ([]record.Gap, error) {
+	shared.gaps = func(context.Context) ([]state.NotedGap, error) {
 		_, noted, err := leasesfile.ReadUnlocked(path)
 		return noted, err
 	}
@@ -151,7 +151,7 @@ func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk 
 		shared.stores = opened
 	}
 	shared.births = func(ctx context.Context) ([]state.Birth, error) { return stream.Collect(kept.Births(ctx)) }
-	shared.gaps = func(ctx context.Context) ([]record.Gap, error) { return stream.Collect(kept.Gaps(ctx)) }
+	shared.gaps = func(ctx context.Context) ([]state.NotedGap, error) { return stream.Collect(kept.Gaps(ctx)) }
 	return nil
 }
 

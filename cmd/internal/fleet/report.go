@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Report is the state of a fleet, with its problems.
@@ -97,6 +97,8 @@ type Gap struct {
 	To            *time.Time `json:"to,omitempty"`
 	Found         *time.Time `json:"found,omitempty"`
 	LostSeconds   *int64     `json:"lost_seconds_at_least,omitempty"` // time span of the lost writes, at least; absent if unknown
+
+	Repair state.GapRepair `json:"repair"`
 }
 
 // State is the state of a shard.
@@ -259,10 +261,11 @@ func (r *Report) addStream(s Stream) {
 }
 
 // gapOf returns a gap with the time span of the lost writes.
-func gapOf(g record.Gap, retention time.Duration) Gap {
+func gapOf(g state.NotedGap, retention time.Duration) Gap {
 	out := Gap{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
 		From: cli.OptionalTime(g.From.UTC()), To: cli.OptionalTime(g.To.UTC()), Found: cli.OptionalTime(g.Found.UTC()),
+		Repair: g.Repair,
 	}
 	if g.To.IsZero() && !g.Found.IsZero() { // the stream still had the records within its retention
 		g.To = g.Found.Add(-retention)

@@ -76,13 +76,16 @@ func ill() fleet.Observation {
 	}
 	l.Leases.Members[1].Stopped = map[string]string{"shard-c": "records behind 900 were lost"}
 	l.Streams[0].Shards = append(l.Streams[0].Shards, shardreader.Shard{ID: "shard-e", First: "850"})
-	l.Gaps = []record.Gap{
+	for _, g := range []record.Gap{
 		{StreamARN: arn, Shard: "shard-c", After: "900", Before: "950", From: ago(30 * time.Hour), To: ago(24 * time.Hour), Found: ago(5 * time.Minute)},
 		{StreamARN: arn, Shard: "shard-9", After: "90", From: ago(30 * time.Hour), Found: ago(5 * time.Minute), Whole: true},
 		{StreamARN: arn, Shard: "shard-8", Found: ago(4 * time.Minute), UnknownExtent: true},
 		{StreamARN: arn, Shard: "shard-7", Before: "95", Found: ago(4 * time.Minute), UnknownExtent: true},
 		{StreamARN: arn + "-next", From: ago(time.Hour), To: ago(50 * time.Minute), Found: ago(3 * time.Minute), UnknownExtent: true},
+	} {
+		l.Gaps = append(l.Gaps, state.NewNotedGap(g, now))
 	}
+	l.Gaps[1].Repair.Stage = state.GapRepaired
 	return l
 }
 

@@ -210,9 +210,11 @@ func (g Gap) String() string {
 	case !g.UnknownExtent:
 		b.WriteString(", how much is not known")
 	}
+	b.WriteString(" (")
 	if g.Found != nil {
-		b.WriteString(" (found " + g.Found.Format(time.RFC3339) + ")")
+		b.WriteString("found " + g.Found.Format(time.RFC3339) + ", ")
 	}
+	b.WriteString(string(g.Repair.Stage) + ")")
 	return b.String()
 }
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // newShard returns the report of one shard, and adds the problems of the shard to r.
@@ -122,7 +122,7 @@ func (obs *Observation) state(t tree, n *node) (State, string) {
 	if p := t.unfinishedParent(n); p != nil {
 		return Waiting, "for the end of " + p.id
 	}
-	if n.lease == nil && slices.ContainsFunc(obs.Gaps, func(g record.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
+	if n.lease == nil && slices.ContainsFunc(obs.Gaps, func(g state.NotedGap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
 		return Stopped, coordinator.StoppedUnbegun
 	}
 	if n.lease == nil && t.startsBelowParent(n) {
@@ -152,7 +152,7 @@ func (obs *Observation) state(t tree, n *node) (State, string) {
 
 // isAfterGap reports whether a stream has no leases because of a gap between it and the stream before it.
 func (obs *Observation) isAfterGap(stream string) bool {
-	return slices.ContainsFunc(obs.Gaps, func(g record.Gap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
+	return slices.ContainsFunc(obs.Gaps, func(g state.NotedGap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
 		!slices.ContainsFunc(obs.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
 }
 

@@ -7,6 +7,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/statetest"
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
@@ -25,6 +27,10 @@ func open(t *testing.T, path string) *file.Table {
 		}
 	})
 	return table
+}
+
+func TestGaps(t *testing.T) {
+	statetest.RunGaps(t, func(t *testing.T) state.Gaps { return open(t, filepath.Join(t.TempDir(), "leases.json")) })
 }
 
 func TestConformance(t *testing.T) {

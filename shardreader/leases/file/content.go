@@ -11,13 +11,13 @@ import (
 	"os"
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // version is the version of the file's format.
-const version = 1
+const version = 2
 
 // document is the JSON of the file.
 type document struct {
@@ -90,7 +90,7 @@ func (b *writer) line(i int) {
 type contents struct {
 	pipeline string
 	snapshot leases.Snapshot
-	gaps     []record.Gap
+	gaps     []state.NotedGap
 }
 
 // load reads a file. A missing file is empty.
@@ -139,10 +139,13 @@ func parse(b []byte) (contents, error) {
 		c.snapshot.Members = append(c.snapshot.Members, row.member())
 	}
 	for _, row := range d.Gaps {
+		if err := row.Repair.Check(); err != nil {
+			return contents{}, err
+		}
 		c.gaps = append(c.gaps, row.gap())
 	}
 	c.snapshot.Begun = d.Begun
 	c.snapshot.Sort()
-	slices.SortFunc(c.gaps, compareGaps)
+	slices.SortFunc(c.gaps, func(a, b state.NotedGap) int { return compareGaps(a, b.Gap) })
 	return c, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 func full() leases.Lease {
@@ -50,8 +51,17 @@ func TestReopened(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	repair := state.GapRepair{Stage: state.GapRepairing, Run: "r", Owner: "o", Exports: []string{"e"}, At: time.Unix(40, 5).UTC(), Version: 1}
+	if done, err := first.SetGapRepair(t.Context(), gaps[1], repair); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	repair.Version = 2
+	want := []state.NotedGap{
+		{Gap: gaps[0], Repair: state.GapRepair{Stage: state.GapOpen, Version: 2}}, {Gap: gaps[1], Repair: repair},
+		{Gap: gaps[2], Repair: state.GapRepair{Stage: state.GapOpen, Version: 1}},
+	}
 	look, noted, err := file.ReadUnlocked(path) // while it is in use
-	if err != nil || len(look.Leases) != 2 || !look.Leases[0].Equal(full()) || len(look.Members) != 1 || !reflect.DeepEqual(noted, gaps) {
+	if err != nil || len(look.Leases) != 2 || !look.Leases[0].Equal(full()) || len(look.Members) != 1 || !reflect.DeepEqual(noted, want) {
 		t.Errorf("a look shows\n%+v\n%+v (%v)", look, noted, err)
 	}
 	if err := first.Close(); err != nil {
@@ -63,13 +73,13 @@ func TestReopened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := full()
-	want.Owner, want.RequestedBy, want.Counter = "", "", 8
-	if len(s.Leases) != 2 || !s.Leases[0].Equal(want) || !s.Leases[1].Equal(leases.Lease{Shard: "shard-2", Counter: 3}) || len(s.Members) != 0 {
+	freed := full()
+	freed.Owner, freed.RequestedBy, freed.Counter = "", "", 8
+	if len(s.Leases) != 2 || !s.Leases[0].Equal(freed) || !s.Leases[1].Equal(leases.Lease{Shard: "shard-2", Counter: 3}) || len(s.Members) != 0 {
 		t.Errorf("reopened it holds\n%+v", s)
 	}
-	if again, err := second.Gaps(t.Context()); err != nil || !reflect.DeepEqual(again, gaps) {
-		t.Errorf("gaps %+v (%v)", again, err)
+	if again := gapsOf(t, second); !reflect.DeepEqual(again, want) {
+		t.Errorf("gaps %+v", again)
 	}
 	// The process that is gone cannot write any more, should it still be there.
 	if _, ok := leases.AsConflict(second.Swap(t.Context(), full(), full())); !ok {
@@ -168,13 +178,13 @@ func TestAnotherPipeline(t *testing.T) {
 
 // A damaged file is never taken for an empty one: that would begin all shards anew.
 func TestDamaged(t *testing.T) {
-	whole := `{"version": 1, "pipeline": "shop", "leases": [{"shard": "s", "checkpoint": "42", "counter": 1}], "members": [], "gaps": []}`
+	whole := `{"version": 2, "pipeline": "shop", "leases": [{"shard": "s", "checkpoint": "42", "counter": 1}], "members": [], "gaps": []}`
 	for name, content := range map[string]string{
 		"empty":                "",
 		"cut":                  whole[:len(whole)/2],
 		"more":                 whole + whole,
 		"another file":         "name: shop\n",
-		"newer":                strings.Replace(whole, `"version": 1`, `"version": 2`, 1),
+		"newer":                strings.Replace(whole, `"version": 2`, `"version": 3`, 1),
 		"unknown":              strings.Replace(whole, `"counter"`, `"contour"`, 1),
 		"no shard":             strings.Replace(whole, `"shard": "s"`, `"shard": ""`, 1),
 		"no checkpoint":        strings.Replace(whole, `"42"`, `""`, 1),
@@ -220,7 +230,7 @@ func TestReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{
-"version": 1,
+"version": 2,
 "pipeline": "shop",
 "leases": [
 {"shard":"shard-1","checkpoint":"42","sub":1,"owner":"w1","counter":7,"stream":"arn","parents":["p"],"children":["c","d"],"switches":2,` +
@@ -249,7 +259,7 @@ func TestInterrupted(t *testing.T) {
 	if err := table.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".leases.json.new"), []byte(`{"version": 1, "leas`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".leases.json.new"), []byte(`{"version": 2, "leas`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	again := open(t, path)
@@ -264,6 +274,18 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// gapsOf returns the gaps of a table.
+func gapsOf(t *testing.T, table *file.Table) (gaps []state.NotedGap) {
+	t.Helper()
+	for g, err := range table.Gaps(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		gaps = append(gaps, g)
+	}
+	return gaps
+}
+
 // When a gap was found is kept with it, also when more becomes known of it.
 func TestGaps_Found(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -276,9 +298,9 @@ func TestGaps_Found(t *testing.T) {
 		if err := table.AddGap(t.Context(), record.Gap{StreamARN: "a", Shard: "s", Before: "9"}); err != nil {
 			t.Fatal(err)
 		}
-		want := []record.Gap{{StreamARN: "a", Shard: "s", Before: "9", Found: found}}
-		if gaps, err := table.Gaps(t.Context()); err != nil || !reflect.DeepEqual(gaps, want) {
-			t.Errorf("%+v (%v), want %+v", gaps, err, want)
+		want := record.Gap{StreamARN: "a", Shard: "s", Before: "9", Found: found}
+		if gaps := gapsOf(t, table); len(gaps) != 1 || gaps[0].Gap != want {
+			t.Errorf("%+v, want %+v", gaps, want)
 		}
 	})
 }
@@ -287,9 +309,9 @@ func TestGaps_Found(t *testing.T) {
 func TestDamaged_InALog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases.json")
 	for content, want := range map[string]string{
-		`{"version":99}`:                        "its version is 99, and this program reads 1",
-		`{"version":1,"leases":[{"shard":""}]}`: "a lease has no shard",
-		`{"version":1,"leases":[{"shard":"s","checkpoint":"7"},{"shard":"s","checkpoint":"7"}]}`: `the shard "s" has two leases`,
+		`{"version":99}`:                        "its version is 99, and this program reads 2",
+		`{"version":2,"leases":[{"shard":""}]}`: "a lease has no shard",
+		`{"version":2,"leases":[{"shard":"s","checkpoint":"7"},{"shard":"s","checkpoint":"7"}]}`: `the shard "s" has two leases`,
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)

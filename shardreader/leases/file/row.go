@@ -6,6 +6,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // leaseRow is the JSON of a lease.
@@ -34,6 +35,8 @@ type gapRow struct {
 	From          int64  `json:"from,omitempty"`
 	To            int64  `json:"to,omitempty"`
 	Found         int64  `json:"found,omitempty"`
+
+	Repair state.GapRepair `json:"repair"`
 }
 
 func rowOf(l leases.Lease) leaseRow {
@@ -53,18 +56,19 @@ func (r leaseRow) lease() (l leases.Lease, err error) {
 	return l, nil
 }
 
-func gapRowOf(g record.Gap) gapRow {
+func gapRowOf(g state.NotedGap) gapRow {
 	return gapRow{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
 		From: seconds(g.From), To: seconds(g.To), Found: seconds(g.Found),
+		Repair: g.Repair,
 	}
 }
 
-func (r gapRow) gap() record.Gap {
-	return record.Gap{
+func (r gapRow) gap() state.NotedGap {
+	return state.NotedGap{Repair: r.Repair, Gap: record.Gap{
 		StreamARN: r.Stream, Shard: r.Shard, After: r.After, Before: r.Before, Whole: r.Whole, UnknownExtent: r.UnknownExtent,
 		From: timeOf(r.From), To: timeOf(r.To), Found: timeOf(r.Found),
-	}
+	}}
 }
 
 // seconds returns a time in Unix seconds; 0 for the zero time.

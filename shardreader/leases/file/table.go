@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/filelock"
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // heartheartbeatEvery is the minimum time between two writes of the file that contain only heartbeats.
@@ -28,7 +26,7 @@ type Table struct {
 	rows     *leases.Memory // has its own lock; is changed only under mu
 
 	mu      sync.Mutex
-	gaps    []record.Gap // sorted by stream, shard and After
+	gaps    []state.NotedGap // sorted by stream, shard and After
 	lines   lines
 	size    int   // bytes of the last written content
 	changed int64 // number of changes so far
@@ -93,7 +91,7 @@ func open(path, name string) (*Table, error) {
 
 // ReadUnlocked reads the leases and gaps of the file at path without a lock, so it works while a consumer runs. A
 // missing file is empty.
-func ReadUnlocked(path string) (leases.Snapshot, []record.Gap, error) {
+func ReadUnlocked(path string) (leases.Snapshot, []state.NotedGap, error) {
 	c, err := load(path)
 	return c.snapshot, c.gaps, err
 }
@@ -168,47 +166,6 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 		return 0, false, err
 	}
 	return count, ok, nil
-}
-
-// AddGap stores a gap. It replaces the stored gap of the same stream, shard and After, and keeps that gap's Found
-// unless g has one.
-func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
-	return t.do(ctx, true, func() error {
-		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
-		switch {
-		case !g.Found.IsZero():
-		case found:
-			g.Found = t.gaps[i].Found
-		default:
-			g.Found = time.Now().Truncate(time.Second).UTC()
-		}
-		if found {
-			t.gaps[i] = g
-		} else {
-			t.gaps = slices.Insert(t.gaps, i, g)
-		}
-		return nil
-	})
-}
-
-// Gaps returns the stored gaps, sorted by stream, shard and After.
-func (t *Table) Gaps(ctx context.Context) ([]record.Gap, error) {
-	var gaps []record.Gap
-	err := t.do(ctx, false, func() error {
-		gaps = slices.Clone(t.gaps)
-		return nil
-	})
-	return gaps, err
-}
-
-func compareGaps(a, b record.Gap) int {
-	if c := strings.Compare(a.StreamARN, b.StreamARN); c != 0 {
-		return c
-	}
-	if c := strings.Compare(a.Shard, b.Shard); c != 0 {
-		return c
-	}
-	return strings.Compare(a.After, b.After)
 }
 
 // Close waits for the write in flight and releases the lock. All later calls fail. Closing again

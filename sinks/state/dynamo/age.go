@@ -24,8 +24,8 @@ const (
 // format is the number of the layout of a pipeline's items, stored in its memory item. In format 1, which had no
 // number, partition keys began with the kind of the item. Such items are not found, so output that was written
 // under them is refused because its state is lost. Format 3 added the stages of births: a program of format 2 would
-// write to a sink that waits for its backfill.
-const format = 3
+// write to a sink that waits for its backfill. Format 4 added the repairs of gaps.
+const format = 4
 
 // StoreAge returns when the memory of the pipeline began: when [DB.CreateState] made the table or, for a table
 // made otherwise, when StoreAge was called first. The table forgets, by its TTL or by [DB.Purge]. The error is fatal

@@ -32,7 +32,7 @@
 //	member          PIPELINE#member#VIEW#TABLE#BIRTH#ROW#VALUE     sort key by value
 //	target          PIPELINE#targets                               VIEW#BIRTH#TABLE  witnesses; written before the first row
 //	mark            PIPELINE#marks                                 SINK#ITEM         letters, since, sink, item
-//	gap             PIPELINE#gaps                                  a digest          stream, shard, after, before, from, to, found, whole, unknown
+//	gap             PIPELINE#gaps                                  a digest          stream, shard, after, before, from, to, found, whole, unknown, repair
 //	birth           PIPELINE#births                                SINK#TARGET       sink, target, birth, state, store, born, begun
 //	fingerprint     PIPELINE#fingerprints                          SINK              generation, birth, settings
 //	held back       PIPELINE#heldback                              CONSUMER          consumer, at, total, worst, expires

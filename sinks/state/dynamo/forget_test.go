@@ -50,7 +50,7 @@ func TestMemory_Format(t *testing.T) {
 	if err := db.CreateState(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for format, want := range map[string]string{"1": "tablewake replay", "2": "tablewake replay", "4": "newer tablewake"} {
+	for format, want := range map[string]string{"1": "tablewake replay", "2": "tablewake replay", "3": "tablewake replay", "5": "newer tablewake"} {
 		item := key("p#memory")
 		item["born"], item["format"] = dynamo.N("1"), dynamo.N(format)
 		if err := db.Write(t.Context(), dynamo.Action{Put: &types.Put{TableName: aws.String(table), Item: item}}); err != nil {

@@ -7,32 +7,78 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 const (
-	writeGap = `INSERT OR REPLACE INTO "_tws_gaps" (pipeline, stream, shard, after, before, "from", "to", found, whole, unknown) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	writeGap = `INSERT OR REPLACE INTO "_tws_gaps" (pipeline, stream, shard, after, before, "from", "to", found, whole, unknown, repair) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	allGaps = `SELECT stream, shard, after, before, "from", "to", found, whole, unknown FROM "_tws_gaps" WHERE pipeline = ? ORDER BY found, stream, shard, after`
+	readGaps = `SELECT stream, shard, after, before, "from", "to", found, whole, unknown, repair FROM "_tws_gaps" WHERE pipeline = ?`
+
+	allGaps = readGaps + ` ORDER BY found, stream, shard, after`
+
+	oneGap = readGaps + ` AND stream = ? AND shard = ? AND after = ?`
 )
 
-// AddGap records a gap. It replaces the record of a gap with the same beginning.
+// AddGap records a gap, or changes the record of a gap with the same beginning.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
-	if g.Found.IsZero() {
-		g.Found = time.Now()
-	}
-	_, err := s.db.execCount(ctx, writeGap,
-		s.pipeline, g.StreamARN, g.Shard, g.After, g.Before, nanoseconds(g.From), nanoseconds(g.To), nanoseconds(g.Found), g.Whole, g.UnknownExtent)
+	_, err := s.changeGap(ctx, g, func(stored state.NotedGap, found bool) (state.NotedGap, bool) {
+		if !found {
+			return state.NewNotedGap(g, time.Now()), true
+		}
+		return stored.Again(g, time.Now()), true
+	})
 	return err
 }
 
-// Gaps yields the gaps as they are when the read begins.
-func (s *State) Gaps(ctx context.Context) iter.Seq2[record.Gap, error] {
-	return Read(ctx, s.db, allGaps, []any{s.pipeline}, func(rows *sql.Rows) (g record.Gap, err error) {
-		var from, to, found sql.NullInt64
-		err = rows.Scan(&g.StreamARN, &g.Shard, &g.After, &g.Before, &from, &to, &found, &g.Whole, &g.UnknownExtent)
-		g.From, g.To, g.Found = timeOf(from), timeOf(to), timeOf(found)
-		return g, err
+// SetGapRepair replaces the repair of a gap if its version is unchanged.
+func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
+	return s.changeGap(ctx, g, func(stored state.NotedGap, found bool) (state.NotedGap, bool) {
+		if !found {
+			return stored, false
+		}
+		return stored.SetRepair(r)
 	})
+}
+
+// changeGap reads the gap with the beginning of g, and writes what change makes of it, in one transaction. It returns false if
+// change does.
+func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored state.NotedGap, found bool) (state.NotedGap, bool)) (done bool, err error) {
+	err = s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
+		var stored state.NotedGap
+		found := false
+		err := w.QueryRows(ctx, oneGap, []any{s.pipeline, g.StreamARN, g.Shard, g.After}, func(rows *sql.Rows) (err error) {
+			found = true
+			stored, err = gap(rows)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		var next state.NotedGap
+		if next, done = change(stored, found); !done {
+			return nil
+		}
+		return w.Exec(ctx, writeGap, s.pipeline, next.StreamARN, next.Shard, next.After, next.Before,
+			nanoseconds(next.From), nanoseconds(next.To), nanoseconds(next.Found), next.Whole, next.UnknownExtent, next.Repair.Text())
+	})
+	return done && err == nil, err
+}
+
+// Gaps yields the gaps as they are when the read begins.
+func (s *State) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
+	return Read(ctx, s.db, allGaps, []any{s.pipeline}, gap)
+}
+
+func gap(rows *sql.Rows) (g state.NotedGap, err error) {
+	var from, to, found sql.NullInt64
+	var repair string
+	if err = rows.Scan(&g.StreamARN, &g.Shard, &g.After, &g.Before, &from, &to, &found, &g.Whole, &g.UnknownExtent, &repair); err != nil {
+		return g, err
+	}
+	g.From, g.To, g.Found = timeOf(from), timeOf(to), timeOf(found)
+	g.Repair, err = state.ParseGapRepair(repair)
+	return g, err
 }
 
 // nanoseconds returns a time as the file stores it: NULL for the zero time.

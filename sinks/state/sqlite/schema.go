@@ -10,7 +10,7 @@ import (
 
 // format is the number of the file's layout, stored as user_version. It also counts the layouts of the
 // tables that the stores of rows and documents create.
-const format = 7
+const format = 8
 
 // Prefix begins the names of the tables of state. Tables of views have other names.
 const Prefix = "_tws_"
@@ -111,6 +111,7 @@ var layout = []string{
 	found INTEGER,
 	whole INTEGER NOT NULL DEFAULT 0,
 	unknown INTEGER NOT NULL DEFAULT 0,
+	repair TEXT NOT NULL, -- state.GapRepair.Text
 	PRIMARY KEY (pipeline, stream, shard, after)
 ) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE "_tws_fingerprints" (

@@ -35,7 +35,7 @@ func Run(t *testing.T, suite Suite) {
 		"MarksComeInOrder":       marksComeInOrder,
 		"PipelinesAreApart":      pipelinesAreApart,
 		"GapsComeBack":           gapsComeBack,
-		"GapsAreFoundWhenNoted":  gapsAreFoundWhenNoted,
+		"GapsAreTakenOnce":       gapsAreTakenOnce,
 		"HeldBackComesBack":      heldBackComesBack,
 		"FingerprintsComeBack":   fingerprintsComeBack,
 		"BirthsComeBack":         birthsComeBack,
@@ -63,6 +63,12 @@ func Run(t *testing.T, suite Suite) {
 			check(t, w)
 		})
 	}
+	t.Run("Gaps", func(t *testing.T) {
+		RunGaps(t, func(t *testing.T) state.Gaps {
+			w := &fixture{t: t, suite: suite, dir: t.TempDir()}
+			return suite.State(w.open(), "test")
+		})
+	})
 }
 
 // fixture is an open store with the state of one pipeline.

@@ -188,7 +188,7 @@ func (f *function) gaps(t *testing.T) (all []record.Gap) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, g)
+		all = append(all, g.Gap)
 	}
 	return all
 }

@@ -1,0 +1,74 @@
+package file
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+var _ state.Gaps = (*Table)(nil)
+
+// AddGap stores a gap, or changes the stored gap of the same stream, shard and After. The file keeps times in whole
+// seconds.
+func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
+	g.From, g.To, g.Found = timeOf(seconds(g.From)), timeOf(seconds(g.To)), timeOf(seconds(g.Found))
+	return t.do(ctx, true, func() error {
+		now := time.Now().Truncate(time.Second).UTC()
+		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
+		if found {
+			t.gaps[i] = t.gaps[i].Again(g, now)
+		} else {
+			t.gaps = slices.Insert(t.gaps, i, state.NewNotedGap(g, now))
+		}
+		return nil
+	})
+}
+
+// SetGapRepair replaces the repair of a gap if its version is unchanged.
+func (t *Table) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
+	r.Exports, r.Sinks = slices.Clone(r.Exports), slices.Clone(r.Sinks)
+	done := false
+	err := t.do(ctx, true, func() error {
+		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
+		if found {
+			t.gaps[i], done = t.gaps[i].SetRepair(r)
+		}
+		return nil
+	})
+	return done && err == nil, err
+}
+
+// Gaps yields the gaps as they are when the read begins, sorted by stream, shard and After.
+func (t *Table) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
+	return func(yield func(state.NotedGap, error) bool) {
+		var gaps []state.NotedGap
+		err := t.do(ctx, false, func() error {
+			gaps = slices.Clone(t.gaps)
+			return nil
+		})
+		if err != nil {
+			yield(state.NotedGap{}, err)
+			return
+		}
+		for _, g := range gaps {
+			if !yield(g, nil) {
+				return
+			}
+		}
+	}
+}
+
+func compareGaps(a state.NotedGap, b record.Gap) int {
+	if c := strings.Compare(a.StreamARN, b.StreamARN); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Shard, b.Shard); c != 0 {
+		return c
+	}
+	return strings.Compare(a.After, b.After)
+}

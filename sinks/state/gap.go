@@ -1,0 +1,145 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// GapStage is how far the repair of a gap is.
+type GapStage string
+
+const (
+	GapOpen      GapStage = "open"      // nothing is repaired, or not everything
+	GapRepairing GapStage = "repairing" // a process repairs it, or ended before it was done
+	GapRepaired  GapStage = "repaired"  // the sinks were compared with the table, and nothing is left
+)
+
+// GapRepair is what was done about a gap.
+type GapRepair struct {
+	Stage GapStage `json:"stage"`
+	Run   string   `json:"run,omitempty"` // random id of the repair; "" before the first
+
+	// Owner is the process that repairs the gap; "" if none does. After Expires anyone may take the repair over.
+	Owner   string    `json:"owner,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
+
+	How     string   `json:"how,omitempty"`     // "export" or "audit"
+	Exports []string `json:"exports,omitempty"` // the exports that named the items, with How "export"
+	Sinks   []string `json:"sinks,omitempty"`   // the sinks that were compared
+
+	Items       int64 `json:"items,omitempty"`       // number of items that were looked at
+	Differences int64 `json:"differences,omitempty"` // number of differences that were found
+	Repaired    int64 `json:"repaired,omitempty"`    // number of differences that were mended
+	Left        int64 `json:"left,omitempty"`        // number of differences, and of places that could not be compared, in the end
+
+	At      time.Time `json:"at,omitzero"` // time of the last change
+	Version int64     `json:"version"`     // raised by each change of the gap or of its repair
+}
+
+// NotedGap is a gap with its repair.
+type NotedGap struct {
+	record.Gap
+	Repair GapRepair
+}
+
+// Gaps keeps the gaps of one pipeline.
+type Gaps interface {
+	// AddGap keeps the repair of a gap that is noted again, unless the gap grew: then the gap is open again. If
+	// the Found of the gap is zero, the store sets it, or keeps it if only more became known of the gap.
+	pipeline.GapStore
+
+	// Gaps yields all gaps. A pulled error ends the sequence.
+	Gaps(ctx context.Context) iter.Seq2[NotedGap, error]
+
+	// SetGapRepair replaces the repair of the gap with the StreamARN, Shard and After of g, and returns when that is
+	// durable. r.Version is the version that was read; the stored one is one higher. It returns false if
+	// the gap or its repair changed since, or if there is no such gap. Several processes may call it at once: one of
+	// them succeeds.
+	SetGapRepair(ctx context.Context, g record.Gap, r GapRepair) (bool, error)
+}
+
+// NewNotedGap returns the gap g as a store keeps it at its first note.
+func NewNotedGap(g record.Gap, now time.Time) NotedGap {
+	if g.Found.IsZero() {
+		g.Found = now
+	}
+	return NotedGap{Gap: g, Repair: GapRepair{Stage: GapOpen, Version: 1}}
+}
+
+// Again returns the gap as a store keeps it after it is noted again, as g. An end that is unknown may be as late as the
+// note.
+func (n NotedGap) Again(g record.Gap, now time.Time) NotedGap {
+	switch {
+	case !g.Found.IsZero():
+	case g.Before == "" && g.To.IsZero():
+		g.Found = now
+	default:
+		g.Found = n.Found
+	}
+	next := NotedGap{Gap: g, Repair: n.Repair}
+	if grew(n.Gap, g) {
+		next.Repair = GapRepair{Stage: GapOpen}
+	}
+	next.Repair.Version = n.Repair.Version + 1
+	return next
+}
+
+// grew reports whether now may hold records that was does not.
+func grew(was, now record.Gap) bool {
+	return now.Whole && !was.Whole ||
+		now.UnknownExtent && !was.UnknownExtent ||
+		was.Before != "" && (now.Before == "" || record.CompareSequence(now.Before, was.Before) > 0) ||
+		!was.From.IsZero() && (now.From.IsZero() || now.From.Before(was.From)) ||
+		!was.To.IsZero() && now.To.IsZero() ||
+		LastLost(now).After(LastLost(was))
+}
+
+// LastLost returns a time after which no record of the gap was created: that of the record after it, or of its
+// detection.
+func LastLost(g record.Gap) time.Time {
+	if g.To.IsZero() {
+		return g.Found
+	}
+	return g.To
+}
+
+// SetRepair returns the gap with the repair r as a store keeps it, and false if r.Version is not the version of the gap.
+func (n NotedGap) SetRepair(r GapRepair) (NotedGap, bool) {
+	if n.Repair.Version != r.Version {
+		return n, false
+	}
+	n.Repair = r
+	n.Repair.Version++
+	return n, true
+}
+
+// Text returns the repair as stores keep it: JSON.
+func (r GapRepair) Text() string {
+	text, err := json.Marshal(r)
+	if err != nil { // no value of it is refused
+		panic(err)
+	}
+	return string(text)
+}
+
+// ParseGapRepair parses the text of [GapRepair.Text].
+func ParseGapRepair(text string) (r GapRepair, err error) {
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return r, errs.Errorf("the repair of a gap: %w", err)
+	}
+	return r, r.Check()
+}
+
+// Check returns an error if the repair has a stage that this program does not know.
+func (r GapRepair) Check() error {
+	switch r.Stage {
+	case GapOpen, GapRepairing, GapRepaired:
+		return nil
+	}
+	return errs.New("the repair of a gap has an unknown stage: use a newer tablewake")
+}

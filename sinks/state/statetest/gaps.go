@@ -1,0 +1,182 @@
+package statetest
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// noon is a time in whole seconds, as some stores keep the times of gaps.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// known returns a gap of known extent.
+func known() record.Gap {
+	return record.Gap{StreamARN: "arn:1", Shard: "shardId-2", After: "100", Before: "200", From: noon, To: noon.Add(time.Hour), Found: noon.Add(2 * time.Hour)}
+}
+
+// RunGaps runs the checks of a store of gaps. open returns a new store.
+func RunGaps(t *testing.T, open func(t *testing.T) state.Gaps) {
+	for name, check := range map[string]func(*testing.T, state.Gaps){
+		"FoundWhenNoted":   gapsAreFoundWhenNoted,
+		"RepairsComeBack":  repairsComeBack,
+		"RepairsAreKept":   repairsAreKept,
+		"GrowingReopens":   growingReopens,
+		"RepairsOfNothing": repairsOfNothing,
+	} {
+		t.Run(name, func(t *testing.T) { check(t, open(t)) })
+	}
+}
+
+// findGap returns the stored gap of a shard.
+func findGap(t *testing.T, s state.Gaps, shard string) state.NotedGap {
+	t.Helper()
+	for _, g := range collect(t, s.Gaps(t.Context())) {
+		if g.Shard == shard {
+			return g
+		}
+	}
+	t.Fatalf("the gap of %s is missing", shard)
+	return state.NotedGap{}
+}
+
+// mustSet sets a repair of a gap as it was read, and returns the gap as it is stored then.
+func mustSet(t *testing.T, s state.Gaps, g state.NotedGap, r state.GapRepair) state.NotedGap {
+	t.Helper()
+	r.Version = g.Repair.Version
+	if done, err := s.SetGapRepair(t.Context(), g.Gap, r); !done || err != nil {
+		t.Fatalf("the repair of %+v is refused: %v", g, err)
+	}
+	return findGap(t, s, g.Shard)
+}
+
+func gapsComeBack(t *testing.T, w *fixture) {
+	g, unknown := known(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: noon.Add(3 * time.Hour), UnknownExtent: true}
+	g.From = g.From.Add(6)
+	wider := g
+	wider.Before, wider.Whole = "300", true
+	for _, g := range []record.Gap{unknown, g, wider} {
+		must(t, w.state.AddGap(t.Context(), g))
+	}
+	got := collect(t, w.suite.State(w.open(), "test").Gaps(t.Context()))
+	want := []state.NotedGap{
+		{Gap: wider, Repair: state.GapRepair{Stage: state.GapOpen, Version: 2}},
+		{Gap: unknown, Repair: state.GapRepair{Stage: state.GapOpen, Version: 1}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("gaps:\n%+v, want\n%+v", got, want)
+	}
+}
+
+// Of processes that take the repair of a gap at once, one succeeds.
+func gapsAreTakenOnce(t *testing.T, w *fixture) {
+	must(t, w.state.AddGap(t.Context(), known()))
+	g := findGap(t, w.state, known().Shard)
+	got := processes(w, 4, func(i int, s state.Store) (bool, error) {
+		return s.SetGapRepair(t.Context(), g.Gap, state.GapRepair{Stage: state.GapRepairing, Owner: string(rune('a' + i)), Version: g.Repair.Version})
+	})
+	winners := ""
+	for i, took := range got {
+		if took {
+			winners += string(rune('a' + i))
+		}
+	}
+	if now := findGap(t, w.state, g.Shard); len(winners) != 1 || now.Repair.Owner != winners {
+		t.Errorf("taken by %q, and the owner is %q", winners, now.Repair.Owner)
+	}
+}
+
+func gapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
+	before := time.Now().Truncate(time.Second)
+	must(t, s.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1"}))
+	g := findGap(t, s, "shardId-1")
+	if g.Found.Before(before) || g.Found.After(time.Now()) {
+		t.Errorf("a gap without a time, noted after %v: %+v", before, g)
+	}
+	must(t, s.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Before: "9", To: before.Add(-time.Hour)}))
+	if now := findGap(t, s, "shardId-1"); !now.Found.Equal(g.Found) {
+		t.Errorf("a gap whose end became known was found at %v, want %v", now.Found, g.Found)
+	}
+}
+
+func repairsComeBack(t *testing.T, s state.Gaps) {
+	must(t, s.AddGap(t.Context(), known()))
+	was := findGap(t, s, known().Shard)
+	if want := (state.NotedGap{Gap: known(), Repair: state.GapRepair{Stage: state.GapOpen, Version: 1}}); !reflect.DeepEqual(was, want) {
+		t.Fatalf("noted as %+v, want %+v", was, want)
+	}
+	r := state.GapRepair{
+		Stage: state.GapRepairing, Run: "run", Owner: "owner", Expires: noon.Add(time.Minute + 7), How: "export", Exports: []string{"s3://b/p", "é"},
+		Sinks: []string{"orders"}, Items: 1, Differences: 2, Repaired: 3, Left: 4, At: noon.Add(7),
+	}
+	g := mustSet(t, s, was, r)
+	r.Version = was.Repair.Version + 1
+	if want := (state.NotedGap{Gap: known(), Repair: r}); !reflect.DeepEqual(g, want) {
+		t.Errorf("came back as\n%+v, want\n%+v", g, want)
+	}
+	if done, err := s.SetGapRepair(t.Context(), was.Gap, was.Repair); done || err != nil {
+		t.Errorf("a repair over another one: %v, %v", done, err)
+	}
+	if now := findGap(t, s, g.Shard); !reflect.DeepEqual(now, g) {
+		t.Errorf("a refused repair left %+v, want %+v", now, g)
+	}
+}
+
+// A gap that is noted again as it was keeps its repair, as does one of which more becomes known.
+func repairsAreKept(t *testing.T, s state.Gaps) {
+	first := known()
+	first.Before, first.To = "", time.Time{}
+	must(t, s.AddGap(t.Context(), first))
+	g := mustSet(t, s, findGap(t, s, first.Shard), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
+	must(t, s.AddGap(t.Context(), first))
+	must(t, s.AddGap(t.Context(), known()))
+	now := findGap(t, s, first.Shard)
+	if now.Gap != known() || now.Repair.Stage != state.GapRepaired || now.Repair.Run != "run" {
+		t.Errorf("of %+v is left %+v", g, now)
+	}
+	if done, err := s.SetGapRepair(t.Context(), g.Gap, g.Repair); done || err != nil {
+		t.Errorf("a repair over a gap that changed: %v, %v", done, err)
+	}
+}
+
+// A gap that grows is open again, and a repair of what it was is refused.
+func growingReopens(t *testing.T, s state.Gaps) {
+	for name, grow := range map[string]func(*record.Gap){
+		"later end":           func(g *record.Gap) { g.Before = "1000" },
+		"later time":          func(g *record.Gap) { g.To = g.To.Add(time.Second) },
+		"whole":               func(g *record.Gap) { g.Whole = true },
+		"unknown extent":      func(g *record.Gap) { g.UnknownExtent = true },
+		"end not known":       func(g *record.Gap) { g.Before, g.To = "", time.Time{} },
+		"end found out later": func(g *record.Gap) { g.Before, g.To, g.Found = "", time.Time{}, time.Time{} },
+		"earlier time":        func(g *record.Gap) { g.From = g.From.Add(-time.Second) },
+		"start not known":     func(g *record.Gap) { g.From = time.Time{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			gap := known()
+			gap.Shard = name
+			must(t, s.AddGap(t.Context(), gap))
+			g := mustSet(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepairing, Run: "run", Owner: "owner"})
+			grow(&gap)
+			must(t, s.AddGap(t.Context(), gap))
+			now := findGap(t, s, name)
+			if now.Repair.Stage != state.GapOpen || now.Repair.Run != "" || now.Repair.Version <= g.Repair.Version {
+				t.Errorf("a gap that grew is %+v", now)
+			}
+			g.Repair.Stage = state.GapRepaired
+			if done, err := s.SetGapRepair(t.Context(), g.Gap, g.Repair); done || err != nil {
+				t.Errorf("the repair of what it was: %v, %v", done, err)
+			}
+		})
+	}
+}
+
+func repairsOfNothing(t *testing.T, s state.Gaps) {
+	if done, err := s.SetGapRepair(t.Context(), known(), state.GapRepair{Stage: state.GapRepaired}); done || err != nil {
+		t.Errorf("a repair of a gap that is not noted: %v, %v", done, err)
+	}
+	if gaps := collect(t, s.Gaps(t.Context())); len(gaps) > 0 {
+		t.Errorf("it left %+v", gaps)
+	}
+}
