@@ -23,6 +23,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
+// commandVariable names the only command that the function takes. Without it the function runs the pipeline.
+const commandVariable = "TABLEWAKE_COMMAND"
+
 // open opens everything that the function uses. Nothing closes it again, because Lambda ends the
 // process without notice.
 func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
@@ -47,6 +50,17 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 	}
 	if err := tel.AWS(&conf); err != nil {
 		return nil, err
+	}
+	switch command := os.Getenv(commandVariable); command {
+	case "":
+	case "audit":
+		a, err := newAuditor(cfg, conf, aws.Stores(conf, aws.WithLogger(log), aws.LookOnly()), tel.Meter, log)
+		if err != nil {
+			return nil, err
+		}
+		return observed(a, tel, log), nil
+	default:
+		return nil, fmt.Errorf("%s=%s is not a command: write audit, or remove the variable from a function that reads a stream", commandVariable, command)
 	}
 	stores := aws.Stores(conf, aws.WithLogger(log))
 	p, err := patience.Wait(ctx, log, "opening what the sinks write to", nil, func() (*pipeline.Pipeline, error) {

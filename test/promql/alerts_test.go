@@ -74,6 +74,7 @@ var counted = map[string]string{
 	"TablewakeBatchesGivenUp": `tablewake_handler_messages_total{pipeline="shop", outcome="gap"}`,
 	"TablewakeDeadLetters":    `tablewake_sink_letters_total{pipeline="shop", sink="view", class="write"}`,
 	"TablewakeUndecodable":    `tablewake_source_records_total{pipeline="shop", outcome="undecodable"}`,
+	"TablewakeSinksDiffer":    `tablewake_audit_differences_total{pipeline="shop", sink="view", verdict="missing"}`,
 	"TablewakeDenied":         `tablewake_reader_calls_total{pipeline="shop", operation="GetRecords", outcome="denied"}`,
 }
 
@@ -172,5 +173,22 @@ func TestAlerts_ConsumersThatAreGoneStayGone(t *testing.T) {
 	}
 	if on := fires(t, "TablewakeConsumersGone", 120, contact+`1x120`); len(on) > 0 {
 		t.Errorf("nobody is gone, and it is on at %v", on)
+	}
+}
+
+// Audits that fail ring as those that do not run at all, two days after the last that was complete.
+func TestAlerts_NotAudited(t *testing.T) {
+	const day = 24 * 60
+	for name, series := range map[string]string{
+		"none after the first": `1 _x5000`,
+		"others fail":          `1 _x1439 0 _x1439 0 _x1439 0 _x1439`,
+	} {
+		on := fires(t, "TablewakeNotAudited", 3*day, `tablewake_audit_complete_ratio{pipeline="shop"} `+series)
+		if len(on) == 0 || on[0] < 2*day || on[0] > 2*day+20 {
+			t.Errorf("%s: it is on from %v", name, on[:min(len(on), 1)])
+		}
+	}
+	if on := fires(t, "TablewakeNotAudited", 3*day, `tablewake_audit_complete_ratio{pipeline="shop"} 1 _x1439 0 _x1439 1 _x1439`); len(on) > 0 {
+		t.Errorf("one of two audits is complete, and it is on at %v", on[:1])
 	}
 }

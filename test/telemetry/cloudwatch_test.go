@@ -12,7 +12,7 @@ import (
 // The names of metrics in what is deployed are those of the page: a typing error would be an
 // alarm that never sounds.
 func TestDeployed_MetricsAreDocumented(t *testing.T) {
-	table, name := metricsTable(t), regexp.MustCompile(`\btablewake\.(?:source|events|prepare|sink|write|inflight|heldback|lag|reader|handler|aws)\b[a-z.]*`)
+	table, name := metricsTable(t), regexp.MustCompile(`\btablewake\.(?:source|events|prepare|sink|write|inflight|heldback|lag|reader|handler|audit|aws)\b[a-z.]*`)
 	found := 0
 	look := func(path string) {
 		text, err := os.ReadFile(path)

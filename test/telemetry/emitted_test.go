@@ -28,6 +28,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
+	"github.com/tablewake/tablewake/sinks/audit"
 )
 
 // world is where everything emits.
@@ -60,6 +61,7 @@ func emitted(t *testing.T) (metrics []metricdata.ResourceMetrics, spans tracetes
 		w.consume()
 		w.handle()
 		w.holdBack()
+		w.audit()
 		w.callAWS()
 		w.collect()
 		metrics, spans = w.seen, w.spans.GetSpans()
@@ -228,6 +230,15 @@ func (w *world) holdBack() {
 	if err := <-done; err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// audit is the result of an audit that found something, and did not see everything.
+func (w *world) audit() {
+	m, err := audit.NewMetrics(w.meter, "shop")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m.Record(w.t.Context(), audit.Outcomes{Coverage: 0.5, Findings: map[string]map[audit.Verdict]int64{"rows": {audit.Missing: 1, audit.Held: 2, audit.Busy: 3}}})
 }
 
 // callAWS makes a call of a service.

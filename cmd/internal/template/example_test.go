@@ -99,7 +99,7 @@ func TestMetricsAreThoseOfTheTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := regexp.MustCompile(`tablewake\.(sink|handler|reader|source|write)\.[a-z.]*[a-z]`).FindAllString(string(printed), -1)
+	names := regexp.MustCompile(`tablewake\.(sink|audit|handler|reader|source|write)\.[a-z.]*[a-z]`).FindAllString(string(printed), -1)
 	for _, name := range names {
 		if !strings.Contains(string(metrics), "| `"+name+"` |") {
 			t.Errorf("template.yaml reads %s, which is no metric", name)

@@ -55,6 +55,7 @@ type Options struct {
 	Budget      *Budget                                          // bounds how fast sinks are read. Default: no limit
 	Wait        func(ctx context.Context, since time.Time) error // blocks until every consumer is past a time; required without Still
 	Undecodable func(e *record.RecordError)                      // is told of each item that cannot be decoded
+	Until       time.Time                                        // a sample ends then, incomplete if it must, and nothing goes on with it. Default: never
 	Checkpoint  time.Duration                                    // between two checkpoints. Default: 5 s
 	Progress    Progress                                         // default: none
 }
@@ -116,6 +117,8 @@ type audited struct {
 	stored   int64     // entries of sinks that this process read
 	judged   int64     // suspects that this process looked at
 	found    int64     // of them, items that are there
+	unsure   int64     // of them, those that are to be looked at again
+	over     bool      // the time was over before the end
 }
 
 // Audit makes an audit, or goes on with one that was interrupted, and saves its report.
@@ -150,7 +153,7 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 			return nil, err
 		}
 	}
-	if err := a.run(ctx); err != nil {
+	if err := a.runInTime(ctx); err != nil {
 		return nil, err
 	}
 	sum := a.summary()
@@ -171,6 +174,20 @@ func (a *audited) save() error {
 	}
 	a.work.Report, a.saved = a.report.length, time.Now()
 	return a.work.save()
+}
+
+// runInTime is run, up to Options.Until.
+func (a *audited) runInTime(ctx context.Context) error {
+	if !a.o.Until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, a.o.Until, errTimeOver)
+		defer cancel()
+	}
+	err := a.run(ctx)
+	if a.over = err != nil && (errors.Is(err, errTimeOver) || errors.Is(context.Cause(ctx), errTimeOver)); a.over {
+		return nil
+	}
+	return err
 }
 
 // run goes through the phases that are left.

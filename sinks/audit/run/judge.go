@@ -303,6 +303,7 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 	}
 	found := l.findings
 	if len(found) == 0 {
+		a.settled()
 		return nil
 	}
 	seen, err := l.digest(found)
@@ -322,9 +323,13 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 			}
 		}
 	default:
+		if a.work.Round == 0 {
+			a.unsure++
+		}
 		l.seen = seen
 		return next.add(l.hash(), l.appendTo(nil))
 	}
+	a.settled()
 	for i := range found {
 		t.Findings[found[i].Verdict]++
 		if err := a.report.add(line{Sink: a.o.Sinks[l.sink].Name(), Finding: &found[i]}); err != nil {
@@ -332,6 +337,13 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 		}
 	}
 	return nil
+}
+
+// settled counts a suspect that is not looked at again.
+func (a *audited) settled() {
+	if a.work.Round > 0 {
+		a.unsure--
+	}
 }
 
 // digest identifies what was seen: the item, and what is wrong where at which versions.

@@ -9,7 +9,7 @@ import (
 // Summary is the result of an audit, the last line of its report, and the output of `audit -o json`.
 type Summary struct {
 	Run             string        `json:"run"`
-	Report          string        `json:"report"`
+	Report          string        `json:"report,omitempty"` // path; "" if it is not kept
 	Source          string        `json:"source"`
 	Sinks           []SinkSummary `json:"sinks"`
 	Items           int64         `json:"items"`
@@ -21,6 +21,7 @@ type Summary struct {
 	Seconds         float64       `json:"seconds"`                    // of the process that ended the audit
 	Assumed         string        `json:"assumed,omitempty"`          // what was taken on trust
 	Coverage        float64       `json:"coverage"`                   // share of the table that was looked at, 0 to 1
+	Incomplete      string        `json:"incomplete,omitempty"`       // why the audit ended early; "" if it did not
 }
 
 // SinkSummary is the result for one sink.
@@ -36,6 +37,9 @@ type SinkSummary struct {
 	// UpperBound is the share of places that differ, which is not exceeded with a confidence of 95 %. Of a sample.
 	UpperBound *float64 `json:"upper_bound,omitempty"`
 }
+
+// Complete reports whether everything that was to be compared was, whatever the result.
+func (s *Summary) Complete() bool { return s.Incomplete == "" && s.Open == 0 }
 
 // summary returns the result.
 func (a *audited) summary() *Summary {
@@ -66,15 +70,37 @@ func (a *audited) summary() *Summary {
 			switch {
 			case a.o.Items == nil:
 				one.NotCompared = ""
-			case one.NotCompared != "":
-				s.Open++
 			case a.o.Sample != nil:
 				one.NotCompared = "a sample has not all items that count in a group"
+			case one.NotCompared != "":
+				s.Open++
 			}
 		}
 		s.Differing += ts.differing()
 		s.Open += ts.open()
 		s.Sinks = append(s.Sinks, one)
 	}
+	if a.over {
+		s.Coverage *= a.share()
+		s.Open += a.unsure
+		s.Incomplete = "the time was over while " + doing[a.work.Phase] + ": choose fewer of more segments, or allow more read units a second"
+	}
 	return s
+}
+
+// doing says what an audit does in each phase.
+var doing = map[phase]string{
+	readItems: "the items were read", readSinks: "the sinks were read", compare: "the two were joined",
+	judge: "what differs was looked at again", sumGroups: "groups were compared",
+}
+
+// share returns the share of a sample that was looked at, once at least. Nothing was before the judge begins.
+func (a *audited) share() float64 {
+	switch {
+	case a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare:
+		return 0
+	case a.work.Phase == judge && a.work.Round == 0:
+		return float64(a.work.File) / buckets // an item and its places are in one file
+	}
+	return 1
 }

@@ -1,0 +1,62 @@
+package audit
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/tablewake/tablewake/pipeline/instrument"
+)
+
+// scope is the name of the instrumentation. The name of every metric starts with tablewake.audit.
+const scope = "github.com/tablewake/tablewake/sinks/audit"
+
+// Metrics are the metrics of audits.
+type Metrics struct {
+	differences metric.Int64Counter
+	open        metric.Int64Counter
+	coverage    metric.Float64Gauge
+	complete    metric.Float64Gauge
+	pipeline    attribute.KeyValue
+}
+
+// NewMetrics returns the metrics of the audits of a pipeline. After an error the metrics that could be made are emitted.
+func NewMetrics(p metric.MeterProvider, pipeline string) (*Metrics, error) {
+	k := instrument.New(p, scope)
+	return &Metrics{
+		differences: k.Counter("tablewake.audit.differences", "{entry}", "entries that differ, by sink and verdict: missing, extra, stale, wrong, held"),
+		open:        k.Counter("tablewake.audit.open", "{entry}", "entries of which it is unknown whether they differ, by sink and verdict: busy, skipped"),
+		coverage:    k.Value("tablewake.audit.coverage", "1", "share of the table that the last audit compared"),
+		complete:    k.Value("tablewake.audit.complete", "1", "1 if the last audit compared everything that it was to compare, 0 if it did not or failed"),
+		pipeline:    attribute.String("pipeline", pipeline),
+	}, k.Err()
+}
+
+// Outcomes are the results of an audit. The zero Outcomes are those of an audit that failed.
+type Outcomes struct {
+	Complete bool
+	Coverage float64                      // share of the table that was compared, 0 to 1
+	Findings map[string]map[Verdict]int64 // by sink
+}
+
+// Record records the result of one audit.
+func (m *Metrics) Record(ctx context.Context, r Outcomes) {
+	for _, sink := range slices.Sorted(maps.Keys(r.Findings)) {
+		for v, n := range r.Findings[sink] {
+			counter := m.open
+			if v.Differs() || v == Held {
+				counter = m.differences
+			}
+			counter.Add(ctx, n, metric.WithAttributes(m.pipeline, attribute.String("sink", sink), attribute.String("verdict", string(v))))
+		}
+	}
+	m.coverage.Record(ctx, r.Coverage, metric.WithAttributes(m.pipeline))
+	complete := 0.0
+	if r.Complete {
+		complete = 1
+	}
+	m.complete.Record(ctx, complete, metric.WithAttributes(m.pipeline))
+}
