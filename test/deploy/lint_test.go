@@ -70,7 +70,7 @@ func TestTheTreesTemplateIsBuilt(t *testing.T) {
 	if out, err := tool(t, "sam", "build", "-t", "template.yaml", "--build-dir", dir); err != nil {
 		t.Fatalf("sam build: %v\n%s", err, out)
 	}
-	for _, function := range []string{"Function", "Redrive"} {
+	for _, function := range []string{"Function", "Redrive", "Audit"} {
 		path := filepath.Join(dir, function, "bootstrap")
 		about, err := os.Stat(path)
 		if err != nil {

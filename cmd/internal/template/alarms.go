@@ -7,7 +7,8 @@ type alarm struct {
 	ID          string
 	Function    string // for a metric of Lambda: the logical id of the function
 	Metric      string
-	Periods     int // of five minutes
+	Periods     int  // of five minutes
+	Missing     bool // it fires if the metric was below 1, or is missing, for so many days
 	Description string
 	Told        bool // it reports an event once: the end of the alarm does not mean that the problem is solved
 }

@@ -3,12 +3,13 @@ package template_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
 // Who follows the stream reads and removes neither dead letters nor failed batches, and who
-// brings them back writes no failed batches.
+// brings them back writes no failed batches. Who audits writes nothing.
 func TestEachFunctionHasItsRole(t *testing.T) {
 	printed, err := os.ReadFile(filepath.Join(root, "template.yaml"))
 	if err != nil {
@@ -22,7 +23,7 @@ func TestEachFunctionHasItsRole(t *testing.T) {
 		text, _, _ = strings.Cut(text, "\n\n")
 		return text
 	}
-	for function, role := range map[string]string{"Function": "Role", "Redrive": "RedriveRole"} {
+	for function, role := range map[string]string{"Function": "Role", "Redrive": "RedriveRole", "Audit": "AuditRole"} {
 		if !strings.Contains(resource(function), "Role: !GetAtt "+role+".Arn") {
 			t.Errorf("%s has another role than %s", function, role)
 		}
@@ -33,6 +34,11 @@ func TestEachFunctionHasItsRole(t *testing.T) {
 		}
 		if !strings.Contains(resource("RedriveRole"), action) {
 			t.Errorf("Redrive may not %s", action)
+		}
+	}
+	for _, action := range regexp.MustCompile(`\b(?:dynamodb|s3|es|sqs):\w+`).FindAllString(resource("AuditRole"), -1) {
+		if !regexp.MustCompile(`:(BatchGetItem|DescribeTable|Query|Scan|LeadingKeys)$`).MatchString(action) {
+			t.Errorf("Audit may %s", action)
 		}
 	}
 	const write = "Action: s3:PutObject\n                Resource: !Sub '${FailedBatches.Arn}/*'"

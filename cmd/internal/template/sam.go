@@ -17,13 +17,17 @@ import (
 //go:embed sam.yaml.tmpl
 var samText string
 
+//go:embed audit.yaml.tmpl
+var auditText string
+
 // sam is the data of the templates of SAM and Terraform.
 type sam struct {
 	Options
 	Config   *config.Config
 	Plan     pushdown.Plan
 	Streams  []stream
-	Rights   []policy.Statement // of the only role in the Terraform template
+	Rights   []policy.Statement // of the function in the Terraform template
+	Audits   []policy.Statement // of the function that audits, there
 	Redriven bool               // a schedule redrives dead letters
 	Roles    []role
 }
@@ -31,8 +35,10 @@ type sam struct {
 // role is a role of the SAM template, with the rights of a function.
 type role struct {
 	ID      string
+	Log     string // log group of the function
 	What    string // the pipeline's policy in words
 	Redrive bool   // it reads discarded batches. Lambda writes them with the other role
+	Audit   bool   // of the function that audits
 	Rights  []policy.Statement
 }
 
@@ -60,6 +66,9 @@ func SAM(w io.Writer, cfg *config.Config, o Options) error {
 			return strings.TrimSuffix(statements(ss, strings.Repeat(" ", indent), true), "\n")
 		},
 	}).Parse(samText)
+	if err == nil {
+		_, err = t.Parse(auditText)
+	}
 	if err != nil {
 		return err
 	}
@@ -99,8 +108,11 @@ func newSAM(cfg *config.Config, o Options) (sam, error) {
 	d := sam{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
 	rights := policy.Options{Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Suffix: "${AWS::URLSuffix}", Names: o.Names, Pipeline: o.Pipeline}
 	d.Roles = []role{
-		{ID: "Role", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Statements(withoutAutoRedrive(cfg), rights)},
-		{ID: "RedriveRole", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Statements(cfg, rights)},
+		{ID: "Role", Log: "Log", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Statements(withoutAutoRedrive(cfg), rights)},
+		{ID: "RedriveRole", Log: "Log", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Statements(cfg, rights)},
+	}
+	if d.Audited() {
+		d.Roles = append(d.Roles, role{ID: "AuditRole", Log: "AuditLog", What: "as `tablewake template -o policies --for audit` prints it, without exports and leases", Audit: true, Rights: auditRights(cfg, rights)})
 	}
 	if cfg.Source.Kinesis != "" {
 		d.Streams = []stream{{ID: "Changes", Parameter: "StreamArn", Table: cfg.Source.Tables[0].Name, ARN: cfg.Source.Kinesis}}
@@ -136,8 +148,8 @@ func alphanumeric(name string) string {
 	return b.String()
 }
 
-// Snake formats a name for Terraform: StreamArnOrders is stream_arn_orders.
-func (s stream) Snake(name string) string {
+// snake formats a name for Terraform: StreamArnOrders is stream_arn_orders.
+func snake(name string) string {
 	var b strings.Builder
 	for i, r := range name {
 		if unicode.IsUpper(r) && i > 0 {

@@ -20,13 +20,20 @@ func Terraform(w io.Writer, cfg *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	d.Rights = policy.Statements(cfg, policy.Options{
+	rights := policy.Options{
 		Partition: "${data.aws_partition.current.partition}", Region: "${data.aws_region.current.name}", Account: "${data.aws_caller_identity.current.account_id}",
 		Suffix: "${data.aws_partition.current.dns_suffix}",
-	})
+	}
+	d.Rights = policy.Statements(cfg, rights)
+	if d.Audited() {
+		d.Audits = auditRights(cfg, rights)
+	}
 	t, err := template.New("terraform").Delims("<%", "%>").Funcs(template.FuncMap{
-		"quote":    hclText,
-		"comments": comments,
+		"quote":      hclText,
+		"comments":   comments,
+		"snake":      snake,
+		"auditEvent": func() string { return auditEvent },
+		"alarmName":  func(pipeline, id string) string { return "tablewake-" + pipeline + "-" + snake(id) },
 		"list": func(texts []string) string {
 			quoted := make([]string, len(texts))
 			for i, s := range texts {

@@ -200,3 +200,188 @@ data "aws_iam_policy_document" "pipeline" {
     resources = ["arn:${data.aws_partition.current.partition}:ssm:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:parameter/tablewake/shop/TABLEWAKE_HMAC_KEY"]
   }
 }
+
+# The audit: a second function with the same code and configuration, the variable TABLEWAKE_COMMAND=audit, a timeout of
+# 900 s, a reserved concurrency of 1 and a role of its own. It compares a sample of the table with the sinks, and only reads.
+# Without audit_function_name there is none.
+variable "audit_function_name" {
+  type    = string
+  default = null
+}
+
+variable "audit_role_name" {
+  type    = string
+  default = null
+}
+
+variable "audit_schedule" {
+  type    = string
+  default = "rate(1 day)"
+}
+
+variable "audit_event" {
+  type    = string
+  default = "{\"tablewake\":\"audit\",\"sample\":1,\"segments\":100,\"rcu\":500,\"lag\":\"2m\"}"
+}
+
+variable "alarm_actions" {
+  type    = list(string)
+  default = []
+}
+
+resource "aws_cloudwatch_event_rule" "audit" {
+  count               = var.audit_function_name == null ? 0 : 1
+  description         = "Audits a sample of the table."
+  schedule_expression = var.audit_schedule
+}
+
+resource "aws_cloudwatch_event_target" "audit" {
+  count = var.audit_function_name == null ? 0 : 1
+  rule  = aws_cloudwatch_event_rule.audit[0].name
+  arn   = "arn:${data.aws_partition.current.partition}:lambda:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:function:${var.audit_function_name}"
+  input = var.audit_event
+
+  retry_policy {
+    maximum_event_age_in_seconds = 3600
+    maximum_retry_attempts       = 1
+  }
+}
+
+resource "aws_lambda_permission" "audit" {
+  count         = var.audit_function_name == null ? 0 : 1
+  action        = "lambda:InvokeFunction"
+  function_name = var.audit_function_name
+  principal     = "events.amazonaws.com"
+  source_arn    = aws_cloudwatch_event_rule.audit[0].arn
+}
+
+resource "aws_lambda_function_event_invoke_config" "audit" {
+  count                  = var.audit_function_name == null ? 0 : 1
+  function_name          = var.audit_function_name
+  maximum_retry_attempts = 0
+}
+
+resource "aws_cloudwatch_metric_alarm" "sinks_differ" {
+  count               = var.audit_function_name == null ? 0 : 1
+  alarm_name          = "tablewake-shop-sinks_differ"
+  alarm_description   = "A sample of the table differs from the sinks. The log of Audit lists the entries; `tablewake audit --live` compares everything, and repairs it with --repair."
+  namespace           = "tablewake"
+  metric_name         = "tablewake.audit.differences"
+  dimensions          = { pipeline = "shop" }
+  statistic           = "Sum"
+  period              = 300
+  threshold           = 0
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  evaluation_periods  = 1
+  alarm_actions       = var.alarm_actions
+}
+
+resource "aws_cloudwatch_metric_alarm" "not_audited" {
+  count               = var.audit_function_name == null ? 0 : 1
+  alarm_name          = "tablewake-shop-not_audited"
+  alarm_description   = "No audit was complete for two days. The log of Audit says why: it failed, its time was over, or entries could not be compared. Choose a smaller sample or more read units."
+  namespace           = "tablewake"
+  metric_name         = "tablewake.audit.complete"
+  dimensions          = { pipeline = "shop" }
+  statistic           = "Maximum"
+  period              = 86400
+  threshold           = 1
+  comparison_operator = "LessThanThreshold"
+  treat_missing_data  = "breaching"
+  evaluation_periods  = 2
+  alarm_actions       = var.alarm_actions
+}
+
+resource "aws_iam_role_policy" "audit" {
+  count  = var.audit_role_name == null ? 0 : 1
+  name   = "pipeline"
+  role   = var.audit_role_name
+  policy = data.aws_iam_policy_document.audit.json
+}
+
+data "aws_iam_policy_document" "audit" {
+  # items are read, all of them and one by one
+  statement {
+    sid       = "SourceTable"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/shop"]
+  }
+  # rows are read
+  statement {
+    sid       = "ViewOrdersByStatus"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/shop-views"]
+  }
+  # rows are read
+  statement {
+    sid       = "ViewUserByEmail"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/shop-views"]
+  }
+  # rows of groups are read
+  statement {
+    sid       = "AggregateRevenuePerDay"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/shop-views"]
+  }
+  # rows of groups are read
+  statement {
+    sid       = "AggregateUnitsSold"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/shop-views"]
+  }
+  # documents are read
+  statement {
+    sid       = "SearchProducts"
+    actions   = ["es:ESHttpGet", "es:ESHttpPost"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products,products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products/*"]
+  }
+  # documents are listed page by page: the path of a page names no index
+  statement {
+    sid       = "SearchProductsScroll"
+    actions   = ["es:ESHttpDelete", "es:ESHttpPost"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/_search/scroll"]
+  }
+  # the record of the sink's settings and birth
+  statement {
+    sid       = "SearchProductsRecord"
+    actions   = ["es:ESHttpGet"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake/_doc/shop,products"]
+  }
+  # what sinks remember of items: the rows of this pipeline
+  statement {
+    sid       = "State"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:Query"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+    condition {
+      test     = "ForAllValues:StringLike"
+      variable = "dynamodb:LeadingKeys"
+      values   = ["shop#*"]
+    }
+    condition {
+      test     = "Null"
+      variable = "dynamodb:LeadingKeys"
+      values   = ["false"]
+    }
+  }
+  # the table is looked for at the start
+  statement {
+    sid       = "StateTable"
+    actions   = ["dynamodb:DescribeTable"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+  }
+  # what sinks remember is listed: no condition on keys limits a Scan, which reads the rows of all pipelines
+  statement {
+    sid       = "StateScan"
+    actions   = ["dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+  }
+
+  # The environment's ssm:NAME.
+  statement {
+    sid       = "Secrets"
+    actions   = ["ssm:GetParameter"]
+    resources = ["arn:${data.aws_partition.current.partition}:ssm:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:parameter/tablewake/shop/TABLEWAKE_HMAC_KEY"]
+  }
+}
