@@ -32,10 +32,10 @@ type tableLookup struct {
 	spend   func(ctx context.Context, units float64) error
 }
 
-func newTableLookup(client batchGetter, table string, keys []string, o record.SnapshotOptions, spend func(ctx context.Context, units float64) error) *tableLookup {
-	sorted := slices.Clone(keys)
-	slices.Sort(sorted)
-	return &tableLookup{client: client, table: table, keys: sorted, changes: newChangeMaker(o), spend: spend}
+// NewTableLookup returns a [Lookup] that reads a table. o decodes the items, and has the names of the key attributes. The
+// units that reads consume go to budget.
+func NewTableLookup(client batchGetter, table string, o record.SnapshotOptions, budget *Budget) Lookup {
+	return &tableLookup{client: client, table: table, keys: slices.Sorted(slices.Values(o.Keys)), changes: newChangeMaker(o), spend: budget.Spend}
 }
 
 // Read implements [Lookup].

@@ -44,7 +44,7 @@ func OpenTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, decod
 	if t.Decoder.StreamARN == "" && !t.Decoder.Kinesis {
 		t.Decoder.StreamARN, t.Decoder.EpochZero = described.StreamARN, described.StreamARN == ""
 	}
-	t.Lookup = newTableLookup(t.client, t.name, t.Keys, t.Decoder, budget.Spend)
+	t.Lookup = NewTableLookup(t.client, t.name, t.Decoder, budget)
 	return t, nil
 }
 

@@ -148,6 +148,21 @@ func (s *Shop) Remove(pk string, expire bool) error {
 	return err
 }
 
+// Lose changes an item, or deletes it, without a change in the stream of the table, as if the stream had lost it.
+func (s *Shop) Lose(pk string, remove bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note(pk)
+	if remove {
+		delete(s.items, pk)
+		return
+	}
+	s.writes++
+	it := s.items[pk]
+	it.PK, it.Status, it.Customer, it.Email, it.Total, it.Write = pk, "lost", "lost", pk+"@example.com", "1", s.writes
+	s.items[pk] = it
+}
+
 // note notes how an item was at the last export. The caller holds mu.
 func (s *Shop) note(pk string) {
 	w, ok := s.written[pk]

@@ -1,0 +1,56 @@
+package leases
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// passedInterval is the time between two looks at the leases.
+const passedInterval = 2 * time.Second
+
+// WaitPassed blocks until every shard is read past a time, and what was read is durable, as read tells. clockSkew is how
+// much clocks may differ. It calls tell with what it waits for, whenever that changes.
+func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, error), at time.Time, clockSkew time.Duration, tell func(text string)) error {
+	if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
+		return err
+	}
+	seen, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	since := seen.Heartbeats()
+	told := ""
+	for {
+		now, err := read(ctx)
+		if err != nil {
+			return err
+		}
+		shards := now.Unpassed(at.Add(clockSkew), since)
+		text := ""
+		switch {
+		case len(now.Leases) == 0:
+			text = "waiting for a consumer: none has begun to read the stream"
+		case len(shards) == 0:
+			return nil
+		case len(now.Members) == 0:
+			text = "waiting for a consumer: none runs"
+		default:
+			text = fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(shards), at.Format(time.RFC3339), shards[0])
+		}
+		if text != told {
+			told = text
+			tell(text)
+		}
+		for id, beat := range now.Heartbeats() { // a consumer that came later proves it from its own heartbeats
+			if _, known := since[id]; !known {
+				since[id] = beat
+			}
+		}
+		if err := pipeline.Sleep(ctx, passedInterval); err != nil {
+			return fmt.Errorf("the stream is not read past %s yet: %w", at.Format(time.RFC3339), err)
+		}
+	}
+}
