@@ -1,17 +1,31 @@
 package template
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// Audited reports whether a function can audit the configuration: an audit compares one table, with sinks that keep state.
-func (s sam) Audited() bool {
-	return len(s.Config.Source.Tables) == 1 && slices.ContainsFunc(s.Config.Sinks, func(k config.Sink) bool {
-		return k.View != nil || k.Aggregate != nil || k.Search != nil
-	})
+// Audited reports whether a function can audit the configuration: an audit compares one table.
+func (s sam) Audited() bool { return len(s.Config.Source.Tables) == 1 && len(s.AuditSinks()) > 0 }
+
+// AuditSinks returns the names of the sinks that can be compared. An aggregate that keeps expired items cannot be compared
+// completely, so that no audit of it would be complete.
+func (s sam) AuditSinks() (names []string) {
+	for _, k := range s.Config.Sinks {
+		if k.View != nil || k.Search != nil || k.Aggregate != nil && !k.Aggregate.KeepOnTTL {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// AuditEvent returns the event that requests an audit, with numbers and the lag as they are written in a template.
+func (s sam) AuditEvent(sample, segments, units, lag string) string {
+	return fmt.Sprintf(`{"tablewake":"audit","sample":%s,"segments":%s,"rcu":%s,"lag":"%s","sinks":["%s"]}`, sample, segments, units, lag, strings.Join(s.AuditSinks(), `","`))
 }
 
 // auditRights returns the rights of the function that audits: those of the command, without what only the command reads,
@@ -22,9 +36,6 @@ func auditRights(cfg *config.Config, o policy.Options) []policy.Statement {
 		return s.Sid == "ExportObjects" || s.Sid == "ExportBucket" || s.Sid == "Leases"
 	})
 }
-
-// auditEvent is the default of the event that the function gets.
-const auditEvent = `{"tablewake":"audit","sample":1,"segments":100,"rcu":500,"lag":"2m"}`
 
 // AuditAlarms returns the alarms on the metrics of audits.
 func (s sam) AuditAlarms() []alarm {

@@ -29,11 +29,10 @@ func Terraform(w io.Writer, cfg *config.Config, o Options) error {
 		d.Audits = auditRights(cfg, rights)
 	}
 	t, err := template.New("terraform").Delims("<%", "%>").Funcs(template.FuncMap{
-		"quote":      hclText,
-		"comments":   comments,
-		"snake":      snake,
-		"auditEvent": func() string { return auditEvent },
-		"alarmName":  func(pipeline, id string) string { return "tablewake-" + pipeline + "-" + snake(id) },
+		"quote":     hclText,
+		"comments":  comments,
+		"snake":     snake,
+		"alarmName": func(pipeline, id string) string { return "tablewake-" + pipeline + "-" + snake(id) },
 		"list": func(texts []string) string {
 			quoted := make([]string, len(texts))
 			for i, s := range texts {

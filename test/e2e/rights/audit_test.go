@@ -2,11 +2,15 @@ package rights
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/sinks/policy"
+	"github.com/tablewake/tablewake/test/server"
 )
 
 // An audit compares with the rights of an audit alone: it writes nothing.
@@ -37,5 +41,48 @@ func TestAuditHasItsRights(t *testing.T) {
 		case "SourceTable", "Leases", "State", "StateScan":
 			called(t, "an audit", calls, []policy.Statement{s}, nil)
 		}
+	}
+}
+
+// A function audits with the rights that the template gives it: those of an audit, without exports and leases. Without one
+// of them it fails, and says so.
+func TestAFunctionAuditsWithItsRights(t *testing.T) {
+	const file = "queue.yaml"
+	w := newWorld(t)
+	cfg := w.config(t, file)
+	for _, key := range []string{"a", "b", "c"} {
+		w.write(t, key, map[string]any{"Status": "paid", "Email": key + "@example.com", "Total": 7})
+	}
+	w.run(t, file, "consume", "--live", "--create", "--exit-when-idle", "1s", "--health", "off")
+	w.write(t, "d", map[string]any{"Status": "paid", "Email": "d@example.com", "Total": 7}) // no sink has it
+	audit := slices.DeleteFunc(policy.Statements(cfg, policy.Options{Runner: policy.Audit}), func(s policy.Statement) bool {
+		return s.Sid == "ExportObjects" || s.Sid == "ExportBucket" || s.Sid == "Leases"
+	})
+	w.taken(t)
+	w.permit(audit)
+	dir := t.TempDir()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tablewake.yaml"), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := server.StartFunctionFor(t, server.FunctionOptions{Bootstrap: bootstrap, Root: dir, Env: append(slices.Clone(w.env), "TABLEWAKE_COMMAND=audit")})
+	event := []byte(`{"tablewake":"audit","sample":2,"segments":2,"rcu":0,"lag":"100ms"}`)
+	answer, err := f.Invoke(t.Context(), event)
+	if err != nil || !strings.Contains(string(answer), `"differing":2`) {
+		t.Errorf("%s, %v, want the row and the share of d", answer, err)
+	}
+	calls := w.taken(t)
+	allowed(t, "a function's audit", calls, audit)
+	for _, s := range audit {
+		if s.Sid == "SourceTable" || s.Sid == "State" || s.Sid == "StateScan" || strings.HasPrefix(s.Sid, "View") {
+			called(t, "a function's audit", calls, []policy.Statement{s}, nil)
+		}
+	}
+	w.permit(slices.DeleteFunc(audit, func(s policy.Statement) bool { return s.Sid == "SourceTable" }))
+	if answer, err := f.Invoke(t.Context(), event); err == nil || !strings.Contains(err.Error(), "denied") {
+		t.Errorf("without the right to read the table: %s, %v", answer, err)
 	}
 }

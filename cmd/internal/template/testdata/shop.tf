@@ -221,7 +221,7 @@ variable "audit_schedule" {
 
 variable "audit_event" {
   type    = string
-  default = "{\"tablewake\":\"audit\",\"sample\":1,\"segments\":100,\"rcu\":500,\"lag\":\"2m\"}"
+  default = "{\"tablewake\":\"audit\",\"sample\":1,\"segments\":100,\"rcu\":500,\"lag\":\"2m\",\"sinks\":[\"orders_by_status\",\"user_by_email\",\"products\"]}"
 }
 
 variable "alarm_actions" {
