@@ -39,7 +39,7 @@ func (h *handler) command(ctx context.Context, due deadlines, name string) (answ
 	a := answer{command: true}
 	switch {
 	case name != "redrive":
-		return a, errs.New(`the event names a command that this function does not take: write {"tablewake":"redrive"}, and send {"tablewake":"audit"} to a function with TABLEWAKE_COMMAND=audit`)
+		return a, errs.New(`the event names an unknown command: write {"tablewake":"redrive"}, and send {"tablewake":"audit"} to a function with TABLEWAKE_COMMAND=audit`)
 	case h.o.redrive == nil:
 		return a, errs.New("the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
 	}
