@@ -19,6 +19,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/consume"
 	"github.com/tablewake/tablewake/cmd/internal/explain"
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/gaps"
 	"github.com/tablewake/tablewake/cmd/internal/health"
 	"github.com/tablewake/tablewake/cmd/internal/plan"
 	"github.com/tablewake/tablewake/cmd/internal/query"
@@ -50,7 +51,7 @@ func gcBallast() []byte {
 var commands = []func(cli.Streams) *cobra.Command{
 	replay.New, explain.New, configtest.NewValidate, configtest.New, replay.NewRecord,
 	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, template.New,
-	plan.New, backfill.New, audit.New, consume.New, health.New, fleet.NewStatus, fleet.NewLeases,
+	plan.New, backfill.New, audit.New, gaps.New, consume.New, health.New, fleet.NewStatus, fleet.NewLeases,
 }
 
 // version is the version of a release. The linker sets it: -X main.version=v1.2.3.

@@ -138,7 +138,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
-	j := &job{o: o, streams: s, cfg: cfg, stores: stores}
+	j := &job{o: o, streams: s, cfg: cfg, stores: stores, live: o.Live, running: o.Live}
 	if o.Live || target.IsS3(o.export) {
 		if j.aws, err = target.LoadAWS(ctx); err != nil {
 			return err
@@ -200,6 +200,8 @@ type job struct {
 	cfg     *config.Config
 	stores  *target.Stores
 	aws     awssdk.Config // with --live
+	live    bool          // items are read from the table, not from saved records
+	running bool          // consumers or a function may write to the sinks meanwhile
 	sinks   []audit.Sink
 	budget  *run.Budget
 	lost    int64 // records of a --local folder that cannot be decoded
@@ -208,18 +210,8 @@ type job struct {
 // run makes the audit, or repairs what one found.
 func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	j.budget = run.NewBudget(j.o.rcu)
-	o := run.Options{
-		Selected: len(j.o.keys) > 0 || len(j.o.types) > 0 || j.o.keyPrefix != "" || j.o.filter != "",
-		Report:   j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.o.Live,
-		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.wait, Undecodable: j.undecodable,
-	}
-	for _, sink := range j.sinks {
-		o.Header.Sinks = append(o.Header.Sinks, sink.Name())
-	}
-	o.Header.Pipeline = j.cfg.Name
-	if j.o.Live && j.cfg.Leases == nil {
-		o.Header.Assumed = fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.lag)
-	}
+	o := j.auditOptions()
+	o.Selected = len(j.o.keys) > 0 || len(j.o.types) > 0 || j.o.keyPrefix != "" || j.o.filter != ""
 	if j.o.sample > 0 {
 		o.Sample = run.NewSample(j.o.sample, j.o.segments)
 		o.Header.Sample = o.Sample
@@ -241,9 +233,25 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	return &summary{sum}, nil
 }
 
+// auditOptions returns the options of an audit that do not depend on what is looked at.
+func (j *job) auditOptions() run.Options {
+	o := run.Options{
+		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running,
+		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.wait, Undecodable: j.undecodable,
+	}
+	for _, sink := range j.sinks {
+		o.Header.Sinks = append(o.Header.Sinks, sink.Name())
+	}
+	o.Header.Pipeline = j.cfg.Name
+	if j.o.Live && j.cfg.Leases == nil {
+		o.Header.Assumed = fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.lag)
+	}
+	return o
+}
+
 // giveWay returns what blocks while consumers are further behind the stream than --max-lag.
 func (j *job) giveWay() func(ctx context.Context) {
-	if !j.o.Live || j.cfg.Leases == nil || j.o.maxLag == 0 {
+	if !j.running || j.o.Live && j.cfg.Leases == nil || j.o.maxLag == 0 {
 		return func(context.Context) {}
 	}
 	return stream.GiveWay(j.readLeases, j.o.maxLag, j.streams.Err)
@@ -257,9 +265,9 @@ func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
 // wait waits until every consumer is past a time.
 func (j *job) wait(ctx context.Context, at time.Time) error {
 	switch {
-	case !j.o.Live:
+	case !j.running:
 		return nil // nobody else has the folder
-	case j.cfg.Leases == nil:
+	case j.o.Live && j.cfg.Leases == nil:
 		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.lag)))
 	}
 	return stream.WaitPassed(ctx, j.readLeases, at, j.o.clockSkew, j.streams.Err)

@@ -78,7 +78,7 @@ func (j *job) repair(ctx context.Context, lookup run.Lookup, about run.Header) (
 		return nil, cli.Usagef("%s is of the pipeline %s, and %s is of %s", j.o.repair, header.Pipeline, j.cfg.File, j.cfg.Name)
 	case header.Stream != about.Stream:
 		return nil, cli.Usagef("%s is of a table whose stream was %q, and it is %q: audit again", j.o.repair, header.Stream, about.Stream)
-	case !j.o.Live && header.Source != about.Source:
+	case !j.live && header.Source != about.Source:
 		return nil, cli.Usagef("%s is of %s, and these are %s: name the same records, or audit again", j.o.repair, header.Source, about.Source)
 	case sum == nil:
 		fmt.Fprintf(j.streams.Err, cli.Warning+"the audit of %s did not end: there may be more differences\n", j.o.repair)

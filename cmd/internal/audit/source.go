@@ -33,7 +33,7 @@ import (
 // openSource opens what the table holds, and selects what is looked at.
 func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) error {
 	var err error
-	if j.o.Live {
+	if j.live {
 		err = j.openTable(ctx, o)
 	} else {
 		err = j.openRecords(ctx, o, paths)
@@ -68,7 +68,7 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		o.Match = narrowing
 	}
 	if j.o.export != "" {
-		if o.Items, err = j.openExport(ctx, table.Decoder); err != nil {
+		if o.Items, err = j.openExport(ctx, table.Decoder, false); err != nil {
 			return err
 		}
 		if of := o.Items.Info().TableARN; of != "" && of != table.ARN {
@@ -82,10 +82,10 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 	return err
 }
 
-// openExport opens the export of --export.
-func (j *job) openExport(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
+// openExport opens the export of --export: a full one, or with changes an incremental one.
+func (j *job) openExport(ctx context.Context, decoder record.SnapshotOptions, changes bool) (snapshot.Snapshot, error) {
 	o := export.Options{
-		Layers: []string{j.o.export}, Decoder: decoder,
+		Layers: []string{j.o.export}, Changes: changes, Decoder: decoder,
 		Warn: func(text string) { fmt.Fprintln(j.streams.Err, cli.Warning+text) },
 		Retry: func(err error, wait time.Duration) {
 			fmt.Fprintf(j.streams.Err, "a request to S3 failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
@@ -157,7 +157,7 @@ func (j *job) readRecords(ctx context.Context, paths []string, yield func(*recor
 		if len(j.o.tableKeys) == 0 {
 			return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
 		}
-		snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys))
+		snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys), false)
 		if err != nil {
 			return err
 		}

@@ -187,7 +187,7 @@ func (obs Observation) Report() Report {
 		r.Shards = append(r.Shards, s)
 	}
 	for _, g := range obs.Gaps {
-		r.Gaps = append(r.Gaps, gapOf(g, obs.Retention))
+		r.Gaps = append(r.Gaps, NewGap(g, obs.Retention))
 	}
 	reads := slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive })
 	switch {
@@ -260,8 +260,8 @@ func (r *Report) addStream(s Stream) {
 	r.Streams = append(r.Streams, listing)
 }
 
-// gapOf returns a gap with the time span of the lost writes.
-func gapOf(g state.NotedGap, retention time.Duration) Gap {
+// NewGap returns a gap with the time span of the lost writes. retention is how long the stream keeps a record.
+func NewGap(g state.NotedGap, retention time.Duration) Gap {
 	out := Gap{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
 		From: cli.OptionalTime(g.From.UTC()), To: cli.OptionalTime(g.To.UTC()), Found: cli.OptionalTime(g.Found.UTC()),

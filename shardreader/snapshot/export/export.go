@@ -23,6 +23,10 @@ type Options struct {
 	// one export below it. Required
 	Layers []string
 
+	// Changes means that Layers is one incremental export, without the full export that it continues: the parts have
+	// the changes of a time, and no other items. Default: false
+	Changes bool
+
 	// Decoder has the options of the decoder. Open sets Layer and View. Default of Table: the exported table. The parts
 	// need Keys, which no export names, and StreamARN, EpochZero or Kinesis
 	Decoder record.SnapshotOptions
@@ -90,6 +94,9 @@ func Open(ctx context.Context, o Options) (*Export, error) {
 
 // checkLayers returns an error if the layers do not continue one another.
 func (e *Export) checkLayers() error {
+	if e.o.Changes {
+		return e.checkChanges()
+	}
 	for i, l := range e.layers {
 		switch {
 		case i == 0 && l.summary.incremental:
@@ -119,12 +126,27 @@ func (e *Export) checkLayers() error {
 	return nil
 }
 
+// checkChanges returns an error unless there is one layer, and it is an incremental export.
+func (e *Export) checkChanges() error {
+	switch {
+	case len(e.layers) != 1:
+		return errs.New("export: Layers has several exports, and Changes is of one")
+	case !e.layers[0].summary.incremental:
+		return errs.Errorf("export: %s is a full export: name an incremental export, which has the changes of a time", e.layers[0].location())
+	}
+	return nil
+}
+
 func timeText(t time.Time) redact.Safe { return redact.Safe(t.Format(time.RFC3339Nano)) }
 
 // collect sets the parts and the description from the layers.
 func (e *Export) collect() {
 	first, last := e.layers[0].summary, e.layers[len(e.layers)-1].summary
-	e.info = snapshot.Info{Time: last.time, From: first.time, TableARN: first.TableARN, View: record.NewAndOldImages}
+	start := first.time
+	if e.o.Changes {
+		start = first.from
+	}
+	e.info = snapshot.Info{Time: last.time, From: start, TableARN: first.TableARN, View: record.NewAndOldImages}
 	width := len(strconv.Itoa(len(e.layers) - 1))
 	var locations []string
 	for i, l := range e.layers {
@@ -134,6 +156,9 @@ func (e *Export) collect() {
 		}
 		o := e.o.Decoder
 		o.Table, o.Layer, o.View = cmp.Or(o.Table, tableName(l.summary.TableARN)), i, l.summary.view
+		if e.o.Changes {
+			o.Layer = 1
+		}
 		l.decoder = record.NewSnapshotDecoder(o)
 		for _, f := range l.files {
 			p := snapshot.Part{ID: fmt.Sprintf("%0*d/%s", width, i, f.base()), Items: f.items, Bytes: f.bytes}

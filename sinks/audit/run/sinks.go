@@ -105,3 +105,21 @@ func (a *audited) list(ctx context.Context, s segment, listed chan<- listedEntri
 	send(ctx, listed, listedEntries{segment: s, entries: batch, done: true})
 	return nil
 }
+
+// Stored calls do with each entry that a sink of o holds. It blocks while it reads.
+func Stored(ctx context.Context, o Options, sink int, do func(audit.Entry) error) error {
+	o.setDefaults()
+	a := audited{o: o}
+	var segments []segment
+	for _, number := range a.segments() {
+		segments = append(segments, segment{sink: sink, number: number})
+	}
+	return readAll(ctx, o.Parts, segments, a.list, func(l listedEntries) error {
+		for _, e := range l.entries {
+			if err := do(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

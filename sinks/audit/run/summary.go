@@ -38,6 +38,18 @@ type SinkSummary struct {
 	UpperBound *float64 `json:"upper_bound,omitempty"`
 }
 
+// Left returns how many findings a summary has, and items that could not be compared. Groups whose sums cannot be compared,
+// as the file has it, do not count.
+func (s *Summary) Left() int64 {
+	n := s.Undecodable
+	for i := range s.Sinks {
+		for _, found := range s.Sinks[i].Findings {
+			n += found
+		}
+	}
+	return n
+}
+
 // Complete reports whether everything that was to be compared was, whatever the result.
 func (s *Summary) Complete() bool { return s.Incomplete == "" && s.Open == 0 }
 

@@ -21,10 +21,11 @@ import (
 
 // Table is the source table of a configuration, which may be in use.
 type Table struct {
-	ARN     string
-	Keys    []string               // names of the key attributes, partition key first
-	Decoder record.SnapshotOptions // of its items
-	Lookup  Lookup
+	ARN       string
+	StreamARN string                 // "" if the table has no stream
+	Keys      []string               // names of the key attributes, partition key first
+	Decoder   record.SnapshotOptions // of its items
+	Lookup    Lookup
 
 	client *dynamodb.Client
 	name   string // or the ARN
@@ -38,7 +39,7 @@ func OpenTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, decod
 	if err != nil {
 		return nil, err
 	}
-	t.ARN, t.Keys = described.ARN, described.Keys
+	t.ARN, t.StreamARN, t.Keys = described.ARN, described.StreamARN, described.Keys
 	t.Decoder = SnapshotOptions(cfg, decoder, described.Keys)
 	t.Decoder.Table = described.Name
 	if t.Decoder.StreamARN == "" && !t.Decoder.Kinesis {

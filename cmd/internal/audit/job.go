@@ -1,0 +1,126 @@
+package audit
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/audit/run"
+)
+
+// JobOptions configure a Job. The zero value of a bound is the default of the flag of `audit`.
+type JobOptions struct {
+	target.Flags
+	Config  *config.Config
+	Stores  *target.Stores
+	Streams cli.Streams // Err takes the progress
+	Sinks   []string    // names. Default: all that keep state
+	Running bool        // consumers or a function may write to the sinks meanwhile
+	DryRun  bool        // repairs write nothing
+
+	Segments, Parts, Rounds int
+	RCU                     float64       // 0 is no limit
+	MaxLag, Lag, ClockSkew  time.Duration // 0 counts
+}
+
+// Job makes audits and repairs for other commands. It compares with the items of the source table itself.
+type Job struct {
+	job
+	table *run.Table
+}
+
+// NewJob opens the sinks, and describes the source table. The caller closes the job, and then the stores.
+func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
+	flags := &options{
+		Flags: o.Flags, sinks: o.Sinks, dryRun: o.DryRun, segments: max(o.Segments, 1), parts: max(o.Parts, 1), rounds: max(o.Rounds, 1),
+		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, clockSkew: o.ClockSkew,
+	}
+	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true, running: o.Running, budget: run.NewBudget(o.RCU)}}
+	var err error
+	if j.aws, err = target.LoadAWS(ctx); err != nil {
+		return nil, err
+	}
+	j.sinks, err = audit.Open(ctx, o.Config, o.Stores, audit.Options{Sinks: o.Sinks, Command: o.CommandLine(o.Config), DryRun: o.DryRun})
+	if err != nil {
+		return nil, err
+	}
+	if j.table, err = run.OpenTable(ctx, j.aws, o.Config, j.o.Input.Decoder(o.Config), j.budget); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// Sinks returns the sinks, in the order of a Suspect's number.
+func (j *Job) Sinks() []audit.Sink { return j.sinks }
+
+// Table describes the source table.
+func (j *Job) Table() *run.Table { return j.table }
+
+// Audit makes an audit of what suspects adds, or with nil suspects of everything, and saves its report. An audit of the
+// same subject that was interrupted goes on.
+func (j *Job) Audit(ctx context.Context, report, subject string, suspects func(add func(sink int, s run.Suspect)) error) (*run.Summary, error) {
+	j.o.report = report
+	o := j.auditOptions()
+	if err := j.openTable(ctx, &o); err != nil {
+		return nil, err
+	}
+	o.Header.Source = o.Items.Info().Source
+	if suspects != nil {
+		o.Items, o.Suspects = nil, suspects
+	}
+	var err error
+	if o.Request, err = run.Digest(subject, j.cfg.Name, o.Header.Stream, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.segments); err != nil {
+		return nil, err
+	}
+	progress := cli.NewCountProgress(j.streams.Err, "comparing")
+	defer progress.End()
+	o.Progress = progress
+	return run.Audit(ctx, o)
+}
+
+// Again returns what a report has, for a second look.
+func (j *Job) Again(report string) func(add func(sink int, s run.Suspect)) error {
+	return func(add func(sink int, s run.Suspect)) error {
+		j.o.again = report
+		return j.suspectsAgain(add)
+	}
+}
+
+// Repair repairs what a report has.
+func (j *Job) Repair(ctx context.Context, report string) (*Repairs, error) {
+	j.o.repair = report
+	o := j.auditOptions()
+	if err := j.openTable(ctx, &o); err != nil {
+		return nil, err
+	}
+	return j.repair(ctx, o.Lookup, o.Header)
+}
+
+// Stored calls do with each entry that a sink holds. It blocks while it reads.
+func (j *Job) Stored(ctx context.Context, sink int, do func(audit.Entry) error) error {
+	return run.Stored(ctx, j.auditOptions(), sink, do)
+}
+
+// Changes opens an incremental export of the table: a folder, or s3://BUCKET/PREFIX.
+func (j *Job) Changes(ctx context.Context, path string) (snapshot.Snapshot, error) {
+	j.o.export = path
+	defer func() { j.o.export = "" }()
+	return j.openExport(ctx, j.table.Decoder, true)
+}
+
+// NotCompared returns the sinks whose groups cannot be compared.
+func (j *Job) NotCompared() (names []string) {
+	for _, s := range j.sinks {
+		if groups, ok := s.(audit.GroupSink); ok && groups.GroupsNotCompared() != "" {
+			names = append(names, s.Name())
+		}
+	}
+	slices.Sort(names)
+	return names
+}

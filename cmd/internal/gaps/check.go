@@ -1,0 +1,124 @@
+package gaps
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/coordinator"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// NotYetError is the error of a repair that would come too early: a change of before the gap may still be written.
+type NotYetError struct{ Until time.Time }
+
+// Error says from when on the gap can be repaired.
+func (e *NotYetError) Error() string {
+	return fmt.Sprintf("changes of before the gap may still be written: repair it after %s", e.Until.UTC().Format(time.RFC3339))
+}
+
+// CheckAge returns a *NotYetError while a worker may still write what it read before the gaps were found. late is how long
+// such a worker may take.
+func CheckAge(gaps []state.NotedGap, late time.Duration) error {
+	var until time.Time
+	for _, g := range gaps {
+		if at := g.Found.Add(late); at.After(until) {
+			until = at
+		}
+	}
+	if time.Now().Before(until) {
+		return &NotYetError{until}
+	}
+	return nil
+}
+
+// CheckStopped returns an error if the reading is stopped at a gap: what follows is not in the sinks yet, and may be lost,
+// too. flags are those of the command.
+func CheckStopped(gaps []state.NotedGap, seen leases.Snapshot, flags string) error {
+	for _, g := range gaps {
+		if why := stoppedAt(g, seen); why != "" {
+			where := g.Shard
+			if where == "" {
+				where = "SHARD"
+			}
+			return fmt.Errorf("%s: %s: read on first, with `tablewake leases reset %s %s --to trim_horizon`, and repair then", describe(g), why, flags, where)
+		}
+	}
+	return nil
+}
+
+// stoppedAt returns why the shard of a gap is read no further; "" if it is.
+func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
+	for _, m := range seen.Members {
+		if why, ok := m.Stopped[g.Shard]; ok && g.Shard != "" {
+			return why
+		}
+	}
+	for _, l := range seen.Leases {
+		if g.Shard != "" && l.Shard == g.Shard && l.Stopped != "" && l.Stopped != coordinator.PassedGap {
+			return l.Stopped
+		}
+	}
+	if g.Shard == "" && len(seen.Leases) > 0 && !slices.ContainsFunc(seen.Leases, func(l leases.Lease) bool { return l.Stream == g.StreamARN }) {
+		return coordinator.StoppedBetween
+	}
+	return ""
+}
+
+// CheckMarks returns an error if keys of the sinks are quarantined: their letters wait to be redriven.
+func CheckMarks(ctx context.Context, kept state.Quarantine, sinks []string, flags string) error {
+	for m, err := range kept.Marks(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if slices.Contains(sinks, m.Sink) {
+			return waitingLetters(m.Sink, flags)
+		}
+	}
+	return nil
+}
+
+func waitingLetters(sink, flags string) error {
+	return fmt.Errorf("dead letters of the sink %s wait: redrive them first, with `tablewake redrive %s --sink %s`, and repair then", sink, flags, sink)
+}
+
+// CheckQueue returns an error while the on-failure queue of a function holds batches: a change in them may come after the
+// repair.
+func CheckQueue(ctx context.Context, sdk awssdk.Config, url string) error {
+	client := sqs.NewFromConfig(sdk)
+	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: queueCounts})
+	if err != nil {
+		return fmt.Errorf("--queue %s: %w", url, err)
+	}
+	var holds []string
+	for _, name := range queueCounts {
+		if n := out.Attributes[string(name)]; n != "0" {
+			holds = append(holds, string(name)+" is "+n)
+		}
+	}
+	if len(holds) > 0 {
+		return fmt.Errorf("the queue %s holds batches that may be written later (%s): redrive them first", url, strings.Join(holds, ", "))
+	}
+	return nil
+}
+
+// queueCounts are all messages of a queue.
+var queueCounts = []types.QueueAttributeName{
+	types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible, types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+}
+
+// checkLetter returns an error if a dead letter is of one of the sinks.
+func checkLetter(l pipeline.DeadLetter, sinks []string, flags string) error {
+	if slices.Contains(sinks, l.Sink) {
+		return waitingLetters(l.Sink, flags)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package gaps
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// noted returns a store with two gaps.
+func noted(t *testing.T) (state.Gaps, []state.NotedGap) {
+	t.Helper()
+	store, err := file.Open(filepath.Join(t.TempDir(), "leases.json"), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, shard := range []string{"a", "b"} {
+		if err := store.AddGap(t.Context(), record.Gap{StreamARN: "arn", Shard: shard, After: "1", Before: "5"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store, stored(t, store)
+}
+
+func stored(t *testing.T, store state.Gaps) []state.NotedGap {
+	t.Helper()
+	gaps, err := stream.Collect(store.Gaps(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gaps
+}
+
+func mustClaim(t *testing.T, store state.Gaps, lasts time.Duration) *claims {
+	t.Helper()
+	c, err := claim(t.Context(), store, stored(t, store), lasts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func repaired(was state.GapRepair) state.GapRepair {
+	was.Stage = state.GapRepaired
+	return was
+}
+
+// Of two repairs at once one has the gaps.
+func TestClaim_Once(t *testing.T) {
+	store, gaps := noted(t)
+	first := mustClaim(t, store, time.Minute)
+	if second := mustClaim(t, store, time.Minute); len(first.held()) != 2 || len(second.held()) != 0 {
+		t.Errorf("the first has %+v, the second %+v", first.held(), second.held())
+	}
+	if late, err := claim(t.Context(), store, gaps, time.Minute); err != nil || len(late.held()) != 0 { // as it was read before the first
+		t.Errorf("one that read earlier has %+v, %v", late.held(), err)
+	}
+	first.renew(t.Context())
+	if n, err := first.finish(t.Context(), repaired); n != 2 || err != nil {
+		t.Errorf("%d are finished, %v", n, err)
+	}
+	for _, g := range stored(t, store) {
+		if g.Repair.Stage != state.GapRepaired || g.Repair.Owner != "" || g.Repair.Run != first.run {
+			t.Errorf("it is stored as %+v", g)
+		}
+	}
+}
+
+// The gaps of a process that was killed are taken over, and it can finish nothing if it was only slow.
+func TestClaim_TakenOver(t *testing.T) {
+	store, _ := noted(t)
+	killed := mustClaim(t, store, time.Nanosecond)
+	next := mustClaim(t, store, time.Minute)
+	if len(next.held()) != 2 {
+		t.Fatalf("taken over: %+v", next.held())
+	}
+	if n, err := killed.finish(t.Context(), repaired); n != 0 || err != nil {
+		t.Errorf("the slow one finishes %d, %v", n, err)
+	}
+	if killed.renew(t.Context()); len(killed.held()) != 0 {
+		t.Errorf("the slow one has %+v", killed.held())
+	}
+	if g := stored(t, store)[0]; g.Repair.Stage != state.GapRepairing || g.Repair.Owner != next.run {
+		t.Errorf("it is %+v", g)
+	}
+}
+
+// A gap that grows while it is repaired stays open. One of which only more becomes known is repaired.
+func TestClaim_Grown(t *testing.T) {
+	store, gaps := noted(t)
+	c := mustClaim(t, store, time.Minute)
+	for shard, before := range map[string]string{"a": "9", "b": "4"} {
+		if err := store.AddGap(t.Context(), record.Gap{StreamARN: "arn", Shard: shard, After: "1", Before: before, Found: gaps[0].Found}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := c.finish(t.Context(), repaired); n != 1 || err != nil {
+		t.Errorf("%d are finished, %v", n, err)
+	}
+	for _, g := range stored(t, store) {
+		want := map[string]state.GapStage{"a": state.GapOpen, "b": state.GapRepaired}[g.Shard]
+		if g.Repair.Stage != want {
+			t.Errorf("%+v, want %s", g, want)
+		}
+	}
+}
+
+// A repair whose gaps are all lost ends.
+func TestClaim_Lost(t *testing.T) {
+	store, _ := noted(t)
+	c := mustClaim(t, store, 30*time.Millisecond)
+	for _, shard := range []string{"a", "b"} {
+		if err := store.AddGap(t.Context(), record.Gap{StreamARN: "arn", Shard: shard, After: "1", Whole: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c.keep(ctx, cancel)
+	if !errors.Is(context.Cause(ctx), errNoClaim) {
+		t.Errorf("it ends with %v", context.Cause(ctx))
+	}
+}

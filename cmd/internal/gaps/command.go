@@ -1,0 +1,329 @@
+package gaps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/letters"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// options are the flags of `gaps`.
+type options struct {
+	config string
+	target.Flags
+	repair          bool
+	exports         []string
+	startExport     bool
+	bucket, prefix  string
+	audit           bool
+	dryRun          bool
+	sinks           []string
+	shards          []string
+	queue           string
+	noQueue         bool
+	functionTimeout time.Duration
+	report          string
+	rcu             float64
+	segments        int
+	parts           int
+	rounds          int
+	maxLag          time.Duration
+	lag             time.Duration
+	clockSkew       time.Duration
+	format          cli.Format
+}
+
+// New is the command gaps.
+func New(s cli.Streams) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "gaps -c FILE (--live | --local DIR) [--repair (--export FOLDER | --start-export --bucket B | --audit)]",
+		Short: "List gaps, and repair sinks after them",
+		Long: `gaps lists the gaps of a pipeline: records that the stream dropped before they were read. A gap is open, repairing or
+repaired.
+
+--repair compares the sinks with the table, repairs what differs, and looks again. A gap is repaired when the last look
+found nothing. What is compared are
+  --export        the items of incremental exports (NEW_AND_OLD_IMAGES) that cover the gaps and a minute around them
+  --start-export  the same: DynamoDB is asked for the exports, into --bucket. The table needs point-in-time recovery
+  --audit         all items, without exports
+
+An export shows two states of an item. A row may be where the item was in between, so that views whose rows move are
+listed, for the items of the exports alone.
+
+A repair is refused while the reading is stopped at the gap, while dead letters of the sinks wait, and while a worker may
+still write what it read before the gap. On Lambda, --queue names the on-failure queue: it must be empty.
+
+With --local no consumer may use the folder. The items are those of the table.`,
+		Example: `  tablewake gaps -c tablewake.yaml --live
+  tablewake gaps -c tablewake.yaml --live --repair --start-export --bucket shop-exports
+  tablewake gaps -c tablewake.yaml --live --repair --audit --dry-run
+  tablewake gaps -c tablewake.yaml --live --repair --export s3://shop-exports/AWSDynamoDB/01760000000000-abcdef01`,
+		Args: cli.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+	}
+	cli.AddConfig(c, &o.config)
+	o.Add(c, "the folder that a consumer worked on")
+	o.addRepair(c)
+	cli.AddFormat(c, &o.format)
+	return c
+}
+
+// addRepair adds the flags of a repair.
+func (o *options) addRepair(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&o.repair, "repair", false, "repair the sinks after the gaps")
+	f.StringArrayVar(&o.exports, "export", nil, "an incremental export: a folder or s3://BUCKET/PREFIX; several times for several exports")
+	f.BoolVar(&o.startExport, "start-export", false, "ask DynamoDB for the exports into --bucket, and wait for them")
+	f.StringVar(&o.bucket, "bucket", "", "bucket for --start-export")
+	f.StringVar(&o.prefix, "prefix", "", "prefix in --bucket")
+	f.BoolVar(&o.audit, "audit", false, "compare all items of the table")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be repaired, and write nothing")
+	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks (default: all views, aggregates and search indexes)")
+	f.StringSliceVar(&o.shards, "shard", nil, "the gaps of these shards (default: all)")
+	f.StringVar(&o.queue, "queue", "", "URL of the function's on-failure queue, which must be empty")
+	f.BoolVar(&o.noQueue, "no-queue", false, "the function has no on-failure queue")
+	f.DurationVar(&o.functionTimeout, "function-timeout", 15*time.Minute, "timeout of the Lambda function, if one reads the stream")
+	f.StringVar(&o.report, "report", "gaps.jsonl", "file that takes the report of what is left")
+	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
+	f.IntVar(&o.segments, "segments", 16, "number of segments in which the table and the sinks are read")
+	f.IntVar(&o.parts, "parts", 4, "segments that are read at once")
+	f.IntVar(&o.rounds, "rounds", 10, "how often what moves is looked at again before it is left")
+	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
+	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream: it is never further behind than this")
+	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
+}
+
+func (o *options) checkFlags() error {
+	ways := 0
+	for _, given := range []bool{len(o.exports) > 0, o.startExport, o.audit} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case !o.repair && (ways > 0 || o.dryRun || len(o.sinks) > 0 || o.queue != "" || o.noQueue):
+		return cli.Usagef("--export, --start-export, --audit, --dry-run, --sink, --queue and --no-queue go with --repair")
+	case o.repair && ways != 1:
+		return cli.Usagef("--repair needs one of --export, --start-export and --audit: what the sinks are compared with")
+	case o.startExport != (o.bucket != ""):
+		return cli.Usagef("--start-export and --bucket go together")
+	case o.startExport && o.dryRun:
+		return cli.Usagef("--dry-run asks for no export: name exports with --export, or leave one of the two out")
+	case o.queue != "" && o.noQueue:
+		return cli.Usagef("--queue and --no-queue exclude each other")
+	case o.rcu < 0 || o.segments < 1 || o.parts < 1 || o.rounds < 1:
+		return cli.Usagef("--segments, --parts and --rounds must be 1 or more, and --rcu must not be negative")
+	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0 || o.functionTimeout < 0:
+		return cli.Usagef("--max-lag, --lag, --clock-skew and --function-timeout must not be negative")
+	}
+	return nil
+}
+
+func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
+	cfg, err := o.Load(o.config)
+	if err == nil {
+		err = o.checkFlags()
+	}
+	if err != nil {
+		return err
+	}
+	if o.Live && cfg.State == nil && (cfg.Leases == nil || cfg.Leases.File == "") {
+		return fmt.Errorf("%s has no state, which holds the gaps: add state: {table: NAME}", cfg.File)
+	}
+	o.LookOnly = !o.repair || o.dryRun
+	c := &command{options: o, cfg: cfg, streams: s}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	all, err := c.read(ctx)
+	if err != nil {
+		return err
+	}
+	report := newReport(cfg.Name, o.CommandLine(cfg), all, NotMended(cfg))
+	if open := selected(all, o.shards); o.repair && len(open) > 0 {
+		done, err := c.repairAll(ctx, open)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+			}
+			return err
+		}
+		if all, err = c.read(ctx); err != nil {
+			return err
+		}
+		report = newReport(cfg.Name, o.CommandLine(cfg), all, done.NotFixed)
+		report.Repair = &done
+	}
+	if err := cli.Print(s.Out, o.format, report, report.Write); err != nil {
+		return err
+	}
+	return report.Err()
+}
+
+// command is one run of gaps.
+type command struct {
+	*options
+	target.Closers
+	cfg     *config.Config
+	streams cli.Streams
+	stores  *target.Stores
+	store   state.Gaps // nil: the file of leases is read without a lock
+	file    string     // of leases; "" if the state has the gaps
+}
+
+// open opens the stores. Only a repair locks the file of leases.
+func (c *command) open(ctx context.Context) (err error) {
+	if !c.Live || c.cfg.Leases != nil {
+		if c.file, err = stream.LeaseFile(&c.Flags, c.cfg); err != nil {
+			return err
+		}
+	}
+	if !c.Live {
+		if err := target.CheckLocalFolder(c.Local); err != nil {
+			return err
+		}
+	}
+	if c.file != "" && !c.repair {
+		return nil
+	}
+	if c.stores, err = c.OpenWritten(ctx, c.cfg, c.streams.Err); err != nil {
+		return err
+	}
+	c.OnClose(c.stores.Close)
+	if c.file == "" {
+		c.store, err = c.stores.State(ctx, c.cfg)
+		return err
+	}
+	if c.dryRun {
+		return nil
+	}
+	table, err := leasesfile.Open(c.file, c.cfg.Name)
+	if err != nil {
+		return err
+	}
+	c.OnClose(table.Close)
+	c.store = table
+	return nil
+}
+
+// read reads all gaps.
+func (c *command) read(ctx context.Context) ([]state.NotedGap, error) {
+	if c.store != nil {
+		return stream.Collect(c.store.Gaps(ctx))
+	}
+	_, gaps, err := leasesfile.ReadUnlocked(c.file)
+	return gaps, err
+}
+
+// repairAll repairs gaps, unless it is too early.
+func (c *command) repairAll(ctx context.Context, open []state.NotedGap) (_ Result, err error) {
+	if len(c.cfg.Source.Tables) > 1 {
+		return Result{}, cli.Usagef("%s has several source tables, and a repair is of one: give each its file", c.cfg.File)
+	}
+	if err := c.check(ctx, open); err != nil {
+		return Result{}, err
+	}
+	job, err := auditor.NewJob(ctx, auditor.JobOptions{
+		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, Running: c.Live, DryRun: c.dryRun,
+		Segments: c.segments, Parts: c.parts, Rounds: c.rounds, RCU: c.rcu, MaxLag: c.maxLag, Lag: c.lag, ClockSkew: c.clockSkew,
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, job.Close()) }()
+	exports := c.exports
+	if c.startExport {
+		if exports, err = RequestExports(ctx, job.Table().ARN, c.bucket, c.prefix, open, c.streams.Err); err != nil {
+			return Result{}, err
+		}
+	}
+	return Repair(ctx, Job{
+		Config: c.cfg, Store: c.store, Gaps: open, Audit: job, Exports: exports, Report: c.report, DryRun: c.dryRun, Streams: c.streams,
+	})
+}
+
+// check refuses a repair that would come too early.
+func (c *command) check(ctx context.Context, open []state.NotedGap) error {
+	flags := c.CommandLine(c.cfg)
+	function := c.Live && c.cfg.Leases == nil
+	late := stream.LeaseDuration(c.cfg)
+	if function {
+		late = c.functionTimeout
+	}
+	if err := CheckAge(open, late); err != nil {
+		return err
+	}
+	if !function {
+		sdk, err := target.LoadAWS(ctx)
+		if err != nil {
+			return err
+		}
+		seen, err := stream.ReadLeases(ctx, &c.Flags, c.cfg, sdk)
+		if err != nil {
+			return err
+		}
+		if err := CheckStopped(open, seen, flags); err != nil {
+			return err
+		}
+	}
+	if err := c.checkLetters(ctx, flags); err != nil {
+		return err
+	}
+	switch {
+	case c.queue != "":
+		sdk, err := target.LoadAWS(ctx)
+		if err != nil {
+			return err
+		}
+		return CheckQueue(ctx, sdk, c.queue)
+	case function && !c.noQueue:
+		fmt.Fprintln(c.streams.Err, cli.Warning+"a batch that comes back from the function's on-failure queue may undo a repair: name the queue with --queue URL, or say that there is none with --no-queue")
+	}
+	return nil
+}
+
+// checkLetters returns an error if dead letters of the sinks wait.
+func (c *command) checkLetters(ctx context.Context, flags string) error {
+	names := c.sinks
+	if len(names) == 0 {
+		names = stateSinks(c.cfg)
+	}
+	kept, err := c.stores.State(ctx, c.cfg)
+	if err == nil && kept != nil {
+		err = CheckMarks(ctx, kept, names, flags)
+	}
+	if err != nil {
+		return err
+	}
+	check := func(l pipeline.DeadLetter) error { return checkLetter(l, names, flags) }
+	switch {
+	case !c.Live:
+		return target.EachLetter(ctx, local.Dir(c.Local), slog.New(slog.DiscardHandler), check)
+	case c.cfg.DeadLetters == nil:
+		return nil
+	case c.cfg.DeadLetters.Queue != "":
+		fmt.Fprintln(c.streams.Err, cli.Warning+"dead letters of a queue are not counted: `tablewake redrive "+flags+" --list` shows them")
+		return nil
+	}
+	opened, err := letters.Open(ctx, c.cfg, c.stores)
+	if err != nil {
+		return err
+	}
+	return letters.Each(ctx, c.cfg, opened, check)
+}

@@ -1,0 +1,218 @@
+package gaps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/shardreader/snapshot/export"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/audit/run"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// candidates are the items of incremental exports, which are compared instead of all items.
+type candidates struct {
+	audit   *auditor.Job
+	cfg     *config.Config
+	changes []snapshot.Snapshot
+	seed    maphash.Seed
+	keys    map[uint64]struct{} // hashes of the keys
+	unknown int64               // lines that cannot be decoded, and do not tell their key
+}
+
+// openCandidates opens exports, and checks that they cover gaps.
+func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candidates, error) {
+	wanted, err := windowsOf(gaps)
+	if err != nil {
+		return nil, err
+	}
+	c := &candidates{audit: j.Audit, cfg: j.Config, seed: maphash.MakeSeed(), keys: make(map[uint64]struct{})}
+	var covered []window
+	for _, path := range j.Exports {
+		changes, err := j.Audit.Changes(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		info := changes.Info()
+		switch arn := j.Audit.Table().ARN; {
+		case info.TableARN != arn:
+			return nil, cli.Usagef("the export %s is of the table %s, and %s reads %s", path, info.TableARN, j.Config.File, arn)
+		case info.View != record.NewAndOldImages:
+			return nil, cli.Usagef("the export %s has new images alone: export the changes with NEW_AND_OLD_IMAGES, since old images tell where rows were", path)
+		}
+		c.changes = append(c.changes, changes)
+		covered = append(covered, window{info.From, info.Time})
+	}
+	if left := missing(wanted, covered); len(left) > 0 {
+		return nil, cli.Exit(cli.ExitUsage, notCovered(left))
+	}
+	return c, nil
+}
+
+// suspects adds each item of the exports, with the places that its images tell, and the places where sinks hold it.
+func (c *candidates) suspects(ctx context.Context) func(add func(sink int, s run.Suspect)) error {
+	return func(add func(sink int, s run.Suspect)) error {
+		for _, changes := range c.changes {
+			for _, part := range changes.Parts() {
+				if err := c.read(ctx, changes, part.ID, add); err != nil {
+					return err
+				}
+			}
+		}
+		if len(c.keys) == 0 {
+			return nil
+		}
+		for n, sink := range c.audit.Sinks() {
+			if !c.moves(sink.Name()) {
+				continue
+			}
+			err := c.audit.Stored(ctx, n, func(e audit.Entry) error {
+				if _, ok := c.keys[maphash.String(c.seed, string(e.Item))]; ok && e.Item != "" {
+					add(n, run.Suspect{Item: e.Item, Kind: e.Kind, Place: e.Place})
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// moves reports whether an item's rows or documents may be at places that only a listing of the sink tells: an export has
+// two states of an item, and the sink may hold one that came between them.
+func (c *candidates) moves(sink string) bool {
+	i := slices.IndexFunc(c.cfg.Sinks, func(s config.Sink) bool { return s.Name == sink })
+	switch s := c.cfg.Sinks[i]; {
+	case s.View != nil:
+		return s.View.RowsMayGuardThemselves() && slices.ContainsFunc(s.View.Key, func(k config.Column) bool { return len(k.Template.Paths()) > 0 })
+	case s.Search != nil:
+		return len(s.Search.Index.Paths()) > 0
+	}
+	return false
+}
+
+func (c *candidates) read(ctx context.Context, changes snapshot.Snapshot, part string, add func(sink int, s run.Suspect)) (err error) {
+	r, err := changes.Open(ctx, part, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		page, err := r.Read(ctx)
+		if page != nil {
+			decoded, decodeErr := page.Decoded()
+			if decodeErr != nil {
+				return decodeErr
+			}
+			c.addPage(decoded, add)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+func (c *candidates) addPage(page *record.Page, add func(sink int, s run.Suspect)) {
+	for i := range page.Changes {
+		change := &page.Changes[i]
+		c.addItem(change.Key, add)
+		for _, image := range []item.Image{change.Old, change.New} {
+			if image.Exists() {
+				c.addPlaces(change, image, add)
+			}
+		}
+	}
+	for _, e := range page.Errors {
+		if e.Key == "" {
+			c.unknown++
+			continue
+		}
+		c.addItem(e.Key, add)
+	}
+}
+
+func (c *candidates) addItem(key item.Key, add func(sink int, s run.Suspect)) {
+	c.keys[maphash.String(c.seed, string(key))] = struct{}{}
+	for sink := range c.audit.Sinks() {
+		add(sink, run.Suspect{Item: key})
+	}
+}
+
+// addPlaces adds the places of one state of an item.
+func (c *candidates) addPlaces(change *record.Change, image item.Image, add func(sink int, s run.Suspect)) {
+	was := *change
+	was.Op, was.EventName, was.Old, was.New = record.Snapshot, record.Snapshot.String(), item.Image{}, image
+	for n, sink := range c.audit.Sinks() {
+		// A state that cannot be planned had no place.
+		_ = sink.Expected(&was, func(e audit.Entry) {
+			if !e.Share && e.Kind != audit.Group {
+				add(n, run.Suspect{Item: change.Key, Kind: e.Kind, Place: e.Place})
+			}
+		})
+	}
+}
+
+// RequestExports asks DynamoDB for the exports that cover gaps, waits for them, and returns their paths.
+func RequestExports(ctx context.Context, table, bucket, prefix string, gaps []state.NotedGap, w io.Writer) ([]string, error) {
+	wanted, err := windowsOf(gaps)
+	if err != nil {
+		return nil, err
+	}
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client := dynamodb.NewFromConfig(sdk)
+	bar := cli.NewCountProgress(w, "exporting")
+	defer bar.End()
+	var asked []export.Requested
+	for _, whole := range wanted {
+		for _, e := range exportable(whole) {
+			r, err := export.Request(ctx, client, export.RequestOptions{
+				TableARN: table, Bucket: bucket, Prefix: prefix, From: e.from, Time: e.to, ClientToken: "gap-" + fmt.Sprintf("%d-%d", e.from.Unix(), e.to.Unix()),
+				Waiting: func(latest time.Time) {
+					fmt.Fprintf(bar, "waiting until the changes of %s can be exported: those of before %s can\n", e, latest.Format(time.RFC3339))
+				},
+			})
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(bar, "the export %s of the changes of %s is being made\n", r.ARN, e)
+			asked = append(asked, r)
+		}
+	}
+	var paths []string
+	for _, r := range asked {
+		began, told := time.Now(), time.Time{}
+		done, err := export.Wait(ctx, client, r.ARN, func(export.Requested) {
+			if time.Since(told) > time.Minute {
+				told = time.Now()
+				fmt.Fprintf(bar, "waiting for the export since %s\n", time.Since(began).Round(time.Second))
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w (`--export %s` reads it when it is there)", err, r.Path)
+		}
+		paths = append(paths, done.Path)
+	}
+	return paths, nil
+}

@@ -1,0 +1,243 @@
+package gaps_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/md5" //nolint:gosec // as in an export
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
+	"github.com/tablewake/tablewake/cmd/internal/gaps"
+	"github.com/tablewake/tablewake/cmd/internal/replay"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+)
+
+var program = clitest.Program{gaps.New, audit.New, replay.New}
+
+func TestMain(m *testing.M) { program.TestMain(m) }
+
+// shop is a table whose sinks missed some changes, on real servers.
+type shop struct {
+	file, name string
+	tables     *dynamodb.Client
+	state      state.Store
+	gap        record.Gap
+}
+
+// newShop fills a table with twenty paid orders and their sinks, and then changes items without telling the sinks.
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{}
+	s.file, s.name, s.tables = clitest.OnServers(t)
+	var records strings.Builder
+	for i := range 20 {
+		key := fmt.Sprintf("o%04d", i)
+		records.WriteString(clitest.Order(key, fmt.Sprint(100+i)))
+		s.put(t, key, "paid")
+	}
+	saved := filepath.Join(t.TempDir(), "orders.jsonl")
+	if err := os.WriteFile(saved, []byte(records.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program.Run(t, cli.ExitOK, "replay", "-c", s.file, "--live", "--create", saved)
+	s.put(t, "o0001", "open")
+	s.put(t, "new", "paid")
+	s.put(t, "o0003", "open")
+	if _, err := s.tables.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(s.name + "-source"), Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "o0002"}}}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := dynamo.New(dynamo.Options{Client: s.tables, Table: s.name + "-state", Pipeline: s.name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.state = db.State(s.name)
+	now := time.Now().Truncate(time.Second).UTC()
+	s.gap = record.Gap{
+		StreamARN: "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678", Shard: "shardId-1", After: "119", Before: "900",
+		From: now.Add(-2 * time.Hour), To: now.Add(-time.Hour), Found: now.Add(-30 * time.Minute),
+	}
+	s.note(t)
+	return s
+}
+
+func (s *shop) note(t *testing.T) {
+	t.Helper()
+	if err := s.state.AddGap(t.Context(), s.gap); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *shop) put(t *testing.T, key, status string) {
+	t.Helper()
+	_, err := s.tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(s.name + "-source"), Item: map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: key}, "Status": &types.AttributeValueMemberS{Value: status},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// export writes an incremental export of what the sinks missed. The sinks hold o0003 as it was between the two states that
+// the export has.
+func (s *shop) export(t *testing.T, from, to time.Time) string {
+	t.Helper()
+	image := func(key, status string) string {
+		if status == "" {
+			return ""
+		}
+		return fmt.Sprintf(`{"PK":{"S":%q},"Status":{"S":%q}}`, key, status)
+	}
+	var lines strings.Builder
+	for _, c := range [][3]string{{"o0001", "paid", "open"}, {"o0002", "paid", ""}, {"new", "", "paid"}, {"o0003", "draft", "open"}, {"o0004", "paid", "paid"}} {
+		fmt.Fprintf(&lines, `{"Metadata":{"WriteTimestampMicros":{"N":"%d"}},"Keys":{"PK":{"S":%q}}`, s.gap.From.Add(time.Minute).UnixMicro(), c[0])
+		for i, name := range []string{"OldImage", "NewImage"} {
+			if text := image(c[0], c[i+1]); text != "" {
+				fmt.Fprintf(&lines, `,%q:%s`, name, text)
+			}
+		}
+		lines.WriteString("}\n")
+	}
+	described, err := s.tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(s.name + "-source")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return writeExport(t, aws.ToString(described.Table.TableArn), lines.String(), 5, from, to)
+}
+
+// writeExport writes an incremental export with one data file of n lines.
+func writeExport(t *testing.T, table, lines string, n int, from, to time.Time) string {
+	t.Helper()
+	dir := t.TempDir()
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(name string, b []byte) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		must(os.MkdirAll(filepath.Dir(path), 0o755))
+		must(os.WriteFile(path, b, 0o600))
+	}
+	sum := func(b []byte) string {
+		s := md5.Sum(b) //nolint:gosec // as in an export
+		return base64.StdEncoding.EncodeToString(s[:])
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write([]byte(lines))
+	must(err)
+	must(z.Close())
+	const folder, data = "AWSDynamoDB/01760000000000-abcdef01", "AWSDynamoDB/data/abcdef.json.gz"
+	write(data, packed.Bytes())
+	files, err := json.Marshal(map[string]any{"itemCount": n, "md5Checksum": sum(packed.Bytes()), "dataFileS3Key": data})
+	must(err)
+	about, err := json.Marshal(map[string]any{
+		"version": "2023-08-01", "tableArn": table, "exportType": "INCREMENTAL_EXPORT", "outputView": "NEW_AND_OLD_IMAGES", "outputFormat": "DYNAMODB_JSON",
+		"exportFromTime": from.UTC().Format(time.RFC3339), "exportToTime": to.UTC().Format(time.RFC3339), "itemCount": n, "manifestFilesS3Key": folder + "/manifest-files.json",
+	})
+	must(err)
+	for name, b := range map[string][]byte{"manifest-files": append(files, '\n'), "manifest-summary": about} {
+		write(folder+"/"+name+".json", b)
+		write(folder+"/"+name+".checksum", []byte(sum(b)))
+	}
+	return dir
+}
+
+// gaps runs the command, and returns its report.
+func (s *shop) gaps(t *testing.T, code int, args ...string) (r gaps.Report) {
+	t.Helper()
+	text, said := program.Run(t, code, append([]string{"gaps", "-c", s.file, "--live", "-o", "json", "--lag", "100ms", "--rcu", "0", "--report", filepath.Join(t.TempDir(), "left.jsonl")}, args...)...)
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("%v: %s%s", err, text, said)
+	}
+	return r
+}
+
+// equal checks that the sinks have what the table has.
+func (s *shop) equal(t *testing.T) {
+	t.Helper()
+	program.Run(t, cli.ExitOK, "audit", "-c", s.file, "--live", "--lag", "100ms", "--rcu", "0", "--report", filepath.Join(t.TempDir(), "audit.jsonl"))
+	if paid := clitest.Paid(t, s.tables, s.name); paid != "18" {
+		t.Errorf("%s are paid, want 18", paid)
+	}
+}
+
+// The items of an export are repaired to equality, also a row where no image of the export has its item.
+func TestRepair_ByExport(t *testing.T) {
+	s := newShop(t)
+	if r := s.gaps(t, cli.ExitPlanned); r.Open != 1 || r.Gaps[0].Repair.Stage != state.GapOpen || len(r.Commands) != 2 {
+		t.Fatalf("before: %+v", r)
+	}
+	whole := s.export(t, s.gap.From.Add(-time.Hour), s.gap.To.Add(time.Hour))
+	if r := s.gaps(t, cli.ExitPlanned, "--repair", "--no-queue", "--export", whole, "--dry-run"); r.Repair.Repair.Differences == 0 || r.Open != 1 {
+		t.Fatalf("dry run: %+v", r)
+	}
+	r := s.gaps(t, cli.ExitOK, "--repair", "--no-queue", "--export", whole)
+	got := r.Gaps[0].Repair
+	if got.Stage != state.GapRepaired || got.How != "export" || got.Items != 5 || got.Left != 0 || got.Differences == 0 || got.Repaired != got.Differences || len(got.Exports) != 1 || len(got.Sinks) != 3 {
+		t.Errorf("after: %+v", got)
+	}
+	s.equal(t)
+	if r := s.gaps(t, cli.ExitOK); r.Open != 0 {
+		t.Errorf("listed: %+v", r)
+	}
+	s.gap.Before = "1000"
+	s.note(t)
+	if r := s.gaps(t, cli.ExitPlanned); r.Gaps[0].Repair.Stage != state.GapOpen {
+		t.Errorf("a gap that grew: %+v", r)
+	}
+}
+
+func TestRepair_ByAudit(t *testing.T) {
+	s := newShop(t)
+	got := s.gaps(t, cli.ExitPlanned, "--repair", "--no-queue", "--audit", "--sink", "orders").Gaps[0].Repair
+	if got.Stage != state.GapOpen || got.Left != 0 || len(got.Sinks) != 1 {
+		t.Errorf("after the repair of one sink: %+v", got)
+	}
+	got = s.gaps(t, cli.ExitOK, "--repair", "--no-queue", "--audit", "--sink", "paid,docs").Gaps[0].Repair
+	if got.Stage != state.GapRepaired || got.How != "audit" || len(got.Sinks) != 3 {
+		t.Errorf("after the others: %+v", got)
+	}
+	s.equal(t)
+}
+
+// What would come too early, or leave something out, is refused with what to do.
+func TestRepair_Refused(t *testing.T) {
+	s := newShop(t)
+	refused := func(code int, says string, args ...string) {
+		t.Helper()
+		_, said := program.Run(t, code, append([]string{"gaps", "-c", s.file, "--live", "--repair", "--report", filepath.Join(t.TempDir(), "left.jsonl")}, args...)...)
+		if !strings.Contains(said, says) {
+			t.Errorf("%v says %s\nwant %q", args, said, says)
+		}
+	}
+	part := s.export(t, s.gap.From.Add(10*time.Minute), s.gap.To.Add(time.Hour))
+	refused(cli.ExitUsage, "export the changes of "+s.gap.From.Add(-6*time.Minute).Add(time.Minute).Format(time.RFC3339), "--export", part, "--no-queue")
+	refused(cli.ExitFailure, "may still be written: repair it after", "--audit", "--function-timeout", "2h")
+	refused(cli.ExitUsage, "needs one of")
+	if err := s.state.Hold(t.Context(), "docs", []item.Key{"o0001"}); err != nil {
+		t.Fatal(err)
+	}
+	refused(cli.ExitFailure, "--sink docs", "--audit")
+	for g, err := range s.state.Gaps(t.Context()) {
+		if err != nil || g.Repair.Stage != state.GapOpen {
+			t.Errorf("%+v, %v", g, err)
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package gaps
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit/run"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Job is a repair of gaps.
+type Job struct {
+	Config  *config.Config
+	Store   state.Gaps
+	Gaps    []state.NotedGap // as read from Store
+	Audit   *auditor.Job
+	Exports []string // incremental exports that name the items. Default: everything is audited
+	Report  string   // path of the report of what is left. Default: none is kept
+	DryRun  bool     // nothing is claimed or written
+	Streams cli.Streams
+
+	claimTime time.Duration // Default: claimTime
+}
+
+// Result is what a repair did.
+type Result struct {
+	Repair   state.GapRepair `json:"repair"`
+	Gaps     int             `json:"gaps"`                // that took the result
+	Grew     int             `json:"grew,omitempty"`      // that grew, or were taken over, meanwhile
+	Taken    int             `json:"taken,omitempty"`     // that another process repairs
+	DryRun   bool            `json:"dry_run,omitempty"`   // nothing was written
+	Report   string          `json:"report,omitempty"`    // of what is left
+	NotFixed []string        `json:"not_fixed,omitempty"` // what no repair brings back
+}
+
+// lookRounds is how often what differed is repaired and looked at again.
+const lookRounds = 3
+
+// Repair repairs the sinks after gaps. It claims the gaps, so that of several processes one works; a process that ends
+// without a result leaves its claims, which expire. The result is stored with each gap that did not grow meanwhile. The
+// gaps are repaired if the last look found nothing, and every sink that keeps state was compared.
+func Repair(ctx context.Context, j Job) (Result, error) {
+	r := Result{DryRun: j.DryRun, NotFixed: NotMended(j.Config)}
+	if j.DryRun {
+		done, err := j.work(ctx, j.Gaps)
+		r.Repair = done
+		return r, err
+	}
+	if j.claimTime == 0 {
+		j.claimTime = claimTime
+	}
+	c, err := claim(ctx, j.Store, j.Gaps, j.claimTime)
+	if err != nil {
+		return r, err
+	}
+	claimed := c.held()
+	if r.Taken = len(j.Gaps) - len(claimed); len(claimed) == 0 {
+		return r, nil
+	}
+	working, cancel := context.WithCancelCause(ctx)
+	var keeper sync.WaitGroup
+	keeper.Go(func() { c.keep(working, cancel) })
+	done, err := j.work(working, claimed)
+	cause := context.Cause(working)
+	cancel(nil)
+	keeper.Wait()
+	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer stop()
+	if err != nil {
+		if errors.Is(cause, errNoClaim) {
+			err = cause
+		}
+		// The claims end, so that the same command can go on at once.
+		_, freed := c.finish(ending, func(was state.GapRepair) state.GapRepair {
+			was.Stage = state.GapOpen
+			return was
+		})
+		return r, errors.Join(err, freed)
+	}
+	r.Gaps, err = c.finish(ending, func(was state.GapRepair) state.GapRepair { return j.result(was, done) })
+	r.Grew = len(claimed) - r.Gaps
+	r.Repair = j.result(state.GapRepair{}, done)
+	if done.Left > 0 {
+		r.Report = j.Report
+	}
+	return r, err
+}
+
+// result is what is stored of a repair. Sinks that an earlier repair of the gap left equal count.
+func (j *Job) result(was, done state.GapRepair) state.GapRepair {
+	done.Run = was.Run
+	compared := slices.Clone(done.Sinks)
+	if was.Left == 0 {
+		compared = append(compared, was.Sinks...)
+	}
+	slices.Sort(compared)
+	done.Sinks = slices.Compact(compared)
+	done.Stage = state.GapOpen
+	all := !slices.ContainsFunc(stateSinks(j.Config), func(name string) bool { return !slices.Contains(done.Sinks, name) })
+	if done.Left == 0 && all {
+		done.Stage = state.GapRepaired
+	}
+	return done
+}
+
+// stateSinks returns the names of the sinks that can be repaired.
+func stateSinks(cfg *config.Config) (names []string) {
+	for _, s := range cfg.Sinks {
+		if s.View != nil || s.Aggregate != nil || s.Search != nil {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// work looks at what may differ, repairs it, and looks again.
+func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepair, err error) {
+	r.How = "audit"
+	for _, s := range j.Audit.Sinks() {
+		r.Sinks = append(r.Sinks, s.Name())
+	}
+	var suspects func(add func(sink int, s run.Suspect)) error
+	var from *candidates
+	if len(j.Exports) > 0 {
+		r.How, r.Exports = "export", j.Exports
+		if from, err = openCandidates(ctx, j, gaps); err != nil {
+			return r, err
+		}
+		suspects = from.suspects(ctx)
+	}
+	report, remove, err := j.workReport()
+	if err != nil {
+		return r, err
+	}
+	subject, err := subjectOf(gaps, r.How, j.Exports)
+	if err != nil {
+		return r, err
+	}
+	first := report + ".first"
+	sum, err := j.Audit.Audit(ctx, first, subject, suspects)
+	if err != nil {
+		return r, errors.Join(err, remove())
+	}
+	r.Items, r.Differences, r.Left = sum.Items, sum.Differing, sum.Left()
+	unknown := sum.Undecodable
+	if from != nil {
+		if n := int64(len(from.keys)); n > 0 { // else an interrupted audit went on, which had read the exports
+			r.Items = n
+		}
+		unknown += from.unknown
+	}
+	last := first
+	for round := 1; differ(sum) > 0 && round <= lookRounds; round++ {
+		done, err := j.Audit.Repair(ctx, last)
+		if err != nil {
+			return r, err
+		}
+		r.Repaired += done.Results["repaired"]
+		if j.DryRun {
+			break
+		}
+		next := fmt.Sprintf("%s.again-%d", report, round)
+		if sum, err = j.Audit.Audit(ctx, next, subject+next, j.Audit.Again(last)); err != nil {
+			return r, err
+		}
+		r.Left = sum.Left() + unknown
+		last = next
+	}
+	if r.Left == 0 {
+		r.Left = unknown
+	}
+	return r, j.keepLast(report, last, r.Left)
+}
+
+// differ returns how many findings of a summary a repair can mend.
+func differ(s *run.Summary) (n int64) {
+	for i := range s.Sinks {
+		for verdict, found := range s.Sinks[i].Findings {
+			if verdict.Differs() {
+				n += found
+			}
+		}
+	}
+	return n
+}
+
+// workReport returns the path that the paths of reports begin with.
+func (j *Job) workReport() (path string, remove func() error, err error) {
+	if j.Report != "" {
+		return j.Report, func() error { return nil }, nil
+	}
+	dir, err := os.MkdirTemp("", "tablewake-gaps-")
+	if err != nil {
+		return "", nil, err
+	}
+	return filepath.Join(dir, "report.jsonl"), func() error { return os.RemoveAll(dir) }, nil
+}
+
+// keepLast leaves the last report under its name if something is left, and removes the others.
+func (j *Job) keepLast(report, last string, left int64) error {
+	if j.Report == "" {
+		return os.RemoveAll(filepath.Dir(report))
+	}
+	var failed []error
+	if left > 0 {
+		failed = append(failed, os.Rename(last, report))
+	}
+	for _, path := range append([]string{report + ".first"}, againPaths(report)...) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func againPaths(report string) (paths []string) {
+	for round := 1; round <= lookRounds; round++ {
+		paths = append(paths, fmt.Sprintf("%s.again-%d", report, round))
+	}
+	return paths
+}
+
+// subjectOf identifies a repair: one that was interrupted goes on if it is the same.
+func subjectOf(gaps []state.NotedGap, how string, exports []string) (string, error) {
+	var extents []record.Gap
+	for _, g := range gaps {
+		extents = append(extents, g.Gap)
+	}
+	b, err := json.Marshal([]any{extents, how, exports})
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// NotMended returns what no repair brings back, by the sinks of a file.
+func NotMended(cfg *config.Config) (lost []string) {
+	for _, s := range cfg.Sinks {
+		switch {
+		case s.Notify != nil:
+			lost = append(lost, s.Name+": the events of the lost changes are not published")
+		case s.Archive != nil:
+			lost = append(lost, s.Name+": the lost changes are not in the archive")
+		case s.Aggregate != nil && s.Aggregate.KeepOnTTL:
+			lost = append(lost, s.Name+": what items that expired meanwhile counted for is unknown (on_ttl_delete: keep)")
+		case s.Custom != nil:
+			lost = append(lost, s.Name+": a Go sink did not get the lost changes")
+		}
+	}
+	return lost
+}

@@ -1,0 +1,129 @@
+package gaps
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// retention is how long a stream keeps a record.
+const retention = 24 * time.Hour
+
+// Report is the output of `gaps`.
+type Report struct {
+	Pipeline string      `json:"pipeline"`
+	Gaps     []fleet.Gap `json:"gaps"`
+	Open     int         `json:"open"`               // gaps that are not repaired
+	Commands []string    `json:"commands,omitempty"` // that repair them
+	Repair   *Result     `json:"repair,omitempty"`   // with --repair
+
+	NotMended []string `json:"not_mended,omitempty"` // what no repair brings back
+}
+
+// newReport returns the report of gaps. flags are those of the command.
+func newReport(pipeline, flags string, gaps []state.NotedGap, notMended []string) *Report {
+	r := &Report{Pipeline: pipeline, Gaps: []fleet.Gap{}}
+	exports := true
+	for _, g := range gaps {
+		r.Gaps = append(r.Gaps, fleet.NewGap(g, retention))
+		if g.Repair.Stage != state.GapRepaired {
+			r.Open++
+			exports = exports && !g.From.IsZero()
+		}
+	}
+	if r.Open > 0 {
+		r.NotMended = notMended
+		if exports {
+			r.Commands = append(r.Commands, "tablewake gaps "+flags+" --repair --start-export --bucket BUCKET")
+		}
+		r.Commands = append(r.Commands, "tablewake gaps "+flags+" --repair --audit")
+	}
+	return r
+}
+
+// Write prints the report for people.
+func (r *Report) Write(w io.Writer) {
+	for i := range r.Gaps {
+		g := &r.Gaps[i]
+		fmt.Fprintf(w, "%-9s %s\n", g.Repair.Stage, g)
+		for _, line := range evidence(g.Repair) {
+			fmt.Fprintf(w, "          %s\n", line)
+		}
+	}
+	if len(r.Gaps) == 0 {
+		fmt.Fprintln(w, "no gaps are noted")
+	}
+	for _, text := range r.NotMended {
+		fmt.Fprintf(w, "no repair mends %s\n", text)
+	}
+	if r.Repair != nil {
+		r.Repair.write(w)
+	}
+	for i, command := range r.Commands {
+		fmt.Fprintf(w, "%s `%s`\n", cli.Either(i == 0, "repair with", "or        "), command)
+	}
+}
+
+// evidence describes what was done about a gap.
+func evidence(r state.GapRepair) (lines []string) {
+	if r.How != "" {
+		by := cli.Either(r.How == "export", "items of exports", "a full audit")
+		lines = append(lines, fmt.Sprintf("%s at %s: %s items of %s, %s differences, %s repaired, %s left", by, r.At.Format(time.RFC3339),
+			cli.Thousands(r.Items), strings.Join(r.Sinks, ", "), cli.Thousands(r.Differences), cli.Thousands(r.Repaired), cli.Thousands(r.Left)))
+	}
+	for _, path := range r.Exports {
+		lines = append(lines, "export "+path)
+	}
+	if r.Stage == state.GapRepairing {
+		lines = append(lines, fmt.Sprintf("a process repairs it; if that ended, another may from %s on", r.Expires.Format(time.RFC3339)))
+	}
+	return lines
+}
+
+func (r *Result) write(w io.Writer) {
+	d := r.Repair
+	switch {
+	case r.Taken > 0 && d.How == "":
+		fmt.Fprintf(w, "another process repairs the gaps\n")
+		return
+	case r.DryRun:
+		fmt.Fprintf(w, "%s items compared, %s differences, of which %s would be repaired; nothing is written\n", cli.Thousands(d.Items), cli.Thousands(d.Differences), cli.Thousands(d.Repaired))
+		return
+	}
+	fmt.Fprintf(w, "%s items compared, %s differences, %s repaired, %s left\n", cli.Thousands(d.Items), cli.Thousands(d.Differences), cli.Thousands(d.Repaired), cli.Thousands(d.Left))
+	if r.Report != "" {
+		fmt.Fprintf(w, "what is left: %s\n", r.Report)
+	}
+	if r.Grew > 0 {
+		fmt.Fprintf(w, "%d gaps grew meanwhile, or were taken over: they are open\n", r.Grew)
+	}
+}
+
+// Err returns the error of a pipeline with gaps that are not repaired.
+func (r *Report) Err() error {
+	if r.Open > 0 {
+		return cli.Exit(cli.ExitPlanned, nil)
+	}
+	return nil
+}
+
+// describe describes a gap in an error.
+func describe(g state.NotedGap) string {
+	return "the gap of " + fleet.NewGap(g, retention).String()
+}
+
+// selected returns the gaps that are not repaired, of the named shards if there are any.
+func selected(gaps []state.NotedGap, shards []string) (open []state.NotedGap) {
+	for _, g := range gaps {
+		if g.Repair.Stage != state.GapRepaired && (len(shards) == 0 || slices.Contains(shards, g.Shard)) {
+			open = append(open, g)
+		}
+	}
+	return open
+}

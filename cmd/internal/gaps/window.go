@@ -1,0 +1,115 @@
+package gaps
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/snapshot/export"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// slack is how much the creation times of records and the write times of an export may differ.
+const slack = time.Minute
+
+// window is the time from from, inclusive, to to, exclusive.
+type window struct{ from, to time.Time }
+
+func (w window) String() string {
+	return w.from.Format(time.RFC3339) + " to " + w.to.Format(time.RFC3339)
+}
+
+// windowOf returns the window in which the lost changes of a gap were made. An error means that its begin is unknown.
+func windowOf(g state.NotedGap) (window, error) {
+	if g.From.IsZero() {
+		return window{}, fmt.Errorf("%s: nothing tells since when changes were lost, so that no export can cover it: repair it with --audit", describe(g))
+	}
+	end := state.LastLost(g.Gap).Add(slack)
+	if whole := end.Truncate(time.Second); whole.Before(end) {
+		end = whole.Add(time.Second)
+	}
+	return window{g.From.Add(-slack).Truncate(time.Second).UTC(), end.UTC()}, nil
+}
+
+// windowsOf returns the windows of gaps, those that overlap as one.
+func windowsOf(gaps []state.NotedGap) ([]window, error) {
+	var all []window
+	for _, g := range gaps {
+		w, err := windowOf(g)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	return merged(all), nil
+}
+
+// merged returns windows in the order of their times, those that overlap or touch as one.
+func merged(ws []window) (all []window) {
+	sorted := slices.Clone(ws)
+	slices.SortFunc(sorted, func(a, b window) int { return a.from.Compare(b.from) })
+	for _, w := range sorted {
+		if n := len(all); n > 0 && !w.from.After(all[n-1].to) {
+			if w.to.After(all[n-1].to) {
+				all[n-1].to = w.to
+			}
+			continue
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// missing returns the parts of wanted that are in no window of covered.
+func missing(wanted, covered []window) (left []window) {
+	covered = merged(covered)
+	for _, w := range wanted {
+		for _, c := range covered {
+			if !c.to.After(w.from) || !c.from.Before(w.to) {
+				continue
+			}
+			if c.from.After(w.from) {
+				left = append(left, window{w.from, c.from})
+			}
+			if w.from = c.to; !w.from.Before(w.to) {
+				break
+			}
+		}
+		if w.from.Before(w.to) {
+			left = append(left, w)
+		}
+	}
+	return left
+}
+
+// exportable divides a window into windows of exports: each has at least 15 minutes and at most 24 hours. A short window is
+// extended backwards, because its end may be the latest time that can be exported.
+func exportable(w window) (all []window) {
+	if w.to.Sub(w.from) < export.MinWindow {
+		w.from = w.to.Add(-export.MinWindow)
+	}
+	n := int64((w.to.Sub(w.from) + export.MaxWindow - 1) / export.MaxWindow)
+	step := (w.to.Sub(w.from) / time.Duration(cmp.Or(n, 1))).Truncate(time.Second)
+	for from := w.from; n > 0; n-- {
+		to := from.Add(step)
+		if n == 1 {
+			to = w.to
+		}
+		all = append(all, window{from, to})
+		from = to
+	}
+	return all
+}
+
+// notCovered is the error of windows that no export covers.
+func notCovered(left []window) error {
+	var texts []string
+	for _, w := range left {
+		for _, e := range exportable(w) {
+			texts = append(texts, e.String())
+		}
+	}
+	return fmt.Errorf("the exports do not cover the gaps: export the changes of %s, too, with NEW_AND_OLD_IMAGES, and name that export with --export; --start-export --bucket BUCKET does it", strings.Join(texts, ", and of "))
+}
