@@ -30,7 +30,7 @@ const exitCodes = `Exit codes:
      and what was a record is kept in dead letters
   5  interrupted before the end, or stopped before all was written; the same command continues
   6  status: something needs attention, and PROBLEM lines name it; consume: a shard is stopped, as at a gap
-  7  plan: there is something to do
+  7  plan, gaps: there is something to do
   8  audit: a sink differs from its table
   9  audit: no difference was found, and not everything could be compared
   10 consume: --idle-timeout passed, and not all that the stream has was read and written

@@ -16,6 +16,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -270,11 +271,7 @@ func (c *command) check(ctx context.Context, open []state.NotedGap) error {
 		return err
 	}
 	if !function {
-		sdk, err := target.LoadAWS(ctx)
-		if err != nil {
-			return err
-		}
-		seen, err := stream.ReadLeases(ctx, &c.Flags, c.cfg, sdk)
+		seen, err := c.readLeases(ctx)
 		if err != nil {
 			return err
 		}
@@ -296,6 +293,19 @@ func (c *command) check(ctx context.Context, open []state.NotedGap) error {
 		fmt.Fprintln(c.streams.Err, cli.Warning+"a batch that comes back from the function's on-failure queue may undo a repair: name the queue with --queue URL, or say that there is none with --no-queue")
 	}
 	return nil
+}
+
+// readLeases reads the leases of the consumers.
+func (c *command) readLeases(ctx context.Context) (leases.Snapshot, error) {
+	if c.file != "" {
+		seen, _, err := leasesfile.ReadUnlocked(c.file)
+		return seen, err
+	}
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return leases.Snapshot{}, err
+	}
+	return stream.ReadLeases(ctx, &c.Flags, c.cfg, sdk)
 }
 
 // checkLetters returns an error if dead letters of the sinks wait.

@@ -51,9 +51,9 @@ func newReport(pipeline, flags string, gaps []state.NotedGap, notMended []string
 func (r *Report) Write(w io.Writer) {
 	for i := range r.Gaps {
 		g := &r.Gaps[i]
-		fmt.Fprintf(w, "%-9s %s\n", g.Repair.Stage, g)
+		fmt.Fprintf(w, "%s\n", g)
 		for _, line := range evidence(g.Repair) {
-			fmt.Fprintf(w, "          %s\n", line)
+			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
 	if len(r.Gaps) == 0 {
