@@ -13,6 +13,7 @@ import (
 // GapStage is how far the repair of a gap is.
 type GapStage string
 
+// The stages of a gap.
 const (
 	GapOpen      GapStage = "open"      // nothing is repaired, or not everything
 	GapRepairing GapStage = "repairing" // a process repairs it, or ended before it was done

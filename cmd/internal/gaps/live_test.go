@@ -3,7 +3,9 @@ package gaps_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/md5" //nolint:gosec // as in an export
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -16,16 +18,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/gaps"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/test/server"
 )
 
 var program = clitest.Program{gaps.New, audit.New, replay.New}
@@ -240,4 +245,47 @@ func TestRepair_Refused(t *testing.T) {
 			t.Errorf("%+v, %v", g, err)
 		}
 	}
+}
+
+// A queue must be empty, what is in flight included.
+func TestCheckQueue(t *testing.T) {
+	t.Setenv("AWS_ENDPOINT_URL_SQS", server.SQS().Endpoint(t))
+	t.Setenv("AWS_ACCESS_KEY_ID", server.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", server.SecretKey)
+	t.Setenv("AWS_REGION", server.Region)
+	sdk, err := target.LoadAWS(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := sqs.NewFromConfig(sdk)
+	made, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("gaps-" + strings.ToLower(rand.Text()))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := client.DeleteQueue(context.Background(), &sqs.DeleteQueueInput{QueueUrl: made.QueueUrl}); err != nil {
+			t.Error(err)
+		}
+	})
+	check := func(holds bool) {
+		t.Helper()
+		err := gaps.CheckQueue(t.Context(), sdk, *made.QueueUrl)
+		if (err != nil) != holds || holds && !strings.Contains(err.Error(), "redrive them first") {
+			t.Errorf("it holds a batch: %v, and the check says %v", holds, err)
+		}
+	}
+	check(false)
+	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: made.QueueUrl, MessageBody: aws.String("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	check(true)
+	got, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: made.QueueUrl})
+	if err != nil || len(got.Messages) != 1 {
+		t.Fatal(got, err)
+	}
+	check(true)
+	if _, err := client.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: made.QueueUrl, ReceiptHandle: got.Messages[0].ReceiptHandle}); err != nil {
+		t.Fatal(err)
+	}
+	check(false)
 }

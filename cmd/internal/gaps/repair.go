@@ -141,11 +141,11 @@ func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepai
 		}
 		suspects = from.suspects(ctx)
 	}
-	report, remove, err := j.workReport()
+	subject, err := subjectOf(gaps, r.How, j.Exports)
 	if err != nil {
 		return r, err
 	}
-	subject, err := subjectOf(gaps, r.How, j.Exports)
+	report, remove, err := j.workReport(subject)
 	if err != nil {
 		return r, err
 	}
@@ -197,10 +197,11 @@ func differ(s *run.Summary) (n int64) {
 	return n
 }
 
-// workReport returns the path that the paths of reports begin with.
-func (j *Job) workReport() (path string, remove func() error, err error) {
+// workReport returns the path that the paths of reports begin with. It differs by subject: what an interrupted repair of
+// another one left is not in the way.
+func (j *Job) workReport(subject string) (path string, remove func() error, err error) {
 	if j.Report != "" {
-		return j.Report, func() error { return nil }, nil
+		return j.Report + "." + subject[:8], func() error { return nil }, nil
 	}
 	dir, err := os.MkdirTemp("", "tablewake-gaps-")
 	if err != nil {
@@ -216,7 +217,7 @@ func (j *Job) keepLast(report, last string, left int64) error {
 	}
 	var failed []error
 	if left > 0 {
-		failed = append(failed, os.Rename(last, report))
+		failed = append(failed, os.Rename(last, j.Report))
 	}
 	for _, path := range append([]string{report + ".first"}, againPaths(report)...) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -181,3 +181,25 @@ func TestExport_LayersThatDoNotFollow(t *testing.T) {
 		}
 	}
 }
+
+// An incremental export alone is read as the changes of its time, and a full one is refused for them.
+func TestExport_Changes(t *testing.T) {
+	bucket, paths := chain(t, nil)
+	layers := at(bucket.write(t, t.TempDir()), paths)
+	o := exportOptions(layers[1])
+	o.Changes = true
+	e := openExport(t, o)
+	if info := e.Info(); !info.From.Before(info.Time) || info.From.Format(time.RFC3339Nano) == info.Time.Format(time.RFC3339Nano) {
+		t.Errorf("%+v", info)
+	}
+	got, err := readAll(t.Context(), e)
+	if err != nil || len(got) == 0 || !strings.HasPrefix(got[0], "MODIFY 1 1 ") {
+		t.Errorf("%q, %v", got, err)
+	}
+	for name, layers := range map[string][]string{"is a full export": layers[:1], "several exports": layers[1:3]} {
+		o.Layers = layers
+		if _, err := export.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

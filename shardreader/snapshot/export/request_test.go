@@ -65,7 +65,11 @@ func (s *service) ExportTableToPointInTime(_ context.Context, in *dynamodb.Expor
 	if err := s.next(); err != nil {
 		return nil, err
 	}
-	if in.ExportTime.After(time.Now().Add(-5 * time.Minute)) {
+	at := in.ExportTime
+	if changes := in.IncrementalExportSpecification; changes != nil {
+		at = changes.ExportToTime
+	}
+	if at.After(time.Now().Add(-5 * time.Minute)) {
 		return nil, refusal("InvalidExportTimeException")
 	}
 	s.asked, s.began = append(s.asked, in), time.Now()
@@ -103,6 +107,31 @@ func refusal(code string) error { return &smithy.GenericAPIError{Code: code, Mes
 
 func options() export.RequestOptions {
 	return export.RequestOptions{TableARN: tableARN, Bucket: "b", Prefix: "/exports/", ClientToken: "run-1", Time: time.Now().Add(1500 * time.Millisecond)}
+}
+
+// The changes of a time are requested with both images, if DynamoDB exports a time that long.
+func TestRequest_Changes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{enabled: time.Now().Add(-24 * time.Hour)}
+		o := options()
+		to := time.Now().Add(-time.Hour).Truncate(time.Second)
+		o.Time, o.From = to, to.Add(-20*time.Minute)
+		if _, err := export.Request(t.Context(), s, o); err != nil {
+			t.Fatal(err)
+		}
+		in := s.asked[0]
+		changes := in.IncrementalExportSpecification
+		if in.ExportType != types.ExportTypeIncrementalExport || in.ExportTime != nil || changes == nil || !changes.ExportFromTime.Equal(o.From) ||
+			!changes.ExportToTime.Equal(to) || changes.ExportViewType != types.ExportViewTypeNewAndOldImages {
+			t.Errorf("asked for %+v %+v", in, changes)
+		}
+		for from, want := range map[time.Duration]string{14 * time.Minute: "an incremental export has", 25 * time.Hour: "an incremental export has", 24 * time.Hour: "point-in-time recovery reaches back to"} {
+			o.From = to.Add(-from)
+			if _, err := export.Request(t.Context(), s, o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", from, err, want)
+			}
+		}
+	})
 }
 
 // An export is requested as soon as its time can be recovered, and then waited for.
