@@ -187,6 +187,26 @@ func (a *audited) judgeItems(ctx context.Context, keys []item.Key, byItem map[it
 			looks = append(looks, look{suspect: s, change: change})
 		}
 	}
+	a.lookAtAll(ctx, looks)
+	if err := a.markStale(ctx, looks); err != nil {
+		return err
+	}
+	for i := range looks {
+		looks[i].keepDifferences()
+	}
+	if err := a.findMoved(ctx, looks); err != nil {
+		return err
+	}
+	for i := range looks {
+		if err := a.handle(&looks[i], next, last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAtAll makes looks, several at once.
+func (a *audited) lookAtAll(ctx context.Context, looks []look) {
 	var workers sync.WaitGroup
 	queue := make(chan *look, len(looks))
 	for i := range looks {
@@ -205,36 +225,6 @@ func (a *audited) judgeItems(ctx context.Context, keys []item.Key, byItem map[it
 		})
 	}
 	workers.Wait()
-	markStale(looks)
-	for i := range looks {
-		looks[i].keepDifferences()
-	}
-	if err := a.findMoved(ctx, looks); err != nil {
-		return err
-	}
-	for i := range looks {
-		if err := a.handle(&looks[i], next, last); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// markStale marks findings as stale if another place of the item has a newer version. Looks at one item stand together.
-func markStale(looks []look) {
-	for from, to := 0, 0; from < len(looks); from = to {
-		var all []audit.Finding
-		for to = from; to < len(looks) && looks[to].item == looks[from].item; to++ {
-			all = append(all, looks[to].findings...)
-		}
-		if looks[from].item == "" {
-			continue
-		}
-		audit.MarkStale(all)
-		for i := from; i < to; i++ {
-			all = all[copy(looks[i].findings, all):]
-		}
-	}
 }
 
 // keepDifferences drops the findings that are equal, or rightly wait. Nobody can say whether a place of an unknown item is

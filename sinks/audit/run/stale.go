@@ -1,0 +1,55 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// markStale marks wrong findings as stale if another place of the item has a newer version. The sinks in which the item is not
+// suspect may have it, so they are looked at too.
+func (a *audited) markStale(ctx context.Context, looks []look) error {
+	byItem := make(map[item.Key][]*look)
+	var wrong []item.Key
+	for i := range looks {
+		l := &looks[i]
+		if l.item == "" || l.change == nil {
+			continue
+		}
+		byItem[l.item] = append(byItem[l.item], l)
+		if slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict == audit.Wrong }) && !slices.Contains(wrong, l.item) {
+			wrong = append(wrong, l.item)
+		}
+	}
+	var elsewhere []look
+	for _, key := range wrong {
+		for sink := range a.o.Sinks {
+			if !slices.ContainsFunc(byItem[key], func(l *look) bool { return l.sink == sink }) {
+				elsewhere = append(elsewhere, look{suspect: &suspect{sink: sink, item: key}, change: byItem[key][0].change})
+			}
+		}
+	}
+	a.lookAtAll(ctx, elsewhere)
+	for i := range elsewhere {
+		l := &elsewhere[i]
+		if l.err != nil && !state.IsPermanent(l.err) {
+			return fmt.Errorf("%s: %w", a.o.Sinks[l.sink].Name(), l.err)
+		}
+		byItem[l.item] = append(byItem[l.item], l)
+	}
+	for _, key := range wrong {
+		var all []audit.Finding
+		for _, l := range byItem[key] {
+			all = append(all, l.findings...)
+		}
+		audit.MarkStale(all)
+		for _, l := range byItem[key] {
+			all = all[copy(l.findings, all):]
+		}
+	}
+	return nil
+}
