@@ -1,0 +1,313 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// kind is a kind of difference. Each injection of it has items of its own, whose keys begin with pk.
+type kind struct {
+	name   string
+	items  func(tb *table, pk string) // adds the items, and their changes
+	inject func(s stores, tb *table, pk string)
+	want   func(tb *table, pk string) []found // what an audit must find
+}
+
+// found is a difference.
+type found struct{ Sink, Kind, Place, Item, Verdict, Version string }
+
+// stores writes by hand what a pipeline keeps. sink, pk and sk, row, index and id select what is written.
+type stores interface {
+	remember()                        // notes what is stored now
+	restoreRow(pk, sk string)         // as it was when it was noted
+	restoreShares(sink, item string)  //
+	restoreDocument(index, id string) //
+
+	removeRow(pk, sk string)
+	changeRow(pk, sk, attribute, text string)
+	copyRow(pk, sk, toPK, toSK, source string)
+	setSource(pk, sk, source string)
+	setBirth(pk, sk string)
+	buryRow(pk, sk, version string) // by a tombstone in place
+	addTombstone(sink, pk, sk, source, version string)
+
+	removeGuard(item string)
+	setGuard(item, row string)
+	copyGuard(from, to string)
+	removeClaim(row, item string)
+	changeClaim(row, item, attribute, text string)
+	copyClaim(row, from, to string)
+	setOwner(row, item string)
+
+	removeShares(sink, item string)
+	copyShares(sink, from, to string) // with its version, unless there are shares of to
+	changeSum(pk, sk string, by int)
+	changeShareCount(pk, sk string)
+	removeMember(pk, sk, value, item string)
+	copyMember(pk, sk, value, from, to string)
+
+	removeDocument(index, id string)
+	changeDocument(index, id, field, text string)
+	copyDocument(index, id, to string)
+	buryDocument(index, id, version string)
+	setDocumentBirth(index, id string)
+
+	done() error
+}
+
+func second(pk string) string { return pk + "b" } // another item of the same injection
+func ghost(pk string) string  { return pk + "g" } // an item that never was
+
+func rowPlace(pk, sk string) string {
+	row, err := state.MakeRow(item.StringValue(pk), item.StringValue(sk))
+	if err != nil {
+		panic(err)
+	}
+	return string(row)
+}
+
+// one is an item of some sinks with a group of its own.
+func one(pk, sinks string) thing {
+	return thing{pk: pk, sinks: sinks, group: pk, name: "n" + pk, price: 1 + len(pk), words: []string{"x", "y"}}
+}
+
+// adds returns a kind's items: one item in some sinks.
+func adds(sinks string) func(*table, string) {
+	return func(tb *table, pk string) { tb.add(one(pk, sinks)) }
+}
+
+// addsTwo adds a second item to the group of the first.
+func addsTwo(sinks string) func(*table, string) {
+	return func(tb *table, pk string) {
+		a := one(pk, sinks)
+		b := one(second(pk), sinks)
+		b.group, b.price = a.group, a.price+10
+		tb.add(a)
+		tb.add(b)
+	}
+}
+
+// changes adds items, and then changes the first.
+func changes(items func(*table, string), change func(*thing)) func(*table, string) {
+	return func(tb *table, pk string) {
+		items(tb, pk)
+		th := tb.now(pk)
+		change(&th)
+		tb.add(th)
+	}
+}
+
+func goes(th *thing)   { th.gone = true }
+func alters(th *thing) { th.price, th.name, th.words = th.price+100, "m"+th.pk, []string{"y", "z"} }
+
+// kinds are all kinds of differences, with what an audit must say.
+func kinds() []kind {
+	return slices.Concat(rowKinds("rows", "ROW#", "places"), rowKinds("places", "PLACE#", "rows"), apartKinds(), inPlaceKinds(), claimKinds(),
+		shareKinds(), groupKinds(), documentKinds("exact"), documentKinds("fast"))
+}
+
+// rowKinds are those of rows that guard themselves. other is a sink that has changes that this one missed.
+func rowKinds(sink, prefix, other string) []kind {
+	of := func(verdict string, change int) func(*table, string) []found {
+		return func(tb *table, pk string) []found {
+			f := found{sink, "row", rowPlace(prefix+pk, pk), pk, verdict, ""}
+			if change > 0 {
+				f.Version = tb.version(pk, change)
+			}
+			return []found{f}
+		}
+	}
+	return []kind{
+		{sink + "-removed", adds(sink), func(s stores, _ *table, pk string) { s.removeRow(prefix+pk, pk) }, of("missing", 0)},
+		{sink + "-changed", adds(sink), func(s stores, _ *table, pk string) { s.changeRow(prefix+pk, pk, "name", "drifted") }, of("wrong", 1)},
+		{sink + "-more", adds(sink), func(s stores, _ *table, pk string) { s.changeRow(prefix+pk, pk, "colour", "red") }, of("wrong", 1)},
+		{sink + "-added", adds(sink), func(s stores, _ *table, pk string) { s.copyRow(prefix+pk, pk, prefix+pk, ghost(pk), ghost(pk)) },
+			func(tb *table, pk string) []found {
+				return []found{{sink, "row", rowPlace(prefix+pk, ghost(pk)), ghost(pk), "extra", tb.version(pk, 1)}}
+			}},
+		{sink + "-moved", adds(sink), func(s stores, _ *table, pk string) {
+			s.copyRow(prefix+pk, pk, prefix+"elsewhere", pk, pk)
+			s.removeRow(prefix+pk, pk)
+		}, func(tb *table, pk string) []found {
+			return []found{
+				{sink, "row", rowPlace(prefix+pk, pk), pk, "missing", ""},
+				{sink, "row", rowPlace(prefix+"elsewhere", pk), pk, "extra", tb.version(pk, 1)},
+			}
+		}},
+		{sink + "-stale", changes(adds(sink+" "+other), alters), func(s stores, _ *table, pk string) { s.restoreRow(prefix+pk, pk) }, of("stale", 1)},
+		{sink + "-taken", addsTwo(sink), func(s stores, _ *table, pk string) { s.setSource(prefix+pk, pk, second(pk)) },
+			func(tb *table, pk string) []found {
+				place := rowPlace(prefix+pk, pk)
+				return []found{{sink, "row", place, pk, "wrong", tb.version(pk, 1)}, {sink, "row", place, second(pk), "extra", tb.version(pk, 1)}}
+			}},
+		{sink + "-risen", changes(adds(sink), goes), func(s stores, _ *table, pk string) { s.restoreRow(prefix+pk, pk) }, of("extra", 1)},
+	}
+}
+
+// apartKinds are those of tombstones apart from their rows.
+func apartKinds() []kind {
+	return []kind{
+		{"tombstone-apart", adds("rows"), func(s stores, tb *table, pk string) {
+			s.removeRow("ROW#"+pk, pk)
+			s.addTombstone("rows", "ROW#"+pk, pk, pk, tb.version(pk, 2))
+		}, func(tb *table, pk string) []found {
+			return []found{{"rows", "row", rowPlace("ROW#"+pk, pk), pk, "missing", tb.version(pk, 2)}}
+		}},
+	}
+}
+
+// inPlaceKinds are those of tombstones at the keys of rows.
+func inPlaceKinds() []kind {
+	return []kind{
+		{"tombstone-in-place", adds("places"), func(s stores, tb *table, pk string) { s.buryRow("PLACE#"+pk, pk, tb.version(pk, 2)) },
+			func(tb *table, pk string) []found {
+				return []found{{"places", "row", rowPlace("PLACE#"+pk, pk), pk, "missing", tb.version(pk, 2)}}
+			}},
+	}
+}
+
+// claimKinds are those of rows that two items claim: the first owns the row, and the second waits.
+func claimKinds() []kind {
+	row := func(pk string) string { return rowPlace("NAME#"+pk, "N") }
+	two := addsTwo("names")
+	of := func(kind, verdict string, change int, key func(string) string) func(*table, string) []found {
+		return func(tb *table, pk string) []found {
+			f := found{"names", kind, key(pk), key(pk), verdict, ""}
+			if kind != "guard" {
+				f.Place = row(pk)
+			}
+			if kind == "claim" {
+				f.Place += " " + key(pk)
+			}
+			if change > 0 {
+				of := key(pk)
+				if tb.first[of] == 0 {
+					of = second(pk) // of which it is a copy
+				}
+				f.Version = tb.version(of, change)
+			}
+			return []found{f}
+		}
+	}
+	first := func(pk string) string { return pk }
+	return []kind{
+		{"names-removed", two, func(s stores, _ *table, pk string) { s.removeRow("NAME#"+pk, "N") }, of("row", "missing", 0, first)},
+		{"names-changed", two, func(s stores, _ *table, pk string) { s.changeRow("NAME#"+pk, "N", "name", "drifted") }, of("row", "wrong", 1, first)},
+		{"names-swapped", two, func(s stores, tb *table, pk string) {
+			s.setOwner(row(pk), second(pk))
+			s.changeRow("NAME#"+pk, "N", "name", tb.now(second(pk)).name)
+			s.setSource("NAME#"+pk, "N", second(pk))
+		}, func(tb *table, pk string) []found {
+			return []found{{"names", "row", row(pk), pk, "wrong", tb.version(pk, 1)}, {"names", "row", row(pk), second(pk), "wrong", tb.version(pk, 1)}}
+		}},
+		{"guard-removed", two, func(s stores, _ *table, pk string) { s.removeGuard(pk) }, of("guard", "missing", 0, first)},
+		{"guard-changed", two, func(s stores, _ *table, pk string) { s.setGuard(pk, rowPlace("NAME#nobody", "N")) }, of("guard", "wrong", 1, first)},
+		{"guard-waiting", two, func(s stores, _ *table, pk string) { s.removeGuard(second(pk)) }, of("guard", "missing", 0, second)},
+		{"guard-added", two, func(s stores, _ *table, pk string) { s.copyGuard(second(pk), ghost(pk)) }, of("guard", "extra", 1, ghost)},
+	}
+}
+
+// shareKinds are those of what items count for. The groups differ from the sum of what is stored, too.
+func shareKinds() []kind {
+	totals := func(verdict string, change int, of func(string) string, spoil func(tb *table, pk string, stored map[string]thing)) func(*table, string) []found {
+		return func(tb *table, pk string) []found {
+			rows := shareRows(group(tb, pk))
+			stored := group(tb, pk)
+			spoil(tb, pk, stored)
+			f := found{"totals", "contribution", of(pk), of(pk), verdict, ""}
+			if change > 0 {
+				f.Version = tb.version(pk, change)
+			}
+			return append(groupsFound(tb, "totals", pk, rows, shareRows(stored)), f)
+		}
+	}
+	first := func(pk string) string { return pk }
+	words := func(tb *table, pk, version string, verdict string, groups ...found) []found {
+		return append(groups, found{"words", "contribution", pk, pk, verdict, version})
+	}
+	word := func(tb *table, pk, w, verdict string) found {
+		version := version(tb, len(tb.history[pk]), pk)
+		if w == "z" { // which the second item has not
+			version = tb.version(pk, 2)
+		}
+		return found{"words", "group", rowPlace("WORD#"+pk+"#"+w, "W"), "", verdict, version}
+	}
+	return []kind{
+		{"share-removed", addsTwo("totals"), func(s stores, _ *table, pk string) { s.removeShares("totals", pk) },
+			totals("missing", 0, first, func(_ *table, pk string, stored map[string]thing) { delete(stored, pk) })},
+		{"share-changed", addsTwo("totals"), func(s stores, _ *table, pk string) { s.copyShares("totals", second(pk), pk) },
+			totals("wrong", 1, first, func(_ *table, pk string, stored map[string]thing) { stored[pk] = stored[second(pk)] })},
+		{"share-added", addsTwo("totals"), func(s stores, _ *table, pk string) { s.copyShares("totals", pk, ghost(pk)) },
+			totals("extra", 1, ghost, func(_ *table, pk string, stored map[string]thing) { stored[ghost(pk)] = stored[pk] })},
+		{"share-stale", changes(addsTwo("totals rows"), alters), func(s stores, _ *table, pk string) { s.restoreShares("totals", pk) },
+			totals("stale", 1, first, func(tb *table, pk string, stored map[string]thing) { stored[pk] = tb.history[pk][0] })},
+		{"words-removed", addsTwo("words"), func(s stores, _ *table, pk string) { s.removeShares("words", pk) }, func(tb *table, pk string) []found {
+			return words(tb, pk, "", "missing", word(tb, pk, "x", "wrong"), word(tb, pk, "y", "wrong"))
+		}},
+		{"words-stale", changes(addsTwo("words rows"), alters), func(s stores, _ *table, pk string) { s.restoreShares("words", pk) }, func(tb *table, pk string) []found {
+			return words(tb, pk, tb.version(pk, 1), "stale", word(tb, pk, "x", "wrong"), word(tb, pk, "y", "wrong"), word(tb, pk, "z", "extra"))
+		}},
+	}
+}
+
+// version returns the version of a group that two items count in: the newest of their changes. n is the last change of the first.
+func version(tb *table, n int, pk string) string {
+	return max(tb.version(pk, n), tb.version(second(pk), 1))
+}
+
+// groupKinds are those of groups, whose shares are as they should be.
+func groupKinds() []kind {
+	at := func(pk string) (string, string) { return fmt.Sprintf("TOTAL#%s~%d", pk, shardOf(pk)), "T" }
+	of := func(verdict string) func(*table, string) []found {
+		return func(tb *table, pk string) []found {
+			return []found{{"totals", "group", groupPlace(pk, shardOf(pk)), "", verdict, groupVersion(tb, pk, shardOf(pk))}}
+		}
+	}
+	word := func(pk, w string) string { return "WORD#" + pk + "#" + w }
+	// The embedded stores have the version of a group apart from its row.
+	return []kind{
+		{"group-sum", addsTwo("totals"), func(s stores, _ *table, pk string) { p, k := at(pk); s.changeSum(p, k, 7) }, of("wrong")},
+		{"group-count", addsTwo("totals"), func(s stores, _ *table, pk string) { p, k := at(pk); s.changeShareCount(p, k) }, of("wrong")},
+		{"group-attribute", addsTwo("totals"), func(s stores, _ *table, pk string) { p, k := at(pk); s.changeRow(p, k, "colour", "red") }, of("wrong")},
+		{"member-removed", addsTwo("totals"), func(s stores, _ *table, pk string) { p, k := at(pk); s.removeMember(p, k, "least", pk) }, of("wrong")},
+		{"member-added", addsTwo("totals"), func(s stores, _ *table, pk string) { p, k := at(pk); s.copyMember(p, k, "most", pk, ghost(pk)) }, of("wrong")},
+		{"group-removed", addsTwo("words"), func(s stores, _ *table, pk string) { s.removeRow(word(pk, "x"), "W") }, func(tb *table, pk string) []found {
+			return []found{{"words", "group", rowPlace(word(pk, "x"), "W"), "", "missing", version(tb, 1, pk)}}
+		}},
+		{"group-added", addsTwo("words"), func(s stores, _ *table, pk string) { s.copyRow(word(pk, "x"), "W", word(pk, "ghost"), "W", "") }, func(tb *table, pk string) []found {
+			return []found{{"words", "group", rowPlace(word(pk, "ghost"), "W"), "", "extra", ""}}
+		}},
+	}
+}
+
+// documentKinds are those of the documents of a sink.
+func documentKinds(sink string) []kind {
+	of := func(verdict string, change int) func(*table, string) []found {
+		return func(tb *table, pk string) []found {
+			f := found{sink, "document", sink + "//" + pk, pk, verdict, ""}
+			if change > 0 {
+				f.Version = tb.version(pk, change)
+			}
+			return []found{f}
+		}
+	}
+	return []kind{
+		{sink + "-removed", adds(sink), func(s stores, _ *table, pk string) { s.removeDocument(sink, pk) }, of("missing", 0)},
+		{sink + "-changed", adds(sink), func(s stores, _ *table, pk string) { s.changeDocument(sink, pk, "Name", "drifted") }, of("wrong", 1)},
+		{sink + "-added", adds(sink), func(s stores, _ *table, pk string) { s.copyDocument(sink, pk, ghost(pk)) }, func(tb *table, pk string) []found {
+			return []found{{sink, "document", sink + "//" + ghost(pk), ghost(pk), "extra", tb.version(pk, 1)}}
+		}},
+		{sink + "-moved", adds(sink), func(s stores, _ *table, pk string) {
+			s.copyDocument(sink, pk, ghost(pk))
+			s.removeDocument(sink, pk)
+		}, func(tb *table, pk string) []found {
+			return []found{{sink, "document", sink + "//" + pk, pk, "missing", ""}, {sink, "document", sink + "//" + ghost(pk), ghost(pk), "extra", tb.version(pk, 1)}}
+		}},
+		{sink + "-stale", changes(adds(sink+" rows"), alters), func(s stores, _ *table, pk string) { s.restoreDocument(sink, pk) }, of("stale", 1)},
+		{sink + "-buried", adds(sink), func(s stores, tb *table, pk string) { s.buryDocument(sink, pk, tb.version(pk, 2)) }, of("missing", 2)},
+		{sink + "-risen", changes(adds(sink), goes), func(s stores, _ *table, pk string) { s.restoreDocument(sink, pk) }, of("extra", 1)},
+	}
+}
