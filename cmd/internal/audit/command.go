@@ -45,6 +45,7 @@ type options struct {
 	maxLag    time.Duration
 	lag       time.Duration
 	clockSkew time.Duration
+	saveEvery time.Duration
 	format    cli.Format
 }
 
@@ -117,6 +118,7 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
 	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream: it is never further behind than this")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
+	f.DurationVar(&o.saveEvery, "save-every", run.DefaultCheckpoint, "time between two checkpoints; what came after the last is read again when an interrupted audit goes on")
 	cli.AddFormat(c, &o.format)
 	return c
 }
@@ -180,8 +182,8 @@ func (o *options) checkFlags(paths []string) error {
 		return cli.Usagef("--sample %d is more than --segments %d", o.sample, o.segments)
 	case o.sample > 0 && (!o.Live || o.export != ""):
 		return cli.Usagef("--sample reads segments of the table: it goes with --live, and without --export")
-	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0:
-		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative")
+	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0 || o.saveEvery <= 0:
+		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative, and --save-every must be more than 0")
 	case o.dryRun && o.repair == "":
 		return cli.Usagef("--dry-run goes with --repair: an audit writes nothing but its report")
 	case o.repair != "" && (len(o.keys) > 0 || o.again != "" || o.sample > 0 || len(o.types) > 0 || o.keyPrefix != "" || o.filter != ""):
@@ -237,7 +239,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 func (j *job) auditOptions() run.Options {
 	o := run.Options{
 		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running,
-		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.wait, Undecodable: j.undecodable,
+		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.wait, Undecodable: j.undecodable, Checkpoint: j.o.saveEvery,
 	}
 	for _, sink := range j.sinks {
 		o.Header.Sinks = append(o.Header.Sinks, sink.Name())

@@ -65,14 +65,14 @@ const (
 	DefaultSegments   = 16
 	DefaultParts      = 4
 	DefaultRounds     = 10
-	defaultCheckpoint = 5 * time.Second
+	DefaultCheckpoint = 5 * time.Second
 )
 
 func (o *Options) setDefaults() {
 	o.Segments = cmp.Or(o.Segments, DefaultSegments)
 	o.Parts = cmp.Or(o.Parts, DefaultParts)
 	o.Rounds = cmp.Or(o.Rounds, DefaultRounds)
-	o.Checkpoint = cmp.Or(o.Checkpoint, defaultCheckpoint)
+	o.Checkpoint = cmp.Or(o.Checkpoint, DefaultCheckpoint)
 	if o.GiveWay == nil {
 		o.GiveWay = func(context.Context) {}
 	}
