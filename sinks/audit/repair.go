@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -44,6 +46,9 @@ func refuse(why error) (Outcome, error) {
 
 // outcome returns the outcome of a write. wrote describes it.
 func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) {
+	if lost, ok := errors.AsType[*state.LostError](cmp.Or(err, r.Err)); ok { // another birth: other places can be repaired
+		return refuse(lost)
+	}
 	switch {
 	case err != nil:
 		return Outcome{}, fmt.Errorf("%s: %w", b.spec.Name, err)

@@ -274,7 +274,11 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 		}
 	default:
 		f.Found = "a row"
-		if f.Differs = s.differingAttributes(st.Item, p.columns); len(f.Differs) > 0 {
+		f.Differs = s.differingAttributes(st.Item, p.columns)
+		if s.foreignBirth(st.Birth) != "" {
+			f.Differs = append(f.Differs, reservedField)
+		}
+		if len(f.Differs) > 0 {
 			f.Verdict = Wrong
 		}
 	}

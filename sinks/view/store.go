@@ -181,6 +181,7 @@ type StoredRow struct {
 	Source    item.Key       // of the item that it belongs to; "" for a group
 	View      string         // the sink that owns it
 	Pipeline  string         // the pipeline that owns it
+	Birth     string         // of the sink's output that it was written to ([Target]); "" if births are not recorded
 	Item      item.Image     // all attributes with the key, without _tw
 	Expires   time.Time      // when a tombstone may be deleted; zero: never
 	Revision  string         // of a repaired row, a text that the repair made; "" if it was not repaired, or if the store needs none

@@ -76,7 +76,7 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 			continue
 		}
 		stored[i] = view.StoredRow{
-			Exists: true, Tombstone: true, Source: tombstone.Source, View: t.View, Pipeline: t.Pipeline, Expires: tombstone.Expires,
+			Exists: true, Tombstone: true, Source: tombstone.Source, View: t.View, Pipeline: t.Pipeline, Birth: t.Birth, Expires: tombstone.Expires,
 		}
 		if stored[i].Version, err = record.ParseVersion(tombstone.Version); err != nil {
 			return nil, s.Damaged("a tombstone of the view "+t.View, err)
@@ -117,7 +117,7 @@ func storedRow(image dynamo.Item) (view.StoredRow, error) {
 		if row.Version, err = record.ParseVersion(m.version); err != nil {
 			return row, errs.New("its _tw holds no version")
 		}
-		row.Source, row.View, row.Pipeline, row.Revision = item.Key(m.source), m.view, m.pipeline, m.revision
+		row.Source, row.View, row.Pipeline, row.Birth, row.Revision = item.Key(m.source), m.view, m.pipeline, m.birth, m.revision
 	}
 	if expires := dynamo.Digits(image, expiresAttribute); expires != "" {
 		seconds, err := dynamo.ParseInteger(expires)

@@ -48,7 +48,7 @@ func (s *Store) rowAt(ctx context.Context, query string, pk, sk item.Value) (st 
 }
 
 func (s *Store) parseStored(r *storedRow) (st view.StoredRow, err error) {
-	st = view.StoredRow{Exists: true, Tombstone: r.item == nil, Source: item.Key(r.source), View: r.view, Pipeline: r.pipeline}
+	st = view.StoredRow{Exists: true, Tombstone: r.item == nil, Source: item.Key(r.source), View: r.view, Pipeline: r.pipeline, Birth: r.birth}
 	st.Version, st.Item, err = s.parseRow(r)
 	return st, err
 }
@@ -59,5 +59,5 @@ func (s *Store) tombstoneAt(ctx context.Context, t view.Target, pk, sk item.Valu
 	if err != nil || !found {
 		return view.StoredRow{}, err
 	}
-	return view.StoredRow{Exists: true, Tombstone: true, Source: item, View: t.View, Pipeline: t.Pipeline, Version: version}, nil
+	return view.StoredRow{Exists: true, Tombstone: true, Source: item, View: t.View, Pipeline: t.Pipeline, Birth: t.Birth, Version: version}, nil
 }

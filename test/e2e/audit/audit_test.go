@@ -15,9 +15,11 @@ import (
 const untouched = 10
 
 // newDriftTable returns a table with the items of n injections of each kind.
-func newDriftTable(n int) *table {
+func newDriftTable(n int) *table { return newTableOf(kinds(), n) }
+
+func newTableOf(kinds []kind, n int) *table {
 	tb := newTable()
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		for i := range n {
 			k.items(tb, injection(k, i))
 		}
@@ -34,9 +36,9 @@ func newDriftTable(n int) *table {
 func injection(k kind, i int) string { return fmt.Sprintf("%s-%05d", k.name, i) }
 
 // injectAll injects n differences of each kind, and returns what an audit must find.
-func injectAll(t *testing.T, s stores, tb *table, n int) (want []found) {
+func injectAll(t *testing.T, s stores, tb *table, kinds []kind, n int) (want []found) {
 	t.Helper()
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		for i := range n {
 			pk := injection(k, i)
 			k.inject(s, tb, pk)
@@ -133,7 +135,7 @@ type deployment interface {
 	putItems(t *testing.T, tb *table)
 	replay(t *testing.T, name string, records []byte)
 	audit(t *testing.T, code int) []found
-	repair(t *testing.T) string
+	repair(t *testing.T, code int) string
 	read() contents
 }
 
@@ -151,15 +153,39 @@ func TestServers(t *testing.T) {
 	driftIsMended(t, newLive(t), newDriftTable(n), n)
 }
 
+// What another output left is found, and stays. It does not keep the repair from what else differs.
+func TestAnotherBirth(t *testing.T) {
+	for name, d := range map[string]deployment{"embedded": newFolder(t), "servers": newLive(t)} {
+		t.Run(name, func(t *testing.T) {
+			tb := newTableOf(slices.Concat(birthKinds(), kinds()[:1]), 2)
+			born := injectedInto(t, d, tb, birthKinds(), 2)
+			d.begin()
+			want := slices.Concat(born, injectAll(t, d, tb, kinds()[:1], 2))
+			withoutGroupVersions(want)
+			got := d.audit(t, 8)
+			withoutGroupVersions(got)
+			same(t, "an audit", got, want)
+			said := d.repair(t, 9)
+			if n := strings.Count(said, "bears the birth another"); n != len(born) {
+				t.Errorf("%d repairs are refused for their birth, want %d:\n%s", n, len(born), said)
+			}
+			got = d.audit(t, 8)
+			withoutGroupVersions(got)
+			withoutGroupVersions(born)
+			same(t, "an audit after the repair", got, born)
+		})
+	}
+}
+
 func driftIsMended(t *testing.T, d deployment, tb *table, n int) {
 	t.Helper()
-	want, got := injectedInto(t, d, tb, n), d.audit(t, 8)
+	want, got := injectedInto(t, d, tb, kinds(), n), d.audit(t, 8)
 	if !tb.embedded {
 		withoutGroupVersions(want)
 		withoutGroupVersions(got)
 	}
 	same(t, "an audit", got, want)
-	d.repair(t)
+	d.repair(t, 0)
 	equal(t, "after the repair", d.read(), tb.contents())
 	same(t, "an audit after the repair", d.audit(t, 0), nil)
 
@@ -183,7 +209,7 @@ func withoutGroupVersions(fs []found) {
 }
 
 // injectedInto fills the sinks, and injects n differences of each kind. It returns what an audit must find.
-func injectedInto(t *testing.T, d deployment, tb *table, n int) []found {
+func injectedInto(t *testing.T, d deployment, tb *table, kinds []kind, n int) []found {
 	t.Helper()
 	d.replay(t, "first.jsonl", tb.records(1))
 	d.remember()
@@ -192,7 +218,7 @@ func injectedInto(t *testing.T, d deployment, tb *table, n int) []found {
 	equal(t, "what the pipeline wrote", d.read(), tb.contents())
 	same(t, "an audit of what the pipeline wrote", d.audit(t, 0), nil)
 	d.begin()
-	return injectAll(t, d, tb, n)
+	return injectAll(t, d, tb, kinds, n)
 }
 
 // older returns changes of before, of all items whose places had a version when they were repaired. With embedded stores the

@@ -281,7 +281,7 @@ func (f *folder) audit(t *testing.T, code int) []found {
 	return readReport(t, report, f.index)
 }
 
-func (f *folder) repair(t *testing.T) string {
+func (f *folder) repair(t *testing.T, code int) string {
 	t.Helper()
-	return run(t, f.env, 0, f.command("--repair", filepath.Join(f.dir, "audit.jsonl"))...)
+	return run(t, f.env, code, f.command("--repair", filepath.Join(f.dir, "audit.jsonl"))...)
 }

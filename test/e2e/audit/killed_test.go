@@ -16,7 +16,7 @@ func TestKilled_Audit(t *testing.T) {
 	n := perKind(10)
 	tb, f := newDriftTable(n), newFolder(t)
 	tb.embedded = true
-	want := injectedInto(t, f, tb, n)
+	want := injectedInto(t, f, tb, kinds(), n)
 	f.more = []string{"--segments", "60", "--parts", "1", "--save-every", "20ms"} // each segment reads the whole file, so that it takes long
 	begun := time.Now()
 	same(t, "an audit", f.audit(t, 8), want)
@@ -54,7 +54,7 @@ func TestKilled_Repair(t *testing.T) {
 	n := perKind(10)
 	tb, f := newDriftTable(n), newFolder(t)
 	tb.embedded = true
-	want := injectedInto(t, f, tb, n)
+	want := injectedInto(t, f, tb, kinds(), n)
 	same(t, "an audit", f.audit(t, 8), want)
 	took := f.repairTime(t)
 	for killed := 0; ; {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -310,4 +311,22 @@ func documentKinds(sink string) []kind {
 		{sink + "-buried", adds(sink), func(s stores, tb *table, pk string) { s.buryDocument(sink, pk, tb.version(pk, 2)) }, of("missing", 2)},
 		{sink + "-risen", changes(adds(sink), goes), func(s stores, _ *table, pk string) { s.restoreDocument(sink, pk) }, of("extra", 1)},
 	}
+}
+
+// birthKinds are what another output of the sinks has left. The program repairs nothing of it: it does not know what else is lost.
+func birthKinds() []kind {
+	row := func(sink, prefix, sk string) kind {
+		return kind{sink + "-birth", adds(sink), func(s stores, _ *table, pk string) { s.setBirth(prefix+pk, cmp.Or(sk, pk)) }, func(tb *table, pk string) []found {
+			return []found{{sink, "row", rowPlace(prefix+pk, cmp.Or(sk, pk)), pk, "wrong", tb.version(pk, 1)}}
+		}}
+	}
+	document := func(sink string) kind {
+		return kind{sink + "-birth", adds(sink), func(s stores, _ *table, pk string) { s.setDocumentBirth(sink, pk) }, func(tb *table, pk string) []found {
+			return []found{{sink, "document", sink + "//" + pk, pk, "wrong", tb.version(pk, 1)}}
+		}}
+	}
+	group := kind{"group-birth", adds("words"), func(s stores, _ *table, pk string) { s.setBirth("WORD#"+pk+"#x", "W") }, func(_ *table, pk string) []found {
+		return []found{{"words", "group", rowPlace("WORD#"+pk+"#x", "W"), "", "wrong", ""}}
+	}}
+	return []kind{row("rows", "ROW#", ""), row("places", "PLACE#", ""), row("names", "NAME#", "N"), group, document("exact"), document("fast")}
 }

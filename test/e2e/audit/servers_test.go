@@ -573,7 +573,7 @@ func (w *live) audit(t *testing.T, code int) []found {
 	return readReport(t, w.report(), w.names.Index+"-")
 }
 
-func (w *live) repair(t *testing.T) string {
+func (w *live) repair(t *testing.T, code int) string {
 	t.Helper()
-	return run(t, w.env, 0, "audit", "-c", w.config, "--live", "--rcu", "0", "--repair", w.report())
+	return run(t, w.env, code, "audit", "-c", w.config, "--live", "--rcu", "0", "--repair", w.report())
 }
