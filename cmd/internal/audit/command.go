@@ -207,6 +207,7 @@ type job struct {
 	sinks   []audit.Sink
 	budget  *run.Budget
 	lost    int64 // records of a --local folder that cannot be decoded
+	named   int   // items that cannot be decoded, as far as they were told of
 }
 
 // run makes the audit, or repairs what one found.

@@ -43,6 +43,29 @@ func filledShop(t *testing.T, orders int) (file, name string, tables *dynamodb.C
 	return file, name, tables
 }
 
+// Of many items that cannot be decoded the first are named, and all are counted.
+func TestAudit_ManyUndecodableItems(t *testing.T) {
+	dir := t.TempDir()
+	file, saved, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "orders.jsonl"), filepath.Join(dir, "out")
+	var lines strings.Builder
+	lines.WriteString(clitest.Order("whole", "100"))
+	const broken = 25
+	for i := range broken {
+		lines.WriteString(strings.ReplaceAll(clitest.Order(fmt.Sprintf("o%02d", i), fmt.Sprint(200+i)), `"Status":{"S":"paid"}`, `"Status":{"S":7}`))
+	}
+	text := "version: 1\nname: shop\nsource: {table: shop}\nsinks:\n  orders: {view: {table: rows, key: {PK: 'ORDER', SK: '{@key}'}}}\n"
+	for path, body := range map[string]string{file: text, saved: lines.String()} {
+		if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program.Run(t, cli.ExitDeadLetters, "replay", "-c", file, "--local", out, saved)
+	stdout, stderr := program.Run(t, cli.ExitIncomplete, "audit", "-c", file, "--local", out, "--report", filepath.Join(dir, "audit.jsonl"), saved)
+	if n := strings.Count(stderr, "not compared: "); n != 10 || strings.Count(stderr, "more items cannot be decoded") != 1 || !strings.Contains(stdout, "25 items cannot be decoded") {
+		t.Errorf("%d of %d are named:\n%s%s", n, broken, stderr, stdout)
+	}
+}
+
 func order(key string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: key}, "Status": &types.AttributeValueMemberS{Value: "paid"}}
 }

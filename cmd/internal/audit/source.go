@@ -207,9 +207,17 @@ func (j *job) readPages(ctx context.Context, r pageReader, yield func(*record.Pa
 	}
 }
 
-// undecodable tells of an item that cannot be decoded.
+// maxNamed is how many items that cannot be decoded are named. The summary counts them all.
+const maxNamed = 10
+
+// undecodable names an item that cannot be decoded, unless there were many.
 func (j *job) undecodable(e *record.RecordError) {
-	fmt.Fprintln(j.streams.Err, cli.Warning+"not compared: "+records.ErrorText(e))
+	switch j.named++; {
+	case j.named <= maxNamed:
+		fmt.Fprintln(j.streams.Err, cli.Warning+"not compared: "+records.ErrorText(e))
+	case j.named == maxNamed+1:
+		fmt.Fprintln(j.streams.Err, cli.Warning+"more items cannot be decoded; they are counted, and not named")
+	}
 }
 
 // selectSuspects has only the items of --key looked at, or what the report of --again has.
