@@ -8,6 +8,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
+// auditsLetters says why an audit reads dead letters.
+const auditsLetters = "dead letters explain differences; they are read, and stay"
+
 // audit adds the rights to compare sinks with their tables. They write nothing: a repair needs those of the runner, too.
 func (w *writer) audit() {
 	var tables []string
@@ -36,6 +39,7 @@ func (w *writer) audit() {
 			w.auditSearch(s)
 		}
 	}
+	w.deadLetters()
 	if w.cfg.State == nil {
 		return
 	}

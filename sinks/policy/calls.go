@@ -40,10 +40,12 @@ var (
 	mappingActions      = []string{"lambda:GetEventSourceMapping", "lambda:ListEventSourceMappings"}
 
 	// The next ones are for an audit.
-	auditActions      = []string{"dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"}
-	auditStateActions = []string{"dynamodb:BatchGetItem", "dynamodb:Query"}
-	auditIndexActions = []string{"es:ESHttpGet", "es:ESHttpPost"}
-	scrollActions     = []string{"es:ESHttpDelete", "es:ESHttpPost"}
+	auditActions       = []string{"dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"}
+	auditStateActions  = []string{"dynamodb:BatchGetItem", "dynamodb:Query"}
+	auditLetterActions = []string{"s3:GetObject"}
+	auditQueueActions  = []string{"sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
+	auditIndexActions  = []string{"es:ESHttpGet", "es:ESHttpPost"}
+	scrollActions      = []string{"es:ESHttpDelete", "es:ESHttpPost"}
 
 	indexActions  = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
 	recordActions = []string{"es:ESHttpGet", "es:ESHttpPut"} // for the sink's record, and for the script

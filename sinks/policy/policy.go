@@ -337,11 +337,14 @@ func (w *writer) deadLetters() {
 	switch {
 	case d == nil:
 	case d.Queue != "":
-		own := letterQueueActions
-		if w.o.Redrive {
+		own, why := letterQueueActions, "what cannot be delivered"
+		switch {
+		case w.o.Runner == Audit:
+			own, why = auditQueueActions, auditsLetters
+		case w.o.Redrive:
 			own = actions(own, redriveQueueActions)
 		}
-		w.allow("DeadLetters", "what cannot be delivered", w.queueActions(own, d.Queue), w.queue(d.Queue))
+		w.allow("DeadLetters", why, w.queueActions(own, d.Queue), w.queue(d.Queue))
 		w.largeLetters()
 	case d.Bucket != "":
 		why := "what cannot be delivered"
@@ -355,7 +358,10 @@ func (w *writer) deadLetters() {
 // letters adds the rights to the pipeline's folder of letters in a bucket.
 func (w *writer) letters(sid, why, bucket, prefix string) {
 	own := letterActions
-	if w.o.Redrive {
+	switch {
+	case w.o.Runner == Audit:
+		own, why = auditLetterActions, auditsLetters
+	case w.o.Redrive:
 		own = actions(letterActions, redriveActions)
 	}
 	w.allow(sid, why, own, w.bucket(bucket, "/"+prefix+w.pipelineFolder()+"/*"))

@@ -159,6 +159,13 @@ StateTable: dynamodb:DescribeTable on arn:aws:dynamodb:REGION:ACCOUNT:table/stat
 		state + file + more: source + `ViewUsers: dynamodb:BatchGetItem dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/rows
 AggregateSums: dynamodb:BatchGetItem dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/groups
 ` + remembered + "StateScan: dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/state\n",
+		state + file + `dead_letters: {bucket: dead, prefix: p, redrive: auto}
+`: source + `DeadLetters: s3:GetObject on arn:aws:s3:::dead/p/shop/*
+DeadLettersBucket: s3:ListBucket on arn:aws:s3:::dead
+` + remembered,
+		state + file + `dead_letters: {queue: dead}
+`: source + `DeadLetters: sqs:ChangeMessageVisibility sqs:GetQueueAttributes sqs:GetQueueUrl sqs:ReceiveMessage on arn:aws:sqs:REGION:ACCOUNT:dead
+` + remembered,
 	} {
 		if diff := cmp.Diff(want, lines(policy.Statements(parse(t, text), policy.Options{Runner: policy.Audit}))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)

@@ -349,6 +349,18 @@ data "aws_iam_policy_document" "audit" {
     actions   = ["es:ESHttpGet"]
     resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake/_doc/shop,products"]
   }
+  # dead letters explain differences; they are read, and stay
+  statement {
+    sid       = "DeadLetters"
+    actions   = ["s3:GetObject"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::shop-dead/shop/*"]
+  }
+  # the bucket is looked for at the start, and letters are listed
+  statement {
+    sid       = "DeadLettersBucket"
+    actions   = ["s3:ListBucket"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::shop-dead"]
+  }
   # what sinks remember of items: the rows of this pipeline
   statement {
     sid       = "State"
