@@ -7,6 +7,18 @@
 // perhaps twice, and writes what it read at any time. In the end every sink must be what the table's items make of it.
 // The sinks say that in plain Go, without their planners.
 //
+// A [RepairWorld] begins with filled sinks. Records are lost and read on behind, and entries are changed, moved and removed
+// by hand. Audits and repairs run meanwhile, several at once; each is interrupted at any call of a store by writers, by the
+// stream, by processes that write late, and by each other, and some are killed there. Sinks, stores and the comparison of
+// single places are the real ones. The judging of what was found is that of `tablewake audit`, written once more: a
+// difference counts if item and places are the same in two looks, every consumer was past the first one in between, and the
+// item is the same after its places were read. In the end every sink must be what the table's items make of it, and an
+// audit must find nothing. In a healthy world no audit may find a difference.
+//
+// Worlds that repair keep to what a repair requires: nothing made before a sink was damaged comes late, unless contents
+// alone were changed; no group holds less than its items count for, since the stream stops there; and guards are not
+// changed by hand. They leave out aggregates that keep expired items, and on_collision: last.
+//
 // [Rules] takes one protection out. The worlds then end wrong for some seeds, which shows that the protection is needed
 // and that the worlds contain what it protects against.
 package handoff

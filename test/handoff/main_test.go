@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/tablewake/tablewake/test/testmain"
@@ -9,5 +10,6 @@ import (
 
 // A world has one thread, in which the race detector finds nothing.
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // worlds are small, and there are many
 	os.Exit(testmain.WithoutRace(func() int { return testmain.Code(m) }))
 }

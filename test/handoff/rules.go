@@ -29,6 +29,24 @@ type Rules struct {
 	Unsettled      bool // the sinks count as complete when the parts are written, and shards are unread
 	OtherStream    bool // the backfill goes on although the stream was disabled and enabled again
 	SecondBackfill bool // after changes were lost, filled sinks are filled again
+
+	Repair RepairRules // of a world that audits and repairs its sinks
+}
+
+// RepairRules are the protections of audit and repair that a world leaves out.
+type RepairRules struct {
+	Unwaited    bool // the second look at a place does not wait for the consumers
+	ReadOnce    bool // an item is not read again after its places
+	AnyStored   bool // a repair writes whatever is stored by then
+	AnyShares   bool // a repair of a contribution does not expect the shares that it read
+	AnyRevision bool // a repair of a group does not expect the revision that it read
+	SameVoid    bool // a repair leaves Void as it is, so that a write of the stream in flight does not notice it
+	Newer       bool // what is repaired has the version of the newest change of the stream
+	Zero        bool // what is repaired has the version of a snapshot
+	Insists     bool // a repair that lost to a change writes all the same
+	OtherBirth  bool // what is repaired has another birth
+	Guards      bool // guards are changed by hand, too. An audit does not compare a claim that waits for a row that is as it should be
+	Late        bool // changes made before what damaged a sink come late
 }
 
 // ofLayers reports whether the world needs incremental exports.

@@ -31,6 +31,7 @@ type Stores struct {
 	files     []io.Closer
 	kinds     []kind // of sinks
 	seconds   bool   // documents are in order only if each change of an item has a second of its own
+	byHand    byHand // changes the files; nil if rows or documents are elsewhere
 }
 
 // DocumentStore is a store of documents of every index.
@@ -52,7 +53,7 @@ type RowStore interface {
 // WithRows returns the stores with another store of rows, which has the table rows.
 func (s *Stores) WithRows(rows RowStore) *Stores {
 	changed := *s
-	changed.rows = rows
+	changed.rows, changed.byHand = rows, nil
 	return &changed
 }
 
@@ -60,7 +61,7 @@ func (s *Stores) WithRows(rows RowStore) *Stores {
 // that the store has changes in order only if each change of an item has a second of its own.
 func (s *Stores) WithDocuments(documents DocumentStore, seconds bool) *Stores {
 	changed := *s
-	changed.documents, changed.seconds = documents, seconds
+	changed.documents, changed.seconds, changed.byHand = documents, seconds, nil
 	changed.kinds = slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !k.documents })
 	return &changed
 }
@@ -75,7 +76,14 @@ func Open(ctx context.Context, dir string) (*Stores, error) {
 	if err != nil {
 		return nil, errors.Join(err, rows.Close())
 	}
-	return &Stores{rows: rows, documents: documents, files: []io.Closer{rows, documents}, kinds: kinds}, nil
+	hand, err := openByHand(dir)
+	if err == nil {
+		err = rows.Create(ctx, view.Table{Name: tableName, PK: "PK", SK: "SK"})
+	}
+	if err != nil {
+		return nil, errors.Join(err, rows.Close(), documents.Close())
+	}
+	return &Stores{rows: rows, documents: documents, files: []io.Closer{rows, documents, hand}, kinds: kinds, byHand: hand}, nil
 }
 
 // Close closes the files.

@@ -137,7 +137,7 @@ func (w *World) draw() {
 	w.table.now = slices.Clone(w.table.before)
 	w.beginShards()
 	w.drawTimes()
-	w.drawSinks()
+	w.drawSinks(sinksOfWorld)
 	for i, m := range w.table.before {
 		w.tell("%s is %s when the stream begins", keyOf(i), m)
 	}
@@ -205,13 +205,13 @@ func (w *World) drawTimes() {
 // sinksOfWorld is how many sinks a world has.
 const sinksOfWorld = 3
 
-func (w *World) drawSinks() {
+func (w *World) drawSinks(most int) {
 	w.newImages = w.oneIn(5)
 	layersWithoutOld := w.oneIn(3)
 	var chosen []kind
 	kinds := w.stores.kinds
 	for _, i := range w.rand.Perm(len(kinds)) {
-		if k := kinds[i]; len(chosen) < sinksOfWorld && !(k.old && w.newImages) {
+		if k := kinds[i]; len(chosen) < most && !(k.old && w.newImages) {
 			chosen = append(chosen, k)
 		}
 	}

@@ -1,0 +1,321 @@
+package handoff
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// report is the result of an audit.
+type report struct {
+	number   int
+	findings []finding
+	unsure   int // findings that cannot be repaired, such as busy ones
+}
+
+// finding is a finding with the sink that it is about.
+type finding struct {
+	sink int
+	audit.Finding
+}
+
+// Bounds of an audit.
+const (
+	auditRounds = 10 // looks at a place that moves
+	groupRounds = 3  // looks at a group that changes
+)
+
+// suspect is an item that is looked at in one sink.
+type suspect struct {
+	sink   int
+	key    item.Key
+	places []audit.Entry
+	seen   string // what the round before saw; "" if nothing that counts
+}
+
+// audit compares all items with all sinks, as `tablewake audit` does.
+func (w *RepairWorld) audit(p *process, r *report) {
+	suspects, groups := w.findSuspects()
+	var looked int64
+	for round := 0; len(suspects) > 0; round++ {
+		if round > 0 && !w.rules.Repair.Unwaited {
+			w.waitUntil(p, func() bool { return w.past(looked) })
+		}
+		suspects = w.lookAt(suspects, round, r)
+		looked = w.now
+	}
+	for _, sink := range slices.Sorted(maps.Keys(groups)) {
+		w.lookAtGroups(sink, groups[sink], r)
+	}
+	w.tell("audit %d ends with %d differences", r.number, len(r.findings))
+	for _, f := range r.findings {
+		w.tell("  %s: %s %s %s: %s, version %s, %v", w.sinks[f.sink].name, f.Verdict, f.Kind, f.Place, f.Found, f.Version, f.Differs)
+	}
+}
+
+// past reports whether all changes that were made until a time are acknowledged, and none of them comes back.
+func (w *RepairWorld) past(at int64) bool {
+	for _, s := range w.shards {
+		if s.durable < len(s.writes) && s.writes[s.durable].at <= at {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(w.givenUp, func(b batch) bool { return b[0].at <= at }) &&
+		!slices.ContainsFunc(w.processes, func(p *process) bool { return len(p.batch) > 0 && p.batch[0].at <= at })
+}
+
+// snapshotOf returns an item as it is, or its removal.
+func (w *RepairWorld) snapshotOf(item int) *record.Change {
+	m := w.table.now[item]
+	if m != nil {
+		return w.decodeLine(0, map[string]any{"Item": m.attributes(item)})
+	}
+	text, err := json.Marshal(map[string]any{"eventName": "REMOVE", "dynamodb": map[string]any{"SequenceNumber": "0", "StreamViewType": "KEYS_ONLY", "Keys": keys(item)}})
+	if err != nil {
+		w.failf("%v", err)
+	}
+	page, err := w.removals.Decode(text)
+	if err != nil {
+		w.failf("%v", err)
+	}
+	c, err := one(page)
+	if err != nil {
+		w.failf("%v", err)
+	}
+	return c
+}
+
+// numberOf returns the number of an item; an item that no writer ever wrote has none.
+func (w *RepairWorld) numberOf(key item.Key) (int, bool) {
+	for i := range w.table.now {
+		if key == item.Key(keyOf(i)+",o") {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// lookUp returns the item of a key as it is. An item that never was is removed.
+func (w *RepairWorld) lookUp(key item.Key) *record.Change {
+	if i, ok := w.numberOf(key); ok {
+		return w.snapshotOf(i)
+	}
+	w.failf("no item %s", key)
+	return nil
+}
+
+// findSuspects compares what the sinks should have with what they have. Groups are told apart.
+func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]string) {
+	groups = make(map[int][]string)
+	for n, s := range w.audited {
+		type place struct {
+			kind  audit.Kind
+			place string
+		}
+		expected, stored := make(map[place]audit.Entry), make(map[place]audit.Entry)
+		for i, m := range w.table.now {
+			if m == nil {
+				continue
+			}
+			w.pause()
+			if w.table.now[i] == nil {
+				continue
+			}
+			err := s.Expected(w.snapshotOf(i), func(e audit.Entry) {
+				at := place{e.Kind, e.Place}
+				if was, ok := expected[at]; !ok || e.Claim && e.Item < was.Item {
+					expected[at] = e
+				}
+			})
+			if err != nil {
+				w.failf("%s: %v", s.Name(), err)
+			}
+		}
+		for e, err := range s.Stored(w.ctx, state.Listing{}) {
+			if err != nil {
+				w.failf("%s: %v", s.Name(), err)
+			}
+			at := place{e.Kind, e.Place}
+			if e.Share {
+				e.Digest = audit.AddDigests(expected[at].Digest, e.Digest)
+				expected[at] = e
+				continue
+			}
+			stored[at] = e
+		}
+		found := make(map[item.Key][]audit.Entry)
+		for at, e := range expected {
+			if have, ok := stored[at]; (!ok || have.Digest != e.Digest) && !(e.Share && !ok && e.Digest == audit.Digest{}) {
+				found[e.Item] = append(found[e.Item], e)
+			}
+		}
+		for at, have := range stored {
+			if e, ok := expected[at]; (!ok || e.Digest != have.Digest) && (!ok || e.Item != have.Item) {
+				found[have.Item] = append(found[have.Item], have)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(found)) {
+			places := found[key]
+			slices.SortFunc(places, func(x, y audit.Entry) int { return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Place, y.Place)) })
+			if key != "" {
+				suspects = append(suspects, &suspect{sink: n, key: key, places: places})
+				continue
+			}
+			for _, e := range places {
+				groups[n] = append(groups[n], e.Place)
+			}
+		}
+	}
+	return suspects, groups
+}
+
+// lookAt looks at suspects, and returns those to be looked at again: a difference counts if item and places are the same
+// in two rounds, versions included, and the item is the same after its places were read.
+func (w *RepairWorld) lookAt(suspects []*suspect, round int, r *report) (again []*suspect) {
+	items, founds := make([]*record.Change, len(suspects)), make([][]audit.Finding, len(suspects))
+	for i, s := range suspects {
+		items[i] = w.lookUp(s.key)
+	}
+	w.pause()
+	for i, s := range suspects {
+		fs, err := w.audited[s.sink].Look(w.ctx, items[i], s.places)
+		if err != nil {
+			w.failf("%s: %v", w.sinks[s.sink].name, err)
+		}
+		founds[i] = slices.DeleteFunc(fs, func(f audit.Finding) bool { return f.Verdict == audit.Equal || f.Verdict == audit.Waiting })
+	}
+	for i, s := range suspects {
+		if len(founds[i]) == 0 {
+			continue
+		}
+		image := string(items[i].New.AppendDynamoDBJSON(nil))
+		b, err := json.Marshal(founds[i])
+		if err != nil {
+			w.failf("%v", err)
+		}
+		seen := string(b) + image
+		if !w.rules.Repair.ReadOnce && string(w.lookUp(s.key).New.AppendDynamoDBJSON(nil)) != image {
+			s.seen, seen = "", "moved"
+			w.count("audit: an item changed while its places were read")
+		}
+		moves := slices.ContainsFunc(founds[i], func(f audit.Finding) bool { return f.Verdict.Differs() })
+		if moves && seen != s.seen && round < auditRounds {
+			if s.seen = seen; seen == "moved" {
+				s.seen = ""
+			}
+			again = append(again, s)
+			continue
+		}
+		for _, f := range founds[i] {
+			if moves && seen != s.seen {
+				f.Verdict = audit.Busy
+			}
+			w.report(r, s.sink, f)
+		}
+	}
+	return again
+}
+
+// lookAtGroups compares groups with the sums of the contributions.
+func (w *RepairWorld) lookAtGroups(sink int, places []string, r *report) {
+	slices.Sort(places)
+	for round := 0; len(places) > 0; round++ {
+		fs, err := w.audited[sink].(audit.GroupSink).LookGroups(w.ctx, state.Listing{}, slices.Compact(places))
+		if err != nil {
+			w.failf("%s: %v", w.sinks[sink].name, err)
+		}
+		places = nil
+		for _, f := range fs {
+			switch {
+			case f.Verdict == audit.Busy && round+1 < groupRounds:
+				places = append(places, f.Place)
+			case f.Verdict != audit.Equal:
+				w.report(r, sink, f)
+			}
+		}
+	}
+}
+
+// report adds a finding to a report, as it is saved and read.
+func (w *RepairWorld) report(r *report, sink int, f audit.Finding) {
+	if !f.Verdict.Differs() {
+		w.count("audit: " + string(f.Verdict))
+		w.tell("audit %d: %s: %s %s %s", r.number, w.sinks[sink].name, f.Verdict, f.Kind, f.Place)
+		r.unsure++
+		return
+	}
+	w.count(fmt.Sprintf("found: %s %s", f.Verdict, f.Kind))
+	b, err := json.Marshal(f)
+	var saved audit.Finding
+	if err == nil {
+		err = json.Unmarshal(b, &saved)
+	}
+	if err != nil {
+		w.failf("%v", err)
+	}
+	r.findings = append(r.findings, finding{sink, saved})
+	if w.shape == healthy {
+		w.wrong[w.sinks[sink].kind] = fmt.Sprintf("a false difference: %s %s %s: %s %v", f.Verdict, f.Kind, f.Place, f.Found, f.Differs)
+	}
+}
+
+// repair repairs what a report has, as `tablewake audit --repair` does: groups first. It returns how many findings are left.
+func (w *RepairWorld) repair(r *report) (left int) {
+	groups := make(map[int][]audit.Finding)
+	var rest []finding
+	for _, f := range r.findings {
+		if f.Kind == audit.Group {
+			groups[f.sink] = append(groups[f.sink], f.Finding)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	told := func(f *finding, o audit.Outcome) {
+		w.tell("  repair of report %d: %s: %s %s: %s %s %s", r.number, w.sinks[f.sink].name, f.Kind, f.Place, o.Result, o.Wrote, o.Why)
+		w.count("repair: " + string(o.Result))
+		if o.Result == audit.Repaired {
+			w.count(fmt.Sprintf("repaired: %s", f.Kind))
+		}
+		if o.Result == audit.Moved || o.Result == audit.Refused {
+			left++
+		}
+	}
+	for _, sink := range slices.Sorted(maps.Keys(groups)) {
+		os, err := w.audited[sink].(audit.GroupSink).RepairGroups(w.ctx, state.Listing{}, groups[sink])
+		if err != nil {
+			w.failf("%s: %v", w.sinks[sink].name, err)
+		}
+		for i := range os {
+			told(&finding{sink, groups[sink][i]}, os[i])
+		}
+	}
+	items := make(map[item.Key]*record.Change)
+	for _, f := range rest {
+		if items[f.Item] == nil {
+			items[f.Item] = w.lookUp(f.Item)
+		}
+	}
+	for i := range rest {
+		f := &rest[i]
+		w.pause()
+		o, err := w.audited[f.sink].Repair(w.ctx, items[f.Item], f.Finding)
+		if err != nil {
+			w.failf("%s: %s: %v", w.sinks[f.sink].name, f.Place, err)
+		}
+		told(f, o)
+	}
+	return left + r.unsure
+}
+
+// newRemovals returns a decoder of removals of items that an audit does not find.
+func newRemovals() *record.Decoder {
+	return record.NewDecoder(record.DecoderOptions{EpochZero: true, Table: sinktest.Table})
+}

@@ -1,0 +1,221 @@
+package handoff
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// lost reports whether the only result of a write is that it lost.
+func lost(rs []view.Result, err error) bool { return err == nil && len(rs) == 1 && rs[0].Lost }
+
+// repairRows repairs rows under the rules of the world.
+func (w *RepairWorld) repairRows(ctx context.Context, s RepairableRows, t view.Target, rs []view.RowRepair) ([]view.Result, error) {
+	rules := w.rules.Repair
+	if rules.OtherBirth {
+		t.Birth += "-other"
+	}
+	if rules.Newer {
+		m := rs[0].Now
+		m.Version = w.head()
+		return s.Apply(ctx, t, []view.Mutation{m})
+	}
+	r := rs[0]
+	was := func() error {
+		row, err := state.MakeRow(r.Now.PK, r.Now.SK)
+		if err != nil {
+			return err
+		}
+		stored, err := s.StoredRows(ctx, t, []state.Row{row})
+		if err == nil {
+			r.Was = stored[0]
+		}
+		return err
+	}
+	if rules.AnyStored {
+		if err := was(); err != nil {
+			return nil, err
+		}
+	}
+	results, err := s.RepairRows(ctx, t, []view.RowRepair{r})
+	if rules.Insists && lost(results, err) {
+		if err := was(); err != nil {
+			return nil, err
+		}
+		return s.RepairRows(ctx, t, []view.RowRepair{r})
+	}
+	if rules.Zero {
+		pk, _ := r.Now.PK.Text()
+		sk, _ := r.Now.SK.Text()
+		w.byHand(`UPDATE "_tw_rows" SET version = ? WHERE pk = ? AND sk = ?`, w.version(epoch, "0").String(), pk, sk)
+	}
+	return results, err
+}
+
+// repairGroups repairs groups under the rules of the world.
+func (w *RepairWorld) repairGroups(ctx context.Context, s RepairableRows, t view.Target, rs []view.GroupRepair) ([]view.Result, error) {
+	rules := w.rules.Repair
+	if rules.OtherBirth {
+		t.Birth += "-other"
+	}
+	r := rs[0]
+	was := func() error {
+		values := w.valuesOf[t.View]
+		groups, err := s.ReadGroups(ctx, t, values, []state.Row{r.Now.Row})
+		if err == nil {
+			r.Was = groups[0]
+		}
+		return err
+	}
+	if rules.AnyRevision || rules.AnyStored {
+		if err := was(); err != nil {
+			return nil, err
+		}
+	}
+	results, err := s.RepairGroups(ctx, t, []view.GroupRepair{r})
+	if rules.Insists && lost(results, err) {
+		if err := was(); err != nil {
+			return nil, err
+		}
+		return s.RepairGroups(ctx, t, []view.GroupRepair{r})
+	}
+	return results, err
+}
+
+// repairContributions repairs the contribution of an item under the rules of the world.
+func (w *RepairWorld) repairContributions(ctx context.Context, s RepairableRows, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
+	rules := w.rules.Repair
+	if rules.OtherBirth {
+		t.Birth += "-other"
+	}
+	write := ws[0]
+	write.Items = slices.Clone(write.Items)
+	it := &write.Items[0]
+	if rules.AnyShares {
+		it.WasShares = nil
+	}
+	if rules.SameVoid {
+		it.Now.Void = it.WasVoid
+	}
+	if rules.Newer {
+		it.Now.Version = w.head()
+	}
+	if rules.Zero {
+		it.Now.Version = w.version(epoch, "0")
+	}
+	was := func() error {
+		cs, err := s.Contributions(ctx, t, []item.Key{it.Source})
+		if err == nil {
+			it.Was, it.WasVoid, it.WasShares = cs[0].Version, cs[0].Void, nil
+			it.Now.Version = cs[0].Version
+		}
+		return err
+	}
+	if rules.AnyStored {
+		if err := was(); err != nil {
+			return nil, err
+		}
+	}
+	results, err := s.Contribute(ctx, t, []state.GroupWrite{write})
+	if rules.Insists && lost(results, err) {
+		if err := was(); err != nil {
+			return nil, err
+		}
+		return s.Contribute(ctx, t, []state.GroupWrite{write})
+	}
+	return results, err
+}
+
+// repairClaims repairs the claim of an item under the rules of the world.
+func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+	rules := w.rules.Repair
+	if rules.OtherBirth {
+		t.Birth += "-other"
+	}
+	ws = slices.Clone(ws)
+	for i := range ws {
+		it := &ws[i]
+		if rules.SameVoid {
+			it.Guard.Void = ws[0].WasVoid
+			if i > 0 {
+				it.WasVoid = ws[0].WasVoid
+			}
+		}
+		version := it.Guard.Version
+		if rules.Newer {
+			version = w.head()
+		}
+		if rules.Zero {
+			version = w.version(epoch, "0")
+		}
+		if it.Guard.Version = version; i > 0 {
+			it.Was = version
+		}
+	}
+	was := func() error {
+		guards, err := s.Guards(ctx, t, []item.Key{ws[0].Source})
+		if err != nil {
+			return err
+		}
+		ws = ws[:1]
+		it := &ws[0]
+		it.Was, it.WasVoid, it.Guard.Version = guards[0].Version, guards[0].Void, guards[0].Version
+		it.Rows = slices.Clone(it.Rows)
+		for i := range it.Rows {
+			claims, err := s.RowClaims(ctx, t, []state.Row{it.Rows[i].Row})
+			if err != nil {
+				return err
+			}
+			it.Rows[i].Was = claims[0].Revision
+		}
+		return nil
+	}
+	if rules.AnyStored {
+		if err := was(); err != nil {
+			return nil, err
+		}
+	}
+	results, err := s.Settle(ctx, t, ws)
+	if rules.Insists && lost(results, err) {
+		if err := was(); err != nil {
+			return nil, err
+		}
+		return s.Settle(ctx, t, ws)
+	}
+	return results, err
+}
+
+// repairDocuments repairs documents under the rules of the world.
+func (w *RepairWorld) repairDocuments(ctx context.Context, s RepairableDocuments, ds []search.DocumentRepair) ([]search.Result, error) {
+	rules := w.rules.Repair
+	d := ds[0]
+	if rules.OtherBirth {
+		d.Now.Birth += "-other"
+	}
+	if rules.Newer {
+		m := d.Now
+		m.Version = w.head()
+		return s.Apply(ctx, []search.Mutation{m})
+	}
+	was := func() (err error) {
+		d.Was, err = s.ReadStored(ctx, d.Now.Index, d.Now.ID, d.Now.Routing)
+		return err
+	}
+	if rules.AnyStored {
+		if err := was(); err != nil {
+			return nil, err
+		}
+	}
+	results, err := s.RepairDocuments(ctx, []search.DocumentRepair{d})
+	if rules.Insists && err == nil && results[0].Lost {
+		if err := was(); err != nil {
+			return nil, err
+		}
+		return s.RepairDocuments(ctx, []search.DocumentRepair{d})
+	}
+	return results, err
+}

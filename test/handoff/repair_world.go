@@ -1,0 +1,361 @@
+package handoff
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// shape says what happens to the sinks of a world.
+type shape string
+
+const (
+	healthy shape = "healthy" // nothing damages them: an audit finds no difference
+	changed shape = "changed" // contents are changed by hand. Changes may come late at any time
+	damaged shape = "damaged" // records are lost, and entries are removed, moved and changed by hand, also their versions. What was made before that does not come late
+)
+
+// RepairWorld is a world whose sinks are filled, and are audited and repaired while the stream goes on.
+type RepairWorld struct {
+	World
+	shape     shape
+	audited   []audit.Sink
+	valuesOf  map[string][]view.Value // of the aggregates, by the name of the sink
+	free      [][]planWriter          // sinks that no process uses
+	removals  *record.Decoder
+	processes []*process
+	running   *process
+	writing   map[*shard]*process // the process that writes what was read last
+	reports   []*report
+	audits    int
+	damagedAt int64 // milliseconds; what was made until then does not come late
+}
+
+// RunRepair plays the world of a seed whose sinks are repaired. The error is as that of Run.
+func RunRepair(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r Result, err error) {
+	w := &RepairWorld{
+		World: World{
+			id: fmt.Sprintf("r%d", seed), rand: rand.New(rand.NewPCG(seed, 21)), rules: rules, stores: stores, ctx: ctx,
+			tally: make(map[string]int), seen: make(map[int]bool), newestOf: make(map[item.Key]*record.Change), wrong: make(map[string]string),
+		},
+		removals: newRemovals(), writing: make(map[*shard]*process), valuesOf: make(map[string][]view.Value),
+	}
+	defer func() {
+		for len(w.processes) > 0 {
+			w.kill(w.processes[0])
+		}
+		r = Result{Wrong: w.wrong, Story: w.story, Tally: w.tally}
+		if p := recover(); p != nil {
+			e, ok := p.(worldError)
+			if !ok {
+				panic(p)
+			}
+			if err = e.error; rules.Repair.OtherBirth { // the next write of the stream is refused
+				w.wrong["any"], err = e.Error(), nil
+			}
+		}
+		if e := stores.wipe(ctx); err == nil {
+			err = e
+		}
+	}()
+	w.drawRepair()
+	w.playRepair()
+	w.repairAll()
+	if w.rules.Repair.AnyShares || w.oneIn(5) { // repairs of before are held meanwhile
+		for range 3 {
+			w.damage()
+		}
+		w.repairAll()
+	}
+	w.playOn(w.rand.IntN(6))
+	w.drainRepair()
+	w.check()
+	return r, nil
+}
+
+// repairedSinks is how many sinks a world has that repairs.
+const repairedSinks = 2
+
+// drawRepair draws the table and the sinks, and fills them.
+func (w *RepairWorld) drawRepair() {
+	for range 2 + w.rand.IntN(maxItems-1) {
+		var m *image
+		if w.oneIn(2) {
+			m = drawImage(w.rand)
+		}
+		w.table.before = append(w.table.before, m)
+		w.tell("%s is %s when the sinks are filled", keyOf(len(w.table.before)-1), m)
+	}
+	w.table.now = slices.Clone(w.table.before)
+	w.beginShards()
+	w.noH, w.scan, w.layers = true, true, []layer{{}}
+	shapes, of := []shape{healthy, changed, damaged, damaged, damaged}, ""
+	switch r := w.rules.Repair; {
+	case r.Unwaited, r.ReadOnce:
+		shapes = []shape{healthy}
+	case r.Late:
+		shapes = []shape{damaged}
+	case r.Zero:
+		shapes = []shape{changed}
+	case r.AnyShares, r.SameVoid:
+		shapes, of = []shape{damaged}, "aggregate"
+	case r.Guards:
+		shapes, of = []shape{damaged}, "claims"
+	}
+	w.shape = shapes[w.rand.IntN(len(shapes))]
+	w.count("world: " + string(w.shape))
+	paused := *w.stores
+	paused.rows, paused.documents = w.pausedRows(), w.pausedDocuments("")
+	paused.kinds = slices.DeleteFunc(slices.Clone(paused.kinds), func(k kind) bool { return repairable[k.name] == "" || !strings.HasPrefix(k.name, of) })
+	underlying := w.stores
+	w.stores = &paused
+	w.drawSinks(repairedSinks)
+	w.stores = underlying
+	w.free = make([][]planWriter, len(w.sinks))
+	for i := range w.sinks {
+		w.free[i] = []planWriter{w.sinks[i].live}
+	}
+	w.makeParts()
+	for _, p := range w.parts {
+		w.apply(w.readPart(p), true)
+	}
+	w.openAudit()
+}
+
+// playRepair lets things happen to the table, the stream and the sinks. Damage ends with it.
+func (w *RepairWorld) playRepair() {
+	for left := 4 + w.rand.IntN(maxWrites/2); left > 0; {
+		w.now += w.rand.Int64N(2 * second)
+		if left -= w.step(left); w.oneIn(20) {
+			w.damage()
+		}
+		if w.oneIn(30) {
+			w.startAudit(nil)
+		}
+		if w.oneIn(10) {
+			w.startRepair(nil)
+		}
+	}
+	for range 1 + w.rand.IntN(4) {
+		w.damage()
+	}
+}
+
+// playOn lets things happen until some writes are made. Repairs are repeated.
+func (w *RepairWorld) playOn(left int) {
+	for left > 0 {
+		w.now += w.rand.Int64N(2 * second)
+		if left -= w.step(left); w.oneIn(6) {
+			w.startRepair(nil)
+		}
+	}
+}
+
+// step lets one thing happen. It returns how many writes that was.
+func (w *RepairWorld) step(left int) int {
+	switch w.rand.IntN(14) {
+	case 0, 1, 2:
+		if left > 0 {
+			w.write()
+			return 1
+		}
+	case 3, 4, 5:
+		w.deliver()
+	case 6:
+		w.crash()
+	case 7:
+		w.comeBack()
+	case 8:
+		w.acknowledge()
+	case 9:
+		if w.oneIn(4) {
+			w.split()
+		}
+	default:
+		w.goOn(1 + w.rand.IntN(4))
+	}
+	return 0
+}
+
+// goOn lets a process go on for some calls.
+func (w *RepairWorld) goOn(calls int) {
+	ps := w.resumable()
+	if len(ps) == 0 {
+		return
+	}
+	p := ps[w.rand.IntN(len(ps))]
+	if p.repairs && w.oneIn(30) {
+		w.kill(p)
+		return
+	}
+	for range calls {
+		if !w.resume(p) || p.ready != nil && !p.ready() {
+			return
+		}
+	}
+}
+
+// attempts is how many audits a world may need under load, until one of them and its repair have nothing left.
+const attempts = 8
+
+// repairAll audits and repairs, as an operator does, until a repair has nothing left. Writers and stream go on meanwhile.
+func (w *RepairWorld) repairAll() {
+	for n := range attempts {
+		quiet := n >= attempts/2
+		writes := 4
+		if quiet {
+			w.drainRepair()
+			writes = 0
+		}
+		var r *report
+		w.startAudit(func(done *report) { r = done })
+		for r == nil {
+			w.now += w.rand.Int64N(second)
+			if writes -= w.step(writes); w.oneIn(2) {
+				w.drainStep(false)
+			}
+		}
+		left, ended := 0, false
+		w.startRepair(func(n int) { left, ended = n, true }, r)
+		for w.oneIn(2) {
+			w.startRepair(nil, r) // of the same report, at once
+			if p := w.processes[len(w.processes)-1]; w.oneIn(2) {
+				w.holdAfter(p, w.rand.IntN(10))
+			}
+		}
+		for writes = 4; !ended; {
+			w.now += w.rand.Int64N(second)
+			if quiet {
+				w.drainStep(false)
+			} else {
+				writes -= w.step(writes)
+			}
+		}
+		if left == 0 {
+			w.count("world: repaired")
+			return
+		}
+	}
+	w.wrong["any"] = "the world is quiet, and an audit with its repair leaves differences"
+}
+
+// holdAfter holds a process after some calls, until the world has no more writers.
+func (w *RepairWorld) holdAfter(p *process, calls int) {
+	for range calls {
+		if !w.resume(p) {
+			return
+		}
+	}
+	p.held = true
+}
+
+// startAudit starts an audit. done gets its report.
+func (w *RepairWorld) startAudit(done func(*report)) {
+	w.audits++
+	r := &report{number: w.audits}
+	w.tell("audit %d begins", r.number)
+	ended := false
+	p := &process{name: fmt.Sprintf("audit %d", r.number), audits: true, ended: func(bool) {
+		if !ended {
+			return
+		}
+		w.reports = append(w.reports, r)
+		if done != nil {
+			done(r)
+		}
+	}}
+	w.start(p, func(p *process) {
+		w.audit(p, r)
+		ended = true
+	})
+}
+
+// startRepair starts a repair of a report, by default of any. done gets how many findings it left.
+func (w *RepairWorld) startRepair(done func(left int), of ...*report) {
+	if len(of) == 0 {
+		of = w.reports
+	}
+	if len(of) == 0 {
+		return
+	}
+	r := of[w.rand.IntN(len(of))]
+	if r != w.reports[len(w.reports)-1] {
+		w.count("a repair of an older report")
+	}
+	for _, p := range w.processes {
+		if p.repairs {
+			w.count("two repairs at once")
+		}
+	}
+	w.tell("a repair of report %d begins", r.number)
+	left := 1
+	p := &process{name: fmt.Sprintf("the repair of report %d", r.number), repairs: true, ended: func(bool) {
+		if done != nil {
+			done(left)
+		}
+	}}
+	w.start(p, func(*process) { left = w.repair(r) })
+}
+
+// drainRepair lets everything happen that must.
+func (w *RepairWorld) drainRepair() {
+	for _, p := range w.processes {
+		p.held = false
+	}
+	for w.drainStep(true) {
+		w.now += w.rand.Int64N(second)
+	}
+}
+
+// drainStep lets something happen that must, with late also what is late. It returns false if there is nothing.
+func (w *RepairWorld) drainStep(late bool) bool {
+	var todo []func()
+	if len(w.deliverable()) > 0 {
+		todo = append(todo, w.deliver)
+	}
+	if len(w.givenUp) > 0 || late && len(w.late) > 0 {
+		todo = append(todo, w.comeBack)
+	}
+	if slices.ContainsFunc(w.shards, w.behind) {
+		todo = append(todo, w.acknowledge)
+	}
+	if len(w.resumable()) > 0 {
+		todo = append(todo, func() { w.goOn(1 + w.rand.IntN(10)) })
+	}
+	if len(todo) == 0 {
+		if late && len(w.processes) > 0 {
+			w.failf("%s waits forever", w.processes[0].name)
+		}
+		return false
+	}
+	todo[w.rand.IntN(len(todo))]()
+	return true
+}
+
+// check compares the sinks with the table, and with what an audit of a quiet world says.
+func (w *RepairWorld) check() {
+	for i := range w.sinks {
+		s := &w.sinks[i]
+		if d := w.differences(w.ctx, s); d != "" {
+			w.wrong[s.kind] = d
+			w.tell("%s", d)
+		}
+	}
+	if w.rules.Repair.Unwaited || len(w.wrong) > 0 {
+		return
+	}
+	r := &report{number: w.audits + 1}
+	w.audit(&process{}, r)
+	for _, f := range r.findings {
+		d := fmt.Sprintf("an audit says: %s %s %s: %s %s", f.Verdict, f.Kind, f.Place, f.Found, strings.Join(f.Differs, ", "))
+		w.wrong[w.sinks[f.sink].kind] = d
+		w.tell("%s", d)
+	}
+}
