@@ -12,9 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 var onOpenSearch = flag.Int("opensearch", 30, "how many worlds to play on OpenSearch in each mode; one takes as long as a hundred on files")
@@ -124,5 +126,49 @@ func (d documentsOfWorld) Documents(ctx context.Context, index string) iter.Seq2
 				return
 			}
 		}
+	}
+}
+
+func (d documentsOfWorld) ReadStored(ctx context.Context, index, id, routing string) (search.StoredDocument, error) {
+	return d.Store.ReadStored(ctx, d.name(index), d.world+":"+id, routing)
+}
+
+func (d documentsOfWorld) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
+	shared := make([]search.DocumentRepair, len(ds))
+	for i, r := range ds {
+		r.Now.Index, r.Now.ID = d.name(r.Now.Index), d.world+":"+r.Now.ID
+		shared[i] = r
+	}
+	return d.Store.RepairDocuments(ctx, shared)
+}
+
+func (d documentsOfWorld) ListDocuments(ctx context.Context, index string, l state.Listing) iter.Seq2[search.ListedDocument, error] {
+	return func(yield func(search.ListedDocument, error) bool) {
+		for doc, err := range d.Store.ListDocuments(ctx, d.name(index), l) {
+			id, own := strings.CutPrefix(doc.ID, d.world+":")
+			if err == nil && !own {
+				continue
+			}
+			if doc.ID, doc.Item = id, item.Key(id); !yield(doc, err) {
+				return
+			}
+		}
+	}
+}
+
+// Repairs hold in an index on OpenSearch as they do in the embedded index, in both modes.
+func TestRepair_OnOpenSearch(t *testing.T) {
+	for _, mode := range []opensearch.Mode{opensearch.Exact, opensearch.Fast} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			p, indexes := newPlayer(t), openIndexes(t, mode)
+			embedded := p.stores
+			for n := range (*onOpenSearch + 5) / 6 { // one takes as long as several of TestRules_OnOpenSearch
+				p.stores = embedded.WithDocuments(indexes.of(fmt.Sprintf("r%d", n)), mode == opensearch.Fast)
+				if r := p.repaired(uint64(n), RepairRules{}); len(r.Wrong) > 0 {
+					t.Errorf("seed %d: %v\n%s", n, r.Wrong, strings.Join(r.Story, "\n"))
+				}
+			}
+		})
 	}
 }

@@ -1,0 +1,105 @@
+package handoff
+
+import "fmt"
+
+// attempts is how many audits a world may need under load, until one of them and its repair have nothing left.
+const attempts = 8
+
+// repairAll audits and repairs, as an operator does, until a repair has nothing left. Writers and stream go on meanwhile.
+func (w *RepairWorld) repairAll() {
+	for n := range attempts {
+		quiet := n >= attempts/2
+		writes := 4
+		if quiet {
+			w.drainRepair()
+			writes = 0
+		}
+		var r *report
+		w.startAudit(func(done *report) { r = done })
+		for r == nil {
+			w.now += w.rand.Int64N(second)
+			if writes -= w.step(writes); w.oneIn(2) {
+				w.drainStep(false)
+			}
+		}
+		left, ended := 0, false
+		w.startRepair(func(n int) { left, ended = n, true }, r)
+		for w.oneIn(2) {
+			w.startRepair(nil, r) // of the same report, at once
+			if p := w.processes[len(w.processes)-1]; w.oneIn(2) {
+				w.holdAfter(p, w.rand.IntN(10))
+			}
+		}
+		for writes = 4; !ended; {
+			w.now += w.rand.Int64N(second)
+			if quiet {
+				w.drainStep(false)
+			} else {
+				writes -= w.step(writes)
+			}
+		}
+		if left == 0 {
+			w.count("world: repaired")
+			return
+		}
+	}
+	w.wrong["any"] = "the world is quiet, and an audit with its repair leaves differences"
+}
+
+// holdAfter holds a process after some calls, until the world has no more writers.
+func (w *RepairWorld) holdAfter(p *process, calls int) {
+	for range calls {
+		if !w.resume(p) {
+			return
+		}
+	}
+	p.held = true
+}
+
+// startAudit starts an audit. done gets its report.
+func (w *RepairWorld) startAudit(done func(*report)) {
+	w.audits++
+	r := &report{number: w.audits}
+	w.tell("audit %d begins", r.number)
+	ended := false
+	p := &process{name: fmt.Sprintf("audit %d", r.number), audits: true, ended: func(bool) {
+		if !ended {
+			return
+		}
+		w.reports = append(w.reports, r)
+		if done != nil {
+			done(r)
+		}
+	}}
+	w.start(p, func(p *process) {
+		w.audit(p, r)
+		ended = true
+	})
+}
+
+// startRepair starts a repair of a report, by default of any. done gets how many findings it left.
+func (w *RepairWorld) startRepair(done func(left int), of ...*report) {
+	if len(of) == 0 {
+		of = w.reports
+	}
+	if len(of) == 0 {
+		return
+	}
+	r := of[w.rand.IntN(len(of))]
+	if r != w.reports[len(w.reports)-1] {
+		w.count("a repair of an older report")
+	}
+	for _, p := range w.processes {
+		if p.repairs {
+			w.count("two repairs at once")
+		}
+	}
+	w.tell("a repair of report %d begins", r.number)
+	left := 1
+	p := &process{name: fmt.Sprintf("the repair of report %d", r.number), repairs: true, ended: func(bool) {
+		if done != nil {
+			done(left)
+		}
+	}}
+	w.start(p, func(*process) { left = w.repair(r) })
+}
