@@ -15,6 +15,8 @@ import (
 type digester struct {
 	bytes   []byte
 	columns []state.Column
+	names   []string // of the columns of the last row
+	order   []int    // of these columns, by their names: rows of one sink are alike
 }
 
 var digesters = sync.Pool{New: func() any { return new(digester) }}
@@ -39,17 +41,29 @@ func appendSized(dst []byte, text string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// row returns the digest of a row: of its item, and of the columns in d.columns, which it sorts. foreign is what the row
-// has besides that no row of the sink should have; "" if nothing.
+// row returns the digest of a row: of its item, and of the columns in d.columns, in the order of their names. foreign is what
+// the row has besides that no row of the sink should have; "" if nothing.
 func (d *digester) row(source item.Key, foreign string) Digest {
-	slices.SortFunc(d.columns, func(a, b state.Column) int { return strings.Compare(a.Name, b.Name) })
+	d.sort()
 	b := appendSized(appendSized(d.begin(Row), string(source)), foreign)
-	for i := range d.columns {
+	for _, i := range d.order {
 		b = d.columns[i].Value.AppendCanonical(appendSized(b, d.columns[i].Name))
 	}
 	clear(d.columns)
 	d.columns = d.columns[:0]
 	return d.end(b)
+}
+
+// sort makes the order of the columns, unless they are those of the last row.
+func (d *digester) sort() {
+	if slices.EqualFunc(d.names, d.columns, func(name string, c state.Column) bool { return name == c.Name }) {
+		return
+	}
+	d.names, d.order = d.names[:0], d.order[:0]
+	for i := range d.columns {
+		d.names, d.order = append(d.names, strings.Clone(d.columns[i].Name)), append(d.order, i)
+	}
+	slices.SortFunc(d.order, func(a, b int) int { return strings.Compare(d.names[a], d.names[b]) })
 }
 
 // guard returns the digest of a guard: of the row that the item claims.

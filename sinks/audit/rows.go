@@ -75,14 +75,14 @@ type plannedRow struct {
 	claim    *view.ClaimOp  // nil: the row guards itself, or is not planned
 }
 
-// planned returns the row of a planned op. Its row is "" if the item requests none.
+// planned returns the row of a planned op, without its key for people. Its row is "" if the item requests none.
 func (s *rowSink) planned(op pipeline.Op) (p plannedRow, err error) {
 	switch o := op.(type) {
 	case *view.Op:
-		p = plannedRow{where: o.KeyText(), expected: !o.Mutation.Tombstone, columns: o.Mutation.Attributes}
+		p = plannedRow{expected: !o.Mutation.Tombstone, columns: o.Mutation.Attributes}
 		p.row, err = state.MakeRow(o.Mutation.PK, o.Mutation.SK)
 	case *view.ClaimOp:
-		p = plannedRow{row: o.Row, where: o.KeyText(), expected: o.Row != "", columns: o.Claim.Attributes, claim: o}
+		p = plannedRow{row: o.Row, expected: o.Row != "", columns: o.Claim.Attributes, claim: o}
 		err = o.Err()
 	}
 	return p, err
@@ -209,6 +209,7 @@ func (s *rowSink) rowsOf(c *record.Change) (rows []plannedRow, guarded bool, err
 		}
 		guarded = guarded || p.claim != nil
 		if p.row != "" {
+			p.where = op.(interface{ KeyText() string }).KeyText()
 			rows = append(rows, p)
 		}
 	}

@@ -242,6 +242,9 @@ func (j *job) auditOptions() run.Options {
 		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running,
 		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.wait, Undecodable: j.undecodable, Checkpoint: j.o.saveEvery,
 	}
+	if !j.o.Live {
+		o.Segments = 1 // embedded stores read everything for each segment
+	}
 	for _, sink := range j.sinks {
 		o.Header.Sinks = append(o.Header.Sinks, sink.Name())
 	}

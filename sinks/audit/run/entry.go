@@ -64,11 +64,13 @@ func parseEntry(b []byte) (e spooled, err error) {
 		return e, errEntry
 	}
 	e.sink, e.reading = sink, reading
-	place, key, ok := cutText(b[copy(e.Digest[:], b):])
-	if !ok {
+	b = b[copy(e.Digest[:], b):]
+	length, n := binary.Uvarint(b)
+	if n <= 0 || uint64(len(b)-n) < length {
 		return e, errEntry
 	}
-	e.Place, e.Item = place, item.Key(key)
+	text := string(b[n:])
+	e.Place, e.Item = text[:length], item.Key(text[length:])
 	return e, nil
 }
 

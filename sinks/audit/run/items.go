@@ -24,6 +24,9 @@ type spooledPage struct {
 	undecodable []*record.RecordError
 }
 
+// usualEntry is about how many bytes an encoded entry has.
+const usualEntry = 128
+
 // encoded is an entry in records.
 type encoded struct {
 	hash uint64

@@ -24,6 +24,7 @@ type place struct {
 	wanted, stored []side
 	shares         audit.Digest // sum of the shares of a group
 	shared         bool         // the place is a group's
+	room           [2]side      // of the first of each
 }
 
 type side struct {
@@ -53,7 +54,7 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 	if entries.lengths[i] > splitAbove && depth < 4 {
 		return j.split(entries, i, depth)
 	}
-	places := make(map[placeID]*place)
+	places := newPlaces(int(entries.lengths[i] / (2 * usualEntry)))
 	err := entries.each(i, func(record []byte) error {
 		e, err := parseEntry(record)
 		switch {
@@ -62,14 +63,14 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 		case e.suspect:
 			return j.addOne(&e)
 		case !e.stored || j.finished[e.reading]:
-			addTo(places, &e)
+			places.add(&e)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for id, p := range places {
+	for id, p := range places.byID {
 		j.a.work.Tally.Sinks[id.sink].Compared++
 		if p.equal() {
 			continue
@@ -81,13 +82,34 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 	return nil
 }
 
-func addTo(places map[placeID]*place, e *spooled) {
+// places are the places of one file of entries. They are made many at a time.
+type places struct {
+	byID map[placeID]*place
+	next []place
+}
+
+func newPlaces(expected int) *places {
+	return &places{byID: make(map[placeID]*place, expected)}
+}
+
+// of returns the place of an entry.
+func (ps *places) of(e *spooled) *place {
 	id := placeID{e.sink, e.Kind, e.Place}
-	p := places[id]
+	p := ps.byID[id]
 	if p == nil {
-		p = &place{}
-		places[id] = p
+		if len(ps.next) == 0 {
+			ps.next = make([]place, 256)
+		}
+		p, ps.next = &ps.next[0], ps.next[1:]
+		p.wanted, p.stored = p.room[:0:1], p.room[1:1:2]
+		ps.byID[id] = p
 	}
+	return p
+}
+
+// add adds an entry to its place.
+func (ps *places) add(e *spooled) {
+	p := ps.of(e)
 	s := side{e.Item, e.Digest, e.Claim}
 	switch {
 	case e.Share:

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,7 +25,7 @@ const (
 // spool divides records over files by a hash, so that each file can be worked off in memory. One goroutine uses it.
 type spool struct {
 	dir     string
-	files   [buckets]*os.File
+	files   [buckets]*os.File // nil before its first record
 	pending [buckets][]byte
 	lengths [buckets]int64 // of the files, without what is pending
 }
@@ -38,24 +37,23 @@ func openSpool(dir string, lengths []int64) (*spool, error) {
 		return nil, err
 	}
 	s := &spool{dir: dir}
-	for i := range s.files {
-		f, err := private.OpenFile(s.path(i), os.O_RDWR|os.O_CREATE)
-		if err != nil {
-			return nil, errors.Join(err, s.close())
+	copy(s.lengths[:], lengths)
+	for i := range s.lengths {
+		if s.lengths[i] == 0 {
+			continue
 		}
-		s.files[i] = f
-		if i < len(lengths) {
-			s.lengths[i] = lengths[i]
-		}
-		if err := s.cut(i); err != nil {
+		if err := s.open(i); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 	}
 	return s, nil
 }
 
-// cut shortens a file to its stored length.
-func (s *spool) cut(i int) error {
+// open opens a file, makes it if it is missing, and cuts it to its length.
+func (s *spool) open(i int) (err error) {
+	if s.files[i], err = private.OpenFile(s.path(i), os.O_RDWR|os.O_CREATE); err != nil {
+		return err
+	}
 	size, err := s.files[i].Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
@@ -83,6 +81,11 @@ func (s *spool) add(hash uint64, record []byte) error {
 }
 
 func (s *spool) write(i int) error {
+	if s.files[i] == nil {
+		if err := s.open(i); err != nil {
+			return err
+		}
+	}
 	n, err := s.files[i].Write(s.pending[i])
 	s.lengths[i] += int64(n)
 	s.pending[i] = s.pending[i][:0]
@@ -112,6 +115,9 @@ func (s *spool) size() (n int64) {
 // each calls do with each record of a file, in the order in which they were added. do must not keep the record. Call
 // flush first.
 func (s *spool) each(i int, do func(record []byte) error) error {
+	if s.files[i] == nil {
+		return nil
+	}
 	r := bufio.NewReaderSize(io.NewSectionReader(s.files[i], 0, s.lengths[i]), 64<<10)
 	var buf []byte
 	for {
@@ -151,12 +157,15 @@ func (s *spool) close() error {
 // remove closes and deletes the files.
 func (s *spool) remove() error { return errors.Join(s.close(), os.RemoveAll(s.dir)) }
 
-// hashOf returns the hash of some texts, the same in every process.
+// hashOf returns the hash of some texts, FNV-1a, the same in every process.
 func hashOf(texts ...string) uint64 {
-	h := fnv.New64a()
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
 	for _, t := range texts {
-		_, _ = io.WriteString(h, t)
-		_, _ = h.Write([]byte{0xff}) // no UTF-8 has it
+		for i := range len(t) {
+			h = (h ^ uint64(t[i])) * prime
+		}
+		h = (h ^ 0xff) * prime // no UTF-8 has it
 	}
-	return h.Sum64()
+	return h
 }
