@@ -32,6 +32,7 @@ var budgets = map[string]budget{
 
 	"pipeline": {least: 0.35, allocs: 2},
 	"backfill": {least: 0.9, allocs: -1},
+	"audit":    {least: 0.8, allocs: -1},
 	"cores":    {least: 1.7, allocs: -1},
 	"resident": {most: 1, allocs: -1},
 	"flight":   {most: 3, allocs: -1},

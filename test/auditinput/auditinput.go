@@ -1,0 +1,269 @@
+// Package auditinput is what an audit compares: a table of any size and a view of it. Both are made up page by page while
+// they are read, so that they take no memory, and reading them is little more than decoding them.
+package auditinput
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/audit/run"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// file is the configuration of the view.
+const file = `version: 1
+name: audited
+source: {table: orders}
+state: {table: audited-state}
+sinks:
+  by_status: {view: {table: views, key: {PK: 'STATUS#{Status}', SK: '{@key}'}, attributes: {
+    type: '{Type}', total: '{Total}', currency: '{Currency}', created: '{CreatedAt}', paid: '{Paid}', note: '{Note}', city: '{Address.City}', tags: '{Tags}'}}}
+`
+
+// An order of 13 attributes and its row, around the number that makes one differ from the next.
+const (
+	orderItem = `{"PK":{"S":"USER#%"},"SK":{"S":"ORDER#2026-11-21#%"},"Type":{"S":"Order"},"Status":{"S":"completed"},"Total":{"N":"%.25"},"Currency":{"S":"EUR"},"CreatedAt":{"N":"1795251600"},"Paid":{"BOOL":true},` +
+		`"Note":{"S":"call before you come, please"},"Coupon":{"NULL":true},"Address":{"M":{"Street":{"S":"Ringstrasse 12"},"City":{"S":"Lugano"},"Zip":{"S":"6900"}}},` +
+		`"Tags":{"SS":["express","gift"]},"Lines":{"L":[{"M":{"sku":{"S":"SKU-%"},"qty":{"N":"2"}}},{"M":{"sku":{"S":"SKU-00017"},"qty":{"N":"1"}}}]}}`
+	orderKey = `{"PK":{"S":"USER#%"},"SK":{"S":"ORDER#2026-11-21#%"}}`
+	orderRow = `{"PK":{"S":"STATUS#completed"},"SK":{"S":"USER%23%,ORDER%232026-11-21%23%"},"type":{"S":"Order"},"total":{"N":"%.25"},"currency":{"S":"EUR"},"created":{"N":"1795251600"},"paid":{"BOOL":true},` +
+		`"note":{"S":"call before you come, please"},"city":{"S":"Lugano"},"tags":{"SS":["express","gift"]}}`
+)
+
+const tableARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/orders"
+
+// firstNumber is the number of the first item: all have as many digits.
+const firstNumber = 10_000_000
+
+// parts is the number of segments in which the table is read, and rows that are made up.
+const parts = 16
+
+// pieces are a text without its numbers.
+type pieces [][]byte
+
+// cut divides a text at each % that is not that of an escaped #.
+func cut(text string) pieces {
+	const escaped, kept = "%23", "\x00"
+	var all pieces
+	for _, piece := range bytes.Split(bytes.ReplaceAll([]byte(text), []byte(escaped), []byte(kept)), []byte("%")) {
+		all = append(all, bytes.ReplaceAll(piece, []byte(kept), []byte(escaped)))
+	}
+	return all
+}
+
+// appendTo appends the text of an item.
+func (p pieces) appendTo(dst []byte, i int) []byte {
+	dst = append(dst, p[0]...)
+	for _, piece := range p[1:] {
+		dst = strconv.AppendInt(dst, int64(firstNumber+i), 10)
+		dst = append(dst, piece...)
+	}
+	return dst
+}
+
+// Input is a table and its view.
+type Input struct {
+	n       int
+	item    pieces
+	key     pieces
+	row     pieces
+	source  pieces // key of an item
+	version record.Version
+	decoder record.SnapshotOptions
+	client  *dynamodb.Client
+	cfg     *config.Config
+	stores  sinks.Stores
+
+	segments int // in which the view is read
+	target   view.Target
+}
+
+var _ view.Lister = rows{}
+
+// New returns a table of n items and their view.
+func New(n int) (*Input, error) {
+	cfg, err := config.Parse("tablewake.yaml", []byte(file), func(string) (string, bool) { return "", false })
+	if err != nil {
+		return nil, err
+	}
+	version, err := record.ParseVersion(fmt.Sprintf("%010d%040d", 1795251600, 7))
+	if err != nil {
+		return nil, err
+	}
+	in := &Input{
+		n: n, item: cut(orderItem), key: cut(orderKey), row: cut(orderRow), source: cut("USER%23%,ORDER%232026-11-21%23%"), version: version, cfg: cfg,
+		target:  view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "by_status", Pipeline: cfg.Name},
+		decoder: record.SnapshotOptions{DecoderOptions: sinks.Decoder(cfg), Keys: []string{"PK", "SK"}},
+	}
+	in.decoder.StreamARN = tableARN + "/stream/2026-11-21T07:00:00.000"
+	in.client = dynamodb.New(dynamodb.Options{
+		Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), HTTPClient: &http.Client{Transport: transport{in}},
+	})
+	in.stores, in.segments = madeUp{in: in}, parts
+	return in, nil
+}
+
+// Embed writes the view into an embedded store in a folder, which is read from then on in place of rows that are made up.
+// close closes it.
+func (in *Input) Embed(ctx context.Context, dir string) (close func() error, err error) {
+	stores, err := local.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := sinks.Assemble(ctx, in.cfg, stores, sinks.Finite())
+	if err != nil {
+		return nil, errors.Join(err, stores.Close())
+	}
+	table, err := in.table(ctx)
+	if err != nil {
+		return nil, errors.Join(err, stores.Close())
+	}
+	left := table.Parts()
+	var r snapshot.Reader
+	source := pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
+		for {
+			if r != nil {
+				page, err := r.Read(ctx)
+				if !errors.Is(err, io.EOF) {
+					return page, err
+				}
+				r = nil
+			}
+			if len(left) == 0 {
+				return nil, io.EOF
+			}
+			var err error
+			if r, err = table.Open(ctx, left[0].ID, ""); err != nil {
+				return nil, err
+			}
+			left = left[1:]
+		}
+	})
+	if err := p.Run(ctx, source, nil); err != nil {
+		return nil, errors.Join(err, stores.Close())
+	}
+	in.stores, in.segments = stores, 1 // it would read everything for each segment
+	return stores.Close, nil
+}
+
+// table returns a scan of the table.
+func (in *Input) table(ctx context.Context) (snapshot.Snapshot, error) {
+	return scan.New(ctx, scan.Options{Client: in.client, Table: tableARN, Segments: parts, Time: time.Unix(1795251600, 0).UTC(), Decoder: in.decoder})
+}
+
+// Audit audits the view. dir is for the report.
+func (in *Input) Audit(ctx context.Context, dir string) (*run.Summary, error) {
+	opened, err := audit.Open(ctx, in.cfg, in.stores, audit.Options{})
+	if err != nil {
+		return nil, err
+	}
+	table, err := in.table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := run.Audit(ctx, run.Options{Report: filepath.Join(dir, "report.jsonl"), Sinks: opened, Items: table, Segments: in.segments, Still: true})
+	if err == nil && (sum.Items != int64(in.n) || sum.Sinks[0].Stored != int64(in.n) || sum.Sinks[0].Compared != int64(in.n)) {
+		err = fmt.Errorf("%d items, %d rows and %d places were read, of %d", sum.Items, sum.Sinks[0].Stored, sum.Sinks[0].Compared, in.n)
+	}
+	if err == nil && (sum.Differing > 0 || !sum.Complete()) {
+		err = fmt.Errorf("%d entries differ, and %d are open", sum.Differing, sum.Open)
+	}
+	return sum, err
+}
+
+// Scan reads and decodes what an audit reads, and does nothing with it. It returns how many items and rows it read.
+func (in *Input) Scan(ctx context.Context) (items, read int, err error) {
+	table, err := in.table(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	store, err := in.stores.View(ctx, in.cfg, in.cfg.Sinks[0])
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, p := range table.Parts() {
+		r, err := table.Open(ctx, p.ID, "")
+		if err != nil {
+			return items, read, err
+		}
+		for {
+			page, err := r.Read(ctx)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return items, read, err
+			}
+			decoded, err := page.Decoded()
+			if err != nil {
+				return items, read, err
+			}
+			items += len(decoded.Changes)
+		}
+	}
+	for segment := range in.segments {
+		for _, err := range store.(view.Lister).ListRows(ctx, in.target, state.Listing{Segment: segment, Segments: in.segments}) {
+			if err != nil {
+				return items, read, err
+			}
+			read++
+		}
+	}
+	return items, read, nil
+}
+
+// madeUp has the view alone.
+type madeUp struct {
+	sinks.Stores
+	in *Input
+}
+
+// View implements [sinks.Stores].
+func (s madeUp) View(context.Context, *config.Config, config.Sink) (view.Store, error) {
+	return rows{in: s.in}, nil
+}
+
+// State implements [sinks.Stores]. Nothing is recorded of the output.
+func (s madeUp) State(context.Context, *config.Config) (state.Store, error) { return nil, nil }
+
+// rows are those of the view.
+type rows struct {
+	view.Store
+	in *Input
+}
+
+// ListRows implements [view.Lister].
+func (r rows) ListRows(_ context.Context, t view.Target, l state.Listing) iter.Seq2[view.Row, error] {
+	return func(yield func(view.Row, error) bool) {
+		for i := l.Segment; i < r.in.n; i += max(l.Segments, 1) {
+			image, err := item.Parse(r.in.row.appendTo(nil, i))
+			row := view.Row{Item: image, Version: r.in.version, Source: item.Key(r.in.source.appendTo(nil, i)), View: t.View}
+			row.PK, _ = image.Get(t.PK)
+			row.SK, _ = image.Get(t.SK)
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
