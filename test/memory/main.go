@@ -1,10 +1,10 @@
 // Command memory runs a million records, the shop fixture multiplied by key, through
 // the pipeline in a process of its own and compares the most memory that was ever
 // resident with its budget: with stores that only count, and with the embedded ones.
-// Then it reads exports as a backfill does, of many items and of the largest, and has one consumer follow 10,000 idle
-// shards, and looks at its calls too.
+// Then it audits as many items, reads exports as a backfill does, of many items and of the largest, and has one consumer
+// follow 10,000 idle shards, and looks at its calls too.
 //
-//	go run ./test/memory [-n 1000000] [-only counting|embedded|backfill|idle]
+//	go run ./test/memory [-n 1000000] [-only counting|embedded|audit|backfill|idle]
 package main
 
 import (
@@ -30,10 +30,10 @@ var budgets = []struct {
 
 func main() {
 	log.SetFlags(0)
-	n := flag.Int("n", 1_000_000, "records")
-	only := flag.String("only", "", "measure this alone: counting, embedded, backfill or idle")
+	n := flag.Int("n", 1_000_000, "records, or items of the audit")
+	only := flag.String("only", "", "measure this alone: counting, embedded, audit, backfill or idle")
 	fixture := flag.String("fixture", "test/fixtures/shop", "folder of stream.jsonl and tablewake.yaml")
-	child := flag.String("child", "", "run with these stores, or backfill or idle, and measure nothing")
+	child := flag.String("child", "", "run with these stores, or audit, backfill or idle, and measure nothing")
 	endpoint := flag.String("endpoint", "", "of the child's stream")
 	export := flag.String("export", "", "folder of the child's export")
 	items := flag.Int("items", 0, "what the export has that the child writes")
@@ -44,6 +44,8 @@ func main() {
 		switch *child {
 		case "idle":
 			run = func() error { return runIdle(*endpoint) }
+		case "audit":
+			run = func() error { return runAudit(context.Background(), *n) }
 		case "export":
 			run = func() error { return writeExport(*items, *fixture, *export) }
 		}
@@ -67,6 +69,13 @@ func main() {
 		fmt.Printf("%d records, %s stores: %d MB resident at most (budget %d MB), %.0f records/s\n",
 			*n, b.stores, resident/1e6, b.bytes/1e6, float64(*n)/took.Seconds())
 		over = over || resident > b.bytes
+	}
+	if *only == "" || *only == "audit" {
+		within, err := measureAudit(*n)
+		if err != nil {
+			log.Fatal(err)
+		}
+		over = over || !within
 	}
 	if *only == "" || *only == "backfill" {
 		within, err := measureBackfill(*fixture)
