@@ -33,6 +33,9 @@ type Options struct {
 	Logger      *slog.Logger         // Default: discards
 	Meter       metric.MeterProvider // Default: the global provider
 	Pipeline    string               // name of the pipeline, an attribute of every metric. Default: none
+
+	// Unrepaired returns the number of noted gaps that are not repaired, for a metric. It must not block. Default: no metric.
+	Unrepaired func() int64
 }
 
 // clockMargin is how far this machine's clock may be ahead of the clock of the records.

@@ -80,6 +80,7 @@ func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 	prefetch := k.Number("tablewake.reader.prefetched", "By", "bytes of pages that were read and that the pipeline did not take yet")
 	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
 	unwritten := k.Reading("tablewake.reader.unwritten", "s", "for how long a checkpoint could not be written, or the lease table not be read; 0 where that is no longer than a lease lasts")
+	unrepaired := k.Number("tablewake.reader.unrepaired", "{gap}", "noted gaps whose sinks are not repaired, at the last look (on_gap: repair)")
 	mine := t.attributes(labels{})
 	t.registration = k.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
@@ -102,8 +103,11 @@ func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 		}
 		o.ObserveInt64(contact, n, mine)
 		o.ObserveFloat64(unwritten, max(s.Unwritten, s.Unseen).Seconds(), mine)
+		if c.o.Unrepaired != nil {
+			o.ObserveInt64(unrepaired, c.o.Unrepaired(), mine)
+		}
 		return nil
-	}, lag, age, loss, held, stopped, forecast, prefetch, contact, unwritten)
+	}, lag, age, loss, held, stopped, forecast, prefetch, contact, unwritten, unrepaired)
 }
 
 // tableLag is the lag of a table.

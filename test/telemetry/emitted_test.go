@@ -141,6 +141,7 @@ func (w *world) consume() {
 			API: w.server, Table: table, Meter: w.meter, Pipeline: "shop",
 			Gaps:        pipeline.GapFunc(func(context.Context, record.Gap) error { return nil }),
 			Coordinator: coordinator.Options{Name: "a", Sources: []coordinator.Source{{Table: "shop"}}, OnGap: coordinator.Continue},
+			Unrepaired:  func() int64 { return 1 },
 		})
 		if err != nil {
 			w.t.Fatal(err)
