@@ -18,7 +18,7 @@ const (
 
 // CanBeFilled reports whether a backfill can fill the sink: its output is a function of the table's items.
 func CanBeFilled(s config.Sink) bool {
-	return (s.View != nil || s.Aggregate != nil || s.Search != nil) && !s.NoBackfill
+	return s.KeepsState() && !s.NoBackfill
 }
 
 // stageSink wraps a sink that waits, whose backfill has a floor, or whose output is fresh.

@@ -40,17 +40,18 @@ func (cfg *Config) Made(f *yamlbind.File, v *value) {
 
 // Source is the table or the tables whose changes the pipeline carries.
 type Source struct {
-	_             any     `one:"table,stream,tables"`
-	Line          int     `key:"@"`
-	_             Table   `key:"table" doc:"Name or ARN of the table."`
-	_             Table   `key:"stream" is:"stream" doc:"ARN of the table's stream."`
-	Tables        []Table `key:"tables" doc:"Several tables; canonical keys then hold the table's name."` // also of table and stream
-	TTLAttribute  string  `key:"ttl_attribute" doc:"Attribute of the table's TTL, epoch seconds."`
-	DynamoDBLocal bool    `key:"emulator" words:"dynamodb-local" yes:"dynamodb-local" doc:"Records come from DynamoDB Local: {} is the empty map."`
-	Start         Start   `key:"start" def:"trim_horizon" doc:"Where a stream is begun that nobody has read before."`
-	ContinueOnGap bool    `key:"on_gap" words:"stop,continue" yes:"continue" def:"stop" doc:"What becomes of a shard that lost records before they were read."`
-	Polling       Polling `key:"polling" doc:"How often shards are read."`
-	Kinesis       string  `key:"kinesis" is:"kinesis" doc:"ARN of the Kinesis stream that source.table writes to, which a Lambda reads instead of the table's own."`
+	_             any      `one:"table,stream,tables"`
+	Line          int      `key:"@"`
+	_             Table    `key:"table" doc:"Name or ARN of the table."`
+	_             Table    `key:"stream" is:"stream" doc:"ARN of the table's stream."`
+	Tables        []Table  `key:"tables" doc:"Several tables; canonical keys then hold the table's name."` // also of table and stream
+	TTLAttribute  string   `key:"ttl_attribute" doc:"Attribute of the table's TTL, epoch seconds."`
+	DynamoDBLocal bool     `key:"emulator" words:"dynamodb-local" yes:"dynamodb-local" doc:"Records come from DynamoDB Local: {} is the empty map."`
+	Start         Start    `key:"start" def:"trim_horizon" doc:"Where a stream is begun that nobody has read before."`
+	OnGap         OnGap    `key:"on_gap" words:"stop,continue,repair" def:"stop" doc:"What becomes of a shard that lost records before they were read, and of the sinks that missed them."`
+	RepairSinks   []string `key:"repair_sinks" is:"name" doc:"Names of the sinks that on_gap: repair repairs. Default: all views, aggregates and search sinks."`
+	Polling       Polling  `key:"polling" doc:"How often shards are read."`
+	Kinesis       string   `key:"kinesis" is:"kinesis" doc:"ARN of the Kinesis stream that source.table writes to, which a Lambda reads instead of the table's own."`
 }
 
 // Made adds the table of the keys table and stream to Tables.
@@ -60,6 +61,34 @@ func (s *Source) Made(_ *yamlbind.File, v *value) {
 			s.Tables = append(s.Tables, t)
 		}
 	}
+}
+
+// OnGap is what a consumer does about lost records. The zero OnGap is OnGapStop.
+type OnGap string
+
+// What a consumer can do about lost records.
+const (
+	OnGapStop     OnGap = "stop"     // the shard and its descendants are read no further
+	OnGapContinue OnGap = "continue" // reading continues after the gap
+	OnGapRepair   OnGap = "repair"   // reading continues, and the consumer audits and repairs the sinks
+)
+
+// ReadsOn reports whether reading continues after a gap.
+func (g OnGap) ReadsOn() bool { return g == OnGapContinue || g == OnGapRepair }
+
+// SinksToRepair returns the names of the sinks that a repair of gaps makes equal to the table: repair_sinks, or all sinks
+// that keep state.
+func (cfg *Config) SinksToRepair() []string {
+	if names := cfg.Source.RepairSinks; len(names) > 0 {
+		return names
+	}
+	var names []string
+	for i := range cfg.Sinks {
+		if s := &cfg.Sinks[i]; s.KeepsState() {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // Table is a DynamoDB table.

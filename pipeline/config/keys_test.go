@@ -21,6 +21,7 @@ source.ttl_attribute
 source.emulator
 source.start | trim_horizon
 source.on_gap | stop
+source.repair_sinks
 source.polling
 source.polling.max_idle | 5s
 source.polling.calls_per_month

@@ -15,7 +15,7 @@ func (c *checker) checkRules() {
 	var stateful []*Sink
 	var names []string
 	for _, s := range c.sinks {
-		if s.View != nil || s.Aggregate != nil || s.Search != nil {
+		if s.KeepsState() {
 			stateful, names = append(stateful, s), append(names, s.Name)
 			c.checkStateFilters(s.Filters, "under the state sink "+s.Name, []*Sink{s})
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
@@ -26,6 +27,7 @@ func (c *checker) checkConsumer() {
 			c.Fail(e, "write 5m or less", "a shard that is looked at less often may split unseen, and its iterator expires after 15 minutes")
 		}
 	}
+	c.checkGapRepair()
 	l := c.cfg.Leases
 	if l == nil {
 		return
@@ -45,6 +47,37 @@ func (c *checker) checkConsumer() {
 	}
 }
 
+// checkGapRepair checks what on_gap: repair repairs: sinks that are functions of the items of one table.
+func (c *checker) checkGapRepair() {
+	src := &c.cfg.Source
+	if src.OnGap != OnGapRepair {
+		c.Refuse(&src.RepairSinks, "write on_gap: repair, or remove it", "names what on_gap: repair repairs")
+		return
+	}
+	var names []string
+	for _, s := range c.sinks {
+		if s.KeepsState() {
+			names = append(names, s.Name)
+		}
+	}
+	c.FailIf(len(names) == 0, &src.OnGap, "write on_gap: continue", "a repair makes views, aggregates and search indexes equal to the table, and the file has none")
+	c.FailIf(len(src.Tables) > 1, &src.OnGap, "write on_gap: continue, or give each table a file of its own", "a repair compares sinks with one source table, and the file has several")
+	c.WarnIf(c.cfg.Leases == nil, &src.OnGap, "repair what a function noted with `tablewake gaps --repair`, or add leases for a consumer",
+		"a Lambda function notes gaps and repairs none, as an audit takes longer than an invocation")
+	if len(names) == 0 {
+		return
+	}
+	for i, e := range c.Of(&src.RepairSinks).All() {
+		name := e.Text()
+		if name == "" {
+			continue // the binding has reported it
+		}
+		c.FailIf(!slices.Contains(names, name), e, yamlbind.Hint(name, names, "these are the names of such sinks:"),
+			"%s is not the name of a view, an aggregate or a search sink: nothing else can be repaired from the table", yamlbind.Quoted(name))
+		c.FailIf(slices.Contains(src.RepairSinks[:i], name), e, "remove one of them", "%s stands twice", yamlbind.Quoted(name))
+	}
+}
+
 // checkKinesis refuses keys and sinks that do not fit a Kinesis source. Its records may repeat, and may be in another
 // order than the writes. Their versions are creation times.
 func (c *checker) checkKinesis() {
@@ -54,7 +87,7 @@ func (c *checker) checkKinesis() {
 	}
 	c.FailIf(c.Of(src).Get("table") == nil, &src.Kinesis, "write source: {table: NAME, kinesis: ARN}",
 		"wants the name of the one table that writes to it")
-	for _, field := range []any{&src.Start, &src.ContinueOnGap, &src.Polling, &c.cfg.Leases} {
+	for _, field := range []any{&src.Start, &src.OnGap, &src.Polling, &c.cfg.Leases} {
 		c.Refuse(field, "remove it: where a Lambda begins is its event source mapping's to say", "is of the table's own stream, and the source is a Kinesis stream")
 	}
 	for _, s := range c.sinks {

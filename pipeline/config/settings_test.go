@@ -80,6 +80,7 @@ func TestSameSettings(t *testing.T) {
 		{"{table: t,", "{tables: [t],"},
 		{"{table: t,", "{emulator: dynamodb-local, table: t,"},
 		{"{table: t,", "{start: latest, on_gap: continue, polling: {max_idle: 1s, calls_per_month: 5}, table: t,"},
+		{"{table: t,", "{on_gap: repair, table: t,"},
 		{"state: {table: s}", "leases: {table: l, duration: 30s}\nstate: {table: s}"},
 		{"{table: s}", "{table: other, guard_retention: 60d}"},
 		{"[Email, 'Address.**']", "[Address, '[\"Email\"]']"},

@@ -49,6 +49,10 @@ func (s *Sink) Made(f *yamlbind.File, v *value) {
 	c.sinks = append(c.sinks, s)
 }
 
+// KeepsState reports whether the sink is a view, an aggregate or a search index: its output is a function of the table's
+// items, and it remembers their versions.
+func (s *Sink) KeepsState() bool { return s.View != nil || s.Aggregate != nil || s.Search != nil }
+
 // Batch bounds one write. Zero values are the pipeline's defaults.
 type Batch struct {
 	_      any           `ref:"batch"`

@@ -21,9 +21,9 @@ const (
 	StoppedContrary = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
 
-// PassedGap is what a lease bears instead if reading continues after a gap (on_gap: continue) and no
+// PassedGap is what a lease bears instead if reading continues after a gap (on_gap: continue or repair) and no
 // record was found there yet: the gap is noted and logged, and the next reader of the shard does not log it again.
-const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue)"
+const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue or repair)"
 
 // handleTrimmed handles a position that the stream refuses as older than what it keeps.
 //

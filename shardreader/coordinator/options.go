@@ -61,5 +61,5 @@ type Policy uint8
 // The policies.
 const (
 	Stop     Policy = iota // the shard and its descendants are read no further
-	Continue               // reading continues after the gap
+	Continue               // reading continues after the gap: on_gap: continue, and on_gap: repair
 )

@@ -109,7 +109,7 @@ func openSink(ctx context.Context, b base, stores sinks.Stores) (_ Sink, err err
 func selectSinks(cfg *config.Config, names []string) ([]config.Sink, error) {
 	var specs []config.Sink
 	for _, s := range cfg.Sinks {
-		keepsState := s.View != nil || s.Aggregate != nil || s.Search != nil
+		keepsState := s.KeepsState()
 		switch {
 		case len(names) == 0 && keepsState, slices.Contains(names, s.Name) && keepsState:
 			specs = append(specs, s)

@@ -105,7 +105,7 @@ func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfi
 // checkSelected returns an error if the sink cannot be filled. open is set if its run did not end.
 func checkSelected(s config.Sink, b state.Birth, open bool) error {
 	switch {
-	case s.View == nil && s.Aggregate == nil && s.Search == nil:
+	case !s.KeepsState():
 		return cli.Usagef("--sink %s: a backfill fills views, aggregates and search indexes: what an archive or a queue holds is of changes, and no item shows them", s.Name)
 	case b.Stage == state.Live && b.Run == sinks.NoRun:
 		return cli.Usagef("--sink %s began with the changes of its first start (backfill --none, or backfill: none in the file), and later changes are counted on those: give it another name and a place of its own, and fill that", s.Name)

@@ -31,6 +31,7 @@ type options struct {
 	stopTimeout time.Duration
 	idle        time.Duration
 	idleTimeout time.Duration
+	repairRCU   float64
 	verbose     bool
 	format      cli.Format
 }
@@ -59,6 +60,10 @@ With --exit-when-idle it ends once the tables are read to their ends: by what th
 list, and by the lease of every shard, whichever consumer has it. It waits for others, also for
 the leases of one that died; --idle-timeout bounds that.
 
+With on_gap: repair it reads on where records were lost, and one of the consumers then compares
+views, aggregates and indexes with the table, and repairs them, while all of them read. status
+shows how far that is. A stop, and --exit-when-idle, leave it to the next consumer.
+
 GET /livez, /readyz and /status on --health answer 200 or 503, with reasons. One that has
 nothing to do is ready; one that cannot finish what it has is not. /livez fails where only
 a restart helps.`,
@@ -83,6 +88,7 @@ a restart helps.`,
 	f.DurationVar(&o.stopTimeout, "stop-timeout", 25*time.Second, "how long a stop may take; below the time after which the process is killed (30s on ECS by default)")
 	f.DurationVar(&o.idle, "exit-when-idle", 0, "end when nothing came for this long, and all that the streams have is written and checkpointed, whichever consumer reads it")
 	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "with --exit-when-idle: end with 10 when not all is read, and nothing was done for this long (default: wait)")
+	f.Float64Var(&o.repairRCU, "repair-rcu", 500, "with on_gap: repair: read units a second that the comparison of sinks with the table uses; 0 for no limit")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log all that happens to standard error")
 	cli.AddFormat(c, &o.format)
 	return c
@@ -102,6 +108,8 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return cli.Usagef("--exit-when-idle is a time, as 5s, or 0 to run for ever")
 	case o.idleTimeout < 0 || o.idleTimeout > 0 && o.idle == 0:
 		return cli.Usagef("--idle-timeout is a time, as 5m, beside --exit-when-idle")
+	case o.repairRCU < 0:
+		return cli.Usagef("--repair-rcu is a number of read units a second, or 0 for no limit")
 	}
 	log := s.Err
 	stop := newStopper(ctx, o.stopTimeout)
@@ -139,14 +147,21 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return o.Hint(err)
 	}
+	var repair *gapRepair
+	if cfg.Source.OnGap == config.OnGapRepair {
+		repair = o.newGapRepair(cfg, res, log)
+	}
 	source, err := consumer.New(consumer.Options{
 		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.CallTimeout, Logger: o.logger(log),
-		Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
+		Meter: o.Telemetry.Meter, Pipeline: cfg.Name, Unrepaired: repair.count(),
 	})
 	if err != nil {
 		return err
 	}
-	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: res.stores, heldBack: res.heldBack}
+	if repair != nil {
+		repair.owner = source.ID()
+	}
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: res.stores, heldBack: res.heldBack, repair: repair}
 	o.start.done(c)
 	return c.run(ctx, s)
 }
@@ -166,7 +181,7 @@ func (o *options) workerOptions(cfg *config.Config) coordinator.Options {
 		Start: coordinator.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
 		Idle:  o.idle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth, MaxCalls: readCalls,
 	}
-	if cfg.Source.ContinueOnGap {
+	if cfg.Source.OnGap.ReadsOn() {
 		w.OnGap = coordinator.Continue
 	}
 	return w

@@ -102,6 +102,34 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
 }
 
+// A run that ends before a gap is repaired reads on behind it, and says what repairs it. status has the problem until then.
+func TestConsume_GapIsLeftToTheNext(t *testing.T) {
+	api, file := clitest.OnStream(t)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.Replace(text, []byte("table: shop,"), []byte("table: shop, on_gap: repair,"), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	table := api.Table("shop")
+	dir := filepath.Join(t.TempDir(), "out")
+	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"}
+	shard := clitest.Put(t, table, 1, "paid").Shard
+	said := ends(t, cli.ExitOK, consume...)
+	wants(t, said, "shop: 1 records", "gaps are passed over, and then the sinks are repaired")
+	if strings.Contains(said, "not repaired") {
+		t.Errorf("there is no gap, and it says\n%s", said)
+	}
+	clitest.Put(t, table, 2, "lost")
+	clitest.Put(t, table, 3, "paid")
+	table.Stream().Trim(shard, 2)
+
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records", "records were lost", "1 gap not repaired yet: the next consumer goes on with that, or `tablewake gaps -c "+file+" --local "+dir+" --repair --audit`")
+	wants(t, ends(t, cli.ExitUnhealthy, "status", "-c", file, "--local", dir), "PROBLEM records of shard "+shard+" were lost; the sinks are not repaired yet", "--repair --audit")
+	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
+}
+
 // A shard that no consumer dared to begin gets its lease by hand, and only a shard that the
 // stream lists does.
 func TestLeases_ResetMakesALease(t *testing.T) {

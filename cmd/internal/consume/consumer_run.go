@@ -28,6 +28,7 @@ type consumerRun struct {
 	source   *consumer.Consumer
 	stores   *target.Stores
 	heldBack heldBackStore // nil: the state cannot store notes
+	repair   *gapRepair    // nil: gaps are not repaired
 	stop     *stopper
 	log      io.Writer
 
@@ -66,6 +67,9 @@ func (c *consumerRun) read(ctx context.Context) error {
 	var watchers sync.WaitGroup
 	watchers.Go(func() { c.watch(watching) })
 	watchers.Go(func() { c.noteHeldBack(watching) })
+	if c.repair != nil {
+		watchers.Go(func() { c.repair.run(c.stop.soft) })
+	}
 	watchers.Go(func() {
 		select {
 		case <-c.stop.soft.Done():
@@ -83,6 +87,9 @@ func (c *consumerRun) read(ctx context.Context) error {
 	err = errors.Join(err, c.source.Close(c.stop.hard))
 	endWatching()
 	watchers.Wait()
+	if c.repair != nil {
+		c.repair.writeLeft(c.log, c.o.CommandLine(c.cfg))
+	}
 	return err
 }
 

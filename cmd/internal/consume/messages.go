@@ -40,6 +40,13 @@ func startText(s config.Start) string {
 	return "from its oldest record where it was not read before"
 }
 
+// gapTexts describe what becomes of shards that lost records, by source.on_gap.
+var gapTexts = map[config.OnGap]string{
+	config.OnGapStop:     "shards stop at gaps",
+	config.OnGapContinue: "gaps are passed over",
+	config.OnGapRepair:   "gaps are passed over, and then the sinks are repaired",
+}
+
 // progressText formats the progress line of a consumer.
 func progressText(st coordinator.Status, read, pending int64) string {
 	behind := 0

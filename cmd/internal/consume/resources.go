@@ -12,7 +12,6 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
@@ -28,7 +27,7 @@ import (
 type resources struct {
 	api    shardreader.API
 	table  leases.Table
-	gaps   pipeline.GapStore
+	gaps   state.Gaps
 	stores *target.Stores
 
 	heldBack   heldBackStore // nil: the state cannot store notes
@@ -78,7 +77,7 @@ func (r *resources) announceStreams(ctx context.Context, s *startup, cfg *config
 		return err
 	}
 	for _, ref := range refs {
-		fmt.Fprintf(w, "stream %s, %s, %s\n", ref.ARN, startText(cfg.Source.Start), cli.Either(cfg.Source.ContinueOnGap, "gaps are passed over", "shards stop at gaps"))
+		fmt.Fprintf(w, "stream %s, %s, %s\n", ref.ARN, startText(cfg.Source.Start), gapTexts[cfg.Source.OnGap])
 	}
 	fmt.Fprintln(w, pollingText(cfg.Source.Polling))
 	return nil

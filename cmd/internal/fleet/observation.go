@@ -23,6 +23,8 @@ type Observation struct {
 	Lost     []LostOutput     // sinks whose output does not belong to the state
 	Unknown  []ReadFailure    // what could not be read
 
+	RepairsGaps bool // the file says on_gap: repair
+
 	Unconfigured string // name of the file if it configures no consumer: there are no leases
 	NoTable      string // name of the lease table if it does not exist: there are no leases
 

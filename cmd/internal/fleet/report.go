@@ -59,6 +59,7 @@ const (
 	WaitingSink  ProblemKind = "waiting_sink"   // a sink waits for a backfill, and writes nothing
 	DeadLetters  ProblemKind = "dead_letters"   // changes are in dead letters
 	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
+	NotRepaired  ProblemKind = "not_repaired"   // sinks miss the changes of a gap, and their repair is not done
 	Breach       ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
 )
 
@@ -188,6 +189,7 @@ func (obs Observation) Report() Report {
 	}
 	for _, g := range obs.Gaps {
 		r.Gaps = append(r.Gaps, NewGap(g, obs.Retention))
+		r.addGapRepair(&obs, g)
 	}
 	reads := slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive })
 	switch {
@@ -205,7 +207,7 @@ func (obs Observation) Report() Report {
 
 // rank orders problems: those that lose records are first.
 func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingSink, WaitingSink, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
+	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingSink, WaitingSink, NotRepaired, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
 }
 
 func (r *Report) addProblem(kind ProblemKind, subject, hint, format string, args ...any) {

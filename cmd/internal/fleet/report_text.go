@@ -214,7 +214,7 @@ func (g Gap) String() string {
 	if g.Found != nil {
 		b.WriteString("found " + g.Found.Format(time.RFC3339) + ", ")
 	}
-	b.WriteString(string(g.Repair.Stage) + ")")
+	b.WriteString(repairText(g.Repair) + ")")
 	return b.String()
 }
 

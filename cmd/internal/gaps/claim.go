@@ -1,6 +1,7 @@
 package gaps
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -23,6 +24,7 @@ var errNoClaim = errors.New("all gaps grew, or another process took their repair
 type claims struct {
 	store state.Gaps
 	run   string
+	owner string        // as status shows it
 	every time.Duration // claimTime
 
 	mu   sync.Mutex
@@ -30,8 +32,8 @@ type claims struct {
 }
 
 // claim claims gaps. It leaves out those that another process repairs, and those that changed meanwhile.
-func claim(ctx context.Context, store state.Gaps, gaps []state.NotedGap, lasts time.Duration) (*claims, error) {
-	c := &claims{store: store, run: rand.Text(), every: lasts}
+func claim(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, lasts time.Duration) (*claims, error) {
+	c := &claims{store: store, run: rand.Text(), owner: owner, every: lasts}
 	for _, g := range gaps {
 		if g.Repair.Stage == state.GapRepairing && time.Now().Before(g.Repair.Expires) {
 			continue
@@ -52,7 +54,7 @@ func (c *claims) set(ctx context.Context, g state.NotedGap, r state.GapRepair) (
 	now := time.Now().UTC()
 	r.Owner, r.Expires, r.At, r.Version = "", time.Time{}, now, g.Repair.Version
 	if r.Stage == state.GapRepairing {
-		r.Owner, r.Expires = c.run, now.Add(c.every)
+		r.Owner, r.Expires = cmp.Or(c.owner, c.run), now.Add(c.every)
 	}
 	for {
 		ok, err := c.store.SetGapRepair(ctx, g.Gap, r)

@@ -44,7 +44,7 @@ func stored(t *testing.T, store state.Gaps) []state.NotedGap {
 
 func mustClaim(t *testing.T, store state.Gaps, lasts time.Duration) *claims {
 	t.Helper()
-	c, err := claim(t.Context(), store, stored(t, store), lasts)
+	c, err := claim(t.Context(), store, stored(t, store), "", lasts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestClaim_Once(t *testing.T) {
 	if second := mustClaim(t, store, time.Minute); len(first.held()) != 2 || len(second.held()) != 0 {
 		t.Errorf("the first has %+v, the second %+v", first.held(), second.held())
 	}
-	if late, err := claim(t.Context(), store, gaps, time.Minute); err != nil || len(late.held()) != 0 { // as it was read before the first
+	if late, err := claim(t.Context(), store, gaps, "", time.Minute); err != nil || len(late.held()) != 0 { // as it was read before the first
 		t.Errorf("one that read earlier has %+v, %v", late.held(), err)
 	}
 	first.renew(t.Context())

@@ -4,21 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
-	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -279,7 +275,7 @@ func (c *command) check(ctx context.Context, open []state.NotedGap) error {
 			return err
 		}
 	}
-	if err := c.checkLetters(ctx, flags); err != nil {
+	if err := CheckLetters(ctx, &c.Flags, c.cfg, c.stores, c.sinks, c.streams.Err); err != nil {
 		return err
 	}
 	switch {
@@ -306,34 +302,4 @@ func (c *command) readLeases(ctx context.Context) (leases.Snapshot, error) {
 		return leases.Snapshot{}, err
 	}
 	return stream.ReadLeases(ctx, &c.Flags, c.cfg, sdk)
-}
-
-// checkLetters returns an error if dead letters of the sinks wait.
-func (c *command) checkLetters(ctx context.Context, flags string) error {
-	names := c.sinks
-	if len(names) == 0 {
-		names = stateSinks(c.cfg)
-	}
-	kept, err := c.stores.State(ctx, c.cfg)
-	if err == nil && kept != nil {
-		err = CheckMarks(ctx, kept, names, flags)
-	}
-	if err != nil {
-		return err
-	}
-	check := func(l pipeline.DeadLetter) error { return checkLetter(l, names, flags) }
-	switch {
-	case !c.Live:
-		return target.EachLetter(ctx, local.Dir(c.Local), slog.New(slog.DiscardHandler), check)
-	case c.cfg.DeadLetters == nil:
-		return nil
-	case c.cfg.DeadLetters.Queue != "":
-		fmt.Fprintln(c.streams.Err, cli.Warning+"dead letters of a queue are not counted: `tablewake redrive "+flags+" --list` shows them")
-		return nil
-	}
-	opened, err := letters.Open(ctx, c.cfg, c.stores)
-	if err != nil {
-		return err
-	}
-	return letters.Each(ctx, c.cfg, opened, check)
 }

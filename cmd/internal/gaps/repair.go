@@ -28,6 +28,7 @@ type Job struct {
 	Gaps    []state.NotedGap // as read from Store
 	Audit   *auditor.Job
 	Exports []string // incremental exports that name the items. Default: everything is audited
+	Owner   string   // of the claims, for status. Default: a random text
 	Report  string   // path of the report of what is left. Default: none is kept
 	DryRun  bool     // nothing is claimed or written
 	Streams cli.Streams
@@ -62,7 +63,7 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 	if j.claimTime == 0 {
 		j.claimTime = claimTime
 	}
-	c, err := claim(ctx, j.Store, j.Gaps, j.claimTime)
+	c, err := claim(ctx, j.Store, j.Gaps, j.Owner, j.claimTime)
 	if err != nil {
 		return r, err
 	}
@@ -109,21 +110,11 @@ func (j *Job) result(was, done state.GapRepair) state.GapRepair {
 	slices.Sort(compared)
 	done.Sinks = slices.Compact(compared)
 	done.Stage = state.GapOpen
-	all := !slices.ContainsFunc(stateSinks(j.Config), func(name string) bool { return !slices.Contains(done.Sinks, name) })
+	all := !slices.ContainsFunc(j.Config.SinksToRepair(), func(name string) bool { return !slices.Contains(done.Sinks, name) })
 	if done.Left == 0 && all {
 		done.Stage = state.GapRepaired
 	}
 	return done
-}
-
-// stateSinks returns the names of the sinks that can be repaired.
-func stateSinks(cfg *config.Config) (names []string) {
-	for _, s := range cfg.Sinks {
-		if s.View != nil || s.Aggregate != nil || s.Search != nil {
-			names = append(names, s.Name)
-		}
-	}
-	return names
 }
 
 // work looks at what may differ, repairs it, and looks again.

@@ -143,7 +143,7 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 // audited returns the sinks that keep state, by name.
 func (q Request) audited(ctx context.Context) (map[string]audit.Sink, error) {
 	compared := make(map[string]audit.Sink)
-	if !slices.ContainsFunc(q.Config.Sinks, func(s config.Sink) bool { return s.View != nil || s.Aggregate != nil || s.Search != nil }) {
+	if !slices.ContainsFunc(q.Config.Sinks, func(s config.Sink) bool { return s.KeepsState() }) {
 		return compared, nil
 	}
 	opened, err := audit.Open(ctx, q.Config, q.Stores, audit.Options{AnyStage: true})

@@ -1,0 +1,167 @@
+package consume
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// notedGaps are the gaps of a pipeline, in memory.
+type notedGaps struct {
+	mu   sync.Mutex
+	gaps []state.NotedGap
+	fail error // of reads
+}
+
+func (n *notedGaps) AddGap(context.Context, record.Gap) error { return nil }
+
+func (n *notedGaps) Gaps(context.Context) iter.Seq2[state.NotedGap, error] {
+	return func(yield func(state.NotedGap, error) bool) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.fail != nil {
+			yield(state.NotedGap{}, n.fail)
+			return
+		}
+		for _, g := range n.gaps {
+			if !yield(g, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (n *notedGaps) SetGapRepair(context.Context, record.Gap, state.GapRepair) (bool, error) {
+	return true, nil
+}
+
+// set replaces the repair of the only gap.
+func (n *notedGaps) set(r state.GapRepair) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gaps[0].Repair = r
+}
+
+const testLease = 6 * time.Second
+
+// repairs runs a gapRepair for a time over one gap that was found now, and returns when do was called.
+func repairs(t *testing.T, log *running, d time.Duration, noted *notedGaps, do func(ctx context.Context, calls int) error) (began time.Time, calls []time.Time) {
+	t.Helper()
+	began = time.Now()
+	noted.gaps = []state.NotedGap{{Gap: record.Gap{StreamARN: "arn", Shard: "shard-1", Found: began}, Repair: state.GapRepair{Stage: state.GapOpen, Version: 1}}}
+	r := &gapRepair{gaps: noted, lease: testLease, log: slog.New(slog.NewTextHandler(log, nil)), do: func(ctx context.Context, due []state.NotedGap) error {
+		if len(due) != 1 || due[0].Shard != "shard-1" {
+			t.Errorf("gaps that are repaired: %+v", due)
+		}
+		calls = append(calls, time.Now())
+		return do(ctx, len(calls))
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	r.run(ctx)
+	if n := r.unrepaired.Load(); (n == 0) != (noted.gaps[0].Repair.Stage == state.GapRepaired) {
+		t.Errorf("%d gaps are not repaired, and the gap is %+v", n, noted.gaps[0].Repair)
+	}
+	return began, calls
+}
+
+// A gap is repaired once, and no sooner than its former reader must have stopped.
+func TestGapRepair_WaitsForTheFormerReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noted := &notedGaps{}
+		began, calls := repairs(t, &running{t: t}, time.Hour, noted, func(context.Context, int) error {
+			noted.set(state.GapRepair{Stage: state.GapRepaired, Run: "r"})
+			return nil
+		})
+		if len(calls) != 1 {
+			t.Fatalf("%d repairs, want 1", len(calls))
+		}
+		if wait := calls[0].Sub(began); wait < testLease {
+			t.Errorf("the repair began %v after the gap was found, and a lease lasts %v", wait, testLease)
+		}
+	})
+}
+
+// A repair that fails is tried again, after pauses that grow, and the log has the class of its error without its data.
+func TestGapRepair_PausesGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noted, log := &notedGaps{}, &running{t: t}
+		_, calls := repairs(t, log, 12*time.Hour, noted, func(context.Context, int) error {
+			return redact.Class("repair").Errorf("the row of %s", "tweety")
+		})
+		if len(calls) < 8 || len(calls) > 30 {
+			t.Fatalf("%d repairs in 12 h", len(calls))
+		}
+		for i := 2; i < len(calls); i++ {
+			before, pause := calls[i-1].Sub(calls[i-2]), calls[i].Sub(calls[i-1])
+			if pause < before || pause > maxRepairPause {
+				t.Errorf("pause %d is %v, the one before it %v", i, pause, before)
+			}
+		}
+		if text := log.text(); !strings.Contains(text, "repair") || strings.Contains(text, "tweety") {
+			t.Errorf("the log has\n%s", text)
+		}
+	})
+}
+
+// A repair that left something is not repeated at once, also if another consumer made it.
+func TestGapRepair_WhatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noted := &notedGaps{}
+		_, calls := repairs(t, &running{t: t}, 12*time.Hour, noted, func(_ context.Context, n int) error {
+			noted.set(state.GapRepair{Stage: state.GapOpen, Run: "r", Left: 1, At: time.Now()})
+			return nil
+		})
+		if len(calls) < 8 || len(calls) > 40 {
+			t.Errorf("%d repairs in 12 h", len(calls))
+		}
+	})
+}
+
+// The repair of another consumer is left alone until its owner expires; then it is taken over.
+func TestGapRepair_OfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noted := &notedGaps{}
+		expires := time.Now().Add(10 * time.Minute)
+		_, calls := repairs(t, &running{t: t}, time.Hour, noted, func(_ context.Context, n int) error {
+			if n == 1 { // another consumer claimed it first
+				noted.set(state.GapRepair{Stage: state.GapRepairing, Run: "r", Owner: "another", Expires: expires})
+				return nil
+			}
+			noted.set(state.GapRepair{Stage: state.GapRepaired, Run: "r"})
+			return nil
+		})
+		if len(calls) != 2 || calls[1].Before(expires) {
+			t.Errorf("repairs at %v; the owner expires at %v", calls, expires)
+		}
+	})
+}
+
+// A store that cannot be read ends nothing, and the repair ends with the consumer.
+func TestGapRepair_Ends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		noted := &notedGaps{fail: errors.New("down")}
+		time.AfterFunc(time.Minute, func() {
+			noted.mu.Lock()
+			defer noted.mu.Unlock()
+			noted.fail = nil
+		})
+		began, calls := repairs(t, &running{t: t}, time.Hour, noted, func(ctx context.Context, _ int) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if len(calls) != 1 || time.Since(began) != time.Hour {
+			t.Errorf("%d repairs, and the end after %v", len(calls), time.Since(began))
+		}
+	})
+}

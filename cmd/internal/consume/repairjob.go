@@ -1,0 +1,59 @@
+package consume
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/gaps"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Bounds of the audits of a repair, as `tablewake gaps` has them by default.
+const (
+	repairSegments  = 16
+	repairParts     = 4
+	repairRounds    = 10
+	repairMaxLag    = time.Minute
+	repairClockSkew = time.Minute
+)
+
+// newGapRepair returns the repair of the gaps of cfg. What the audits print goes to w.
+func (o *options) newGapRepair(cfg *config.Config, res *resources, w io.Writer) *gapRepair {
+	r := &gapRepair{gaps: res.gaps, lease: stream.LeaseDuration(cfg), log: o.logger(w)}
+	r.do = func(ctx context.Context, due []state.NotedGap) error { return o.repairGaps(ctx, cfg, res, r, due, w) }
+	return r
+}
+
+// repairGaps repairs gaps by an audit of everything, and stores the result with each.
+func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resources, r *gapRepair, due []state.NotedGap, w io.Writer) (err error) {
+	sinks := cfg.SinksToRepair()
+	if err := gaps.CheckLetters(ctx, &o.Flags, cfg, res.stores, sinks, w); err != nil {
+		return err
+	}
+	streams := cli.Streams{Out: w, Err: w}
+	job, err := audit.NewJob(ctx, audit.JobOptions{
+		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: sinks, Running: true,
+		Segments: repairSegments, Parts: repairParts, Rounds: repairRounds, RCU: o.repairRCU, MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, job.Close()) }()
+	done, err := gaps.Repair(ctx, gaps.Job{Config: cfg, Store: res.gaps, Gaps: due, Audit: job, Streams: streams, Owner: r.owner})
+	if err != nil {
+		return err
+	}
+	if done.Gaps > 0 {
+		r.log.LogAttrs(ctx, slog.LevelInfo, "sinks were compared with the table after lost records",
+			slog.Int("gaps", done.Gaps), slog.String("stage", string(done.Repair.Stage)), slog.Int64("items", done.Repair.Items),
+			slog.Int64("differences", done.Repair.Differences), slog.Int64("repaired", done.Repair.Repaired), slog.Int64("left", done.Repair.Left))
+	}
+	return nil
+}

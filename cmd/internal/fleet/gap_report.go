@@ -1,0 +1,52 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// addGapRepair adds a problem for a gap that should be repaired and is not: the file says on_gap: repair, or a repair was
+// begun.
+func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
+	rep := g.Repair
+	if rep.Stage == state.GapRepaired || !obs.RepairsGaps && rep.Run == "" {
+		return
+	}
+	subject := cmp.Or(g.Shard, g.StreamARN)
+	command := "`" + obs.command("gaps") + " --repair --audit`"
+	takesOver := cli.Either(obs.RepairsGaps, "a consumer goes on with it; "+command+" does, too", command+" goes on with it")
+	lost := cli.Either(g.Shard == "", "what was written before the stream "+subject+" is in no stream", "records of shard "+subject+" were lost")
+	switch {
+	case rep.Stage == state.GapRepairing && obs.At.Before(rep.Expires):
+		r.addProblem(NotRepaired, subject, "it ends by itself", "%s; %s repairs the sinks%s", lost, rep.Owner, lastSaid(rep, obs.At))
+	case rep.Stage == state.GapRepairing:
+		r.addProblem(NotRepaired, subject, takesOver, "%s; %s repaired the sinks, and ended before it was done", lost, rep.Owner)
+	case rep.Left > 0:
+		r.addProblem(NotRepaired, subject, cli.Either(obs.RepairsGaps, "a consumer tries again; "+command+" does, and says what is left", command+" says what is left"),
+			"%s; a repair of the sinks left %s", lost, cli.Plural(int(rep.Left), "difference"))
+	case rep.Run != "":
+		r.addProblem(NotRepaired, subject, takesOver, "%s; a repair of the sinks did not end", lost)
+	default:
+		r.addProblem(NotRepaired, subject, "a consumer does that by itself; "+command+" does, too", "%s; the sinks are not repaired yet", lost)
+	}
+}
+
+// lastSaid describes when the owner of a repair stored last how far it is; "" if that is unknown.
+func lastSaid(r state.GapRepair, now time.Time) string {
+	if r.At.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(", as it noted %s ago", FormatAge(max(now.Sub(r.At), 0)))
+}
+
+// repairText describes how far the repair of a gap is.
+func repairText(r state.GapRepair) string {
+	if r.Stage == state.GapRepairing {
+		return "repairing by " + r.Owner
+	}
+	return string(r.Stage)
+}

@@ -1,0 +1,46 @@
+package gaps
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/letters"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/local"
+)
+
+// CheckLetters returns an error if dead letters of the named sinks wait, or keys of them are quarantined; without names, of
+// all sinks that can be repaired. Warnings go to w.
+func CheckLetters(ctx context.Context, t *target.Flags, cfg *config.Config, stores *target.Stores, names []string, w io.Writer) error {
+	flags := t.CommandLine(cfg)
+	if len(names) == 0 {
+		names = cfg.SinksToRepair()
+	}
+	kept, err := stores.State(ctx, cfg)
+	if err == nil && kept != nil {
+		err = CheckMarks(ctx, kept, names, flags)
+	}
+	if err != nil {
+		return err
+	}
+	check := func(l pipeline.DeadLetter) error { return checkLetter(l, names, flags) }
+	switch {
+	case !t.Live:
+		return target.EachLetter(ctx, local.Dir(t.Local), slog.New(slog.DiscardHandler), check)
+	case cfg.DeadLetters == nil:
+		return nil
+	case cfg.DeadLetters.Queue != "":
+		fmt.Fprintln(w, cli.Warning+"dead letters of a queue are not counted: `tablewake redrive "+flags+" --list` shows them")
+		return nil
+	}
+	opened, err := letters.Open(ctx, cfg, stores)
+	if err != nil {
+		return err
+	}
+	return letters.Each(ctx, cfg, opened, check)
+}
