@@ -13,6 +13,47 @@ const auditsLetters = "dead letters explain differences; they are read, and stay
 
 // audit adds the rights to compare sinks with their tables. They write nothing: a repair needs those of the runner, too.
 func (w *writer) audit() {
+	w.auditSource()
+	bucket := cmp.Or(w.o.ExportBucket, "EXPORT-BUCKET")
+	w.allow("ExportObjects", "--export reads an export", []string{"s3:GetObject"}, w.bucket(bucket, "/*"))
+	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
+	if l := w.cfg.Leases; l != nil && l.Table.Name != "" {
+		w.allow("Leases", "it sees how far consumers are", readLeaseActions, w.table(l.Table))
+	}
+	remembers := w.auditSinks(nil)
+	w.deadLetters()
+	if w.cfg.State == nil {
+		return
+	}
+	table := w.table(w.cfg.State.Table)
+	w.allow("State", "what sinks remember of items: the rows of this pipeline", auditStateActions, table)
+	w.when(leadingKeys(w.rowPrefix() + "#*")...)
+	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
+	if remembers {
+		w.auditState()
+	}
+}
+
+// repair adds the rights that on_gap: repair needs beside those of a consumer: to compare sinks with the table by a scan.
+func (w *writer) repair() {
+	if w.o.Runner != Consumer || w.cfg.Source.OnGap != config.OnGapRepair {
+		return
+	}
+	audit := writer{o: w.o, cfg: w.cfg}
+	audit.o.Runner = Audit
+	audit.auditSource()
+	if audit.auditSinks(w.cfg.Source.RepairSinks) && w.cfg.State != nil {
+		audit.auditState()
+	}
+	audit.deadLetters()
+	for _, s := range audit.ss {
+		s.Sid, s.Why = "Repair"+s.Sid, s.Why+" (on_gap: repair)"
+		w.ss = append(w.ss, s)
+	}
+}
+
+// auditSource adds the rights to read the items of the source table.
+func (w *writer) auditSource() {
 	var tables []string
 	for _, t := range w.cfg.Source.Tables {
 		tables = append(tables, w.table(t))
@@ -20,15 +61,14 @@ func (w *writer) audit() {
 	if len(tables) > 0 {
 		w.allow("SourceTable", "items are read, all of them and one by one", auditActions, tables...)
 	}
-	bucket := cmp.Or(w.o.ExportBucket, "EXPORT-BUCKET")
-	w.allow("ExportObjects", "--export reads an export", []string{"s3:GetObject"}, w.bucket(bucket, "/*"))
-	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
-	if l := w.cfg.Leases; l != nil && l.Table.Name != "" {
-		w.allow("Leases", "it sees how far consumers are", readLeaseActions, w.table(l.Table))
-	}
-	remembers := false
+}
+
+// auditSinks adds the rights to read what the named sinks hold; all sinks if names is empty. It reports whether the state
+// table holds a part of that.
+func (w *writer) auditSinks(names []string) (remembers bool) {
 	for _, s := range w.cfg.Sinks {
 		switch {
+		case len(names) > 0 && !slices.Contains(names, s.Name):
 		case s.View != nil:
 			w.allow(sid("view", s.Name), "rows are read", auditActions, w.table(s.View.Table))
 			remembers = remembers || !s.View.RowsGuardThemselves()
@@ -39,17 +79,12 @@ func (w *writer) audit() {
 			w.auditSearch(s)
 		}
 	}
-	w.deadLetters()
-	if w.cfg.State == nil {
-		return
-	}
-	table := w.table(w.cfg.State.Table)
-	w.allow("State", "what sinks remember of items: the rows of this pipeline", auditStateActions, table)
-	w.when(leadingKeys(w.rowPrefix() + "#*")...)
-	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
-	if remembers {
-		w.allow("StateScan", "what sinks remember is listed: no condition on keys limits a Scan, which reads the rows of all pipelines", statePurgeActions, table)
-	}
+	return remembers
+}
+
+// auditState adds the right to list what sinks remember.
+func (w *writer) auditState() {
+	w.allow("StateScan", "what sinks remember is listed: no condition on keys limits a Scan, which reads the rows of all pipelines", statePurgeActions, w.table(w.cfg.State.Table))
 }
 
 // auditSearch adds the rights to read documents. A search and a scroll are posts.

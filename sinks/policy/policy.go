@@ -73,6 +73,7 @@ func Statements(cfg *config.Config, o Options) []Statement {
 	}
 	w.state()
 	w.deadLetters()
+	w.repair()
 	return w.ss
 }
 

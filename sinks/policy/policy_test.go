@@ -173,6 +173,40 @@ DeadLettersBucket: s3:ListBucket on arn:aws:s3:::dead
 	}
 }
 
+// A consumer that repairs gaps has the rights of an audit by scan, of the sinks that it repairs; a function and a consumer
+// that only reads on have not.
+func TestRepair(t *testing.T) {
+	file := func(onGap string) *config.Config {
+		return parse(t, `source: {table: shop, `+onGap+`}
+leases: {table: leases}
+state: {table: state}
+sinks:
+  users: {view: {table: rows, key: {PK: '{Email}'}}}
+  own: {view: {table: own, key: {PK: '{@key}'}}}
+  sums: {aggregate: {table: groups, group: {PK: '{Type}'}, values: {n: count}, on_ttl_delete: retract}}
+`)
+	}
+	const source, own, rest = `RepairSourceTable: dynamodb:BatchGetItem dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/shop
+`, `RepairViewOwn: dynamodb:BatchGetItem dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/own
+`, `RepairAggregateSums: dynamodb:BatchGetItem dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/groups
+RepairStateScan: dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/state
+`
+	reader := lines(policy.Statements(file("on_gap: continue"), policy.Options{Runner: policy.Consumer}))
+	for onGap, want := range map[string]string{
+		"on_gap: repair, repair_sinks: [own]": source + own,
+		"on_gap: repair": source + `RepairViewUsers: dynamodb:BatchGetItem dynamodb:DescribeTable dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/rows
+` + own + rest,
+	} {
+		got := lines(policy.Statements(file(onGap), policy.Options{Runner: policy.Consumer}))
+		if diff := cmp.Diff(reader+want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", onGap, diff)
+		}
+	}
+	if got := lines(policy.Statements(file("on_gap: repair"), policy.Options{Runner: policy.Function})); strings.Contains(got, "Repair") {
+		t.Errorf("a function has\n%s", got)
+	}
+}
+
 // A policy allows no row, record or letter of another pipeline, even if the other name begins with the pipeline's.
 func TestNothingOfAnotherPipelineIsAllowed(t *testing.T) {
 	file := func(name string) *config.Config {
