@@ -49,6 +49,12 @@ func TestDynamoDBStream(t *testing.T) {
 // createSource makes a table with a stream of both images.
 func (w *world) createSource(t *testing.T, name string) {
 	t.Helper()
+	w.createTable(t, name, &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages})
+}
+
+// createTable makes a table, which goes with the test.
+func (w *world) createTable(t *testing.T, name string, stream *types.StreamSpecification) {
+	t.Helper()
 	_, err := w.client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{
@@ -57,7 +63,7 @@ func (w *world) createSource(t *testing.T, name string) {
 		KeySchema: []types.KeySchemaElement{
 			{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("SK"), KeyType: types.KeyTypeRange},
 		},
-		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages},
+		StreamSpecification: stream,
 	})
 	if err != nil {
 		t.Fatal(err)
