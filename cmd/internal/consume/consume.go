@@ -49,8 +49,9 @@ sink has it, so that a crash loses nothing; a stop that is asked for repeats not
 
 With --live the sinks write to the real stores, and leases are where "leases" says: in a
 table, or in a file for one consumer alone. With --local all is in that folder, leases too:
-the stream is read, and nothing else of the account is used. Credentials, Region and
-endpoints are those of the AWS SDK (AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB_STREAMS).
+the stream is read, with on_gap: repair also the table, and nothing else of the account is
+used. Credentials, Region and endpoints are those of the AWS SDK (AWS_PROFILE, AWS_REGION,
+AWS_ENDPOINT_URL_DYNAMODB_STREAMS).
 
 SIGTERM, SIGINT or SIGHUP stops it softly: it reads no more, writes and checkpoints what it has,
 lets its shards go, and ends with 0, within --stop-timeout. What takes longer, or a second

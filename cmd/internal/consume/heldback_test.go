@@ -112,7 +112,7 @@ func TestStatus_HeldBack(t *testing.T) {
 	for path, text := range map[string]string{
 		file:                                "version: 1\nname: shop\nsource: {table: shop}\nsinks: {orders: {view: {table: orders, key: {PK: '{@key}'}}}}\n",
 		filepath.Join(out, "pipeline.json"): `{"pipeline":"shop","table_in_key":false}`,
-		filepath.Join(out, "leases.json"): `{"version":1,"pipeline":"shop","leases":[{"shard":"shardId-1","stream":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000","owner":"task-1-x","checkpoint":"700","counter":7}],` +
+		filepath.Join(out, "leases.json"): `{"version":2,"pipeline":"shop","leases":[{"shard":"shardId-1","stream":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000","owner":"task-1-x","checkpoint":"700","counter":7}],` +
 			`"members":[{"worker":"task-1-x","name":"task-1","beat":5,"leases":1}],"gaps":[]}`,
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

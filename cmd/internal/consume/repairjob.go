@@ -24,7 +24,7 @@ const (
 	repairClockSkew = time.Minute
 )
 
-// newGapRepair returns the repair of the gaps of cfg. What the audits print goes to w.
+// newGapRepair returns the repair of the gaps of cfg. Its log goes to w.
 func (o *options) newGapRepair(cfg *config.Config, res *resources, w io.Writer) *gapRepair {
 	r := &gapRepair{gaps: res.gaps, lease: stream.LeaseDuration(cfg), log: o.logger(w)}
 	r.do = func(ctx context.Context, due []state.NotedGap) error { return o.repairGaps(ctx, cfg, res, r, due, w) }
@@ -33,11 +33,18 @@ func (o *options) newGapRepair(cfg *config.Config, res *resources, w io.Writer) 
 
 // repairGaps repairs gaps by an audit of everything, and stores the result with each.
 func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resources, r *gapRepair, due []state.NotedGap, w io.Writer) (err error) {
+	seen, err := res.table.Read(ctx)
+	if err == nil {
+		err = gaps.CheckStopped(due, seen, o.CommandLine(cfg))
+	}
+	if err != nil {
+		return err
+	}
 	sinks := cfg.SinksToRepair()
 	if err := gaps.CheckLetters(ctx, &o.Flags, cfg, res.stores, sinks, w); err != nil {
 		return err
 	}
-	streams := cli.Streams{Out: w, Err: w}
+	streams := cli.Streams{Out: io.Discard, Err: io.Discard} // what is repaired is printed there, with keys of items
 	job, err := audit.NewJob(ctx, audit.JobOptions{
 		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: sinks, Running: true,
 		Segments: repairSegments, Parts: repairParts, Rounds: repairRounds, RCU: o.repairRCU, MaxLag: repairMaxLag, ClockSkew: repairClockSkew,

@@ -140,10 +140,15 @@ func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepai
 	if err != nil {
 		return r, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, remove())
+		}
+	}()
 	first := report + ".first"
 	sum, err := j.Audit.Audit(ctx, first, subject, suspects)
 	if err != nil {
-		return r, errors.Join(err, remove())
+		return r, err
 	}
 	r.Items, r.Differences, r.Left = sum.Items, sum.Differing, sum.Left()
 	unknown := sum.Undecodable
