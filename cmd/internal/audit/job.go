@@ -50,7 +50,7 @@ func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j.table, err = run.OpenTable(ctx, j.aws, o.Config, j.o.Input.Decoder(o.Config), j.budget); err != nil {
+	if j.table, err = run.OpenTable(ctx, j.aws, o.Config, j.o.Decoder(o.Config), j.budget); err != nil {
 		return nil, err
 	}
 	return j, nil
