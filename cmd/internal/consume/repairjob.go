@@ -12,14 +12,12 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/gaps"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Bounds of the audits of a repair, as `tablewake gaps` has them by default.
 const (
-	repairSegments  = 16
-	repairParts     = 4
-	repairRounds    = 10
 	repairMaxLag    = time.Minute
 	repairClockSkew = time.Minute
 )
@@ -47,7 +45,7 @@ func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resou
 	streams := cli.Streams{Out: io.Discard, Err: io.Discard} // what is repaired is printed there, with keys of items
 	job, err := audit.NewJob(ctx, audit.JobOptions{
 		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: sinks, Running: true,
-		Segments: repairSegments, Parts: repairParts, Rounds: repairRounds, RCU: o.repairRCU, MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
+		Segments: run.DefaultSegments, Parts: run.DefaultParts, Rounds: run.DefaultRounds, RCU: o.repairRCU, MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
 	})
 	if err != nil {
 		return err

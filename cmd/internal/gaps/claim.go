@@ -65,7 +65,7 @@ func (c *claims) set(ctx context.Context, g state.NotedGap, r state.GapRepair) (
 		}
 		// More may have become known of the gap, without making it larger: then the claim on it is still there.
 		stored, err := c.find(ctx, g.Gap)
-		if err != nil || stored.Repair.Owner != c.run || stored.Repair.Version == r.Version {
+		if err != nil || stored.Repair.Run != c.run || stored.Repair.Version == r.Version {
 			return g, false, err
 		}
 		g, r.Version = stored, stored.Repair.Version

@@ -99,7 +99,10 @@ func TestClaim_TakenOver(t *testing.T) {
 // A gap that grows while it is repaired stays open. One of which only more becomes known is repaired.
 func TestClaim_Grown(t *testing.T) {
 	store, gaps := noted(t)
-	c := mustClaim(t, store, time.Minute)
+	c, err := claim(t.Context(), store, gaps, "laptop", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for shard, before := range map[string]string{"a": "9", "b": "4"} {
 		if err := store.AddGap(t.Context(), record.Gap{StreamARN: "arn", Shard: shard, After: "1", Before: before, Found: gaps[0].Found}); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -97,9 +98,9 @@ func (o *options) addRepair(c *cobra.Command) {
 	f.DurationVar(&o.functionTimeout, "function-timeout", 15*time.Minute, "timeout of the Lambda function, if one reads the stream")
 	f.StringVar(&o.report, "report", "gaps.jsonl", "file that takes the report of what is left")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
-	f.IntVar(&o.segments, "segments", 16, "number of segments in which the table and the sinks are read")
-	f.IntVar(&o.parts, "parts", 4, "segments that are read at once")
-	f.IntVar(&o.rounds, "rounds", 10, "how often what moves is looked at again before it is left")
+	f.IntVar(&o.segments, "segments", run.DefaultSegments, "number of segments in which the table and the sinks are read")
+	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at once")
+	f.IntVar(&o.rounds, "rounds", run.DefaultRounds, "how often what moves is looked at again before it is left")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
 	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream: it is never further behind than this")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
