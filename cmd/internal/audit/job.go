@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -14,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// JobOptions configure a Job. The zero value of a bound is the default of the flag of `audit`.
+// JobOptions configure a Job. Its bounds are those of the flags of `audit`.
 type JobOptions struct {
 	target.Flags
 	Config  *config.Config
@@ -24,7 +23,7 @@ type JobOptions struct {
 	Running bool        // consumers or a function may write to the sinks meanwhile
 	DryRun  bool        // repairs write nothing
 
-	Segments, Parts, Rounds int
+	Segments, Parts, Rounds int           // 0: the defaults of [run.Options]
 	RCU                     float64       // 0 is no limit
 	MaxLag, Lag, ClockSkew  time.Duration // 0 counts
 }
@@ -38,7 +37,7 @@ type Job struct {
 // NewJob opens the sinks, and describes the source table. The caller closes the job, and then the stores.
 func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 	flags := &options{
-		Flags: o.Flags, sinks: o.Sinks, dryRun: o.DryRun, segments: max(o.Segments, 1), parts: max(o.Parts, 1), rounds: max(o.Rounds, 1),
+		Flags: o.Flags, sinks: o.Sinks, dryRun: o.DryRun, segments: o.Segments, parts: o.Parts, rounds: o.Rounds,
 		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, clockSkew: o.ClockSkew,
 	}
 	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true, running: o.Running, budget: run.NewBudget(o.RCU)}}
@@ -112,15 +111,4 @@ func (j *Job) Changes(ctx context.Context, path string) (snapshot.Snapshot, erro
 	j.o.export = path
 	defer func() { j.o.export = "" }()
 	return j.openExport(ctx, j.table.Decoder, true)
-}
-
-// NotCompared returns the sinks whose groups cannot be compared.
-func (j *Job) NotCompared() (names []string) {
-	for _, s := range j.sinks {
-		if groups, ok := s.(audit.GroupSink); ok && groups.GroupsNotCompared() != "" {
-			names = append(names, s.Name())
-		}
-	}
-	slices.Sort(names)
-	return names
 }

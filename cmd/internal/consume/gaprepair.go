@@ -19,6 +19,7 @@ import (
 const (
 	firstRepairPause = 10 * time.Second
 	maxRepairPause   = time.Hour
+	maxLeftPause     = 24 * time.Hour // after a repair that left something
 )
 
 // gapRepair repairs what gaps left in the sinks, while the consumer reads on (on_gap: repair). Each consumer of a pipeline
@@ -40,7 +41,6 @@ func (r *gapRepair) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		due, err := r.look(ctx)
 		if err == nil && len(due) > 0 {
-			r.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired", slog.Int("gaps", len(due)))
 			if err = r.do(ctx, due); err == nil {
 				_, err = r.look(ctx)
 			}
@@ -102,7 +102,7 @@ func (r *gapRepair) isDue(g state.NotedGap, now time.Time) bool {
 	case rep.Owner != "" && now.Before(rep.Expires):
 		return false
 	case rep.Stage == state.GapOpen && rep.Run != "":
-		pause := min(max(rep.At.Sub(g.Found)/2, firstRepairPause), maxRepairPause)
+		pause := min(max(rep.At.Sub(g.Found)/2, firstRepairPause), maxLeftPause)
 		return !now.Before(rep.At.Add(pause))
 	}
 	return true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/audit"
@@ -32,16 +33,20 @@ func (o *options) newGapRepair(cfg *config.Config, res *resources, w io.Writer) 
 // repairGaps repairs gaps by an audit of everything, and stores the result with each.
 func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resources, r *gapRepair, due []state.NotedGap, w io.Writer) (err error) {
 	seen, err := res.table.Read(ctx)
-	if err == nil {
-		err = gaps.CheckStopped(due, seen, o.CommandLine(cfg))
-	}
 	if err != nil {
 		return err
 	}
+	all := due
+	due = slices.DeleteFunc(slices.Clone(all), func(g state.NotedGap) bool { return gaps.CheckStopped([]state.NotedGap{g}, seen, "") != nil })
+	if len(due) == 0 {
+		return gaps.CheckStopped(all, seen, o.CommandLine(cfg))
+	}
 	sinks := cfg.SinksToRepair()
-	if err := gaps.CheckLetters(ctx, &o.Flags, cfg, res.stores, sinks, w); err != nil {
+	check := func(ctx context.Context) error { return gaps.CheckLetters(ctx, &o.Flags, cfg, res.stores, sinks, w) }
+	if err := check(ctx); err != nil {
 		return err
 	}
+	r.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired", slog.Int("gaps", len(due)))
 	streams := cli.Streams{Out: io.Discard, Err: io.Discard} // what is repaired is printed there, with keys of items
 	job, err := audit.NewJob(ctx, audit.JobOptions{
 		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: sinks, Running: true,
@@ -51,7 +56,7 @@ func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resou
 		return err
 	}
 	defer func() { err = errors.Join(err, job.Close()) }()
-	done, err := gaps.Repair(ctx, gaps.Job{Config: cfg, Store: res.gaps, Gaps: due, Audit: job, Streams: streams, Owner: r.owner})
+	done, err := gaps.Repair(ctx, gaps.Job{Config: cfg, Store: res.gaps, Gaps: due, Audit: job, Streams: streams, Owner: r.owner, Check: check})
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks/state"
 )
+
+// errs makes the errors that a log shows. Their redacted text has names of streams, shards and sinks.
+const errs = redact.Class("gap")
 
 // NotYetError is the error of a repair that would come too early: a change of before the gap may still be written.
 type NotYetError struct{ Until time.Time }
@@ -49,7 +53,8 @@ func CheckStopped(gaps []state.NotedGap, seen leases.Snapshot, flags string) err
 			if where == "" {
 				where = "SHARD"
 			}
-			return fmt.Errorf("%s: %s: read on first, with `tablewake leases reset %s %s --to trim_horizon`, and repair then", describe(g), why, flags, where)
+			return errs.Errorf("%s: %s: read on first, with `tablewake leases reset %s %s --to trim_horizon`, and repair then",
+				redact.Safe(describe(g)), redact.Safe(why), redact.Safe(flags), redact.Safe(where))
 		}
 	}
 	return nil
@@ -87,7 +92,7 @@ func CheckMarks(ctx context.Context, kept state.Quarantine, sinks []string, flag
 }
 
 func waitingLetters(sink, flags string) error {
-	return fmt.Errorf("dead letters of the sink %s wait: redrive them first, with `tablewake redrive %s --sink %s`, and repair then", sink, flags, sink)
+	return errs.Errorf("dead letters of the sink %s wait: redrive them first, with `tablewake redrive %s --sink %s`, and repair then", redact.Safe(sink), redact.Safe(flags), redact.Safe(sink))
 }
 
 // CheckQueue returns an error while the on-failure queue of a function holds batches: a change in them may come after the
@@ -105,7 +110,7 @@ func CheckQueue(ctx context.Context, sdk awssdk.Config, url string) error {
 		}
 	}
 	if len(holds) > 0 {
-		return fmt.Errorf("the queue %s holds batches that may be written later (%s): redrive them first", url, strings.Join(holds, ", "))
+		return errs.Errorf("the queue %s holds batches that may be written later (%s): redrive them first", redact.Safe(url), redact.Safe(strings.Join(holds, ", ")))
 	}
 	return nil
 }

@@ -18,14 +18,14 @@ import (
 const claimTime = time.Minute
 
 // errNoClaim ends a repair that has lost all of its gaps.
-var errNoClaim = errors.New("all gaps grew, or another process took their repair over: begin again")
+var errNoClaim = errs.New("all gaps grew, or another process took their repair over: begin again")
 
 // claims are the gaps that a process repairs. A gap that grows, or that another process takes over, is dropped.
 type claims struct {
 	store state.Gaps
 	run   string
 	owner string        // as status shows it
-	every time.Duration // claimTime
+	lasts time.Duration // a claim without a renewal
 
 	mu   sync.Mutex
 	gaps []state.NotedGap // as stored
@@ -33,7 +33,7 @@ type claims struct {
 
 // claim claims gaps. It leaves out those that another process repairs, and those that changed meanwhile.
 func claim(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, lasts time.Duration) (*claims, error) {
-	c := &claims{store: store, run: rand.Text(), owner: owner, every: lasts}
+	c := &claims{store: store, run: rand.Text(), owner: owner, lasts: lasts}
 	for _, g := range gaps {
 		if g.Repair.Stage == state.GapRepairing && time.Now().Before(g.Repair.Expires) {
 			continue
@@ -41,7 +41,8 @@ func claim(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner s
 		r := g.Repair
 		r.Stage, r.Run = state.GapRepairing, c.run
 		if now, ok, err := c.set(ctx, g, r); err != nil {
-			return nil, err
+			_, freed := c.release(ctx)
+			return nil, errors.Join(err, freed)
 		} else if ok {
 			c.gaps = append(c.gaps, now)
 		}
@@ -54,7 +55,7 @@ func (c *claims) set(ctx context.Context, g state.NotedGap, r state.GapRepair) (
 	now := time.Now().UTC()
 	r.Owner, r.Expires, r.At, r.Version = "", time.Time{}, now, g.Repair.Version
 	if r.Stage == state.GapRepairing {
-		r.Owner, r.Expires = cmp.Or(c.owner, c.run), now.Add(c.every)
+		r.Owner, r.Expires = cmp.Or(c.owner, c.run), now.Add(c.lasts)
 	}
 	for {
 		ok, err := c.store.SetGapRepair(ctx, g.Gap, r)
@@ -84,7 +85,7 @@ func (c *claims) find(ctx context.Context, of record.Gap) (state.NotedGap, error
 
 // keep renews the claims until ctx ends. It calls cancel if none is left.
 func (c *claims) keep(ctx context.Context, cancel context.CancelCauseFunc) {
-	for pipeline.Sleep(ctx, c.every/3) == nil {
+	for pipeline.Sleep(ctx, c.lasts/3) == nil {
 		if c.renew(ctx); len(c.held()) == 0 {
 			cancel(errNoClaim)
 			return
@@ -92,7 +93,8 @@ func (c *claims) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// renew renews each claim. A claim is dropped if the gap changed, or if it ended before it could be renewed.
+// renew renews each claim. A claim is dropped if the gap grew, or if another process has it. After an error it is kept: it
+// may have expired, and then the next renewal tells whether somebody took it over.
 func (c *claims) renew(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +104,7 @@ func (c *claims) renew(ctx context.Context) {
 		switch {
 		case ok:
 			kept = append(kept, now)
-		case err != nil && time.Now().Before(g.Repair.Expires):
+		case err != nil:
 			kept = append(kept, g)
 		}
 	}
@@ -114,6 +116,14 @@ func (c *claims) held() []state.NotedGap {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.gaps)
+}
+
+// release ends the claims without a result: the repair of the gaps can begin at once.
+func (c *claims) release(ctx context.Context) (int, error) {
+	return c.finish(ctx, func(was state.GapRepair) state.GapRepair {
+		was.Stage, was.Run = state.GapOpen, ""
+		return was
+	})
 }
 
 // finish stores what was done, and ends the claims. It returns how many gaps took it.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -132,5 +134,60 @@ func TestClaim_Lost(t *testing.T) {
 	c.keep(ctx, cancel)
 	if !errors.Is(context.Cause(ctx), errNoClaim) {
 		t.Errorf("it ends with %v", context.Cause(ctx))
+	}
+}
+
+// failing is a store whose SetGapRepair fails, from the n-th call on.
+type failing struct {
+	gapStore
+	n int
+}
+
+type gapStore = state.Gaps
+
+func (f *failing) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
+	if f.n--; f.n < 0 {
+		return false, errors.New("throttled")
+	}
+	return f.gapStore.SetGapRepair(ctx, g, r)
+}
+
+// A repair that ends without a result leaves gaps that anyone can repair at once.
+func TestClaim_Released(t *testing.T) {
+	store, _ := noted(t)
+	c := mustClaim(t, store, time.Minute)
+	if n, err := c.release(t.Context()); n != 2 || err != nil {
+		t.Fatalf("%d are released, %v", n, err)
+	}
+	for _, g := range stored(t, store) {
+		if g.Repair.Stage != state.GapOpen || g.Repair.Run != "" || g.Repair.Owner != "" {
+			t.Errorf("it is stored as %+v", g)
+		}
+	}
+}
+
+// A claim outlives a store that gives no answer for longer than the claim lasts, if nobody takes it over.
+func TestClaim_OutlivesErrors(t *testing.T) {
+	store, gaps := noted(t)
+	broken := &failing{store, 2}
+	c, err := claim(t.Context(), broken, gaps, "laptop", time.Nanosecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.renew(t.Context()); len(c.held()) != 2 {
+		t.Fatalf("after an error it has %+v", c.held())
+	}
+	broken.n = 100
+	if c.renew(t.Context()); len(c.held()) != 2 {
+		t.Errorf("after the store's answer it has %+v", c.held())
+	}
+}
+
+// A log says why no gap can be repaired.
+func TestErrors_AreLogged(t *testing.T) {
+	for _, err := range []error{errNoClaim, waitingLetters("orders", "-c shop.yaml --live")} {
+		if text := redact.LogText(err); !strings.Contains(text, err.Error()) {
+			t.Errorf("the log has %q of %q", text, err)
+		}
 	}
 }

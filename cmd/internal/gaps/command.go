@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,8 +115,8 @@ func (o *options) checkFlags() error {
 		}
 	}
 	switch {
-	case !o.repair && (ways > 0 || o.dryRun || len(o.sinks) > 0 || o.queue != "" || o.noQueue):
-		return cli.Usagef("--export, --start-export, --audit, --dry-run, --sink, --queue and --no-queue go with --repair")
+	case !o.repair && (ways > 0 || o.dryRun || len(o.sinks) > 0 || len(o.shards) > 0 || o.queue != "" || o.noQueue):
+		return cli.Usagef("--export, --start-export, --audit, --dry-run, --sink, --shard, --queue and --no-queue go with --repair")
 	case o.repair && ways != 1:
 		return cli.Usagef("--repair needs one of --export, --start-export and --audit: what the sinks are compared with")
 	case o.startExport != (o.bucket != ""):
@@ -154,7 +155,11 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	report := newReport(cfg.Name, o.CommandLine(cfg), all, NotMended(cfg))
-	if open := selected(all, o.shards); o.repair && len(open) > 0 {
+	open := selected(all, o.shards)
+	if o.repair && len(open) == 0 && len(o.shards) > 0 {
+		return cli.Usagef("--shard %s: these shards have no gap that is to be repaired", strings.Join(o.shards, ","))
+	}
+	if o.repair && len(open) > 0 {
 		done, err := c.repairAll(ctx, open)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -238,7 +243,7 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap) (_ Resul
 		return Result{}, err
 	}
 	job, err := auditor.NewJob(ctx, auditor.JobOptions{
-		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, Running: c.Live, DryRun: c.dryRun,
+		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, Running: c.Live && (c.file == "" || c.dryRun), DryRun: c.dryRun,
 		Segments: c.segments, Parts: c.parts, Rounds: c.rounds, RCU: c.rcu, MaxLag: c.maxLag, Lag: c.lag, ClockSkew: c.clockSkew,
 	})
 	if err != nil {
@@ -250,8 +255,14 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap) (_ Resul
 		if exports, err = RequestExports(ctx, job.Table().ARN, c.bucket, c.prefix, open, c.streams.Err); err != nil {
 			return Result{}, err
 		}
+		if all, err := c.read(ctx); err != nil { // more may have become known meanwhile
+			return Result{}, err
+		} else if open = selected(all, c.shards); len(open) == 0 {
+			return Result{}, nil
+		}
 	}
 	return Repair(ctx, Job{
+		Check:  func(ctx context.Context) error { return c.check(ctx, open) },
 		Config: c.cfg, Store: c.store, Gaps: open, Audit: job, Exports: exports, Report: c.report, DryRun: c.dryRun, Streams: c.streams,
 	})
 }

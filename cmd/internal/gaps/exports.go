@@ -2,11 +2,14 @@ package gaps
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -32,6 +35,7 @@ type candidates struct {
 	seed    maphash.Seed
 	keys    map[uint64]struct{} // hashes of the keys
 	unknown int64               // lines that cannot be decoded, and do not tell their key
+	wasRead bool                // the exports were read
 }
 
 // openCandidates opens exports, and checks that they cover gaps.
@@ -66,12 +70,8 @@ func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candid
 // suspects adds each item of the exports, with the places that its images tell, and the places where sinks hold it.
 func (c *candidates) suspects(ctx context.Context) func(add func(sink int, s run.Suspect)) error {
 	return func(add func(sink int, s run.Suspect)) error {
-		for _, changes := range c.changes {
-			for _, part := range changes.Parts() {
-				if err := c.read(ctx, changes, part.ID, add); err != nil {
-					return err
-				}
-			}
+		if err := c.readAll(ctx, add); err != nil {
+			return err
 		}
 		if len(c.keys) == 0 {
 			return nil
@@ -92,6 +92,19 @@ func (c *candidates) suspects(ctx context.Context) func(add func(sink int, s run
 		}
 		return nil
 	}
+}
+
+// readAll adds each item of the exports, with the places that its images tell.
+func (c *candidates) readAll(ctx context.Context, add func(sink int, s run.Suspect)) error {
+	for _, changes := range c.changes {
+		for _, part := range changes.Parts() {
+			if err := c.read(ctx, changes, part.ID, add); err != nil {
+				return err
+			}
+		}
+	}
+	c.wasRead = true
+	return nil
 }
 
 // moves reports whether an item's rows or documents may be at places that only a listing of the sink tells: an export has
@@ -171,6 +184,12 @@ func (c *candidates) addPlaces(change *record.Change, image item.Image, add func
 	}
 }
 
+// exportToken identifies a request: DynamoDB makes an export that is requested again once.
+func exportToken(table, bucket, prefix string, w window) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{table, bucket, prefix, w.String()}, "\n")))
+	return "gap-" + hex.EncodeToString(sum[:16])
+}
+
 // RequestExports asks DynamoDB for the exports that cover gaps, waits for them, and returns their paths.
 func RequestExports(ctx context.Context, table, bucket, prefix string, gaps []state.NotedGap, w io.Writer) ([]string, error) {
 	wanted, err := windowsOf(gaps)
@@ -188,7 +207,7 @@ func RequestExports(ctx context.Context, table, bucket, prefix string, gaps []st
 	for _, whole := range wanted {
 		for _, e := range exportable(whole) {
 			r, err := export.Request(ctx, client, export.RequestOptions{
-				TableARN: table, Bucket: bucket, Prefix: prefix, From: e.from, Time: e.to, ClientToken: "gap-" + fmt.Sprintf("%d-%d", e.from.Unix(), e.to.Unix()),
+				TableARN: table, Bucket: bucket, Prefix: prefix, From: e.from, Time: e.to, ClientToken: exportToken(table, bucket, prefix, e),
 				Waiting: func(latest time.Time) {
 					fmt.Fprintf(bar, "waiting until the changes of %s can be exported: those of before %s can\n", e, latest.Format(time.RFC3339))
 				},

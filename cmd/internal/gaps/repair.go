@@ -33,6 +33,9 @@ type Job struct {
 	DryRun  bool     // nothing is claimed or written
 	Streams cli.Streams
 
+	// Check is called before each repair of the sinks. Its error ends the work. Default: nothing is checked.
+	Check func(ctx context.Context) error
+
 	claimTime time.Duration // Default: claimTime
 }
 
@@ -84,11 +87,7 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		if errors.Is(cause, errNoClaim) {
 			err = cause
 		}
-		// The claims end, so that the same command can go on at once.
-		_, freed := c.finish(ending, func(was state.GapRepair) state.GapRepair {
-			was.Stage = state.GapOpen
-			return was
-		})
+		_, freed := c.release(ending)
 		return r, errors.Join(err, freed)
 	}
 	r.Gaps, err = c.finish(ending, func(was state.GapRepair) state.GapRepair { return j.result(was, done) })
@@ -153,13 +152,24 @@ func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepai
 	r.Items, r.Differences, r.Left = sum.Items, sum.Differing, sum.Left()
 	unknown := sum.Undecodable
 	if from != nil {
-		if n := int64(len(from.keys)); n > 0 { // else an interrupted audit went on, which had read the exports
-			r.Items = n
+		if !from.wasRead { // an interrupted audit went on, which had read the exports
+			if err := from.readAll(ctx, func(int, run.Suspect) {}); err != nil {
+				return r, err
+			}
 		}
+		r.Items = int64(len(from.keys))
 		unknown += from.unknown
+	}
+	if err := removeLooks(report); err != nil {
+		return r, err
 	}
 	last := first
 	for round := 1; differ(sum) > 0 && round <= lookRounds; round++ {
+		if j.Check != nil {
+			if err := j.Check(ctx); err != nil {
+				return r, err
+			}
+		}
 		done, err := j.Audit.Repair(ctx, last)
 		if err != nil {
 			return r, err
@@ -223,6 +233,16 @@ func (j *Job) keepLast(report, last string, left int64) error {
 	return errors.Join(failed...)
 }
 
+// removeLooks removes what an interrupted repair left of its looks after the first: they were of another first look.
+func removeLooks(report string) error {
+	var failed []error
+	for _, path := range againPaths(report) {
+		failed = append(failed, os.RemoveAll(path), os.RemoveAll(path+".work"))
+	}
+	return errors.Join(failed...)
+}
+
+// againPaths returns the paths of the reports of the looks after the first.
 func againPaths(report string) (paths []string) {
 	for round := 1; round <= lookRounds; round++ {
 		paths = append(paths, fmt.Sprintf("%s.again-%d", report, round))

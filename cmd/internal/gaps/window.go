@@ -91,7 +91,10 @@ func exportable(w window) (all []window) {
 		w.from = w.to.Add(-export.MinWindow)
 	}
 	n := int64((w.to.Sub(w.from) + export.MaxWindow - 1) / export.MaxWindow)
-	step := (w.to.Sub(w.from) / time.Duration(cmp.Or(n, 1))).Truncate(time.Second)
+	step := w.to.Sub(w.from) / time.Duration(cmp.Or(n, 1))
+	if whole := step.Truncate(time.Second); whole < step {
+		step = whole + time.Second // so that the last is the shortest
+	}
 	for from := w.from; n > 0; n-- {
 		to := from.Add(step)
 		if n == 1 {

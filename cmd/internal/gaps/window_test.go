@@ -43,6 +43,10 @@ func TestExportable(t *testing.T) {
 		"a window": {minutes(0, 20), minutes(0, 20)},
 		"a day":    {minutes(0, 24*60), minutes(0, 24*60)},
 		"longer":   {minutes(0, 24*60+2), minutes(0, 12*60+1, 12*60+1, 24*60+2)},
+		"almost three": {
+			[]window{{noon, noon.Add(72*time.Hour - time.Second)}},
+			[]window{{noon, noon.Add(24 * time.Hour)}, {noon.Add(24 * time.Hour), noon.Add(48 * time.Hour)}, {noon.Add(48 * time.Hour), noon.Add(72*time.Hour - time.Second)}},
+		},
 	} {
 		if got := exportable(c.in[0]); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -270,7 +270,9 @@ func (a *audited) spoolSuspects(_ context.Context, entries *spool) error {
 	err := a.o.Suspects(func(sink int, s Suspect) {
 		e := spooled{Entry: audit.Entry{Kind: s.Kind, Place: s.Place, Item: s.Item}, sink: sink, suspect: true}
 		buf = e.appendTo(buf[:0])
-		failed = errors.Join(failed, entries.add(e.hash(), buf))
+		if failed == nil {
+			failed = entries.add(e.hash(), buf)
+		}
 	})
 	return errors.Join(err, failed)
 }
