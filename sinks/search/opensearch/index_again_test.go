@@ -52,6 +52,14 @@ func TestOpen_WaitsForAShard(t *testing.T) {
 			}
 		})
 	})
+	t.Run("it comes while the record is read before Open", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			y := &young{shardless: 2, status: http.StatusServiceUnavailable}
+			if _, found, err := y.open(t).Fingerprint(t.Context(), "shop", "docs"); err != nil || found || y.reads < 3 {
+				t.Errorf("found %v, %d reads, %v", found, y.reads, err)
+			}
+		})
+	})
 	t.Run("it does not", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			y, began := &young{shardless: 1 << 30, status: http.StatusServiceUnavailable}, time.Now()

@@ -16,13 +16,17 @@ import (
 
 // Open prepares the server for the sink: the stored script, the
 // record of the sink, and an index that is created on start. It compares existing indexes with the
-// configuration. It blocks until all is ready. If the server answers that it is not ready, Open
-// retries for half a minute: a new index has no shard for
-// a moment, and a node that starts has none either.
+// configuration. It blocks until all is ready.
 func (s *Store) Open(ctx context.Context) error {
+	return patiently(ctx, func() error { return s.open(ctx) })
+}
+
+// patiently retries a request for half a minute if the server answers that it is not ready: a new index has no
+// shard for a moment, and a node that starts has none either.
+func patiently(ctx context.Context, request func() error) error {
 	limit, pause := time.Now().Add(openPatience), pipeline.Backoff{Max: 2 * time.Second}
 	for attempt := 0; ; attempt++ {
-		err := s.open(ctx)
+		err := request()
 		after, again := unready(err)
 		if !again {
 			return err
@@ -37,7 +41,7 @@ func (s *Store) Open(ctx context.Context) error {
 	}
 }
 
-// openPatience is how long Open retries.
+// openPatience is how long patiently retries.
 const openPatience = 30 * time.Second
 
 // unready reports whether the server answered that it is not ready, and how long it asks to

@@ -164,9 +164,14 @@ func (f *failure) existed() bool {
 	return f.status == http.StatusBadRequest && string(f.kind) == "resource_already_exists_exception"
 }
 
-// Fingerprint reads the settings that shaped the documents of a sink.
+// Fingerprint reads the settings that shaped the documents of a sink. It retries as Open does: a process may read
+// before Open, while another one creates the index of records.
 func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (state.Fingerprint, bool, error) {
-	r, _, _, err := s.record(ctx, search.Owner{Pipeline: pipelineName, Sink: sink})
+	var r indexRecord
+	err := patiently(ctx, func() (err error) {
+		r, _, _, err = s.record(ctx, search.Owner{Pipeline: pipelineName, Sink: sink})
+		return err
+	})
 	if err != nil || r.Fingerprint == nil {
 		return state.Fingerprint{}, false, err
 	}
@@ -178,14 +183,16 @@ func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 	return s.rewrite(ctx, search.Owner{Pipeline: f.Pipeline, Sink: f.Sink}, func(r *indexRecord) { r.Fingerprint = &f })
 }
 
-// rewrite changes the record of a sink, and creates stateIndex if it is missing.
+// rewrite changes the record of a sink, and creates stateIndex if it is missing. It retries as Open does.
 func (s *Store) rewrite(ctx context.Context, of search.Owner, change func(r *indexRecord)) error {
-	if err := s.ensureState(ctx); err != nil {
-		return err
-	}
-	return s.amend(ctx, of, func(r *indexRecord, _ bool) (bool, error) {
-		change(r)
-		return true, nil
+	return patiently(ctx, func() error {
+		if err := s.ensureState(ctx); err != nil {
+			return err
+		}
+		return s.amend(ctx, of, func(r *indexRecord, _ bool) (bool, error) {
+			change(r)
+			return true, nil
+		})
 	})
 }
 

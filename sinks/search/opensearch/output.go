@@ -25,9 +25,14 @@ func (s *Store) Output(state.OutputRef) state.Output { return output{s} }
 type output struct{ *Store }
 
 // Identity returns "": the birth in the sink's record and the UUIDs of the indexes identify the output. It returns an
-// error if a recorded index is missing or was exchanged.
+// error if a recorded index is missing or was exchanged. It retries as Open does.
 func (o output) Identity(ctx context.Context) (string, error) {
-	r, _, found, err := o.record(ctx, o.indexes.sink()) // first: what is made meanwhile is not in it
+	var r indexRecord
+	var found bool
+	err := patiently(ctx, func() (err error) {
+		r, _, found, err = o.record(ctx, o.indexes.sink()) // first: what is made meanwhile is not in it
+		return err
+	})
 	if err != nil {
 		return "", err
 	}

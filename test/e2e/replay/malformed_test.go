@@ -21,7 +21,8 @@ type bad struct {
 	at   int // 1-based
 }
 
-// spoiled puts a line of every damage at a random place. No sound line is lost.
+// spoiled puts a line of every damage at a random place. No sound line is lost. A line that begins with a quote
+// comes first at its place: behind a broken line it would be a part of that one.
 func spoiled(t *testing.T, sound [][]byte, kinds map[string]func(map[string]any) []byte) (all [][]byte, bads []bad) {
 	t.Helper()
 	rng := random(t)
@@ -30,7 +31,12 @@ func spoiled(t *testing.T, sound [][]byte, kinds map[string]func(map[string]any)
 		var r map[string]any
 		decode(t, sound[rng.IntN(len(sound))], &r)
 		i := rng.IntN(len(sound) + 1)
-		behind[i] = append(behind[i], bad{what: what, line: kinds[what](r)})
+		line := bad{what: what, line: kinds[what](r)}
+		if line.line[0] == '"' {
+			behind[i] = slices.Insert(behind[i], 0, line)
+		} else {
+			behind[i] = append(behind[i], line)
+		}
 	}
 	for i := range len(sound) + 1 {
 		for _, b := range behind[i] {
