@@ -88,13 +88,44 @@ func TestDifferencesOfClaims(t *testing.T) {
 		`wrong row PK="NAME#N3" SK="P"`, // by P3, which should have it
 		`wrong row PK="NAME#N3" SK="P"`, // by P7, which should not
 		`wrong guard P5`,
+		`missing claim PK="NAME#N50" SK="P"`,
 		`missing row PK="NAME#N50" SK="P"`,
+		`extra claim PK="NAME#N5" SK="P"`,
 		`extra row PK="NAME#N5" SK="P"`,
 		`missing row PK="NAME#N6" SK="P"`,
 		`extra guard P8`,
+		`extra claim PK="NAME#N8" SK="P"`,
 		`extra row PK="NAME#N8" SK="P"`,
 	)
 	w.repaired("names")
+}
+
+// Claims that wait: no row shows them before the one that has it is gone.
+func TestDifferencesOfWaitingClaims(t *testing.T) {
+	for name, c := range map[string]struct {
+		sql  string
+		want []string
+	}{
+		"changed": {`UPDATE "_tws_claims" SET attributes = replace(attributes, '70.5', '70') WHERE item = 'P7'`, []string{`wrong claim PK="NAME#N3" SK="P": price`}},
+		"removed": {`DELETE FROM "_tws_claims" WHERE item = 'P7'`, []string{`missing claim PK="NAME#N3" SK="P"`}},
+		"added": {`INSERT INTO "_tws_claims" SELECT target, row, 'P5', version, time, attributes FROM "_tws_claims" WHERE item = 'P7'`,
+			[]string{`extra claim PK="NAME#N3" SK="P"`}},
+		"of an item that is gone": {`INSERT INTO "_tws_claims" SELECT target, row, 'P99', version, time, attributes FROM "_tws_claims" WHERE item = 'P7'`,
+			[]string{`extra claim PK="NAME#N3" SK="P"`}},
+		"moved": {`UPDATE "_tws_claims" SET row = 'NAME%23N4,P' WHERE item = 'P7'`,
+			[]string{`extra claim PK="NAME#N4" SK="P"`, `missing claim PK="NAME#N3" SK="P"`}},
+		"of a guard that forgot it": {`UPDATE "_tws_guards" SET row = '' WHERE item = 'P7'`, []string{`wrong guard P7`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, shop)
+			fill(w)
+			w.sql(1, c.sql)
+			w.want("names", c.want...)
+			w.repaired("names")
+			w.put("P3", "")
+			w.want("names") // P7 has the row, as it should be
+		})
+	}
 }
 
 // Contributions against items, and groups against contributions.

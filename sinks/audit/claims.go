@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// lookClaims compares the guard of an item, and rows that are guarded by item. The row of the guard is compared, too.
+// lookClaims compares the guard of an item, and rows that are guarded by item, with the claims of the item on them. The row of
+// the guard is compared, too.
 func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
 	items, err := canRead[view.ItemStore](&s.base, s.store, "read the guards of items")
 	if err != nil {
@@ -47,6 +48,9 @@ func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plann
 		}
 		f.Guard = g.Version
 		f.markStale(g.Version)
+		if own := s.compareClaim(c, &rows[i], &claims[i], g.Version); own.Expected || own.Verdict != Equal {
+			fs = append(fs, own)
+		}
 	}
 	return append(fs, found...), nil
 }
@@ -83,7 +87,7 @@ func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRo
 // compareClaims corrects the finding of a row that the item should claim, by all claims on the row: which of them has it.
 func (s *rowSink) compareClaims(c *record.Change, f *Finding, p *plannedRow, rc *view.RowClaims) {
 	for i := range rc.Waiting {
-		f.Claims = append(f.Claims, Claim{s.otherItem(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
+		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItem(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
 	}
 	if rc.Owner.Source == "" || f.Owner != rc.Owner.Source && !(f.Owner == "" && rc.Owner.Source == c.Key) {
 		return // the row is not the one of the claim that has it
@@ -97,21 +101,42 @@ func (s *rowSink) compareClaims(c *record.Change, f *Finding, p *plannedRow, rc 
 	if f.Owner == "" {
 		return
 	}
-	i := slices.IndexFunc(rc.Waiting, func(w state.Claim) bool { return w.Source == c.Key })
-	switch own := (state.Claim{Source: c.Key}); {
-	case i >= 0:
-		f.Verdict = Waiting
-		if f.Differs = s.differingClaim(rc.Waiting[i].Attributes, p.columns); len(f.Differs) > 0 {
-			f.Verdict, f.Found = Wrong, f.Found+", and the claim that waits has other attributes"
-		}
-	case s.conflict != view.Last && view.ComesBefore(&own, &rc.Owner, s.conflict): // the claim is missing, and comes first
-		f.Verdict = Wrong
-	default: // the claim is missing, as the guard says
-		f.Verdict = Waiting
+	waits := slices.ContainsFunc(rc.Waiting, func(w state.Claim) bool { return w.Source == c.Key })
+	own := state.Claim{Source: c.Key}
+	if f.Verdict = Waiting; !waits && s.conflict != view.Last && view.ComesBefore(&own, &rc.Owner, s.conflict) {
+		f.Verdict = Wrong // the claim is missing, and comes first
 	}
 }
 
-// differingClaim returns the names of the attributes in which a waiting claim differs from the planned one.
+// compareClaim compares the claim of an item on a row. It is Equal if there is none and none should be.
+func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
+	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), Where: p.where, Expected: p.expected, Guard: guard, Verdict: Equal, Found: "nothing"}
+	var claim *state.Claim
+	for i := range rc.Waiting {
+		if w := &rc.Waiting[i]; w.Source == c.Key {
+			claim, f.Found = w, "a claim that waits"
+		}
+	}
+	if rc.Owner.Source == c.Key {
+		claim, f.Found = &rc.Owner, "a claim that has the row"
+	}
+	switch {
+	case claim == nil && p.expected:
+		f.Verdict = Missing
+	case claim == nil:
+	case !p.expected:
+		f.Verdict, f.Version = Extra, claim.Version
+	default:
+		f.Version = claim.Version
+		if f.Differs = s.differingClaim(claim.Attributes, p.columns); len(f.Differs) > 0 {
+			f.Verdict = Wrong
+		}
+	}
+	f.markStale(guard)
+	return f
+}
+
+// differingClaim returns the names of the attributes in which a claim differs from the planned one.
 func (s *rowSink) differingClaim(have, want []state.Column) []string {
 	var names []string
 	value := func(cs []state.Column, name string) item.Value {

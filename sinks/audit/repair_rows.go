@@ -110,8 +110,8 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 		}
 	}
 	var extra state.Row
-	if f.Kind == Row && f.Verdict == Extra {
-		extra = state.Row(f.Place)
+	if f.Kind != Guard && f.Verdict == Extra {
+		extra = rowOf(Entry{Kind: f.Kind, Place: f.Place})
 		wrote += ", leave row " + f.Where
 	}
 	guards, err := items.Guards(ctx, s.t, []item.Key{c.Key})
@@ -119,7 +119,7 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
 	g := guards[0]
-	if f.Kind == Guard && g.Version != f.Version || f.Kind == Row && g.Version != f.Guard {
+	if f.Kind == Guard && g.Version != f.Version || f.Kind != Guard && g.Version != f.Guard {
 		return Outcome{Result: Moved}, nil
 	}
 	claims, stored, err := s.claimsOn(ctx, items, g.Row, op.Row, extra)
@@ -137,6 +137,9 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 		if g.Version.IsZero() && st.Exists { // older changes stay refused
 			op.Claim.Version = st.Version
 		}
+	}
+	if f.Kind == Claim && g.Version.IsZero() && !f.Version.IsZero() {
+		op.Claim.Version = f.Version
 	}
 	if st, ok := stored[op.Row]; ok && st.Source == c.Key {
 		op.Claim.Attributes = s.withStored(op.Claim.Attributes, st.Item)

@@ -40,7 +40,7 @@ func newRowSink(b base, store view.Store) *rowSink {
 	return s
 }
 
-// Expected yields the row of an item, and its guard if rows are guarded by item.
+// Expected yields the row of an item, and its guard and its claim if rows are guarded by item.
 func (s *rowSink) Expected(c *record.Change, yield func(Entry)) error {
 	if c.Removed() {
 		return nil
@@ -60,8 +60,9 @@ func (s *rowSink) Expected(c *record.Change, yield func(Entry)) error {
 			continue
 		case p.claim != nil:
 			yield(Entry{Kind: Guard, Place: string(c.Key), Item: c.Key, Digest: d.guard(p.row)})
+			yield(Entry{Kind: Claim, Place: claimPlace(p.row, c.Key), Item: c.Key, Digest: s.plannedDigest(d, c.Key, p.columns)})
 		}
-		yield(Entry{Kind: Row, Place: string(p.row), Item: c.Key, Digest: s.plannedDigest(d, c.Key, p.columns), Claim: p.claim != nil})
+		yield(Entry{Kind: Row, Place: string(p.row), Item: c.Key, Digest: s.plannedDigest(d, c.Key, p.columns), Claimed: p.claim != nil})
 	}
 	return nil
 }
@@ -112,7 +113,7 @@ func (s *rowSink) compares(name string) bool {
 	return name != s.t.PK && name != s.t.SK && !strings.HasPrefix(name, reservedField) && !slices.Contains(s.left, name)
 }
 
-// Stored yields the rows of the view, and the guards of its items.
+// Stored yields the rows of the view, and the guards and claims of its items.
 func (s *rowSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if s.storedRows(ctx, l, yield) && s.byItem {
@@ -144,8 +145,8 @@ func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(En
 	return true
 }
 
-// storedGuards yields the guards with a row. A guard whose item is only known by its hash is left out: Look finds it by the
-// item.
+// storedGuards yields the guards with a row, and the claims. A guard whose item is only known by its hash is left out: Look
+// finds it by the item. So is a claim whose row is only known by its hash.
 func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
 	lister, err := canRead[view.GuardLister](&s.base, s.store, "list the guards of items")
 	if err != nil {
@@ -162,7 +163,11 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 		if g.Item == "" || g.Row == "" {
 			continue
 		}
-		if !yield(Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guard(g.Row)}, nil) {
+		e := Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guard(g.Row)}
+		if c := g.Claim; c != nil {
+			e = Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: c.Version, Digest: s.plannedDigest(d, c.Source, c.Attributes)}
+		}
+		if !yield(e, nil) {
 			return
 		}
 	}
@@ -175,9 +180,9 @@ func (s *rowSink) Look(ctx context.Context, c *record.Change, places []Entry) ([
 		return s.cannotPlan(ctx, c, err)
 	}
 	for _, p := range places {
-		guarded = guarded || p.Kind == Guard && c != nil
-		row := state.Row(p.Place)
-		if p.Kind == Row && !slices.ContainsFunc(rows, func(r plannedRow) bool { return r.row == row }) {
+		guarded = guarded || (p.Kind == Guard || p.Kind == Claim) && c != nil
+		row := rowOf(p)
+		if row != "" && !slices.ContainsFunc(rows, func(r plannedRow) bool { return r.row == row }) {
 			rows = append(rows, plannedRow{row: row, where: s.rowText(c, s.t.Table, row)})
 		}
 	}
@@ -191,6 +196,22 @@ func (s *rowSink) Look(ctx context.Context, c *record.Change, places []Entry) ([
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
 	return s.finish(ctx, c, fs)
+}
+
+// claimPlace returns the place of an item's claim on a row. Neither of the keys has a space.
+func claimPlace(row state.Row, key item.Key) string { return string(row) + " " + string(key) }
+
+// rowOf returns the row of a place; "" for a guard.
+func rowOf(p Entry) state.Row {
+	switch p.Kind {
+	case Row:
+		return state.Row(p.Place)
+	case Claim:
+		row, _, _ := strings.Cut(p.Place, " ")
+		return state.Row(row)
+	default:
+		return ""
+	}
 }
 
 // rowsOf returns the rows that the plans of an item name, and whether its rows are guarded by item.

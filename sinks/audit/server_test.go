@@ -135,7 +135,7 @@ func TestServers(t *testing.T) {
 	s.post(http.MethodPost, "/_update/P2?refresh=true", `{"doc":{"Name":"other"}}`)
 	s.change("P9", "")
 	s.want("products", `missing row PK="PRODUCTS#S0" SK="P0"`, `wrong row PK="PRODUCTS#S2" SK="P1": price`, `extra row PK="PRODUCTS#S0" SK="P9"`)
-	s.want("names", `missing row PK="NAME#N2" SK="P"`, `missing guard P4`, `extra guard P9`, `extra row PK="NAME#N9" SK="P"`)
+	s.want("names", `missing row PK="NAME#N2" SK="P"`, `missing guard P4`, `extra guard P9`, `extra claim PK="NAME#N9" SK="P"`, `extra row PK="NAME#N9" SK="P"`)
 	s.want("tags", `missing contribution P0`, `extra contribution P9`, `wrong group PK="TAG#x" SK="N": _tw, products, shelves`,
 		`wrong group PK="TAG#y0" SK="N": _tw, products, shelves`, `wrong group PK="TAG#y2" SK="N": products`)
 	s.want("documents", "missing document "+s.name+"/P0", "wrong document "+s.name+"/P2: Name", "extra document "+s.name+"/P9")

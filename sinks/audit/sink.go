@@ -87,16 +87,16 @@ type Finding struct {
 	Found     string         `json:"found,omitempty"`     // what is stored, for people
 	Owner     item.Key       `json:"owner,omitempty"`     // the item whose row is stored, if it is another one
 	Version   record.Version `json:"-"`                   // of the change that wrote what is stored, a tombstone too; zero if nothing is
-	Guard     record.Version `json:"-"`                   // of the item's guard, for a row that is guarded by item
+	Guard     record.Version `json:"-"`                   // of the item's guard, for a claim, and for a row that is guarded by item
 	Revision  string         `json:"revision,omitempty"`  // of the last write of a group or of the claims on a row; "" for other entries
 	Differs   []string       `json:"differs,omitempty"`   // names of the attributes that differ, or a line for each difference
 	Why       string         `json:"why,omitempty"`       // why it is Held or Skipped
 	Command   string         `json:"command,omitempty"`   // the command that helps with Held
-	Claims    []Claim        `json:"-"`                   // claims that wait for the row
+	Waiting   []WaitingClaim `json:"-"`                   // claims that wait for the row
 }
 
-// Claim is a claim that waits for a row.
-type Claim struct {
+// WaitingClaim is a claim that waits for a row.
+type WaitingClaim struct {
 	Item    string // the item's key, for people
 	Version record.Version
 }

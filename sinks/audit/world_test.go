@@ -205,7 +205,7 @@ func (w *world) differences(s audit.Sink) []audit.Finding {
 	for _, pk := range slices.Sorted(maps.Keys(w.items)) {
 		err := s.Expected(w.snapshot(pk), func(e audit.Entry) {
 			at := place{e.Kind, e.Place}
-			if was, ok := expected[at]; ok && (!e.Claim || was.Item < e.Item) {
+			if was, ok := expected[at]; ok && (!e.Claimed || was.Item < e.Item) {
 				return
 			}
 			expected[at] = e

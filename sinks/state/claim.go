@@ -36,6 +36,13 @@ type RowClaims struct {
 	Waiting  []Claim // the other claims, in no order
 }
 
+// RowClaim is a stored claim on a row.
+type RowClaim struct {
+	Row   Row      // "" if only a digest of it is stored that nothing resolves
+	Item  item.Key // of the claim
+	Claim Claim    // without Source if it cannot be read
+}
+
 // ContestedRow is a row with waiting claims.
 type ContestedRow struct {
 	Row     Row

@@ -19,17 +19,19 @@ type Lister interface {
 	ListRows(ctx context.Context, t Target, l state.Listing) iter.Seq2[Row, error]
 }
 
-// GuardLister is implemented by an [ItemStore] that lists guards.
+// GuardLister is implemented by an [ItemStore] that lists guards and claims.
 type GuardLister interface {
-	// ListGuards yields the guards of t with a row, under the rules of [Lister.ListRows]. A guard without a row,
-	// void or not, remembers a removal and is left out. A target that was never written to has no guards.
+	// ListGuards yields the guards of t with a row, and all claims of items on rows, under the rules of
+	// [Lister.ListRows]. A guard without a row, void or not, remembers a removal and is left out. A target that was
+	// never written to has none.
 	ListGuards(ctx context.Context, t Target, l state.Listing) iter.Seq2[ItemGuard, error]
 }
 
-// ItemGuard is the guard of an item.
+// ItemGuard is the guard of an item, or a claim of one.
 type ItemGuard struct {
-	Item item.Key // "" if the store has only a digest of the key, which was too long to be stored
-	state.Guard
+	Item        item.Key     // "" if the store has only a digest of the key, which was too long to be stored
+	state.Guard              // of a claim: only Row; "" if the store has only a digest of it that nothing resolves
+	Claim       *state.Claim // nil: a guard. Without Source: a claim that cannot be read
 }
 
 // ContributionLister is implemented by a [GroupStore] that lists contributions.

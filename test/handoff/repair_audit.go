@@ -131,7 +131,7 @@ func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]stri
 			}
 			err := s.Expected(w.snapshotOf(i), func(e audit.Entry) {
 				at := place{e.Kind, e.Place}
-				if was, ok := expected[at]; !ok || e.Claim && e.Item < was.Item {
+				if was, ok := expected[at]; !ok || e.Claimed && e.Item < was.Item {
 					expected[at] = e
 				}
 			})

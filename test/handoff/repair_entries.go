@@ -35,8 +35,11 @@ func (w *RepairWorld) damageRows(s *sink, t view.Target) string {
 	sk, _ := r.SK.Text()
 	claims := slices.Contains([]string{"claims, dead_letter", "claims, keep_first"}, s.kind)
 	choice := w.rand.IntN(4)
-	if claims && w.rules.Repair.Guards {
+	switch {
+	case claims && w.rules.Repair.Guards:
 		choice = w.rand.IntN(6)
+	case claims && w.stores.byHand != nil && w.rand.IntN(2) == 0:
+		return w.damageClaim(t)
 	}
 	if w.shape == changed || w.stores.byHand == nil {
 		choice = 0
@@ -79,6 +82,20 @@ func (w *RepairWorld) damageRows(s *sink, t view.Target) string {
 		}
 		return "a guard was changed"
 	}
+}
+
+// damageClaim removes or changes a claim that waits. No row shows it before the claim that has the row is gone.
+func (w *RepairWorld) damageClaim(t view.Target) string {
+	const waits = ` WHERE target = (SELECT id FROM "_tws_targets" WHERE view = ? AND birth = ?)
+AND item <> (SELECT holder FROM "_tws_seats" s WHERE s.target = "_tws_claims".target AND s.row = "_tws_claims".row)`
+	if w.rand.IntN(2) == 0 {
+		if w.byHand(`DELETE FROM "_tws_claims"`+waits, t.View, w.id) > 0 {
+			return "a claim that waits was removed"
+		}
+	} else if w.byHand(`UPDATE "_tws_claims" SET attributes = json_set(attributes, '$.who.S', '?')`+waits, t.View, w.id) > 0 {
+		return "a claim that waits was changed"
+	}
+	return ""
 }
 
 // otherRow returns the partition key of another row that an item could have.

@@ -75,13 +75,13 @@ func planNote(item *record.Change, plan pipeline.RouteTrace, gone []pipeline.Op)
 
 // add adds a finding, and one for each claim that waits for its row.
 func (s *Sink) add(f *audit.Finding) {
-	if f.Place == "" {
-		return // the note says why the item was not compared
+	if f.Place == "" || f.Kind == audit.Claim && f.Verdict == audit.Equal {
+		return // the note says why the item was not compared, the row's finding that its claim is there
 	}
 	s.Findings = append(s.Findings, Finding{
 		Kind: string(f.Kind), Where: f.Where, Found: f.Found, Version: versionText(f.Version), Verdict: verdictOf(f), Differs: f.Differs,
 	})
-	for _, c := range f.Claims {
+	for _, c := range f.Waiting {
 		s.Findings = append(s.Findings, Finding{Kind: "claim", Where: f.Where, Version: versionText(c.Version), Found: "the item " + c.Item + " waits"})
 	}
 }

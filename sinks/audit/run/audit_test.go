@@ -202,7 +202,7 @@ func (s testSink) Expected(c *record.Change, yield func(audit.Entry)) error {
 	case '-':
 		return nil
 	}
-	yield(audit.Entry{Kind: audit.Row, Place: place, Item: c.Key, Digest: digestOf(c.Key, value), Claim: s.claims})
+	yield(audit.Entry{Kind: audit.Row, Place: place, Item: c.Key, Digest: digestOf(c.Key, value), Claimed: s.claims})
 	return nil
 }
 

@@ -110,7 +110,7 @@ func (ps *places) of(e *spooled) *place {
 // add adds an entry to its place.
 func (ps *places) add(e *spooled) {
 	p := ps.of(e)
-	s := side{e.Item, e.Digest, e.Claim}
+	s := side{e.Item, e.Digest, e.Claimed}
 	switch {
 	case e.Share:
 		p.shares, p.shared = audit.AddDigests(p.shares, e.Digest), true

@@ -59,10 +59,56 @@ type Listed[T any] struct {
 	Value T
 }
 
-// ListGuards yields the guards of a target that have a row. One that cannot be read is the zero Guard. Like
-// ListContributions it reads the whole state table, so it costs the read units of the table.
-func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[Listed[state.Guard], error] {
-	return listRemembered(ctx, db, t, "guard", l, parseGuard, func(g state.Guard) bool { return g.Row == "" })
+// ListGuards yields the guards of a target that have a row, and the claims of its items. One that cannot be read is the
+// zero Guard, or a claim without Source; the other one of the pair is nil. Like ListContributions it reads the whole
+// state table once, so it costs the read units of the table.
+func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[GuardOrClaim, error] {
+	guards, seats := string(prefix(t, "guard")), string(prefix(t, "seat"))
+	in := &dynamodb.ScanInput{
+		TableName:                 aws.String(db.table),
+		FilterExpression:          aws.String("(begins_with(pk, :guards) OR begins_with(pk, :seats)) AND attribute_not_exists(expires) AND attribute_not_exists(revision)"),
+		ExpressionAttributeValues: Item{":guards": S(guards), ":seats": S(seats)},
+	}
+	return func(yield func(GuardOrClaim, error) bool) {
+		for found, err := range db.List(ctx, in, l) {
+			var v GuardOrClaim
+			switch {
+			case err != nil:
+			case strings.HasPrefix(Text(found, attrPK), guards):
+				v.Guard = &Listed[state.Guard]{Item: rememberedKey(found, guards)}
+				if g, err := parseGuard(found); err == nil {
+					if v.Guard.Value = g; g.Row == "" {
+						continue
+					}
+				}
+			default:
+				v.Claim, err = db.listedClaim(ctx, t, found, seats)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// GuardOrClaim is the guard of an item, or a claim of one. The other one is nil.
+type GuardOrClaim struct {
+	Guard *Listed[state.Guard]
+	Claim *state.RowClaim
+}
+
+// listedClaim returns a claim. If its partition key was too long for the row, the guard of its item may have the row.
+func (db *DB) listedClaim(ctx context.Context, t state.Target, found Item, prefix string) (*state.RowClaim, error) {
+	pk := Text(found, attrPK)
+	c := &state.RowClaim{Item: item.Key(Text(found, attrItem))}
+	if claim, err := claimOf(found); err == nil {
+		c.Claim = claim
+	}
+	row, err := db.seatRow(ctx, t, strings.TrimPrefix(pk, prefix), c.Item)
+	if err == nil && Text(db.SeatRef(t, row).Key, attrPK) == pk {
+		c.Row = row
+	}
+	return c, err
 }
 
 // ListContributions yields the contributions of a target that have shares. One that cannot be read is the zero

@@ -39,17 +39,12 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 	}
 	err := w.QueryRows(ctx, readSeats, []any{JSONArray(rows), target}, func(r *sql.Rows) error {
 		var i int
-		var c state.Claim
 		var ns int64
-		var revision, owner, version, attributes string
-		if err := r.Scan(&i, &revision, &owner, &c.Source, &version, &ns, &attributes); err != nil {
+		var revision, owner, source, version, attributes string
+		if err := r.Scan(&i, &revision, &owner, &source, &version, &ns, &attributes); err != nil {
 			return w.db.WrapError("read", err)
 		}
-		c.Time = time.Unix(0, ns).UTC()
-		var err error
-		if c.Version, err = record.ParseVersion(version); err == nil {
-			c.Attributes, err = parseColumns(attributes)
-		}
+		c, err := parseClaim(source, version, ns, attributes)
 		if err != nil {
 			return w.db.Damaged("a claim on the row "+string(rows[i]), err)
 		}
@@ -140,6 +135,15 @@ func columnsJSON(columns []state.Column) string {
 		b = c.Value.AppendDynamoDBJSON(append(item.StringValue(c.Name).AppendJSON(b), ':'))
 	}
 	return string(append(b, '}'))
+}
+
+// parseClaim returns the claim of an item as it is stored.
+func parseClaim(source, version string, ns int64, attributes string) (c state.Claim, err error) {
+	c = state.Claim{Source: item.Key(source), Time: time.Unix(0, ns).UTC()}
+	if c.Version, err = record.ParseVersion(version); err == nil {
+		c.Attributes, err = parseColumns(attributes)
+	}
+	return c, err
 }
 
 func parseColumns(text string) (columns []state.Column, err error) {

@@ -97,6 +97,29 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 	}, func(g state.Guard) bool { return g.Row == "" })
 }
 
+// ListClaims yields the claims of a target on rows. A claim that cannot be read has no Source.
+func (db *DB) ListClaims(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.RowClaim, error] {
+	q := ListQuery{
+		Select: `SELECT c.row, c.item, c.version, c.time, c.attributes FROM "_tws_targets" t CROSS JOIN "_tws_claims" c
+WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND c.target = t.id`,
+		Args: []any{t.Pipeline, t.Table, t.View, t.Birth}, Key: []string{"c.row", "c.item"},
+	}
+	scan := func(rows *sql.Rows) (r ListedRow[state.RowClaim], err error) {
+		var row, source, version, attributes string
+		var ns int64
+		if err := rows.Scan(&row, &source, &version, &ns, &attributes); err != nil {
+			return r, err
+		}
+		r.Key, r.Size = []any{row, source}, len(row)+len(source)+len(attributes)
+		r.Value.Row, r.Value.Item = state.Row(row), item.Key(source)
+		if c, err := parseClaim(source, version, ns, attributes); err == nil {
+			r.Value.Claim = c
+		}
+		return r, nil
+	}
+	return List(ctx, db, q, l, scan)
+}
+
 // ListContributions yields the contributions of a target that have shares. One that cannot be read is the zero
 // Contribution.
 func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[Listed[state.Contribution], error] {

@@ -69,8 +69,16 @@ func tableError(t view.Target, err error) error {
 // ListGuards scans the state table, so it costs the read units of the whole table.
 func (s *Store) ListGuards(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemGuard, error] {
 	return func(yield func(view.ItemGuard, error) bool) {
-		for g, err := range s.DB.ListGuards(ctx, t.State(), l) {
-			if !yield(view.ItemGuard{Item: g.Item, Guard: g.Value}, err) {
+		for found, err := range s.DB.ListGuards(ctx, t.State(), l) {
+			var g view.ItemGuard
+			switch {
+			case err != nil:
+			case found.Claim != nil:
+				g = view.ItemGuard{Item: found.Claim.Item, Guard: state.Guard{Row: found.Claim.Row}, Claim: &found.Claim.Claim}
+			default:
+				g = view.ItemGuard{Item: found.Guard.Item, Guard: found.Guard.Value}
+			}
+			if !yield(g, err) {
 				return
 			}
 		}

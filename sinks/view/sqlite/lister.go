@@ -65,11 +65,16 @@ func (s *Store) listedRow(t view.Table, stored *storedRow) (view.Row, error) {
 	return r, nil
 }
 
-// ListGuards reads the guards page by page.
+// ListGuards reads the guards page by page, and then the claims.
 func (s *Store) ListGuards(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemGuard, error] {
 	return func(yield func(view.ItemGuard, error) bool) {
 		for g, err := range s.DB.ListGuards(ctx, t.State(), l) {
-			if !yield(view.ItemGuard{Item: g.Item, Guard: g.Value}, err) {
+			if !yield(view.ItemGuard{Item: g.Item, Guard: g.Value}, err) || err != nil {
+				return
+			}
+		}
+		for c, err := range s.ListClaims(ctx, t.State(), l) {
+			if !yield(view.ItemGuard{Item: c.Item, Guard: state.Guard{Row: c.Row}, Claim: &c.Claim}, err) {
 				return
 			}
 		}

@@ -217,8 +217,12 @@ func listsGuards(t *testing.T, c *listerCheck) {
 			key = longKey(t, i)
 		}
 		w := claim(key, fmt.Sprint(i))
-		ws, want = append(ws, w), append(want, fmt.Sprint(key, w.Guard))
+		ws, want = append(ws, w), append(want, fmt.Sprint(key, w.Guard), fmt.Sprint(w.Rows[0].Row, claimText(w.Rows[0].Claim)))
 	}
+	second := claim("waits", "0")
+	seat := &second.Rows[0]
+	seat.Was, seat.Revision, seat.Owner = "one0", "two0", ws[0].Rows[0].Claim
+	ws, want = append(ws, second), append(want, fmt.Sprint("waits", second.Guard), fmt.Sprint(seat.Row, claimText(seat.Claim)))
 	ws = append(ws, claim("leaves", "left"),
 		state.ItemWrite{Source: "none", Guard: state.Guard{Version: version(t, 1)}},
 		state.ItemWrite{Source: "void", Guard: state.Guard{Version: version(t, 1), Void: true}})
@@ -234,7 +238,12 @@ func listsGuards(t *testing.T, c *listerCheck) {
 	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.ItemGuard, error] {
 		return c.ListGuards(ctx, own, l)
 	},
-		func(g view.ItemGuard) string { return fmt.Sprint(g.Item, g.Guard) })
+		func(g view.ItemGuard) string {
+			if g.Claim != nil {
+				return fmt.Sprint(g.Row, claimText(*g.Claim))
+			}
+			return fmt.Sprint(g.Item, g.Guard)
+		})
 	slices.Sort(want)
 	same(t, "guards", got, want)
 }

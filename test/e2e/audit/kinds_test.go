@@ -208,6 +208,10 @@ func claimKinds() []kind {
 		{"guard-changed", two, func(s stores, _ *table, pk string) { s.setGuard(pk, rowPlace("NAME#nobody", "N")) }, of("guard", "wrong", 1, first)},
 		{"guard-waiting", two, func(s stores, _ *table, pk string) { s.removeGuard(second(pk)) }, of("guard", "missing", 0, second)},
 		{"guard-added", two, func(s stores, _ *table, pk string) { s.copyGuard(second(pk), ghost(pk)) }, of("guard", "extra", 1, ghost)},
+		{"claim-removed", two, func(s stores, _ *table, pk string) { s.removeClaim(row(pk), second(pk)) }, of("claim", "missing", 0, second)},
+		{"claim-changed", two, func(s stores, _ *table, pk string) { s.changeClaim(row(pk), second(pk), "name", "drifted") }, of("claim", "wrong", 1, second)},
+		{"claim-added", two, func(s stores, _ *table, pk string) { s.copyClaim(row(pk), second(pk), ghost(pk)) }, of("claim", "extra", 1, ghost)},
+		{"claim-owner-changed", two, func(s stores, _ *table, pk string) { s.changeClaim(row(pk), pk, "name", "drifted") }, of("claim", "wrong", 1, first)},
 	}
 }
 
