@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,8 +27,10 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/gaps"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/test/server"
@@ -37,18 +40,20 @@ var program = clitest.Program{gaps.New, audit.New, replay.New}
 
 func TestMain(m *testing.M) { program.TestMain(m) }
 
-// shop is a table whose sinks missed some changes, on real servers.
+// shop is a table on a real server, whose sinks missed some changes.
 type shop struct {
 	file, name string
+	stores     []string // flags of the sinks
 	tables     *dynamodb.Client
-	state      state.Store
+	state      state.Store // nil for sinks in a folder
 	gap        record.Gap
 }
 
-// newShop fills a table with twenty paid orders and their sinks, and then changes items without telling the sinks.
-func newShop(t *testing.T) *shop {
+// newShop fills a table with twenty paid orders and their sinks, which are in a folder unless it is "", and then changes
+// items without telling the sinks.
+func newShop(t *testing.T, folder string) *shop {
 	t.Helper()
-	s := &shop{}
+	s := &shop{stores: []string{"--live"}}
 	s.file, s.name, s.tables = clitest.OnServers(t)
 	var records strings.Builder
 	for i := range 20 {
@@ -60,30 +65,51 @@ func newShop(t *testing.T) *shop {
 	if err := os.WriteFile(saved, []byte(records.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program.Run(t, cli.ExitOK, "replay", "-c", s.file, "--live", "--create", saved)
+	if folder != "" {
+		s.stores = []string{"--local", folder}
+		program.Run(t, cli.ExitOK, "replay", "-c", s.file, "--local", folder, saved)
+	} else {
+		program.Run(t, cli.ExitOK, "replay", "-c", s.file, "--live", "--create", saved)
+	}
 	s.put(t, "o0001", "open")
 	s.put(t, "new", "paid")
 	s.put(t, "o0003", "open")
 	if _, err := s.tables.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(s.name + "-source"), Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "o0002"}}}); err != nil {
 		t.Fatal(err)
 	}
-	db, err := dynamo.New(dynamo.Options{Client: s.tables, Table: s.name + "-state", Pipeline: s.name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.state = db.State(s.name)
 	now := time.Now().Truncate(time.Second).UTC()
 	s.gap = record.Gap{
 		StreamARN: "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678", Shard: "shardId-1", After: "119", Before: "900",
 		From: now.Add(-2 * time.Hour), To: now.Add(-time.Hour), Found: now.Add(-30 * time.Minute),
 	}
-	s.note(t)
+	if folder == "" {
+		db, err := dynamo.New(dynamo.Options{Client: s.tables, Table: s.name + "-state", Pipeline: s.name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.state = db.State(s.name)
+		s.note(t, s.state)
+		return s
+	}
+	s.noteInFolder(t, folder)
 	return s
 }
 
-func (s *shop) note(t *testing.T) {
+func (s *shop) noteInFolder(t *testing.T, folder string) {
 	t.Helper()
-	if err := s.state.AddGap(t.Context(), s.gap); err != nil {
+	leases, err := leasesfile.Open(filepath.Join(folder, "leases.json"), s.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.note(t, leases)
+	if err := leases.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *shop) note(t *testing.T, gaps pipeline.GapStore) {
+	t.Helper()
+	if err := gaps.AddGap(t.Context(), s.gap); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -167,7 +193,7 @@ func writeExport(t *testing.T, table, lines string, n int, from, to time.Time) s
 // gaps runs the command, and returns its report.
 func (s *shop) gaps(t *testing.T, code int, args ...string) (r gaps.Report) {
 	t.Helper()
-	text, said := program.Run(t, code, append([]string{"gaps", "-c", s.file, "--live", "-o", "json", "--lag", "100ms", "--rcu", "0", "--report", filepath.Join(t.TempDir(), "left.jsonl")}, args...)...)
+	text, said := program.Run(t, code, slices.Concat([]string{"gaps", "-c", s.file, "-o", "json", "--lag", "100ms", "--rcu", "0", "--report", filepath.Join(t.TempDir(), "left.jsonl")}, s.stores, args)...)
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatalf("%v: %s%s", err, text, said)
 	}
@@ -185,7 +211,7 @@ func (s *shop) equal(t *testing.T) {
 
 // The items of an export are repaired to equality, also a row where no image of the export has its item.
 func TestRepair_ByExport(t *testing.T) {
-	s := newShop(t)
+	s := newShop(t, "")
 	if r := s.gaps(t, cli.ExitPlanned); r.Open != 1 || r.Gaps[0].Repair.Stage != state.GapOpen || len(r.Commands) != 2 {
 		t.Fatalf("before: %+v", r)
 	}
@@ -203,14 +229,14 @@ func TestRepair_ByExport(t *testing.T) {
 		t.Errorf("listed: %+v", r)
 	}
 	s.gap.Before = "1000"
-	s.note(t)
+	s.note(t, s.state)
 	if r := s.gaps(t, cli.ExitPlanned); r.Gaps[0].Repair.Stage != state.GapOpen {
 		t.Errorf("a gap that grew: %+v", r)
 	}
 }
 
 func TestRepair_ByAudit(t *testing.T) {
-	s := newShop(t)
+	s := newShop(t, "")
 	got := s.gaps(t, cli.ExitPlanned, "--repair", "--no-queue", "--audit", "--sink", "orders").Gaps[0].Repair
 	if got.Stage != state.GapOpen || got.Left != 0 || len(got.Sinks) != 1 {
 		t.Errorf("after the repair of one sink: %+v", got)
@@ -222,9 +248,36 @@ func TestRepair_ByAudit(t *testing.T) {
 	s.equal(t)
 }
 
+// Sinks in a folder are repaired to equality with the table, too.
+func TestRepair_InAFolder(t *testing.T) {
+	for how, args := range map[string]func(s *shop) []string{
+		"audit": func(*shop) []string { return []string{"--audit"} },
+		"export": func(s *shop) []string {
+			return []string{"--export", s.export(t, s.gap.From.Add(-time.Hour), s.gap.To.Add(time.Hour))}
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			folder := filepath.Join(t.TempDir(), "out")
+			s := newShop(t, folder)
+			if r := s.gaps(t, cli.ExitPlanned); r.Open != 1 {
+				t.Fatalf("before: %+v", r)
+			}
+			got := s.gaps(t, cli.ExitOK, append([]string{"--repair"}, args(s)...)...).Gaps[0].Repair
+			if got.Stage != state.GapRepaired || got.How != how || got.Left != 0 || got.Differences == 0 || got.Repaired != got.Differences || len(got.Sinks) != 3 {
+				t.Errorf("after: %+v", got)
+			}
+			s.gap.Before = "1000"
+			s.noteInFolder(t, folder)
+			if r := s.gaps(t, cli.ExitPlanned, "--repair", "--audit", "--dry-run"); r.Repair.Repair.Items != 20 || r.Repair.Repair.Differences != 0 {
+				t.Errorf("all items, after the repair: %+v", r)
+			}
+		})
+	}
+}
+
 // What would come too early, or leave something out, is refused with what to do.
 func TestRepair_Refused(t *testing.T) {
-	s := newShop(t)
+	s := newShop(t, "")
 	refused := func(code int, says string, args ...string) {
 		t.Helper()
 		_, said := program.Run(t, code, append([]string{"gaps", "-c", s.file, "--live", "--repair", "--report", filepath.Join(t.TempDir(), "left.jsonl")}, args...)...)
