@@ -39,6 +39,9 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 			text = "waiting for a consumer: none runs"
 		default:
 			text = fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(shards), at.Format(time.RFC3339), shards[0])
+			if shard, why := now.firstStopped(shards); shard != "" {
+				text += fmt.Sprintf("; %s is read no further: %s", shard, why)
+			}
 		}
 		if text != told {
 			told = text
@@ -53,4 +56,16 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 			return fmt.Errorf("the stream is not read past %s yet: %w", at.Format(time.RFC3339), err)
 		}
 	}
+}
+
+// firstStopped returns the first of the shards that a running consumer stopped reading, and why; "" if there is none.
+func (s Snapshot) firstStopped(shards []string) (shard, why string) {
+	for _, shard := range shards {
+		for _, m := range s.Members {
+			if why, is := m.Stopped[shard]; is {
+				return shard, why
+			}
+		}
+	}
+	return "", ""
 }
