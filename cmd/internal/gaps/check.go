@@ -72,7 +72,8 @@ func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
 			return l.Stopped
 		}
 	}
-	if g.Shard == "" && len(seen.Leases) > 0 && !slices.ContainsFunc(seen.Leases, func(l leases.Lease) bool { return l.Stream == g.StreamARN }) {
+	// ARNs of one table's streams end with their times. Of a stream that ended long ago no lease is left.
+	if g.Shard == "" && len(seen.Leases) > 0 && !slices.ContainsFunc(seen.Leases, func(l leases.Lease) bool { return l.Stream >= g.StreamARN }) {
 		return coordinator.StoppedBetween
 	}
 	return ""
