@@ -41,17 +41,32 @@ func (v Value) AppendCanonical(dst []byte) []byte {
 			dst = e.AppendCanonical(dst)
 		}
 	case KindSS, KindNS, KindBS:
-		var members [][]byte
-		for _, e := range v.Elements() {
-			members = append(members, e.AppendCanonical(nil))
-		}
-		slices.SortFunc(members, bytes.Compare)
-		dst = binary.AppendUvarint(dst, uint64(len(members)))
-		for _, m := range members {
-			dst = append(dst, m...)
-		}
+		return v.appendCanonicalSet(dst)
 	}
 	return dst
+}
+
+// appendCanonicalSet appends the elements of a set in the order of their canonical bytes.
+func (v Value) appendCanonicalSet(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(v.Len()))
+	begin := len(dst)
+	var room [16][2]int
+	elements := room[:0] // start and end in dst
+	for _, e := range v.Elements() {
+		start := len(dst)
+		dst = e.AppendCanonical(dst)
+		elements = append(elements, [2]int{start, len(dst)})
+	}
+	compare := func(a, b [2]int) int { return bytes.Compare(dst[a[0]:a[1]], dst[b[0]:b[1]]) }
+	if slices.IsSortedFunc(elements, compare) {
+		return dst
+	}
+	slices.SortFunc(elements, compare)
+	end := len(dst)
+	for _, e := range elements {
+		dst = append(dst, dst[e[0]:e[1]]...)
+	}
+	return dst[:begin+copy(dst[begin:], dst[end:])]
 }
 
 // appendSized appends the length of text and text.

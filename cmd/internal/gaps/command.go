@@ -57,7 +57,7 @@ repaired.
 
 --repair compares the sinks with the table, repairs what differs, and looks again. A gap is repaired when the last look
 found nothing. What is compared are
-  --export        the items of incremental exports (NEW_AND_OLD_IMAGES) that cover the gaps and a minute around them
+  --export        the items of incremental exports (NEW_AND_OLD_IMAGES, no filter) that cover the gaps and a minute around them
   --start-export  the same: DynamoDB is asked for the exports, into --bucket. The table needs point-in-time recovery
   --audit         all items, without exports
 

@@ -283,7 +283,8 @@ func (a *audited) plan(page *pipeline.Page) (spooledPage, error) {
 	if err != nil {
 		return spooledPage{}, err
 	}
-	p := spooledPage{tally: newTally(len(a.o.Sinks))}
+	expected := len(decoded.Changes) * len(a.o.Sinks)
+	p := spooledPage{tally: newTally(len(a.o.Sinks)), records: make([]byte, 0, expected*usualEntry), entries: make([]encoded, 0, expected)}
 	p.tally.Undecodable = int64(len(decoded.Errors))
 	p.undecodable = decoded.Errors
 	for i := range decoded.Changes {
