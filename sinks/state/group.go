@@ -7,6 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
+// ErrNegative is the error of a group that more shares leave than it has. It stays until the group is repaired.
+var ErrNegative = errs.New("more left it than came, so that it was damaged or changed by hand: `tablewake audit --lag 1m` finds it, and `tablewake audit --repair` sets it")
+
 // GroupWrite replaces the contributions of some items, and changes the rows of their groups to match.
 type GroupWrite struct {
 	Items  []ContributionWrite

@@ -44,6 +44,7 @@ type options struct {
 	rcu       float64
 	maxLag    time.Duration
 	lag       time.Duration
+	trustLag  bool // --lag was given: leases are not asked
 	clockSkew time.Duration
 	saveEvery time.Duration
 	format    cli.Format
@@ -94,7 +95,10 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
 
   # On a laptop
   tablewake audit -c tablewake.yaml --local out stream.jsonl`,
-		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			o.trustLag = c.Flags().Changed("lag")
+			return o.run(c.Context(), s, args)
+		},
 	}
 	o.Input.Add(c)
 	o.Flags.Add(c, "the folder that a replay, a backfill or a consumer wrote")
@@ -116,7 +120,7 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
 	f.IntVar(&o.rounds, "rounds", run.DefaultRounds, "how often what moves is looked at again before it is reported as busy")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
-	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream: it is never further behind than this")
+	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream, or no consumer can run: the sinks are never further behind it than this")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
 	f.DurationVar(&o.saveEvery, "save-every", run.DefaultCheckpoint, "time between two checkpoints; what came after the last is read again when an interrupted audit goes on")
 	cli.AddFormat(c, &o.format)
@@ -249,15 +253,22 @@ func (j *job) auditOptions() run.Options {
 		o.Header.Sinks = append(o.Header.Sinks, sink.Name())
 	}
 	o.Header.Pipeline = j.cfg.Name
-	if j.o.Live && j.cfg.Leases == nil {
-		o.Header.Assumed = fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.lag)
+	if j.trustsLag() {
+		who := "the Lambda function is"
+		if j.cfg.Leases != nil {
+			who = "the consumers are"
+		}
+		o.Header.Assumed = fmt.Sprintf("%s never more than %s behind the stream", who, j.o.lag)
 	}
 	return o
 }
 
+// trustsLag reports whether --lag tells how far the stream is read, and no lease.
+func (j *job) trustsLag() bool { return j.o.Live && (j.cfg.Leases == nil || j.o.trustLag) }
+
 // giveWay returns what blocks while consumers are further behind the stream than --max-lag.
 func (j *job) giveWay() func(ctx context.Context) {
-	if !j.running || j.o.Live && j.cfg.Leases == nil || j.o.maxLag == 0 {
+	if !j.running || j.trustsLag() || j.o.maxLag == 0 {
 		return func(context.Context) {}
 	}
 	return stream.GiveWay(j.readLeases, j.o.maxLag, j.streams.Err)
@@ -273,7 +284,7 @@ func (j *job) wait(ctx context.Context, at time.Time) error {
 	switch {
 	case !j.running:
 		return nil // nobody else has the folder
-	case j.o.Live && j.cfg.Leases == nil:
+	case j.trustsLag():
 		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.lag)))
 	}
 	return stream.WaitPassed(ctx, j.readLeases, at, j.o.clockSkew, j.streams.Err)

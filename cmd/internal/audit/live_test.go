@@ -129,3 +129,47 @@ func TestAudit_OnServers(t *testing.T) {
 		t.Errorf("%s are counted, want 60", paid)
 	}
 }
+
+// A group that holds less than its items count for stops the pipeline until it is repaired. No consumer can run until
+// then, so that the audit trusts --lag.
+func TestAudit_NoConsumerCanRun(t *testing.T) {
+	file, name, tables := filledShop(t, 10)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(text, "leases: {table: "+name+"-leases}\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	group := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PAID"}, "SK": &types.AttributeValueMemberS{Value: "N"}}
+	if _, err := tables.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(name + "-rows"), Key: group, UpdateExpression: aws.String("SET #n = :none"),
+		ExpressionAttributeNames: map[string]string{"#n": "_tw_shares"}, ExpressionAttributeValues: map[string]types.AttributeValue{":none": &types.AttributeValueMemberN{Value: "0"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "o0003"}}
+	if _, err := tables.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(name + "-source"), Key: key}); err != nil {
+		t.Fatal(err)
+	}
+	removed := filepath.Join(t.TempDir(), "removed.jsonl")
+	line := strings.Replace(strings.Replace(clitest.Order("o0003", "900"), `"INSERT"`, `"REMOVE"`, 1), `"NewImage"`, `"OldImage"`, 1)
+	if err := os.WriteFile(removed, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, said := program.Run(t, cli.ExitFailure, "replay", "-c", file, "--live", removed)
+	if !strings.Contains(said, "tablewake audit --lag") {
+		t.Errorf("the pipeline says %s", said)
+	}
+	report := filepath.Join(t.TempDir(), "report.jsonl")
+	s := summaryOf(t, cli.ExitDifferences, "-c", file, "--live", "--report", report, "--sink", "paid")
+	if found := s.Sinks[0].Findings; found["wrong"] != 1 || found["extra"] != 1 || !strings.Contains(s.Assumed, "the consumers are never more than 100ms behind") {
+		t.Errorf("%+v", s)
+	}
+	program.Run(t, cli.ExitOK, "audit", "-c", file, "--live", "--repair", report)
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", removed)
+	summaryOf(t, cli.ExitOK, "-c", file, "--live", "--report", report)
+	if paid := clitest.Paid(t, tables, name); paid != "9" {
+		t.Errorf("%s are counted, want 9", paid)
+	}
+}

@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -58,7 +60,7 @@ func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version recor
 	}
 	switch {
 	case g.shares < 0:
-		return version, nil, false, g.damaged(viewErrs.New("more left it than came"))
+		return version, nil, false, pipeline.Fatal(viewErrs.Errorf("sqlite: %s: the group %s: %w", redact.Safe(g.writer.db.path), string(g.row), state.ErrNegative))
 	case g.shares == 0:
 		if err = g.writer.Exec(ctx, removeMembers, g.id); err == nil {
 			err = g.writer.Exec(ctx, deleteGroup, g.id)

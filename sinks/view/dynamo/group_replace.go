@@ -8,7 +8,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -61,7 +63,7 @@ func (c *groupWriter) appendReplace(ctx context.Context, dst []dynamo.Action, g 
 	shares := r.shares + g.Shares
 	switch {
 	case shares < 0:
-		return nil, c.Damaged("a group's row in table "+c.target.Name, errs.New("more left it than came"))
+		return nil, pipeline.Fatal(errs.Errorf("dynamodb: a group's row in table %s: %w", redact.Safe(c.target.Name), state.ErrNegative))
 	case shares == 0 && g.stored == nil:
 		return dst, nil
 	case shares == 0:
