@@ -26,41 +26,49 @@ const itemsAtOnce = 100
 // are the same in two rounds, versions included, and every consumer was past the first of the two in between.
 func (a *audited) judgeRounds(ctx context.Context) error {
 	for {
-		last := a.work.Round >= a.o.Rounds
-		open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
-		if err != nil {
-			return err
-		}
-		next, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round+1)), a.work.Next)
-		if err != nil {
-			return err
-		}
-		if open.size() == 0 {
-			return errors.Join(open.remove(), next.remove())
-		}
-		if a.work.Round > 0 && a.work.File == 0 {
-			if err := a.o.Wait(ctx, a.work.Waited); err != nil {
-				return err
-			}
-		}
-		for ; a.work.File < buckets; a.work.File++ {
-			if err := a.judgeFile(ctx, open, next, last); err != nil {
-				return err
-			}
-			if err := a.saveRound(next); err != nil {
-				return err
-			}
-		}
-		lengths, err := next.flush()
-		if err != nil {
-			return err
-		}
-		a.work.Open, a.work.Next, a.work.File, a.work.Waited = slices.Clone(lengths), nil, 0, time.Now()
-		a.work.Round++
-		if err := errors.Join(a.save(), next.close(), open.remove()); err != nil {
+		done, err := a.judgeRound(ctx)
+		if done || err != nil {
 			return err
 		}
 	}
+}
+
+// judgeRound looks at the suspects that the round before left open. done is true if there are none.
+func (a *audited) judgeRound(ctx context.Context) (done bool, err error) {
+	last := a.work.Round >= a.o.Rounds
+	open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, open.close()) }()
+	next, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round+1)), a.work.Next)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, next.close()) }()
+	if open.size() == 0 {
+		return true, errors.Join(open.remove(), next.remove())
+	}
+	if a.work.Round > 0 && a.work.File == 0 {
+		if err := a.o.Wait(ctx, a.work.Waited); err != nil {
+			return false, err
+		}
+	}
+	for ; a.work.File < buckets; a.work.File++ {
+		if err := a.judgeFile(ctx, open, next, last); err != nil {
+			return false, err
+		}
+		if err := a.saveRound(next); err != nil {
+			return false, err
+		}
+	}
+	lengths, err := next.flush()
+	if err != nil {
+		return false, err
+	}
+	a.work.Open, a.work.Next, a.work.File, a.work.Waited = slices.Clone(lengths), nil, 0, time.Now()
+	a.work.Round++
+	return false, errors.Join(a.save(), open.remove())
 }
 
 // saveRound stores how far a round is, unless that was done a moment ago.

@@ -143,12 +143,13 @@ func (s *spool) each(i int, do func(record []byte) error) error {
 	}
 }
 
-// close closes the files, which stay.
+// close closes the files, which stay. It may be called again.
 func (s *spool) close() error {
 	var errs []error
-	for _, f := range s.files {
+	for i, f := range s.files {
 		if f != nil {
 			errs = append(errs, f.Close())
+			s.files[i] = nil
 		}
 	}
 	return errors.Join(errs...)
