@@ -263,5 +263,14 @@ func classOf(err error) string {
 	if _, ok := errors.AsType[*redact.PanicError](err); ok {
 		return classPanic
 	}
+	if e, ok := errors.AsType[letterClasser](err); ok {
+		return e.LetterClass()
+	}
 	return classWrite
+}
+
+// letterClasser is an error of a Write whose dead letter has a class of its own.
+type letterClasser interface {
+	error
+	LetterClass() string
 }

@@ -258,7 +258,12 @@ type DeadLetters interface {
 	Put(ctx context.Context, letters []DeadLetter) error
 }
 
-// The classes of dead letters.
+// ClassCollision is the class of the dead letter of a change that is written, and whose claim waits for a row that another
+// item has (on_collision: dead_letter). Nothing is to be written once more. An error of a Write gives its letter the class
+// with a method LetterClass() string.
+const ClassCollision = "collision"
+
+// The other classes of dead letters.
 const (
 	classFilter      = "filter"
 	classDetector    = "detector"

@@ -25,6 +25,13 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 	told := ""
 	for {
 		now, err := read(ctx)
+		if _, again := pipeline.Retryable(err); again {
+			tell("the leases cannot be read, and are read again: " + err.Error())
+			if err := pipeline.Sleep(ctx, passedInterval); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/sinks/audit"
@@ -116,14 +117,61 @@ func TestDifferencesOfWaitingClaims(t *testing.T) {
 			[]string{`extra claim PK="NAME#N4" SK="P"`, `missing claim PK="NAME#N3" SK="P"`}},
 		"of a guard that forgot it": {`UPDATE "_tws_guards" SET row = '' WHERE item = 'P7'`, []string{`wrong guard P7`}},
 	} {
+		for _, rule := range []string{"keep_first", "dead_letter"} { // the dead letter of a collision holds nothing back
+			t.Run(name+", "+rule, func(t *testing.T) {
+				w := newWorld(t, strings.ReplaceAll(shop, "keep_first", rule))
+				fill(w)
+				w.sql(1, c.sql)
+				w.want("names", c.want...)
+				w.repaired("names")
+				w.put("P3", "")
+				w.want("names") // P7 has the row, as it should be
+			})
+		}
+	}
+}
+
+// A repair of a guard or a claim keeps the versions that are stored, and the columns that no item tells.
+func TestRepairOfClaimsKeepsVersions(t *testing.T) {
+	for name, damage := range map[string]string{
+		"the guard of the owner":      `DELETE FROM "_tws_guards" WHERE item = 'P3'`,
+		"the guard of one that waits": `DELETE FROM "_tws_guards" WHERE item = 'P7'`,
+		"a claim that waits":          `UPDATE "_tws_claims" SET attributes = replace(attributes, '70.5', '70') WHERE item = 'P7'`,
+		"the claim of the owner":      `UPDATE "_tws_claims" SET attributes = replace(attributes, '30.5', '30') WHERE item = 'P3'`,
+		"the row":                     `UPDATE "_tw_views" SET item = replace(item, '30.5', '30') WHERE source = 'P3' AND view = 'names'`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, shop)
 			fill(w)
-			w.sql(1, c.sql)
-			w.want("names", c.want...)
+			stored := func() string {
+				return w.text(`SELECT group_concat(text, x'0a') FROM (
+SELECT 'guard ' || item || ' ' || row || ' ' || version AS text FROM "_tws_guards"
+UNION ALL SELECT 'claim ' || item || ' ' || row || ' ' || version || ' ' || attributes FROM "_tws_claims"
+UNION ALL SELECT 'row ' || pk || ' ' || source || ' ' || version || ' ' || item FROM "_tw_views" WHERE view = 'names' ORDER BY 1)`)
+			}
+			was := stored()
+			w.sql(1, damage)
 			w.repaired("names")
-			w.put("P3", "")
-			w.want("names") // P7 has the row, as it should be
+			if now := stored(); now != was {
+				t.Errorf("repaired:\n%s\nwas:\n%s", now, was)
+			}
+		})
+	}
+}
+
+// An item that a filter drops has no claim and no row, whatever somebody wrote.
+func TestRepairOfDroppedItems(t *testing.T) {
+	for name, damage := range map[string]string{
+		"a claim": `INSERT INTO "_tws_claims" SELECT target, row, 'P5', version, time, attributes FROM "_tws_claims" WHERE item = 'P7'`,
+		"a guard": `INSERT INTO "_tws_guards" SELECT target, 'P5', version, void, row, written FROM "_tws_guards" WHERE item = 'P7'`,
+		"a row":   `INSERT INTO "_tw_views" SELECT 'NAME#N5', sk, version, void, pipeline, view, birth, 'P5', attributes, json_set(item, '$.PK.S', 'NAME#N5') FROM "_tw_views" WHERE pk = 'NAME#N3'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, strings.Replace(shop, "on_collision: keep_first", "on_collision: keep_first\n      filters: [{drop: {key_prefix: {PK: P5}}}]", 1))
+			fill(w)
+			w.want("names")
+			w.sql(1, damage)
+			w.repaired("names")
 		})
 	}
 }

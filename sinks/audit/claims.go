@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -33,7 +34,7 @@ func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plann
 	for i := range rows {
 		keys[i] = rows[i].row
 	}
-	claims, err := items.RowClaims(ctx, s.t, keys)
+	claims, known, err := s.rowClaims(ctx, items, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -44,15 +45,62 @@ func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plann
 	for i := range found {
 		f := &found[i]
 		if f.Revision = claims[i].Revision; f.Expected {
-			s.compareClaims(c, f, &rows[i], &claims[i])
+			s.compareClaims(c, f, &claims[i])
 		}
 		f.Guard = g.Version
 		f.markStale(g.Version)
+		if !known[i] {
+			continue
+		}
 		if own := s.compareClaim(c, &rows[i], &claims[i], g.Version); own.Expected || own.Verdict != Equal {
 			fs = append(fs, own)
 		}
 	}
 	return append(fs, found...), nil
+}
+
+// rowClaims reads the claims on rows. Those on a row without claims that was written to another output of the sink are not
+// known: the row is compared alone.
+func (s *rowSink) rowClaims(ctx context.Context, items view.ItemStore, rows []state.Row) (claims []view.RowClaims, known []bool, err error) {
+	claims, err = items.RowClaims(ctx, s.t, rows)
+	known = slices.Repeat([]bool{err == nil}, len(rows))
+	if _, lost := errors.AsType[*state.LostError](err); !lost {
+		return claims, known, err
+	}
+	claims = make([]view.RowClaims, len(rows))
+	for i := range rows {
+		one, err := items.RowClaims(ctx, s.t, rows[i:i+1])
+		if _, lost := errors.AsType[*state.LostError](err); lost {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		claims[i], known[i] = one[0], true
+	}
+	return claims, known, nil
+}
+
+// claimBy returns the claim of an item.
+func claimBy(rc *view.RowClaims, key item.Key) (*state.Claim, bool) {
+	if rc.Owner.Source == key {
+		return &rc.Owner, true
+	}
+	i := slices.IndexFunc(rc.Waiting, func(w state.Claim) bool { return w.Source == key })
+	if i < 0 {
+		return nil, false
+	}
+	return &rc.Waiting[i], true
+}
+
+// columnOf returns the value of a column.
+func columnOf(columns []state.Column, name string) (item.Value, bool) {
+	for i := range columns {
+		if columns[i].Name == name {
+			return columns[i].Value, true
+		}
+	}
+	return item.Value{}, false
 }
 
 // compareGuard compares the row in the guard of an item with the row that the item should claim.
@@ -85,7 +133,7 @@ func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRo
 }
 
 // compareClaims corrects the finding of a row that the item should claim, by all claims on the row: which of them has it.
-func (s *rowSink) compareClaims(c *record.Change, f *Finding, p *plannedRow, rc *view.RowClaims) {
+func (s *rowSink) compareClaims(c *record.Change, f *Finding, rc *view.RowClaims) {
 	for i := range rc.Waiting {
 		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItem(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
 	}
@@ -101,7 +149,7 @@ func (s *rowSink) compareClaims(c *record.Change, f *Finding, p *plannedRow, rc 
 	if f.Owner == "" {
 		return
 	}
-	waits := slices.ContainsFunc(rc.Waiting, func(w state.Claim) bool { return w.Source == c.Key })
+	_, waits := claimBy(rc, c.Key)
 	own := state.Claim{Source: c.Key}
 	if f.Verdict = Waiting; !waits && s.conflict != view.Last && view.ComesBefore(&own, &rc.Owner, s.conflict) {
 		f.Verdict = Wrong // the claim is missing, and comes first
@@ -111,23 +159,15 @@ func (s *rowSink) compareClaims(c *record.Change, f *Finding, p *plannedRow, rc 
 // compareClaim compares the claim of an item on a row. It is Equal if there is none and none should be.
 func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
 	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), Where: p.where, Expected: p.expected, Guard: guard, Verdict: Equal, Found: "nothing"}
-	var claim *state.Claim
-	for i := range rc.Waiting {
-		if w := &rc.Waiting[i]; w.Source == c.Key {
-			claim, f.Found = w, "a claim that waits"
-		}
-	}
-	if rc.Owner.Source == c.Key {
-		claim, f.Found = &rc.Owner, "a claim that has the row"
-	}
+	claim, is := claimBy(rc, c.Key)
 	switch {
-	case claim == nil && p.expected:
+	case !is && p.expected:
 		f.Verdict = Missing
-	case claim == nil:
+	case !is:
 	case !p.expected:
-		f.Verdict, f.Version = Extra, claim.Version
+		f.Verdict, f.Version, f.Found = Extra, claim.Version, "a claim"
 	default:
-		f.Version = claim.Version
+		f.Version, f.Found = claim.Version, "a claim"
 		if f.Differs = s.differingClaim(claim.Attributes, p.columns); len(f.Differs) > 0 {
 			f.Verdict = Wrong
 		}
@@ -140,12 +180,8 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 func (s *rowSink) differingClaim(have, want []state.Column) []string {
 	var names []string
 	value := func(cs []state.Column, name string) item.Value {
-		for i := range cs {
-			if cs[i].Name == name {
-				return cs[i].Value
-			}
-		}
-		return item.Value{}
+		v, _ := columnOf(cs, name)
+		return v
 	}
 	for _, cs := range [][]state.Column{have, want} {
 		for i := range cs {

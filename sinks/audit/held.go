@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks"
@@ -40,7 +41,7 @@ type heldKey struct {
 }
 
 // explain returns what explains differences of an item at a sink, and the command that helps; "" if nothing does. The
-// dead letters of the last seconds may be unknown to it.
+// dead letter of a collision explains none: its change is written. Letters that came since the last read are unknown to it.
 func (h *heldKeys) explain(ctx context.Context, sink string, key item.Key) (why, command string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,7 +102,7 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if l.Pipeline == "" || l.Pipeline == h.cfg.Name {
+		if l.Class != pipeline.ClassCollision && (l.Pipeline == "" || l.Pipeline == h.cfg.Name) {
 			h.letters[heldKey{l.Sink, l.Key}]++
 		}
 	}

@@ -22,7 +22,7 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 	if err != nil {
 		return refuse(err)
 	}
-	if guarded && s.conflict == view.Last {
+	if guarded = guarded || s.isGuarded(c, f.Kind); guarded && s.conflict == view.Last {
 		return refuse(errLast)
 	}
 	if guarded {
@@ -65,7 +65,7 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 	}
 	wrote := "tombstone row " + p.where
 	if p.expected {
-		m.Attributes = s.withStored(p.columns, st.Item)
+		m.Attributes = s.withStored(p.columns, st.Item.Get)
 		wrote = "put row " + p.where
 	}
 	repairer, err := canRead[view.Repairer](&s.base, s.store, "repair rows")
@@ -81,10 +81,10 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 
 // withStored returns the planned columns. Those that are no function of the item have the values that are stored: the
 // snapshot of an item has no time.
-func (s *rowSink) withStored(columns []state.Column, stored item.Image) []state.Column {
+func (s *rowSink) withStored(columns []state.Column, stored func(name string) (item.Value, bool)) []state.Column {
 	columns = slices.Clone(columns)
 	for _, name := range s.left {
-		v, ok := stored.Get(name)
+		v, ok := stored(name)
 		if !ok {
 			continue
 		}
@@ -124,25 +124,26 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	}
 	claims, stored, err := s.claimsOn(ctx, items, g.Row, op.Row, extra)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
+		return s.outcome(view.Result{}, err, "")
 	}
 	if rc := claims[op.Row]; rc != nil && rc.Foreign != nil {
 		return refuse(errForeign)
 	}
-	if f.Kind == Row {
-		st := stored[state.Row(f.Place)]
-		if st.Version != f.Version {
-			return Outcome{Result: Moved}, nil
-		}
-		if g.Version.IsZero() && st.Exists { // older changes stay refused
-			op.Claim.Version = st.Version
+	if f.Kind == Row && stored[state.Row(f.Place)].Version != f.Version {
+		return Outcome{Result: Moved}, nil
+	}
+	if g.Version.IsZero() { // older changes than those that are written stay refused
+		op.Claim.Version = newestWritten(c.Key, claims, stored)
+		if op.Claim.Version.IsZero() {
+			op.Claim.Version = c.Version
 		}
 	}
-	if f.Kind == Claim && g.Version.IsZero() && !f.Version.IsZero() {
-		op.Claim.Version = f.Version
-	}
-	if st, ok := stored[op.Row]; ok && st.Source == c.Key {
-		op.Claim.Attributes = s.withStored(op.Claim.Attributes, st.Item)
+	if rc, st := claims[op.Row], stored[op.Row]; rc != nil {
+		if own, ok := claimBy(rc, c.Key); ok {
+			op.Claim.Attributes = s.withStored(op.Claim.Attributes, func(name string) (item.Value, bool) { return columnOf(own.Attributes, name) })
+		} else if st.Source == c.Key {
+			op.Claim.Attributes = s.withStored(op.Claim.Attributes, st.Item.Get)
+		}
 	}
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
@@ -156,6 +157,19 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 		}
 	}
 	return s.outcome(view.Result{}, err, wrote)
+}
+
+// newestWritten returns the newest version that an item's claims and rows have; zero if it has none.
+func newestWritten(key item.Key, claims map[state.Row]*view.RowClaims, stored map[state.Row]view.StoredRow) (newest record.Version) {
+	for row, rc := range claims {
+		if own, ok := claimBy(rc, key); ok && own.Version.Compare(newest) > 0 {
+			newest = own.Version
+		}
+		if st := stored[row]; st.Exists && st.Source == key && st.Version.Compare(newest) > 0 {
+			newest = st.Version
+		}
+	}
+	return newest
 }
 
 // claimsOn reads the claims on rows, and the rows. It leaves out "".

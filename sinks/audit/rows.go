@@ -53,16 +53,18 @@ func (s *rowSink) Expected(c *record.Change, yield func(Entry)) error {
 	defer digesters.Put(d)
 	for _, op := range ops {
 		p, err := s.planned(op)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !p.expected:
-			continue
-		case p.claim != nil:
-			yield(Entry{Kind: Guard, Place: string(c.Key), Item: c.Key, Digest: d.guard(p.row)})
-			yield(Entry{Kind: Claim, Place: claimPlace(p.row, c.Key), Item: c.Key, Digest: s.plannedDigest(d, c.Key, p.columns)})
 		}
-		yield(Entry{Kind: Row, Place: string(p.row), Item: c.Key, Digest: s.plannedDigest(d, c.Key, p.columns), Claimed: p.claim != nil})
+		if !p.expected {
+			continue
+		}
+		contents := s.plannedDigest(d, c.Key, p.columns)
+		if p.claim != nil {
+			yield(Entry{Kind: Guard, Place: string(c.Key), Item: c.Key, Digest: d.guard(p.row)})
+			yield(Entry{Kind: Claim, Place: claimPlace(p.row, c.Key), Item: c.Key, Digest: contents})
+		}
+		yield(Entry{Kind: Row, Place: string(p.row), Item: c.Key, Digest: contents, Claimed: p.claim != nil})
 	}
 	return nil
 }
@@ -173,14 +175,14 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 	}
 }
 
-// Look compares the rows and the guard of an item.
+// Look compares the rows, the guard and the claims of an item.
 func (s *rowSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	rows, guarded, err := s.rowsOf(c)
 	if err != nil {
 		return s.cannotPlan(ctx, c, err)
 	}
 	for _, p := range places {
-		guarded = guarded || (p.Kind == Guard || p.Kind == Claim) && c != nil
+		guarded = guarded || s.isGuarded(c, p.Kind)
 		row := rowOf(p)
 		if row != "" && !slices.ContainsFunc(rows, func(r plannedRow) bool { return r.row == row }) {
 			rows = append(rows, plannedRow{row: row, where: s.rowText(c, s.t.Table, row)})
@@ -212,6 +214,11 @@ func rowOf(p Entry) state.Row {
 	default:
 		return ""
 	}
+}
+
+// isGuarded reports whether a place that the plans of an item may not name is guarded by item: a filter may drop the item.
+func (s *rowSink) isGuarded(c *record.Change, kind Kind) bool {
+	return c != nil && (kind != Row || s.byItem && !s.spec.View.RowsMayGuardThemselves())
 }
 
 // rowsOf returns the rows that the plans of an item name, and whether its rows are guarded by item.

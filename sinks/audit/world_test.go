@@ -319,3 +319,17 @@ func (w *world) sql(n int64, statement string, args ...any) {
 		w.t.Fatalf("%s changed %d rows, want %d", statement, changed, n)
 	}
 }
+
+// text reads one value of views.db.
+func (w *world) text(query string) (s string) {
+	w.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+w.dir+"/views.db?_pragma=busy_timeout(10000)")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(w.t.Context(), query).Scan(&s); err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}

@@ -90,15 +90,19 @@ func (n NotedGap) Again(g record.Gap, now time.Time) NotedGap {
 	return next
 }
 
-// grew reports whether now may hold records that was does not. An end that becomes known adds none: what was lost by then
-// was lost when the gap was found.
+// surelyKept is how long a stream keeps records at least, with room for clocks that differ.
+const surelyKept = 23 * time.Hour
+
+// grew reports whether now may hold records that was does not. An end that becomes known adds none within surelyKept: the
+// stream still had what came after the gap was found.
 func grew(was, now record.Gap) bool {
 	return now.Whole && !was.Whole ||
 		now.UnknownExtent && !was.UnknownExtent ||
 		was.Before != "" && (now.Before == "" || record.CompareSequence(now.Before, was.Before) > 0) ||
 		!was.From.IsZero() && (now.From.IsZero() || now.From.Before(was.From)) ||
 		!was.To.IsZero() && (now.To.IsZero() || now.To.After(was.To)) ||
-		was.To.IsZero() && now.To.IsZero() && now.Found.After(was.Found)
+		was.To.IsZero() && now.To.IsZero() && now.Found.After(was.Found) ||
+		was.To.IsZero() && now.To.After(was.Found.Add(surelyKept))
 }
 
 // LastLost returns a time after which no record of the gap was created: that of the record after it, or of its

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
@@ -48,6 +49,9 @@ func (e *CollisionError) Error() string {
 func (e *CollisionError) Redacted() string {
 	return fmt.Sprintf("view %q: two items claim one row; the dead letter names them", e.View)
 }
+
+// LetterClass returns the class of the dead letter.
+func (e *CollisionError) LetterClass() string { return pipeline.ClassCollision }
 
 // Describe returns the class.
 func (e *CollisionError) Describe() (class, field string) { return "collision", "" }

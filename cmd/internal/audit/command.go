@@ -120,7 +120,7 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
 	f.IntVar(&o.rounds, "rounds", run.DefaultRounds, "how often what moves is looked at again before it is reported as busy")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
-	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream, or no consumer can run: the sinks are never further behind it than this")
+	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream, or no consumer can run: the sinks are never further behind it than this. The leases are not read then, and --max-lag has no effect")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
 	f.DurationVar(&o.saveEvery, "save-every", run.DefaultCheckpoint, "time between two checkpoints; what came after the last is read again when an interrupted audit goes on")
 	cli.AddFormat(c, &o.format)
@@ -243,7 +243,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 // auditOptions returns the options of an audit that do not depend on what is looked at.
 func (j *job) auditOptions() run.Options {
 	o := run.Options{
-		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running,
+		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running && !j.live,
 		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.wait, Undecodable: j.undecodable, Checkpoint: j.o.saveEvery,
 	}
 	if !j.o.Live {
@@ -263,7 +263,7 @@ func (j *job) auditOptions() run.Options {
 	return o
 }
 
-// trustsLag reports whether --lag tells how far the stream is read, and no lease.
+// trustsLag reports whether the audit waits for --lag, and does not read the leases.
 func (j *job) trustsLag() bool { return j.o.Live && (j.cfg.Leases == nil || j.o.trustLag) }
 
 // giveWay returns what blocks while consumers are further behind the stream than --max-lag.

@@ -26,6 +26,7 @@ type JobOptions struct {
 	Segments, Parts, Rounds int           // 0: the defaults of [run.Options]
 	RCU                     float64       // 0 is no limit
 	MaxLag, Lag, ClockSkew  time.Duration // 0 counts
+	TrustLag                bool          // Lag counts although there are leases
 }
 
 // Job makes audits and repairs for other commands. It compares with the items of the source table itself.
@@ -38,7 +39,7 @@ type Job struct {
 func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 	flags := &options{
 		Flags: o.Flags, sinks: o.Sinks, dryRun: o.DryRun, segments: o.Segments, parts: o.Parts, rounds: o.Rounds,
-		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, clockSkew: o.ClockSkew,
+		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, trustLag: o.TrustLag, clockSkew: o.ClockSkew,
 	}
 	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true, running: o.Running, budget: run.NewBudget(o.RCU)}}
 	var err error

@@ -42,7 +42,16 @@ func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resou
 		return gaps.CheckStopped(all, seen, o.CommandLine(cfg))
 	}
 	sinks := cfg.SinksToRepair()
-	check := func(ctx context.Context) error { return gaps.CheckLetters(ctx, &o.Flags, cfg, res.stores, sinks, w) }
+	check := func(ctx context.Context) error {
+		seen, err := res.table.Read(ctx)
+		if err == nil {
+			err = gaps.CheckStopped(due, seen, o.CommandLine(cfg))
+		}
+		if err != nil {
+			return err
+		}
+		return gaps.CheckLetters(ctx, &o.Flags, cfg, res.stores, sinks, w)
+	}
 	if err := check(ctx); err != nil {
 		return err
 	}

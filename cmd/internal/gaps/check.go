@@ -60,7 +60,7 @@ func CheckStopped(gaps []state.NotedGap, seen leases.Snapshot, flags string) err
 	return nil
 }
 
-// stoppedAt returns why the shard of a gap is read no further; "" if it is.
+// stoppedAt returns why the shard of a gap is read no further; "" if reading goes on.
 func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
 	for _, m := range seen.Members {
 		if why, ok := m.Stopped[g.Shard]; ok && g.Shard != "" {
@@ -121,9 +121,9 @@ var queueCounts = []types.QueueAttributeName{
 	types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible, types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 }
 
-// checkLetter returns an error if a dead letter is of one of the sinks.
+// checkLetter returns an error if a dead letter is of one of the sinks. The change of a collision is written.
 func checkLetter(l pipeline.DeadLetter, sinks []string, flags string) error {
-	if slices.Contains(sinks, l.Sink) {
+	if slices.Contains(sinks, l.Sink) && l.Class != pipeline.ClassCollision {
 		return waitingLetters(l.Sink, flags)
 	}
 	return nil

@@ -41,7 +41,9 @@ func claim(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner s
 		r := g.Repair
 		r.Stage, r.Run = state.GapRepairing, c.run
 		if now, ok, err := c.set(ctx, g, r); err != nil {
-			_, freed := c.release(ctx)
+			ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer stop()
+			_, freed := c.release(ending)
 			return nil, errors.Join(err, freed)
 		} else if ok {
 			c.gaps = append(c.gaps, now)

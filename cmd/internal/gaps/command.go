@@ -42,6 +42,7 @@ type options struct {
 	rounds          int
 	maxLag          time.Duration
 	lag             time.Duration
+	trustLag        bool // --lag was given: the audit does not read the leases
 	clockSkew       time.Duration
 	format          cli.Format
 }
@@ -73,7 +74,10 @@ With --local no consumer may use the folder. The items are those of the table.`,
   tablewake gaps -c tablewake.yaml --live --repair --audit --dry-run
   tablewake gaps -c tablewake.yaml --live --repair --export s3://shop-exports/AWSDynamoDB/01760000000000-abcdef01`,
 		Args: cli.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.trustLag = c.Flags().Changed("lag")
+			return o.run(c.Context(), s)
+		},
 	}
 	cli.AddConfig(c, &o.config)
 	o.Add(c, "the folder that a consumer worked on")
@@ -103,7 +107,7 @@ func (o *options) addRepair(c *cobra.Command) {
 	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at once")
 	f.IntVar(&o.rounds, "rounds", run.DefaultRounds, "how often what moves is looked at again before it is left")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
-	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream: it is never further behind than this")
+	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream, or no consumer can run: the sinks are never further behind it than this. --max-lag has no effect then")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
 }
 
@@ -244,7 +248,7 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap) (_ Resul
 	}
 	job, err := auditor.NewJob(ctx, auditor.JobOptions{
 		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, Running: c.Live && (c.file == "" || c.dryRun), DryRun: c.dryRun,
-		Segments: c.segments, Parts: c.parts, Rounds: c.rounds, RCU: c.rcu, MaxLag: c.maxLag, Lag: c.lag, ClockSkew: c.clockSkew,
+		Segments: c.segments, Parts: c.parts, Rounds: c.rounds, RCU: c.rcu, MaxLag: c.maxLag, Lag: c.lag, TrustLag: c.trustLag, ClockSkew: c.clockSkew,
 	})
 	if err != nil {
 		return Result{}, err

@@ -17,6 +17,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -58,6 +59,9 @@ const lookRounds = 3
 // gaps are repaired if the last look found nothing, and every sink that keeps state was compared.
 func Repair(ctx context.Context, j Job) (Result, error) {
 	r := Result{DryRun: j.DryRun, NotFixed: NotMended(j.Config)}
+	if err := checkReport(j.Report); err != nil {
+		return r, err
+	}
 	if j.DryRun {
 		done, err := j.work(ctx, j.Gaps)
 		r.Repair = done
@@ -97,6 +101,17 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		r.Report = j.Report
 	}
 	return r, err
+}
+
+// checkReport returns an error if a report would replace a file that is none.
+func checkReport(path string) error {
+	if info, err := os.Stat(path); path == "" || err != nil || info.Size() == 0 {
+		return nil
+	}
+	if _, _, err := run.ReadReport(path, func(string, *audit.Finding) error { return nil }); err != nil {
+		return cli.Usagef("--report would replace a file that is no report: %v", err)
+	}
+	return nil
 }
 
 // result is what is stored of a repair. Sinks that an earlier repair of the gap left equal count.

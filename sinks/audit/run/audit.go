@@ -116,7 +116,6 @@ type audited struct {
 	saved    time.Time // when the progress was stored last
 	stored   int64     // entries of sinks that this process read
 	judged   int64     // suspects that this process looked at
-	found    int64     // of them, items that are there
 	unsure   int64     // of them, those that are to be looked at again
 	over     bool      // the time was over before the end
 }

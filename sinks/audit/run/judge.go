@@ -122,9 +122,7 @@ func (a *audited) judgeFile(ctx context.Context, open, next *spool, last bool) e
 		s.places = slices.CompactFunc(s.places, func(x, y audit.Entry) bool { return x.Kind == y.Kind && x.Place == y.Place })
 		byItem[s.item] = append(byItem[s.item], s)
 	}
-	if err := a.putGroupsAside(byItem); err != nil {
-		return err
-	}
+	a.putGroupsAside(byItem)
 	keys := slices.Sorted(maps.Keys(byItem))
 	for chunk := range slices.Chunk(keys, itemsAtOnce) {
 		if err := a.judgeItems(ctx, chunk, byItem, next, last); err != nil {
@@ -136,7 +134,7 @@ func (a *audited) judgeFile(ctx context.Context, open, next *spool, last bool) e
 }
 
 // putGroupsAside keeps the places of groups for the comparison with the sums, and takes them out of what the judge looks at.
-func (a *audited) putGroupsAside(byItem map[item.Key][]*suspect) error {
+func (a *audited) putGroupsAside(byItem map[item.Key][]*suspect) {
 	var rest []*suspect
 	for _, s := range byItem[""] {
 		s.places = slices.DeleteFunc(s.places, func(p audit.Entry) bool {
@@ -152,7 +150,6 @@ func (a *audited) putGroupsAside(byItem map[item.Key][]*suspect) error {
 	if byItem[""] = rest; len(rest) == 0 {
 		delete(byItem, "")
 	}
-	return nil
 }
 
 // look is what the judge saw of one suspect.
@@ -187,8 +184,8 @@ func (a *audited) judgeItems(ctx context.Context, keys []item.Key, byItem map[it
 			if !a.selects(change) {
 				continue
 			}
-			if !change.Removed() {
-				a.found++
+			if a.o.Items == nil && a.work.Round == 0 && !change.Removed() {
+				a.work.Tally.Items++
 			}
 		}
 		for _, s := range byItem[key] {
@@ -288,7 +285,7 @@ func (a *audited) selects(c *record.Change) bool {
 // handle reports the findings of a look, or has them looked at again.
 func (a *audited) handle(l *look, next *spool, last bool) error {
 	switch {
-	case state.IsPermanent(l.err):
+	case state.IsPermanent(l.err) || isDamaged(l.err):
 		l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped, Why: l.err.Error()}}
 	case l.err != nil:
 		return fmt.Errorf("%s: %w", a.o.Sinks[l.sink].Name(), l.err)
@@ -311,12 +308,12 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 	if l.moved {
 		l.seen, seen = [16]byte{}, [16]byte{1} // whatever the next round sees, it is the first of two
 	}
-	moves := slices.ContainsFunc(found, func(f audit.Finding) bool { return f.Verdict.Differs() || f.Verdict == audit.Busy })
+	moves := slices.ContainsFunc(found, func(f audit.Finding) bool { return mayMove(&f) || f.Verdict == audit.Busy })
 	switch {
 	case !moves, a.o.Still && found[0].Verdict != audit.Busy, a.work.Round > 0 && seen == l.seen:
 	case last:
 		for i := range found {
-			if found[i].Verdict.Differs() {
+			if mayMove(&found[i]) {
 				found[i].Verdict = audit.Busy
 			}
 		}
@@ -335,6 +332,18 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 		}
 	}
 	return nil
+}
+
+// isDamaged reports whether one entry cannot be read: others can.
+func isDamaged(err error) bool {
+	_, is := errors.AsType[*state.DamagedError](err)
+	return is
+}
+
+// mayMove reports whether a finding is a difference, also one that a dead letter explains: a change that is on its way may
+// explain it better.
+func mayMove(f *audit.Finding) bool {
+	return f.Verdict.Differs() || f.Verdict == audit.Held && f.Otherwise.Differs()
 }
 
 // settled counts a suspect that is not looked at again.

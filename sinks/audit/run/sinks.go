@@ -44,19 +44,23 @@ func (a *audited) spoolStored(ctx context.Context, entries *spool) error {
 		return err
 	}
 	var buf []byte
+	counts := make(map[int]int64) // of entries, by reading
 	return readAll(ctx, a.o.Parts, left, a.list, func(l listedEntries) error {
 		for i := range l.entries {
+			if !l.entries[i].Share {
+				counts[l.segment.reading]++
+			}
 			e := spooled{Entry: l.entries[i], sink: l.segment.sink, stored: true, reading: l.segment.reading, suspect: a.o.Sample != nil}
 			buf = e.appendTo(buf[:0])
 			if err := entries.add(e.hash(), buf); err != nil {
 				return err
 			}
 		}
-		a.work.Tally.Sinks[l.segment.sink].Stored += int64(len(l.entries))
 		a.stored += int64(len(l.entries))
 		a.bar.Update(a.stored, a.work.Tally.expected())
 		if l.done {
 			a.work.Read[l.segment.name()] = l.segment.reading
+			a.work.Tally.Sinks[l.segment.sink].Stored += counts[l.segment.reading]
 		}
 		return a.checkpointInTime(entries)
 	})

@@ -60,9 +60,6 @@ func (a *audited) summary() *Summary {
 		Run: a.work.Header.Run, Report: a.o.Report, Source: a.work.Header.Source, Items: t.Items, Undecodable: t.Undecodable, Open: t.Undecodable,
 		Units: a.o.Budget.Units(), Seconds: time.Since(a.started).Seconds(), Assumed: a.work.Header.Assumed, Coverage: 1,
 	}
-	if a.o.Items == nil {
-		s.Items = a.found
-	}
 	if s.Items == 0 && a.o.Selected {
 		s.Open++
 		s.NothingSelected = true

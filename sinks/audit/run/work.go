@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,7 @@ type progress struct {
 	Read    map[string]int  // segments of sinks that were read to their end, with the number of the reading
 	Entries []int64         // lengths of the files of entries
 	Round   int             // of the judge
-	File    int             // that is worked off next, in the phases compare and judge
+	File    int             // that is worked off next, in the phase judge
 	Open    []int64         // lengths of the files of suspects of this round
 	Next    []int64         // lengths of those of the next round
 	Waited  time.Time       // when the last round ended: the consumers must be past it before the next; zero before the first
@@ -91,6 +92,7 @@ func openWork(ctx context.Context, dir string, anew progress) (w *work, resumed 
 		return nil, false, errs.Errorf("%s has an audit that was interrupted, of other sinks, of another source or of another file: delete the folder, or name another --report", redact.Safe(dir))
 	}
 	w.progress = before
+	w.Header.Assumed = cmp.Or(anew.Header.Assumed, before.Header.Assumed)
 	return w, true, nil
 }
 

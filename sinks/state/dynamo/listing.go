@@ -3,6 +3,7 @@ package dynamo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -105,6 +106,9 @@ func (db *DB) listedClaim(ctx context.Context, t state.Target, found Item, prefi
 		c.Claim = claim
 	}
 	row, err := db.seatRow(ctx, t, strings.TrimPrefix(pk, prefix), c.Item)
+	if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
+		return c, nil
+	}
 	if err == nil && Text(db.SeatRef(t, row).Key, attrPK) == pk {
 		c.Row = row
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 var errClosed = errs.New("the store is closed or was opened to be read")
@@ -54,7 +55,7 @@ func (db *DB) WrapError(op string, err error) error {
 
 // Damaged returns the error of a part of the file that can't be read.
 func (db *DB) Damaged(what string, err error) error {
-	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", redact.Safe(db.path), redact.Safe(what), err))
+	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", redact.Safe(db.path), redact.Safe(what), &state.DamagedError{Err: err}))
 }
 
 // CanceledError returns the transient error of a call whose context ended before anything was written.

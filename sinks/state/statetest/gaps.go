@@ -24,6 +24,7 @@ func RunGaps(t *testing.T, open func(t *testing.T) state.Gaps) {
 		"RepairsComeBack":  repairsComeBack,
 		"RepairsAreKept":   repairsAreKept,
 		"GrowingReopens":   growingReopens,
+		"LateEndReopens":   lateEndReopens,
 		"RepairsOfNothing": repairsOfNothing,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, open(t)) })
@@ -171,6 +172,19 @@ func growingReopens(t *testing.T, s state.Gaps) {
 				t.Errorf("the repair of what it was: %v, %v", done, err)
 			}
 		})
+	}
+}
+
+// An end a day after the gap was found may hide records that were trimmed since then.
+func lateEndReopens(t *testing.T, s state.Gaps) {
+	gap := known()
+	gap.Before, gap.To = "", time.Time{}
+	must(t, s.AddGap(t.Context(), gap))
+	mustSet(t, s, findGap(t, s, gap.Shard), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
+	gap.Before, gap.To = "200", gap.Found.Add(24*time.Hour)
+	must(t, s.AddGap(t.Context(), gap))
+	if now := findGap(t, s, gap.Shard); now.Repair.Stage != state.GapOpen {
+		t.Errorf("a gap that ended a day later is %+v", now)
 	}
 }
 

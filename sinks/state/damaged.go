@@ -1,0 +1,17 @@
+package state
+
+import "github.com/tablewake/tablewake/pipeline/redact"
+
+// DamagedError is the cause of an error about one stored entry that cannot be read. Other entries may be sound.
+type DamagedError struct{ Err error }
+
+var _ redact.Redacted = (*DamagedError)(nil)
+
+// Error returns the text of Err.
+func (e *DamagedError) Error() string { return e.Err.Error() }
+
+// Redacted returns the text of Err that logs may show.
+func (e *DamagedError) Redacted() string { return redact.LogText(e.Err) }
+
+// Unwrap returns Err.
+func (e *DamagedError) Unwrap() error { return e.Err }
