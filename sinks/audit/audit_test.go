@@ -86,6 +86,7 @@ func TestDifferencesOfClaims(t *testing.T) {
 		`wrong guard P0`,
 		`missing guard P1`,
 		`wrong row PK="NAME#N2" SK="P": price`,
+		`wrong seat PK="NAME#N3" SK="P"`,
 		`wrong row PK="NAME#N3" SK="P"`, // by P3, which should have it
 		`wrong row PK="NAME#N3" SK="P"`, // by P7, which should not
 		`wrong guard P5`,
@@ -126,6 +127,49 @@ func TestDifferencesOfWaitingClaims(t *testing.T) {
 				w.repaired("names")
 				w.put("P3", "")
 				w.want("names") // P7 has the row, as it should be
+			})
+		}
+	}
+}
+
+// Which item has a row is kept beside the claims. Damage of it is found, and mended by the repair, and by any write.
+func TestDifferencesOfSeats(t *testing.T) {
+	for name, c := range map[string]struct {
+		sql  string
+		want []string
+	}{
+		"removed":                    {`DELETE FROM "_tws_seats" WHERE row = 'NAME%23N3,P'`, []string{`missing seat PK="NAME#N3" SK="P"`}},
+		"of nobody":                  {`UPDATE "_tws_seats" SET holder = '' WHERE row = 'NAME%23N3,P'`, []string{`missing seat PK="NAME#N3" SK="P"`}},
+		"of an item without a claim": {`UPDATE "_tws_seats" SET holder = 'P5' WHERE row = 'NAME%23N3,P'`, []string{`missing seat PK="NAME#N3" SK="P"`}},
+		"of the item that waits":     {`UPDATE "_tws_seats" SET holder = 'P7' WHERE row = 'NAME%23N3,P'`, []string{`wrong seat PK="NAME#N3" SK="P"`}},
+		"without claims":             {`INSERT INTO "_tws_seats" SELECT target, 'NAME%23N77,P', revision, 'P9' FROM "_tws_seats" WHERE row = 'NAME%23N3,P'`, []string{`extra seat PK="NAME#N77" SK="P"`}},
+		"the owner's claim is gone":  {`DELETE FROM "_tws_claims" WHERE item = 'P3'`, []string{`missing claim PK="NAME#N3" SK="P"`}},
+		"the only claim is gone":     {`DELETE FROM "_tws_claims" WHERE item = 'P5'`, []string{`missing claim PK="NAME#N5" SK="P"`}},
+	} {
+		for _, after := range []string{"repaired", "P3 leaves", "P7 leaves", "P5 leaves"} {
+			t.Run(name+", "+after, func(t *testing.T) {
+				w := newWorld(t, shop)
+				fill(w)
+				w.sql(1, c.sql)
+				switch item, _, leaves := strings.Cut(after, " "); {
+				case !leaves:
+					w.want("names", c.want...)
+					w.repaired("names")
+				case (item == "P5") == (name == "the only claim is gone") && name != "without claims" && (item != "P7" || name != "the owner's claim is gone"):
+					w.put(item, "") // a write of the damaged row
+					w.want("names")
+				default:
+					w.put(item, "")
+				}
+				w.put("P5", product(1, "N55", 55))
+				for _, item := range []string{"P3", "P7"} {
+					if _, there := w.items[item]; there {
+						w.put(item, "")
+					}
+				}
+				if name != "without claims" || after == "repaired" {
+					w.want("names")
+				}
 			})
 		}
 	}

@@ -55,6 +55,9 @@ func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plann
 		if own := s.compareClaim(c, &rows[i], &claims[i], g.Version); own.Expected || own.Verdict != Equal {
 			fs = append(fs, own)
 		}
+		if seat := s.compareSeat(c, &rows[i], &claims[i], g.Version); seat.Expected || seat.Verdict != Equal {
+			fs = append(fs, seat)
+		}
 	}
 	return append(fs, found...), nil
 }
@@ -137,23 +140,27 @@ func (s *rowSink) compareClaims(c *record.Change, f *Finding, rc *view.RowClaims
 	for i := range rc.Waiting {
 		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItem(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
 	}
-	if rc.Owner.Source == "" || f.Owner != rc.Owner.Source && !(f.Owner == "" && rc.Owner.Source == c.Key) {
-		return // the row is not the one of the claim that has it
+	own, first := state.Claim{Source: c.Key}, s.firstClaim(rc)
+	_, claims := claimBy(rc, c.Key)
+	isFirst := first.Source == c.Key || !claims && s.conflict != view.Last && view.ComesBefore(&own, first, s.conflict) // with the claim that it should have
+	switch {
+	case first.Source == "" || isFirst:
+	case f.Owner == first.Source:
+		f.Verdict = Waiting
+	case f.Owner == "" && f.Verdict != Missing:
+		f.Verdict, f.Why = Wrong, "the claim of the item "+s.otherItem(c, first.Source)+" comes first"
 	}
+}
+
+// firstClaim returns the claim that should have a row; the zero Claim if there is none.
+func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
+	first := &rc.Owner
 	for i := range rc.Waiting {
-		if w := &rc.Waiting[i]; view.ComesBefore(w, &rc.Owner, s.conflict) {
-			f.Verdict, f.Why = Wrong, "the claim of the item "+s.otherItem(c, w.Source)+" comes first"
-			return
+		if w := &rc.Waiting[i]; first.Source == "" || view.ComesBefore(w, first, s.conflict) {
+			first = w
 		}
 	}
-	if f.Owner == "" {
-		return
-	}
-	_, waits := claimBy(rc, c.Key)
-	own := state.Claim{Source: c.Key}
-	if f.Verdict = Waiting; !waits && s.conflict != view.Last && view.ComesBefore(&own, &rc.Owner, s.conflict) {
-		f.Verdict = Wrong // the claim is missing, and comes first
-	}
+	return first
 }
 
 // compareClaim compares the claim of an item on a row. It is Equal if there is none and none should be.
@@ -173,6 +180,27 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 		}
 	}
 	f.markStale(guard)
+	return f
+}
+
+// compareSeat compares which item has a row with the claims on it. The seat is expected of the item whose claim comes first.
+// An item whose claim is missing is not told of its seat, too.
+func (s *rowSink) compareSeat(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
+	f := Finding{Kind: Seat, Place: string(p.row), Where: p.where, Guard: guard, Revision: rc.Revision, Verdict: Equal, Found: "no owner that claims the row"}
+	if rc.Owner.Source != "" {
+		f.Found = "the item " + s.otherItem(c, rc.Owner.Source) + " has the row"
+	}
+	first := s.firstClaim(rc)
+	f.Expected = p.expected && first.Source == c.Key
+	switch {
+	case first.Source == "" && rc.Revision != "" && !p.expected:
+		f.Verdict = Extra
+	case !f.Expected:
+	case rc.Owner.Source == "":
+		f.Verdict = Missing
+	case rc.Owner.Source != c.Key:
+		f.Verdict = Wrong
+	}
 	return f
 }
 

@@ -71,6 +71,11 @@ func (d *digester) guard(row state.Row) Digest {
 	return d.end(append(d.begin(Guard), row...))
 }
 
+// seat returns the digest of a seat: of the item that has the row.
+func (d *digester) seat(owner item.Key) Digest {
+	return d.end(append(d.begin(Seat), owner...))
+}
+
 // contribution returns the digest of what an item counts for.
 func (d *digester) contribution(shares []state.Share) Digest {
 	b := d.begin(Contribution)

@@ -13,6 +13,7 @@ const (
 	Row          Kind = "row"          // a row of a view
 	Guard        Kind = "guard"        // the row that an item claims, for a view whose rows are guarded by item
 	Claim        Kind = "claim"        // the claim of an item on a row, which has the row or waits, with what it would give the row
+	Seat         Kind = "seat"         // which item has a claimed row, by the claims on it
 	Contribution Kind = "contribution" // what an item counts for in an aggregate
 	Group        Kind = "group"        // a row of an aggregate, with its shard
 	Document     Kind = "document"     // a document of a search sink
@@ -26,7 +27,7 @@ type Digest [16]byte
 // a tombstone, is none.
 type Entry struct {
 	Kind Kind
-	// Place is unique within the sink and the kind: the state.Row of a row or a group, the item's key of a guard or a
+	// Place is unique within the sink and the kind: the state.Row of a row, a seat or a group, the item's key of a guard or a
 	// contribution. The place of a claim is made of both, that of a document of its index, its routing and its id.
 	Place   string
 	Item    item.Key       // the item that the entry belongs to; "" for a group, and if the store does not tell
@@ -34,7 +35,7 @@ type Entry struct {
 	// Digest covers the item and the contents, in a canonical form. What is no function of the item is left out: _tw, and
 	// columns with {@time}, {@version}, {@seq} or {@op}.
 	Digest Digest
-	// Claimed marks an expected row that several items may claim. It is expected of the smallest key among the items that
+	// Claimed marks an expected row or seat that several items may claim. It is expected of the smallest key among the items that
 	// claim the place. With on_collision last the latest claim has the row, and Look decides.
 	Claimed bool
 	// Share marks what one contribution adds to a group, as Stored yields it. The digests of all shares of a place add up

@@ -63,6 +63,7 @@ func (s *rowSink) Expected(c *record.Change, yield func(Entry)) error {
 		if p.claim != nil {
 			yield(Entry{Kind: Guard, Place: string(c.Key), Item: c.Key, Digest: d.guard(p.row)})
 			yield(Entry{Kind: Claim, Place: claimPlace(p.row, c.Key), Item: c.Key, Digest: contents})
+			yield(Entry{Kind: Seat, Place: string(p.row), Item: c.Key, Digest: d.seat(c.Key), Claimed: true})
 		}
 		yield(Entry{Kind: Row, Place: string(p.row), Item: c.Key, Digest: contents, Claimed: p.claim != nil})
 	}
@@ -115,7 +116,7 @@ func (s *rowSink) compares(name string) bool {
 	return name != s.t.PK && name != s.t.SK && !strings.HasPrefix(name, reservedField) && !slices.Contains(s.left, name)
 }
 
-// Stored yields the rows of the view, and the guards and claims of its items.
+// Stored yields the rows of the view, and the guards, claims and seats of its items.
 func (s *rowSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if s.storedRows(ctx, l, yield) && s.byItem {
@@ -147,8 +148,8 @@ func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(En
 	return true
 }
 
-// storedGuards yields the guards with a row, and the claims. A guard whose item is only known by its hash is left out: Look
-// finds it by the item. So is a claim whose row is only known by its hash.
+// storedGuards yields the guards with a row, the claims and the seats. A guard whose item is only known by its hash is left out: Look
+// finds it by the item. So is a claim or a seat whose row is only known by its hash.
 func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
 	lister, err := canRead[view.GuardLister](&s.base, s.store, "list the guards of items")
 	if err != nil {
@@ -166,7 +167,9 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 			continue
 		}
 		e := Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guard(g.Row)}
-		if c := g.Claim; c != nil {
+		if g.Owns {
+			e = Entry{Kind: Seat, Place: string(g.Row), Item: g.Item, Digest: d.seat(g.Item)}
+		} else if c := g.Claim; c != nil {
 			e = Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: c.Version, Digest: s.plannedDigest(d, c.Source, c.Attributes)}
 		}
 		if !yield(e, nil) {
@@ -206,7 +209,7 @@ func claimPlace(row state.Row, key item.Key) string { return string(row) + " " +
 // rowOf returns the row of a place; "" for a guard.
 func rowOf(p Entry) state.Row {
 	switch p.Kind {
-	case Row:
+	case Row, Seat:
 		return state.Row(p.Place)
 	case Claim:
 		row, _, _ := strings.Cut(p.Place, " ")

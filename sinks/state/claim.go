@@ -31,8 +31,8 @@ type Claim struct {
 // RowClaims is a row with all claims on it. The tables that store it call it a seat.
 type RowClaims struct {
 	Row      Row
-	Revision string  // unique text of the last write of the claims; "" if there is no claim
-	Owner    Claim   // the claim that has the row; the zero Claim if none has it
+	Revision string  // unique text of the last write of the claims; "" if there is none
+	Owner    Claim   // the claim that has the row; the zero Claim if none has it. Beside waiting claims that is damage
 	Waiting  []Claim // the other claims, in no order
 }
 

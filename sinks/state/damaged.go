@@ -13,5 +13,8 @@ func (e *DamagedError) Error() string { return e.Err.Error() }
 // Redacted returns the text of Err that logs may show.
 func (e *DamagedError) Redacted() string { return redact.LogText(e.Err) }
 
+// Describe returns the class.
+func (e *DamagedError) Describe() (class, field string) { return "damaged", "" }
+
 // Unwrap returns Err.
 func (e *DamagedError) Unwrap() error { return e.Err }

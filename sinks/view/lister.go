@@ -21,17 +21,18 @@ type Lister interface {
 
 // GuardLister is implemented by an [ItemStore] that lists guards and claims.
 type GuardLister interface {
-	// ListGuards yields the guards of t with a row, and all claims of items on rows, under the rules of
-	// [Lister.ListRows]. A guard without a row, void or not, remembers a removal and is left out. A target that was
+	// ListGuards yields the guards of t with a row, all claims of items on rows, and which item has each row that is
+	// claimed, under the rules of [Lister.ListRows]. A guard without a row, void or not, remembers a removal and is left out. A target that was
 	// never written to has none.
 	ListGuards(ctx context.Context, t Target, l state.Listing) iter.Seq2[ItemGuard, error]
 }
 
-// ItemGuard is the guard of an item, or a claim of one.
+// ItemGuard is the guard of an item, or a claim of one, or a row that one has.
 type ItemGuard struct {
 	Item        item.Key     // "" if the store has only a digest of the key, which was too long to be stored
-	state.Guard              // of a claim: only Row; "" if the store has only a digest of it that nothing resolves
-	Claim       *state.Claim // nil: a guard. Without Source: a claim that cannot be read
+	state.Guard              // of a claim and of a row: only Row; "" if the store has only a digest of it that nothing resolves
+	Claim       *state.Claim // a claim. Without Source: one that cannot be read
+	Owns        bool         // Item has Row, by the claims on it
 }
 
 // ContributionLister is implemented by a [GroupStore] that lists contributions.

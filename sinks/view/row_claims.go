@@ -24,11 +24,12 @@ func ComesBefore(c, d *state.Claim, rule Collision) bool {
 // put adds the claim c, or replaces the item's former claim. The owner changes if c comes before the owner's claim,
 // or if c is the owner's and a waiting claim now comes before it.
 func (rc *RowClaims) put(c state.Claim, rule Collision) {
-	if rc.Owner.Source == c.Source || rc.Owner.Source == "" {
+	if rc.Owner.Source == c.Source {
 		rc.Owner = c
 	} else {
 		rc.removeWaiting(c.Source)
 		rc.Waiting = append(rc.Waiting, c)
+		rc.fill(rule)
 	}
 	if i := rc.firstWaiting(rule); i >= 0 && ComesBefore(&rc.Waiting[i], &rc.Owner, rule) {
 		rc.Waiting[i], rc.Owner = rc.Owner, rc.Waiting[i]
@@ -37,12 +38,17 @@ func (rc *RowClaims) put(c state.Claim, rule Collision) {
 
 // drop removes the item's claim. If the item owned the row, the first waiting claim gets the row.
 func (rc *RowClaims) drop(source item.Key, rule Collision) {
-	if rc.Owner.Source != source {
+	if rc.Owner.Source == source {
+		rc.Owner = state.Claim{}
+	} else {
 		rc.removeWaiting(source)
-		return
 	}
-	rc.Owner = state.Claim{}
-	if i := rc.firstWaiting(rule); i >= 0 {
+	rc.fill(rule)
+}
+
+// fill gives the row to the first waiting claim if no claim has it: the owner left, or its claim is lost.
+func (rc *RowClaims) fill(rule Collision) {
+	if i := rc.firstWaiting(rule); i >= 0 && rc.Owner.Source == "" {
 		rc.Owner = rc.Waiting[i]
 		rc.removeWaitingAt(i)
 	}

@@ -84,16 +84,22 @@ func (w *RepairWorld) damageRows(s *sink, t view.Target) string {
 	}
 }
 
-// damageClaim removes or changes a claim that waits. No row shows it before the claim that has the row is gone.
+// damageClaim damages what the claims on the rows of a view are kept in, which no row shows.
 func (w *RepairWorld) damageClaim(t view.Target) string {
 	const waits = ` WHERE target = (SELECT id FROM "_tws_targets" WHERE view = ? AND birth = ?)
 AND item <> (SELECT holder FROM "_tws_seats" s WHERE s.target = "_tws_claims".target AND s.row = "_tws_claims".row)`
-	if w.rand.IntN(2) == 0 {
-		if w.byHand(`DELETE FROM "_tws_claims"`+waits, t.View, w.id) > 0 {
-			return "a claim that waits was removed"
-		}
-	} else if w.byHand(`UPDATE "_tws_claims" SET attributes = json_set(attributes, '$.who.S', '?')`+waits, t.View, w.id) > 0 {
-		return "a claim that waits was changed"
+	const owns = ` WHERE target = (SELECT id FROM "_tws_targets" WHERE view = ? AND birth = ?)
+AND item = (SELECT holder FROM "_tws_seats" s WHERE s.target = "_tws_claims".target AND s.row = "_tws_claims".row)`
+	const seats = ` WHERE target = (SELECT id FROM "_tws_targets" WHERE view = ? AND birth = ?)`
+	damages := []struct{ what, sql string }{
+		{"a claim that waits was removed", `DELETE FROM "_tws_claims"` + waits},
+		{"a claim that waits was changed", `UPDATE "_tws_claims" SET attributes = json_set(attributes, '$.who.S', '?')` + waits},
+		{"the claim of an owner was removed", `DELETE FROM "_tws_claims"` + owns},
+		{"a seat was removed", `DELETE FROM "_tws_seats"` + seats},
+		{"a seat was changed", `UPDATE "_tws_seats" SET holder = ''` + seats},
+	}
+	if d := damages[w.rand.IntN(len(damages))]; w.byHand(d.sql, t.View, w.id) > 0 {
+		return d.what
 	}
 	return ""
 }

@@ -23,9 +23,10 @@ func (p *player) repaired(seed uint64, without RepairRules) Result {
 var repairHappens = []string{
 	"world: healthy", "world: changed", "world: damaged", "world: repaired", "world: the stream has no old images", "records were lost",
 	"damaged: a row was changed", "damaged: a row was removed", "damaged: a row was moved", "damaged: a contribution was changed",
-	"damaged: a claim that waits was changed", "damaged: a claim that waits was removed", "damaged: a contribution was removed", "damaged: a group was changed", "damaged: a group was removed",
+	"damaged: a claim that waits was changed", "damaged: a claim that waits was removed",
+	"damaged: the claim of an owner was removed", "damaged: a seat was removed", "damaged: a seat was changed", "damaged: a contribution was removed", "damaged: a group was changed", "damaged: a group was removed",
 	"damaged: a document was changed", "damaged: a document was removed", "damaged: a document was deleted",
-	"repaired: row", "repaired: guard", "repaired: claim", "repaired: contribution", "repaired: group", "repaired: document", "repair: moved", "repair: equal",
+	"repaired: row", "repaired: guard", "repaired: claim", "repaired: seat", "repaired: contribution", "repaired: group", "repaired: document", "repair: moved", "repair: equal",
 	"two repairs at once", "a repair of an older report", "killed: a repair", "a write of the stream is in flight",
 	"a process that is late writes", "given up and delivered again:", "audit: an item changed while its places were read",
 }

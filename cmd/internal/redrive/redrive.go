@@ -97,7 +97,7 @@ until they are moved to another one with --to, which makes them its own, or are 
 	return c
 }
 
-const classes = "undecodable, filter, detector, plan, write, panic, held or quarantined"
+const classes = "undecodable, filter, detector, plan, write, collision, panic, held or quarantined"
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	cfg, err := o.Input.Load()

@@ -75,7 +75,7 @@ func planNote(item *record.Change, plan pipeline.RouteTrace, gone []pipeline.Op)
 
 // add adds a finding, and one for each claim that waits for its row.
 func (s *Sink) add(f *audit.Finding) {
-	if f.Place == "" || f.Kind == audit.Claim && f.Verdict == audit.Equal {
+	if f.Place == "" || (f.Kind == audit.Claim || f.Kind == audit.Seat) && f.Verdict == audit.Equal {
 		return // the note says why the item was not compared, the row's finding that its claim is there
 	}
 	s.Findings = append(s.Findings, Finding{

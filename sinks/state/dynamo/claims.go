@@ -94,8 +94,8 @@ func (db *DB) queryClaims(ctx context.Context, t state.Target, row state.Row, re
 		return claims, steady, nil
 	}
 	i := slices.IndexFunc(claims.Waiting, func(c state.Claim) bool { return c.Source == owner })
-	if i < 0 {
-		return claims, false, nil
+	if i < 0 { // damage, if the seat is steady
+		return claims, steady, nil
 	}
 	claims.Owner = claims.Waiting[i]
 	claims.Waiting = slices.Delete(claims.Waiting, i, i+1)

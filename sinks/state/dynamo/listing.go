@@ -60,14 +60,14 @@ type Listed[T any] struct {
 	Value T
 }
 
-// ListGuards yields the guards of a target that have a row, and the claims of its items. One that cannot be read is the
-// zero Guard, or a claim without Source; the other one of the pair is nil. Like ListContributions it reads the whole
-// state table once, so it costs the read units of the table.
+// ListGuards yields the guards of a target that have a row, the claims of its items, and its claimed rows. A guard that
+// cannot be read is the zero Guard, and such a claim has no Source. Like ListContributions it reads the whole state table
+// once, so it costs the read units of the table.
 func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[GuardOrClaim, error] {
 	guards, seats := string(prefix(t, "guard")), string(prefix(t, "seat"))
 	in := &dynamodb.ScanInput{
 		TableName:                 aws.String(db.table),
-		FilterExpression:          aws.String("(begins_with(pk, :guards) OR begins_with(pk, :seats)) AND attribute_not_exists(expires) AND attribute_not_exists(revision)"),
+		FilterExpression:          aws.String("(begins_with(pk, :guards) OR begins_with(pk, :seats)) AND attribute_not_exists(expires)"),
 		ExpressionAttributeValues: Item{":guards": S(guards), ":seats": S(seats)},
 	}
 	return func(yield func(GuardOrClaim, error) bool) {
@@ -82,6 +82,9 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 						continue
 					}
 				}
+			case Text(found, attrSK) == seatKey:
+				v.Owner = &state.RowClaim{Item: item.Key(Text(found, attrHolder))}
+				v.Owner.Row, err = db.listedRow(ctx, t, found, seats, v.Owner.Item)
 			default:
 				v.Claim, err = db.listedClaim(ctx, t, found, seats)
 			}
@@ -92,27 +95,36 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 	}
 }
 
-// GuardOrClaim is the guard of an item, or a claim of one. The other one is nil.
+// GuardOrClaim is the guard of an item, or a claim of one, or a claimed row. The others are nil.
 type GuardOrClaim struct {
 	Guard *Listed[state.Guard]
 	Claim *state.RowClaim
+	Owner *state.RowClaim // the item that has a row; without its claim
 }
 
-// listedClaim returns a claim. If its partition key was too long for the row, the guard of its item may have the row.
+// listedClaim returns a claim.
 func (db *DB) listedClaim(ctx context.Context, t state.Target, found Item, prefix string) (*state.RowClaim, error) {
-	pk := Text(found, attrPK)
 	c := &state.RowClaim{Item: item.Key(Text(found, attrItem))}
 	if claim, err := claimOf(found); err == nil {
 		c.Claim = claim
 	}
-	row, err := db.seatRow(ctx, t, strings.TrimPrefix(pk, prefix), c.Item)
-	if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
-		return c, nil
-	}
-	if err == nil && Text(db.SeatRef(t, row).Key, attrPK) == pk {
-		c.Row = row
-	}
+	var err error
+	c.Row, err = db.listedRow(ctx, t, found, prefix, c.Item)
 	return c, err
+}
+
+// listedRow returns the row of a claim or a seat. If the partition key was too long for the row, the guard of the item may
+// have it; else the row is "".
+func (db *DB) listedRow(ctx context.Context, t state.Target, found Item, prefix string, of item.Key) (state.Row, error) {
+	pk := Text(found, attrPK)
+	row, err := db.seatRow(ctx, t, strings.TrimPrefix(pk, prefix), of)
+	if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
+		return "", nil
+	}
+	if err != nil || Text(db.SeatRef(t, row).Key, attrPK) != pk {
+		return "", err
+	}
+	return row, nil
 }
 
 // ListContributions yields the contributions of a target that have shares. One that cannot be read is the zero

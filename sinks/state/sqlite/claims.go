@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	readSeats = `SELECT j.key, s.revision, s.holder, c.item, c.version, c.time, c.attributes
-FROM json_each(?) j CROSS JOIN "_tws_seats" s CROSS JOIN "_tws_claims" c
-WHERE s.target = ? AND s.row = j.value AND c.target = s.target AND c.row = s.row`
+	// A seat without claims, and claims without a seat, are damage that a write mends.
+	readSeats = `SELECT j.key, ifnull(s.revision, ''), ifnull(s.holder, ''), ifnull(c.item, ''), ifnull(c.version, ''), ifnull(c.time, 0), ifnull(c.attributes, '')
+FROM json_each(?1) j LEFT JOIN "_tws_seats" s ON s.target = ?2 AND s.row = j.value LEFT JOIN "_tws_claims" c ON c.target = ?2 AND c.row = j.value
+WHERE s.row IS NOT NULL OR c.item IS NOT NULL`
 
 	readRevision = `SELECT revision FROM "_tws_seats" WHERE target = ? AND row = ?`
 
@@ -44,11 +45,13 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 		if err := r.Scan(&i, &revision, &owner, &source, &version, &ns, &attributes); err != nil {
 			return w.db.WrapError("read", err)
 		}
+		if all[i].Revision = revision; source == "" {
+			return nil
+		}
 		c, err := parseClaim(source, version, ns, attributes)
 		if err != nil {
 			return w.db.Damaged("a claim on the row "+string(rows[i]), err)
 		}
-		all[i].Revision = revision
 		if string(c.Source) == owner {
 			all[i].Owner = c
 		} else {

@@ -120,6 +120,21 @@ WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND c.target 
 	return List(ctx, db, q, l, scan)
 }
 
+// ListOwners yields the claimed rows of a target, with the items that have them.
+func (db *DB) ListOwners(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.RowClaim, error] {
+	q := ListQuery{
+		Select: `SELECT s.row, s.holder FROM "_tws_targets" t CROSS JOIN "_tws_seats" s
+WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND s.target = t.id`,
+		Args: []any{t.Pipeline, t.Table, t.View, t.Birth}, Key: []string{"s.row"},
+	}
+	return List(ctx, db, q, l, func(rows *sql.Rows) (r ListedRow[state.RowClaim], err error) {
+		var row, owner string
+		err = rows.Scan(&row, &owner)
+		r.Key, r.Size, r.Value = []any{row}, len(row)+len(owner), state.RowClaim{Row: state.Row(row), Item: item.Key(owner)}
+		return r, err
+	})
+}
+
 // ListContributions yields the contributions of a target that have shares. One that cannot be read is the zero
 // Contribution.
 func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[Listed[state.Contribution], error] {

@@ -75,6 +75,8 @@ func (s *Store) ListGuards(ctx context.Context, t view.Target, l state.Listing) 
 			case err != nil:
 			case found.Claim != nil:
 				g = view.ItemGuard{Item: found.Claim.Item, Guard: state.Guard{Row: found.Claim.Row}, Claim: &found.Claim.Claim}
+			case found.Owner != nil:
+				g = view.ItemGuard{Item: found.Owner.Item, Guard: state.Guard{Row: found.Owner.Row}, Owns: true}
 			default:
 				g = view.ItemGuard{Item: found.Guard.Item, Guard: found.Guard.Value}
 			}

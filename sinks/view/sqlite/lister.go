@@ -65,7 +65,7 @@ func (s *Store) listedRow(t view.Table, stored *storedRow) (view.Row, error) {
 	return r, nil
 }
 
-// ListGuards reads the guards page by page, and then the claims.
+// ListGuards reads the guards page by page, then the claims, and then the rows that are claimed.
 func (s *Store) ListGuards(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemGuard, error] {
 	return func(yield func(view.ItemGuard, error) bool) {
 		for g, err := range s.DB.ListGuards(ctx, t.State(), l) {
@@ -74,7 +74,12 @@ func (s *Store) ListGuards(ctx context.Context, t view.Target, l state.Listing) 
 			}
 		}
 		for c, err := range s.ListClaims(ctx, t.State(), l) {
-			if !yield(view.ItemGuard{Item: c.Item, Guard: state.Guard{Row: c.Row}, Claim: &c.Claim}, err) {
+			if !yield(view.ItemGuard{Item: c.Item, Guard: state.Guard{Row: c.Row}, Claim: &c.Claim}, err) || err != nil {
+				return
+			}
+		}
+		for o, err := range s.ListOwners(ctx, t.State(), l) {
+			if !yield(view.ItemGuard{Item: o.Item, Guard: state.Guard{Row: o.Row}, Owns: true}, err) {
 				return
 			}
 		}

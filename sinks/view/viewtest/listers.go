@@ -217,7 +217,7 @@ func listsGuards(t *testing.T, c *listerCheck) {
 			key = longKey(t, i)
 		}
 		w := claim(key, fmt.Sprint(i))
-		ws, want = append(ws, w), append(want, fmt.Sprint(key, w.Guard), fmt.Sprint(w.Rows[0].Row, claimText(w.Rows[0].Claim)))
+		ws, want = append(ws, w), append(want, fmt.Sprint(key, w.Guard), fmt.Sprint(w.Rows[0].Row, claimText(w.Rows[0].Claim)), fmt.Sprint(key, " has ", w.Rows[0].Row))
 	}
 	second := claim("waits", "0")
 	seat := &second.Rows[0]
@@ -239,6 +239,9 @@ func listsGuards(t *testing.T, c *listerCheck) {
 		return c.ListGuards(ctx, own, l)
 	},
 		func(g view.ItemGuard) string {
+			if g.Owns {
+				return fmt.Sprint(g.Item, " has ", g.Row)
+			}
 			if g.Claim != nil {
 				return fmt.Sprint(g.Row, claimText(*g.Claim))
 			}

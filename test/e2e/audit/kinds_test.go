@@ -202,7 +202,7 @@ func claimKinds() []kind {
 			s.changeRow("NAME#"+pk, "N", "name", tb.now(second(pk)).name)
 			s.setSource("NAME#"+pk, "N", second(pk))
 		}, func(tb *table, pk string) []found {
-			return []found{{"names", "row", row(pk), pk, "wrong", tb.version(pk, 1)}, {"names", "row", row(pk), second(pk), "wrong", tb.version(pk, 1)}}
+			return []found{{"names", "row", row(pk), pk, "wrong", tb.version(pk, 1)}, {"names", "row", row(pk), second(pk), "wrong", tb.version(pk, 1)}, {"names", "seat", row(pk), pk, "wrong", ""}}
 		}},
 		{"guard-removed", two, func(s stores, _ *table, pk string) { s.removeGuard(pk) }, of("guard", "missing", 0, first)},
 		{"guard-changed", two, func(s stores, _ *table, pk string) { s.setGuard(pk, rowPlace("NAME#nobody", "N")) }, of("guard", "wrong", 1, first)},
@@ -211,6 +211,8 @@ func claimKinds() []kind {
 		{"claim-removed", two, func(s stores, _ *table, pk string) { s.removeClaim(row(pk), second(pk)) }, of("claim", "missing", 0, second)},
 		{"claim-changed", two, func(s stores, _ *table, pk string) { s.changeClaim(row(pk), second(pk), "name", "drifted") }, of("claim", "wrong", 1, second)},
 		{"claim-added", two, func(s stores, _ *table, pk string) { s.copyClaim(row(pk), second(pk), ghost(pk)) }, of("claim", "extra", 1, ghost)},
+		{"claim-owner-removed", two, func(s stores, _ *table, pk string) { s.removeClaim(row(pk), pk) }, of("claim", "missing", 0, first)},
+		{"seat-changed", two, func(s stores, _ *table, pk string) { s.setOwner(row(pk), second(pk)) }, of("seat", "wrong", 0, first)},
 		{"claim-owner-changed", two, func(s stores, _ *table, pk string) { s.changeClaim(row(pk), pk, "name", "drifted") }, of("claim", "wrong", 1, first)},
 	}
 }
