@@ -2,11 +2,13 @@ package leases_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -30,9 +32,13 @@ func TestWaitPassed(t *testing.T) {
 			{Leases: []leases.Lease{first, second}, Members: []leases.Member{stopped}},
 			{Leases: []leases.Lease{first, passed}, Members: []leases.Member{stopped}},
 		}
-		reads := 0
+		reads, broken := 0, false
 		read := func(context.Context) (leases.Snapshot, error) {
 			reads++
+			if reads == 4 && !broken {
+				reads, broken = reads-1, true
+				return leases.Snapshot{}, pipeline.Transient(errors.New("throttled"))
+			}
 			return seen[reads-1], nil
 		}
 		var told []string
@@ -40,7 +46,7 @@ func TestWaitPassed(t *testing.T) {
 			t.Fatal(err)
 		}
 		until := "waiting until 1 shards are read past " + at.Format(time.RFC3339) + ", first shardId-2"
-		want := []string{"waiting for a consumer: none has begun to read the stream", "waiting for a consumer: none runs", until, until + "; shardId-2 is read no further: its row is damaged"}
+		want := []string{"waiting for a consumer: none has begun to read the stream", "the leases cannot be read, and are read again: throttled", "waiting for a consumer: none runs", until, until + "; shardId-2 is read no further: its row is damaged"}
 		if !slices.Equal(told, want) || reads != len(seen) || time.Now().Before(at) {
 			t.Errorf("%d reads told %q, want %q", reads, told, want)
 		}

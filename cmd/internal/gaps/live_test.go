@@ -289,6 +289,11 @@ func TestRepair_Refused(t *testing.T) {
 	refused(cli.ExitUsage, "export the changes of "+s.gap.From.Add(-6*time.Minute).Add(time.Minute).Format(time.RFC3339), "--export", part, "--no-queue")
 	refused(cli.ExitFailure, "may still be written: repair it after", "--audit", "--function-timeout", "2h")
 	refused(cli.ExitUsage, "needs one of")
+	notes := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(notes, []byte("mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(cli.ExitUsage, "would replace a file that is no report", "--audit", "--no-queue", "--report", notes)
 	if err := s.state.Hold(t.Context(), "docs", []item.Key{"o0001"}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,8 +106,15 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 
 // checkReport returns an error if a report would replace a file that is none.
 func checkReport(path string) error {
-	if info, err := os.Stat(path); path == "" || err != nil || info.Size() == 0 {
+	if path == "" {
 		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil || info.Size() == 0:
+		return err
 	}
 	if _, _, err := run.ReadReport(path, func(string, *audit.Finding) error { return nil }); err != nil {
 		return cli.Usagef("--report would replace a file that is no report: %v", err)
