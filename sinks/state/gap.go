@@ -72,12 +72,12 @@ func NewNotedGap(g record.Gap, now time.Time) NotedGap {
 	return NotedGap{Gap: g, Repair: GapRepair{Stage: GapOpen, Version: 1}}
 }
 
-// Again returns the gap as a store keeps it after it is noted again, as g. An end that is unknown may be as late as the
-// note.
+// Again returns the gap as a store keeps it after it is noted again, as g. An end that is still unknown may be as late as
+// the note, unless the stream surely kept what came after the first one.
 func (n NotedGap) Again(g record.Gap, now time.Time) NotedGap {
 	switch {
 	case !g.Found.IsZero():
-	case g.Before == "" && g.To.IsZero():
+	case !endsKnown(g) && (endsKnown(n.Gap) || now.After(n.Found.Add(surelyKept))):
 		g.Found = now
 	default:
 		g.Found = n.Found
@@ -89,6 +89,9 @@ func (n NotedGap) Again(g record.Gap, now time.Time) NotedGap {
 	next.Repair.Version = n.Repair.Version + 1
 	return next
 }
+
+// endsKnown reports whether the end of a gap is known.
+func endsKnown(g record.Gap) bool { return g.Before != "" || !g.To.IsZero() }
 
 // surelyKept is how long a stream keeps records at least, with room for clocks that differ.
 const surelyKept = 23 * time.Hour

@@ -25,6 +25,7 @@ func RunGaps(t *testing.T, open func(t *testing.T) state.Gaps) {
 		"RepairsAreKept":   repairsAreKept,
 		"GrowingReopens":   growingReopens,
 		"LateEndReopens":   lateEndReopens,
+		"NotesOfTakeovers": notesOfTakeovers,
 		"RepairsOfNothing": repairsOfNothing,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, open(t)) })
@@ -141,6 +142,27 @@ func repairsAreKept(t *testing.T, s state.Gaps) {
 	}
 	if done, err := s.SetGapRepair(t.Context(), g.Gap, g.Repair); done || err != nil {
 		t.Errorf("a repair over a gap that changed: %v, %v", done, err)
+	}
+}
+
+// A reader that takes a shard over notes its gap again, and nothing tells the end. The stream still had what came within a
+// day after the first note.
+func notesOfTakeovers(t *testing.T, s state.Gaps) {
+	for name, c := range map[string]struct {
+		age  time.Duration
+		want state.GapStage
+	}{"soon": {22 * time.Hour, state.GapRepaired}, "a day later": {24 * time.Hour, state.GapOpen}} {
+		t.Run(name, func(t *testing.T) {
+			gap := record.Gap{StreamARN: "arn:1", Shard: name, After: "100", Found: time.Now().Add(-c.age).Truncate(time.Second).UTC()}
+			must(t, s.AddGap(t.Context(), gap))
+			was := mustSet(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
+			gap.Found = time.Time{}
+			must(t, s.AddGap(t.Context(), gap))
+			now := findGap(t, s, name)
+			if now.Repair.Stage != c.want || now.Found.Equal(was.Found) != (c.want == state.GapRepaired) {
+				t.Errorf("noted again it is %+v, and was %+v", now, was)
+			}
+		})
 	}
 }
 
