@@ -139,7 +139,7 @@ func (a Comparison) write(w io.Writer) {
 
 var verdictTexts = map[Verdict]string{
 	Same: "  [as it should be]", Missing: "  [MISSING]", Differs: "  [DIFFERS]", Leftover: "  [LEFT OVER]",
-	Taken: "  [TAKEN, this item waits]", Gone: "  [rightly gone]",
+	Taken: "  [TAKEN by another item]", Waits: "  [this item waits, rightly]", Gone: "  [rightly gone]",
 }
 
 func versionSuffix(version string) string {

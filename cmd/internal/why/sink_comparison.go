@@ -93,6 +93,8 @@ func verdictOf(f *audit.Finding) Verdict {
 	switch {
 	case f.Kind == audit.Group && verdict == audit.Equal:
 		return Info
+	case verdict == audit.Waiting:
+		return Waits
 	case f.Kind == audit.Row && f.Expected && f.Owner != "":
 		return Taken
 	case verdict == audit.Equal && f.Expected:

@@ -76,7 +76,8 @@ const (
 	Missing  Verdict = "missing"  // it should exist, and does not
 	Differs  Verdict = "differs"  // it exists with other contents
 	Leftover Verdict = "leftover" // it exists, and should not
-	Taken    Verdict = "taken"    // another item owns the row, and this item waits
+	Taken    Verdict = "taken"    // another item has the row, and this item should
+	Waits    Verdict = "waits"    // another item has the row, by the rule for collisions
 	Gone     Verdict = "gone"     // it does not exist, as it should
 	Info     Verdict = ""         // nothing to compare
 )
