@@ -87,6 +87,9 @@ func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
 		if _, err := g.writer.QueryRow(ctx, newGroup, []any{g.target, string(g.row)}, &g.id); err != nil {
 			return err
 		}
+		if err := g.writer.Exec(ctx, removeMembers, g.id); err != nil { // SQLite uses the id of a group that somebody deleted again
+			return err
+		}
 	}
 	for _, increments := range [][]state.Increment{c.Counts, c.Sums} {
 		for _, in := range increments {
