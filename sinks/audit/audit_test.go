@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -203,6 +204,59 @@ UNION ALL SELECT 'row ' || pk || ' ' || source || ' ' || version || ' ' || item 
 	}
 }
 
+// With on_collision last the times of the claims that are stored decide. A claim that is missing is not made: no item tells
+// its time.
+func TestRepairOfTheLatestClaims(t *testing.T) {
+	w := newWorld(t, strings.ReplaceAll(shop, "keep_first", "last"))
+	fill(w) // P7 has the row that P3 had
+	for name, damage := range map[string]string{
+		"the row":                  `UPDATE "_tw_views" SET item = replace(item, '70.5', '70') WHERE source = 'P7' AND view = 'names'`,
+		"the claim of the owner":   `UPDATE "_tws_claims" SET attributes = replace(attributes, '70.5', '70') WHERE item = 'P7'`,
+		"a claim that waits":       `UPDATE "_tws_claims" SET attributes = replace(attributes, '30.5', '30') WHERE item = 'P3'`,
+		"the seat":                 `UPDATE "_tws_seats" SET holder = 'P3' WHERE row = 'NAME%23N3,P'`,
+		"a guard":                  `DELETE FROM "_tws_guards" WHERE item = 'P7'`,
+		"a claim that is too many": `INSERT INTO "_tws_claims" SELECT target, row, 'P5', version, time + 1, attributes FROM "_tws_claims" WHERE item = 'P7'`,
+		"a row that is too many":   `INSERT INTO "_tw_views" SELECT 'NAME#N77', sk, version, void, pipeline, view, birth, source, attributes, json_set(item, '$.PK.S', 'NAME#N77') FROM "_tw_views" WHERE pk = 'NAME#N3'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, strings.ReplaceAll(shop, "keep_first", "last"))
+			fill(w)
+			w.want("names")
+			w.sql(1, damage)
+			w.repaired("names")
+		})
+	}
+	w.want("names")
+	w.sql(1, `DELETE FROM "_tws_claims" WHERE item = 'P3'`)
+	w.want("names", `missing claim PK="NAME#N3" SK="P"`)
+	s := w.open(audit.Options{})["names"]
+	for _, f := range w.differences(s) {
+		if o, err := s.Repair(t.Context(), w.snapshotFor(f), f); err != nil || o.Result != audit.Refused || !strings.Contains(o.Why, "on_collision: last") {
+			t.Errorf("repair of %s %s: %+v, %v", f.Verdict, f.Kind, o, err)
+		}
+	}
+}
+
+// A report is read as an audit of this version writes it.
+func TestFinding_Refused(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"kind":"row","place":"A,B","verdict":"wrong"}`:                  "",
+		`{"item":"A","verdict":"held","otherwise":"missing"}`:             "",
+		`{"kind":"line","place":"A","verdict":"wrong"}`:                   `the kind "line" is unknown`,
+		`{"kind":"row","place":"A,B","verdict":"off"}`:                    `the verdict "off" is unknown`,
+		`{"kind":"row","place":"A,B","verdict":"held","otherwise":"off"}`: `the verdict "off" is unknown`,
+		`{"kind":"row","place":"A,B"}`:                                    `the verdict "" is unknown`,
+		`{"kind":"row","place":"%zz,B","verdict":"wrong"}`:                `the place "%zz,B" is not that of a row`,
+		`{"kind":"claim","place":"A,%zz P1","verdict":"extra"}`:           `is not that of a claim`,
+		`{"kind":"group","place":"","verdict":"wrong"}`:                   `is not that of a group`,
+	} {
+		var f audit.Finding
+		if err := json.Unmarshal([]byte(text), &f); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 // An item that a filter drops has no claim and no row, whatever somebody wrote.
 func TestRepairOfDroppedItems(t *testing.T) {
 	for name, damage := range map[string]string{
@@ -263,6 +317,20 @@ func TestDifferencesOfGroups(t *testing.T) {
 		`missing group PK="TAG#y2" SK="N"`,
 	)
 	w.repaired("tags")
+}
+
+// A group that somebody deleted leaves its members. The next group with its id does not have them.
+func TestDifferencesOfGroupsThatLeaveMembers(t *testing.T) {
+	for _, group := range []string{"TAG%23x,N", "TAG%23y2,N"} {
+		w := newWorld(t, shop)
+		fill(w)
+		w.sql(1, `DELETE FROM "_tws_groups" WHERE row = ?`, group)
+		w.repaired("tags")
+		for i := range 10 {
+			w.put(fmt.Sprintf("P%d", i), "")
+			w.want("tags")
+		}
+	}
 }
 
 // A dead letter explains a difference.

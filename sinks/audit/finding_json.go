@@ -1,9 +1,14 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // findingFields is a Finding with its versions as texts.
@@ -46,5 +51,29 @@ func (f *Finding) UnmarshalJSON(b []byte) error {
 			return err
 		}
 	}
-	return nil
+	return f.check()
 }
+
+// check returns an error if no audit of this version of the program has such a finding.
+func (f *Finding) check() error {
+	for _, v := range []Verdict{f.Verdict, cmp.Or(f.Otherwise, f.Verdict)} {
+		if !slices.Contains(verdicts, v) {
+			return errs.Errorf("the verdict %q is unknown: audit again", v)
+		}
+	}
+	switch f.Kind {
+	case "", Guard, Contribution, Document:
+		return nil
+	case Row, Claim, Seat, Group:
+		row, _, _ := strings.Cut(f.Place, " ")
+		if _, _, err := state.Row(row).Decode(); err != nil {
+			return errs.Errorf("the place %q is not that of a %s: %w", f.Place, redact.Safe(f.Kind), err)
+		}
+		return nil
+	default:
+		return errs.Errorf("the kind %q is unknown: audit again", f.Kind)
+	}
+}
+
+// verdicts are all verdicts.
+var verdicts = []Verdict{Equal, Missing, Extra, Stale, Wrong, Waiting, Held, Busy, Skipped}

@@ -19,7 +19,7 @@ const errs = redact.Class("audit")
 // only read, except by Repair. An error names the sink: one that does not exist, keeps no state, waits for its backfill or
 // is being filled. The maker of stores closes them.
 func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Options) ([]Sink, error) {
-	specs, err := selectSinks(cfg, o.Sinks)
+	specs, err := SelectSinks(cfg, o.Sinks)
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +69,10 @@ func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, 
 			return errs.Errorf("the sink %s is %s: fill it first, with tablewake backfill --sink %s", name, redact.Safe(stage), name)
 		case c.Kind == sinks.Added:
 			return errs.Errorf("the sink %s has never started: there is nothing to compare; tablewake plan says what it needs", name)
-		case c.Kind == sinks.Changed:
-			return errs.Errorf("the sink %s was written under other settings than those of the file: tablewake plan says which, and the way on", name)
 		case c.Problem != "":
 			return errs.Errorf("the sink %s would not start: %s", name, redact.Safe(c.Problem))
+		case c.Kind == sinks.Changed:
+			return errs.Errorf("the sink %s was written under other settings than those of the file: tablewake plan says which, and the way on", name)
 		}
 	}
 	return nil
@@ -105,8 +105,9 @@ func openSink(ctx context.Context, b base, stores sinks.Stores) (_ Sink, err err
 	}
 }
 
-// selectSinks returns the sinks of names; all that keep state if names is empty.
-func selectSinks(cfg *config.Config, names []string) ([]config.Sink, error) {
+// SelectSinks returns the sinks of names, in the order of the file; all that keep state if names is empty. A name of no sink,
+// or of one that keeps no state, is an error.
+func SelectSinks(cfg *config.Config, names []string) ([]config.Sink, error) {
 	var specs []config.Sink
 	for _, s := range cfg.Sinks {
 		keepsState := s.KeepsState()

@@ -22,10 +22,7 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 	if err != nil {
 		return refuse(err)
 	}
-	if guarded = guarded || s.isGuarded(c, f.Kind); guarded && s.conflict == view.Last {
-		return refuse(errLast)
-	}
-	if guarded {
+	if guarded || s.isGuarded(c, f.Kind) {
 		return s.repairClaim(ctx, c, &now, rows)
 	}
 	p := plannedRow{row: state.Row(f.Place), where: now.Where}
@@ -37,8 +34,8 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 	return s.repairRow(ctx, c, &now, &p)
 }
 
-// errLast refuses the repair of a claim that is decided by its time.
-var errLast = errs.New("with on_collision: last no item tells which claim is the latest: replay the archive, or fill the sink anew")
+// errLast refuses to make a claim under on_collision: last, which needs the time of the change.
+var errLast = errs.New("the item has no claim on the row, and with on_collision: last no item tells when it came to claim it: replay the archive, or fill the sink anew")
 
 // repairRow writes a row that guards itself.
 func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p *plannedRow) (Outcome, error) {
@@ -83,7 +80,7 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 // snapshot of an item has no time.
 func (s *rowSink) withStored(columns []state.Column, stored func(name string) (item.Value, bool)) []state.Column {
 	columns = slices.Clone(columns)
-	for _, name := range s.left {
+	for _, name := range s.unstable {
 		v, ok := stored(name)
 		if !ok {
 			continue
@@ -131,6 +128,11 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	}
 	if f.Kind == Row && stored[state.Row(f.Place)].Version != f.Version {
 		return Outcome{Result: Moved}, nil
+	}
+	if s.conflict == view.Last && op.Row != "" {
+		if _, ok := claimBy(claims[op.Row], c.Key); !ok {
+			return refuse(errLast)
+		}
 	}
 	if g.Version.IsZero() { // older changes than those that are written stay refused
 		op.Claim.Version = newestWritten(c.Key, claims, stored)

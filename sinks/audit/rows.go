@@ -20,7 +20,7 @@ type rowSink struct {
 	base
 	store    view.Store
 	t        view.Target
-	left     []string // names of attributes that are no function of the item
+	unstable []string // names of attributes that are no function of the item
 	byItem   bool     // false: rows certainly guard themselves, and there are no guards
 	conflict view.Collision
 }
@@ -34,7 +34,7 @@ func newRowSink(b base, store view.Store) *rowSink {
 	s.conflict = view.Collision(b.spec.View.Collision)
 	for _, a := range b.spec.View.Attributes {
 		if !a.Template.Stable() {
-			s.left = append(s.left, a.Name)
+			s.unstable = append(s.unstable, a.Name)
 		}
 	}
 	return s
@@ -94,7 +94,7 @@ func (s *rowSink) planned(op pipeline.Op) (p plannedRow, err error) {
 
 func (s *rowSink) plannedDigest(d *digester, source item.Key, columns []state.Column) Digest {
 	for _, c := range columns {
-		if !slices.Contains(s.left, c.Name) {
+		if !slices.Contains(s.unstable, c.Name) {
 			d.columns = append(d.columns, c)
 		}
 	}
@@ -113,7 +113,7 @@ func (s *rowSink) storedDigest(d *digester, source item.Key, row item.Image, for
 
 // compares reports whether an attribute of a row is compared.
 func (s *rowSink) compares(name string) bool {
-	return name != s.t.PK && name != s.t.SK && !strings.HasPrefix(name, reservedField) && !slices.Contains(s.left, name)
+	return name != s.t.PK && name != s.t.SK && !strings.HasPrefix(name, reservedField) && !slices.Contains(s.unstable, name)
 }
 
 // Stored yields the rows of the view, and the guards, claims and seats of its items.

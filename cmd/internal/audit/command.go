@@ -138,6 +138,9 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if len(cfg.Source.Tables) > 1 {
 		return cli.Usagef("%s has several source tables, and an audit is of one: give each its file", cfg.File)
 	}
+	if _, err := audit.SelectSinks(cfg, o.sinks); err != nil {
+		return cli.Usagef("%v", err)
+	}
 	o.LookOnly = o.repair == "" || o.dryRun
 	stores, err := o.OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
@@ -237,7 +240,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &summary{sum}, nil
+	return &summary{Summary: sum, fromRecords: !j.live}, nil
 }
 
 // auditOptions returns the options of an audit that do not depend on what is looked at.

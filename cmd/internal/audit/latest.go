@@ -176,7 +176,8 @@ func (l *latest) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) 
 		case errors.Is(err, sql.ErrNoRows) && l.unknown:
 			err, items[i].Err = nil, errors.New("no record is of it that can be decoded, and there are records of which not even the key can be")
 		case errors.Is(err, sql.ErrNoRows):
-			items[i].Change, err = l.removed(k)
+			items[i].Change, items[i].Err = l.removed(k)
+			err = nil
 		case err == nil && broken:
 			items[i].Err = errors.New(text)
 		case err == nil:
@@ -193,7 +194,7 @@ func (l *latest) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) 
 func (l *latest) removed(k item.Key) (record.Change, error) {
 	_, values, err := k.Decode()
 	if err != nil {
-		return record.Change{}, err
+		return record.Change{}, fmt.Errorf("it is stored under a key that no table has: %w", err)
 	}
 	b := []byte(`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"0","StreamViewType":"KEYS_ONLY","Keys":{`)
 	for i, v := range values {

@@ -17,10 +17,10 @@ import (
 
 // Repairs is the result of `audit --repair`.
 type Repairs struct {
-	Report   string                 `json:"report"` // that was repaired
-	DryRun   bool                   `json:"dry_run,omitempty"`
-	Results  map[audit.Result]int64 `json:"results"`
-	NotFixed int64                  `json:"not_repaired"` // findings that were held, busy or skipped: a repair does not touch them
+	Report      string                 `json:"report"` // that was repaired
+	DryRun      bool                   `json:"dry_run,omitempty"`
+	Results     map[audit.Result]int64 `json:"results"`
+	NotRepaired int64                  `json:"not_repaired"` // findings that were held, busy or skipped: a repair does not touch them
 }
 
 // Write prints the result for people.
@@ -32,17 +32,17 @@ func (r *Repairs) Write(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%s %s\n", cli.Thousands(r.Results[result]), text)
 	}
-	if r.NotFixed > 0 {
-		fmt.Fprintf(w, "%s were held, busy or skipped, and stay as they are: the report says why\n", cli.Thousands(r.NotFixed))
+	if r.NotRepaired > 0 {
+		fmt.Fprintf(w, "%s were held, busy or skipped, and stay as they are: the report says why\n", cli.Thousands(r.NotRepaired))
 	}
-	if len(r.Results) == 0 && r.NotFixed == 0 {
+	if len(r.Results) == 0 && r.NotRepaired == 0 {
 		fmt.Fprintln(w, "the report has no difference: nothing is to be repaired")
 	}
 }
 
 // Err returns the error of a repair that left something.
 func (r *Repairs) Err() error {
-	if left := r.NotFixed + r.Results[audit.Moved] + r.Results[audit.Refused]; left > 0 {
+	if left := r.NotRepaired + r.Results[audit.Moved] + r.Results[audit.Refused]; left > 0 {
 		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s findings were not repaired: audit again", cli.Thousands(left)))
 	}
 	return nil
@@ -65,7 +65,7 @@ func (j *job) repair(ctx context.Context, lookup run.Lookup, about run.Header) (
 	groups := make(map[int][]audit.Finding)
 	header, sum, err := j.findings(func(sink int, f *audit.Finding) error {
 		if !f.Verdict.Differs() {
-			r.NotFixed++
+			r.NotRepaired++
 		} else if f.Kind == audit.Group {
 			groups[sink] = append(groups[sink], *f)
 		}

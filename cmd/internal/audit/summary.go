@@ -10,11 +10,16 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
 // summary is the result of an audit as the command prints it.
-type summary struct{ *run.Summary }
+type summary struct {
+	*run.Summary
+
+	fromRecords bool // the items are those of saved records
+}
 
 // Write prints the summary for people.
 func (s *summary) Write(w io.Writer) {
@@ -35,6 +40,9 @@ func (s *summary) Write(w io.Writer) {
 		if k.NotCompared != "" {
 			fmt.Fprintf(w, "%s: its groups were not compared: %s\n", k.Sink, k.NotCompared)
 		}
+	}
+	if s.fromRecords && slices.ContainsFunc(s.Sinks, isMostlyExtra) {
+		fmt.Fprintln(w, "most of what a sink holds is of no item of these records: name all records that the folder was made of")
 	}
 	fmt.Fprintf(w, "%s items of %s in %s", cli.Thousands(s.Items), s.Source, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond))
 	if s.Seconds > 0 && s.Items > 0 {
@@ -60,6 +68,9 @@ func (s *summary) Write(w io.Writer) {
 		fmt.Fprintf(w, "report: %s\n", s.Report)
 	}
 }
+
+// isMostlyExtra reports whether no item should have most of what a sink holds.
+func isMostlyExtra(s run.SinkSummary) bool { return s.Stored > 0 && s.Findings[audit.Extra] > s.Stored/2 }
 
 // Err returns the error of an audit that found differences, or could not look at everything.
 func (s *summary) Err() error {

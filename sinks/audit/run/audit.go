@@ -107,17 +107,17 @@ type Suspect struct {
 
 // audited is one audit.
 type audited struct {
-	o        Options
-	work     *work
-	report   *report
-	bar      Progress
-	readFrom map[string]part // where the parts of the items are read on
-	started  time.Time
-	saved    time.Time // when the progress was stored last
-	stored   int64     // entries of sinks that this process read
-	judged   int64     // suspects that this process looked at
-	unsure   int64     // of them, those that are to be looked at again
-	over     bool      // the time was over before the end
+	o         Options
+	work      *work
+	report    *report
+	bar       Progress
+	readFrom  map[string]part // where the parts of the items are read on
+	started   time.Time
+	saved     time.Time // when the progress was stored last
+	stored    int64     // entries of sinks that this process read
+	rechecked int64     // suspects that this process looked at
+	unsure    int64     // of them, those that are to be looked at again
+	over      bool      // the time was over before the end
 }
 
 // Audit makes an audit, or goes on with one that was interrupted, and saves its report.
@@ -196,8 +196,8 @@ func (a *audited) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.work.Phase == judge {
-		if err := a.judgeRounds(ctx); err != nil {
+	if a.work.Phase == recheck {
+		if err := a.recheckAll(ctx); err != nil {
 			return err
 		}
 		a.work.Phase = sumGroups
@@ -205,7 +205,7 @@ func (a *audited) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.judgeGroups(ctx)
+	return a.recheckGroups(ctx)
 }
 
 // findSuspects compares what should be there with what is.
@@ -217,7 +217,7 @@ func (a *audited) findSuspects(ctx context.Context) (err error) {
 	phases := []struct {
 		phase, next phase
 		do          func(ctx context.Context, entries *spool) error
-	}{{readItems, readSinks, a.spoolItems}, {readSinks, compare, a.spoolStored}, {compare, judge, a.compareAll}}
+	}{{readItems, readSinks, a.spoolItems}, {readSinks, compare, a.spoolStored}, {compare, recheck, a.compareAll}}
 	if a.o.Items == nil {
 		phases[0].do, phases[1].do = a.spoolSuspects, func(context.Context, *spool) error { return nil }
 	}
@@ -331,9 +331,9 @@ func (a *audited) parts() []snapshot.Part {
 // for is read.
 const groupRounds = 3
 
-// judgeGroups compares groups with the sums of what items count for, once more, of all that were not equal. A group that
+// recheckGroups compares groups with the sums of what items count for, once more, of all that were not equal. A group that
 // changes meanwhile is compared again.
-func (a *audited) judgeGroups(ctx context.Context) error {
+func (a *audited) recheckGroups(ctx context.Context) error {
 	for n, sink := range a.o.Sinks {
 		groups, ok := sink.(audit.GroupSink)
 		if !ok {

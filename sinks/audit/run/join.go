@@ -19,18 +19,20 @@ type placeID struct {
 	place string
 }
 
-// place has both sides of a place. Several items may claim it.
-type place struct {
-	wanted, stored []side
-	shares         audit.Digest // sum of the shares of a group
-	shared         bool         // the place is a group's
-	room           [2]side      // of the first of each
+// comparison has both sides of a place: the entries that should be there, of which several items may claim it, and those that
+// are.
+type comparison struct {
+	expected, stored []sideEntry
+	shares           audit.Digest // sum of the shares of a group
+	isGroup          bool
+	first            [2]sideEntry // memory for the first entry of each side
 }
 
-type side struct {
-	item   item.Key
-	digest audit.Digest
-	claim  bool
+// sideEntry is what a comparison needs of an entry.
+type sideEntry struct {
+	item    item.Key
+	digest  audit.Digest
+	claimed bool
 }
 
 // joiner compares the entries that should be there with those that are.
@@ -54,7 +56,7 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 	if entries.lengths[i] > splitAbove && depth < 4 {
 		return j.split(entries, i, depth)
 	}
-	places := newPlaces(int(entries.lengths[i] / (2 * usualEntry)))
+	all := newComparisons(int(entries.lengths[i] / (2 * usualEntry)))
 	err := entries.each(i, func(record []byte) error {
 		e, err := parseEntry(record)
 		switch {
@@ -63,14 +65,14 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 		case e.suspect:
 			return j.addOne(&e)
 		case !e.stored || j.finished[e.reading]:
-			places.add(&e)
+			all.add(&e)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for id, p := range places.byID {
+	for id, p := range all.byPlace {
 		j.a.work.Tally.Sinks[id.sink].Compared++
 		if p.equal() {
 			continue
@@ -82,44 +84,44 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 	return nil
 }
 
-// places are the places of one file of entries. They are made many at a time.
-type places struct {
-	byID map[placeID]*place
-	next []place
+// comparisons are those of one file of entries. They are made many at a time.
+type comparisons struct {
+	byPlace map[placeID]*comparison
+	next    []comparison
 }
 
-func newPlaces(expected int) *places {
-	return &places{byID: make(map[placeID]*place, expected)}
+func newComparisons(expected int) *comparisons {
+	return &comparisons{byPlace: make(map[placeID]*comparison, expected)}
 }
 
-// of returns the place of an entry.
-func (ps *places) of(e *spooled) *place {
+// of returns the comparison that an entry belongs to.
+func (ps *comparisons) of(e *spooled) *comparison {
 	id := placeID{e.sink, e.Kind, e.Place}
-	p := ps.byID[id]
+	p := ps.byPlace[id]
 	if p == nil {
 		if len(ps.next) == 0 {
-			ps.next = make([]place, 256)
+			ps.next = make([]comparison, 256)
 		}
 		p, ps.next = &ps.next[0], ps.next[1:]
-		p.wanted, p.stored = p.room[:0:1], p.room[1:1:2]
-		ps.byID[id] = p
+		p.expected, p.stored = p.first[:0:1], p.first[1:1:2]
+		ps.byPlace[id] = p
 	}
 	return p
 }
 
-// add adds an entry to its place.
-func (ps *places) add(e *spooled) {
+// add adds an entry to its comparison.
+func (ps *comparisons) add(e *spooled) {
 	p := ps.of(e)
-	s := side{e.Item, e.Digest, e.Claimed}
+	s := sideEntry{e.Item, e.Digest, e.Claimed}
 	switch {
 	case e.Share:
-		p.shares, p.shared = audit.AddDigests(p.shares, e.Digest), true
+		p.shares, p.isGroup = audit.AddDigests(p.shares, e.Digest), true
 	case e.stored:
 		p.stored = append(p.stored, s)
 	default:
-		p.wanted = append(p.wanted, s)
+		p.expected = append(p.expected, s)
 	}
-	p.shared = p.shared || e.Kind == audit.Group
+	p.isGroup = p.isGroup || e.Kind == audit.Group
 }
 
 // addOne adds what is looked at without a comparison. A sample has no groups, since their sums are those of all items, and no
@@ -136,19 +138,19 @@ func (j *joiner) addOne(e *spooled) error {
 }
 
 // addSuspects adds the items of a place that is not as it should be.
-func (j *joiner) addSuspects(id placeID, p *place) error {
+func (j *joiner) addSuspects(id placeID, p *comparison) error {
 	at := []audit.Entry{{Kind: id.kind, Place: id.place}}
-	if p.shared {
+	if p.isGroup {
 		return j.add(suspect{sink: id.sink, places: at})
 	}
-	if h := p.holder(); h != nil {
+	if h := p.owner(); h != nil {
 		if err := j.add(suspect{sink: id.sink, item: h.item}); err != nil {
 			return err
 		}
 	}
 	for _, s := range p.stored {
-		if s.item == "" && p.holder() != nil {
-			continue // the judge looks at the place with the item that should have it
+		if s.item == "" && p.owner() != nil {
+			continue // the recheck looks at the place with the item that should have it
 		}
 		if err := j.add(suspect{sink: id.sink, item: s.item, places: at}); err != nil {
 			return err
@@ -157,38 +159,38 @@ func (j *joiner) addSuspects(id placeID, p *place) error {
 	return nil
 }
 
-// holder returns the side that should have the place; nil if none should. Of several claims the smallest key has it. Of
-// items that came to one place without a claim, the one that has it.
-func (p *place) holder() *side {
-	var holder *side
-	for i := range p.wanted {
-		w := &p.wanted[i]
+// owner returns the entry of the item that should have the place; nil if none should. Of several claims the smallest key has
+// it. Of items that came to one place without a claim, the one that has it.
+func (p *comparison) owner() *sideEntry {
+	var owner *sideEntry
+	for i := range p.expected {
+		w := &p.expected[i]
 		switch {
-		case holder == nil, w.claim && w.item < holder.item:
-			holder = w
-		case !w.claim && len(p.stored) > 0 && w.item == p.stored[0].item:
-			holder = w
+		case owner == nil, w.claimed && w.item < owner.item:
+			owner = w
+		case !w.claimed && len(p.stored) > 0 && w.item == p.stored[0].item:
+			owner = w
 		}
 	}
-	return holder
+	return owner
 }
 
 // equal reports whether the place holds what it should.
-func (p *place) equal() bool {
-	if p.shared {
+func (p *comparison) equal() bool {
+	if p.isGroup {
 		var stored audit.Digest
 		for _, s := range p.stored {
 			stored = s.digest
 		}
 		return stored == p.shares
 	}
-	holder := p.holder()
-	if holder == nil || len(p.stored) == 0 {
-		return holder == nil && len(p.stored) == 0
+	owner := p.owner()
+	if owner == nil || len(p.stored) == 0 {
+		return owner == nil && len(p.stored) == 0
 	}
 	for _, s := range p.stored {
-		for _, w := range p.wanted {
-			if w.item == holder.item && w.digest == s.digest {
+		for _, w := range p.expected {
+			if w.item == owner.item && w.digest == s.digest {
 				return true
 			}
 		}
@@ -196,7 +198,7 @@ func (p *place) equal() bool {
 	return false
 }
 
-// add adds what the judge looks at.
+// add adds a suspect.
 func (j *joiner) add(s suspect) error {
 	j.a.work.Tally.Suspects++
 	j.buf = s.appendTo(j.buf[:0])

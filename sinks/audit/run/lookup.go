@@ -60,7 +60,8 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 	for i, k := range keys {
 		attributes, err := t.keyAttributes(k)
 		if err != nil {
-			return err
+			changes[i].Err = fmt.Errorf("it is stored under a key that the table cannot have: %w", err)
+			continue
 		}
 		index[k] = i
 		asked.Keys = append(asked.Keys, attributes)

@@ -19,22 +19,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// itemsAtOnce is how many items the judge reads together.
+// itemsAtOnce is how many items a recheck reads together.
 const itemsAtOnce = 100
 
-// judgeRounds looks at every suspect until it stood still for longer than the lag: a difference counts if item and places
+// recheckAll looks at every suspect until it stood still for longer than the lag: a difference counts if item and places
 // are the same in two rounds, versions included, and every consumer was past the first of the two in between.
-func (a *audited) judgeRounds(ctx context.Context) error {
+func (a *audited) recheckAll(ctx context.Context) error {
 	for {
-		done, err := a.judgeRound(ctx)
+		done, err := a.recheckRound(ctx)
 		if done || err != nil {
 			return err
 		}
 	}
 }
 
-// judgeRound looks at the suspects that the round before left open. done is true if there are none.
-func (a *audited) judgeRound(ctx context.Context) (done bool, err error) {
+// recheckRound looks at the suspects that the round before left open. done is true if there are none.
+func (a *audited) recheckRound(ctx context.Context) (done bool, err error) {
 	last := a.work.Round >= a.o.Rounds
 	open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
 	if err != nil {
@@ -55,7 +55,7 @@ func (a *audited) judgeRound(ctx context.Context) (done bool, err error) {
 		}
 	}
 	for ; a.work.File < buckets; a.work.File++ {
-		if err := a.judgeFile(ctx, open, next, last); err != nil {
+		if err := a.recheckFile(ctx, open, next, last); err != nil {
 			return false, err
 		}
 		if err := a.saveRound(next); err != nil {
@@ -87,15 +87,15 @@ func (a *audited) saveRound(next *spool) error {
 	return err
 }
 
-// suspectID identifies what the judge looks at together.
+// suspectID identifies what a recheck looks at together.
 type suspectID struct {
 	sink  int
 	item  item.Key
 	place string // of an unknown item
 }
 
-// judgeFile looks at the suspects of one file.
-func (a *audited) judgeFile(ctx context.Context, open, next *spool, last bool) error {
+// recheckFile looks at the suspects of one file.
+func (a *audited) recheckFile(ctx context.Context, open, next *spool, last bool) error {
 	all := make(map[suspectID]*suspect)
 	err := open.each(a.work.File, func(b []byte) error {
 		s, err := parseSuspect(b)
@@ -125,7 +125,7 @@ func (a *audited) judgeFile(ctx context.Context, open, next *spool, last bool) e
 	a.putGroupsAside(byItem)
 	keys := slices.Sorted(maps.Keys(byItem))
 	for chunk := range slices.Chunk(keys, itemsAtOnce) {
-		if err := a.judgeItems(ctx, chunk, byItem, next, last); err != nil {
+		if err := a.recheckItems(ctx, chunk, byItem, next, last); err != nil {
 			return err
 		}
 		a.o.GiveWay(ctx)
@@ -133,7 +133,7 @@ func (a *audited) judgeFile(ctx context.Context, open, next *spool, last bool) e
 	return context.Cause(ctx)
 }
 
-// putGroupsAside keeps the places of groups for the comparison with the sums, and takes them out of what the judge looks at.
+// putGroupsAside keeps the places of groups for the comparison with the sums, and takes them out of what is looked at.
 func (a *audited) putGroupsAside(byItem map[item.Key][]*suspect) {
 	var rest []*suspect
 	for _, s := range byItem[""] {
@@ -152,7 +152,7 @@ func (a *audited) putGroupsAside(byItem map[item.Key][]*suspect) {
 	}
 }
 
-// look is what the judge saw of one suspect.
+// look is what a recheck saw of one suspect.
 type look struct {
 	*suspect
 	change      *record.Change  // nil if the item is unknown
@@ -163,8 +163,8 @@ type look struct {
 	err         error
 }
 
-// judgeItems looks at the suspects of some items, at several at once, and handles the results in the order of keys.
-func (a *audited) judgeItems(ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspect, next *spool, last bool) error {
+// recheckItems looks at the suspects of some items, at several at once, and handles the results in the order of keys.
+func (a *audited) recheckItems(ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspect, next *spool, last bool) error {
 	known := slices.DeleteFunc(slices.Clone(keys), func(k item.Key) bool { return k == "" })
 	changes, err := a.o.Lookup.Read(ctx, known)
 	if err != nil {
@@ -291,8 +291,8 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 		return fmt.Errorf("%s: %w", a.o.Sinks[l.sink].Name(), l.err)
 	}
 	t := &a.work.Tally.Sinks[l.sink]
-	a.judged++
-	a.bar.Update(a.judged, a.work.Tally.Suspects)
+	a.rechecked++
+	a.bar.Update(a.rechecked, a.work.Tally.Suspects)
 	if (a.o.Sample != nil || a.o.Items == nil) && a.work.Round == 0 {
 		t.Compared += int64(l.looked)
 	}

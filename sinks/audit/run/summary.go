@@ -100,15 +100,15 @@ func (a *audited) summary() *Summary {
 // doing says what an audit does in each phase.
 var doing = map[phase]string{
 	readItems: "the items were read", readSinks: "the sinks were read", compare: "the two were joined",
-	judge: "what differs was looked at again", sumGroups: "groups were compared",
+	recheck: "what differs was looked at again", sumGroups: "groups were compared",
 }
 
-// share returns the share of a sample that was looked at, once at least. Nothing was before the judge begins.
+// share returns the share of a sample that was looked at, once at least. Nothing was before the recheck begins.
 func (a *audited) share() float64 {
 	switch {
 	case a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare:
 		return 0
-	case a.work.Phase == judge && a.work.Round == 0:
+	case a.work.Phase == recheck && a.work.Round == 0:
 		return float64(a.work.File) / buckets // an item and its places are in one file
 	}
 	return 1

@@ -24,7 +24,7 @@ const (
 	readItems phase = "items"   // what should be there is spooled
 	readSinks phase = "sinks"   // what is there is spooled
 	compare   phase = "compare" // the two are joined: what differs is suspect
-	judge     phase = "judge"   // each suspect is looked at until it stood still
+	recheck   phase = "recheck" // each suspect is looked at until it stood still
 	sumGroups phase = "groups"  // groups are compared with what the items count for
 	finished  phase = "finished"
 )
@@ -38,8 +38,8 @@ type progress struct {
 	Reads   int             // readings of segments of sinks that were begun
 	Read    map[string]int  // segments of sinks that were read to their end, with the number of the reading
 	Entries []int64         // lengths of the files of entries
-	Round   int             // of the judge
-	File    int             // that is worked off next, in the phase judge
+	Round   int             // of the rechecks
+	File    int             // that is worked off next, in the phase recheck
 	Open    []int64         // lengths of the files of suspects of this round
 	Next    []int64         // lengths of those of the next round
 	Waited  time.Time       // when the last round ended: the consumers must be past it before the next; zero before the first
