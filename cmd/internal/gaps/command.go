@@ -16,6 +16,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -148,6 +149,11 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if o.Live && cfg.State == nil && (cfg.Leases == nil || cfg.Leases.File == "") {
 		return fmt.Errorf("%s has no state, which holds the gaps: add state: {table: NAME}", cfg.File)
 	}
+	if o.repair {
+		if _, err := audit.SelectSinks(cfg, o.sinks); err != nil {
+			return cli.Usagef("%v", err)
+		}
+	}
 	o.LookOnly = !o.repair || o.dryRun
 	c := &command{options: o, cfg: cfg, streams: s}
 	defer func() { err = errors.Join(err, c.Close()) }()
@@ -158,7 +164,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	report := newReport(cfg.Name, o.CommandLine(cfg), all, NotMended(cfg))
+	report := newReport(cfg.Name, o.CommandLine(cfg), all, NotRepairable(cfg))
 	open := selected(all, o.shards)
 	if o.repair && len(open) == 0 && len(o.shards) > 0 {
 		return cli.Usagef("--shard %s: these shards have no gap that is to be repaired", strings.Join(o.shards, ","))
@@ -174,7 +180,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		if all, err = c.read(ctx); err != nil {
 			return err
 		}
-		report = newReport(cfg.Name, o.CommandLine(cfg), all, done.NotFixed)
+		report = newReport(cfg.Name, o.CommandLine(cfg), all, done.NotRepairable)
 		report.Repair = &done
 	}
 	if err := cli.Print(s.Out, o.format, report, report.Write); err != nil {

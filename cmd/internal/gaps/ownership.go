@@ -14,26 +14,26 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// claimTime is how long a claim on a gap lasts without a renewal.
-const claimTime = time.Minute
+// ownedFor is how long a process owns the repair of a gap without a renewal.
+const ownedFor = time.Minute
 
-// errNoClaim ends a repair that has lost all of its gaps.
-var errNoClaim = errs.New("all gaps grew, or another process took their repair over: begin again")
+// errNotOwner ends a repair that has lost all of its gaps.
+var errNotOwner = errs.New("all gaps grew, or another process took their repair over: begin again")
 
-// claims are the gaps that a process repairs. A gap that grows, or that another process takes over, is dropped.
-type claims struct {
+// ownership has the gaps whose repair a process owns. A gap that grows, or that another process takes over, is dropped.
+type ownership struct {
 	store state.Gaps
 	run   string
 	owner string        // as status shows it
-	lasts time.Duration // a claim without a renewal
+	lasts time.Duration // without a renewal
 
 	mu   sync.Mutex
 	gaps []state.NotedGap // as stored
 }
 
-// claim claims gaps. It leaves out those that another process repairs, and those that changed meanwhile.
-func claim(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, lasts time.Duration) (*claims, error) {
-	c := &claims{store: store, run: rand.Text(), owner: owner, lasts: lasts}
+// own takes the repair of gaps. It leaves out those that another process repairs, and those that changed meanwhile.
+func own(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, lasts time.Duration) (*ownership, error) {
+	c := &ownership{store: store, run: rand.Text(), owner: owner, lasts: lasts}
 	for _, g := range gaps {
 		if g.Repair.Stage == state.GapRepairing && time.Now().Before(g.Repair.Expires) {
 			continue
@@ -53,7 +53,7 @@ func claim(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner s
 }
 
 // set stores a repair as this process's, and returns the gap as it is stored then.
-func (c *claims) set(ctx context.Context, g state.NotedGap, r state.GapRepair) (state.NotedGap, bool, error) {
+func (c *ownership) set(ctx context.Context, g state.NotedGap, r state.GapRepair) (state.NotedGap, bool, error) {
 	now := time.Now().UTC()
 	r.Owner, r.Expires, r.At, r.Version = "", time.Time{}, now, g.Repair.Version
 	if r.Stage == state.GapRepairing {
@@ -66,7 +66,7 @@ func (c *claims) set(ctx context.Context, g state.NotedGap, r state.GapRepair) (
 			g.Repair = r
 			return g, ok, err
 		}
-		// More may have become known of the gap, without making it larger: then the claim on it is still there.
+		// More may have become known of the gap, without making it larger: then this process still owns its repair.
 		stored, err := c.find(ctx, g.Gap)
 		if err != nil || stored.Repair.Run != c.run || stored.Repair.Version == r.Version {
 			return g, false, err
@@ -76,7 +76,7 @@ func (c *claims) set(ctx context.Context, g state.NotedGap, r state.GapRepair) (
 }
 
 // find reads a gap.
-func (c *claims) find(ctx context.Context, of record.Gap) (state.NotedGap, error) {
+func (c *ownership) find(ctx context.Context, of record.Gap) (state.NotedGap, error) {
 	for g, err := range c.store.Gaps(ctx) {
 		if err != nil || g.StreamARN == of.StreamARN && g.Shard == of.Shard && g.After == of.After {
 			return g, err
@@ -85,19 +85,19 @@ func (c *claims) find(ctx context.Context, of record.Gap) (state.NotedGap, error
 	return state.NotedGap{}, nil
 }
 
-// keep renews the claims until ctx ends. It calls cancel if none is left.
-func (c *claims) keep(ctx context.Context, cancel context.CancelCauseFunc) {
+// keep renews the ownership until ctx ends. It calls cancel if no gap is left.
+func (c *ownership) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 	for pipeline.Sleep(ctx, c.lasts/3) == nil {
-		if c.renew(ctx); len(c.held()) == 0 {
-			cancel(errNoClaim)
+		if c.renew(ctx); len(c.owned()) == 0 {
+			cancel(errNotOwner)
 			return
 		}
 	}
 }
 
-// renew renews each claim. A claim is dropped if the gap grew, or if another process has it. After an error it is kept: it
-// may have expired, and then the next renewal tells whether somebody took it over.
-func (c *claims) renew(ctx context.Context) {
+// renew renews the ownership of each gap. A gap is dropped if it grew, or if another process owns it. After an error it is
+// kept: the ownership may have expired, and then the next renewal tells whether somebody took it over.
+func (c *ownership) renew(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var kept []state.NotedGap
@@ -113,26 +113,26 @@ func (c *claims) renew(ctx context.Context) {
 	c.gaps = kept
 }
 
-// held returns the gaps that are still claimed.
-func (c *claims) held() []state.NotedGap {
+// owned returns the gaps that the process still owns.
+func (c *ownership) owned() []state.NotedGap {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.gaps)
 }
 
-// release ends the claims without a result: the repair of the gaps can begin at once.
-func (c *claims) release(ctx context.Context) (int, error) {
+// release ends the ownership without a result: another repair of the gaps can begin at once.
+func (c *ownership) release(ctx context.Context) (int, error) {
 	return c.finish(ctx, func(was state.GapRepair) state.GapRepair {
 		was.Stage, was.Run = state.GapOpen, ""
 		return was
 	})
 }
 
-// finish stores what was done, and ends the claims. It returns how many gaps took it.
-func (c *claims) finish(ctx context.Context, result func(was state.GapRepair) state.GapRepair) (int, error) {
+// finish stores what was done, and ends the ownership. It returns how many gaps took it.
+func (c *ownership) finish(ctx context.Context, result func(was state.GapRepair) state.GapRepair) (int, error) {
 	var failed []error
 	n := 0
-	for _, g := range c.held() {
+	for _, g := range c.owned() {
 		_, ok, err := c.set(ctx, g, result(g.Repair))
 		failed = append(failed, err)
 		if ok {

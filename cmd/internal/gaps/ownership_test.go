@@ -44,9 +44,9 @@ func stored(t *testing.T, store state.Gaps) []state.NotedGap {
 	return gaps
 }
 
-func mustClaim(t *testing.T, store state.Gaps, lasts time.Duration) *claims {
+func mustOwn(t *testing.T, store state.Gaps, lasts time.Duration) *ownership {
 	t.Helper()
-	c, err := claim(t.Context(), store, stored(t, store), "", lasts)
+	c, err := own(t.Context(), store, stored(t, store), "", lasts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,14 +59,14 @@ func repaired(was state.GapRepair) state.GapRepair {
 }
 
 // Of two repairs at once one has the gaps.
-func TestClaim_Once(t *testing.T) {
+func TestOwnership_Once(t *testing.T) {
 	store, gaps := noted(t)
-	first := mustClaim(t, store, time.Minute)
-	if second := mustClaim(t, store, time.Minute); len(first.held()) != 2 || len(second.held()) != 0 {
-		t.Errorf("the first has %+v, the second %+v", first.held(), second.held())
+	first := mustOwn(t, store, time.Minute)
+	if second := mustOwn(t, store, time.Minute); len(first.owned()) != 2 || len(second.owned()) != 0 {
+		t.Errorf("the first has %+v, the second %+v", first.owned(), second.owned())
 	}
-	if late, err := claim(t.Context(), store, gaps, "", time.Minute); err != nil || len(late.held()) != 0 { // as it was read before the first
-		t.Errorf("one that read earlier has %+v, %v", late.held(), err)
+	if late, err := own(t.Context(), store, gaps, "", time.Minute); err != nil || len(late.owned()) != 0 { // as it was read before the first
+		t.Errorf("one that read earlier has %+v, %v", late.owned(), err)
 	}
 	first.renew(t.Context())
 	if n, err := first.finish(t.Context(), repaired); n != 2 || err != nil {
@@ -80,18 +80,18 @@ func TestClaim_Once(t *testing.T) {
 }
 
 // The gaps of a process that was killed are taken over, and it can finish nothing if it was only slow.
-func TestClaim_TakenOver(t *testing.T) {
+func TestOwnership_TakenOver(t *testing.T) {
 	store, _ := noted(t)
-	killed := mustClaim(t, store, time.Nanosecond)
-	next := mustClaim(t, store, time.Minute)
-	if len(next.held()) != 2 {
-		t.Fatalf("taken over: %+v", next.held())
+	killed := mustOwn(t, store, time.Nanosecond)
+	next := mustOwn(t, store, time.Minute)
+	if len(next.owned()) != 2 {
+		t.Fatalf("taken over: %+v", next.owned())
 	}
 	if n, err := killed.finish(t.Context(), repaired); n != 0 || err != nil {
 		t.Errorf("the slow one finishes %d, %v", n, err)
 	}
-	if killed.renew(t.Context()); len(killed.held()) != 0 {
-		t.Errorf("the slow one has %+v", killed.held())
+	if killed.renew(t.Context()); len(killed.owned()) != 0 {
+		t.Errorf("the slow one has %+v", killed.owned())
 	}
 	if g := stored(t, store)[0]; g.Repair.Stage != state.GapRepairing || g.Repair.Owner != next.run {
 		t.Errorf("it is %+v", g)
@@ -99,9 +99,9 @@ func TestClaim_TakenOver(t *testing.T) {
 }
 
 // A gap that grows while it is repaired stays open. One of which only more becomes known is repaired.
-func TestClaim_Grown(t *testing.T) {
+func TestOwnership_Grown(t *testing.T) {
 	store, gaps := noted(t)
-	c, err := claim(t.Context(), store, gaps, "laptop", time.Minute)
+	c, err := own(t.Context(), store, gaps, "laptop", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,9 +122,9 @@ func TestClaim_Grown(t *testing.T) {
 }
 
 // A repair whose gaps are all lost ends.
-func TestClaim_Lost(t *testing.T) {
+func TestOwnership_Lost(t *testing.T) {
 	store, _ := noted(t)
-	c := mustClaim(t, store, 30*time.Millisecond)
+	c := mustOwn(t, store, 30*time.Millisecond)
 	for _, shard := range []string{"a", "b"} {
 		if err := store.AddGap(t.Context(), record.Gap{StreamARN: "arn", Shard: shard, After: "1", Whole: true}); err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func TestClaim_Lost(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c.keep(ctx, cancel)
-	if !errors.Is(context.Cause(ctx), errNoClaim) {
+	if !errors.Is(context.Cause(ctx), errNotOwner) {
 		t.Errorf("it ends with %v", context.Cause(ctx))
 	}
 }
@@ -153,9 +153,9 @@ func (f *failing) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRep
 }
 
 // A repair that ends without a result leaves gaps that anyone can repair at once.
-func TestClaim_Released(t *testing.T) {
+func TestOwnership_Released(t *testing.T) {
 	store, _ := noted(t)
-	c := mustClaim(t, store, time.Minute)
+	c := mustOwn(t, store, time.Minute)
 	if n, err := c.release(t.Context()); n != 2 || err != nil {
 		t.Fatalf("%d are released, %v", n, err)
 	}
@@ -166,26 +166,26 @@ func TestClaim_Released(t *testing.T) {
 	}
 }
 
-// A claim outlives a store that gives no answer for longer than the claim lasts, if nobody takes it over.
-func TestClaim_OutlivesErrors(t *testing.T) {
+// The ownership outlives a store that gives no answer for longer than it lasts, if nobody takes it over.
+func TestOwnership_OutlivesErrors(t *testing.T) {
 	store, gaps := noted(t)
 	broken := &failing{store, 2}
-	c, err := claim(t.Context(), broken, gaps, "laptop", time.Nanosecond)
+	c, err := own(t.Context(), broken, gaps, "laptop", time.Nanosecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.renew(t.Context()); len(c.held()) != 2 {
-		t.Fatalf("after an error it has %+v", c.held())
+	if c.renew(t.Context()); len(c.owned()) != 2 {
+		t.Fatalf("after an error it has %+v", c.owned())
 	}
 	broken.n = 100
-	if c.renew(t.Context()); len(c.held()) != 2 {
-		t.Errorf("after the store's answer it has %+v", c.held())
+	if c.renew(t.Context()); len(c.owned()) != 2 {
+		t.Errorf("after the store's answer it has %+v", c.owned())
 	}
 }
 
 // A log says why no gap can be repaired.
 func TestErrors_AreLogged(t *testing.T) {
-	for _, err := range []error{errNoClaim, waitingLetters("orders", "-c shop.yaml --live")} {
+	for _, err := range []error{errNotOwner, waitingLetters("orders", "-c shop.yaml --live")} {
 		if text := redact.LogText(err); !strings.Contains(text, err.Error()) {
 			t.Errorf("the log has %q of %q", text, err)
 		}

@@ -30,36 +30,36 @@ type Job struct {
 	Gaps    []state.NotedGap // as read from Store
 	Audit   *auditor.Job
 	Exports []string // incremental exports that name the items. Default: everything is audited
-	Owner   string   // of the claims, for status. Default: a random text
+	Owner   string   // of the gaps meanwhile, for status. Default: a random text
 	Report  string   // path of the report of what is left. Default: none is kept
-	DryRun  bool     // nothing is claimed or written
+	DryRun  bool     // nothing is written, and no gap is taken
 	Streams cli.Streams
 
 	// Check is called before each repair of the sinks. Its error ends the work. Default: nothing is checked.
 	Check func(ctx context.Context) error
 
-	claimTime time.Duration // Default: claimTime
+	ownedFor time.Duration // Default: ownedFor
 }
 
 // Result is what a repair did.
 type Result struct {
-	Repair   state.GapRepair `json:"repair"`
-	Gaps     int             `json:"gaps"`                // that took the result
-	Grew     int             `json:"grew,omitempty"`      // that grew, or were taken over, meanwhile
-	Taken    int             `json:"taken,omitempty"`     // that another process repairs
-	DryRun   bool            `json:"dry_run,omitempty"`   // nothing was written
-	Report   string          `json:"report,omitempty"`    // of what is left
-	NotFixed []string        `json:"not_fixed,omitempty"` // what no repair brings back
+	Repair        state.GapRepair `json:"repair"`
+	Gaps          int             `json:"gaps"`                // that took the result
+	Grew          int             `json:"grew,omitempty"`      // that grew, or were taken over, meanwhile
+	Taken         int             `json:"taken,omitempty"`     // that another process repairs
+	DryRun        bool            `json:"dry_run,omitempty"`   // nothing was written
+	Report        string          `json:"report,omitempty"`    // of what is left
+	NotRepairable []string        `json:"not_fixed,omitempty"` // what no repair brings back
 }
 
 // lookRounds is how often what differed is repaired and looked at again.
 const lookRounds = 3
 
-// Repair repairs the sinks after gaps. It claims the gaps, so that of several processes one works; a process that ends
-// without a result leaves its claims, which expire. The result is stored with each gap that did not grow meanwhile. The
+// Repair repairs the sinks after gaps. It takes the gaps, so that of several processes one works; a process that ends
+// without a result stays their owner until that expires. The result is stored with each gap that did not grow meanwhile. The
 // gaps are repaired if the last look found nothing, and every sink that keeps state was compared.
 func Repair(ctx context.Context, j Job) (Result, error) {
-	r := Result{DryRun: j.DryRun, NotFixed: NotMended(j.Config)}
+	r := Result{DryRun: j.DryRun, NotRepairable: NotRepairable(j.Config)}
 	if err := checkReport(j.Report); err != nil {
 		return r, err
 	}
@@ -68,35 +68,35 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		r.Repair = done
 		return r, err
 	}
-	if j.claimTime == 0 {
-		j.claimTime = claimTime
+	if j.ownedFor == 0 {
+		j.ownedFor = ownedFor
 	}
-	c, err := claim(ctx, j.Store, j.Gaps, j.Owner, j.claimTime)
+	c, err := own(ctx, j.Store, j.Gaps, j.Owner, j.ownedFor)
 	if err != nil {
 		return r, err
 	}
-	claimed := c.held()
-	if r.Taken = len(j.Gaps) - len(claimed); len(claimed) == 0 {
+	owned := c.owned()
+	if r.Taken = len(j.Gaps) - len(owned); len(owned) == 0 {
 		return r, nil
 	}
 	working, cancel := context.WithCancelCause(ctx)
 	var keeper sync.WaitGroup
 	keeper.Go(func() { c.keep(working, cancel) })
-	done, err := j.work(working, claimed)
+	done, err := j.work(working, owned)
 	cause := context.Cause(working)
 	cancel(nil)
 	keeper.Wait()
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer stop()
 	if err != nil {
-		if errors.Is(cause, errNoClaim) {
+		if errors.Is(cause, errNotOwner) {
 			err = cause
 		}
 		_, freed := c.release(ending)
 		return r, errors.Join(err, freed)
 	}
 	r.Gaps, err = c.finish(ending, func(was state.GapRepair) state.GapRepair { return j.result(was, done) })
-	r.Grew = len(claimed) - r.Gaps
+	r.Grew = len(owned) - r.Gaps
 	r.Repair = j.result(state.GapRepair{}, done)
 	if done.Left > 0 {
 		r.Report = j.Report
@@ -197,7 +197,7 @@ func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepai
 		if err != nil {
 			return r, err
 		}
-		r.Repaired += done.Results["repaired"]
+		r.Repaired += done.Results[audit.Repaired]
 		if j.DryRun {
 			break
 		}
@@ -239,7 +239,8 @@ func (j *Job) workReport(subject string) (path string, remove func() error, err 
 	return filepath.Join(dir, "report.jsonl"), func() error { return os.RemoveAll(dir) }, nil
 }
 
-// keepLast leaves the last report under its name if something is left, and removes the others.
+// keepLast leaves the last report under its name if something is left, and removes the others, with the report of an earlier
+// repair.
 func (j *Job) keepLast(report, last string, left int64) error {
 	if j.Report == "" {
 		return os.RemoveAll(filepath.Dir(report))
@@ -248,7 +249,11 @@ func (j *Job) keepLast(report, last string, left int64) error {
 	if left > 0 {
 		failed = append(failed, os.Rename(last, j.Report))
 	}
-	for _, path := range append([]string{report + ".first"}, againPaths(report)...) {
+	old := append(againPaths(report), report+".first")
+	if left == 0 {
+		old = append(old, j.Report) // of an earlier repair
+	}
+	for _, path := range old {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			failed = append(failed, err)
 		}
@@ -284,8 +289,8 @@ func subjectOf(gaps []state.NotedGap, how string, exports []string) (string, err
 	return hex.EncodeToString(sum[:]), err
 }
 
-// NotMended returns what no repair brings back, by the sinks of a file.
-func NotMended(cfg *config.Config) (lost []string) {
+// NotRepairable returns what no repair brings back, by the sinks of a file.
+func NotRepairable(cfg *config.Config) (lost []string) {
 	for _, s := range cfg.Sinks {
 		switch {
 		case s.Notify != nil:

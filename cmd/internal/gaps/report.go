@@ -23,11 +23,11 @@ type Report struct {
 	Commands []string    `json:"commands,omitempty"` // that repair them
 	Repair   *Result     `json:"repair,omitempty"`   // with --repair
 
-	NotMended []string `json:"not_mended,omitempty"` // what no repair brings back
+	NotRepairable []string `json:"not_mended,omitempty"` // what no repair brings back
 }
 
 // newReport returns the report of gaps. flags are those of the command.
-func newReport(pipeline, flags string, gaps []state.NotedGap, notMended []string) *Report {
+func newReport(pipeline, flags string, gaps []state.NotedGap, notRepairable []string) *Report {
 	r := &Report{Pipeline: pipeline, Gaps: []fleet.Gap{}}
 	exports := true
 	for _, g := range gaps {
@@ -38,7 +38,7 @@ func newReport(pipeline, flags string, gaps []state.NotedGap, notMended []string
 		}
 	}
 	if r.Open > 0 {
-		r.NotMended = notMended
+		r.NotRepairable = notRepairable
 		if exports {
 			r.Commands = append(r.Commands, "tablewake gaps "+flags+" --repair --start-export --bucket BUCKET")
 		}
@@ -59,7 +59,7 @@ func (r *Report) Write(w io.Writer) {
 	if len(r.Gaps) == 0 {
 		fmt.Fprintln(w, "no gaps are noted")
 	}
-	for _, text := range r.NotMended {
+	for _, text := range r.NotRepairable {
 		fmt.Fprintf(w, "no repair mends %s\n", text)
 	}
 	if r.Repair != nil {
