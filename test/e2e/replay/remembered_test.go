@@ -179,7 +179,7 @@ func checkCollisions(t *testing.T, name, out string, want []string) {
 		var letter struct{ Sink, Class, Error, Key string }
 		decode(t, line, &letter)
 		keys = append(keys, letter.Key)
-		if letter.Sink != "by_mail" || letter.Class != "write" || !strings.Contains(letter.Error, letter.Key) || !strings.Contains(letter.Error, "ann,USER") {
+		if letter.Sink != "by_mail" || letter.Class != "collision" || !strings.Contains(letter.Error, letter.Key) || !strings.Contains(letter.Error, "ann,USER") {
 			t.Errorf("%s: the letter names not both items: %s", name, line)
 		}
 	}
