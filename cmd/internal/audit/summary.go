@@ -70,7 +70,9 @@ func (s *summary) Write(w io.Writer) {
 }
 
 // isMostlyExtra reports whether no item should have most of what a sink holds.
-func isMostlyExtra(s run.SinkSummary) bool { return s.Stored > 0 && s.Findings[audit.Extra] > s.Stored/2 }
+func isMostlyExtra(s run.SinkSummary) bool {
+	return s.Stored > 0 && s.Findings[audit.Extra] > s.Stored/2
+}
 
 // Err returns the error of an audit that found differences, or could not look at everything.
 func (s *summary) Err() error {
