@@ -63,7 +63,9 @@ func (c *call) alphabet(a alphabet, width int) (alphabet, int) {
 	case fnUpper:
 		a.add(upperCase)
 	case fnPad:
-		a.add("0")
+		a.add("0.")
+	case fnSortable:
+		return bytesOf(digits + "-~"), 0
 	case fnHash:
 		return bytesOf(digits + "abcdef"), hashDigits
 	case fnEsc:

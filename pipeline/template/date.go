@@ -2,49 +2,41 @@ package template
 
 import (
 	"strconv"
+	"strings"
 	"time"
+	_ "time/tzdata" // a Lambda function's image has no time zones
 )
 
-var errDate = errs.New("the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on) and RFC 3339 such as 2026-01-02T15:04:05Z")
+var errDate = errs.New("the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on), and ISO 8601 such as 2026-01-02, 2026-01-02T15:04 and 2026-01-02T15:04:05.678+01:00")
 
 // millisFrom is the smallest number that is read as milliseconds. As seconds it would be the year
 // 5138.
 const millisFrom = 100_000_000_000
 
-// date replaces a point in time by its text in UTC with a Go layout.
-func date(dst []byte, start int, layout string) ([]byte, error) {
-	t, ok := instant(dst[start:])
-	t = t.UTC()
+// date replaces a point in time by its text with a Go layout, in a time zone: that of the text, too, if it names none. A nil
+// zone is UTC.
+func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, error) {
+	if zone == nil {
+		zone = time.UTC
+	}
+	t, ok := instant(dst[start:], zone)
+	t = t.In(zone)
 	if !ok || t.Year() < 0 || t.Year() > 9999 {
 		return dst, errDate
 	}
 	return t.AppendFormat(dst[:start], layout), nil
 }
 
-// instant parses epoch seconds or milliseconds, without their fraction, or RFC 3339.
-func instant(text []byte) (time.Time, bool) {
-	digits := text
-	if len(digits) > 0 && digits[0] == '-' {
-		digits = digits[1:]
+// instant parses epoch seconds or milliseconds, without their fraction, or ISO 8601.
+func instant(text []byte, zone *time.Location) (time.Time, bool) {
+	_, fraction, _, ok := cutNumber(text)
+	if !ok {
+		return parseISO(string(text), zone)
 	}
-	whole := 0
-	for whole < len(digits) && '0' <= digits[whole] && digits[whole] <= '9' {
-		whole++
+	if fraction > 0 {
+		text = text[:len(text)-fraction-1]
 	}
-	if whole == 0 {
-		return time.Time{}, false
-	}
-	if whole < len(digits) && digits[whole] != '.' {
-		var t time.Time
-		err := t.UnmarshalText(text)
-		return t, err == nil
-	}
-	for _, b := range digits[min(whole+1, len(digits)):] {
-		if b < '0' || b > '9' {
-			return time.Time{}, false
-		}
-	}
-	n, err := strconv.ParseInt(string(text[:len(text)-len(digits)+whole]), 10, 64)
+	n, err := strconv.ParseInt(string(text), 10, 64)
 	switch {
 	case err != nil:
 		return time.Time{}, false
@@ -53,6 +45,125 @@ func instant(text []byte) (time.Time, bool) {
 	default:
 		return time.Unix(n, 0), true
 	}
+}
+
+// parseISO parses a date of ISO 8601, with or without a time, and that with or without a zone. A time without a zone is one
+// of zone.
+func parseISO(text string, zone *time.Location) (time.Time, bool) {
+	p := isoParser{text: text, ok: true}
+	year := p.number(4, 0, 9999)
+	p.expect("-")
+	month := p.number(2, 1, 12)
+	p.expect("-")
+	day := p.number(2, 1, 31)
+	if p.text == "" {
+		return civil(time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC), zone, p.ok && day <= daysIn(year, month))
+	}
+	p.expect("T ")
+	hour := p.number(2, 0, 23)
+	p.expect(":")
+	minute := p.number(2, 0, 59)
+	second, nanoseconds := 0, 0
+	if p.skip(":") {
+		second = p.number(2, 0, 59)
+		if p.skip(".,") {
+			nanoseconds = p.nanoseconds()
+		}
+	}
+	t := time.Date(year, time.Month(month), day, hour, minute, second, nanoseconds, time.UTC)
+	p.ok = p.ok && day <= daysIn(year, month)
+	if p.text == "" {
+		return civil(t, zone, p.ok)
+	}
+	offset := p.offset()
+	return t.Add(-offset), p.ok && p.text == ""
+}
+
+// daysIn returns the number of days of a month.
+func daysIn(year, month int) int {
+	return time.Date(year, time.Month(month+1), 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// civil returns the instant at which the clocks of a zone show what those of UTC show at t. Of two, when clocks are turned
+// back, it is the first. Of none, when they are turned forward, it is the one at which they would show it if they were not.
+func civil(t time.Time, zone *time.Location, ok bool) (time.Time, bool) {
+	before, after := offsetAt(t.Add(-day), zone), offsetAt(t.Add(day), zone)
+	for _, offset := range []time.Duration{max(before, after), min(before, after)} { // the larger one is the earlier instant
+		if at := t.Add(-offset); offsetAt(at, zone) == offset {
+			return at, ok
+		}
+	}
+	return t.Add(-before), ok
+}
+
+const day = 24 * time.Hour
+
+// offsetAt returns how far the clocks of a zone are ahead of UTC.
+func offsetAt(t time.Time, zone *time.Location) time.Duration {
+	_, seconds := t.In(zone).Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+// isoParser takes parts off the start of a text. ok is false once a part is missing.
+type isoParser struct {
+	text string
+	ok   bool
+}
+
+// number takes a number of so many digits.
+func (p *isoParser) number(digits, least, most int) int {
+	if len(p.text) < digits || !isDigits([]byte(p.text[:digits])) {
+		p.ok = false
+		return least
+	}
+	n, _ := strconv.Atoi(p.text[:digits])
+	p.text = p.text[digits:]
+	p.ok = p.ok && least <= n && n <= most
+	return n
+}
+
+// skip takes one of the bytes of any, if the text starts with one.
+func (p *isoParser) skip(any string) bool {
+	if p.text == "" || !strings.Contains(any, p.text[:1]) {
+		return false
+	}
+	p.text = p.text[1:]
+	return true
+}
+
+// expect takes one of the bytes of any.
+func (p *isoParser) expect(any string) {
+	if !p.skip(any) {
+		p.ok = false
+	}
+}
+
+// nanoseconds takes the digits of a fraction of a second. Those behind the ninth count for nothing.
+func (p *isoParser) nanoseconds() int {
+	n := len(p.text) - len(strings.TrimLeft(p.text, "0123456789"))
+	fraction := p.text[:n]
+	p.text = p.text[n:]
+	p.ok = p.ok && n > 0
+	v, _ := strconv.Atoi((fraction + "000000000")[:9])
+	return v
+}
+
+// offset takes Z, ±hh, ±hhmm or ±hh:mm.
+func (p *isoParser) offset() time.Duration {
+	if p.skip("Z") {
+		return 0
+	}
+	west := strings.HasPrefix(p.text, "-")
+	p.expect("+-")
+	offset := time.Duration(p.number(2, 0, 23)) * time.Hour
+	if p.text != "" {
+		p.skip(":")
+		offset += time.Duration(p.number(2, 0, 59)) * time.Minute
+	}
+	if west {
+		return -offset
+	}
+	return offset
 }
 
 // hasElement reports whether a layout shows any part of a time. It formats two times that differ in

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -24,16 +25,20 @@ const (
 	fnBefore
 	fnDefault
 	fnSplit
+	fnSortable
+	fnZone
 )
 
 // functions are the names of the functions, in the order of their constants.
-var functions = []string{"lower", "upper", "pad", "hash", "esc", "index_name", "date", "after", "before", "default", "split"}
+var functions = []string{"lower", "upper", "pad", "hash", "esc", "index_name", "date", "after", "before", "default", "split", "sortable", "zone"}
 
 // call is a function with its argument.
 type call struct {
-	fn     function
-	text   string // date's layout; the separator of after, before and split; default's text
-	number int    // pad's width, split's index
+	fn       function
+	text     string         // date's layout; the separator of after, before and split; default's text
+	number   int            // pad's width, split's index
+	fraction int            // pad's digits behind the point; -1 for whole numbers
+	zone     *time.Location // of date
 }
 
 // hashDigits is the number of hex digits that hash keeps of a SHA-256: 128 bits.
@@ -53,7 +58,7 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	case fnUpper:
 		return changeCase(dst, start, true), nil
 	case fnPad:
-		return pad(dst, start, c.number), nil
+		return pad(dst, start, c.number, c.fraction)
 	case fnHash:
 		return hash(dst, start), nil
 	case fnEsc:
@@ -61,7 +66,9 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	case fnIndexName:
 		return indexName(dst, start), nil
 	case fnDate:
-		return date(dst, start, c.text)
+		return date(dst, start, c.text, c.zone)
+	case fnSortable:
+		return sortable(dst, start)
 	case fnAfter:
 		_, after, _ := bytes.Cut(dst[start:], []byte(c.text))
 		return append(dst[:start], after...), nil
@@ -91,27 +98,6 @@ func changeCase(dst []byte, start int, upper bool) []byte {
 		case from <= b && b <= from+25:
 			text[i] = b ^ 0x20
 		}
-	}
-	return dst
-}
-
-// pad adds zeros up to a width in characters, after a minus sign, so that the texts of integers of
-// one sign sort by value.
-func pad(dst []byte, start, width int) []byte {
-	zeros := width - utf8.RuneCount(dst[start:])
-	if zeros <= 0 {
-		return dst
-	}
-	if dst[start] == '-' {
-		start++
-	}
-	end := len(dst)
-	for range zeros {
-		dst = append(dst, '0')
-	}
-	copy(dst[start+zeros:], dst[start:end])
-	for i := range zeros {
-		dst[start+i] = '0'
 	}
 	return dst
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -81,11 +82,21 @@ func (p *parser) placeholder() (placeholder, *Error) {
 	if err := p.head(&h, open+1, end); err != nil {
 		return h, err
 	}
+	var zone *time.Location // of the date that follows
 	for p.at = end; p.src[p.at] == '|'; {
+		at := p.at + 1
 		c, err := p.call(open)
 		if err != nil {
 			return h, err
 		}
+		if zone != nil && c.fn != fnDate || c.fn == fnZone && p.src[p.at] != '|' {
+			return h, p.fail(at, "as in {CreatedAt|zone:Europe/Berlin|date:2006-01-02}", "zone is followed by date")
+		}
+		if c.fn == fnZone {
+			zone = c.zone
+			continue
+		}
+		c.zone, zone = zone, nil
 		h.calls = append(h.calls, c)
 	}
 	p.at++
@@ -262,16 +273,29 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 	c := call{fn: fn, text: a.text}
 	name := functions[fn-1]
 	switch fn {
-	case fnLower, fnUpper, fnHash, fnEsc, fnIndexName:
+	case fnLower, fnUpper, fnHash, fnEsc, fnIndexName, fnSortable:
 		if a.given {
 			return c, p.fail(a.from, "write |"+name, "%s takes no argument", name)
 		}
 		return c, nil
 	case fnPad:
-		var err error
-		c.number, err = strconv.Atoi(a.text)
-		if err != nil || c.number < 1 || c.number > maxPad {
+		width, fraction, both := strings.Cut(a.text, ".")
+		var err, fractionErr error
+		c.number, err = strconv.Atoi(width)
+		if c.fraction = -1; both {
+			c.fraction, fractionErr = strconv.Atoi(fraction)
+		}
+		switch {
+		case err != nil || c.number < 1 || c.number > maxPad:
 			return c, p.fail(a.from, "as in {Number|pad:10}", "pad takes a width from 1 to %d", maxPad)
+		case both && (fractionErr != nil || c.fraction < 0 || c.fraction > 0 && c.fraction > c.number-2):
+			return c, p.fail(a.from, "as in {Total|pad:12.2}, which is 12 characters wide with the point and two digits behind it", "pad's digits behind the point are 0 or more, and two less than the width at most")
+		}
+		return c, nil
+	case fnZone:
+		var err error
+		if c.zone, err = time.LoadLocation(a.text); err != nil || a.text == "" || a.text == "Local" {
+			return c, p.fail(a.from, "as in {CreatedAt|zone:Europe/Berlin|date:2006-01-02}", "zone takes the name of a time zone")
 		}
 		return c, nil
 	case fnDate:

@@ -9,8 +9,9 @@
 //	{{ }}                                            braces
 //
 // The functions are lower, upper, esc (percent-encoding), hash (32 hex digits of SHA-256),
-// index_name (an injective, legal name of an index), pad:N (zeros up to N characters), date:LAYOUT
-// (a Go layout, in UTC), after:S and before:S (the text after or before the first S; missing
+// index_name (an injective, legal name of an index), pad:N (zeros up to N characters), pad:N.D (of a number rounded down to D
+// digits behind the point), sortable (a text of any number that sorts by value), date:LAYOUT (a Go layout, in UTC),
+// zone:NAME|date:LAYOUT (in a time zone, which times without one are of, too), after:S and before:S (the text after or before the first S; missing
 // without S), split:S:I (piece I from 0, or from -1 backwards; missing if there is none) and
 // default:S (the text if the value is missing). An argument ends at the next | or }. A backslash
 // escapes |, }, : and itself.

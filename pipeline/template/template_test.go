@@ -92,7 +92,14 @@ func TestText(t *testing.T) {
 		{"{Address.City|lower}", "ünter/berg"},
 		{"{Address.City|upper}", "ÜNTER/BERG"},
 		{"{Total|pad:6}", "000105"},
-		{"{Neg|pad:6}", "-00007"},
+		{"{Total|pad:6.2}", "105.00"},
+		{"{Total|pad:9.2}", "000105.00"},
+		{"{Total|pad:5.0}", "00105"},
+		{"{Address.Geo[1].lat|pad:5.1}", "002.5"},
+		{"{Address.Geo[1].lat|pad:3.0}", "002"},
+		{"{Total|sortable}", "2503105-"},
+		{"{Neg|sortable}", "04982~"},
+		{"{Address.Geo[1].lat|sortable}", "250125-"},
 		{"{Status|pad:3}", "Paid"},
 		{"{Address.City|before:nter|pad:3}", "00Ü"},
 		{"{Status|hash}", "fb81b961af456e5e748db7e1b1bff9a5"},
@@ -101,6 +108,9 @@ func TestText(t *testing.T) {
 		{"{Millis|date:2006-01-02T15:04:05.000Z}", "2026-01-02T15:04:05.999Z"},
 		{"{Text|date:2006-01-02 15h}", "2026-01-02 13h"},
 		{"{CreatedAt|date:15:04}", "15:04"},
+		{"{CreatedAt|zone:Europe/Berlin|date:2006-01-02 15:04 MST}", "2026-01-02 16:04 CET"},
+		{"{@time|zone:Asia/Kolkata|date:15:04}", "20:34"},
+		{"{SK|after:ORDER#|default:x|lower}", "2026#7"},
 		{"{PK|after:#}", "42"},
 		{"{PK|after:USER#}", "42"},
 		{"{PK|before:#}", "USER"},
@@ -194,7 +204,7 @@ func TestExactlyOnePathKeepsItsType(t *testing.T) {
 	if got, _, err := parse(t, "{Total?}").Value(s); err != nil || got.Kind() != item.KindN {
 		t.Errorf("{Total?} = %v, %v; want an N", got, err)
 	}
-	for _, src := range []string{"{Total}!", "!{Total}", "{Total|pad:1}", "{Total}{Gift}"} {
+	for _, src := range []string{"{Total}!", "!{Total}", "{Total|pad:4}", "{Total}{Gift}"} {
 		if got, _, err := parse(t, src).Value(s); err != nil || got.Kind() != item.KindS {
 			t.Errorf("%s = %v, %v; want an S", src, got, err)
 		}

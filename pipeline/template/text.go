@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"encoding/base64"
 	"strconv"
 	"time"
@@ -24,7 +25,7 @@ func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, 
 	start := len(dst)
 	calls := h.calls
 	if h.source == fromTime && len(calls) > 0 && calls[0].fn == fnDate && s.Change != nil && !s.Change.Time.IsZero() {
-		dst = s.Change.Time.UTC().AppendFormat(dst, calls[0].text)
+		dst = s.Change.Time.In(cmp.Or(calls[0].zone, time.UTC)).AppendFormat(dst, calls[0].text)
 		calls = calls[1:]
 	} else if dst, err = h.appendSource(dst, s); err != nil {
 		return dst, false, err

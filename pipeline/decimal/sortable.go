@@ -1,0 +1,92 @@
+package decimal
+
+import (
+	"errors"
+	"strings"
+)
+
+// The first byte of a sortable text is the sign of the number.
+const (
+	sortsNegative, sortsZero, sortsPositive = '0', '1', '2'
+)
+
+// The last byte of a sortable text, behind the digits: below any digit, so that 1.5 sorts before 1.51, and above any digit,
+// so that -1.5 sorts behind -1.51.
+const (
+	endsPositive, endsNegative = '-', '~'
+)
+
+// exponentBias makes every exponent positive, with exponentDigits digits.
+const (
+	exponentBias   = 500
+	exponentDigits = 3
+)
+
+// AppendSortable appends a text of d to dst. Equal numbers have equal texts, and the texts sort by their bytes as the numbers
+// do, whatever text follows. Zero is "1". A positive number is "2", the exponent of its first digit plus 500 in three digits,
+// its digits, and "-": 12.5 is "2502125-". A negative number is "0", the same digits subtracted from 9, and "~": -12.5 is
+// "0497874~". [ParseSortable] is the inverse.
+func (d Decimal) AppendSortable(dst []byte) []byte {
+	switch d.Sign() {
+	case 0:
+		return append(dst, sortsZero)
+	case 1:
+		return append(d.appendMagnitude(append(dst, sortsPositive)), endsPositive)
+	}
+	dst = append(dst, sortsNegative)
+	start := len(dst)
+	dst = d.appendMagnitude(dst)
+	subtractFrom9(dst[start:])
+	return append(dst, endsNegative)
+}
+
+// appendMagnitude appends the biased exponent and the digits.
+func (d Decimal) appendMagnitude(dst []byte) []byte {
+	e := d.magnitude() + 1 + exponentBias
+	dst = append(dst, byte('0'+e/100), byte('0'+e/10%10), byte('0'+e%10))
+	return d.coefficient().append(dst)
+}
+
+func subtractFrom9(digits []byte) {
+	for i := range digits {
+		digits[i] = '0' + '9' - digits[i]
+	}
+}
+
+// ErrNotSortable is returned for a text that no number has.
+var ErrNotSortable = errors.New("not the sortable text of a number")
+
+// ParseSortable returns the number of a text that [Decimal.AppendSortable] appended.
+func ParseSortable(text string) (Decimal, error) {
+	if text == string(sortsZero) {
+		return Decimal{}, nil
+	}
+	if len(text) < 1+exponentDigits+2 {
+		return Decimal{}, ErrNotSortable
+	}
+	b, sign := []byte(text[1:len(text)-1]), ""
+	switch {
+	case text[0] == sortsPositive && text[len(text)-1] == endsPositive:
+	case text[0] == sortsNegative && text[len(text)-1] == endsNegative:
+		sign = "-"
+		subtractFrom9(b)
+	default:
+		return Decimal{}, ErrNotSortable
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return Decimal{}, ErrNotSortable
+		}
+	}
+	e := int(b[0]-'0')*100 + int(b[1]-'0')*10 + int(b[2]-'0') - exponentBias
+	digits := string(b[exponentDigits:])
+	switch {
+	case e <= 0:
+		digits = "0." + strings.Repeat("0", -e) + digits
+	case e >= len(digits):
+		digits += strings.Repeat("0", e-len(digits))
+	default:
+		digits = digits[:e] + "." + digits[e:]
+	}
+	return Parse(sign + digits)
+}

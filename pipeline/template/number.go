@@ -1,0 +1,91 @@
+package template
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline/decimal"
+)
+
+const writeSortable = ": |sortable makes texts of all numbers that sort by value"
+
+// pad adds zeros up to a width in characters, so that the texts of numbers sort by value. With a fraction of 0 or more the
+// number is rounded down to so many digits behind the point, which the width includes; -1 takes whole numbers, and other
+// texts. A number that would not sort is an error: a negative one, one that is too long, and a fraction where none is kept.
+func pad(dst []byte, start, width, fraction int) ([]byte, error) {
+	whole, digits, negative, ok := cutNumber(dst[start:])
+	switch {
+	case !ok && fraction >= 0:
+		return dst, errs.New("pad with a fraction takes numbers")
+	case !ok:
+		return zeros(dst, start, width-utf8.RuneCount(dst[start:])), nil
+	case negative:
+		return dst, errs.New("pad takes no negative number" + writeSortable)
+	case fraction < 0 && digits > 0:
+		return dst, errs.New("the number has a fraction: write |pad:12.2 for two digits of it" + writeSortable)
+	}
+	if fraction >= 0 {
+		dst = cutFraction(dst, start, whole, digits, fraction)
+	}
+	missing := width - (len(dst) - start)
+	if missing < 0 {
+		return dst, errs.Errorf("the number has more than pad's %d characters"+writeSortable, width)
+	}
+	return zeros(dst, start, missing), nil
+}
+
+// cutNumber reports whether text is a number without an exponent, how many digits it has before and behind the point, and
+// whether it is less than 0.
+func cutNumber(text []byte) (whole, fraction int, negative, ok bool) {
+	text, negative = bytes.CutPrefix(text, []byte("-"))
+	before, behind, point := bytes.Cut(text, []byte("."))
+	ok = len(before) > 0 && isDigits(before) && isDigits(behind) && point == (len(behind) > 0)
+	return len(before), len(behind), negative, ok
+}
+
+func isDigits(text []byte) bool {
+	for _, b := range text {
+		if b < '0' || b > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// cutFraction gives the number in dst[start:] a fraction of so many digits, and cuts off the others.
+func cutFraction(dst []byte, start, whole, digits, fraction int) []byte {
+	if digits > fraction {
+		digits, dst = fraction, dst[:start+whole+min(fraction, 1)+fraction]
+	} else if digits == 0 && fraction > 0 {
+		dst = append(dst, '.')
+	}
+	for range fraction - digits {
+		dst = append(dst, '0')
+	}
+	return dst
+}
+
+// zeros puts zeros before dst[start:].
+func zeros(dst []byte, start, n int) []byte {
+	if n <= 0 {
+		return dst
+	}
+	end := len(dst)
+	for range n {
+		dst = append(dst, '0')
+	}
+	copy(dst[start+n:], dst[start:end])
+	for i := range n {
+		dst[start+i] = '0'
+	}
+	return dst
+}
+
+// sortable replaces a number by the text of [decimal.Decimal.AppendSortable].
+func sortable(dst []byte, start int) ([]byte, error) {
+	d, err := decimal.Parse(dst[start:])
+	if err != nil {
+		return dst, errs.Errorf("sortable takes numbers: %w", err)
+	}
+	return d.AppendSortable(dst[:start]), nil
+}
