@@ -116,13 +116,7 @@ func (c *checker) condition(v *value) pipeline.Condition {
 	}
 	switch f.Name {
 	case "op":
-		var ops []record.Operation
-		for op := record.Unknown; op <= record.Snapshot; op++ {
-			if f.Holds(op.String()) {
-				ops = append(ops, op)
-			}
-		}
-		return rules.Operations(ops...)
+		return rules.Operations(operationsOf(f)...)
 	case "key_prefix":
 		return allOf(f, func(e *value) pipeline.Condition { return rules.KeyPrefix(e.Name, e.Text()) })
 	case "entity":
@@ -145,6 +139,16 @@ func (c *checker) condition(v *value) pipeline.Condition {
 		}
 	}
 	return nil
+}
+
+// operationsOf returns the operations of a list.
+func operationsOf(v *value) (ops []record.Operation) {
+	for op := record.Unknown; op <= record.Snapshot; op++ {
+		if v.Holds(op.String()) {
+			ops = append(ops, op)
+		}
+	}
+	return ops
 }
 
 func (c *checker) conditions(v *value) []pipeline.Condition {
@@ -171,14 +175,15 @@ func allOf(v *value, entryCondition func(*value) pipeline.Condition) pipeline.Co
 
 // Detector is one entry of `detect`.
 type Detector struct {
-	_        any                `ref:"detector" one:"attribute,changed,appeared,disappeared,added,removed,func"`
+	_        any                `ref:"detector" one:"op,attribute,changed,appeared,disappeared,added,removed,func"`
 	_        any                `most:"below,above"`
 	Name     string             `key:"*" is:"name"`
 	Line     int                `key:"@"`
 	Detector pipeline.Detector  // nil if Func is set
 	When     pipeline.Condition // of a Func detector; nil: every change. In other detectors, Detector has the condition
 
-	_    item.Path       `key:"attribute" doc:"A value that moves: from, to, or across a threshold."`
+	_    []string        `key:"op" words:"INSERT,MODIFY,REMOVE" doc:"The operation is one of these."`
+	_    item.Path       `key:"attribute" doc:"A value that changes: any way, from, to, or across a threshold."`
 	_    string          `key:"from" is:"scalar" def:"'*'" doc:"Value before; '*' for any."`
 	_    string          `key:"to" is:"scalar" def:"'*'" doc:"Value after; '*' for any. Wanted beside from."`
 	_    decimal.Decimal `key:"below" doc:"The number crossed this downwards."`
@@ -232,13 +237,15 @@ func (c *checker) detector(v *value) pipeline.Detector {
 		return rules.MemberAdded(path("added"))
 	case v.Get("removed") != nil:
 		return rules.MemberRemoved(path("removed"))
+	case v.Get("op") != nil:
+		return rules.OperationIs(operationsOf(v.Get("op"))...)
 	case v.Get("attribute") != nil:
 		return c.attributeDetector(v)
 	}
 	return nil
 }
 
-// attributeDetector returns the detector of a transition or a threshold.
+// attributeDetector returns the detector of a change, a transition or a threshold.
 func (c *checker) attributeDetector(v *value) pipeline.Detector {
 	path := yamlbind.As[item.Path](v.Get("attribute"))
 	from, to, below, above := v.Get("from"), v.Get("to"), v.Get("below"), v.Get("above")
@@ -250,7 +257,7 @@ func (c *checker) attributeDetector(v *value) pipeline.Detector {
 	case above != nil:
 		return rules.CrossedAbove(path, yamlbind.As[decimal.Decimal](above))
 	case from == nil && to == nil:
-		c.Fail(v, "for any change of it write changed: ["+yamlbind.Quoted(v.Get("attribute").Source)+"]", "attribute wants one of from, to, below or above")
+		return rules.Transition(path, "*", "*")
 	case to == nil:
 		c.Fail(from, "add to: VALUE, or to: '*' for whatever it becomes", "a transition says what the value becomes")
 	default:

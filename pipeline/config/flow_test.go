@@ -120,6 +120,12 @@ func TestDetectors(t *testing.T) {
 		{`{disappeared: Draft}`, "Draft", 1},
 		{`{added: Tags}`, "Tags", 1},
 		{`{removed: Tags}`, "Tags", 1},
+		{`{attribute: Status}`, "Status", 1},
+		{`{attribute: Draft}`, "Draft", 1},
+		{`{attribute: PublishedAt}`, "PublishedAt", 1},
+		{`{attribute: Type}`, "", 0},
+		{`{op: [MODIFY, REMOVE]}`, "", 1},
+		{`{op: [INSERT]}`, "", 0},
 		{`{attribute: Stock, below: 10}`, "Stock", 1},
 		{`{attribute: Stock, above: 10}`, "", 0},
 	} {

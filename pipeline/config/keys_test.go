@@ -48,6 +48,7 @@ filters
 filters[].drop
 filters[].keep
 detect
+detect.*.op
 detect.*.attribute
 detect.*.from | *
 detect.*.to | *

@@ -162,10 +162,18 @@ func TestSnapshotsRaiseNoEvents(t *testing.T) {
 	c.Op = record.Snapshot
 	for _, d := range []pipeline.Detector{
 		rules.Transition(pipelinetest.MustPath(t, "a"), "", "1"), rules.Appeared(pipelinetest.MustPath(t, "a")), rules.MemberAdded(pipelinetest.MustPath(t, "s")),
-		rules.PathChanged(pipelinetest.MustPattern(t, "**")), rules.CrossedAbove(pipelinetest.MustPath(t, "a"), decimal.Decimal{}),
+		rules.PathChanged(pipelinetest.MustPattern(t, "**")), rules.OperationIs(record.Insert, record.Modify, record.Remove, record.Snapshot), rules.CrossedAbove(pipelinetest.MustPath(t, "a"), decimal.Decimal{}),
 	} {
 		if got := pipelinetest.EventTexts(t, d, c); len(got) > 0 {
 			t.Errorf("%T raises %q", d, got)
 		}
 	}
+}
+
+func TestOperationIs(t *testing.T) {
+	checkDetections(t, rules.OperationIs(record.Insert, record.Remove), []detection{
+		{"", `{"a":1}`, []string{`: - -> -`}},
+		{`{"a":1}`, `{"a":2}`, nil},
+		{`{"a":1}`, "", []string{`: - -> -`}},
+	})
 }

@@ -153,6 +153,10 @@ func EventName(sink, detector, key, version string) string {
 func (d Detector) sees(c change) bool {
 	was, is := c.Old[d.Attribute], c.New[d.Attribute]
 	switch {
+	case d.Op != "":
+		return d.Op == c.EventName
+	case d.Changes:
+		return c.New != nil && attribute(c.Old, d.Attribute) != attribute(c.New, d.Attribute)
 	case d.To != "":
 		return is["S"] == d.To && was["S"] != d.To
 	case d.Appears:

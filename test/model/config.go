@@ -37,6 +37,8 @@ type Filter struct {
 type Detector struct {
 	Name      string
 	Attribute string
+	Op        string // of the change; "": see Changes
+	Changes   bool   // in any way; else see To
 	To        string // a text that it becomes; "": see Appears
 	Appears   bool   // comes; else it goes
 }
@@ -105,6 +107,10 @@ func (c Config) YAML() string {
 	}
 	for _, d := range c.Detectors {
 		switch {
+		case d.Op != "":
+			w("  %s: {op: [%s]}", d.Name, d.Op)
+		case d.Changes:
+			w("  %s: {attribute: %s}", d.Name, d.Attribute)
 		case d.To != "":
 			w("  %s: {attribute: %s, to: %s}", d.Name, d.Attribute, quote(d.To))
 		case d.Appears:

@@ -21,6 +21,8 @@ func Configs(keys map[string]string) *rapid.Generator[Config] {
 			{Name: "paid", Attribute: "Status", To: "paid"},
 			{Name: "came", Attribute: "Email", Appears: true},
 			{Name: "went", Attribute: "Email"},
+			{Name: "moved", Attribute: "Total", Changes: true},
+			{Name: "placed", Op: "INSERT"},
 		}
 		for i := range rapid.IntRange(1, 5).Draw(t, "sinks") {
 			s := g.sink(fmt.Sprintf("s%d", i))
@@ -76,7 +78,7 @@ func (g generator) sink(name string) Sink {
 	case "archive":
 		s.Archive = g.archive(name)
 	default:
-		s.Notify = &Notify{Events: []string{"paid", "came", "went"}[:rapid.IntRange(1, 3).Draw(g.T, "events")]}
+		s.Notify = &Notify{Events: []string{"paid", "moved", "placed", "came", "went"}[:rapid.IntRange(1, 5).Draw(g.T, "events")]}
 	}
 	return s
 }
