@@ -127,6 +127,7 @@ sinks.*.notify.queue
 sinks.*.notify.topic
 sinks.*.notify.bus
 sinks.*.notify.events
+sinks.*.notify.attributes
 sinks.*.notify.format | cloudevents
 sinks.*.notify.allow_sensitive
 sinks.*.custom.name

@@ -111,6 +111,9 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 		c.checkTemplateReads(c.Of(&s.Archive.Key), "", hidden)
 		c.checkTemplateReads(c.Of(&s.Archive.Partition), "", hidden)
 	case s.Notify != nil:
+		for _, e := range c.Of(&s.Notify.Attributes).All() {
+			c.checkPathRead(e, e.Source, hidden)
+		}
 		c.warnMaskedEvents(s.Notify, hidden)
 	}
 }

@@ -210,7 +210,9 @@ type Notify struct {
 	Topic  string   `key:"topic,apart" doc:"ARN of an SNS topic."`
 	Bus    string   `key:"bus,apart" doc:"Name or ARN of an EventBridge bus."`
 	Events []string `key:"events,required" is:"name" doc:"Names of detectors."`
-	_      string   `key:"format" words:"cloudevents,CloudEvents" def:"cloudevents" doc:"Format of the messages."`
+	// Attributes are paths.
+	Attributes []string `key:"attributes" is:"path" doc:"Attributes of the item that each event has: of the new image, else the old."`
+	_          string   `key:"format" words:"cloudevents,CloudEvents" def:"cloudevents" doc:"Format of the messages."`
 }
 
 // Custom is a Go sink given to sinks.Assemble by name.

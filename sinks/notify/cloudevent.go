@@ -11,8 +11,8 @@ import (
 // appendCloudEvent appends e as a CloudEvent 1.0 in structured JSON. The extension
 // attribute "sequence" is the change's version: its text sorts the
 // changes of one subject. "old" and "new" are omitted from data if the event
-// has no such value.
-func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Change) []byte {
+// has no such value. "attributes" has the values at paths of the item, and is omitted without paths.
+func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Change, paths []item.Path) []byte {
 	dst = append(dst, `{"specversion":"1.0"`...)
 	dst = appendMember(dst, "id", m.ID)
 	dst = appendMember(dst, "source", m.Source)
@@ -41,7 +41,31 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 	if e.New.Exists() {
 		dst = e.New.AppendJSON(append(dst, `,"new":`...))
 	}
+	if len(paths) > 0 {
+		dst = appendAttributes(append(dst, `,"attributes":`...), c, paths)
+	}
 	return append(dst, "}}"...)
+}
+
+// appendAttributes appends an object of the values at paths of the new image, else of the old one.
+func appendAttributes(dst []byte, c *record.Change, paths []item.Path) []byte {
+	image := c.New
+	if !image.Exists() {
+		image = c.Old
+	}
+	dst = append(dst, '{')
+	start := len(dst)
+	for _, path := range paths {
+		v, ok := image.At(path)
+		if !ok {
+			continue
+		}
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		dst = v.AppendJSON(append(appendText(dst, path.String()), ':'))
+	}
+	return append(dst, '}')
 }
 
 // source returns the event's source as a URI reference: the stream's ARN, or

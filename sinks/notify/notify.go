@@ -27,6 +27,10 @@ type Options struct {
 	Store    Store    // required: receives the events
 	Events   []string // names of the detectors whose events are sent. Default: all
 
+	// Attributes are the paths of attributes of the item that each event has: of its new image, else of its old one. A path
+	// that leads to nothing is left out. Default: none
+	Attributes []string
+
 	// Mask hides attributes in the events' values, keys and subject. If it hides a
 	// key attribute, the event's id is made of the masked key. Default: nothing
 	// is hidden
@@ -76,6 +80,8 @@ type Sink struct {
 	store    Store
 	events   []string
 	mask     *mask.Mask
+
+	attributes []item.Path
 }
 
 var (
@@ -94,7 +100,17 @@ func New(o Options) (*Sink, error) {
 	case slices.Contains(o.Events, ""):
 		return nil, errors.New("notify: Events holds an empty name: give the names of detectors")
 	}
-	return &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask}, nil
+	s := &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask}
+	for _, text := range o.Attributes {
+		path, err := item.ParsePath(text)
+		if err != nil {
+			return nil, fmt.Errorf("notify: Attributes: %q is no path: %w", text, err)
+		}
+		if !slices.ContainsFunc(s.attributes, func(p item.Path) bool { return p.String() == path.String() }) {
+			s.attributes = append(s.attributes, path)
+		}
+	}
+	return s, nil
 }
 
 // KeepsKeyOrder returns true: after a failed message, the later ones of its key fail too.
@@ -114,7 +130,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 			continue
 		}
 		m := &Message{ID: e.ID(), Type: "tablewake." + s.pipeline + "." + e.Detector, Source: source(c), Time: c.Time, Key: c.Key}
-		m.Body = appendCloudEvent(nil, m, e, c)
+		m.Body = appendCloudEvent(nil, m, e, c, s.attributes)
 		d.Ops = append(d.Ops, m)
 	}
 	if len(d.Ops) == 0 {

@@ -101,6 +101,32 @@ func TestCloudEvent(t *testing.T) {
 	}
 }
 
+// Events have attributes of the item: of its new image, else of its old one.
+func TestAttributes(t *testing.T) {
+	s, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Attributes: []string{"Name", "Lines[0].sku", "No", "Name", `["a b"]`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newImage, oldImage := `{"SK":{"N":"1"},"Name":{"N":"1"},"Lines":{"L":[{"M":{"sku":{"S":"x"}}}]},"a b":{"NULL":true}}`, `{"SK":{"N":"1"},"Name":{"N":"2"},"No":{"S":"o"}}`
+	for images, want := range map[string]string{
+		`,"NewImage":` + newImage + `,"OldImage":` + oldImage: `,"attributes":{"Name":1,"Lines[0].sku":"x","[\"a b\"]":null}}}`,
+		`,"OldImage":` + oldImage:                             `,"attributes":{"Name":2,"No":"o"}}}`,
+		``:                                                    `,"attributes":{}}}`,
+	} {
+		page, err := record.NewDecoder(record.DecoderOptions{}).Decode([]byte(`{"eventName":"MODIFY","eventSourceARN":"` + arn + `","dynamodb":{"Keys":{"SK":{"N":"1"}},"SequenceNumber":"1"` + images + `}}`))
+		if err != nil || len(page.Errors) > 0 {
+			t.Fatal(err, page.Errors)
+		}
+		m := plan(t, s, &page.Changes[0], "vip").Ops[0].(*notify.Message)
+		if !strings.HasSuffix(string(m.Body), want) || !json.Valid(m.Body) {
+			t.Errorf("%s with %s: %s, want the end %s", page.Changes[0].Op, images, m.Body, want)
+		}
+	}
+	if _, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Attributes: []string{"a..b"}}); err == nil || !strings.Contains(err.Error(), "no path") {
+		t.Errorf("a wrong path: %v", err)
+	}
+}
+
 func TestPlan(t *testing.T) {
 	const ttl = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
 	for _, test := range []struct {
