@@ -236,7 +236,10 @@ func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, er
 	if err != nil {
 		return nil, err
 	}
-	return notify.New(notify.Options{Pipeline: a.cfg.Name, Store: store, Events: s.Notify.Events, Attributes: s.Notify.Attributes, Mask: a.mask(s)})
+	n := s.Notify
+	return notify.New(notify.Options{
+		Pipeline: a.cfg.Name, Store: store, Events: n.Events, Attributes: n.Attributes, Region: n.Region, Origin: n.Origin, Mask: a.mask(s),
+	})
 }
 
 // goSink makes a Go sink that was registered with [With].

@@ -128,6 +128,8 @@ sinks.*.notify.topic
 sinks.*.notify.bus
 sinks.*.notify.events
 sinks.*.notify.attributes
+sinks.*.notify.region
+sinks.*.notify.origin
 sinks.*.notify.format | cloudevents
 sinks.*.notify.allow_sensitive
 sinks.*.custom.name

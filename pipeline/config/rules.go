@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -65,7 +66,10 @@ func (c *checker) checkNotify(n *Notify) {
 	}
 	c.checkTargetName(&n.Queue, "queue")
 	c.checkTargetName(&n.Bus, "bus")
+	c.FailIf(n.Region != "" && !regionName.MatchString(n.Region), &n.Region, "write a name such as eu-central-1", "%s is no Region: no change would raise an event", yamlbind.Quoted(n.Region))
 }
+
+var regionName = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
 
 // checkEvents checks that each event of a notify sink has a detector. It warns of detectors whose events no sink gets.
 func (c *checker) checkEvents() {

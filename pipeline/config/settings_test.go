@@ -137,6 +137,8 @@ func TestOtherSettings(t *testing.T) {
 		{"'new.Total > 1'", "'new.Total > 2'", "c.detect.paid n.detect.paid"},
 		{"[paid, moved]", "[paid]", "n.detect.moved n.notify.events"},
 		{"[paid, moved]", "[paid, moved], attributes: [Name, Total]", "n.notify.attributes"},
+		{"[paid, moved]", "[paid, moved], origin: Home", "n.notify.origin"},
+		{"[paid, moved]", "[paid, moved], region: eu-west-1", "n.notify.region"},
 		{"item.Type ==", "item.Type !=", "v.view.when"},
 		{"{PK: 'V#{B}', SK: x}", "{SK: 'V#{B}', PK: x}", "v.view.key v.view.key.PK v.view.key.SK"},
 		{"b: '{B}'", "b: '{B?}'", "v.view.attributes.b"},

@@ -49,10 +49,7 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 
 // appendAttributes appends an object of the values at paths of the new image, else of the old one.
 func appendAttributes(dst []byte, c *record.Change, paths []item.Path) []byte {
-	image := c.New
-	if !image.Exists() {
-		image = c.Old
-	}
+	image := latest(c)
 	dst = append(dst, '{')
 	start := len(dst)
 	for _, path := range paths {

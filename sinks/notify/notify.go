@@ -19,6 +19,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Options configure a notify sink.
@@ -31,6 +32,11 @@ type Options struct {
 	// that leads to nothing is left out. Default: none
 	Attributes []string
 
+	// Region is the only one whose changes raise events. Origin is the path of an attribute that names the Region whose changes of
+	// the item raise events; an item without it raises events in each. Of a global table each Region has a stream with all
+	// changes. A change that names no Region raises events. Default: every Region
+	Region, Origin string
+
 	// Mask hides attributes in the events' values, keys and subject. If it hides a
 	// key attribute, the event's id is made of the masked key. Default: nothing
 	// is hidden
@@ -41,6 +47,7 @@ type Options struct {
 const (
 	ReasonNoEvent   = "no_event"   // no event of this sink's detectors
 	ReasonTTLDelete = "ttl_delete" // the item expired
+	ReasonRegion    = "region"     // another Region raises the event
 )
 
 // Store publishes messages.
@@ -82,6 +89,8 @@ type Sink struct {
 	mask     *mask.Mask
 
 	attributes []item.Path
+	region     string
+	origin     item.Path // zero if there is none
 }
 
 var (
@@ -100,7 +109,13 @@ func New(o Options) (*Sink, error) {
 	case slices.Contains(o.Events, ""):
 		return nil, errors.New("notify: Events holds an empty name: give the names of detectors")
 	}
-	s := &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask}
+	s := &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask, region: o.Region}
+	if o.Origin != "" {
+		var err error
+		if s.origin, err = item.ParsePath(o.Origin); err != nil {
+			return nil, fmt.Errorf("notify: Origin: %q is no path: %w", o.Origin, err)
+		}
+	}
 	for _, text := range o.Attributes {
 		path, err := item.ParsePath(text)
 		if err != nil {
@@ -122,6 +137,10 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonTTLDelete
 		return nil
 	}
+	if !s.raisesHere(d.Change) {
+		d.Outcome, d.Reason = pipeline.NoEffect, ReasonRegion
+		return nil
+	}
 	masked := s.mask.Delivery(d)
 	c := masked.Change
 	for i := range masked.Events {
@@ -137,6 +156,24 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonNoEvent
 	}
 	return nil
+}
+
+// raisesHere reports whether the Region of a change raises its events.
+func (s *Sink) raisesHere(c *record.Change) bool {
+	region := s.region
+	if !s.origin.IsZero() {
+		v, _ := latest(c).At(s.origin)
+		region, _ = v.Text()
+	}
+	return region == "" || c.Region == "" || region == c.Region
+}
+
+// latest returns the new image of a change, or the old one if there is no new one.
+func latest(c *record.Change) item.Image {
+	if c.New.Exists() {
+		return c.New
+	}
+	return c.Old
 }
 
 // Write publishes the planned messages. A change fails if one of its messages

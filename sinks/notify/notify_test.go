@@ -127,6 +127,43 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+// Each Region of a global table has a stream with all changes, and one raises the events.
+func TestRegion(t *testing.T) {
+	for _, tt := range []struct {
+		region, origin, of, item string
+		raises                   bool
+	}{
+		{"", "", "eu-west-1", `{}`, true},
+		{"eu-west-1", "", "eu-west-1", `{}`, true},
+		{"eu-west-1", "", "us-east-1", `{}`, false},
+		{"eu-west-1", "", "", `{}`, true}, // a saved record without a Region
+		{"", "Home.Region", "eu-west-1", `{"Home":{"M":{"Region":{"S":"eu-west-1"}}}}`, true},
+		{"", "Home.Region", "us-east-1", `{"Home":{"M":{"Region":{"S":"eu-west-1"}}}}`, false},
+		{"", "Home.Region", "us-east-1", `{"Home":{"S":"eu-west-1"}}`, true},
+		{"", "Home.Region", "us-east-1", `{}`, true},
+	} {
+		s, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Region: tt.region, Origin: tt.origin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := strings.Replace(tt.item, "{", `{"PK":{"S":"a"},`, 1)
+		it = strings.Replace(it, ",}", "}", 1)
+		for _, images := range []string{`"NewImage":` + it + `,"OldImage":{"PK":{"S":"a"},"Home":{"M":{"Region":{"S":"mars"}}}}`, `"OldImage":` + it} {
+			page, err := record.NewDecoder(record.DecoderOptions{Table: "shop", EpochZero: true}).Decode([]byte(`{"eventName":"MODIFY","awsRegion":"` + tt.of + `","dynamodb":{"Keys":{"PK":{"S":"a"}},"SequenceNumber":"1",` + images + `}}`))
+			if err != nil || len(page.Errors) > 0 {
+				t.Fatal(err, page.Errors)
+			}
+			d := plan(t, s, &page.Changes[0], "vip")
+			if raises := len(d.Ops) == 1; raises != tt.raises || !raises && (d.Outcome != pipeline.NoEffect || d.Reason != notify.ReasonRegion) {
+				t.Errorf("%+v with %s: %d events, %v %s", tt, images, len(d.Ops), d.Outcome, d.Reason)
+			}
+		}
+	}
+	if _, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Origin: "a..b"}); err == nil || !strings.Contains(err.Error(), "no path") {
+		t.Errorf("a wrong path: %v", err)
+	}
+}
+
 func TestPlan(t *testing.T) {
 	const ttl = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
 	for _, test := range []struct {
