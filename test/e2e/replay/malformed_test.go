@@ -21,21 +21,22 @@ type bad struct {
 	at   int // 1-based
 }
 
-// spoiled puts a line of every damage at a random place. No sound line is lost. A line that begins with a quote
-// comes first at its place: behind a broken line it would be a part of that one.
+// spoiled puts a line of every damage at a random place. No sound line is lost. A line that begins as no record does comes
+// behind a sound line: behind a broken one it would be a part of that.
 func spoiled(t *testing.T, sound [][]byte, kinds map[string]func(map[string]any) []byte) (all [][]byte, bads []bad) {
 	t.Helper()
 	rng := random(t)
 	behind := make(map[int][]bad)
+	places := rng.Perm(len(sound) + 1) // of lines that begin as no record does
 	for _, what := range slices.Sorted(maps.Keys(kinds)) {
 		var r map[string]any
 		decode(t, sound[rng.IntN(len(sound))], &r)
-		i := rng.IntN(len(sound) + 1)
 		line := bad{what: what, line: kinds[what](r)}
-		if line.line[0] == '"' {
-			behind[i] = slices.Insert(behind[i], 0, line)
-		} else {
+		if i := rng.IntN(len(sound) + 1); line.line[0] == '{' {
 			behind[i] = append(behind[i], line)
+		} else {
+			behind[places[0]] = slices.Insert(behind[places[0]], 0, line)
+			places = places[1:]
 		}
 	}
 	for i := range len(sound) + 1 {
