@@ -205,17 +205,16 @@ type Roll struct {
 
 // Notify sends detected events.
 type Notify struct {
-	_      any      `most:"region,origin"`
-	_      any      `most:"queue,topic,bus"` // none: local only
-	Queue  string   `key:"queue,apart" doc:"URL of an SQS queue."`
-	Topic  string   `key:"topic,apart" doc:"ARN of an SNS topic."`
-	Bus    string   `key:"bus,apart" doc:"Name or ARN of an EventBridge bus."`
-	Events []string `key:"events,required" is:"name" doc:"Names of detectors."`
-	// Attributes are paths.
-	Region     string   `key:"region" doc:"Only changes of this Region raise events. A global table has a stream with all changes in each."`
-	Origin     string   `key:"origin" is:"path" doc:"Path of an attribute that names the Region that raises the events of the item."`
-	Attributes []string `key:"attributes" is:"path" doc:"Attributes of the item that each event has: of the new image, else the old."`
-	_          string   `key:"format" words:"cloudevents,CloudEvents" def:"cloudevents" doc:"Format of the messages."`
+	_          any         `most:"region,origin"`
+	_          any         `most:"queue,topic,bus"` // none: local only
+	Queue      string      `key:"queue,apart" doc:"URL of an SQS queue."`
+	Topic      string      `key:"topic,apart" doc:"ARN of an SNS topic."`
+	Bus        string      `key:"bus,apart" doc:"Name or ARN of an EventBridge bus."`
+	Events     []string    `key:"events,required" is:"name" doc:"Names of detectors."`
+	Region     string      `key:"region" doc:"Only changes of this Region raise events. A global table has a stream with all changes in each."`
+	Origin     item.Path   `key:"origin" doc:"Path of an attribute that names the Region that raises the events of the item."`
+	Attributes []item.Path `key:"attributes" doc:"Attributes of the item that each event has: of the new image, else the old."`
+	_          string      `key:"format" words:"cloudevents,CloudEvents" def:"cloudevents" doc:"Format of the messages."`
 }
 
 // Custom is a Go sink given to sinks.Assemble by name.

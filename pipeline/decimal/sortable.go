@@ -1,9 +1,6 @@
 package decimal
 
-import (
-	"errors"
-	"strings"
-)
+import "strings"
 
 // The first byte of a sortable text is the sign of the number.
 const (
@@ -53,8 +50,7 @@ func subtractFrom9(digits []byte) {
 	}
 }
 
-// ErrNotSortable is returned for a text that no number has.
-var ErrNotSortable = errors.New("not the sortable text of a number")
+var errNotSortable = errs.New("not the sortable text of a number")
 
 // ParseSortable returns the number of a text that [Decimal.AppendSortable] appended.
 func ParseSortable(text string) (Decimal, error) {
@@ -62,7 +58,7 @@ func ParseSortable(text string) (Decimal, error) {
 		return Decimal{}, nil
 	}
 	if len(text) < 1+exponentDigits+2 {
-		return Decimal{}, ErrNotSortable
+		return Decimal{}, errNotSortable
 	}
 	b, sign := []byte(text[1:len(text)-1]), ""
 	switch {
@@ -71,11 +67,11 @@ func ParseSortable(text string) (Decimal, error) {
 		sign = "-"
 		subtractFrom9(b)
 	default:
-		return Decimal{}, ErrNotSortable
+		return Decimal{}, errNotSortable
 	}
 	for _, c := range b {
 		if c < '0' || c > '9' {
-			return Decimal{}, ErrNotSortable
+			return Decimal{}, errNotSortable
 		}
 	}
 	e := int(b[0]-'0')*100 + int(b[1]-'0')*10 + int(b[2]-'0') - exponentBias

@@ -29,7 +29,7 @@ func TestMasked(t *testing.T) {
 		{[]string{"Email"}, []string{"canary", es[0].ID(), es[1].ID()}, []string{"masked-"}},
 		{[]string{"SK"}, []string{"canary", "masked-"}, []string{es[0].ID(), "open", `"SK":1`}},
 	} {
-		s, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Attributes: []string{"PK", "SK"}, Mask: sinktest.Mask(t, test.hidden...)})
+		s, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Attributes: paths(t, "PK", "SK"), Mask: sinktest.Mask(t, test.hidden...)})
 		if err != nil {
 			t.Fatal(err)
 		}

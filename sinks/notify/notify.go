@@ -30,12 +30,13 @@ type Options struct {
 
 	// Attributes are the paths of attributes of the item that each event has: of its new image, else of its old one. A path
 	// that leads to nothing is left out. Default: none
-	Attributes []string
+	Attributes []item.Path
 
 	// Region is the only one whose changes raise events. Origin is the path of an attribute that names the Region whose changes of
 	// the item raise events; an item without it raises events in each. Of a global table each Region has a stream with all
 	// changes. A change that names no Region raises events. Default: every Region
-	Region, Origin string
+	Region string
+	Origin item.Path
 
 	// Mask hides attributes in the events' values, keys and subject. If it hides a
 	// key attribute, the event's id is made of the masked key. Default: nothing
@@ -109,18 +110,8 @@ func New(o Options) (*Sink, error) {
 	case slices.Contains(o.Events, ""):
 		return nil, errors.New("notify: Events holds an empty name: give the names of detectors")
 	}
-	s := &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask, region: o.Region}
-	if o.Origin != "" {
-		var err error
-		if s.origin, err = item.ParsePath(o.Origin); err != nil {
-			return nil, fmt.Errorf("notify: Origin: %q is no path: %w", o.Origin, err)
-		}
-	}
-	for _, text := range o.Attributes {
-		path, err := item.ParsePath(text)
-		if err != nil {
-			return nil, fmt.Errorf("notify: Attributes: %q is no path: %w", text, err)
-		}
+	s := &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask, region: o.Region, origin: o.Origin}
+	for _, path := range o.Attributes {
 		if !slices.ContainsFunc(s.attributes, func(p item.Path) bool { return p.String() == path.String() }) {
 			s.attributes = append(s.attributes, path)
 		}
