@@ -321,10 +321,16 @@ func (p product) counted(l pipeline.Ledger, records []sinktest.Record) {
 	}
 }
 
-// check runs a property on random configurations and streams.
+// check runs a property on random configurations and streams, beside other tests.
 func check(t *testing.T, property func(t *rapid.T, p product, s model.Stream)) {
 	t.Helper()
 	t.Parallel()
+	checkRound(t, property)
+}
+
+// checkRound runs a property on random configurations and streams. A test can call it more than once.
+func checkRound(t *testing.T, property func(t *rapid.T, p product, s model.Stream)) {
+	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		keys := rapid.SampledFrom(model.Schemas).Draw(rt, "keys")
