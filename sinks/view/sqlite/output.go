@@ -24,8 +24,13 @@ func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 
 // Emptied reports whether the state remembers a row or a group of the sink although the table has none.
 func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err error) {
-	if l, err := o.Inspect(ctx, true); err != nil || l.Total() > 0 {
+	if _, found, err := tableNamed(ctx, o.DB, o.Name); err != nil {
 		return false, err
+	} else if found {
+		first, err := o.Count(ctx, "SELECT birth, 1, item IS NULL FROM "+quote(tablePrefix+o.Name)+" WHERE view = ? AND pipeline = ? LIMIT 1", o.Sink, o.Pipeline)
+		if err != nil || first.Total() > 0 {
+			return false, err
+		}
 	}
 	return o.RemembersRows(ctx, state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth})
 }
