@@ -35,20 +35,48 @@ type RouteTrace struct {
 // Explain returns what the pipeline would do with one change. It runs the code of Run up to the plans of the sinks, and
 // writes nothing.
 func (p *Pipeline) Explain(c *record.Change) Explanation {
-	x := Explanation{Change: c}
+	var x Explanation
+	p.explain(c, &x, nil)
+	return x
+}
+
+// Explainer explains changes one after the other, in memory that it uses again. It is not for several goroutines at once.
+type Explainer struct {
+	p     *Pipeline
+	x     Explanation
+	arena planArena
+}
+
+// Explainer returns an Explainer of the pipeline.
+func (p *Pipeline) Explainer() *Explainer { return &Explainer{p: p} }
+
+// Explain is [Pipeline.Explain]. The result, with the plans in it, is valid until the next call.
+func (e *Explainer) Explain(c *record.Change) *Explanation {
+	text := e.arena.text // strings stay valid: the free space after them serves the next change
+	e.arena.empty()
+	e.arena.text = text
+	clear(e.x.Routes)
+	e.x = Explanation{Filters: e.x.Filters[:0], Routes: e.x.Routes[:0]}
+	e.p.explain(c, &e.x, &e.arena)
+	return &e.x
+}
+
+// explain fills x, which is empty. The plans use the memory of the arena, if there is one.
+func (p *Pipeline) explain(c *record.Change, x *Explanation, arena *planArena) {
+	x.Change = c
 	if c.Old.Exists() && c.New.Exists() {
 		x.Diff = item.Diff(c.Old, c.New)
 	}
-	ev := p.evaluate(c, nil, &x)
+	ev := p.evaluate(c, nil, x)
 	if ev.verdict.Drop {
-		return x
+		return
 	}
 	x.Events = ev.events
 	for _, r := range p.routes {
 		t := RouteTrace{Name: r.Name}
 		v, fail := r.applyFilters(c, &ev, &t.Filters)
 		t.Taken = !v.Drop
-		d := Delivery{Change: c, Events: r.events(&ev)}
+		d := Delivery{Change: c, Events: r.events(&ev), arena: arena}
 		if t.Taken && fail == nil {
 			fail = r.plan(&d)
 		}
@@ -58,5 +86,4 @@ func (p *Pipeline) Explain(c *record.Change) Explanation {
 		}
 		x.Routes = append(x.Routes, t)
 	}
-	return x
 }

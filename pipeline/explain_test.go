@@ -38,9 +38,7 @@ func TestExplain_RunsTheCodeOfRun(t *testing.T) {
 			Route{Name: "picky", Sink: s, Filters: []Filter{named{func(*record.Change) (Verdict, error) { return Verdict{Drop: true}, nil }, "never"}}},
 			Route{Name: "quiet", Sink: s, Suppress: "replay"})
 	})
-	show := func(key string) []string {
-		c := change(key, 1)
-		x := p.Explain(&c)
+	show := func(x *Explanation) []string {
 		var out []string
 		for _, f := range x.Filters {
 			out = append(out, fmt.Sprintf("%s %+v %v", f.Name, f.Verdict, f.Err))
@@ -53,6 +51,7 @@ func TestExplain_RunsTheCodeOfRun(t *testing.T) {
 		}
 		return out
 	}
+	explainer := p.Explainer()
 	keep := []string{"first {Drop:false Reason:} <nil>", "second {Drop:false Reason:} <nil>", "event all x"}
 	for key, want := range map[string][]string{
 		"dropped": {"first {Drop:false Reason:} <nil>", "second {Drop:true Reason:unwanted} <nil>"},
@@ -63,8 +62,13 @@ func TestExplain_RunsTheCodeOfRun(t *testing.T) {
 		"bad": append(slices.Clone(keep), `s [] true [] dead_lettered "" sink "s": bad value`, `picky [{{true never} <nil> never}] false [] written "" <nil>`,
 			`quiet [] true [] dead_lettered "" sink "quiet": bad value`),
 	} {
-		if got := show(key); !slices.Equal(got, want) {
+		c := change(key, 1)
+		x := p.Explain(&c)
+		if got := show(&x); !slices.Equal(got, want) {
 			t.Errorf("%s:\n got %q\nwant %q", key, got, want)
+		}
+		if got := show(explainer.Explain(&c)); !slices.Equal(got, want) {
+			t.Errorf("%s, by an Explainer:\n got %q\nwant %q", key, got, want)
 		}
 	}
 	if len(s.all()) != 0 || p.Ledger().Source.Read != 0 {

@@ -41,18 +41,16 @@ func (s *groupSink) Expected(c *record.Change, yield func(Entry)) error {
 	if c.Removed() {
 		return nil
 	}
-	ops, err := s.planner.ops(c)
-	if err != nil {
-		return err
-	}
-	shares, err := plannedShares(ops)
-	if err != nil || len(shares) == 0 {
-		return err
-	}
-	d := digesters.Get().(*digester)
-	defer digesters.Put(d)
-	yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: d.contribution(shares)})
-	return nil
+	return s.planner.useOps(c, func(ops []pipeline.Op) error {
+		shares, err := plannedShares(ops)
+		if err != nil || len(shares) == 0 {
+			return err
+		}
+		d := digesters.Get().(*digester)
+		defer digesters.Put(d)
+		yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: d.contribution(shares)})
+		return nil
+	})
 }
 
 // plannedShares returns the shares of planned ops; none if the item counts for nothing.

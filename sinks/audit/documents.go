@@ -64,10 +64,10 @@ func (s *documentSink) Expected(c *record.Change, yield func(Entry)) error {
 	if c.Removed() {
 		return nil
 	}
-	ops, err := s.planner.ops(c)
-	if err != nil {
-		return err
-	}
+	return s.planner.useOps(c, func(ops []pipeline.Op) error { return expectedDocuments(c, ops, yield) })
+}
+
+func expectedDocuments(c *record.Change, ops []pipeline.Op, yield func(Entry)) error {
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
 	for _, op := range ops {

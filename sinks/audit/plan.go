@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -12,7 +13,8 @@ import (
 
 // planner plans items for one sink, as the pipeline does.
 type planner struct {
-	pipeline *pipeline.Pipeline
+	pipeline   *pipeline.Pipeline
+	explainers *sync.Pool // of *pipeline.Explainer
 }
 
 // newPlanner returns the planner of a sink. Its plans are only to be compared, or with masked to be shown.
@@ -21,13 +23,31 @@ func newPlanner(ctx context.Context, cfg *config.Config, s config.Sink, birth st
 	alone.Sinks, alone.Detectors = []config.Sink{s}, nil // other sinks, and events, have no influence
 	opts = append(opts, sinks.Suppressed("audit"), sinks.BornAs(map[string]string{s.Name: birth}))
 	p, err := sinks.Assemble(ctx, &alone, sinks.PlanOnly(), opts...)
-	return planner{p}, err
+	return planner{p, new(sync.Pool)}, err
 }
 
 // ops returns the planned writes of an item; none if a filter drops it, or if it has no place in the sink. An error means
 // that no row, share or document can be made of it.
 func (p planner) ops(c *record.Change) ([]pipeline.Op, error) {
 	x := p.pipeline.Explain(c)
+	return plannedOps(&x)
+}
+
+// useOps calls use with the planned writes, which are valid only until use returns.
+func (p planner) useOps(c *record.Change, use func(ops []pipeline.Op) error) error {
+	e, ok := p.explainers.Get().(*pipeline.Explainer)
+	if !ok {
+		e = p.pipeline.Explainer()
+	}
+	defer p.explainers.Put(e)
+	ops, err := plannedOps(e.Explain(c))
+	if err != nil {
+		return err
+	}
+	return use(ops)
+}
+
+func plannedOps(x *pipeline.Explanation) ([]pipeline.Op, error) {
 	for i := range x.Filters {
 		if f := &x.Filters[i]; f.Err != nil {
 			return nil, f.Err

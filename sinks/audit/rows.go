@@ -45,10 +45,10 @@ func (s *rowSink) Expected(c *record.Change, yield func(Entry)) error {
 	if c.Removed() {
 		return nil
 	}
-	ops, err := s.planner.ops(c)
-	if err != nil {
-		return err
-	}
+	return s.planner.useOps(c, func(ops []pipeline.Op) error { return s.expectedRows(c, ops, yield) })
+}
+
+func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(Entry)) error {
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
 	for _, op := range ops {
