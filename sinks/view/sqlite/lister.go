@@ -31,13 +31,13 @@ func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) it
 			return
 		}
 		q := sqlite.ListQuery{
-			Select: "SELECT pk, sk, " + rowColumns + " FROM " + quote(tablePrefix+t.Name) + " WHERE item IS NOT NULL AND view = ? AND pipeline = ?",
+			Select: "SELECT pk, sk, version, birth, source, item FROM " + quote(tablePrefix+t.Name) + " WHERE item IS NOT NULL AND view = ? AND pipeline = ?",
 			Args:   []any{t.View, t.Pipeline}, Key: []string{"pk", "sk"},
 		}
-		for stored, err := range sqlite.List(ctx, s.DB, q, l, scanListedRow) {
-			var r view.Row
+		for stored, err := range sqlite.List(ctx, s.DB, q, l, listedRowScanner()) {
+			r := view.Row{View: t.View}
 			if err == nil {
-				r, err = s.listedRow(table, &stored)
+				err = s.setListed(&r, table, &stored)
 			}
 			if !yield(r, err) || err != nil {
 				return
@@ -46,23 +46,32 @@ func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) it
 	}
 }
 
-func scanListedRow(rows *sql.Rows) (sqlite.ListedRow[storedRow], error) {
-	var r storedRow
-	var pk, sk any
-	err := rows.Scan(&pk, &sk, &r.version, &r.pipeline, &r.view, &r.birth, &r.source, &r.item)
-	return sqlite.ListedRow[storedRow]{Value: r, Key: []any{pk, sk}, Size: len(r.item)}, err
+// listedRowScanner returns a scanner of rows of one view. They usually have the same birth, so one text serves many.
+func listedRowScanner() func(rows *sql.Rows) (sqlite.ListedRow[storedRow], error) {
+	var birth string
+	return func(rows *sql.Rows) (sqlite.ListedRow[storedRow], error) {
+		var r storedRow
+		var pk, sk any
+		var b sql.RawBytes
+		err := rows.Scan(&pk, &sk, &r.version, &b, &r.source, &r.item)
+		if string(b) != birth {
+			birth = string(b)
+		}
+		r.birth = birth
+		return sqlite.ListedRow[storedRow]{Value: r, Key: []any{pk, sk}, Size: len(r.item)}, err
+	}
 }
 
-// listedRow returns a stored row with the zero version if the stored version cannot be read.
-func (s *Store) listedRow(t view.Table, stored *storedRow) (view.Row, error) {
-	r := view.Row{Source: item.Key(stored.source), View: stored.view, Birth: stored.birth}
+// setListed sets the contents of a listed row. It has the zero version if the stored version cannot be read.
+func (s *Store) setListed(r *view.Row, t view.Table, stored *storedRow) error {
 	image, err := item.Parse(stored.item)
 	if err != nil {
-		return r, fmt.Errorf("sqlite: %s: a row of item %s: %w", s.Path(), stored.source, err)
+		return fmt.Errorf("sqlite: %s: a row of item %s: %w", s.Path(), stored.source, err)
 	}
+	r.Source, r.Birth = item.Key(stored.source), stored.birth
 	r.Version, _ = record.ParseVersion(stored.version)
-	setItem(&r, t, image)
-	return r, nil
+	setItem(r, t, image)
+	return nil
 }
 
 // ListGuards reads the guards page by page, then the claims, and then the rows that are claimed.
