@@ -95,7 +95,8 @@ type Input struct {
 	cfg     *config.Config
 	stores  sinks.Stores
 
-	segments int // in which the view is read
+	file     string // of the embedded view; "" without one
+	segments int    // in which the view is read
 	target   view.Target
 }
 
@@ -163,6 +164,7 @@ func (in *Input) Embed(ctx context.Context, dir string) (close func() error, err
 	if err := p.Run(ctx, source, nil); err != nil {
 		return nil, errors.Join(err, stores.Close())
 	}
+	in.file = filepath.Join(dir, "views.db")
 	in.stores, in.segments = stores, 1 // it would read everything for each segment
 	return stores.Close, nil
 }

@@ -14,6 +14,9 @@ func TestEqual(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, in)
+	if items, rows, err := in.BareScan(t.Context()); items != 5000 || rows != 5000 || err != nil {
+		t.Errorf("%d items and %d rows are read without tablewake: %v", items, rows, err)
+	}
 	if err := closeStore(); err != nil {
 		t.Error(err)
 	}
@@ -65,6 +68,27 @@ func each(b *testing.B, do func(in *Input) error) {
 		b.Fatal(err)
 	}
 	b.Run("rows embedded", measure)
+	if err := closeStore(); err != nil {
+		b.Error(err)
+	}
+}
+
+func BenchmarkBareScan(b *testing.B) {
+	const n = 20_000
+	in, err := New(n)
+	if err != nil {
+		b.Fatal(err)
+	}
+	closeStore, err := in.Embed(b.Context(), b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, _, err := in.BareScan(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/item")
 	if err := closeStore(); err != nil {
 		b.Error(err)
 	}
