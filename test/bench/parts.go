@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"maps"
 	"net/rpc"
@@ -19,6 +21,7 @@ const partClaimTime = 6 * time.Second
 type partMemory struct {
 	mu    sync.Mutex
 	parts map[string]state.Part
+	items map[string]int // that each owner read
 }
 
 // Parts implements [snapshot.PartStore].
@@ -43,6 +46,22 @@ func (m *partMemory) list() []state.Part {
 	return all
 }
 
+// checkShares fails unless each of so many owners read at least half of an equal share.
+func (m *partMemory) checkShares(owners, items int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	share := items / owners
+	for owner, n := range m.items {
+		if n < share/2 {
+			return fmt.Errorf("%s read %d items, of a share of %d", owner, n, share)
+		}
+	}
+	if len(m.items) < owners {
+		return fmt.Errorf("%d processes read items, of %d", len(m.items), owners)
+	}
+	return nil
+}
+
 // SetPart implements [snapshot.PartStore].
 func (m *partMemory) SetPart(_ context.Context, was, now state.Part) (bool, error) {
 	m.mu.Lock()
@@ -51,9 +70,10 @@ func (m *partMemory) SetPart(_ context.Context, was, now state.Part) (bool, erro
 		return false, nil
 	}
 	if m.parts == nil {
-		m.parts = make(map[string]state.Part)
+		m.parts, m.items = make(map[string]state.Part), make(map[string]int)
 	}
 	m.parts[now.ID] = now
+	m.items[cmp.Or(now.Owner, was.Owner)] += int(now.Items - was.Items)
 	return true, nil
 }
 
