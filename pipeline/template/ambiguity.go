@@ -38,6 +38,8 @@ func (h *placeholder) alphabet() (a alphabet, width int) {
 		a = bytesOf(escapes + ",+=!")
 	case fromVersion, fromSequence:
 		a = bytesOf(digits + "k")
+	case fromShard:
+		a = bytesOf(digits)
 	case fromTime:
 		a = bytesOf(digits + "-T:.Z")
 	case fromOperation:

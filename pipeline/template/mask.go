@@ -36,7 +36,7 @@ func (h *placeholder) hidden(s *Scope) bool {
 		return hidden
 	case fromEach:
 		return s.Mask.Hides(s.EachOf + "[*]" + strings.TrimPrefix(h.name, "each"))
-	case fromKey:
+	case fromKey, fromShard: // a shard says a part of what its key is
 		_, hidden := s.Mask.HiddenKey(s.Change)
 		return hidden
 	}

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,11 +31,12 @@ func maskOf(t testing.TB, patterns ...string) *mask.Mask {
 // not what the function reads: nothing goes missing or fails for the mask.
 func TestTemplate_Masked(t *testing.T) {
 	m := maskOf(t, "Status", "Total", "CreatedAt", "Address.**", "Lines[*].sku", "PK")
+	shard := strconv.Itoa(item.Shard("USER%2342", 256))
 	item := image(t, order)
 	c := &record.Change{Keys: image(t, `{"PK":{"S":"USER#42"}}`), Key: "USER%2342", Op: record.Insert}
 	lines, _ := item.Get("Lines")
 	line, _ := lines.Index(0)
-	s := Scope{Change: c, Item: item, Each: line, EachOf: "Lines", Mask: m}
+	s := Scope{Change: c, Item: item, Each: line, EachOf: "Lines", Shards: 256, Mask: m}
 	value := func(path string) string {
 		v, _ := item.Lookup(path)
 		text, _ := m.Value(path, v).Text()
@@ -56,6 +58,7 @@ func TestTemplate_Masked(t *testing.T) {
 		"{each.qty}":                  "2",
 		"{@key}":                      string(m.Key(c)),
 		"{@key|lower}":                m.Text("user%2342"),
+		"S#{@shard}":                  "S#" + m.Text(shard),
 		"{@op}#{SK}":                  "INSERT#ORDER#2026#7",
 		"{{{Gift}}}":                  "{true}",
 	} {

@@ -12,7 +12,8 @@ import (
 
 // Options are the options of [Parse].
 type Options struct {
-	Each bool // allow {each.path}, as under for_each. Default: an error
+	Each  bool // allow {each.path}, as under for_each. Default: an error
+	Shard bool // allow {@shard}, as in the key of a view. Default: an error
 }
 
 // Parse parses a template. The error is an *Error.
@@ -51,6 +52,9 @@ func (p *parser) template() (*Template, *Error) {
 			h, err := p.placeholder()
 			if err != nil {
 				return nil, err
+			}
+			if h.source == fromShard && t.HasShard() {
+				return nil, p.fail(p.at-len("@shard}"), "remove one of them", "{@shard} is in the template twice")
 			}
 			t.literals = append(t.literals, literal.String())
 			literal.Reset()
@@ -99,6 +103,10 @@ func (p *parser) placeholder() (placeholder, *Error) {
 		c.zone, zone = zone, nil
 		h.calls = append(h.calls, c)
 	}
+	if h.source == fromShard && (h.optional || len(h.calls) > 0) {
+		return h, p.fail(open+1, "write {@shard}",
+			"{@shard} is a decimal number from 0 on, and takes no function and no ?")
+	}
 	p.at++
 	return h, nil
 }
@@ -146,12 +154,15 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 }
 
 // atNames are the names after @, in the order of their sources.
-var atNames = []string{"key", "version", "seq", "time", "op", "table"}
+var atNames = []string{"key", "version", "seq", "time", "op", "table", "shard"}
 
 func (p *parser) atName(h *placeholder, from int, text string) *Error {
 	for i, name := range atNames {
 		if text[1:] == name {
 			h.source = fromKey + source(i)
+			if h.source == fromShard && !p.options.Shard {
+				return p.fail(from, "remove it", "{@shard} is for the partition key of a view with shards alone")
+			}
 			return nil
 		}
 	}

@@ -5,6 +5,7 @@
 //	{path?}                                          the same, and it may be missing
 //	{path|fn:argument|fn}                            its text after functions
 //	{@key} {@version} {@seq} {@time} {@op} {@table}  of the change
+//	{@shard}                                         of the item, in the partition key of a view with shards
 //	{each.path}                                      of a list's element, under for_each
 //	{{ }}                                            braces
 //
@@ -63,6 +64,7 @@ const (
 	fromTime
 	fromOperation
 	fromTable
+	fromShard
 )
 
 // Scope has the values that a template reads.
@@ -71,6 +73,7 @@ type Scope struct {
 	Item   item.Image     // for paths
 	Each   item.Value     // for {each.path}
 	EachOf string         // the path of Each's list; required with a Mask
+	Shards int            // for {@shard}: the number of shards; 0 makes it missing
 	Mask   *mask.Mask     // masks the text that a placeholder makes of a hidden value; nil masks nothing
 }
 
@@ -215,7 +218,7 @@ func (t *Template) Prefix() (text string, whole bool) {
 }
 
 // Stable reports whether every change that leaves the item as it is has the same result: the
-// template reads only the item, {@key} and {@table}.
+// template reads only the item, {@key}, {@table} and {@shard}.
 func (t *Template) Stable() bool {
 	for _, h := range t.placeholders {
 		switch h.source {
@@ -235,6 +238,11 @@ func (t *Template) OfTable() bool {
 		}
 	}
 	return true
+}
+
+// HasShard reports whether the template reads {@shard}.
+func (t *Template) HasShard() bool {
+	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source == fromShard })
 }
 
 // Placeholder describes a placeholder to code that translates a template into another language.

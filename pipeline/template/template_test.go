@@ -33,7 +33,7 @@ func image(t testing.TB, json string) item.Image {
 
 func parse(t testing.TB, src string) *Template {
 	t.Helper()
-	tpl, err := Parse(src, Options{Each: true})
+	tpl, err := Parse(src, Options{Each: true, Shard: true})
 	if err != nil {
 		t.Fatalf("Parse(%q): %v", src, err)
 	}

@@ -68,6 +68,11 @@ func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
 		return c.Time.UTC().AppendFormat(dst, time.RFC3339Nano), nil
 	case fromOperation:
 		return append(dst, c.Op.String()...), nil
+	case fromShard:
+		if s.Shards == 0 {
+			return dst, nil
+		}
+		return strconv.AppendInt(dst, int64(item.Shard(string(c.Key), s.Shards)), 10), nil
 	default:
 		return append(dst, c.Table...), nil
 	}

@@ -34,7 +34,7 @@ func (m memberValue) compare(o memberValue) int {
 // build replaces the deltas by those of one item. Rows that stay as they are have none.
 func (b *deltaBuilder) build(c *itemChanges) error {
 	b.reset()
-	b.key, b.shard, b.version = c.key, b.aggregate.shardOf(string(c.key)), c.next.Version
+	b.key, b.shard, b.version = c.key, item.Shard(string(c.key), b.aggregate.shards), c.next.Version
 	for _, change := range c.changes {
 		if err := b.addDifference(change); err != nil {
 			return fmt.Errorf("what item %s counts for: %w", c.key, err)
@@ -140,7 +140,7 @@ func (b *deltaBuilder) addMember(m memberValue, since record.Version, remove boo
 	kind, _ := value.kind.memberKind()
 	shard := b.shard
 	if kind == state.Distinct { // equal values are in one shard, so that the counts of the shards can be added up
-		shard = b.aggregate.shardOf(m.text)
+		shard = item.Shard(m.text, b.aggregate.shards)
 	}
 	r := b.delta(m.group, shard)
 	if shard != b.shard {

@@ -2,7 +2,6 @@ package view
 
 import (
 	"encoding/base64"
-	"hash/fnv"
 	"strconv"
 	"strings"
 
@@ -42,7 +41,7 @@ func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, &GroupOp{Reason: reason, aggregate: a, countedBefore: a.countedBefore(d.Change)})
 		return nil
 	}
-	shard := a.shardOf(string(d.Change.Key))
+	shard := item.Shard(string(d.Change.Key), a.shards)
 	ops := make([]GroupOp, len(shares))
 	for i := range shares {
 		ops[i] = GroupOp{Share: shares[i].Share, Reason: reason, aggregate: a, displayKey: shares[i].displayKey, shard: shard}
@@ -249,16 +248,6 @@ func shardKeyText(pk item.Value) item.Value {
 	}
 	b, _ := pk.Bytes()
 	return item.StringValue(base64.RawURLEncoding.EncodeToString(b))
-}
-
-// shardOf returns the shard of a text. It never changes.
-func (a *Aggregate) shardOf(text string) int {
-	if a.shards == 1 {
-		return 0
-	}
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return int(h.Sum64() % uint64(a.shards))
 }
 
 // shardRow returns the row of a group's shard.

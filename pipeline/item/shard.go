@@ -1,0 +1,15 @@
+package item
+
+// Shard returns the shard of a text, from 0 to shards-1: the FNV-1a hash of its bytes in 64 bits, modulo shards. Stored
+// keys hold the result, so it never changes.
+func Shard(text string, shards int) int {
+	const (
+		offset = 14695981039346656037
+		prime  = 1099511628211
+	)
+	hash := uint64(offset)
+	for i := range len(text) {
+		hash = (hash ^ uint64(text[i])) * prime
+	}
+	return int(hash % uint64(shards))
+}
