@@ -21,6 +21,10 @@ type Options struct {
 	PK Attribute // required: partition key of the row
 	SK Attribute // sort key of the row. Default: the table has none
 
+	// Shards is the number of shards that {@shard} in PK spreads a partition over, by item. SK then holds {@key}. See
+	// [Partition]. Default: PK has no {@shard}.
+	Shards int
+
 	When       pipeline.ItemCondition // condition of the items that have a row. Default: all items
 	Attributes []Attribute            // attributes of a row besides its key, in order. Default: none
 
@@ -58,6 +62,9 @@ func (o Options) validate() error {
 	case (o.SK.Name == "") != (o.SK.Template == nil):
 		return errors.New("SK needs a name and a template, or neither")
 	}
+	if err := o.validateShards(); err != nil {
+		return err
+	}
 	keys := o.key()
 	for _, a := range keys {
 		if !a.Template.Stable() {
@@ -83,6 +90,25 @@ func (o Options) validate() error {
 	default:
 		return fmt.Errorf("Collision is %q: it is %s, %s or %s", o.Collision, DeadLetterCollision, KeepFirst, Last)
 	}
+}
+
+// validateShards refuses a key that Shards cannot spread. With {@key} in SK, an item's row has one place in one shard,
+// and rows of several shards have different sort keys.
+func (o Options) validateShards() error {
+	inSK := o.SK.Template != nil && o.SK.Template.HasShard()
+	switch spread := o.PK.Template.HasShard(); {
+	case o.Shards < 0:
+		return errs.Errorf("Shards is %d: it is a number of shards", o.Shards)
+	case inSK:
+		return errs.New("SK has {@shard}: only PK can have it")
+	case !spread && o.Shards > 1:
+		return errs.Errorf("Shards is %d, and PK has no {@shard}", o.Shards)
+	case spread && o.Shards == 0:
+		return errs.New("PK has {@shard}, and Shards is 0: give the number of shards")
+	case spread && (o.SK.Template == nil || !o.SK.Template.HasKey()):
+		return errs.New("PK has {@shard}, and SK has no {@key}: two items in different shards could not claim one row")
+	}
+	return nil
 }
 
 // key returns the one or two attributes of the row key.

@@ -20,6 +20,11 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		`attribute "_tw" holds the row's`: func(o *view.Options) { o.Attributes = []view.Attribute{attribute(t, "_tw=x")} },
 		`"_tw_x": names that begin`:       func(o *view.Options) { o.Attributes = []view.Attribute{attribute(t, "_tw_x=x")} },
 		"differs from change to change":   func(o *view.Options) { o.PK = attribute(t, "PK={@version}") },
+		"Shards is -1":                    func(o *view.Options) { o.Shards = -1 },
+		"Shards is 2, and PK has no":      func(o *view.Options) { o.Shards = 2 },
+		"Shards is 0":                     func(o *view.Options) { o.PK = attribute(t, "PK=S#{@shard}") },
+		"SK has {@shard}":                 func(o *view.Options) { o.SK, o.Shards = attribute(t, "SK={@shard}#{@key}"), 2 },
+		"SK has no {@key}":                func(o *view.Options) { o.PK, o.SK, o.Shards = attribute(t, "PK=S#{@shard}#{@key}"), attribute(t, "SK=x"), 2 },
 		"Collision is \"never\"":          func(o *view.Options) { o.Collision = "never" },
 		"which is no ItemStore":           func(o *view.Options) { o.SK, o.Store = attribute(t, "SK=x"), &memory{} },
 	} {

@@ -127,7 +127,7 @@ func (s *Sink) locationBefore(c *record.Change, buf *keyBuffer) (rowLocation, er
 		return rowLocation{reason: noItem}, nil // an export shows an item without images that came and went within its time
 	case s.fixedKey:
 		// The row may not exist, but its key is known.
-		k, err := s.rowKey(&template.Scope{Change: c, Item: c.Keys}, buf)
+		k, err := s.rowKey(&template.Scope{Change: c, Item: c.Keys, Shards: s.shards}, buf)
 		return rowLocation{key: k}, err
 	default:
 		return rowLocation{}, lacks(c, "an old", "its row may be at another key", record.NewAndOldImages.String())
@@ -157,7 +157,7 @@ func (s *Sink) locate(c *record.Change, item item.Image, buf *keyBuffer) (rowLoc
 		}
 		imageErr = err
 	}
-	k, err := s.rowKey(&template.Scope{Change: c, Item: item}, buf)
+	k, err := s.rowKey(&template.Scope{Change: c, Item: item, Shards: s.shards}, buf)
 	switch {
 	case err != nil:
 		return rowLocation{reason: ReasonSparse, keyUnknown: true}, cmp.Or(imageErr, err)

@@ -24,6 +24,7 @@ type Sink struct {
 	guardMode      GuardMode
 	guardModeFixed bool        // guardMode applies to every item
 	escapedKeys    []string    // if not fixed: guardMode applies to items with no other key attributes
+	shards         int         // for {@shard} in the partition key; 0 if it has none
 	fixedKey       bool        // the row key reads no attributes, so the row of an item never moves
 	keyPaths       []item.Path // attributes that the row key reads
 
@@ -53,7 +54,7 @@ func New(o Options) (*Sink, error) {
 			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, "", o.PK, o.SK),
 			retention: o.Retention, readsItem: o.When != nil,
 		},
-		attributes: slices.Clone(o.Attributes), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, fixedKey: true,
+		attributes: slices.Clone(o.Attributes), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards, fixedKey: true,
 	}
 	s.guardMode, s.escapedKeys, s.guardModeFixed = o.guardMode()
 	if s.guardMode.ByItem && s.store != nil {

@@ -20,7 +20,7 @@ import (
 
 func parse(t testing.TB, src string) *template.Template {
 	t.Helper()
-	tmpl, err := template.Parse(src, template.Options{})
+	tmpl, err := template.Parse(src, template.Options{Shard: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,8 @@ package viewtest
 
 import (
 	"encoding/base64"
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +22,7 @@ type testView struct {
 	attributes map[string]string
 	model      func(item sinktest.Item) (sinktest.Item, bool)
 
+	shards    int            // for {@shard} in the partition key
 	collision view.Collision // for rows guarded by item; "" for rows that guard themselves
 	inPlace   bool           // its tombstones are in place
 }
@@ -65,9 +68,9 @@ func (s rowShape) flawed(spoils ...string) rowShape {
 }
 
 func (v *testView) sink(store view.Store) (*view.Sink, error) {
-	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Collision: v.collision, InPlace: v.inPlace}
+	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Shards: v.shards, Collision: v.collision, InPlace: v.inPlace}
 	var err error
-	if o.PK, o.SK, o.When, err = v.row(template.Options{}); err != nil {
+	if o.PK, o.SK, o.When, err = v.row(template.Options{Shard: true}); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.attributes)) {
@@ -130,6 +133,22 @@ func selfGuardedViews() []*testView {
 				addAttribute(row, "total", it["Total"])
 				addAttribute(row, "any", it["Any"])
 				return row, true
+			},
+		},
+		{
+			rowShape: rowShape{
+				name: "MovesInItsShard", flawKey: -1,
+				key: []string{"PK", "SK"}, templates: []string{"S{@shard}#{Status}", "{@key}"}, when: isOrder,
+			},
+			shards:     3,
+			attributes: map[string]string{"total": "{Total?}"},
+			model: func(it sinktest.Item) (sinktest.Item, bool) {
+				key := keyOf(it, "PK", "SK")
+				hash := fnv.New64a()
+				hash.Write([]byte(key))
+				row := sinktest.Item{"PK": text(fmt.Sprintf("S%d#%s", hash.Sum64()%3, it.Text("Status"))), "SK": text(key)}
+				addAttribute(row, "total", it["Total"])
+				return row, it.Text("Type") == "Order" && it.Text("Status") != ""
 			},
 		},
 		{
