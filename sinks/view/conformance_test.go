@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -72,16 +73,23 @@ func (s *shelf) Rows(_ context.Context, t view.Table, q view.Query) iter.Seq2[vi
 			}
 		}
 	}
-	slices.SortFunc(rows, func(a, b view.Row) int {
-		if c := compare(a.PK, b.PK); c != 0 {
-			return c
-		}
-		return compare(a.SK, b.SK)
-	})
+	return answer(q, rows)
+}
+
+// answer is the rows that a query selects as a reader returns them.
+func answer(q view.Query, rows []view.Row) iter.Seq2[view.Row, error] {
+	slices.SortFunc(rows, func(a, b view.Row) int { return cmp.Or(compare(a.PK, b.PK), compare(a.SK, b.SK)) })
+	if q.Reverse {
+		slices.Reverse(rows)
+	}
 	if q.Limit > 0 && len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 	}
 	return func(yield func(view.Row, error) bool) {
+		if err := q.Check(); err != nil {
+			yield(view.Row{}, err)
+			return
+		}
 		for _, r := range rows {
 			if !yield(r, nil) {
 				return
@@ -93,6 +101,15 @@ func (s *shelf) Rows(_ context.Context, t view.Table, q view.Query) iter.Seq2[vi
 func selects(q view.Query, m view.Mutation) bool {
 	pk, _ := m.PK.Text()
 	sk, _ := m.SK.Text()
+	if q.From.Exists() {
+		c := compare(m.SK, q.From)
+		if q.Reverse {
+			c = -c
+		}
+		if c < 0 || c == 0 && q.After {
+			return false
+		}
+	}
 	return (!q.PK.Exists() || q.PK.Equal(m.PK)) && strings.HasPrefix(pk, q.PKPrefix) && strings.HasPrefix(sk, q.SKPrefix)
 }
 

@@ -37,6 +37,10 @@
 // all dead letters of an item results in the rows of one ordered pass. A change is also dead-lettered if its old image
 // has no row key, although the change is written: it must be redriven after the change before it.
 //
+// A hot partition may be spread over shards ([Options.Shards]). The partition key then holds the shard of the item,
+// which is a hash of its key, and the sort key holds its key, so that the row guards itself. [Partition] reads the
+// shards as one partition.
+//
 // A removed item has no row, whether a user or TTL removed it. An item whose row key misses a value is sparse: it has no
 // row.
 //
@@ -84,5 +88,8 @@
 // An aggregate: [Aggregate.Plan] finds the shares of an image (aggregate_plan.go). [Aggregate.Write] reads, applies and
 // commits (aggregate_write.go). In between, itemChanges.advance applies the changes of one item
 // (aggregate_item_changes.go), and deltaBuilder.build makes the deltas of its groups (aggregate_delta_builder.go,
-// aggregate_deltas.go); these are pure. groups.go and groups_read.go read groups.
+// aggregate_deltas.go); these are pure.
+//
+// Readers of shards: groups.go and groups_read.go add up groups, partition.go merges the rows of a partition, and
+// row_order.go has what both use.
 package view

@@ -1,7 +1,6 @@
 package view_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -181,17 +180,7 @@ func (s *groupMemory) Rows(_ context.Context, t view.Table, q view.Query) iter.S
 		}
 		rows = append(rows, rowOf(t, r.view, view.Mutation{PK: pk, SK: sk, Version: r.version, Attributes: r.columns()}))
 	}
-	slices.SortFunc(rows, func(a, b view.Row) int { return cmp.Or(compare(a.PK, b.PK), compare(a.SK, b.SK)) })
-	if q.Limit > 0 && len(rows) > q.Limit {
-		rows = rows[:q.Limit]
-	}
-	return func(yield func(view.Row, error) bool) {
-		for _, r := range rows {
-			if !yield(r, nil) {
-				return
-			}
-		}
-	}
+	return answer(q, rows)
 }
 
 // columns are the values of a row, by name.

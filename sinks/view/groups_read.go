@@ -1,16 +1,13 @@
 package view
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/tablewake/tablewake/pipeline/item"
-	"github.com/tablewake/tablewake/sinks/internal/parallel"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -37,49 +34,34 @@ func (m *groupReader) rows(ctx context.Context) iter.Seq2[Row, error] {
 			yield(Row{}, err)
 			return
 		}
+		others, stop := iter.Pull2(m.otherRows(ctx))
+		defer stop()
 		n := 0
-		put := func(row Row) bool {
-			n++
-			return yield(row, nil) && n != m.query.Limit
-		}
-		q := m.query
-		q.Limit = 0
-		for row, err := range m.reader.Rows(ctx, m.table, q) {
-			if err != nil {
-				yield(Row{}, err)
-				return
-			}
-			if m.sharded[row.View] != nil {
-				continue
-			}
-			for len(groups) > 0 && compareKeys(groups[0], row) < 0 {
-				if !put(groups[0]) {
-					return
-				}
-				groups = groups[1:]
-			}
-			if !put(row) {
-				return
-			}
-		}
-		for _, row := range groups {
-			if !put(row) {
+		for row, err := range mergeRows([]pullRows{others, pullSlice(groups)}, byKey, m.query.Reverse) {
+			if n++; !yield(row, err) || n == m.query.Limit {
 				return
 			}
 		}
 	}
 }
 
-func compareKeys(a, b Row) int {
-	return cmp.Or(strings.Compare(sortText(a.PK), sortText(b.PK)), strings.Compare(sortText(a.SK), sortText(b.SK)))
+// otherRows returns the rows of the table that are not shards of groups.
+func (m *groupReader) otherRows(ctx context.Context) iter.Seq2[Row, error] {
+	q := m.query
+	q.Limit = 0
+	return func(yield func(Row, error) bool) {
+		for row, err := range m.reader.Rows(ctx, m.table, q) {
+			if err == nil && m.sharded[row.View] != nil {
+				continue
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
-func sortText(v item.Value) string {
-	text, _ := state.SortableText(v)
-	return text
-}
-
-// mergedRows returns the groups that the query selects, each as one row, in the order of their keys.
+// mergedRows returns the groups that the query selects, each as one row, in the order of the query.
 func (m *groupReader) mergedRows(ctx context.Context) ([]Row, error) {
 	queries := []Query{m.query}
 	if m.query.PK.Exists() {
@@ -107,19 +89,17 @@ func (m *groupReader) mergedRows(ctx context.Context) ([]Row, error) {
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, compareKeys)
+	if m.query.Reverse {
+		slices.Reverse(rows)
+	}
 	return rows, nil
 }
-
-// maxParallelReads limits how many shards are read at the same time.
-const maxParallelReads = 16
 
 // readShards reads the shards' rows that the queries select, several queries at the same time. It replaces the
 // partition key of each row by that of its group.
 func (m *groupReader) readShards(ctx context.Context, queries []Query) ([][]Row, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	parts := make([][]Row, len(queries))
-	read := func(i int) error {
+	err := readAtOnce(ctx, len(queries), func(ctx context.Context, i int) error {
 		q := queries[i]
 		q.Limit = 0
 		for row, err := range m.reader.Rows(ctx, m.table, q) {
@@ -131,18 +111,8 @@ func (m *groupReader) readShards(ctx context.Context, queries []Query) ([][]Row,
 			}
 		}
 		return nil
-	}
-	var once sync.Once
-	var firstErr error // the first one by time; later ones come from the cancellation
-	parallel.Each(len(queries), maxParallelReads, func(i int) error {
-		err := read(i)
-		if err != nil {
-			once.Do(func() { firstErr = err })
-			cancel(err)
-		}
-		return err
 	})
-	return parts, firstErr
+	return parts, err
 }
 
 // shardQueries returns a query for each shard of the requested partition key.

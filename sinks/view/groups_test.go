@@ -67,6 +67,11 @@ func TestGroups_ShardsMakeNoDifference(t *testing.T) {
 			{PKPrefix: "A~"},
 			{PKPrefix: "B"},
 			{PKPrefix: "B~"},
+			{Reverse: true},
+			{Reverse: true, Limit: 3},
+			{PK: item.StringValue("A"), Reverse: true},
+			{PK: item.StringValue("A"), From: item.NumberValue(decimal.Of(1))},
+			{PK: item.StringValue("A"), From: item.NumberValue(decimal.Of(1)), After: true, Reverse: true},
 		} {
 			got, want := collect(t, a.Groups(), store, q), collect(t, plain.Groups(), plainStore, q)
 			if !slices.EqualFunc(got, want, sameItem(t)) {

@@ -24,9 +24,11 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		"Shards is 2, and PK has no":      func(o *view.Options) { o.Shards = 2 },
 		"Shards is 0":                     func(o *view.Options) { o.PK = attribute(t, "PK=S#{@shard}") },
 		"SK has {@shard}":                 func(o *view.Options) { o.SK, o.Shards = attribute(t, "SK={@shard}#{@key}"), 2 },
-		"SK has no {@key}":                func(o *view.Options) { o.PK, o.SK, o.Shards = attribute(t, "PK=S#{@shard}#{@key}"), attribute(t, "SK=x"), 2 },
-		"Collision is \"never\"":          func(o *view.Options) { o.Collision = "never" },
-		"which is no ItemStore":           func(o *view.Options) { o.SK, o.Store = attribute(t, "SK=x"), &memory{} },
+		"SK has no {@key}": func(o *view.Options) {
+			o.PK, o.SK, o.Shards = attribute(t, "PK=S#{@shard}#{@key}"), attribute(t, "SK=x"), 2
+		},
+		"Collision is \"never\"": func(o *view.Options) { o.Collision = "never" },
+		"which is no ItemStore":  func(o *view.Options) { o.SK, o.Store = attribute(t, "SK=x"), &memory{} },
 	} {
 		o := byStatus(t, nil)
 		change(&o)

@@ -81,6 +81,18 @@ type Query struct {
 	PKPrefix string     // only rows whose partition key is an S with this prefix. Default: all
 	SKPrefix string     // only rows whose sort key is an S with this prefix. Default: all
 	Limit    int        // maximum number of rows. Default: no limit
+	Reverse  bool       // the greatest key first. Default: the least first
+
+	From  item.Value // only rows from this sort key on, in the direction of the read. It needs PK. Default: all
+	After bool       // only rows behind From. Default: a row at From, too
+}
+
+// Check returns an error if no reader answers the query.
+func (q Query) Check() error {
+	if q.From.Exists() && !q.PK.Exists() {
+		return errs.New("view: a Query with From, and without PK: a sort key is a place in one partition")
+	}
+	return nil
 }
 
 // Row is one row as a [Reader] returns it.
@@ -96,9 +108,10 @@ type Row struct {
 // ErrNoTable is the error of reading a table that does not exist.
 var ErrNoTable = errs.New("no such view table")
 
-// Reader reads rows in the order of partition key and sort key: S and B by their bytes, N by number. Tombstones are
-// left out. The sequence ends with the first error. The error is [ErrNoTable] if the table does not exist or, on
-// some stores, was never written. A row that is written during the read may or may not be seen.
+// Reader reads rows in the order of partition key and sort key, or in reverse: S and B by their bytes, N by number.
+// Tombstones are left out. Several goroutines may read at once. The sequence ends with the first error. The error is
+// [ErrNoTable] if the table does not exist or, on some stores, was never written. A row that is written during the read
+// may or may not be seen.
 type Reader interface {
 	Rows(ctx context.Context, t Table, q Query) iter.Seq2[Row, error]
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -45,6 +46,10 @@ const onlyLiveRows = "attribute_exists(#tw) AND attribute_not_exists(#expires)"
 // KB. t needs its key attributes. SKPrefix needs a table whose sort key is an S.
 func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
+		if err := q.Check(); err != nil {
+			yield(view.Row{}, err)
+			return
+		}
 		all := r.scan(ctx, t, q)
 		if q.PK.Exists() {
 			all = r.query(ctx, t, q)
@@ -61,7 +66,8 @@ func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 	}
 }
 
-// query reads the rows of one partition key, in the order of the sort key.
+// query reads the rows of one partition key, in the order of the sort key. A key condition has one comparison of the
+// sort key. From takes it if it has the prefix; the read then ends at the first row without the prefix.
 func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	in := &dynamodb.QueryInput{
 		TableName:                 &t.Name,
@@ -70,19 +76,50 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 		ExpressionAttributeNames:  map[string]string{"#pk": t.PK, "#tw": metaAttribute, "#expires": expiresAttribute},
 		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": sdkvalue.Of(q.PK)},
 	}
-	if q.SKPrefix != "" && t.SK != "" {
-		in.KeyConditionExpression = aws.String("#pk = :pk AND begins_with(#sk, :sk)")
+	condition, bound, none := sortKeyCondition(q)
+	if condition != "" && t.SK != "" {
+		in.KeyConditionExpression = aws.String("#pk = :pk AND " + condition)
 		in.ExpressionAttributeNames["#sk"] = t.SK
-		in.ExpressionAttributeValues[":sk"] = dynamo.S(q.SKPrefix)
+		in.ExpressionAttributeValues[":sk"] = sdkvalue.Of(bound)
+	}
+	if q.Reverse {
+		in.ScanIndexForward = aws.Bool(false)
 	}
 	if q.Limit > 0 {
 		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
 	}
 	return func(yield func(view.Row, error) bool) {
-		if text, _ := q.PK.Text(); !strings.HasPrefix(text, q.PKPrefix) || q.SKPrefix != "" && t.SK == "" {
+		if text, _ := q.PK.Text(); none || !strings.HasPrefix(text, q.PKPrefix) || condition != "" && t.SK == "" {
 			return
 		}
-		toRows(t, r.views.Query(ctx, in))(yield)
+		for row, err := range toRows(t, r.views.Query(ctx, in)) {
+			if sk, _ := row.SK.Text(); err == nil && !strings.HasPrefix(sk, q.SKPrefix) || !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// sortKeyCondition returns the condition of a query on the sort key (#sk), and its value (:sk); "" if it has none. none
+// means that the query selects nothing.
+func sortKeyCondition(q view.Query) (condition string, value item.Value, none bool) {
+	from, isText := q.From.Text()
+	switch {
+	case q.SKPrefix == "" && !q.From.Exists():
+		return "", item.Value{}, false
+	case q.From.Exists() && strings.HasPrefix(from, q.SKPrefix):
+		comparison := "#sk >"
+		if q.Reverse {
+			comparison = "#sk <"
+		}
+		if !q.After {
+			comparison += "="
+		}
+		return comparison + " :sk", q.From, false
+	case q.From.Exists() && (!isText || from < q.SKPrefix == q.Reverse):
+		return "", item.Value{}, true
+	default: // all rows with the prefix are behind From
+		return "begins_with(#sk, :sk)", item.StringValue(q.SKPrefix), false
 	}
 }
 
@@ -126,6 +163,9 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 		slices.SortFunc(all, func(a, b sortedRow) int {
 			return cmp.Or(strings.Compare(a.pk, b.pk), strings.Compare(a.sk, b.sk))
 		})
+		if q.Reverse {
+			slices.Reverse(all)
+		}
 		for _, p := range all {
 			if !yield(p.row, nil) {
 				return

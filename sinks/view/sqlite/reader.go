@@ -76,6 +76,9 @@ func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[
 		if err == nil && !found {
 			err = s.noTable(name)
 		}
+		if err == nil {
+			err = q.Check()
+		}
 		if err != nil {
 			yield(view.Row{}, err)
 			return
@@ -115,7 +118,18 @@ func selection(table string, q view.Query) (string, []any) {
 			args = append(args, p.prefix, p.prefix+"\xff")
 		}
 	}
-	b.WriteString(" ORDER BY pk, sk")
+	direction, comparison := "", " >"
+	if q.Reverse {
+		direction, comparison = " DESC", " <"
+	}
+	if q.From.Exists() {
+		if !q.After {
+			comparison += "="
+		}
+		b.WriteString(" AND sk" + comparison + " ?")
+		args = append(args, keyColumn(q.From))
+	}
+	b.WriteString(" ORDER BY pk" + direction + ", sk" + direction)
 	if q.Limit > 0 {
 		b.WriteString(" LIMIT ?")
 		args = append(args, q.Limit)

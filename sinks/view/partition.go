@@ -1,0 +1,200 @@
+package view
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Partition reads a partition of a view that is spread over shards ([Options.Shards]) as one: the rows of all shards in
+// the order of their sort keys. A service that reads a view with the partition key 'STATUS#{Status}#{@shard}' and 10
+// shards fills in:
+//
+//	pending := view.Partition{
+//		Table: view.Table{Name: "shop-views", PK: "PK", SK: "SK"},
+//		Keys:  view.ShardKeys(10, "STATUS#pending#", ""),
+//	}
+//	for row, err := range pending.Rows(ctx, reader, view.PartitionQuery{Limit: 20, Cursor: cursor}) {
+type Partition struct {
+	Table Table        // with a sort key
+	Keys  []item.Value // required: the partition keys of the shards
+	View  string       // only rows of this sink. Default: rows of all sinks
+}
+
+// ShardKeys returns the partition keys of all shards. before and after are the texts around {@shard} in the view's
+// partition key.
+func ShardKeys(shards int, before, after string) []item.Value {
+	keys := make([]item.Value, shards)
+	for i := range keys {
+		keys[i] = item.StringValue(before + strconv.Itoa(i) + after)
+	}
+	return keys
+}
+
+// PartitionQuery selects rows of a [Partition].
+type PartitionQuery struct {
+	SKPrefix string // only rows whose sort key is an S with this prefix. Default: all
+	Limit    int    // maximum number of rows. Default: no limit
+	Reverse  bool   // the greatest sort key first. Default: the least first
+
+	// Cursor is that of a row ([Partition.Cursor]): only rows behind that one, in the direction of the query. Default:
+	// from the first row on.
+	Cursor string
+}
+
+// ErrCursor is the error of a cursor that [Partition.Cursor] did not make.
+var ErrCursor = errs.New("not a cursor of a partition: pass one that a query returned, unchanged")
+
+// Cursor returns the cursor of a row that Rows yielded: a text of the letters of base64url. It holds the row's sort key
+// and shard, from which the position in every shard follows. It stays valid if rows are written or removed, and it is
+// readable, not encrypted: give it to those who may see the row.
+func (p Partition) Cursor(r Row) string {
+	shard := max(0, slices.IndexFunc(p.Keys, r.PK.Equal))
+	b := binary.AppendUvarint([]byte{cursorFormat}, uint64(shard))
+	return base64.RawURLEncoding.EncodeToString(append(b, sortText(r.SK)...))
+}
+
+// cursorFormat is the first byte of a cursor.
+const cursorFormat = 1
+
+// position is the place of a row in the order of a partition.
+type position struct {
+	sk    item.Value
+	shard int
+}
+
+func parseCursor(cursor string) (position, error) {
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(b) == 0 || b[0] != cursorFormat {
+		return position{}, ErrCursor
+	}
+	shard, n := binary.Uvarint(b[1:])
+	if n <= 0 || shard > maxCursorShard {
+		return position{}, ErrCursor
+	}
+	sk, err := state.ParseSortable(string(b[1+n:]))
+	if err != nil || sk.Kind() == item.KindBOOL {
+		return position{}, ErrCursor
+	}
+	return position{sk, int(shard)}, nil
+}
+
+// maxCursorShard bounds the shard of a cursor, which a client may have made up.
+const maxCursorShard = 1 << 20
+
+// Rows reads the shards page by page, several at the same time at first, and yields their rows in the order of the
+// sort key: S and B by their bytes, N by number. With a Limit each shard's page has its share of it and two rows more,
+// so that a query reads little more than it yields if the rows are spread evenly. Without one a page has 25 rows at
+// least, and the first pages have 1,000 together. It holds a page of each shard. A row that is written during the read
+// may or may not be seen. The sequence ends with the first error, which is [ErrCursor] or comes from the reader.
+func (p Partition) Rows(ctx context.Context, r Reader, q PartitionQuery) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		shards, err := p.shardPages(r, q)
+		if err == nil {
+			err = readAtOnce(ctx, len(shards), func(ctx context.Context, i int) error { return shards[i].fill(ctx) })
+		}
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		sources := make([]pullRows, len(shards))
+		for i := range shards {
+			sources[i] = func() (Row, error, bool) { return shards[i].next(ctx) }
+		}
+		n := 0
+		for row, err := range mergeRows(sources, bySortKey, q.Reverse) {
+			if n++; !yield(row, err) || n == q.Limit {
+				return
+			}
+		}
+	}
+}
+
+// The rows of a page of a shard.
+const (
+	rowsOfFirstPages = 1000 // of all shards together, without a limit
+	minPageRows      = 25   // of one shard, without a limit
+)
+
+// shardPages returns the pages of each shard, before the first one is read.
+func (p Partition) shardPages(r Reader, q PartitionQuery) ([]shardPages, error) {
+	n := len(p.Keys)
+	switch {
+	case n == 0:
+		return nil, errs.New("view: a Partition without Keys: pass the partition keys of its shards, by ShardKeys")
+	case p.Table.SK == "":
+		return nil, errs.Errorf("view: the table %s has no sort key, so that a partition is one row: read it with Reader.Rows",
+			redact.Safe(p.Table.Name))
+	}
+	size := max(minPageRows, rowsOfFirstPages/n)
+	if q.Limit > 0 {
+		size = min(q.Limit, q.Limit/n+2)
+	}
+	shards := make([]shardPages, n)
+	for i, pk := range p.Keys {
+		shards[i] = shardPages{
+			partition: p, reader: r,
+			query: Query{PK: pk, SKPrefix: q.SKPrefix, Reverse: q.Reverse, Limit: size},
+		}
+	}
+	if q.Cursor == "" {
+		return shards, nil
+	}
+	at, err := parseCursor(q.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	for i := range shards {
+		// Of rows with one sort key, those of the shards up to the cursor's were yielded; in reverse those from it on.
+		shards[i].query.From = at.sk
+		shards[i].query.After = i == at.shard || i < at.shard != q.Reverse
+	}
+	return shards, nil
+}
+
+// shardPages reads one shard page by page.
+type shardPages struct {
+	partition Partition
+	reader    Reader
+	query     Query // of the next page
+	rows      []Row // of the page that was read last, without those that were taken
+	ended     bool
+}
+
+// next returns the next row of the shard; false at its end.
+func (s *shardPages) next(ctx context.Context) (row Row, err error, ok bool) {
+	if len(s.rows) == 0 {
+		if err := s.fill(ctx); err != nil || len(s.rows) == 0 {
+			return Row{}, err, false
+		}
+	}
+	row, s.rows = s.rows[0], s.rows[1:]
+	return row, nil, true
+}
+
+// fill reads a page, and more if the page has only rows of other sinks. Without rows the shard has ended.
+func (s *shardPages) fill(ctx context.Context) error {
+	s.rows = s.rows[:0]
+	for !s.ended && len(s.rows) == 0 {
+		n := 0
+		for row, err := range s.reader.Rows(ctx, s.partition.Table, s.query) {
+			if err != nil {
+				return err
+			}
+			n++
+			s.query.From, s.query.After = row.SK, true
+			if s.partition.View == "" || row.View == s.partition.View {
+				s.rows = append(s.rows, row)
+			}
+		}
+		s.ended = n < s.query.Limit
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// queriesGoOn checks the reads of a partition from a sort key on, in both directions.
+func queriesGoOn(t *testing.T, s kindStore) {
+	for _, sk := range []string{"a", "b1", "b2", "b3", "c"} {
+		apply(t, s, target, row(t, "p", sk, 1, ""), row(t, "q", sk, 1, ""))
+	}
+	apply(t, s, target, tombstone(t, "p", "b0", 1))
+	for _, q := range []struct {
+		query view.Query
+		want  string
+	}{
+		{view.Query{Reverse: true}, "c b3 b2 b1 a"},
+		{view.Query{Reverse: true, Limit: 2}, "c b3"},
+		{view.Query{Reverse: true, SKPrefix: "b"}, "b3 b2 b1"},
+		{view.Query{From: item.StringValue("b2")}, "b2 b3 c"},
+		{view.Query{From: item.StringValue("b2"), After: true}, "b3 c"},
+		{view.Query{From: item.StringValue("b2"), After: true, Limit: 1}, "b3"},
+		{view.Query{From: item.StringValue("b2"), Reverse: true}, "b2 b1 a"},
+		{view.Query{From: item.StringValue("b2"), Reverse: true, After: true}, "b1 a"},
+		{view.Query{From: item.StringValue("b15")}, "b2 b3 c"},
+		{view.Query{From: item.StringValue("d")}, ""},
+		{view.Query{From: item.StringValue("b2"), SKPrefix: "b"}, "b2 b3"},
+		{view.Query{From: item.StringValue("b2"), SKPrefix: "b", Reverse: true, After: true}, "b1"},
+		{view.Query{From: item.StringValue("a"), SKPrefix: "b"}, "b1 b2 b3"},
+		{view.Query{From: item.StringValue("a"), SKPrefix: "b", Reverse: true}, ""},
+		{view.Query{From: item.StringValue("c"), SKPrefix: "b"}, ""},
+		{view.Query{From: item.StringValue("c"), SKPrefix: "b", Reverse: true}, "b3 b2 b1"},
+	} {
+		q.query.PK = item.StringValue("p")
+		var got []string
+		for _, r := range all(t, s.Rows(t.Context(), target.Table, q.query)) {
+			sk, _ := r.SK.Text()
+			got = append(got, sk)
+		}
+		same(t, fmt.Sprintf("%+v", q.query), got, strings.Fields(q.want))
+	}
+	both := all(t, s.Rows(t.Context(), target.Table, view.Query{Reverse: true, SKPrefix: "c"}))
+	if len(both) != 2 || !both[0].PK.Equal(item.StringValue("q")) {
+		t.Errorf("a read of all partitions in reverse begins with %v", both)
+	}
+	for _, err := range s.Rows(t.Context(), target.Table, view.Query{From: item.StringValue("b")}) {
+		if err == nil {
+			t.Error("a sort key without a partition key is read from")
+		}
+	}
+}
+
+// partitionsMerge checks the merged reads of shards with sort keys of each type, page by page.
+func partitionsMerge(t *testing.T, s kindStore) {
+	for name, keys := range map[string][]string{
+		"S": {`{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a b"}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
+		"N": {
+			`{"N":"-100000000000000000000"}`, `{"N":"-10"}`, `{"N":"-1.5"}`, `{"N":"-1"}`, `{"N":"0"}`, `{"N":"0.5"}`,
+			`{"N":"9"}`, `{"N":"10"}`, `{"N":"12345678901234567890123456789012345678"}`,
+		},
+		"B": {`{"B":"AA=="}`, `{"B":"AAA="}`, `{"B":"AQ=="}`, `{"B":"fw=="}`, `{"B":"gA=="}`, `{"B":"/w=="}`},
+	} {
+		target := target
+		target.Name = "shards of " + name
+		p := view.Partition{Table: target.Table, Keys: view.ShardKeys(4, "S#", "#x")}
+		var want []string
+		put := func(shard int, key string) string {
+			m := row(t, fmt.Sprintf("S#%d#x", shard), "", 1, "")
+			m.SK = value(t, key)
+			apply(t, s, target, m)
+			return fmt.Sprintf("%d %s", shard, m.SK)
+		}
+		for i, key := range keys {
+			want = append(want, put((i*7+i/3)%3, key))
+			if i == len(keys)/2 { // a sort key in two shards
+				want = append(want, put(3, key))
+			}
+		}
+		put(4, keys[0]) // another partition
+		for _, reverse := range []bool{false, true} {
+			if reverse {
+				slices.Reverse(want)
+			}
+			for limit := range len(want) + 2 {
+				what := fmt.Sprintf("%s, reverse %t, limit %d", name, reverse, limit)
+				same(t, what, walk(t, s, p, limit, reverse), want)
+			}
+		}
+	}
+}
+
+// walk reads a partition in pages of limit rows, each from the cursor of the last one. 0 is one page of all.
+func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool) (rows []string) {
+	t.Helper()
+	for cursor := ""; ; {
+		page := all(t, p.Rows(t.Context(), s, view.PartitionQuery{Limit: limit, Reverse: reverse, Cursor: cursor}))
+		for _, r := range page {
+			pk, _ := r.PK.Text()
+			rows = append(rows, fmt.Sprintf("%s %s", strings.Trim(pk, "S#x"), r.SK))
+			cursor = p.Cursor(r)
+		}
+		if limit == 0 || len(page) < limit {
+			return rows
+		}
+	}
+}
+
+// partitionsReadLittle checks that a page reads what it needs, and the rows of one sink alone on request.
+func partitionsReadLittle(t *testing.T, s kindStore) {
+	other := target
+	other.View = "two"
+	p := view.Partition{Table: target.Table, Keys: view.ShardKeys(5, "p", "")}
+	var want []string
+	for i := range 200 {
+		pk, sk := fmt.Sprintf("p%d", i%5), fmt.Sprintf("%03d", i)
+		apply(t, s, target, row(t, pk, sk, 1, ""))
+		apply(t, s, other, row(t, pk, sk+"b", 1, ""))
+		want = append(want, sk)
+	}
+	counting := &countingReader{Reader: s}
+	if n := len(all(t, p.Rows(t.Context(), counting, view.PartitionQuery{Limit: 20}))); n != 20 || counting.rows > 40 {
+		t.Errorf("%d rows of a page of 20 were made of %d", n, counting.rows)
+	}
+	if want := len(p.Keys); counting.calls > 2*want {
+		t.Errorf("a page of 20 rows of %d shards made %d queries", want, counting.calls)
+	}
+	p.View = target.View
+	for _, limit := range []int{0, 7} {
+		var got []string
+		cursor := ""
+		for more := true; more; more = limit > 0 && len(got)%limit == 0 {
+			for _, r := range all(t, p.Rows(t.Context(), s, view.PartitionQuery{Limit: limit, Cursor: cursor})) {
+				sk, _ := r.SK.Text()
+				got = append(got, sk)
+				cursor = p.Cursor(r)
+			}
+		}
+		same(t, "the rows of one sink", got, want)
+	}
+	var last []string
+	for _, r := range all(t, p.Rows(t.Context(), s, view.PartitionQuery{SKPrefix: "19", Limit: 3, Reverse: true})) {
+		sk, _ := r.SK.Text()
+		last = append(last, sk)
+	}
+	same(t, "the last rows of a prefix", last, []string{"199", "198", "197"})
+	for _, cursor := range []string{"eA", "!", "AABhYQ", "AQ", "AQA", "AQB6cQ", "Af______", "AQBkMQ"} {
+		for _, err := range p.Rows(t.Context(), s, view.PartitionQuery{Cursor: cursor}) {
+			if !errors.Is(err, view.ErrCursor) {
+				t.Errorf("the cursor %q: got the error %v, want ErrCursor", cursor, err)
+			}
+		}
+	}
+}
+
+// countingReader counts the queries and the rows that are read.
+type countingReader struct {
+	view.Reader
+	mu          sync.Mutex
+	calls, rows int
+}
+
+func (c *countingReader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
+	return func(yield func(view.Row, error) bool) {
+		rows := 0
+		for r, err := range c.Reader.Rows(ctx, t, q) {
+			if rows++; !yield(r, err) {
+				break
+			}
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.calls++
+		c.rows += rows
+	}
+}
