@@ -75,6 +75,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Attributes: attributes(s.View.Attributes),
 		Collision:  view.Collision(s.View.Collision),
 		InPlace:    s.View.InPlace,
+		Shards:     s.View.Shards,
 		Mask:       a.sensitive,
 		Birth:      birth.ID,
 		Backfill:   a.backfill != nil,

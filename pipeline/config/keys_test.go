@@ -79,6 +79,7 @@ sinks.*.view.batch.linger | 0s
 sinks.*.view.allow_sensitive
 sinks.*.view.table
 sinks.*.view.key
+sinks.*.view.shards | 1
 sinks.*.view.attributes
 sinks.*.view.on_collision | dead_letter
 sinks.*.view.tombstones | apart

@@ -81,7 +81,7 @@ func missedChanges(action *value) string {
 	}
 }
 
-// checkView checks the rows of a view, and warns of an on_collision without effect.
+// checkView checks the rows and the shards of a view, and warns of an on_collision without effect.
 func (c *checker) checkView(s *Sink) {
 	c.checkRows(s)
 	if s.View.RowsGuardThemselves() {
@@ -89,6 +89,7 @@ func (c *checker) checkView(s *Sink) {
 			c.Warn(collision, "remove it", "no two items can claim a row: {@key} is in its key")
 		}
 	}
+	c.checkViewShards(s.View)
 	c.checkTransactionReach(s.View)
 }
 

@@ -60,7 +60,7 @@ func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 		return nil
 	}
 	return compile(f, v, src, func(src string) (*template.Template, error) {
-		return template.Parse(src, template.Options{Each: v.Rule.Each})
+		return template.Parse(src, template.Options{Each: v.Rule.Each, Shard: v.Rule.Shard})
 	})
 }
 

@@ -190,6 +190,24 @@ func TestOtherSettings(t *testing.T) {
 	}
 }
 
+// The shards of a view are a setting of their own.
+func TestShardSettings(t *testing.T) {
+	const text = `version: 1
+name: p
+source: {table: t}
+state: {table: s}
+sinks: {v: {view: {table: views, shards: 10, key: {PK: 'V#{@shard}', SK: '{@key}'}}}}
+`
+	want := settingsOf(t, text)["v"]
+	if want["view.shards"] != "10" {
+		t.Errorf("%v", want)
+	}
+	got := settingsOf(t, strings.Replace(text, "10", "20", 1))["v"]
+	if got["view.shards"] = "10"; !maps.Equal(want, got) {
+		t.Errorf("other shards change other settings: %v, and were %v", got, want)
+	}
+}
+
 func allOf(a, b map[string]string) map[string]string {
 	all := maps.Clone(a)
 	maps.Copy(all, b)

@@ -30,6 +30,7 @@ type Rule struct {
 	Name    *Rule    // of a map's names; nil: any text
 	Ordered bool     // of a map: the order of its entries counts
 	Each    bool     // of a template: {each.path} is allowed
+	Shard   bool     // of a template: {@shard} is allowed
 
 	ref    string // name under $defs, for a rule that is used in several places
 	yes    string // the word for which a bool is true
@@ -92,12 +93,12 @@ type rules struct {
 //	below:"KEY,..."        the key is written inside the objects of these keys
 //	one:"a,b" most:"a,b"   of a blank field: exactly one of the keys is given, or at most one
 //
-// The options are required, apart, ordered (of a map), empty (of lists and maps), each (of templates) and late (the
-// user of the struct applies the default).
+// The options are required, apart, ordered (of a map), empty (of lists and maps), each and shard (of templates) and
+// late (the user of the struct applies the default).
 func (rs rules) of(t reflect.Type, tag reflect.StructTag) *Rule {
 	_, options, _ := strings.Cut(tag.Get("key"), ",")
 	if k := rs.kinds.of(t, tag); k != nil {
-		r := &Rule{Kind: k, ref: k.Ref, yes: tag.Get("yes"), Each: strings.Contains(options, "each")}
+		r := &Rule{Kind: k, ref: k.Ref, yes: tag.Get("yes"), Each: strings.Contains(options, "each"), Shard: strings.Contains(options, "shard")}
 		if words := tag.Get("words"); words != "" {
 			r.Words = strings.Split(words, ",")
 		}
@@ -122,9 +123,9 @@ func (rs rules) of(t reflect.Type, tag reflect.StructTag) *Rule {
 	if names := tag.Get("names"); names != "" {
 		r.Name = &Rule{Kind: rs.kinds.Named[names]}
 	}
-	if strings.Contains(options, "each") {
+	if each, shard := strings.Contains(options, "each"), strings.Contains(options, "shard"); each || shard {
 		whole, scalar := *elem, *elem.scalar
-		scalar.Each, whole.scalar = true, &scalar
+		scalar.Each, scalar.Shard, whole.scalar = each, shard, &scalar
 		r.elem = &whole
 	}
 	return r

@@ -1,0 +1,34 @@
+package config
+
+// checkViewShards checks that the shards of a view and the {@shard} of its partition key belong together, and that no
+// two items can claim a row: they could be in different shards.
+func (c *checker) checkViewShards(v *View) {
+	key := c.Of(&v.Key)
+	if key == nil || len(v.Key) != len(key.All()) || len(v.Key) == 0 {
+		return // the binding has reported it
+	}
+	spread, sorted := v.Key[0].Template.HasShard(), false
+	for i, col := range v.Key[1:] {
+		c.FailIf(col.Template.HasShard(), key.Entries[i+1], "put {@shard} into the partition key, "+v.Key[0].Name,
+			"{@shard} is in the sort key: rows of one partition would only sort by their shards")
+		sorted = sorted || col.Template.HasKey()
+	}
+	const withKey = "put {@key} into the sort key, as in 'ROW#{@key}'; or remove shards and {@shard}"
+	switch shards := c.Has(&v.Shards); {
+	case shards && !spread:
+		example := v.Key[0].Template.String() + "#{@shard}"
+		c.Fail(&v.Shards, "put {@shard} into the partition key, as in '"+example+"', or remove shards",
+			"no {@shard} is in the partition key %s, so nothing is spread", v.Key[0].Name)
+	case !spread:
+	case !shards:
+		c.Fail(key.Entries[0], "add shards: 10 beside key, or remove {@shard}",
+			"{@shard} is in the partition key, and the view has no shards")
+	case !sorted && c.Has(&v.Collision) && !v.RowsGuardThemselves():
+		c.Fail(&v.Collision, "remove it, and "+withKey,
+			"two items that claim one row would be in different shards, and never meet")
+	case !sorted:
+		c.Fail(&v.Shards, withKey,
+			"shards need rows that one item alone can claim, each at a sort key of its own, "+
+				"and no {@key} can be told from the sort key")
+	}
+}
