@@ -11,9 +11,10 @@ import (
 type Results struct {
 	w      *bufio.Writer
 	format Format
-	limit  int  // 0: no limit
-	N      int  // results written
-	More   bool // there are more results than limit
+	limit  int    // 0: no limit
+	N      int    // results written
+	More   bool   // there are more results than limit
+	Next   string // flags that show the next results, for End. Default: none
 }
 
 // NewResults returns a writer to the standard output of s. It writes at most limit results; 0: all.
@@ -31,7 +32,11 @@ func (r *Results) End(err error, errs io.Writer) error {
 		err = flushErr
 	}
 	if err == nil && r.More {
-		fmt.Fprintf(errs, "there are more: these are the first %s; --limit 0 shows all\n", Thousands(int64(r.N)))
+		next := ""
+		if r.Next != "" {
+			next = ", and " + r.Next + " the next"
+		}
+		fmt.Fprintf(errs, "there are more: these are the first %s; --limit 0 shows all%s\n", Thousands(int64(r.N)), next)
 	}
 	return err
 }

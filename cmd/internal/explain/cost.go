@@ -127,8 +127,21 @@ func (c *costs) add(x pipeline.Explanation, index map[string]int) {
 	}
 }
 
-// costRule describes the DynamoDB units of one change at a sink; "" if the sink does not write to DynamoDB.
+// costRule describes the DynamoDB units of one change at a sink, and the queries of a read of its shards; "" if the sink
+// does not write to DynamoDB.
 func costRule(s config.Sink) string {
+	rule := writeRule(s)
+	switch {
+	case s.View != nil && s.View.Shards > 1:
+		rule += fmt.Sprintf("; a read of a partition is %d queries, one of each shard", s.View.Shards)
+	case s.Aggregate != nil && s.Aggregate.Shards > 1:
+		rule += fmt.Sprintf("; a read of a group is %d queries, one of each shard", s.Aggregate.Shards)
+	}
+	return rule
+}
+
+// writeRule describes the DynamoDB units of one change at a sink; "" if the sink does not write to DynamoDB.
+func writeRule(s config.Sink) string {
 	switch {
 	case s.View != nil && s.View.RowsMayGuardThemselves():
 		if s.View.InPlace {

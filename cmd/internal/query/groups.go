@@ -12,16 +12,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// shardedGroups returns the aggregates whose groups have several shards, by their stored settings. It does not filter by
-// table, as aggregates of other tables have no rows in t.
-func shardedGroups(ctx context.Context, db *sqlite.Store, t view.Table) ([]view.Groups, error) {
-	var all []view.Groups
+// shards are the sinks whose output is spread over shards, by their stored settings.
+type shards struct {
+	groups []view.Groups // of aggregates of all tables: those of other tables have no rows in t
+	views  []spreadView  // of t
+}
+
+func shardsOf(ctx context.Context, db *sqlite.Store, t view.Table) (all shards, err error) {
 	for f, err := range db.Fingerprints(ctx) {
 		if err != nil {
-			return nil, err
+			return all, err
 		}
 		if g := groupsOf(f, t); g.Shards > 1 {
-			all = append(all, g)
+			all.groups = append(all.groups, g)
+		}
+		if v, ok := spreadViewOf(f, t); ok {
+			all.views = append(all.views, v)
 		}
 	}
 	return all, nil

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,38 +19,55 @@ import (
 )
 
 func (o *options) view(s cli.Streams) *cobra.Command {
-	var pk, pkPrefix, skPrefix string
+	var q viewQuery
 	var typed bool
 	c := &cobra.Command{
 		Use:   "view [TABLE]",
 		Short: "Rows of a view table, in the order of their keys",
-		Long:  "Rows of a view table, in the order of their keys. A group that is spread over shards is one row.",
+		Long: `Rows of a view table, in the order of their keys. A group that is spread over shards is one row.
+
+A partition of a view that is spread over shards is read as one, in the order of the sort key.
+With the partition key 'STATUS#{Status}#{@shard}' it is --pk STATUS#paid, without the shard and
+the punctuation before it, or --pk 'STATUS#paid#{@shard}', which also names a shard that is not
+the end of the key. With --limit, a read with --pk prints a cursor if there are more rows, and
+--after continues there, in the direction of the read.`,
 		Example: `  tablewake query view shop-views --local out
   tablewake query view shop-views --local out --pk STATUS#paid --limit 5
+  tablewake query view shop-views --local out --pk 'STATUS#paid#{@shard}' --reverse --limit 5
   tablewake query view shop-views --local out --sk-prefix 2026-03 -o json`,
 		Args: cli.ArgumentRange(0, 1, "[TABLE] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			q := view.Query{PKPrefix: pkPrefix, SKPrefix: skPrefix}
-			if pk != "" {
-				q.PK = item.StringValue(pk)
-			}
+			q.limit = o.limit
 			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
 				return target.WithViews(c.Context(), dir, func(db *sqlite.Store) error {
 					t, err := chooseTable(c.Context(), db, args)
 					if err != nil {
 						return err
 					}
-					groups, err := shardedGroups(c.Context(), db, t)
+					spread, err := shardsOf(c.Context(), db, t)
 					if err != nil {
 						return err
 					}
-					for row, err := range view.Merged(c.Context(), db, t, q, groups...) {
+					rows, partition, err := q.rows(c.Context(), db, t, spread)
+					if err != nil {
+						return err
+					}
+					for row, err := range rows {
+						if errors.Is(err, view.ErrCursor) {
+							return cli.Usagef("--after: %w", err)
+						}
 						if err != nil {
 							return err
 						}
 						if err := out.Add(itemJSON(row.Item, typed), func() string { return rowText(t, row) }); err != nil {
 							return err
 						}
+						if len(partition.Keys) > 0 && out.N == q.limit {
+							out.Next = "--after " + partition.Cursor(row)
+						}
+					}
+					if hint := spread.hint(); hint != "" && q.pk != "" && out.N == 0 && q.after == "" {
+						fmt.Fprintln(s.Err, hint)
 					}
 					return nil
 				})
@@ -57,9 +75,11 @@ func (o *options) view(s cli.Streams) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&pk, "pk", "", "only rows with this partition key")
-	f.StringVar(&pkPrefix, "pk-prefix", "", "only rows whose partition key begins so")
-	f.StringVar(&skPrefix, "sk-prefix", "", "only rows whose sort key begins so")
+	f.StringVar(&q.pk, "pk", "", "only rows with this partition key; of a view with shards without the shard, or with {@shard}")
+	f.StringVar(&q.pkPrefix, "pk-prefix", "", "only rows whose partition key begins so")
+	f.StringVar(&q.skPrefix, "sk-prefix", "", "only rows whose sort key begins so")
+	f.BoolVar(&q.reverse, "reverse", false, "the greatest keys first")
+	f.StringVar(&q.after, "after", "", "with --pk: continue behind a read, from the cursor that it printed")
 	f.BoolVar(&typed, "typed", false, "JSON with DynamoDB's types")
 	return c
 }

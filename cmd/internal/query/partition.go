@@ -1,0 +1,143 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// shardPlaceholder is the place of the shard in a partition key.
+const shardPlaceholder = "{@shard}"
+
+// spreadView is a view whose partitions are spread over shards.
+type spreadView struct {
+	sink   string
+	pk     *template.Template
+	shards int
+}
+
+// spreadViewOf returns the view of a fingerprint; false if it is of another table, or has no shards.
+func spreadViewOf(f state.Fingerprint, t view.Table) (spreadView, bool) {
+	pk, err := template.Parse(f.Settings["view.key."+t.PK], template.Options{Shard: true})
+	if err != nil || !pk.HasShard() || f.Settings["view.table"] != t.Name {
+		return spreadView{}, false
+	}
+	v := spreadView{f.Sink, pk, 1}
+	if n, err := strconv.Atoi(f.Settings["view.shards"]); err == nil {
+		v.shards = n
+	}
+	return v, true
+}
+
+// keys returns the partition keys of the shards of pk: a partition key with {@shard}, or without it and the punctuation
+// before it if that is its end.
+func (v spreadView) keys(pk string) []item.Value {
+	if at := strings.LastIndex(pk, shardPlaceholder); at >= 0 {
+		return view.ShardKeys(v.shards, pk[:at], pk[at+len(shardPlaceholder):])
+	}
+	if punctuation, ok := v.punctuation(); ok {
+		return view.ShardKeys(v.shards, pk+punctuation, "")
+	}
+	return nil
+}
+
+// punctuation returns the characters before {@shard} that are neither letters nor digits; false if {@shard} is not the
+// end of the key.
+func (v spreadView) punctuation() (string, bool) {
+	literals, placeholders := v.pk.Literals(), v.pk.Placeholders()
+	last := len(placeholders) - 1
+	if placeholders[last].Name != "@shard" || literals[last+1] != "" {
+		return "", false
+	}
+	before := literals[last]
+	words := strings.TrimRightFunc(before, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return before[len(words):], true
+}
+
+// viewQuery is what `query view` selects.
+type viewQuery struct {
+	pk, pkPrefix, skPrefix, after string
+	reverse                       bool
+	limit                         int // 0: all
+}
+
+// rows returns the rows of a table, and the partition that pk names; it has no Keys if there is none to continue.
+func (q viewQuery) rows(ctx context.Context, db view.Reader, t view.Table, s shards) (
+	iter.Seq2[view.Row, error], view.Partition, error,
+) {
+	partition := view.Partition{Table: t}
+	all := view.Query{PKPrefix: q.pkPrefix, SKPrefix: q.skPrefix, Reverse: q.reverse}
+	switch {
+	case q.after != "" && (q.pk == "" || t.SK == ""):
+		return nil, partition, cli.Usagef("--after continues a partition of a table with a sort key: name it with --pk")
+	case q.pk == "":
+		return view.Merged(ctx, db, t, all, s.groups...), partition, nil
+	case !strings.HasPrefix(q.pk, q.pkPrefix):
+		return func(func(view.Row, error) bool) {}, partition, nil
+	}
+	spread := strings.Contains(q.pk, shardPlaceholder)
+	switch {
+	case spread && len(s.views) == 0:
+		return nil, partition, cli.Usagef("--pk %s: no view of the table %s has shards: write the partition key itself",
+			q.pk, t.Name)
+	case !spread:
+		partition.Keys = append(partition.Keys, item.StringValue(q.pk))
+	}
+	for _, v := range s.views {
+		for _, key := range v.keys(q.pk) {
+			if !slices.ContainsFunc(partition.Keys, key.Equal) {
+				partition.Keys = append(partition.Keys, key)
+			}
+		}
+	}
+	if len(partition.Keys) == 1 && q.after == "" {
+		all.PK = partition.Keys[0]
+		if t.SK == "" {
+			partition.Keys = nil
+		}
+		return view.Merged(ctx, db, t, all, s.groups...), partition, nil
+	}
+	read := view.PartitionQuery{SKPrefix: q.skPrefix, Reverse: q.reverse, Cursor: q.after}
+	if q.limit > 0 {
+		read.Limit = q.limit + 1 // to know whether there are more
+	}
+	return partition.Rows(ctx, mergedReader{db, s.groups}, read), partition, nil
+}
+
+// mergedReader reads one row for each group.
+type mergedReader struct {
+	view.Reader
+	groups []view.Groups
+}
+
+func (r mergedReader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
+	return view.Merged(ctx, r.Reader, t, q, r.groups...)
+}
+
+// hint returns how the partition keys of the views with shards are written; "" if there are none.
+func (s shards) hint() string {
+	var forms []string
+	for _, v := range s.views {
+		full := v.pk.String()
+		form := "'" + full + "'"
+		if p, ok := v.punctuation(); ok && full != p+shardPlaceholder {
+			form = "'" + strings.TrimSuffix(full, p+shardPlaceholder) + "' or " + form
+		}
+		forms = append(forms, fmt.Sprintf("%s, which has %d shards, is %s", v.sink, v.shards, form))
+	}
+	if forms == nil {
+		return ""
+	}
+	return "no rows; a partition of " + strings.Join(forms, "; one of ") + ", with the values of an item, and " +
+		shardPlaceholder + " as it is"
+}
