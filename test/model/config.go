@@ -54,6 +54,7 @@ type View struct {
 	Table      string
 	When       *Condition
 	PK, SK     Template
+	Shards     int // of {@shard} in PK; 0: not said
 	Attributes []Column
 	Collision  string // dead_letter, keep_first, last; "": not said
 	InPlace    bool
@@ -142,6 +143,9 @@ func (s Sink) write(w func(string, ...any)) {
 		w("    view:\n      table: %s", v.Table)
 		writeWhen(w, v.When, "item")
 		writeKey(w, "key", v.PK, v.SK)
+		if v.Shards > 0 {
+			w("      shards: %d", v.Shards)
+		}
 		if len(v.Attributes) > 0 {
 			w("      attributes:")
 		}

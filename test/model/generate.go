@@ -126,6 +126,13 @@ func (g generator) view(name, table string) *View {
 			v.SK = v.SK[2:]
 		}
 		v.InPlace = g.one(2)
+		if g.one(2) {
+			v.Shards = pick(g, "shards", 1, 2, 10)
+			v.PK = append(v.PK, literal("#"), Part{Shards: v.Shards})
+		} else if g.one(4) {
+			v.Shards = pick(g, "shards", 2, 256)
+			v.PK = append(Template{literal(name + "!"), {Shards: v.Shards}, literal("#")}, v.PK...)
+		}
 	case 1: // every key attribute, escaped
 		v.SK = nil
 		for i, key := range g.keys {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ type Part struct {
 	Literal  string
 	Key      bool     // {@key}
 	Version  bool     // {@version}
+	Shards   int      // {@shard} of so many; 0: not that
 	Path     []string // names from the item, or from the element where Each is set
 	Each     bool
 	Optional bool
@@ -42,6 +44,8 @@ func (p Part) String() string {
 		body = "@key"
 	case p.Version:
 		body = "@version"
+	case p.Shards > 0:
+		body = "@shard"
 	case len(p.Path) > 0:
 		body = strings.Join(p.Path, ".")
 		if p.Each {
@@ -118,6 +122,11 @@ func (p Part) lookup(s scope) sinktest.Attr {
 }
 
 func (p Part) text(s scope) (string, verdict) {
+	if p.Shards > 0 {
+		h := fnv.New64a()
+		h.Write([]byte(s.key))
+		return strconv.FormatUint(h.Sum64()%uint64(p.Shards), 10), found
+	}
 	if !p.Key && len(p.Path) == 0 {
 		return p.Literal, found
 	}
