@@ -118,6 +118,16 @@ func (t *Template) AmbiguousObjectKey() bool {
 	return to-from > 1
 }
 
+// AmbiguousRawObjectKey is Ambiguous for AppendRawObjectKey, which writes _none for missing values.
+func (t *Template) AmbiguousRawObjectKey() bool {
+	from, to := t.ambiguousRange(func(h *placeholder) (alphabet, int) {
+		a, _ := h.alphabet()
+		a.add(missingText)
+		return a, 0
+	})
+	return to-from > 1
+}
+
 // ambiguousRange returns the range [from, to) of placeholders whose texts cannot be separated. From
 // the left, a text ends at the next literal if the text cannot contain the literal's first byte.
 // From the right, a text begins after the literal before it, likewise. A range of one placeholder

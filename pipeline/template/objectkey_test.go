@@ -128,3 +128,43 @@ func TestIndexNamesAreLegalAndInjective(t *testing.T) {
 		}
 	})
 }
+
+// A raw object key has the texts of values as they are.
+func TestRawObjectKey(t *testing.T) {
+	s := scope(t)
+	for _, tt := range []struct{ template, want string }{
+		{"archive/{Status}/{PK}/{SK}.json", "archive/Paid/USER#42/ORDER#2026#7.json"},
+		{"{Address.City}", "Ünter/Berg"},
+		{"{PK|esc}", "USER%2342"},
+		{"{@key}", "USER%2342,ORDER%232026%237"},
+		{"a/{Missing}/b", "a/_none/b"},
+		{"a/{None}", "a/_none"},
+		{"a/{Dots}/b", "a/../b"},
+		{"a/{Path}/b", "a/a/../b/b"},
+	} {
+		got, err := parse(t, tt.template).AppendRawObjectKey([]byte("> "), s)
+		if err != nil || string(got) != "> "+tt.want {
+			t.Errorf("raw object key of %s = %q, %v; want %q", tt.template, got, err, tt.want)
+		}
+	}
+	for src, want := range map[string]bool{
+		"{A}/{B}": true, "{A|esc}/{B}": false, "{@key}/{A}": false, "x/{A}.json": false, "{A}{B}": true, "{@op}/{A}": false,
+		"{A?}_{@op}": true, "{A|hash}x{@op}": false, "{@table}_{@op}": true,
+	} {
+		if got := parse(t, src).AmbiguousRawObjectKey(); got != want {
+			t.Errorf("%s is ambiguous as a raw object key: %v", src, got)
+		}
+	}
+}
+
+func TestVersionAndItem(t *testing.T) {
+	for src, want := range map[string][2]bool{
+		"{@version}.json": {true, false}, "{PK}/{@version}": {true, true}, "{@version|hash}/{@key}": {false, true},
+		"{@key}.json": {false, true}, "{@seq}/{@time|date:2006}/{@op}/{@table}": {false, false}, "{{@version}}": {false, false},
+	} {
+		tpl := parse(t, src)
+		if got := [2]bool{tpl.HasVersion(), tpl.NamesItem()}; got != want {
+			t.Errorf("%s: %v, want %v", src, got, want)
+		}
+	}
+}

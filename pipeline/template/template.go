@@ -146,6 +146,16 @@ const missingText = "_none"
 // and never contains a slash: such text is encoded further, and [item.Unescape] decodes it.
 // Errors are those of Value.
 func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
+	return t.appendObjectKey(dst, s, false)
+}
+
+// AppendRawObjectKey is AppendObjectKey without the encoding: the text of a value keeps its slashes. It can be an
+// invalid object key, and two lists of values can have the same one.
+func (t *Template) AppendRawObjectKey(dst []byte, s Scope) ([]byte, error) {
+	return t.appendObjectKey(dst, s, true)
+}
+
+func (t *Template) appendObjectKey(dst []byte, s Scope, raw bool) ([]byte, error) {
 	origin := len(dst)
 	for i := range t.placeholders {
 		h := &t.placeholders[i]
@@ -159,6 +169,8 @@ func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
 			return dst[:origin], errs.Errorf("template %q: %w", redact.Safe(t.src), err)
 		case !found:
 			dst = append(dst, missingText...)
+			continue
+		case raw:
 			continue
 		case !h.escaped():
 			dst = escape(dst, start)
@@ -227,6 +239,20 @@ func (t *Template) Stable() bool {
 		}
 	}
 	return true
+}
+
+// HasVersion reports whether every change of an item has another result: the template has {@version} as it is.
+func (t *Template) HasVersion() bool {
+	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool {
+		return h.source == fromVersion && len(h.calls) == 0
+	})
+}
+
+// NamesItem reports whether the result depends on the item: the template reads a path of it, or {@key}.
+func (t *Template) NamesItem() bool {
+	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool {
+		return h.source == fromItem || h.source == fromKey
+	})
 }
 
 // OfTable reports whether all changes of a table have the same result: the template reads only
