@@ -88,6 +88,12 @@ func (noObjects) Put(context.Context, archive.Object) error { return errPlanOnly
 
 func (noObjects) Get(context.Context, string) (io.ReadCloser, error) { return nil, errPlanOnly }
 
+func (noObjects) Describe(context.Context, string) (archive.Stored, error) {
+	return archive.Stored{}, errPlanOnly
+}
+
+func (noObjects) Replace(context.Context, archive.Object, archive.Stored) error { return errPlanOnly }
+
 func (noMessages) Publish(context.Context, []notify.Message) error { return errPlanOnly }
 
 func (noLetters) Put(context.Context, []pipeline.DeadLetter) error { return errPlanOnly }

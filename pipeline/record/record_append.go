@@ -9,6 +9,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
+// NewestOnly is the first member of a record in an archive that has only the newest change of each item. Decoders ignore
+// it. Replays refuse such a record, since the earlier changes of its item are missing.
+const NewestOnly = "tablewakeNewestOnly"
+
 // RecordJSON returns the record of the change: Raw, or for a change from a snapshot, a record that decodes to it. The
 // record of an item that was inserted and removed within one incremental export has the view type NEW_IMAGE: a decoder
 // refuses a REMOVE that lacks its old image. With Kinesis it lacks the time, since the time would be the version.

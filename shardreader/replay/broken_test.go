@@ -207,6 +207,7 @@ func TestSource_ForeignFiles(t *testing.T) {
 	for content, want := range map[string]string{
 		`{"Item":{"PK":{"S":"a"}}}` + "\n": "export",
 		`{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"PK":{"S":"a"}},"NewImage":{}}`: "incremental",
+		`{"tablewakeNewestOnly":true,"eventName":"INSERT"}` + "\n":                              "newest change of each item alone",
 		"PK,SK,Total\na,b,3\n":     "CSV",
 		"version: 1\nname: shop\n": "no JSON",
 		`{"properties":{}}`:        "none of a record's members",
@@ -219,6 +220,11 @@ func TestSource_ForeignFiles(t *testing.T) {
 		if broken, ok := errors.AsType[*BrokenError](g.err); !ok || broken.Files[0].File != path || !strings.Contains(g.err.Error(), want) || len(g.sequences) > 0 {
 			t.Errorf("%q: %v, want an error with %q", content, g.err, want)
 		}
+	}
+	// So is a file of a folder, if its records are no history.
+	folder := write(t, map[string]string{"f": `{"tablewakeNewestOnly":true,"eventName":"INSERT"}`})
+	if g := readAll(t, open(t, Options{Paths: []string{folder}})); !errors.Is(g.err, errNewestOnly) || len(g.sequences) > 0 {
+		t.Errorf("%v, %v", g.sequences, g.err)
 	}
 	// No records are no error: a table may be at rest.
 	for _, content := range []string{"", "\n \n", "[]", `{"Records":[]}`, gzipped(t, "")} {

@@ -3,6 +3,8 @@ package replay
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 const (
@@ -15,6 +17,10 @@ var markers = []string{`"dynamodb"`, `"kinesis"`, `"eventID"`, `"eventName"`, `"
 
 // errForeign is the error of a file without stream records.
 var errForeign = errs.New("it holds no stream records")
+
+// errNewestOnly is the error of a file of an archive that is no history. It is not left out in silence: without it the
+// outputs would be wrong.
+var errNewestOnly = errs.New("it is of an archive that has the newest change of each item alone, because its key has no {@version}: replay an archive with every change")
 
 // recognize returns a *fault if the file does not begin like saved records, and io.EOF if it is empty.
 func (f *file) recognize() error {
@@ -46,6 +52,9 @@ func foreign(head []byte) error {
 	}
 	if bytes.Contains(head, []byte(`"WriteTimestampMicros"`)) && (opensWith(head, "Metadata") || opensWith(head, "Keys")) {
 		return fmt.Errorf("%w: it is data of an incremental DynamoDB export: replay takes stream records", errForeign)
+	}
+	if opensWith(head, record.NewestOnly) {
+		return errNewestOnly
 	}
 	for _, m := range markers {
 		if bytes.Contains(head, []byte(m)) {

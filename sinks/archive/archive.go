@@ -3,13 +3,17 @@
 // In the layout [Log], a Write is a batch. A batch becomes one object of JSON lines
 // or Parquet rows for each value of the partition template: compressed, sorted by item
 // and version, and named by its versions and its content. In the layout [PerItem]
-// each change becomes one object, named by a template. No object is ever
+// each change becomes one object, named by a template with {@version}. No object is ever
 // overwritten. The same batch makes the same objects, and an object that exists
 // counts as success. The objects may contain a version several times; [Read] returns each version of
 // an item once.
 //
+// In the layout PerItem with a template without {@version}, an object holds the newest change of its item (newest.go).
+// An older object of the same item is replaced, on the condition that it is still the one that was described. An object
+// of another item is never replaced.
+//
 // With [DynamoDBJSON] a line is the record itself, and a Parquet row can be turned back into a record.
-// So an archive replays like the stream that it came from.
+// So an archive replays like the stream that it came from, unless it has only the newest change of each item.
 //
 // A change goes through Sink.Plan, which names its folder or object, and Sink.Write. Reading goes through
 // [Read], runBuilder.build and merge. Read archive.go, plan.go, write.go, read.go and run_builder.go in this order.
@@ -42,7 +46,11 @@ type Options struct {
 	// masked keys. Default: nothing is hidden
 	Mask *mask.Mask
 
-	Key       *template.Template // name of a PerItem object: required with PerItem, an error with Log
+	// Key is the name of a PerItem object: required with PerItem, an error with Log. Without {@version} an object holds
+	// the newest change of its item, and Store must be a [Replacer].
+	Key      *template.Template
+	RawNames bool // values in Key are not escaped: they keep # and /. An error with Log
+
 	Partition *template.Template // folder of a Log object, after Prefix: "dt={@time|date:2006-01-02}"; an error with PerItem. Default: none
 	Roll      Roll               // when a Log object is full; see Sink.Batch
 	Columns   []Column           // columns of Parquet objects; an error with other formats. Default: none
@@ -55,7 +63,7 @@ type Layout string
 // The layouts.
 const (
 	Log     Layout = "log"      // batches of JSON lines
-	PerItem Layout = "per_item" // one object per change
+	PerItem Layout = "per_item" // one object per change, or per item
 )
 
 // Images is how a line shows a change.
@@ -85,6 +93,9 @@ type Sink struct {
 	mask        *mask.Mask
 	kinds       map[Kind]bool
 	key         *template.Template
+	rawNames    bool
+	newest      bool               // key has no version: an object has the newest change of its item
+	replacer    Replacer           // store, if newest
 	partition   *template.Template // may be nil
 	roll        Roll
 	tags        []TagTemplate
@@ -114,6 +125,8 @@ func New(o Options) (*Sink, error) {
 		mask:        o.Mask,
 		kinds:       make(map[Kind]bool),
 		key:         o.Key,
+		rawNames:    o.RawNames,
+		newest:      o.Layout == PerItem && o.Key != nil && !o.Key.HasVersion(),
 		partition:   o.Partition,
 		roll:        Roll{Bytes: cmp.Or(o.Roll.Bytes, 8<<20), Age: o.Roll.Age},
 		tags:        slices.Clone(o.Tags),
@@ -141,10 +154,12 @@ func New(o Options) (*Sink, error) {
 		return nil, fmt.Errorf("archive: Key ends in %s, by which objects of the layout %q are known: name the objects .json", path.Ext(s.key.String()), Log)
 	case s.layout == Log && s.key != nil:
 		return nil, fmt.Errorf("archive: Key belongs to the layout %q: objects of a log are named by their content", PerItem)
+	case s.layout == Log && s.rawNames:
+		return nil, fmt.Errorf("archive: RawNames belongs to the layout %q", PerItem)
 	case s.roll.Bytes < 0 || s.roll.Age < 0:
 		return nil, fmt.Errorf("archive: Roll is negative: %d bytes, %v", s.roll.Bytes, s.roll.Age)
 	}
-	if err := s.checkNames(); err != nil {
+	if err := errors.Join(s.checkNames(), s.checkNewest()); err != nil {
 		return nil, err
 	}
 	if err := checkTags(s.tags, s.layout); err != nil {
@@ -200,7 +215,7 @@ func (s *Sink) Concurrency() int {
 	return 1
 }
 
-// KeepsKeyOrder returns true: no change overwrites another.
+// KeepsKeyOrder returns true: no change overwrites a newer one.
 func (s *Sink) KeepsKeyOrder() bool { return true }
 
 // IgnoresEvents returns true.

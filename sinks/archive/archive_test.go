@@ -248,8 +248,8 @@ func TestPerItem_KinesisCopies(t *testing.T) {
 func TestPerItemNamesThatAreNotUnique(t *testing.T) {
 	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
 		store := &memory{}
-		s := newSink(t, archive.Options{Store: store, Layout: archive.PerItem, Images: images, Key: parse(t, "{Type}.json")})
-		cs := changes(t, line("REMOVE", "a", 1, ""), line("REMOVE", "b", 1, ""), line("REMOVE", "a", 2, ""))
+		s := newSink(t, archive.Options{Store: store, Layout: archive.PerItem, Images: images, Key: parse(t, "{Type}/{@version}.json")})
+		cs := changes(t, line("REMOVE", "a", 1, ""), line("REMOVE", "b", 1, ""), line("REMOVE", "c", 1, ""))
 		mustWrite(t, s, cs[0])
 		for _, c := range cs[1:] {
 			_, err := write(t, s, c)
@@ -324,6 +324,9 @@ func TestNew(t *testing.T) {
 		`Kinds holds "delete"`:      {Store: &memory{}, Kinds: []archive.Kind{"delete"}},
 		"Key is nil":                {Store: &memory{}, Layout: archive.PerItem},
 		"Partition belongs":         {Store: &memory{}, Layout: archive.PerItem, Key: key, Partition: key},
+		"RawNames belongs":          {Store: &memory{}, RawNames: true},
+		"cannot replace objects":    {Store: putOnly{&memory{}}, Layout: archive.PerItem, Key: key},
+		"is the same for all items": {Store: &memory{}, Layout: archive.PerItem, Key: parse(t, "{@op}.json")},
 		"Key ends in .zst":          {Store: &memory{}, Layout: archive.PerItem, Key: parse(t, "{@key}.jsonl.zst")},
 		"Key belongs to the layout": {Store: &memory{}, Key: key},
 		"Columns belong":            {Store: &memory{}, Columns: []archive.Column{{Name: "a", Value: key}}},

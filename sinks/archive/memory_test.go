@@ -29,7 +29,10 @@ type memory struct {
 	fail    error
 }
 
-var _ archive.Lister = (*memory)(nil)
+var (
+	_ archive.Lister   = (*memory)(nil)
+	_ archive.Replacer = (*memory)(nil)
+)
 
 func (m *memory) Put(_ context.Context, o archive.Object) error {
 	m.mu.Lock()
@@ -42,6 +45,33 @@ func (m *memory) Put(_ context.Context, o archive.Object) error {
 	}
 	if m.objects == nil {
 		m.objects = make(map[string][]byte)
+	}
+	m.objects[o.Name] = bytes.Clone(o.Body)
+	m.put = append(m.put, o)
+	return nil
+}
+
+func (m *memory) Describe(_ context.Context, name string) (archive.Stored, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, ok := m.objects[name]
+	if !ok {
+		return archive.Stored{}, archive.ErrNoObject
+	}
+	return archive.Stored{Content: bytes.Clone(b), Tag: string(b)}, nil
+}
+
+func (m *memory) Replace(_ context.Context, o archive.Object, stored archive.Stored) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, ok := m.objects[o.Name]
+	switch {
+	case m.fail != nil:
+		return m.fail
+	case !ok:
+		return archive.ErrNoObject
+	case string(b) != stored.Tag:
+		return archive.ErrExists
 	}
 	m.objects[o.Name] = bytes.Clone(o.Body)
 	m.put = append(m.put, o)

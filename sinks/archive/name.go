@@ -69,32 +69,38 @@ func checkName(option, prefix string, t *template.Template, end string) error {
 		name += strings.Join(t.Literals(), "x") // values are never empty
 	}
 	name += end
-	problem := ""
-	switch {
-	case !utf8.ValidString(name):
-		problem = "is not UTF-8"
-	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7F }):
-		problem = "holds a control character"
-	case strings.Contains(name, `\`):
-		problem = `holds a \: folders are parted by /`
-	case len(prefix) > longName/2:
+	problem := nameProblem(name)
+	if problem == "" && len(prefix) > longName/2 {
 		problem = fmt.Sprintf("is longer than %d bytes", longName/2)
-	}
-	for i, s := range strings.Split(name, "/") {
-		switch {
-		case problem != "":
-		case s == "" && i == 0:
-			problem = "begins with /: object names do not"
-		case s == "":
-			problem = "has a segment without text: write one / between two segments, and none at the end"
-		case s == "." || s == "..":
-			problem = fmt.Sprintf("has the segment %s, which is not kept by every server", s)
-		case s[0] == '~' || s == Fingerprints:
-			problem = fmt.Sprintf("has the segment %s: names that begin so are the archive's own", s)
-		}
 	}
 	if problem == "" {
 		return nil
 	}
 	return fmt.Errorf("archive: %s %q %s", option, strings.TrimSuffix(name, end), problem)
+}
+
+// nameProblem returns what is wrong with a name; "" if a server and a file system can hold it once it is shortened. The
+// text has no part of the name.
+func nameProblem(name string) string {
+	switch {
+	case !utf8.ValidString(name):
+		return "is not UTF-8"
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7F }):
+		return "holds a control character"
+	case strings.Contains(name, `\`):
+		return `holds a \: folders are parted by /`
+	}
+	for i, s := range strings.Split(name, "/") {
+		switch {
+		case s == "" && i == 0:
+			return "begins with /: object names do not"
+		case s == "":
+			return "has a segment without text: write one / between two segments, and none at the end"
+		case s == "." || s == "..":
+			return "has the segment " + s + ", which is not kept by every server"
+		case s[0] == '~' || s == Fingerprints:
+			return "has a segment that begins with ~ or is " + Fingerprints + ": these are the archive's own"
+		}
+	}
+	return ""
 }

@@ -48,7 +48,10 @@ type Put struct {
 
 // String returns the text in `explain`.
 func (p *Put) String() string {
-	if p.Name != "" {
+	switch {
+	case p.Name != "" && p.sink != nil && p.sink.newest:
+		return fmt.Sprintf("write object %s unless it is newer (%s)", p.Name, p.Kind)
+	case p.Name != "":
 		return fmt.Sprintf("create object %s (%s)", p.Name, p.Kind)
 	}
 	b := fmt.Appendf(nil, "append to the next object of %s (%s)", displayFolder(p.Folder), p.Kind)
@@ -113,11 +116,11 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	scope.Mask = s.mask
 	switch {
 	case s.layout == PerItem:
-		name, err := s.key.AppendObjectKey([]byte(s.prefix), scope)
+		name, err := s.objectName(d.Change, scope)
 		if err != nil {
-			return fmt.Errorf("archive: key %q: %w", s.key, err)
+			return err
 		}
-		p.Name = shortened(strings.ReplaceAll(string(name), d.Change.Version.String(), versionIdentity(d.Change)))
+		p.Name = name
 		if p.Tags, err = s.tagsOf(scope); err != nil {
 			return err
 		}
@@ -138,4 +141,26 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	s.recent.keep(p, d.Change)
 	d.Ops = append(d.Ops, p)
 	return nil
+}
+
+// objectName returns the name of a PerItem object.
+func (s *Sink) objectName(c *record.Change, scope template.Scope) (string, error) {
+	appendKey := s.key.AppendObjectKey
+	if s.rawNames {
+		appendKey = s.key.AppendRawObjectKey
+	}
+	b, err := appendKey([]byte(s.prefix), scope)
+	if err != nil {
+		return "", fmt.Errorf("archive: key %q: %w", s.key, err)
+	}
+	name := string(b)
+	if !s.newest {
+		name = strings.ReplaceAll(name, c.Version.String(), versionIdentity(c))
+	}
+	if s.rawNames {
+		if err := s.rawName(name); err != nil {
+			return "", err
+		}
+	}
+	return shortened(name), nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -107,17 +108,23 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 	}
 }
 
-// mostComplete returns the entry with the most information about a version: a record rather than plain JSON.
+// mostComplete returns the entry with the most information about a version: a record of a history rather than one of
+// an archive of newest versions, and either rather than plain JSON.
 func mostComplete(same []Entry) Entry {
-	for _, e := range same {
-		if !isPlain(e.Line) {
-			return e
-		}
-	}
 	if len(same) == 0 {
 		return Entry{}
 	}
-	return same[0]
+	return slices.MinFunc(same, func(a, b Entry) int { return cmp.Compare(incompleteness(a), incompleteness(b)) })
+}
+
+func incompleteness(e Entry) int {
+	switch {
+	case isPlain(e.Line):
+		return 2
+	case isNewest(e.Line):
+		return 1
+	}
+	return 0
 }
 
 func compareEntries(a, b Entry) int {

@@ -44,6 +44,9 @@ var _ pipeline.Source = (*Source)(nil)
 // ErrPlain means that an archive has plain JSON lines, which cannot be replayed.
 var ErrPlain = errs.New("archive: it was written with images: plain_json, for people and query engines; only what is written with images: dynamodb_json replays")
 
+// ErrNewestOnly means that an archive has the newest change of each item alone, which is no history.
+var ErrNewestOnly = errs.New("archive: it was written with a key without {@version}, so it holds the newest change of each item alone; only an archive with every change replays: layout: log, or a key with {@version}")
+
 // NewSource returns a source. It does not read yet. The caller must close it.
 func NewSource(o SourceOptions) (*Source, error) {
 	if o.Store == nil {
@@ -87,8 +90,7 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 			s.ended = err
 		default:
 			e := mostComplete(same)
-			if isPlain(e.Line) {
-				s.ended = ErrPlain
+			if s.ended = replayable(e.Line); s.ended != nil {
 				break
 			}
 			lines = append(append(lines, e.Line...), '\n')
@@ -107,6 +109,17 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 		Page:      record.Page{Bytes: cap(lines)},
 		Decode:    func() (*record.Page, error) { return s.decoder.DecodeLines(lines), nil },
 	}, nil
+}
+
+// replayable returns an error if a line is not a record of a history.
+func replayable(line []byte) error {
+	switch {
+	case isPlain(line):
+		return ErrPlain
+	case isNewest(line):
+		return ErrNewestOnly
+	}
+	return nil
 }
 
 // Progress returns the progress of reading objects.

@@ -19,13 +19,17 @@ type Object struct {
 	Body        []byte // the store may read it until Put returns
 	ContentType string // media type: "application/zstd"
 	Tags        []Tag  // at most 10, in S3's alphabet; a store without tags ignores them
-	Identity    string // of a PerItem object: digest of its item and version, see [Identifier]; "" for others
+	Identity    string // of a PerItem object of one change: digest of its item and version; "" for others
+
+	// Item and Version are those of an object with the newest version of its item, in ASCII; "" for others. Item is the
+	// item's key, or its beginning and a digest.
+	Item, Version string
 }
 
 // Tag is a label of an object.
 type Tag struct{ Key, Value string }
 
-// Store stores immutable objects. Its methods are called concurrently.
+// Store stores objects. Its methods are called concurrently.
 //
 // Put writes an object that does not exist yet, and blocks until it is durable.
 // If the name exists, Put changes nothing and returns ErrExists, like S3 with
@@ -39,10 +43,27 @@ type Store interface {
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
-// Identifier is a store that returns Object.Identity, also of objects that cannot be
-// read at once, as in GLACIER. It returns "" if the object was put without one.
-type Identifier interface {
-	Identity(ctx context.Context, name string) (string, error)
+// Stored describes a stored object.
+type Stored struct {
+	Identity, Item, Version string // as in Object; "" if the object was written without them
+	Content                 []byte // content of the object, if the store keeps none of these
+	Tag                     string // differs after each write of the object
+}
+
+// Describer is a store that describes an object, also one that cannot be read at once, as in GLACIER. Describe returns
+// ErrNoObject if there is none. What it describes is durable.
+type Describer interface {
+	Describe(ctx context.Context, name string) (Stored, error)
+}
+
+// Replacer is a store that replaces objects.
+//
+// Replace writes o in place of the object that Describe described, and blocks until it is durable. If the object was
+// written or removed since, Replace changes nothing and returns ErrExists or ErrNoObject. This also holds for two
+// concurrent writers. An error marked by pipeline.Transient is retried.
+type Replacer interface {
+	Describer
+	Replace(ctx context.Context, o Object, stored Stored) error
 }
 
 // Info is an object in a listing.

@@ -22,7 +22,10 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	for i := range ds {
 		ds[i].Change = s.mask.Change(ds[i].Change)
 	}
-	if s.layout == PerItem {
+	switch {
+	case s.newest:
+		return s.writeNewest(ctx, ds)
+	case s.layout == PerItem:
 		return s.writeItems(ctx, ds)
 	}
 	return s.writeLog(ctx, ds)
@@ -168,12 +171,12 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 // checkSame returns nil if the existing object is the same change. Its bytes may differ, since
 // the Streams API and Lambda write a record differently.
 func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) error {
-	if store, ok := s.store.(Identifier); ok {
-		stored, err := store.Identity(ctx, name)
-		if err != nil || stored == changeDigest(c) {
+	if store, ok := s.store.(Describer); ok {
+		stored, err := store.Describe(ctx, name)
+		if err != nil || stored.Identity == changeDigest(c) {
 			return err
 		}
-		if stored != "" {
+		if stored.Identity != "" {
 			return errs.Errorf("archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", name, c.Version, c.Key)
 		}
 	}

@@ -85,7 +85,7 @@ var allowed = map[string][]string{
 	"sinks/search/searchtest":         {"pipeline", "pipeline/item", "pipeline/record", "pipeline/template", "sinks/search", "sinks/sinktest", "sinks/state"},
 	"sinks/search/opensearch":         {"pipeline", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/jsoncursor", "pipeline/awserr", "pipeline/bounded", "pipeline/config/indexmap", "pipeline/template", "sinks/search", "sinks/state", "github.com/opensearch-project/opensearch-go/v2", "github.com/aws/aws-sdk-go-v2/aws"},
 	"sinks/archive":                   {"pipeline", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/jsoncursor", "pipeline/bounded", "pipeline/template", "sinks/archive/internal/columnar", "github.com/klauspost/compress"},
-	"sinks/archive/dir":               {"pipeline", "pipeline/redact", "pipeline/private", "sinks/archive", "sinks/state"},
+	"sinks/archive/dir":               {"pipeline", "pipeline/filelock", "pipeline/redact", "pipeline/private", "sinks/archive", "sinks/state"},
 	"sinks/archive/s3":                {"pipeline", "pipeline/redact", "pipeline/awserr", "pipeline/bounded", "sinks/archive", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"sinks/archive/archivetest":       {"pipeline", "pipeline/item", "pipeline/record", "pipeline/template", "sinks/archive", "sinks/sinktest"},
 	"sinks/notify":                    {"pipeline", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/trace"},

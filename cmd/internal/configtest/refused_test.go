@@ -257,20 +257,20 @@ var unreachable = map[string][]string{
 		"SK needs a name and a template", "{%s} is no key attribute",
 	},
 	"a rule of pipeline/config, with its golden text": {
-		"archive: Format belongs", "archive: Columns belong", "archive: Key is nil", "archive: Partition belongs", "archive: Key belongs", "archive: Tags: an object takes",
+		"archive: Format belongs", "archive: Columns belong", "archive: Key is nil", "archive: Partition belongs", "archive: Key belongs", "archive: RawNames belongs", "archive: Key %q is the same", "archive: Tags: an object takes",
 	},
 	"it tells of another error": {
 		"Exclude: %w", "Hash: %w", "Rename: %w", "Numbers: %w", "Include: %w", "search: Routing", "search: Fields", "ForEach: %w", "aggregate %q: %w", "view %q: %w", "value %q: %w", "%s:%d: %s: %w",
 	},
 	"servers, folders and programs say it, and not the file": {
-		"no transaction reaches its rows", "aws: %s is open as", "view %q: Store is a %T", "no Go function is named", "no Go sink is named", "what was given with sinks.With", "sinks.MaskAll",
+		"archive: Key %q has no {@version}", "no transaction reaches its rows", "aws: %s is open as", "view %q: Store is a %T", "no Go function is named", "no Go sink is named", "what was given with sinks.With", "sinks.MaskAll",
 	},
 }
 
 // constructors are the functions that make sinks of what a file says.
 var constructors = map[string][]string{
 	"sinks":         {"detectors", "goSink", "Mask", "makeMask", "fail"},
-	"sinks/archive": {"New", "checkName", "checkTags", "checkColumns"},
+	"sinks/archive": {"New", "checkName", "checkNewest", "checkTags", "checkColumns"},
 	"sinks/notify":  {"New"},
 	"sinks/search":  {"New", "routingKeys", "compileFields", "setIncludes", "rename", "names", "unhashed"},
 	"sinks/view":    {"New", "NewAggregate", "validate", "parse"},

@@ -20,7 +20,7 @@ import (
 
 // Store is a store under test.
 type Store struct {
-	Open   func(dir string) (archive.Lister, error) // opens the store of a folder, which may have content of an earlier Open
+	Open   func(dir string) (archive.Lister, error) // opens the store of a folder, which may have content of an earlier Open; it is an archive.Replacer
 	Checks int                                      // see sinktest.Suite.Checks
 
 	// Only has the names of the archives to run, for slow stores. The other archives differ
@@ -78,6 +78,24 @@ func Run(t *testing.T, store Store) {
 		s.Stream.Keys = map[string]string{"PK": "B", "SK": "N"}
 		sinktest.Run(t, s)
 	})
+	run("Newest", func(t *testing.T) {
+		t.Parallel()
+		o := archive.Options{
+			Layout: archive.PerItem, Key: parse("archive/{PK}/{SK}.json"), RawNames: true,
+			Tags: []archive.TagTemplate{{Key: "type", Value: parse("{Type}")}},
+		}
+		s := suite(store, o, all)
+		s.Model = func(s *sinktest.Stream) map[string]string { return newestOf(s, o, all) }
+		s.Stream.Keys = map[string]string{"PK": "N", "SK": "N"}
+		sinktest.Run(t, s)
+	})
+	run("NewestPlain", func(t *testing.T) {
+		t.Parallel()
+		o := archive.Options{Layout: archive.PerItem, Images: archive.PlainJSON, Kinds: deletes, Key: parse("{@key}.json")}
+		s := suite(store, o, removed)
+		s.Model = func(s *sinktest.Stream) map[string]string { return newestOf(s, o, removed) }
+		sinktest.Run(t, s)
+	})
 	run("PerItemPlain", func(t *testing.T) {
 		t.Parallel()
 		sinktest.Run(t, suite(store, archive.Options{Layout: archive.PerItem, Images: archive.PlainJSON, Key: parse("{@key}/{@version}")}, all))
@@ -96,7 +114,7 @@ func suite(tested Store, o archive.Options, kept func(sinktest.Record) bool) sin
 			return sinktest.Store{
 				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) {
 					o := o
-					o.Store = faulty{store, f}
+					o.Store = faulty{store.(archive.Replacer), store, f}
 					return archive.New(o)
 				},
 				State: func() (map[string]string, error) { return state(store, o.Images) },
@@ -113,6 +131,22 @@ func suite(tested Store, o archive.Options, kept func(sinktest.Record) bool) sin
 			return want
 		},
 	}
+}
+
+// newestOf returns the state of an archive with the newest change of each item.
+func newestOf(s *sinktest.Stream, o archive.Options, kept func(sinktest.Record) bool) map[string]string {
+	last := make(map[item.Key]int)
+	for i, r := range s.Records {
+		c := s.Changes[i]
+		if j, ok := last[c.Key]; kept(r) && (!ok || s.Changes[j].Version.Compare(c.Version) < 0) {
+			last[c.Key] = i
+		}
+	}
+	want := make(map[string]string)
+	for k, i := range last {
+		want[changeName(k, s.Changes[i].Version)] = recordText(s.Records[i], o.Images)
+	}
+	return want
 }
 
 func changeName(k item.Key, v record.Version) string { return fmt.Sprintf("%s at %s", k, v) }
@@ -184,8 +218,13 @@ func plainText(e archive.Entry) (string, error) {
 
 // faulty is a store with failing calls.
 type faulty struct {
+	archive.Replacer
 	archive.Store
 	faults *sinktest.Faults
+}
+
+func (s faulty) Replace(ctx context.Context, o archive.Object, stored archive.Stored) error {
+	return s.faults.Call(1, func(int) error { return s.Replacer.Replace(ctx, o, stored) })
 }
 
 func (s faulty) Put(ctx context.Context, o archive.Object) error {

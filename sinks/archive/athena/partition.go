@@ -71,7 +71,12 @@ func (t *table) perItem() {
 		t.folder += prefix
 	}
 	t.folder = folderOf(t.folder)
-	t.note("Each change is an object of its own, and every query reads all of them: for more than some thousands write layout: log.")
+	of := "Each change"
+	if t.Key != nil && !t.Key.HasVersion() {
+		of = "Each item"
+		t.note("An object holds the newest change of its item. The changes before it are not in this archive.")
+	}
+	t.note("%s is an object of its own, and every query reads all of them: for more than some thousands write layout: log.", of)
 	if strings.Count(t.folder, "/") == 3 {
 		t.note("The objects have no folder of their own: every object in %s must be one of this archive.", t.folder)
 	}

@@ -1,7 +1,7 @@
 // Package dir stores an archive's objects as files of a folder.
 //
 // A file appears completely or not at all, is on disk before Put returns, and is
-// never changed. Object names become paths segment by segment. What a file
+// never changed. Replace puts another file in its place. Object names become paths segment by segment. What a file
 // system does not allow is escaped, so that different names have different paths, also x and
 // x/y.
 package dir
@@ -34,11 +34,13 @@ type Options struct {
 	Dir string // required: the folder of the objects; it is created if it does not exist
 }
 
-// Store is a folder of immutable files. It is safe for concurrent use, also by
+// Store is a folder of files. It is safe for concurrent use, also by
 // several processes.
 type Store struct {
 	fingerprint.Files
 	dir string
+
+	replacing sync.Mutex // is locked before the lock file of other processes
 
 	mu      sync.Mutex
 	durable map[string]bool // folders whose names are on disk; cleared when there are many
@@ -111,27 +113,36 @@ func (s *Store) put(path string, body []byte) (err error) {
 		// The writer may have been killed before it synced the folder.
 		return errors.Join(linefile.SyncDir(filepath.Dir(path)), fs.ErrExist)
 	}
-	f, err := os.CreateTemp(filepath.Join(s.dir, temporary), "*")
+	unfinished, err := s.writeTemporary(body)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
-	_, err = f.Write(body)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, os.Remove(unfinished)) }()
 	folder := filepath.Dir(path)
 	if err := s.makeFolder(folder); err != nil {
 		return err
 	}
-	err = os.Link(f.Name(), path) // unlike a rename, a link never replaces a file
+	err = os.Link(unfinished, path) // unlike a rename, a link never replaces a file
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return errors.Join(err, linefile.SyncDir(folder))
+}
+
+// writeTemporary writes an unfinished file, and returns its path when its content is on disk.
+func (s *Store) writeTemporary(body []byte) (string, error) {
+	f, err := os.CreateTemp(filepath.Join(s.dir, temporary), "*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(body)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
 }
 
 // makeFolders creates the root, and forgets which folders exist below it.

@@ -16,53 +16,76 @@ import (
 // probe is the name of an object for testing conditional writes.
 const probe = ".conditions"
 
-// takesConditions checks once that the server obeys conditional writes. A server
-// that ignores them would silently overwrite objects. Concurrent calls wait for
-// the first. If the bucket was used before, the check is one request.
+// The headers of conditional writes.
+const (
+	ifNoneMatch = "If-None-Match: *"
+	ifMatch     = "If-Match"
+)
+
+// takesConditions checks once that the server obeys If-None-Match: *. A server that ignores it would
+// silently overwrite objects. If the bucket was used before, the check is one request.
 func (s *Store) takesConditions(ctx context.Context) error {
+	return s.proves(ctx, s.proven, ifNoneMatch)
+}
+
+// takesMatches checks once that the server obeys If-Match, by a tag that the probe never has.
+func (s *Store) takesMatches(ctx context.Context) error {
+	if err := s.takesConditions(ctx); err != nil { // it writes the probe
+		return err
+	}
+	return s.proves(ctx, s.match, ifMatch)
+}
+
+// proves checks once that the server refuses a write of the probe for a condition. Concurrent calls wait for the first.
+func (s *Store) proves(ctx context.Context, known chan bool, header string) error {
 	var proven bool
 	select {
-	case proven = <-s.proven:
+	case proven = <-known:
 	case <-ctx.Done():
 		return pipeline.Transient(context.Cause(ctx))
 	}
-	defer func() { s.proven <- proven }()
+	defer func() { known <- proven }()
 	for try := 0; !proven && try < 2; try++ {
-		err := s.writeProbe(ctx)
+		err := s.writeProbe(ctx, header)
 		switch {
-		case err == nil: // the probe was missing; the second write must be refused
+		case err == nil: // with If-None-Match the probe was missing; the second write must be refused
 		case exists(err):
 			proven = true
 		case awserr.Code(err) == "NotImplemented":
-			return s.unconditional()
+			return s.unconditional(header)
 		default:
 			return fmt.Errorf("archive: ask the server for conditional writes: %w", s.failed(ctx, "PutObject", err))
 		}
 	}
 	if !proven {
-		return s.unconditional()
+		return s.unconditional(header)
 	}
 	return nil
 }
 
-func (s *Store) writeProbe(ctx context.Context) error {
+func (s *Store) writeProbe(ctx context.Context, header string) error {
 	body := []byte("Objects beside this one are written on condition that they are not there. This one proves that the server keeps to it.\n")
-	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
+	in := &s3.PutObjectInput{
 		Bucket:               &s.o.Bucket,
 		Key:                  aws.String(s.own(probe)),
 		Body:                 bytes.NewReader(body),
 		ContentType:          aws.String("text/plain"),
-		IfNoneMatch:          aws.String("*"),
 		ChecksumCRC32C:       checksum(body),
 		ServerSideEncryption: s.encryption(),
 		SSEKMSKeyId:          optional(s.o.KMSKey),
-	})
+	}
+	if header == ifMatch {
+		in.IfMatch = aws.String(`"no object has this tag"`)
+	} else {
+		in.IfNoneMatch = aws.String("*")
+	}
+	out, err := s.client.PutObject(ctx, in)
 	if err != nil {
 		return err
 	}
 	return awserr.Tagged(out.ETag)
 }
 
-func (s *Store) unconditional() error {
-	return pipeline.Fatal(errs.Errorf("archive: the server of the bucket %s does not take conditional writes (If-None-Match: *): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket)))
+func (s *Store) unconditional(header string) error {
+	return pipeline.Fatal(errs.Errorf("archive: the server of the bucket %s does not take conditional writes (%s): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket), redact.Safe(header)))
 }

@@ -163,7 +163,7 @@ func (b *body) resume() error {
 	}
 	b.next, b.end = next, end
 	if awserr.Status(err) == 412 {
-		return errs.Errorf("archive: read %s: the object was replaced while it was read, by what is no archive", b.name)
+		return errs.Errorf("archive: read %s: the object was replaced while it was read: read the archive again when nothing writes to it", b.name)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"net/url"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,16 +27,34 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	if int64(len(o.Body)) > s.o.PartBytes {
 		return s.putParts(ctx, o)
 	}
-	return s.written(ctx, "PutObject", o.Name, s.putWhole(ctx, o))
+	return s.written(ctx, "PutObject", o.Name, s.putWhole(ctx, o, nil))
 }
 
-func (s *Store) putWhole(ctx context.Context, o archive.Object) error {
+// Replace implements [archive.Replacer].
+func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.Stored) error {
+	if err := s.takesMatches(ctx); err != nil {
+		return err
+	}
+	err := s.putWhole(ctx, o, &stored.Tag)
+	if awserr.Status(err) == 404 && awserr.Code(err) != "NoSuchBucket" {
+		return fmt.Errorf("%s: %w", o.Name, archive.ErrNoObject)
+	}
+	return s.written(ctx, "PutObject", o.Name, err)
+}
+
+// putWhole writes an object in place of the one with the ETag replaced; nil means in place of none.
+func (s *Store) putWhole(ctx context.Context, o archive.Object, replaced *string) error {
+	var none *string
+	if replaced == nil {
+		none = aws.String("*")
+	}
 	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket:               &s.o.Bucket,
 		Key:                  &o.Name,
 		Body:                 bytes.NewReader(o.Body),
 		ContentType:          optional(o.ContentType),
-		IfNoneMatch:          aws.String("*"),
+		IfNoneMatch:          none,
+		IfMatch:              replaced,
 		ChecksumCRC32C:       checksum(o.Body),
 		Tagging:              tagging(o.Tags),
 		Metadata:             metadata(o),
@@ -83,23 +102,29 @@ func tagging(tags []archive.Tag) *string {
 	return aws.String(v.Encode())
 }
 
-// identity is the metadata key of Object.Identity.
-const identity = "tablewake-of"
+// The metadata keys of Object.Identity, Object.Item and Object.Version.
+const (
+	identity = "tablewake-of"
+	itemKey  = "tablewake-item"
+	version  = "tablewake-version"
+)
 
 func metadata(o archive.Object) map[string]string {
-	if o.Identity == "" {
-		return nil
-	}
-	return map[string]string{identity: o.Identity}
+	m := map[string]string{identity: o.Identity, itemKey: o.Item, version: o.Version}
+	maps.DeleteFunc(m, func(_, text string) bool { return text == "" })
+	return m
 }
 
-// Identity implements [archive.Identifier].
-func (s *Store) Identity(ctx context.Context, name string) (string, error) {
+// Describe implements [archive.Describer] by HeadObject, which also answers for objects in GLACIER.
+func (s *Store) Describe(ctx context.Context, name string) (archive.Stored, error) {
 	head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name})
 	if err != nil {
-		return "", s.unread(ctx, name, err)
+		return archive.Stored{}, s.unread(ctx, name, err)
 	}
-	return head.Metadata[identity], nil
+	return archive.Stored{
+		Identity: head.Metadata[identity], Item: head.Metadata[itemKey], Version: head.Metadata[version],
+		Tag: aws.ToString(head.ETag),
+	}, nil
 }
 
 func (s *Store) encryption() types.ServerSideEncryption {

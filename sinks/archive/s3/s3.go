@@ -1,9 +1,9 @@
 // Package s3 stores an archive's objects in a bucket of S3, or of a server with
 // its API.
 //
-// An object appears completely or not at all, and never replaces another: every write is
-// conditional (If-None-Match: *), and a server that ignores conditions is
-// refused before the first object. The server verifies a CRC32C of each request's
+// An object appears completely or not at all. Every write is conditional: Put on there being no object
+// (If-None-Match: *), and Replace on the object that was described (If-Match). A server that ignores a condition is
+// refused before the first write that needs it. The server verifies a CRC32C of each request's
 // body. Objects above [Options.PartBytes] are sent in concurrent parts. Reading
 // continues after a broken connection.
 //
@@ -49,13 +49,14 @@ type Options struct {
 type Store struct {
 	client *s3.Client
 	o      Options
-	proven chan bool // has one value: whether the server is known to obey conditions
+	proven chan bool // has one value: whether the server is known to obey If-None-Match
+	match  chan bool // the same of If-Match
 }
 
 var (
 	_ archive.Remover    = (*Store)(nil)
 	_ archive.Tagger     = (*Store)(nil)
-	_ archive.Identifier = (*Store)(nil)
+	_ archive.Replacer   = (*Store)(nil)
 	_ archive.Ranger     = (*Store)(nil)
 	_ state.Fingerprints = (*Store)(nil)
 )
@@ -80,8 +81,9 @@ func New(o Options) (*Store, error) {
 	case o.StorageClass != "" && !slices.Contains(types.StorageClass("").Values(), types.StorageClass(o.StorageClass)):
 		return nil, fmt.Errorf("archive: StorageClass %q is none of S3", o.StorageClass)
 	}
-	s := &Store{client: o.Client, o: o, proven: make(chan bool, 1)}
+	s := &Store{client: o.Client, o: o, proven: make(chan bool, 1), match: make(chan bool, 1)}
 	s.proven <- false
+	s.match <- false
 	return s, nil
 }
 

@@ -1,0 +1,208 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
+)
+
+// replaceTries is the number of lost races for an object after which the pipeline retries the write.
+const replaceTries = 8
+
+// maxItemLabel is the longest Object.Item. S3 limits the metadata of an object to 2 KB.
+const maxItemLabel = 1000
+
+// itemLabel returns the key of an item for Object.Item. A shortened key ends in ~, which no key contains, and a digest.
+func itemLabel(k item.Key) string {
+	if len(k) <= maxItemLabel {
+		return string(k)
+	}
+	return string(k[:maxItemLabel-65]) + "~" + digest(string(k))
+}
+
+// writeNewest writes the objects of a sink whose key has no version: an object holds the newest version of its item.
+func (s *Sink) writeNewest(ctx context.Context, ds []pipeline.Delivery) error {
+	objects := make(map[string][]int) // indexes of deliveries by object name
+	var names []string
+	for i := range ds {
+		p := planned(&ds[i])
+		if p == nil {
+			continue
+		}
+		if objects[p.Name] == nil {
+			names = append(names, p.Name)
+		}
+		objects[p.Name] = append(objects[p.Name], i)
+	}
+	failures := make([]error, len(ds))
+	_ = parallel.Each(len(names), parallelItems, func(i int) error {
+		for left := objects[names[i]]; len(left) > 0; { // several items only if their names collide
+			first := ds[left[0]].Change.Key
+			var own, others []int
+			for _, j := range left {
+				if ds[j].Change.Key == first {
+					own = append(own, j)
+				} else {
+					others = append(others, j)
+				}
+			}
+			s.writeNewestOf(ctx, ds, own, failures)
+			left = others
+		}
+		return nil
+	})
+	var failed pipeline.BatchError
+	for i, err := range failures {
+		failed.Add(i, err)
+	}
+	return failed.OrNil()
+}
+
+// writeNewestOf writes the newest of the changes of one item and object, given by their indexes. If it can never be
+// written, the next older one is.
+func (s *Sink) writeNewestOf(ctx context.Context, ds []pipeline.Delivery, indexes []int, failures []error) {
+	slices.SortStableFunc(indexes, func(i, j int) int { return ds[j].Change.Version.Compare(ds[i].Change.Version) })
+	for n, i := range indexes {
+		older := indexes[n+1:]
+		failures[i] = s.putNewest(ctx, &ds[i])
+		_, retry := pipeline.Retryable(failures[i])
+		switch {
+		case failures[i] == nil:
+			for _, j := range older {
+				ds[j].Outcome = pipeline.Coalesced
+				if ds[i].Outcome == pipeline.Superseded {
+					ds[j].Outcome = pipeline.Superseded
+				}
+			}
+			return
+		case retry:
+			for _, j := range older {
+				failures[j] = failures[i]
+			}
+			return
+		}
+	}
+}
+
+// putNewest writes the object of a change, unless the stored one is as new.
+func (s *Sink) putNewest(ctx context.Context, d *pipeline.Delivery) error {
+	line, err := s.newestLine(d.Change)
+	if err != nil {
+		return err
+	}
+	p := planned(d)
+	o := Object{
+		Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags,
+		Item: itemLabel(d.Change.Key), Version: d.Change.Version.String(),
+	}
+	err = s.store.Put(ctx, o)
+	for range replaceTries {
+		if !errors.Is(err, ErrExists) && !errors.Is(err, ErrNoObject) {
+			return err
+		}
+		var stored Stored
+		stored, err = s.replacer.Describe(ctx, o.Name)
+		switch {
+		case errors.Is(err, ErrNoObject): // it was removed
+			err = s.store.Put(ctx, o)
+			continue
+		case err != nil:
+			return err
+		}
+		owner, version := newestOf(stored, hasTable(d.Change.Key))
+		if owner != o.Item {
+			return notOwned(o, owner)
+		}
+		switch version.Compare(d.Change.Version) {
+		case 1:
+			d.Outcome = pipeline.Superseded
+			return nil
+		case 0:
+			return nil
+		}
+		err = s.replacer.Replace(ctx, o, stored)
+	}
+	if errors.Is(err, ErrExists) || errors.Is(err, ErrNoObject) {
+		err = pipeline.Transient(errs.Errorf("archive: write %s: others wrote it at the same time, %d times in a row",
+			o.Name, replaceTries))
+	}
+	return err
+}
+
+// newestOf returns the item and the version of a stored object; "" if it is not an object with a newest version.
+func newestOf(stored Stored, tableInKey bool) (string, record.Version) {
+	if stored.Content != nil {
+		e, err := parseLine(bytes.TrimSpace(stored.Content), tableInKey)
+		if err != nil || !isNewest(e.Line) && !isPlain(e.Line) {
+			return "", record.Version{}
+		}
+		return itemLabel(e.Key), e.Version
+	}
+	version, err := record.ParseVersion(stored.Version)
+	if err != nil {
+		return "", record.Version{}
+	}
+	return stored.Item, version
+}
+
+// notOwned returns the error of an item whose object is another item's. owner is "" if the object is of no item.
+func notOwned(o Object, owner string) error {
+	if owner == "" {
+		return errs.Errorf("archive: the object %s exists and names no item, so %s is not written: remove the object, or "+
+			"let the archive have a prefix of its own", o.Name, o.Item)
+	}
+	return errs.Errorf("archive: the object %s holds the item %s already, and not %s: let the archive's key name the "+
+		"item, for example with {@key}", o.Name, owner, o.Item)
+}
+
+// newestStart is the beginning of a record in an object with the newest version of its item.
+const newestStart = `{"` + record.NewestOnly + `":true,`
+
+// isNewest reports whether a line is a record of an archive of newest versions.
+func isNewest(line []byte) bool { return bytes.HasPrefix(line, []byte(newestStart)) }
+
+// newestLine returns the line of a change. A record is marked, so that no replay takes it for the history of its item.
+func (s *Sink) newestLine(c *record.Change) ([]byte, error) {
+	line, err := appendLine(nil, c, s.images)
+	if err != nil || s.images == PlainJSON || isNewest(line) {
+		return line, err
+	}
+	return append([]byte(newestStart), line[1:]...), nil
+}
+
+// checkNewest checks that the store can replace objects, and that each item has an object of its own.
+func (s *Sink) checkNewest() error {
+	if !s.newest {
+		return nil
+	}
+	var ok bool
+	if s.replacer, ok = s.store.(Replacer); !ok {
+		return errs.Errorf("archive: Key %q has no {@version}, and the store cannot replace objects: add {@version}, "+
+			"or give a store that is a Replacer", redact.Safe(s.key.String()))
+	}
+	if !s.key.NamesItem() {
+		return errs.Errorf("archive: Key %q is the same for all items: name the item in it, for example with {@key}",
+			redact.Safe(s.key.String()))
+	}
+	return nil
+}
+
+// rawName checks an object's name that has values as they are.
+func (s *Sink) rawName(name string) error {
+	problem := nameProblem(name)
+	if problem == "" && isLog(name) {
+		problem = "ends like an object of the layout log"
+	}
+	if problem == "" {
+		return nil
+	}
+	return errs.Errorf("archive: key %q: the object name %q %s; write names: escaped, or |esc after the placeholder",
+		redact.Safe(s.key.String()), name, redact.Safe(problem))
+}
