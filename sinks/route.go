@@ -200,6 +200,7 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 		Images:    archive.Images(s.Archive.Images),
 		Mask:      a.mask(s),
 		Key:       s.Archive.Key,
+		RawNames:  s.Archive.RawNames,
 		Partition: s.Archive.Partition,
 		Roll: archive.Roll{
 			Bytes: cmp.Or(s.Batch.Bytes, s.Archive.Roll.Bytes),

@@ -112,6 +112,7 @@ sinks.*.archive.prefix
 sinks.*.archive.layout | log
 sinks.*.archive.kinds
 sinks.*.archive.key
+sinks.*.archive.names | escaped
 sinks.*.archive.partition
 sinks.*.archive.roll
 sinks.*.archive.roll.bytes | 8MiB

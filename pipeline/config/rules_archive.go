@@ -57,6 +57,7 @@ func (c *checker) checkArchive(a *Archive) {
 
 func (c *checker) checkLogLayout(a *Archive) {
 	c.Refuse(&a.Key, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
+	c.Refuse(&a.RawNames, "write layout: per_item, or remove it", "names of objects are of layout per_item")
 	for _, e := range c.Of(&a.Tags).All() {
 		if t := templateOf(e); t != nil && !t.OfTable() {
 			c.Fail(e, "write text and {@table} only, or layout: per_item", "an object of the log holds many changes, and has one value of a tag")
@@ -72,15 +73,15 @@ func (c *checker) checkPerItemLayout(a *Archive) {
 	}
 	switch {
 	case !c.Has(&a.Key):
-		c.Fail(a, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json'", "layout per_item wants a key")
+		c.Fail(a, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json', or without {@version} for the newest change of each item", "layout per_item wants a key")
 	case a.Key == nil:
-	case !strings.Contains(a.Key.String(), "{@version}"):
-		c.Fail(&a.Key, "put {@version} into it", "the key is the same for every change of an item, and objects are never overwritten")
-		fallthrough
-	default:
-		if a.Key.AmbiguousObjectKey() {
-			c.warnAmbiguous(&a.Key, "different items may come to the same text")
-		}
+	case a.KeepsNewest() && !a.Key.NamesItem():
+		c.Fail(&a.Key, "put {@version} into it, or {@key} for the newest change of each item", "the key is the same for all items")
+	case a.RawNames && a.Key.AmbiguousRawObjectKey():
+		c.Warn(&a.Key, "write names: escaped, or |esc after a placeholder, if a value can contain the text between two of them",
+			"parts of it could run together: an item whose object is already another item's becomes a dead letter")
+	case !a.RawNames && a.Key.AmbiguousObjectKey():
+		c.warnAmbiguous(&a.Key, "different items may come to the same text")
 	}
 }
 

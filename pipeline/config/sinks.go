@@ -22,7 +22,7 @@ type Sink struct {
 	View      *View      `key:"view" doc:"A row for each item."`
 	Aggregate *Aggregate `key:"aggregate" doc:"Counts and sums by group."`
 	Search    *Search    `key:"search" doc:"A document for each item."`
-	Archive   *Archive   `key:"archive" doc:"Every change as an immutable object."`
+	Archive   *Archive   `key:"archive" doc:"Every change, or the newest of each item, as an object."`
 	Notify    *Notify    `key:"notify" doc:"Detected events as CloudEvents."`
 	Custom    *Custom    `key:"custom" doc:"A Go sink given to sinks.Assemble."`
 
@@ -171,13 +171,14 @@ func (f *Fields) Made(*yamlbind.File, *value) {
 	}
 }
 
-// Archive writes changes as immutable objects.
+// Archive writes changes as objects.
 type Archive struct {
 	Bucket    string             `key:"bucket,apart" is:"bucket" doc:"S3 bucket; may be absent where the store is local."`
 	Prefix    string             `key:"prefix" doc:"Prefix of the objects."`
-	PerItem   bool               `key:"layout" words:"log,per_item" yes:"per_item" def:"log" doc:"Objects of many changes, or one for each."`
+	PerItem   bool               `key:"layout" words:"log,per_item" yes:"per_item" def:"log" doc:"Objects of many changes, or one for each change or item."`
 	Kinds     []string           `key:"kinds" words:"ttl_delete,user_delete,change" doc:"What is archived. Default: all kinds."`
-	Key       *template.Template `key:"key" doc:"Object key of layout per_item."`
+	Key       *template.Template `key:"key" doc:"Object key of layout per_item. Without {@version} an object holds the newest change of its item."`
+	RawNames  bool               `key:"names" words:"escaped,raw" yes:"raw" def:"escaped" doc:"How values are written in the object key of layout per_item: raw keeps # and /."`
 	Partition *template.Template `key:"partition" doc:"Folder of layout log's objects."` // between prefix and name; nil: none
 	Roll      Roll               `key:"roll,apart" doc:"When an object of layout log is closed."`
 	Format    string             `key:"format" words:"jsonl.zst,jsonl.gz,parquet" def:"jsonl.zst" doc:"Format of the objects."`
@@ -189,6 +190,10 @@ type Archive struct {
 	Tags         []Column `key:"tags,apart" ref:"columns" doc:"Object tags."`
 	Masked       bool     `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."` // masking does not depend on the key: with it, the file confirms that sensitive attributes are masked
 }
+
+// KeepsNewest reports whether an object holds the newest change of its item and replaces older ones. Such an archive is
+// no history: nothing can be rebuilt from it.
+func (a *Archive) KeepsNewest() bool { return a.PerItem && a.Key != nil && !a.Key.HasVersion() }
 
 // Made removes the default age of Roll from layout per_item, whose objects never wait.
 func (a *Archive) Made(f *yamlbind.File, _ *value) {

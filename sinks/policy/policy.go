@@ -210,7 +210,11 @@ func (w *writer) archive(s config.Sink) {
 	if len(a.Tags) > 0 {
 		own = actions(own, tagActions)
 	}
-	w.allow(sid("archive", s.Name), "objects, and the record of the settings beside them", own, w.bucket(a.Bucket, "/"+folder+"*"))
+	why := "objects, and the record of the settings beside them"
+	if a.KeepsNewest() {
+		why += "; s3:GetObject lets HeadObject read whose an object is, and lets If-Match replace it"
+	}
+	w.allow(sid("archive", s.Name), why, own, w.bucket(a.Bucket, "/"+folder+"*"))
 	w.allow(sid("archive", s.Name, "missing"), "an object that is missing is told from one that is forbidden", []string{"s3:ListBucket"}, w.bucket(a.Bucket, ""))
 	if a.KMSKey != "" {
 		w.key(sid("archive", s.Name, "key"), a.KMSKey)

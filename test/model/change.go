@@ -100,21 +100,34 @@ func (k *Archive) asks(c change) verdict {
 // lacks tells whether k is an archive whose condition a change does not meet.
 func (k *Archive) lacks(c change) bool { return k != nil && k.asks(c) == missing }
 
-// archived is what an archive keeps: every change that it takes, once.
+// archived is what an archive keeps: every change that it takes, once, or the newest of each item.
 func (k *Archive) archived(sink string, cs []change, count *Count) State {
 	s := newState()
+	newest := make(map[string]string) // versions by key
 	for _, c := range cs {
 		if k.asks(c) == failed {
 			s.must(sink, c, count)
 			continue
 		}
 		if k.Kinds == nil || slices.Contains(k.Kinds, kindOf(c.Record)) {
+			if k.newestOnly() {
+				if c.version < newest[c.key] {
+					continue
+				}
+				delete(s.Archived, ChangeName(k.Bucket, c.key, newest[c.key]))
+				newest[c.key] = c.version
+			}
 			s.Archived[ChangeName(k.Bucket, c.key, c.version)] = ChangeText(c.EventName, c.Keys, c.Old, c.New)
 		} else {
 			count.Idle++
 		}
 	}
 	return s
+}
+
+// newestOnly tells whether the archive keeps the newest change of each item alone.
+func (k *Archive) newestOnly() bool {
+	return k.PerItem != nil && !slices.ContainsFunc(k.PerItem, func(p Part) bool { return p.Version })
 }
 
 func kindOf(r sinktest.Record) string {

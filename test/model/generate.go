@@ -213,7 +213,11 @@ func (g generator) archive(name string) *Archive {
 		for _, key := range g.keys {
 			a.PerItem = append(a.PerItem, path(key), literal("/"))
 		}
-		a.PerItem = append(a.PerItem, Part{Version: true})
+		if g.one(2) {
+			a.PerItem = append(a.PerItem, Part{Version: true})
+		} else {
+			a.PerItem[len(a.PerItem)-1] = literal(".json") // the newest change of each item
+		}
 	}
 	return a
 }
