@@ -1,0 +1,180 @@
+package entity
+
+import (
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// Entity is one kind of item.
+type Entity struct {
+	Name       string
+	Key        []KeyPattern // of one or two key attributes; items may have any value in the others
+	When       Condition    // also required of the item. Default: the key decides
+	Unique     []string     // bound names that identify an item of the entity. Default: none
+	Attributes *Shape       // the declared attributes, an M. Default: any
+
+	same    []samePair // values that must be equal
+	earlier []*Entity  // the entities before it that an item of it could be of
+}
+
+// KeyPattern is the pattern of a key attribute.
+type KeyPattern struct {
+	Attribute string
+	Pattern   *Pattern
+}
+
+// Condition is a condition on an item, such as an expression over it.
+type Condition interface {
+	Match(m item.Image) (bool, error)
+	Paths() []string // the top-level attributes that it reads
+}
+
+// samePair are two positions of one name.
+type samePair struct{ a, b position }
+
+// position is a name of a key.
+type position struct{ key, name int }
+
+// Set is the entities of a table, in the order of the file. It is safe for concurrent use.
+type Set struct{ entities []*Entity }
+
+// NewSet returns the set of es. If the keys of two entities overlap, an item for which both conditions hold is of the
+// first.
+func NewSet(es ...*Entity) *Set {
+	for i, e := range es {
+		e.same = e.repeated()
+		e.earlier = nil
+		for _, o := range es[:i] {
+			if Compare(o, e).Overlap != Disjoint {
+				e.earlier = append(e.earlier, o)
+			}
+		}
+	}
+	return &Set{es}
+}
+
+// repeated returns the pairs of positions with the same name.
+func (e *Entity) repeated() []samePair {
+	first := make(map[string]position)
+	var pairs []samePair
+	for i, k := range e.Key {
+		for j, name := range k.Pattern.names {
+			if at, known := first[name]; known {
+				pairs = append(pairs, samePair{at, position{i, j}})
+			} else {
+				first[name] = position{i, j}
+			}
+		}
+	}
+	return pairs
+}
+
+// All returns the entities.
+func (s *Set) All() []*Entity {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.entities)
+}
+
+// Named returns the entity of that name; nil if there is none.
+func (s *Set) Named(name string) *Entity {
+	for _, e := range s.All() {
+		if e.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// Of returns the entity of an item, or nil if it is of none. m is an image of the item. The image needs only the key if
+// no entity has a condition. An error is one of a condition.
+func (s *Set) Of(m item.Image) (*Entity, error) {
+	for _, e := range s.entities {
+		if !e.MatchKey(m) {
+			continue
+		}
+		if is, err := e.meets(m); is || err != nil {
+			return e, err
+		}
+	}
+	return nil, nil
+}
+
+// Conditions returns the conditions of the entities.
+func (s *Set) Conditions() []Condition {
+	var cs []Condition
+	for _, e := range s.All() {
+		if e.When != nil {
+			cs = append(cs, e.When)
+		}
+	}
+	return cs
+}
+
+// MatchKey reports whether the patterns hold for the key of an item.
+func (e *Entity) MatchKey(m item.Image) bool {
+	for i := range e.Key {
+		k := &e.Key[i]
+		if v, ok := m.Get(k.Attribute); !ok || !k.Pattern.Holds(v) {
+			return false
+		}
+	}
+	for _, pair := range e.same {
+		if !e.value(m, pair.a).Equal(e.value(m, pair.b)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Match reports whether an item is of the entity. An error is one of a condition.
+func (e *Entity) Match(m item.Image) (bool, error) {
+	if !e.MatchKey(m) {
+		return false, nil
+	}
+	for _, o := range e.earlier {
+		if is, err := o.Match(m); is || err != nil {
+			return false, err
+		}
+	}
+	return e.meets(m)
+}
+
+// meets evaluates the condition.
+func (e *Entity) meets(m item.Image) (bool, error) {
+	if e.When == nil {
+		return true, nil
+	}
+	return e.When.Match(m)
+}
+
+func (e *Entity) value(m item.Image, at position) item.Value {
+	k := &e.Key[at.key]
+	v, _ := m.Get(k.Attribute)
+	return k.Pattern.value(v, at.name)
+}
+
+// Names returns the names that the key binds, each once, in order.
+func (e *Entity) Names() []string {
+	var names []string
+	for _, k := range e.Key {
+		for _, name := range k.Pattern.names {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// pattern returns the pattern of a key attribute; nil if the entity has none.
+func (e *Entity) pattern(attribute string) *Pattern {
+	for _, k := range e.Key {
+		if k.Attribute == attribute {
+			return k.Pattern
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package entity
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Overlap says whether two entities have a key in common.
+type Overlap uint8
+
+// The overlaps. Unproven means that the patterns have a key in common, but maybe none in which the names that stand
+// twice have equal values.
+const (
+	Disjoint Overlap = iota
+	Overlapping
+	Unproven
+)
+
+// Comparison is what [Compare] finds.
+type Comparison struct {
+	Overlap Overlap
+	Example string // a key of both, as in PK="USER#1" SK="ORDER#1"; "" unless Overlapping
+}
+
+// maxKeyAttributes is the most key attributes of a table.
+const maxKeyAttributes = 2
+
+// Compare decides whether a key could be of two entities. It compares their patterns and not their conditions. Patterns are
+// regular languages, so that the decision is exact, unless a name stands twice in one of the keys.
+func Compare(a, b *Entity) Comparison {
+	var attributes []string
+	for _, e := range []*Entity{a, b} {
+		for _, k := range e.Key {
+			if !slices.Contains(attributes, k.Attribute) {
+				attributes = append(attributes, k.Attribute)
+			}
+		}
+	}
+	if len(attributes) > maxKeyAttributes {
+		return Comparison{} // no table has all of them
+	}
+	texts := make(map[string]string)
+	var example strings.Builder
+	for i, name := range attributes {
+		text, ok := common(a.pattern(name), b.pattern(name))
+		if !ok {
+			return Comparison{}
+		}
+		texts[name] = text
+		if i > 0 {
+			example.WriteByte(' ')
+		}
+		example.WriteString(name + "=" + strconv.Quote(text))
+	}
+	for _, e := range []*Entity{a, b} {
+		for _, pair := range e.repeated() {
+			if e.text(texts, pair.a) != e.text(texts, pair.b) {
+				return Comparison{Overlap: Unproven}
+			}
+		}
+	}
+	return Comparison{Overlapping, example.String()}
+}
+
+// text returns the text of a name in a key of texts.
+func (e *Entity) text(texts map[string]string, at position) string {
+	piece, _ := e.Key[at.key].Pattern.cut(texts[e.Key[at.key].Attribute], at.name)
+	return piece
+}
+
+// any is the pattern of a key attribute that an entity does not name.
+var anyKey = &Pattern{src: "{any}", literals: []string{"", ""}, names: []string{"any"}}
+
+// common returns the shortest text for which both patterns hold. A nil pattern holds for every text.
+func common(a, b *Pattern) (string, bool) {
+	if a == nil {
+		a = anyKey
+	}
+	if b == nil {
+		b = anyKey
+	}
+	type pair struct{ a, b state }
+	type reached struct {
+		from pair
+		by   rune
+	}
+	ma, mb := a.machine(), b.machine()
+	start := pair{ma.start(), mb.start()}
+	from := map[pair]reached{start: {}}
+	alphabet := alphabetOf(a, b)
+	for queue := []pair{start}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if ma.accepts(at.a) && mb.accepts(at.b) {
+			var text []rune
+			for at != start {
+				text = append(text, from[at].by)
+				at = from[at].from
+			}
+			slices.Reverse(text)
+			return string(text), true
+		}
+		for _, r := range alphabet {
+			next := pair{ma.step(at.a, r), mb.step(at.b, r)}
+			if next.a.dead || next.b.dead {
+				continue
+			}
+			if _, known := from[next]; !known {
+				from[next] = reached{at, r}
+				queue = append(queue, next)
+			}
+		}
+	}
+	return "", false
+}
+
+// alphabetOf returns the characters of the fixed texts, and one that is in none of them: all others are like it.
+func alphabetOf(ps ...*Pattern) []rune {
+	var all []rune
+	for _, p := range ps {
+		for _, literal := range p.literals {
+			all = append(all, []rune(literal)...)
+		}
+	}
+	other := '1'
+	for slices.Contains(all, other) {
+		other++
+	}
+	slices.Sort(all)
+	return append([]rune{other}, slices.Compact(all)...)
+}
+
+// machine is the automaton of a pattern. It reads a text from the left, as [Pattern.cut] does.
+type machine struct {
+	literals [][]rune
+	names    int
+}
+
+// state is a state of a machine.
+type state struct {
+	name    int  // the name whose text is read; -1 before the first fixed text was read, and names after the last
+	matched int  // characters of the fixed text that follows which have been read
+	some    bool // the name has a text
+	dead    bool // no text from here is accepted
+}
+
+func (p *Pattern) machine() machine {
+	m := machine{names: len(p.names)}
+	for _, literal := range p.literals {
+		m.literals = append(m.literals, []rune(literal))
+	}
+	return m
+}
+
+func (m machine) start() state { return m.advance(state{name: -1}) }
+
+// advance enters the next name if the fixed text before it was read to its end.
+func (m machine) advance(s state) state {
+	if s.name < m.names && s.matched == len(m.literals[s.name+1]) && (s.name < 0 || s.matched > 0) {
+		return state{name: s.name + 1}
+	}
+	return s
+}
+
+func (m machine) accepts(s state) bool {
+	return s.name == m.names || s.name == m.names-1 && s.name >= 0 && s.some && len(m.literals[m.names]) == 0
+}
+
+func (m machine) step(s state, r rune) state {
+	switch {
+	case s.name == m.names: // nothing follows the last fixed text
+		return state{dead: true}
+	case s.name < 0:
+		if m.literals[0][s.matched] != r {
+			return state{dead: true}
+		}
+		s.matched++
+		return m.advance(s)
+	}
+	literal := m.literals[s.name+1]
+	if len(literal) == 0 {
+		s.some = true
+		return s
+	}
+	read := append(slices.Clone(literal[:s.matched]), r)
+	matched := len(read)
+	for matched > 0 && (matched > len(literal) || !slices.Equal(read[len(read)-matched:], literal[:matched])) {
+		matched--
+	}
+	s.some = s.some || matched < len(read)
+	if s.matched = matched; matched == len(literal) && !s.some {
+		return state{dead: true} // the name would be empty
+	}
+	return m.advance(s)
+}

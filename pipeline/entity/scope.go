@@ -1,0 +1,188 @@
+package entity
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// Scope is what a rule about some entities can read. The nil Scope has no names.
+type Scope struct {
+	set      *Set
+	entities []*Entity
+	bindings []*Binding
+}
+
+// Scope returns the scope of the entities with these names. Names of none are left out.
+func (s *Set) Scope(names ...string) *Scope {
+	sc := &Scope{set: s}
+	for _, e := range s.All() {
+		if slices.Contains(names, e.Name) {
+			sc.entities = append(sc.entities, e)
+		}
+	}
+	for _, e := range sc.entities[:min(1, len(sc.entities))] {
+		for _, name := range e.Names() {
+			if b := sc.bind(name); b != nil {
+				sc.bindings = append(sc.bindings, b)
+			}
+		}
+	}
+	return sc
+}
+
+// bind returns the binding of a name; nil unless all entities bind it. Entities with a key in common must bind it alike.
+func (sc *Scope) bind(name string) *Binding {
+	b := &Binding{name: name}
+	for _, e := range sc.entities {
+		i := slices.IndexFunc(e.Key, func(k KeyPattern) bool { return slices.Contains(k.Pattern.names, name) })
+		if i < 0 {
+			return nil
+		}
+		p := piece{entity: e, attribute: e.Key[i].Attribute, pattern: e.Key[i].Pattern, name: slices.Index(e.Key[i].Pattern.names, name)}
+		for _, o := range b.pieces {
+			alike := o.attribute == p.attribute && o.name == p.name && o.pattern.src == p.pattern.src
+			if !alike && Compare(o.entity, e).Overlap != Disjoint {
+				return nil
+			}
+		}
+		b.pieces = append(b.pieces, p)
+	}
+	return b
+}
+
+// Entities returns the entities.
+func (sc *Scope) Entities() []*Entity {
+	if sc == nil {
+		return nil
+	}
+	return sc.entities
+}
+
+// String returns the names of the entities, as in Order and Refund.
+func (sc *Scope) String() string {
+	var names []string
+	for _, e := range sc.Entities() {
+		names = append(names, e.Name)
+	}
+	return strings.Join(names, " and ")
+}
+
+// Bindings returns the names that every entity binds, in order.
+func (sc *Scope) Bindings() []*Binding {
+	if sc == nil {
+		return nil
+	}
+	return sc.bindings
+}
+
+// Binding returns the binding of a name; nil if there is none.
+func (sc *Scope) Binding(name string) *Binding {
+	for _, b := range sc.Bindings() {
+		if b.name == name {
+			return b
+		}
+	}
+	return nil
+}
+
+// KeysOnly reports whether the key decides which items are of the entities.
+func (sc *Scope) KeysOnly() bool {
+	return !slices.ContainsFunc(sc.entities, func(e *Entity) bool {
+		return e.When != nil || slices.ContainsFunc(e.earlier, func(o *Entity) bool { return o.When != nil })
+	})
+}
+
+// MatchKey reports whether the patterns of one of the entities hold for the key of an item.
+func (sc *Scope) MatchKey(m item.Image) bool {
+	for _, e := range sc.entities {
+		if e.MatchKey(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// Match reports whether an item is of one of the entities. It is false for an image that does not exist.
+func (sc *Scope) Match(m item.Image) (bool, error) {
+	if !m.Exists() {
+		return false, nil
+	}
+	for _, e := range sc.entities {
+		if is, err := e.Match(m); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
+}
+
+// Unique returns the names that identify the item among those of the scope: those of its one entity. It is nil for several
+// entities, whose items could have equal values.
+func (sc *Scope) Unique() []string {
+	if len(sc.Entities()) != 1 {
+		return nil
+	}
+	return sc.entities[0].Unique
+}
+
+// Binding is a name with the parts of keys that it binds. It is safe for concurrent use.
+type Binding struct {
+	name   string
+	pieces []piece // one for each entity of the scope
+}
+
+// piece is the part of a key that a name binds in one entity.
+type piece struct {
+	entity    *Entity
+	attribute string
+	pattern   *Pattern
+	name      int
+}
+
+// Name is the name.
+func (b *Binding) Name() string { return b.name }
+
+// Attributes returns the key attributes that the name is a part of.
+func (b *Binding) Attributes() []string {
+	var names []string
+	for _, p := range b.pieces {
+		if !slices.Contains(names, p.attribute) {
+			names = append(names, p.attribute)
+		}
+	}
+	return names
+}
+
+// Value returns the value that the name binds in an item. m needs only the key. The value is absent if the item is of none
+// of the entities.
+func (b *Binding) Value(m item.Image) item.Value {
+	for i := range b.pieces {
+		p := &b.pieces[i]
+		if len(b.pieces) > 1 && !p.entity.MatchKey(m) {
+			continue
+		}
+		v, _ := m.Get(p.attribute)
+		return p.pattern.value(v, p.name)
+	}
+	return item.Value{}
+}
+
+// IsText reports whether the name binds a part of a text, and not a whole key attribute.
+func (b *Binding) IsText() bool {
+	return !slices.ContainsFunc(b.pieces, func(p piece) bool { return p.pattern.Whole() })
+}
+
+// Excludes returns the bytes that the text of the name cannot contain: a name ends at the first fixed text that follows
+// it.
+func (b *Binding) Excludes() string {
+	excluded := ""
+	for i, p := range b.pieces {
+		literal := p.pattern.literals[p.name+1]
+		if len(literal) != 1 || i > 0 && literal != excluded {
+			return ""
+		}
+		excluded = literal
+	}
+	return excluded
+}

@@ -1,0 +1,137 @@
+package entity
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// Shape is the declared type of a value, with what is inside.
+type Shape struct {
+	Kind    item.Kind
+	Members []Member // of an M, in the order of the file; nil: any
+	Elem    *Shape   // of an L; nil: any
+}
+
+// Member is an attribute of an M.
+type Member struct {
+	Name  string
+	Shape *Shape
+}
+
+// Member returns the shape of a member; nil if it is not declared.
+func (s *Shape) Member(name string) *Shape {
+	for _, m := range s.Members {
+		if m.Name == name {
+			return m.Shape
+		}
+	}
+	return nil
+}
+
+// Names returns the names of the members.
+func (s *Shape) Names() []string {
+	names := make([]string, len(s.Members))
+	for i, m := range s.Members {
+		names[i] = m.Name
+	}
+	return names
+}
+
+// String returns the shape as the file declares it: N, [{sku: S, qty: N}].
+func (s *Shape) String() string {
+	switch {
+	case s.Kind == item.KindL && s.Elem != nil:
+		return "[" + s.Elem.String() + "]"
+	case s.Kind == item.KindM && s.Members != nil:
+		text := "{"
+		for i, m := range s.Members {
+			if i > 0 {
+				text += ", "
+			}
+			text += strconv.Quote(m.Name) + ": " + m.Shape.String()
+		}
+		return text + "}"
+	}
+	return s.Kind.String()
+}
+
+// Undeclared is a part of a path that the shapes do not have.
+type Undeclared struct {
+	Name  string   // the name that is not declared, or "" for an index in what is no list
+	Path  string   // the path before it; "" for the item
+	Known []string // the names that are declared there
+	Kind  item.Kind
+}
+
+// Find returns the first part of a path that none of the shapes has; nil if one of the shapes has the whole path. Wildcards
+// match anything.
+func Find(shapes []*Shape, path []item.Segment) *Undeclared {
+	before := ""
+	for _, segment := range path {
+		if segment.Wild > item.AnyElement {
+			return nil // the whole subtree
+		}
+		var next []*Shape
+		u := &Undeclared{Name: segment.Name, Path: before}
+		for _, s := range shapes {
+			u.Kind = s.Kind
+			inside, known := s.inside(segment)
+			if known && inside == nil {
+				return nil // what is inside is not declared
+			}
+			for _, n := range s.Names() {
+				if !slices.Contains(u.Known, n) {
+					u.Known = append(u.Known, n)
+				}
+			}
+			next = append(next, inside...)
+		}
+		if len(next) == 0 {
+			return u
+		}
+		shapes = next
+		switch {
+		case segment.Wild != item.NoWildcard:
+		case segment.Index >= 0:
+			before += "[" + strconv.Itoa(segment.Index) + "]"
+		case before == "":
+			before = segment.Name
+		default:
+			before += "." + segment.Name
+		}
+	}
+	return nil
+}
+
+// inside returns the shapes at a segment of a path. known is true and there are none if any shape can be there.
+func (s *Shape) inside(segment item.Segment) (shapes []*Shape, known bool) {
+	inList := segment.Index >= 0 || segment.Wild == item.AnyElement
+	switch {
+	case s.Kind == item.KindL && s.Elem == nil, s.Kind == item.KindM && s.Members == nil, sets(s.Kind):
+		known = (s.Kind != item.KindM) == inList
+	case s.Kind == item.KindL && inList:
+		shapes = []*Shape{s.Elem}
+	case s.Kind == item.KindM && segment.Wild == item.AnyMember:
+		for _, m := range s.Members {
+			shapes = append(shapes, m.Shape)
+		}
+	case s.Kind == item.KindM && !inList:
+		if m := s.Member(segment.Name); m != nil {
+			shapes = []*Shape{m}
+		}
+	}
+	return shapes, known || len(shapes) > 0
+}
+
+func sets(k item.Kind) bool { return k == item.KindSS || k == item.KindNS || k == item.KindBS }
+
+// PathSegments returns the segments of a path without wildcards.
+func PathSegments(p item.Path) []item.Segment {
+	var segments []item.Segment
+	for name, index := range p.Segments() {
+		segments = append(segments, item.Segment{Name: name, Index: index})
+	}
+	return segments
+}
