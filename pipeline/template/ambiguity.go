@@ -44,8 +44,13 @@ func (h *placeholder) alphabet() (a alphabet, width int) {
 		a = bytesOf(digits + "-T:.Z")
 	case fromOperation:
 		a = bytesOf(upperCase)
-	case fromTable:
+	case fromTable, fromEntity:
 		a = bytesOf(plain)
+	case fromBound:
+		a = anyByte()
+		for _, b := range []byte(h.bound.Excludes()) {
+			a.remove(b)
+		}
 	default:
 		a = anyByte()
 	}

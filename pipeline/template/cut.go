@@ -1,6 +1,7 @@
 package template
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -18,6 +19,20 @@ func (t *Template) cuttable(h *placeholder) bool {
 	default:
 		return len(h.calls) == 1 && h.calls[0].fn == fnEsc
 	}
+}
+
+// BoundNames returns the bound names whose whole text can be cut out of a result: results differ if one of them does.
+func (t *Template) BoundNames() []string {
+	from, to := t.ambiguousRange((*placeholder).alphabet)
+	var names []string
+	for i := range t.placeholders {
+		h := &t.placeholders[i]
+		injective := !slices.ContainsFunc(h.calls, func(c call) bool { return c.fn != fnEsc && c.fn != fnIndexName && c.fn != fnSortable })
+		if h.source == fromBound && !h.optional && injective && (i < from || i >= to || to-from == 1) {
+			names = append(names, h.bound.Name())
+		}
+	}
+	return names
 }
 
 // cuttableIndexes returns the indexes of the placeholders that can be cut out of a result.

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -19,7 +20,7 @@ func (h *placeholder) mask(dst []byte, start int, s *Scope) []byte {
 		return dst
 	case plain && h.source == fromKey:
 		return append(dst[:start], s.Mask.Key(s.Change)...)
-	case plain && h.source <= fromEach:
+	case plain && (h.source <= fromEach || h.source == fromBound):
 		v, _ := h.lookup(s)
 		text, _ := h.masked(s, v).Text()
 		return append(dst[:start], text...)
@@ -39,6 +40,8 @@ func (h *placeholder) hidden(s *Scope) bool {
 	case fromKey, fromShard: // a shard says a part of what its key is
 		_, hidden := s.Mask.HiddenKey(s.Change)
 		return hidden
+	case fromBound:
+		return slices.ContainsFunc(h.bound.Attributes(), func(name string) bool { return s.Mask.Hides(item.PathText([]string{name})) })
 	}
 	return false
 }

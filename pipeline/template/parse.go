@@ -6,14 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // Options are the options of [Parse].
 type Options struct {
-	Each  bool // allow {each.path}, as under for_each. Default: an error
-	Shard bool // allow {@shard}, as in the key of a view. Default: an error
+	Each     bool          // allow {each.path}, as under for_each. Default: an error
+	Shard    bool          // allow {@shard}, as in the key of a view. Default: an error
+	Entities *entity.Set   // for {@entity}. Default: an error
+	Scope    *entity.Scope // the rule is about these entities: their bound names can be read, and {item.path} is a path. Default: none
 }
 
 // Parse parses a template. The error is an *Error.
@@ -150,23 +153,45 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 	if rest, ok := strings.CutPrefix(text, "each"); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 		return p.each(h, from, rest)
 	}
+	if p.options.Scope != nil {
+		if h.bound = p.options.Scope.Binding(text); h.bound != nil {
+			h.source = fromBound
+			return nil
+		}
+		if rest, ok := cutItem(text); ok {
+			h.name = rest
+			return p.path(h, from+len(text)-len(rest), rest)
+		}
+	}
 	return p.path(h, from, text)
 }
 
+// cutItem returns the path inside the item: path for item.path, ["a-b"] for item["a-b"].
+func cutItem(text string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(text, "item")
+	if !ok || !strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "[") {
+		return "", false
+	}
+	return strings.TrimPrefix(rest, "."), true
+}
+
 // atNames are the names after @, in the order of their sources.
-var atNames = []string{"key", "version", "seq", "time", "op", "table", "shard"}
+var atNames = []string{"key", "version", "seq", "time", "op", "table", "shard", "entity"}
 
 func (p *parser) atName(h *placeholder, from int, text string) *Error {
 	for i, name := range atNames {
 		if text[1:] == name {
-			h.source = fromKey + source(i)
+			h.source, h.entities = fromKey+source(i), p.options.Entities
 			if h.source == fromShard && !p.options.Shard {
 				return p.fail(from, "remove it", "{@shard} is for the partition key of a view with shards alone")
+			}
+			if h.source == fromEntity && p.options.Entities == nil {
+				return p.fail(from, "add entities: {NAME: {key: {PK: 'PATTERN'}}} at the top", "@entity is the name of an entity, and the file has none")
 			}
 			return nil
 		}
 	}
-	hint := "known are @key @version @seq @time @op @table"
+	hint := "known are @key @version @seq @time @op @table @entity"
 	if name := nearest.Name(text[1:], atNames); name != "" {
 		hint = fmt.Sprintf("did you mean @%s?", name)
 	}

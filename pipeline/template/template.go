@@ -6,7 +6,9 @@
 //	{path|fn:argument|fn}                            its text after functions
 //	{@key} {@version} {@seq} {@time} {@op} {@table}  of the change
 //	{@shard}                                         of the item, in the partition key of a view with shards
+//	{@entity}                                        the name of the item's entity, or no text
 //	{each.path}                                      of a list's element, under for_each
+//	{Name} {item.path}                               in a rule about entities: what their keys bind; the item
 //	{{ }}                                            braces
 //
 // The functions are lower, upper, esc (percent-encoding), hash (32 hex digits of SHA-256),
@@ -28,6 +30,7 @@ package template
 import (
 	"slices"
 
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -47,7 +50,9 @@ type placeholder struct {
 	source   source
 	name     string // the path as written, or @key, ...
 	path     item.Path
-	indexes  []int // of {each[1][2].path}, before path
+	bound    *entity.Binding // of a bound name
+	entities *entity.Set     // of @entity
+	indexes  []int           // of {each[1][2].path}, before path
 	optional bool
 	calls    []call
 }
@@ -65,6 +70,8 @@ const (
 	fromOperation
 	fromTable
 	fromShard
+	fromEntity
+	fromBound
 )
 
 // Scope has the values that a template reads.
@@ -101,7 +108,7 @@ func (t *Template) Value(s Scope) (v item.Value, missing string, err error) {
 	if len(t.placeholders) == 0 {
 		return t.constant, "", nil
 	}
-	if h, ok := t.wholePath(); ok {
+	if h, ok := t.wholeValue(); ok {
 		if v, ok := h.lookup(&s); ok && !countsAsMissing(v) {
 			return h.masked(&s, v), "", nil
 		}
@@ -202,17 +209,49 @@ func escapeReserved(dst []byte, start int) []byte {
 // String returns the source of the template.
 func (t *Template) String() string { return t.src }
 
-// Paths returns the item paths that the template reads, as written and without ?, in order.
-// {each.path} and {@name} are not among them.
-func (t *Template) Paths() []string { return t.paths(fromItem) }
-
-// EachPaths returns the paths of {each.path}, as written, with each and without ?, in order.
-func (t *Template) EachPaths() []string { return t.paths(fromEach) }
-
-func (t *Template) paths(from source) []string {
+// Paths returns the item paths that the template reads, as written and without ?, in order. Of {@entity} they are
+// the attributes that conditions of entities read. {each.path}, bound names and other {@name} are not among them.
+func (t *Template) Paths() []string {
 	var paths []string
 	for _, h := range t.placeholders {
-		if h.source == from {
+		switch h.source {
+		case fromItem:
+			paths = append(paths, h.name)
+		case fromEntity:
+			for _, c := range h.entities.Conditions() {
+				for _, name := range c.Paths() {
+					paths = append(paths, item.PathText([]string{name}))
+				}
+			}
+		}
+	}
+	return paths
+}
+
+// KeyPaths returns the paths of the key attributes that bound names are parts of, in order. A key never changes.
+func (t *Template) KeyPaths() []string {
+	var paths []string
+	for _, h := range t.placeholders {
+		if h.source != fromBound {
+			continue
+		}
+		for _, name := range h.bound.Attributes() {
+			paths = append(paths, item.PathText([]string{name}))
+		}
+	}
+	return paths
+}
+
+// ReadsEntity reports whether the template has {@entity}.
+func (t *Template) ReadsEntity() bool {
+	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source == fromEntity })
+}
+
+// EachPaths returns the paths of {each.path}, as written, with each and without ?, in order.
+func (t *Template) EachPaths() []string {
+	var paths []string
+	for _, h := range t.placeholders {
+		if h.source == fromEach {
 			paths = append(paths, h.name)
 		}
 	}
@@ -308,6 +347,23 @@ func (t *Template) wholePath() (*placeholder, bool) {
 	}
 	h := &t.placeholders[0]
 	return h, h.source <= fromEach && len(h.calls) == 0
+}
+
+// wholeValue returns the placeholder of a template that is exactly one {path} or one bound {Name}.
+func (t *Template) wholeValue() (*placeholder, bool) {
+	h, ok := t.wholePath()
+	if !ok && h != nil {
+		ok = h.source == fromBound && len(h.calls) == 0
+	}
+	return h, ok
+}
+
+// Bound returns the bound name of a template that is exactly one {Name}; nil for any other template.
+func (t *Template) Bound() *entity.Binding {
+	if h, ok := t.wholeValue(); ok {
+		return h.bound
+	}
+	return nil
 }
 
 // Path returns the path of a template that is exactly one {path}; false for any other template.

@@ -40,7 +40,14 @@ func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, 
 
 // appendSource appends the text before any function, and nothing if the value is missing.
 func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
-	if h.source <= fromEach {
+	switch {
+	case h.source == fromEntity:
+		e, err := h.entities.Of(s.Item)
+		if e == nil || err != nil {
+			return dst, err
+		}
+		return append(dst, e.Name...), nil
+	case h.source <= fromEach || h.source == fromBound:
 		v, ok := h.lookup(s)
 		if !ok {
 			return dst, nil
@@ -80,8 +87,12 @@ func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
 
 // lookup returns the value at the placeholder's path.
 func (h *placeholder) lookup(s *Scope) (item.Value, bool) {
-	if h.source == fromItem {
+	switch h.source {
+	case fromItem:
 		return s.Item.At(h.path)
+	case fromBound:
+		v := h.bound.Value(s.Item)
+		return v, v.Exists()
 	}
 	v := s.Each
 	for _, i := range h.indexes {
