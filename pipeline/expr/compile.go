@@ -42,6 +42,7 @@ var standardFunctions = []string{
 const sourceLimit = 20_000
 
 func (e Env) compile(src string, names []variable) (compiled, error) {
+	names = append(slices.Clone(names), e.bound()...)
 	celEnv, err := e.env(names)
 	if err != nil {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
@@ -69,7 +70,20 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 	if err != nil {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
 	}
-	return compiled{src: src, program: program, direct: newDirect(checked.NativeRep().Expr()), reads: r.reads, clause: clause}, nil
+	return compiled{src: src, program: program, direct: newDirect(checked.NativeRep().Expr(), e.Scope), reads: r.reads, clause: clause, scope: e.Scope}, nil
+}
+
+// bound returns the names that keys of the entities bind.
+func (e Env) bound() []variable {
+	var names []variable
+	for _, b := range e.Scope.Bindings() {
+		v := variable{b.Name(), cel.DynType}
+		if b.IsText() {
+			v.t = cel.StringType
+		}
+		names = append(names, v)
+	}
+	return names
 }
 
 // env returns CEL's environment with this package's types and functions.

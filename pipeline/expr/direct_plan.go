@@ -8,14 +8,15 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // newDirect returns the direct form of an expression that was rewritten and checked; nil if it has
 // none.
-func newDirect(e ast.Expr) *direct {
-	if d := (directPlan{}).boolean(e); d.form != formUnknown {
+func newDirect(e ast.Expr, scope *entity.Scope) *direct {
+	if d := (directPlan{scope: scope}).boolean(e); d.form != formUnknown {
 		return &d
 	}
 	return nil
@@ -23,7 +24,8 @@ func newDirect(e ast.Expr) *direct {
 
 // directPlan is the context of a part of an expression.
 type directPlan struct {
-	loop string // the variable of the enclosing loop; "" outside
+	loop  string // the variable of the enclosing loop; "" outside
+	scope *entity.Scope
 }
 
 // boolean returns the direct form of an expression that must be a bool. A part without a direct
@@ -266,7 +268,7 @@ func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
 	if of == nil || d.form == formUnknown || ident(step.Args()[0]) != c.AccuVar() || ident(c.Result()) != c.AccuVar() {
 		return direct{}
 	}
-	part := directPlan{loop: c.IterVar()}.boolean(step.Args()[1])
+	part := directPlan{loop: c.IterVar(), scope: p.scope}.boolean(step.Args()[1])
 	if part.form == formUnknown {
 		return direct{}
 	}

@@ -4,13 +4,15 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // reading is the path of an attribute, or of a value inside it.
 type valuePath struct {
 	from  source
-	name  string // of the attribute; unused for fromLoop
+	name  string // of the attribute; unused for fromLoop and fromBound
+	bound *entity.Binding
 	steps []step
 }
 
@@ -22,7 +24,8 @@ const (
 	fromNew
 	fromOld
 	fromKeys
-	fromLoop // the current member of the loop
+	fromLoop  // the current member of the loop
+	fromBound // a part of the key
 )
 
 // step is one element of a path: a name or an index.
@@ -34,9 +37,12 @@ type step struct {
 
 // read returns the value at the path; false if CEL would fail.
 func (r *valuePath) read(s *subject) (v item.Value, ok bool) {
-	if r.from == fromLoop {
+	switch r.from {
+	case fromLoop:
 		v = s.member
-	} else {
+	case fromBound:
+		v = r.bound.Value(*s.key())
+	default:
 		v, _ = s.image(r.from).Get(r.name)
 	}
 	for i := range r.steps {
@@ -80,6 +86,14 @@ func (s *subject) image(from source) *item.Image {
 	}
 }
 
+// key returns an image that has the key.
+func (s *subject) key() *item.Image {
+	if s.change != nil {
+		return &s.change.Keys
+	}
+	return &s.item
+}
+
 var sources = map[string]source{"item": fromItem, "new": fromNew, "old": fromOld, "keys": fromKeys}
 
 // reading returns the path that e reads; nil if e is not a path.
@@ -88,6 +102,9 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 	case ast.IdentKind:
 		if e.AsIdent() == p.loop {
 			return &valuePath{from: fromLoop}
+		}
+		if b := p.scope.Binding(e.AsIdent()); b != nil {
+			return &valuePath{from: fromBound, bound: b}
 		}
 	case ast.SelectKind: // from an image: the rewriter replaces all other selections
 		if s := e.AsSelect(); !s.IsTestOnly() {

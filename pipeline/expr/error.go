@@ -98,7 +98,7 @@ func unknownName(src string, at common.Location, unknown string, names []variabl
 		hint = "write " + spelled
 	} else if strings.HasSuffix(before, "-") {
 		hint = `a name with - in it is written in quotes, as in ` + known[0] + `["first-name"]`
-	} else if len(names) == 1 && isChangeName(unknown) {
+	} else if names[0].name == "item" && isChangeName(unknown) {
 		hint = "here the expression sees one item, on the old image and on the new: write item"
 	} else if unknown == "item" {
 		hint = "here the expression sees a change: write old or new"
@@ -114,7 +114,12 @@ func (e Env) unknownAttribute(at common.Location, unknown string) *Error {
 		known = append(known, name)
 	}
 	hint := "declare it under attributes, or drop that declaration"
-	if near := nearest.Name(unknown, known); near != "" {
+	if e.Declare != nil {
+		hint = e.Declare(unknown)
+	}
+	if near := nearest.Name(unknown, known); near != "" && e.Declare != nil {
+		hint = "did you mean " + near + "? Or " + hint
+	} else if near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return errorAt(at, hint, "attribute %q is not among the declared ones", unknown)

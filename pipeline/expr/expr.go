@@ -38,8 +38,10 @@ import (
 	"sync"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
@@ -50,6 +52,13 @@ type Env struct {
 	// Attributes are the declared types of top-level attributes. An expression that reads another
 	// attribute, or uses one against its type, does not compile. Default: any attribute of any type
 	Attributes map[string]item.Kind
+
+	// Declare returns the hint for an attribute that Attributes lacks: how to declare it. Default: a general hint
+	Declare func(attribute string) string
+
+	// Scope has the entities that the rule of the expression is about. The names that their keys bind are variables.
+	// Default: none
+	Scope *entity.Scope
 }
 
 // Item is a compiled expression over `item`. It is safe for concurrent use.
@@ -72,6 +81,7 @@ type compiled struct {
 	direct  *direct // nil if the expression has no direct form
 	reads   reads
 	clause  Clause
+	scope   *entity.Scope
 }
 
 // CompileItem compiles an expression over `item`. The error is an *Error.
@@ -104,7 +114,7 @@ func (x *Item) Match(item item.Image) (bool, error) {
 		return answer == yes, nil
 	}
 	v := newVars()
-	v.item.m = item
+	v.item.m, v.scope, v.key = item, x.scope, item
 	return x.eval(v)
 }
 
@@ -115,6 +125,7 @@ func (x *Change) Match(c *record.Change) (bool, error) {
 	}
 	v := newVars()
 	v.change, v.old.m, v.new.m, v.keys.m = c, c.Old, c.New, c.Keys
+	v.scope, v.key = x.scope, c.Keys
 	return x.eval(v)
 }
 
@@ -137,6 +148,16 @@ func (x *Change) KeysOnly() bool {
 // Paths returns the top-level attributes that the expression reads, once each and in the order of
 // their first use. "*" is one of them if the expression compares whole images.
 func (c *compiled) Paths() []string { return slices.Clone(c.reads.attributes) }
+
+// ReadPaths returns the paths of attributes that the expression reads, with their positions in the source. An index that is
+// no literal ends a path.
+func (c *compiled) ReadPaths() []ReadPath { return slices.Clone(c.reads.paths) }
+
+// ReadPath is a path that an expression reads.
+type ReadPath struct {
+	Segments     []item.Segment
+	Line, Column int // 1-based
+}
 
 // String returns the source of the expression.
 func (c *compiled) String() string { return c.src }
@@ -168,6 +189,8 @@ func (c *compiled) eval(v *vars) (bool, error) {
 type vars struct {
 	change               *record.Change
 	item, old, new, keys image
+	scope                *entity.Scope
+	key                  item.Image // that bound names are parts of
 }
 
 var _ cel.Activation = (*vars)(nil)
@@ -203,6 +226,12 @@ func (v *vars) ResolveName(name string) (any, bool) {
 	case "ttl":
 		return boolean(v.change.TTLDelete()), true
 	}
+	if b := v.scope.Binding(name); b != nil {
+		if value := b.Value(v.key); value.Exists() {
+			return adapt(value), true
+		}
+		return types.NullValue, true
+	}
 	return nil, false
 }
 
@@ -210,6 +239,7 @@ func (v *vars) ResolveName(name string) (any, bool) {
 type reads struct {
 	names      map[string]bool // item, old, new, ...
 	attributes []string
+	paths      []ReadPath
 }
 
 func (r *reads) attribute(name string) {

@@ -11,6 +11,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
@@ -140,10 +141,50 @@ func (r *rewriter) image(e ast.Expr) bool {
 	return e.Kind() == ast.IdentKind && slices.ContainsFunc(r.names, func(n variable) bool { return n.name == e.AsIdent() && n.t == imageType })
 }
 
+// has reports whether the expression can read a variable.
+func (r *rewriter) has(name string) bool {
+	return slices.ContainsFunc(r.names, func(n variable) bool { return n.name == name })
+}
+
+// notePath notes the path that e reads, if it begins at an image.
+func (r *rewriter) notePath(e ast.Expr) {
+	at := r.at(e)
+	if segments, ok := r.segments(e); ok {
+		r.reads.paths = append(r.reads.paths, ReadPath{segments, max(at.Line(), 1), max(at.Column(), 0) + 1})
+	}
+}
+
+// segments returns the path of x.name and x["name"] and x[0], before the rewrite. ok is false if x is no path of an image.
+func (r *rewriter) segments(e ast.Expr) (path []item.Segment, ok bool) {
+	if r.image(e) {
+		return nil, true
+	}
+	switch e.Kind() {
+	case ast.SelectKind:
+		s := e.AsSelect()
+		path, ok = r.segments(s.Operand())
+		return append(path, item.Segment{Name: s.FieldName(), Index: -1}), ok
+	case ast.CallKind:
+		c := e.AsCall()
+		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
+			return nil, false
+		}
+		path, ok = r.segments(c.Args()[0])
+		switch key := c.Args()[1].AsLiteral().(type) {
+		case types.String:
+			return append(path, item.Segment{Name: string(key), Index: -1}), ok
+		case types.Int:
+			return append(path, item.Segment{Index: int(key)}), ok
+		}
+	}
+	return nil, false
+}
+
 // selection rewrites x.name and has(x.name). On an image both stay, because the name is an
 // attribute. On anything else they become lookups that are safe for null.
 func (r *rewriter) selection(e ast.Expr) *Error {
 	s := e.AsSelect()
+	r.notePath(e)
 	if r.image(s.Operand()) {
 		r.reads.names[s.Operand().AsIdent()] = true
 		r.reads.attribute(s.FieldName())
@@ -165,6 +206,7 @@ func (r *rewriter) selection(e ast.Expr) *Error {
 func (r *rewriter) index(e ast.Expr) *Error {
 	args := e.AsCall().Args()
 	if !r.image(args[0]) {
+		r.notePath(e)
 		if err := r.values(args...); err != nil {
 			return err
 		}
@@ -271,7 +313,7 @@ func isNullLiteral(e ast.Expr) bool {
 
 // checkOperation refuses to compare op with a text that is not an operation.
 func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
-	if op.Kind() != ast.IdentKind || op.AsIdent() != "op" || len(r.names) == 1 {
+	if op.Kind() != ast.IdentKind || op.AsIdent() != "op" || !r.has("op") {
 		return nil
 	}
 	literals := []ast.Expr{with}

@@ -178,7 +178,7 @@ func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
 	case len(s.index.Paths()) > 0:
 		return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", redact.Safe(c.Op.String()), s.index)
 	}
-	return s.indexOf(c, item.Image{})
+	return s.indexOf(c, c.Keys)
 }
 
 func (s *Sink) indexOf(c *record.Change, item item.Image) (documentLocation, error) {

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -89,7 +90,8 @@ func (p *keyPart) valueIn(text string) item.Value {
 // appendKeyPart evaluates one part of the row key and appends it to text: the kind, then bytes that are equal for
 // equal values. The part is missing if the item is sparse.
 func appendKeyPart(text []byte, a Attribute, scope *template.Scope, limit int) (keyPart, []byte, error) {
-	if _, isPath := a.Template.Path(); isPath {
+	b := a.Template.Bound()
+	if _, isPath := a.Template.Path(); isPath || b != nil && !b.IsText() {
 		return appendKeyValue(text, a, scope, limit)
 	}
 	start := len(text) + 1
@@ -146,7 +148,7 @@ func masksKey(m *mask.Mask, forEach string, key ...Attribute) bool {
 		if m == nil || k.Template == nil {
 			continue
 		}
-		for _, path := range k.Template.Paths() {
+		for _, path := range slices.Concat(k.Template.Paths(), k.Template.KeyPaths()) {
 			if m.Hides(path) {
 				return true
 			}
