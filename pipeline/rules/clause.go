@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
@@ -15,12 +16,14 @@ type Clause struct {
 	Operations []record.Operation   // of OperationIn
 	Attribute  string               // the attribute of EntityIn, the key attribute of KeyStarts
 	Texts      []string             // the names of EntityIn, the single prefix of KeyStarts
+	Scope      *entity.Scope        // of KeyOf
+	Fails      bool                 // of KeyOf: conditions of entities are evaluated too, and can fail
 }
 
 // ClauseKind is the kind of a [Clause].
 type ClauseKind uint8
 
-// The kinds of clauses. Only an OtherClause and a Comparison can fail.
+// The kinds of clauses. Only an OtherClause, a Comparison and a KeyOf with Fails can fail.
 const (
 	OtherClause ClauseKind = iota // not a condition of this package: an expression or a function
 	AllOf
@@ -29,6 +32,7 @@ const (
 	OperationIn // see [Operations]
 	EntityIn    // see [Entity]
 	KeyStarts   // see [KeyPrefix]
+	KeyOf       // see [OfEntities] and [OfKeys]
 	Expired     // see [TTLDeletes]
 	MayExpire   // see [ProbableTTL]
 	Comparison  // of the old image with the new: [Changed], [Unchanged], [NoChange], [ReplicationEchoes]
@@ -51,10 +55,14 @@ func ClauseOf(c pipeline.Condition) Clause {
 			}
 		}
 		return k
-	case entity:
+	case entityIn:
 		return Clause{Kind: EntityIn, Attribute: c.attribute, Texts: slices.Clone(c.names)}
 	case keyPrefix:
 		return Clause{Kind: KeyStarts, Attribute: c.attribute, Texts: []string{c.prefix}}
+	case ofKeys:
+		return Clause{Kind: KeyOf, Scope: c.scope}
+	case ofEntities:
+		return Clause{Kind: KeyOf, Scope: c.scope, Fails: true}
 	case ttlDeletes:
 		return Clause{Kind: Expired}
 	case probableTTL:

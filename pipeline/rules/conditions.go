@@ -22,7 +22,7 @@ func Operations(ops ...record.Operation) pipeline.Condition {
 // from the old one, else from the keys. It needs both images, so that a removal has the same result as the item's other
 // changes.
 func Entity(attribute string, names ...string) pipeline.Condition {
-	return entity{attribute, slices.Clone(names)}
+	return entityIn{attribute, slices.Clone(names)}
 }
 
 // KeyPrefix is true for items whose key attribute is an S or a B that starts with prefix. It is false if the key has no
@@ -33,7 +33,7 @@ func KeyPrefix(attribute, prefix string) pipeline.Condition {
 
 type (
 	operations uint8 // a bit for each record.Operation
-	entity     struct {
+	entityIn   struct {
 		attribute string
 		names     []string
 	}
@@ -42,7 +42,7 @@ type (
 
 var (
 	_ KeyReader         = operations(0)
-	_ pipeline.Requirer = entity{}
+	_ pipeline.Requirer = entityIn{}
 	_ KeyReader         = keyPrefix{}
 )
 
@@ -57,21 +57,14 @@ func (set operations) KeysOnly() bool {
 }
 
 // Match checks the attribute.
-func (e entity) Match(c *record.Change) (bool, error) {
-	m := c.Keys
-	switch {
-	case c.New.Exists():
-		m = c.New
-	case c.Old.Exists():
-		m = c.Old
-	}
-	v, _ := m.Get(e.attribute)
+func (e entityIn) Match(c *record.Change) (bool, error) {
+	v, _ := image(c).Get(e.attribute)
 	s, ok := v.Text()
 	return ok && slices.Contains(e.names, s), nil
 }
 
 // Requires both images.
-func (entity) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
+func (entityIn) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
 // Match checks the key.
 func (k keyPrefix) Match(c *record.Change) (bool, error) {

@@ -1,0 +1,72 @@
+package rules
+
+import (
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// OfEntities is true for items of the entities. If conditions of entities decide, it reads the new image, else the old
+// one, and needs both.
+func OfEntities(s *entity.Scope) pipeline.Condition {
+	if s.KeysOnly() {
+		return ofKeys{s}
+	}
+	return ofEntities{s}
+}
+
+// OfKeys is true for items whose key is one of the entities. Their conditions are not evaluated.
+func OfKeys(s *entity.Scope) pipeline.Condition { return ofKeys{s} }
+
+type (
+	ofKeys     struct{ scope *entity.Scope }
+	ofEntities struct{ scope *entity.Scope }
+)
+
+var (
+	_ KeyReader         = ofKeys{}
+	_ pipeline.Requirer = ofEntities{}
+)
+
+// Match checks the key.
+func (o ofKeys) Match(c *record.Change) (bool, error) { return o.scope.MatchKey(c.Keys), nil }
+
+// KeysOnly is true.
+func (ofKeys) KeysOnly() bool { return true }
+
+// Match checks the key and the conditions.
+func (o ofEntities) Match(c *record.Change) (bool, error) { return o.scope.Match(image(c)) }
+
+// Requires both images, so that a removal has the same result as the item's other changes.
+func (ofEntities) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
+
+// image returns the new image, else the old one, else the keys.
+func image(c *record.Change) item.Image {
+	switch {
+	case c.New.Exists():
+		return c.New
+	case c.Old.Exists():
+		return c.Old
+	}
+	return c.Keys
+}
+
+// ItemOf is the condition of a state sink about entities: an image of the item is of one of them, and meets when. A nil when
+// is met by every item.
+func ItemOf(s *entity.Scope, when pipeline.ItemCondition) pipeline.ItemCondition {
+	return itemOf{s, when}
+}
+
+type itemOf struct {
+	scope *entity.Scope
+	when  pipeline.ItemCondition
+}
+
+// Match evaluates when only for items of the entities.
+func (o itemOf) Match(m item.Image) (bool, error) {
+	if is, err := o.scope.Match(m); !is || err != nil || o.when == nil {
+		return is, err
+	}
+	return o.when.Match(m)
+}
