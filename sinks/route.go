@@ -8,7 +8,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/pipeline/rules"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -19,13 +18,10 @@ import (
 func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, error) {
 	r := pipeline.Route{
 		Name:        s.Name,
-		Filters:     filters(s.Filters),
+		Filters:     s.Kept(),
 		Rate:        s.Rate,
 		Concurrency: s.Concurrency,
 		Batch:       pipeline.Batch{Count: s.Batch.Count, Bytes: s.Batch.Bytes, Linger: s.Batch.Linger},
-	}
-	if s.WhenChange != nil { // drops changes for this sink alone
-		r.Filters = append(r.Filters, rules.Keep("when", s.WhenChange))
 	}
 	var err error
 	switch {
@@ -54,14 +50,6 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 	return r, nil
 }
 
-// itemCondition returns the `when` of a state sink; nil means every item.
-func itemCondition(s config.Sink) pipeline.ItemCondition {
-	if s.WhenItem == nil {
-		return nil
-	}
-	return s.WhenItem
-}
-
 func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
 	store, birth, err := open(ctx, a, s, a.stores.View)
 	if err != nil {
@@ -71,7 +59,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Name:       s.Name,
 		Pipeline:   a.cfg.Name,
 		Table:      s.View.Table.Name,
-		When:       itemCondition(s),
+		When:       s.ItemCondition(),
 		Attributes: attributes(s.View.Attributes),
 		Collision:  view.Collision(s.View.Collision),
 		InPlace:    s.View.InPlace,
@@ -118,7 +106,7 @@ func AggregateOptions(cfg *config.Config, s config.Sink) view.AggregateOptions {
 		Name:      s.Name,
 		Pipeline:  cfg.Name,
 		Table:     s.Aggregate.Table.Name,
-		When:      itemCondition(s),
+		When:      s.ItemCondition(),
 		ForEach:   s.Aggregate.ForEach,
 		Shards:    s.Aggregate.Shards,
 		KeepOnTTL: s.Aggregate.KeepOnTTL,
@@ -157,7 +145,7 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 		Birth:    birth.ID,
 		Store:    store,
 		Index:    s.Search.Index,
-		When:     itemCondition(s),
+		When:     s.ItemCondition(),
 		Fields:   Fields(s.Search),
 		HMACKey:  []byte(a.cfg.HMACKey),
 		HashID:   s.Search.HashID,

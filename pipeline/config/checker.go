@@ -40,7 +40,8 @@ type checker struct {
 	cfg       *Config
 	read      func(path string) ([]byte, error)
 	localOnly Problems
-	sinks     []*Sink // those with exactly one kind, in the order of the file
+	sinks     []*Sink             // those with exactly one kind, in the order of the file
+	of        map[string][]string // the names of `of`, by the field of the object that it stands in
 }
 
 // failOnServers notes a problem for [Config.LocalOnly]: the file can run with embedded stores, but not on real servers.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
@@ -19,6 +20,7 @@ type Config struct {
 	Name        string               `key:"name,required" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
 	Source      Source               `key:"source,required" doc:"The table whose changes are carried."`
 	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded. An N is a double in a search index that is made, unless its mapping says otherwise."` // nil if none are declared
+	Entities    []Entity             `key:"entities" doc:"Kinds of items, by name: patterns of their keys, and what these bind."`
 	Connections []Connection         `key:"connections" doc:"Servers that sinks write to; secrets by ${ENV} or by reference."`
 	Leases      *Leases              `key:"leases" doc:"Where consumers agree on who reads which shard, and keep how far they came."`
 	State       *State               `key:"state" doc:"What sinks remember of items."`
@@ -31,6 +33,8 @@ type Config struct {
 	Metrics     Metrics              `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
 	Warnings    Problems             // allowed, but possibly not intended
 	LocalOnly   Problems             // the file can run with embedded stores, but not on real servers
+
+	entities *entity.Set // nil if the file has none
 }
 
 // Made sets the filters.
@@ -204,7 +208,7 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 // file by its path as the configuration spells it.
 func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
 	cfg := &Config{File: name}
-	c := &checker{cfg: cfg, read: read}
+	c := &checker{cfg: cfg, read: read, of: make(map[string][]string)}
 	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Owner: c})
 	if c.Read(grammar(), cfg); c.Has(cfg) {
 		c.checkRules()
@@ -213,6 +217,7 @@ func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read f
 		c.Problems.Sort()
 		return nil, c.Problems
 	}
+	c.entitySet()
 	for i := range cfg.Sinks {
 		cfg.Sinks[i].Settings = c.settings(&cfg.Sinks[i])
 	}

@@ -33,9 +33,10 @@ type namedCondition struct {
 
 // condition is a word, or a mapping of one key.
 type condition struct {
-	_ any                 `ref:"condition" one:"op,key_prefix,entity,changed,unchanged,expr,any,all,not"`
+	_ any                 `ref:"condition" one:"op,of,key_prefix,entity,changed,unchanged,expr,any,all,not"`
 	_ string              `key:"=" words:"ttl_deletes,probable_ttl,replication_echoes,no_change"`
 	_ []string            `key:"op" words:"INSERT,MODIFY,REMOVE,SNAPSHOT,UNKNOWN" doc:"The operation is one of these."`
+	_ []string            `key:"of,single" is:"entity" doc:"The item is of the entity, or of one of them."`
 	_ map[string]string   `key:"key_prefix" doc:"A key attribute starts with the text."`
 	_ map[string][]string `key:"entity" doc:"An attribute of the new image, else the old, is one of these texts."`
 	_ []item.Pattern      `key:"changed" doc:"Something at one of the paths differs between old and new image."`
@@ -117,6 +118,10 @@ func (c *checker) condition(v *value) pipeline.Condition {
 	switch f.Name {
 	case "op":
 		return rules.Operations(operationsOf(f)...)
+	case "of":
+		if len(f.Entries) > 0 {
+			return rules.OfEntities(c.entitySet().Scope(f.Texts()...))
+		}
 	case "key_prefix":
 		return allOf(f, func(e *value) pipeline.Condition { return rules.KeyPrefix(e.Name, e.Text()) })
 	case "entity":
@@ -180,7 +185,8 @@ type Detector struct {
 	Name     string             `key:"*" is:"name"`
 	Line     int                `key:"@"`
 	Detector pipeline.Detector  // nil if Func is set
-	When     pipeline.Condition // of a Func detector; nil: every change. In other detectors, Detector has the condition
+	When     pipeline.Condition // of a Func detector, with its entities; nil: every change. In other detectors, Detector has the condition
+	Of       []string           `key:"of,single" is:"entity" doc:"Only changes of items of these entities."` // none: of every item
 
 	_    []string        `key:"op" words:"INSERT,MODIFY,REMOVE" doc:"The operation is one of these."`
 	_    item.Path       `key:"attribute" doc:"A value that changes: any way, from, to, or across a threshold."`
@@ -209,13 +215,21 @@ func (d *Detector) Made(f *yamlbind.File, v *value) {
 	for _, e := range v.Get("changed").All() {
 		d.paths = append(d.paths, e.Source)
 	}
-	d.Detector = yamlbind.Owner[*checker](f).detector(v)
-	switch when := yamlbind.As[*expr.Change](v.Get("when")); {
-	case when == nil:
+	c := yamlbind.Owner[*checker](f)
+	d.Detector = c.detector(v)
+	var conditions []pipeline.Condition
+	if scope := c.scopeAt(v.Field); scope != nil {
+		conditions = append(conditions, rules.OfEntities(scope))
+	}
+	if when := yamlbind.As[*expr.Change](v.Get("when")); when != nil {
+		conditions = append(conditions, when)
+	}
+	switch {
+	case len(conditions) == 0:
 	case d.Detector == nil:
-		d.When = when
+		d.When = rules.All(conditions...)
 	default:
-		d.Detector = rules.When(when, d.Detector)
+		d.Detector = rules.When(rules.All(conditions...), d.Detector)
 	}
 }
 

@@ -36,6 +36,11 @@ state.guard_retention | 30d
 hmac_key
 sensitive
 attributes
+entities
+entities.*.key
+entities.*.unique
+entities.*.attributes
+entities.*.when
 connections
 connections.*.opensearch
 connections.*.auth | sigv4
@@ -48,6 +53,7 @@ filters
 filters[].drop
 filters[].keep
 detect
+detect.*.of
 detect.*.op
 detect.*.attribute
 detect.*.from | *
@@ -68,6 +74,12 @@ sinks.*.search
 sinks.*.archive
 sinks.*.notify
 sinks.*.custom
+sinks.*.view.of
+sinks.*.aggregate.of
+sinks.*.search.of
+sinks.*.archive.of
+sinks.*.notify.of
+sinks.*.custom.of
 sinks.*.view.filters
 sinks.*.view.when
 sinks.*.view.rate

@@ -13,6 +13,8 @@ import (
 // checkRules checks the rules between keys: no state sink misses a delete, no sink feeds itself, and each name refers
 // to something that exists.
 func (c *checker) checkRules() {
+	c.checkEntities()
+	c.checkDeclared()
 	var stateful []*Sink
 	var names []string
 	for _, s := range c.sinks {

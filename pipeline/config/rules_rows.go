@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/template"
 )
 
 // rows are the rows of a view or an aggregate: both write into a table by a key.
@@ -193,18 +195,37 @@ func (c *checker) keyTypes(r rows) []item.Kind {
 	types := make([]item.Kind, len(*r.key))
 	for i, col := range *r.key {
 		types[i] = item.KindS
-		path, onlyPath := col.Template.Path()
-		if a := r.sink.Aggregate; !onlyPath || i == 0 && a != nil && a.Shards > 1 {
+		if a := r.sink.Aggregate; i == 0 && a != nil && a.Shards > 1 {
 			continue
 		}
-		switch kind, declared := c.cfg.Attributes[path]; {
-		case !declared:
-			types[i] = unknownKeyType
-		case kind == item.KindN, kind == item.KindB:
+		switch kind := c.cfg.KeyType(r.sink.Scope, col.Template); kind {
+		case unknownKeyType, item.KindN, item.KindB:
 			types[i] = kind
 		}
 	}
 	return types
+}
+
+// KeyType returns the type of the key attributes that a template makes of items of the scope; the zero Kind if the file does
+// not declare it. An attribute of a type that no key has is declared as that type.
+func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
+	path, whole := t.Path()
+	if b := t.Bound(); b != nil {
+		if b.IsText() || len(b.Attributes()) > 1 {
+			return item.KindS
+		}
+		path, whole = b.Attributes()[0], true
+	}
+	if !whole {
+		return item.KindS
+	}
+	kind := cfg.Attributes[path]
+	for _, e := range sc.Entities() {
+		if e.Attributes != nil && e.Attributes.Member(path) != nil {
+			kind = e.Attributes.Member(path).Kind
+		}
+	}
+	return kind
 }
 
 // reservedPrefixes are the prefixes of the tables that embedded stores use internally.

@@ -143,7 +143,7 @@ func (c *checker) checkTemplateReads(v *value, forEach string, hidden hiddenPath
 	if t == nil {
 		return
 	}
-	for _, p := range t.Paths() {
+	for _, p := range slices.Concat(t.Paths(), t.KeyPaths()) {
 		c.checkPathRead(v, p, hidden)
 	}
 	for _, p := range t.EachPaths() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
@@ -17,6 +18,7 @@ var kinds = yamlbind.Kinds{
 		"name":    yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
 		"bucket":  yamlbind.Like("bucket", `[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
 		"stream":  yamlbind.Like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", readTable),
+		"entity":  yamlbind.Textual("the name of an entity", readOf),
 		"kinesis": yamlbind.Like("", `arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN", yamlbind.AsText),
 	},
 	Types: map[reflect.Type]*yamlbind.Kind{
@@ -25,6 +27,7 @@ var kinds = yamlbind.Kinds{
 		reflect.TypeFor[*template.Template](): yamlbind.Textual("a template", readTemplate),
 		reflect.TypeFor[*expr.Item]():         yamlbind.Textual("an expression", expression((*expr.Env).CompileItem)),
 		reflect.TypeFor[*expr.Change]():       yamlbind.Textual("an expression", expression((*expr.Env).CompileChange)),
+		reflect.TypeFor[*entity.Pattern]():    yamlbind.Textual("a pattern", readPattern),
 		reflect.TypeFor[json.RawMessage]():    yamlbind.Textual("text", readMapping),
 	},
 }
@@ -60,7 +63,8 @@ func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 		return nil
 	}
 	return compile(f, v, src, func(src string) (*template.Template, error) {
-		return template.Parse(src, template.Options{Each: v.Rule.Each, Shard: v.Rule.Shard})
+		c := yamlbind.Owner[*checker](f)
+		return template.Parse(src, template.Options{Each: v.Rule.Each, Shard: v.Rule.Shard, Entities: c.entitySet(), Scope: c.scopeAt(v.Field)})
 	})
 }
 
@@ -72,7 +76,7 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 			f.Fail(v, "use a plain string literal", "%s", problem)
 			return nil
 		}
-		env := expr.Env{Attributes: yamlbind.Owner[*checker](f).cfg.Attributes}
+		env := yamlbind.Owner[*checker](f).exprEnv(v)
 		return compile(f, v, src, func(src string) (T, error) { return compileExpr(&env, src) })
 	}
 }

@@ -34,6 +34,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 	m.set(kind.Name+".filters", c.canonicalFilters(s.Filters))
 	m.addDetectors(s, c.Of(&c.cfg.Detectors))
 	m.addSensitive(c.cfg, s)
+	m.addEntities(c, s)
 	switch {
 	case s.View != nil:
 		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also if the file leaves it out
@@ -113,6 +114,41 @@ func (m settings) addDetectors(s *Sink, detect *value) {
 			m.set(yamlbind.Join("detect", d.Name), canonicalValue(d))
 		}
 	}
+}
+
+// addEntities adds the entities that decide what the sink gets and how its rows are guarded.
+func (m settings) addEntities(c *checker, s *Sink) {
+	var names []string
+	if c.readsEntity(c.Of(s)) {
+		names = texts(c.cfg.Entities, func(e Entity) string { return e.Name })
+	}
+	for at, of := range c.of {
+		detector, isDetector := strings.CutPrefix(at, "detect.")
+		if strings.HasPrefix(at, "filters[") || strings.HasPrefix(at+".", c.Of(s).Field+".") ||
+			isDetector && (s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, detector)) {
+			names = append(names, of...)
+		}
+	}
+	for i := range c.cfg.Entities {
+		e := &c.cfg.Entities[i]
+		if !slices.Contains(names, e.Name) {
+			continue
+		}
+		at := yamlbind.Join("entities", e.Name)
+		m.add(at+".key", c.Of(&e.Key))
+		if e.When != nil {
+			m.add(at+".when", c.Of(&e.When))
+		}
+		if s.View != nil && len(e.Unique) > 0 {
+			m.add(at+".unique", c.Of(&e.Unique))
+		}
+	}
+}
+
+// readsEntity reports whether a template in v or inside it has {@entity}.
+func (c *checker) readsEntity(v *value) bool {
+	t := templateOf(v)
+	return t != nil && t.ReadsEntity() || slices.ContainsFunc(v.All(), c.readsEntity)
 }
 
 // addSensitive adds the sensitive paths that are hidden from the sink and that affect its output. A view and an

@@ -6,9 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/rules"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -26,6 +29,7 @@ type Sink struct {
 	Notify    *Notify    `key:"notify" doc:"Detected events as CloudEvents."`
 	Custom    *Custom    `key:"custom" doc:"A Go sink given to sinks.Assemble."`
 
+	Of             []string       `key:"of,single,first" is:"entity" below:"view,aggregate,search,archive,notify,custom" doc:"Only items of these entities."` // none: every item
 	Filters        []Filter       `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
 	WhenItem       *expr.Item     `key:"when" below:"view,aggregate,search" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."` // nil: every item
 	WhenChange     *expr.Change   `key:"when" below:"archive,notify,custom" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."` // nil: every change
@@ -34,6 +38,8 @@ type Sink struct {
 	Batch          Batch          `key:"batch,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Bounds of one write."`
 	NoBackfill     bool           `key:"backfill,apart" words:"wait,none" yes:"none" def:"wait" below:"view,aggregate,search" doc:"What to do when the sink is added to a pipeline that has written before: wait until tablewake backfill fills it, or begin with the changes of now (none)."`
 	AllowSensitive []item.Pattern `key:"allow_sensitive,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Sensitive paths that this sink may hold."`
+
+	Scope *entity.Scope // the entities of Of; nil: every item
 
 	Settings map[string]string // settings that shape the output, by path: "view.key.PK", and of other parts of the file "source.tables", "filters", "sensitive". Secrets are digests
 }
@@ -46,7 +52,42 @@ func (s *Sink) Made(f *yamlbind.File, v *value) {
 	}
 	c := yamlbind.Owner[*checker](f)
 	s.Filters = c.filters(v.Entries[0].Get("filters"))
+	if len(s.Of) > 0 {
+		s.Scope = c.entitySet().Scope(s.Of...)
+	}
 	c.sinks = append(c.sinks, s)
+}
+
+// Kept returns the conditions of the changes that the sink gets, in the order of their evaluation, by the reasons that
+// other changes are counted under. A state sink about entities with conditions also has [Sink.ItemCondition].
+func (s *Sink) Kept() []pipeline.Filter {
+	var kept []pipeline.Filter
+	switch {
+	case s.Scope == nil:
+	case s.KeepsState():
+		kept = append(kept, rules.Keep("of", rules.OfKeys(s.Scope)))
+	default:
+		kept = append(kept, rules.Keep("of", rules.OfEntities(s.Scope)))
+	}
+	for _, f := range s.Filters {
+		kept = append(kept, f.Filter)
+	}
+	if s.WhenChange != nil {
+		kept = append(kept, rules.Keep("when", s.WhenChange))
+	}
+	return kept
+}
+
+// ItemCondition returns the condition of the items that a state sink holds; nil: every item that its filters keep.
+func (s *Sink) ItemCondition() pipeline.ItemCondition {
+	var when pipeline.ItemCondition
+	if s.WhenItem != nil {
+		when = s.WhenItem
+	}
+	if s.Scope != nil && !s.Scope.KeysOnly() {
+		return rules.ItemOf(s.Scope, when)
+	}
+	return when
 }
 
 // KeepsState reports whether the sink is a view, an aggregate or a search index: its output is a function of the table's

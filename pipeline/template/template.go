@@ -212,21 +212,19 @@ func (t *Template) String() string { return t.src }
 // Paths returns the item paths that the template reads, as written and without ?, in order. Of {@entity} they are
 // the attributes that conditions of entities read. {each.path}, bound names and other {@name} are not among them.
 func (t *Template) Paths() []string {
-	var paths []string
+	paths := t.ItemPaths()
 	for _, h := range t.placeholders {
-		switch h.source {
-		case fromItem:
-			paths = append(paths, h.name)
-		case fromEntity:
-			for _, c := range h.entities.Conditions() {
-				for _, name := range c.Paths() {
-					paths = append(paths, item.PathText([]string{name}))
-				}
+		for _, c := range h.entities.Conditions() {
+			for _, name := range c.Paths() {
+				paths = append(paths, item.PathText([]string{name}))
 			}
 		}
 	}
 	return paths
 }
+
+// ItemPaths returns the item paths that the template names: Paths without those of {@entity}.
+func (t *Template) ItemPaths() []string { return t.paths(fromItem) }
 
 // KeyPaths returns the paths of the key attributes that bound names are parts of, in order. A key never changes.
 func (t *Template) KeyPaths() []string {
@@ -248,10 +246,12 @@ func (t *Template) ReadsEntity() bool {
 }
 
 // EachPaths returns the paths of {each.path}, as written, with each and without ?, in order.
-func (t *Template) EachPaths() []string {
+func (t *Template) EachPaths() []string { return t.paths(fromEach) }
+
+func (t *Template) paths(from source) []string {
 	var paths []string
 	for _, h := range t.placeholders {
-		if h.source == fromEach {
+		if h.source == from {
 			paths = append(paths, h.name)
 		}
 	}

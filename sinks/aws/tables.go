@@ -154,9 +154,9 @@ func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, 
 // tableAndKeyTypes returns a table and the types of its key.
 func tableAndKeyTypes(ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTable) (view.Table, dynamo.KeyTypes, error) {
 	table := view.Table{Name: t.Name, PK: t.key[0].Name}
-	k := dynamo.KeyTypes{PK: keyType(cfg, t.key[0].Template)}
+	k := dynamo.KeyTypes{PK: keyType(cfg, t.sink, t.key[0].Template)}
 	if len(t.key) > 1 {
-		table.SK, k.SK = t.key[1].Name, keyType(cfg, t.key[1].Template)
+		table.SK, k.SK = t.key[1].Name, keyType(cfg, t.sink, t.key[1].Template)
 	}
 	if t.sharded {
 		k.PK = types.ScalarAttributeTypeS
@@ -168,19 +168,14 @@ func tableAndKeyTypes(ctx context.Context, cfg *config.Config, db *statedynamo.D
 // unknownType is the type of a key attribute that the configuration does not declare.
 const unknownType types.ScalarAttributeType = "?"
 
-// keyType returns the type of t's results.
-func keyType(cfg *config.Config, t *template.Template) types.ScalarAttributeType {
-	path, whole := t.Path()
-	if !whole {
-		return types.ScalarAttributeTypeS
-	}
-	kind, declared := cfg.Attributes[path]
-	switch {
-	case !declared:
+// keyType returns the type of t's results for the items of a sink.
+func keyType(cfg *config.Config, s config.Sink, t *template.Template) types.ScalarAttributeType {
+	switch cfg.KeyType(s.Scope, t) {
+	case item.Absent:
 		return unknownType
-	case kind == item.KindN:
+	case item.KindN:
 		return types.ScalarAttributeTypeN
-	case kind == item.KindB:
+	case item.KindB:
 		return types.ScalarAttributeTypeB
 	default:
 		return types.ScalarAttributeTypeS

@@ -70,7 +70,7 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 		return w.plan(), nil
 	}
 	for i, f := range cfg.Filters {
-		kept := keptBy(f)
+		kept := keptBy(f.Filter)
 		w.add(named(f), f.Line, func(t *translator) choice { return t.condition(kept, false) })
 		if !neverFails(kept) {
 			behind := []string{named(f) + " before it can fail on a record, which then goes to dead letters"}
@@ -91,12 +91,12 @@ const sinksPart = "what the sinks take"
 func named(f config.Filter) string { return fmt.Sprintf("filter %q", f.Name) }
 
 // keptBy returns the condition of the changes that a filter keeps.
-func keptBy(f config.Filter) pipeline.Condition {
-	if c, ok := rules.KeptBy(f.Filter); ok {
+func keptBy(f pipeline.Filter) pipeline.Condition {
+	if c, ok := rules.KeptBy(f); ok {
 		return c
 	}
 	return pipeline.ConditionFunc(func(c *record.Change) (bool, error) { // cannot be translated
-		v, err := f.Filter.Check(c)
+		v, err := f.Check(c)
 		return !v.Drop, err
 	})
 }

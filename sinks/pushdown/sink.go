@@ -24,11 +24,8 @@ func (t *translator) sinks(sinks []config.Sink) choice {
 // sink returns the choice of the records that a sink needs.
 func (t *translator) sink(s config.Sink) choice {
 	var kept []pipeline.Condition
-	for _, f := range s.Filters {
+	for _, f := range s.Kept() {
 		kept = append(kept, keptBy(f))
-	}
-	if s.WhenChange != nil {
-		kept = append(kept, s.WhenChange)
 	}
 	c := t.sequence(kept, true, false)
 	if slices.ContainsFunc(kept, func(k pipeline.Condition) bool { return !neverFails(k) }) {
@@ -71,8 +68,8 @@ func whyEverything(s config.Sink) string {
 		return "an aggregate compares an item with what it counted for, not with the old image"
 	case s.View != nil && !s.View.RowsGuardThemselves():
 		return "a view whose rows are guarded by item compares an item with the row that it has, not with the old image"
-	case s.WhenItem != nil || s.WhenChange != nil || len(s.Filters) > 0:
-		return "Lambda cannot ask what its filters and its when ask"
+	case s.WhenItem != nil || len(s.Kept()) > 0:
+		return "Lambda cannot ask what its of, its filters and its when ask"
 	case s.Notify != nil:
 		return "it has no filter and no when, and Lambda cannot detect"
 	case s.Custom != nil:

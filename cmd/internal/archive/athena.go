@@ -121,7 +121,7 @@ func (o *athenaOptions) archive(cfg *config.Config, s config.Sink) (athena.Archi
 		Images:    archive.Images(c.Images),
 		Partition: c.Partition,
 		Key:       c.Key,
-		Partial:   s.WhenChange != nil || len(s.Filters) > 0 || len(cfg.Filters) > 0,
+		Partial:   len(s.Kept()) > 0 || len(cfg.Filters) > 0,
 		Class:     c.StorageClass,
 	}
 	if cfg.Source.Kinesis != "" && a.Format != archive.Parquet && a.Images != archive.PlainJSON {

@@ -18,6 +18,11 @@ type Binder interface {
 	Bind(f *File, v *Value)
 }
 
+// SchemaMaker is a [Binder] that knows the JSON Schema of its value, and its name under $defs.
+type SchemaMaker interface {
+	Schema() (ref string, schema map[string]any)
+}
+
 // bind checks the value against the rule and stores it in dst; outer is the struct around dst. If dst is not valid, the
 // value is only checked. A wrong value has no data, or lacks entries.
 func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
@@ -40,6 +45,13 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	if r.scalar != nil && (v.Node.Kind != yaml.MappingNode || len(r.Keys) == 0) {
 		dst, r = fieldOf(dst, r.at), r.scalar
 		v.Rule = r
+	}
+	switch scalar := v.Node.Kind == yaml.ScalarNode; {
+	case scalar && r.word != "" && v.Node.Value == r.word:
+		v.Data, v.Source = r.word, r.word
+		return
+	case scalar && r.single:
+		v.Node = &yaml.Node{Kind: yaml.SequenceNode, Line: v.Node.Line, Column: v.Node.Column, Content: []*yaml.Node{v.Node}}
 	}
 	switch r.Shape {
 	case ObjectShape:

@@ -37,13 +37,16 @@ type Rule struct {
 	most   int64  // of an integer: the largest; 0: any
 	def    string // the default of a field, as it would be written
 	groups []group
-	below  bool  // of an object: some of its keys are written inside the objects of others
-	line   []int // of an object: the field for its line
-	scalar *Rule // of an object: the scalar that may replace it; nil: none
-	at     []int // the field of that scalar
-	named  []int // of an object: the field for its name in a map; nil: it is not in a map
-	elem   *Rule // of a list or map: an entry
-	empty  bool  // of a list or map: it may be empty
+	below  bool           // of an object: some of its keys are written inside the objects of others
+	line   []int          // of an object: the field for its line
+	scalar *Rule          // of an object: the scalar that may replace it; nil: none
+	at     []int          // the field of that scalar
+	named  []int          // of an object: the field for its name in a map; nil: it is not in a map
+	elem   *Rule          // of a list or map: an entry
+	empty  bool           // of a list or map: it may be empty
+	single bool           // of a list: an entry alone is a list of one
+	word   string         // of a map: the word that may replace it; "": none
+	schema map[string]any // of AnyShape; nil: any value
 }
 
 // Key is one key of an object.
@@ -91,10 +94,12 @@ type rules struct {
 //	add:"..."              the hint if a required key is missing. Default: its sentence
 //	ref:"NAME"             its name under $defs, which a struct that contains itself needs
 //	below:"KEY,..."        the key is written inside the objects of these keys
+//	or:"WORD"              of a map: the word that may replace it; it is the data of the value
 //	one:"a,b" most:"a,b"   of a blank field: exactly one of the keys is given, or at most one
 //
-// The options are required, apart, ordered (of a map), empty (of lists and maps), each and shard (of templates) and
-// late (the user of the struct applies the default).
+// The options are required, apart, ordered (of a map), empty (of lists and maps), single (of a list: an entry alone is a
+// list of one), first (of a key below others: it is read before theirs), each and shard (of templates) and late (the user
+// of the struct applies the default).
 func (rs rules) of(t reflect.Type, tag reflect.StructTag) *Rule {
 	_, options, _ := strings.Cut(tag.Get("key"), ",")
 	if k := rs.kinds.of(t, tag); k != nil {
@@ -109,7 +114,11 @@ func (rs rules) of(t reflect.Type, tag reflect.StructTag) *Rule {
 	}
 	switch {
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[Binder]()):
-		return &Rule{Shape: AnyShape}
+		r := &Rule{Shape: AnyShape}
+		if d, ok := reflect.New(t).Interface().(SchemaMaker); ok {
+			r.ref, r.schema = d.Schema()
+		}
+		return r
 	case t.Kind() == reflect.Pointer:
 		return rs.of(t.Elem(), tag)
 	case t.Kind() == reflect.Struct:
@@ -117,6 +126,7 @@ func (rs rules) of(t reflect.Type, tag reflect.StructTag) *Rule {
 	}
 	elem := rs.of(t.Elem(), tag)
 	r := &Rule{Shape: ListShape, ref: tag.Get("ref"), elem: elem, Ordered: strings.Contains(options, "ordered"), empty: strings.Contains(options, "empty")}
+	r.single, r.word = strings.Contains(options, "single"), tag.Get("or")
 	if t.Kind() == reflect.Map || elem.named != nil {
 		r.Shape, r.Name = MapShape, elem.Name
 	}
@@ -173,13 +183,13 @@ func (rs rules) fields(r *Rule, t reflect.Type) {
 			if f.Name != "_" {
 				k.field = f.Index
 			}
-			r.add(k, f.Tag.Get("below"))
+			r.add(k, f.Tag.Get("below"), strings.Contains(options, "first"))
 		}
 	}
 }
 
-// add adds a key to the object, or to the objects of the keys that below names.
-func (r *Rule) add(k Key, below string) {
+// add adds a key to the object, or to the objects of the keys that below names: before their own if first is true.
+func (r *Rule) add(k Key, below string, first bool) {
 	if below == "" {
 		r.Keys = append(r.Keys, k)
 		return
@@ -187,7 +197,11 @@ func (r *Rule) add(k Key, below string) {
 	k.outer, r.below = true, true
 	for _, of := range r.Keys {
 		if slices.Contains(strings.Split(below, ","), of.Name) {
-			of.Rule.Keys = append(of.Rule.Keys, k)
+			at := len(of.Rule.Keys)
+			if first {
+				at = 0
+			}
+			of.Rule.Keys = slices.Insert(of.Rule.Keys, at, k)
 		}
 	}
 }

@@ -52,13 +52,23 @@ func (s schemer) rule(r *Rule) map[string]any {
 func (s schemer) inline(r *Rule) map[string]any {
 	switch r.Shape {
 	case AnyShape:
+		if r.schema != nil {
+			return maps.Clone(r.schema)
+		}
 		return map[string]any{}
 	case ListShape:
-		return map[string]any{"type": "array", "minItems": 1, "items": s.rule(r.elem)}
+		list := map[string]any{"type": "array", "minItems": 1, "items": s.rule(r.elem)}
+		if r.single {
+			return map[string]any{"anyOf": []any{s.rule(r.elem), list}}
+		}
+		return list
 	case MapShape:
 		m := map[string]any{"type": "object", "minProperties": 1, "additionalProperties": s.rule(r.elem)}
 		if r.Name != nil && r.Name.Kind.Schema != nil {
 			m["propertyNames"] = map[string]any{"pattern": r.Name.Kind.Schema["pattern"]}
+		}
+		if r.word != "" {
+			return map[string]any{"anyOf": []any{map[string]any{"enum": []string{r.word}}, m}}
 		}
 		return m
 	case ScalarShape:

@@ -1,0 +1,172 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// Entity is one entry of `entities`: a kind of item, which the key of the item shows. The order of its fields is the order of
+// reading: the condition is checked against the names of the key and the attributes.
+type Entity struct {
+	Name string `key:"*" is:"name"`
+	Line int    `key:"@"`
+
+	Key        []KeyPattern `key:"key,required" doc:"Pattern of each key attribute, as in 'ORDER#{Date}#{OrderId}'. It binds names."`
+	Unique     []string     `key:"unique,single" doc:"Bound names that identify an item of the entity: a row whose key has them guards itself."`
+	Attributes Shapes       `key:"attributes" doc:"Types of the attributes with depth, as {Status: S, Lines: [{sku: S, qty: N}]}: makes a name that is not among them an error."`
+	When       *expr.Item   `key:"when" doc:"Also required of the item, in CEL over item and the bound names. Default: the key decides."`
+}
+
+// KeyPattern is the pattern of a key attribute.
+type KeyPattern struct {
+	Attribute string          `key:"*"`
+	Pattern   *entity.Pattern `key:"="`
+}
+
+// EntitySet returns the entities of the file; nil if it has none.
+func (cfg *Config) EntitySet() *entity.Set { return cfg.entities }
+
+// entity returns the entity for package entity.
+func (e *Entity) entity() *entity.Entity {
+	made := &entity.Entity{Name: e.Name, Unique: e.Unique, Attributes: e.Attributes.shape}
+	for _, k := range e.Key {
+		if k.Pattern != nil {
+			made.Key = append(made.Key, entity.KeyPattern(k))
+		}
+	}
+	if e.When != nil {
+		made.When = e.When
+	}
+	return made
+}
+
+// Shapes are declared attributes.
+type Shapes struct{ shape *entity.Shape } // nil: any attributes
+
+// shapeKinds are the names of types.
+var shapeKinds = []string{"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}
+
+// Schema implements [yamlbind.SchemaMaker].
+func (*Shapes) Schema() (ref string, schema map[string]any) {
+	self := map[string]any{"$ref": "#/$defs/shape"}
+	return "shape", map[string]any{"anyOf": []any{
+		map[string]any{"enum": shapeKinds},
+		map[string]any{"type": "array", "minItems": 1, "maxItems": 1, "items": self},
+		map[string]any{"type": "object", "minProperties": 1, "additionalProperties": self},
+	}}
+}
+
+// Bind reads the shapes.
+func (s *Shapes) Bind(f *yamlbind.File, v *value) {
+	shape := readShape(f, v)
+	if shape != nil && shape.Members == nil {
+		f.Fail(v, "write {Status: S, Total: N}", "wants the attributes of an item with their types")
+		return
+	}
+	s.shape = shape
+	v.Data = *s
+}
+
+// readShape reads a type, a list of one type, or a mapping of types. It returns nil after a problem.
+func readShape(f *yamlbind.File, v *value) *entity.Shape {
+	if !f.Enter(v) {
+		return nil
+	}
+	switch v.Node.Kind {
+	case yaml.MappingNode:
+		s := &entity.Shape{Kind: item.KindM}
+		for _, m := range f.Members(v) {
+			if inside := readShape(f, m); inside != nil {
+				s.Members = append(s.Members, entity.Member{Name: m.Name, Shape: inside})
+			}
+		}
+		f.FailIf(len(v.Node.Content) == 0, v, "write M for a map of anything", "is empty")
+		return s
+	case yaml.SequenceNode:
+		elements := f.Elements(v)
+		if len(elements) != 1 {
+			f.Fail(v, "write one type for all elements, as in [{sku: S, qty: N}], or L for a list of anything", "has %d types", len(elements))
+			return nil
+		}
+		return &entity.Shape{Kind: item.KindL, Elem: readShape(f, elements[0])}
+	}
+	i := slices.Index(shapeKinds, v.Node.Value)
+	if i < 0 {
+		f.Fail(v, yamlbind.Hint(v.Node.Value, shapeKinds, "types are"), "%s is no type of an attribute", yamlbind.Quoted(v.Node.Value))
+		return nil
+	}
+	kind := item.Absent
+	for kind.String() != shapeKinds[i] {
+		kind++
+	}
+	return &entity.Shape{Kind: kind}
+}
+
+// readPattern reads the pattern of a key attribute.
+func readPattern(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
+	p, err := entity.ParsePattern(v.Source)
+	if err == nil {
+		return p
+	}
+	if e, ok := errors.AsType[*entity.Error](err); ok {
+		f.FailWithin(v, 1, e.Column, e.Message, e.Hint)
+	}
+	return nil
+}
+
+// readOf reads the name of an entity under `of`, and notes that the keys beside it are about that entity.
+func readOf(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
+	c := yamlbind.Owner[*checker](f)
+	names := texts(c.cfg.Entities, func(e Entity) string { return e.Name })
+	switch {
+	case len(names) == 0:
+		f.Fail(v, fmt.Sprintf("add entities: {%s: {key: {PK: 'PATTERN'}}} at the top", v.Source), "the file has no entities")
+		return nil
+	case !slices.Contains(names, v.Source):
+		f.Fail(v, yamlbind.Hint(v.Source, names, "entities has"), "no entity is named %s", yamlbind.Quoted(v.Source))
+		return nil
+	}
+	at := v.Field[:strings.LastIndex(v.Field, ".of[")]
+	if slices.Contains(c.of[at], v.Source) {
+		f.Fail(v, "remove one of them", "%s stands twice", yamlbind.Quoted(v.Source))
+		return nil
+	}
+	c.of[at] = append(c.of[at], v.Source)
+	return v.Source
+}
+
+// entitySet returns the entities, which are read before everything that is about them; nil if there are none.
+func (c *checker) entitySet() *entity.Set {
+	if c.cfg.entities == nil && len(c.cfg.Entities) > 0 {
+		var es []*entity.Entity
+		for i := range c.cfg.Entities {
+			es = append(es, c.cfg.Entities[i].entity())
+		}
+		c.cfg.entities = entity.NewSet(es...)
+	}
+	return c.cfg.entities
+}
+
+// scopeAt returns the entities that the value of a field is about: those of the nearest `of` beside it or above it. Nil: it
+// is about any item.
+func (c *checker) scopeAt(field string) *entity.Scope {
+	for at := field; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		if names := c.of[at]; len(names) > 0 {
+			return c.entitySet().Scope(names...)
+		}
+	}
+	if strings.HasPrefix(field, "entities.") && len(c.cfg.Entities) > 0 { // `when` of the entity that is read
+		e := c.cfg.Entities[len(c.cfg.Entities)-1].entity()
+		return entity.NewSet(e).Scope(e.Name)
+	}
+	return nil
+}
