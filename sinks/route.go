@@ -69,6 +69,9 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Backfill:   a.backfill != nil,
 		Store:      store,
 	}
+	if s.View.AllAttributes {
+		o.All = &view.CopyAll{Hidden: a.sensitive.Except(s.AllowSensitive)}
+	}
 	o.PK, o.SK = rowKey(s.View.Key)
 	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, s.View.Table.Name, o.PK, o.SK); err != nil {
 		return nil, err

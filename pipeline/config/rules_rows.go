@@ -126,7 +126,7 @@ func mayCollide(a, b []Column) bool {
 		i := slices.IndexFunc(b, func(y Column) bool { return y.Name == x.Name })
 		p, pLiteral := x.Template.Prefix()
 		q, qLiteral := b[i].Template.Prefix()
-		return (pLiteral || !strings.HasPrefix(q, p)) && (qLiteral || !strings.HasPrefix(p, q)) && (p != q || !pLiteral || !qLiteral)
+		return prefixesDiffer(p, q, pLiteral, qLiteral)
 	})
 }
 
@@ -138,6 +138,9 @@ func (c *checker) isSource(table string) bool {
 // refuseSelfFeeding refuses rows in a source table if the sink could read them as items.
 func (c *checker) refuseSelfFeeding(r rows) {
 	when := r.sink.WhenItem
+	if r.ofNoEntity() {
+		return
+	}
 	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is reported already
 		return
 	}
@@ -147,8 +150,9 @@ func (c *checker) refuseSelfFeeding(r rows) {
 		return
 	}
 	row := slices.Concat(r.attributeNames, texts(*r.key, columnName))
+	copies := r.sink.View != nil && r.sink.View.AllAttributes
 	for _, p := range when.Paths() {
-		if p == "*" || slices.Contains(row, p) {
+		if p == "*" || copies || slices.Contains(row, p) {
 			c.Fail(r.table, hint, "the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", r.noun, p)
 			return
 		}
@@ -160,6 +164,27 @@ func (c *checker) refuseSelfFeeding(r rows) {
 	if met, err := when.Match(empty); met || err != nil {
 		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are", r.noun, yamlbind.Enumerate(when.Paths(), "and"))
 	}
+}
+
+// ofNoEntity reports whether no row can have the key of an entity that the sink is about: the fixed texts at the beginning
+// differ.
+func (r rows) ofNoEntity() bool {
+	return r.sink.Scope != nil && !slices.ContainsFunc(r.sink.Scope.Entities(), func(e *entity.Entity) bool {
+		return !slices.ContainsFunc(e.Key, func(k entity.KeyPattern) bool {
+			i := slices.IndexFunc(*r.key, func(col Column) bool { return col.Name == k.Attribute })
+			if i < 0 {
+				return false
+			}
+			p, pLiteral := k.Pattern.Prefix()
+			q, qLiteral := (*r.key)[i].Template.Prefix()
+			return prefixesDiffer(p, q, pLiteral, qLiteral)
+		})
+	})
+}
+
+// prefixesDiffer reports whether texts that begin with p and q certainly differ. A literal is a whole text.
+func prefixesDiffer(p, q string, pLiteral, qLiteral bool) bool {
+	return (pLiteral || !strings.HasPrefix(q, p)) && (qLiteral || !strings.HasPrefix(p, q)) && (p != q || !pLiteral || !qLiteral)
 }
 
 // minTableName is the shortest name of a DynamoDB table.

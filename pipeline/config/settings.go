@@ -36,6 +36,9 @@ func (c *checker) settings(s *Sink) map[string]string {
 	m.addSensitive(c.cfg, s)
 	m.addEntities(c, s)
 	switch {
+	case s.View != nil && s.View.AllAttributes:
+		m.addSensitiveRows(c.cfg, s)
+		fallthrough
 	case s.View != nil:
 		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also if the file leaves it out
 	case s.Search != nil:
@@ -67,6 +70,7 @@ func (m settings) add(path string, v *value) {
 			m.add(yamlbind.Join(path, k.Name), e)
 		}
 	case yamlbind.MapShape:
+		m.set(path, v.Text()) // a word that replaces the map
 		if v.Rule.Ordered {
 			m.set(path, strings.Join(texts(v.Entries, func(e *value) string { return e.Name }), ", "))
 		}
@@ -165,6 +169,13 @@ func (m settings) addSensitive(cfg *Config, s *Sink) {
 	if secret && cfg.HMACKey != "" {
 		sum := sha256.Sum256([]byte("tablewake hmac_key\x00" + cfg.HMACKey))
 		m["hmac_key"] = shortDigest(sum[:])
+	}
+}
+
+// addSensitiveRows adds the sensitive paths that rows with all attributes leave out.
+func (m settings) addSensitiveRows(cfg *Config, s *Sink) {
+	if mask, err := mask.New(cfg.Sensitive, []byte("any")); err == nil {
+		m.set("sensitive", joinSet(texts(mask.Except(s.AllowSensitive).Patterns(), canonicalPattern)))
 	}
 }
 

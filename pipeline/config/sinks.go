@@ -113,9 +113,16 @@ type View struct {
 	Table      Table    `key:"table,required" doc:"Table of the rows."`
 	Key        []Column `key:"key,required,ordered,shard" ref:"columns" doc:"Partition key and sort key of a row."`
 	Shards     int      `key:"shards" max:"256" def:"1" doc:"Number of shards that {@shard} in the partition key spreads a hot partition over."`
-	Attributes []Column `key:"attributes" ref:"columns" doc:"What else a row holds."` // in the order of the file
+	Attributes []Column `key:"attributes" ref:"all_or_columns" or:"all" doc:"What else a row holds; all copies the item."` // in the order of the file
 	Collision  string   `key:"on_collision" words:"dead_letter,keep_first,last" def:"dead_letter" doc:"What to do when several items claim a row."`
 	InPlace    bool     `key:"tombstones" words:"apart,in_place" yes:"in_place" def:"apart" doc:"Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."`
+
+	AllAttributes bool // rows have the attributes of the item; Attributes is empty
+}
+
+// Made sets AllAttributes.
+func (v *View) Made(_ *yamlbind.File, at *value) {
+	v.AllAttributes = at.Get("attributes").Text() == "all"
 }
 
 // RowsGuardThemselves reports whether the key of each row contains its item's {@key}. Then two items can never

@@ -27,6 +27,7 @@ type Options struct {
 
 	When       pipeline.ItemCondition // condition of the items that have a row. Default: all items
 	Attributes []Attribute            // attributes of a row besides its key, in order. Default: none
+	All        *CopyAll               // copies the attributes of the item instead. Default: only Attributes
 
 	Collision Collision // result of a claim whose row another item owns. Default: DeadLetterCollision
 	Backfill  bool      // a change whose claim waits has no effect, with ReasonCollision, for every Collision: the claim may get the row when the backfill is complete. Default: as Collision says
@@ -45,6 +46,12 @@ type Attribute struct {
 	Template *template.Template
 }
 
+// CopyAll copies the attributes of an item into its row, as the projection ALL of a global secondary index does. It leaves out
+// those with the names of the row's key, names that begin with _tw, and what replication adds (aws:rep:*).
+type CopyAll struct {
+	Hidden *mask.Mask // attributes that it hides, wholly or in part, are left out too. Default: none
+}
+
 // reserved is the attribute that holds the version and the owner of a row. Other names with this prefix are
 // reserved for the store.
 const reserved = "_tw"
@@ -59,6 +66,8 @@ func (o Options) validate() error {
 		return errors.New("Table is empty: name the table that the rows go to")
 	case o.PK.Name == "" || o.PK.Template == nil:
 		return errors.New("PK needs a name and a template")
+	case o.All != nil && len(o.Attributes) > 0:
+		return errors.New("All copies the item's attributes: Attributes must be empty")
 	case (o.SK.Name == "") != (o.SK.Template == nil):
 		return errors.New("SK needs a name and a template, or neither")
 	}

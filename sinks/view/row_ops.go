@@ -88,6 +88,9 @@ func (s *Sink) newOp(d *pipeline.Delivery, step Step, k *rowKey) *opWithColumns 
 
 // columns appends the attributes of a row besides its key. Attributes that are missing, NULL or empty are left out.
 func (s *Sink) columns(cs []state.Column, scope *template.Scope) ([]state.Column, error) {
+	if s.copier != nil {
+		return s.copier.columns(cs, scope.Item), nil
+	}
 	cs = slices.Grow(cs, len(s.attributes))
 	for _, a := range s.attributes {
 		v, _, err := a.Template.Value(*scope)

@@ -17,6 +17,7 @@ import (
 type Sink struct {
 	base
 	attributes []Attribute
+	copier     *copier // nil: the rows have attributes
 	collision  Collision
 	backfill   bool // claims wait without dead letters
 	store      Store
@@ -52,9 +53,9 @@ func New(o Options) (*Sink, error) {
 		base: base{
 			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline, InPlace: o.InPlace, Birth: o.Birth},
 			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, "", o.PK, o.SK),
-			retention: o.Retention, readsItem: o.When != nil,
+			retention: o.Retention, readsItem: o.When != nil || o.All != nil,
 		},
-		attributes: slices.Clone(o.Attributes), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards, fixedKey: true,
+		attributes: slices.Clone(o.Attributes), copier: newCopier(o), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards, fixedKey: true,
 	}
 	s.guardMode, s.escapedKeys, s.guardModeFixed = o.guardMode()
 	if s.guardMode.ByItem && s.store != nil {
