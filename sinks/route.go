@@ -60,6 +60,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Pipeline:   a.cfg.Name,
 		Table:      s.View.Table.Name,
 		When:       s.ItemCondition(),
+		Unique:     s.View.Unique(),
 		Attributes: attributes(s.View.Attributes),
 		Collision:  view.Collision(s.View.Collision),
 		InPlace:    s.View.InPlace,

@@ -84,7 +84,7 @@ func missedChanges(action *value) string {
 // checkView checks the rows and the shards of a view, and warns of an on_collision without effect.
 func (c *checker) checkView(s *Sink) {
 	c.checkRows(s)
-	if s.View.RowsGuardThemselves() {
+	if s.View.hasKey() {
 		if collision := &s.View.Collision; c.Has(collision) {
 			c.Warn(collision, "remove it", "no two items can claim a row: {@key} is in its key")
 		}

@@ -55,6 +55,9 @@ func (s *Sink) Made(f *yamlbind.File, v *value) {
 	if len(s.Of) > 0 {
 		s.Scope = c.entitySet().Scope(s.Of...)
 	}
+	if s.View != nil {
+		s.View.unique = s.Scope.Unique()
+	}
 	c.sinks = append(c.sinks, s)
 }
 
@@ -118,6 +121,8 @@ type View struct {
 	InPlace    bool     `key:"tombstones" words:"apart,in_place" yes:"in_place" def:"apart" doc:"Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."`
 
 	AllAttributes bool // rows have the attributes of the item; Attributes is empty
+
+	unique []string // names that identify an item of the sink's entity; nil: none
 }
 
 // Made sets AllAttributes.
@@ -125,10 +130,31 @@ func (v *View) Made(_ *yamlbind.File, at *value) {
 	v.AllAttributes = at.Get("attributes").Text() == "all"
 }
 
-// RowsGuardThemselves reports whether the key of each row contains its item's {@key}. Then two items can never
-// claim one row, whatever the key of the source table is. Otherwise rows are guarded by item, or may be.
-func (v *View) RowsGuardThemselves() bool {
+// RowsGuardThemselves reports whether the key of each row contains its item's {@key}, or the names that identify the item
+// ([View.Unique]). Otherwise rows are guarded by item, or may be.
+func (v *View) RowsGuardThemselves() bool { return v.hasKey() || v.Unique() != nil }
+
+// hasKey reports whether the key of each row contains its item's {@key}. Then two items can never claim one row.
+func (v *View) hasKey() bool {
 	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
+}
+
+// Unique returns the names that identify an item, if the key of its row has all of them and nothing else decides who has the
+// row. Two items meet in one row only if the names do not identify them: a collision.
+func (v *View) Unique() []string {
+	if len(v.unique) == 0 || v.hasKey() || v.Collision != "dead_letter" {
+		return nil
+	}
+	var bound []string
+	for _, c := range v.Key {
+		bound = append(bound, c.Template.BoundNames()...)
+	}
+	for _, name := range v.unique {
+		if !slices.Contains(bound, name) {
+			return nil
+		}
+	}
+	return v.unique
 }
 
 // RowsMayGuardThemselves reports whether rows guard themselves at least for some source tables: those whose key

@@ -37,6 +37,9 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 // errLast refuses to make a claim under on_collision: last, which needs the time of the change.
 var errLast = errs.New("the item has no claim on the row, and with on_collision: last no item tells when it came to claim it: replay the archive, or fill the sink anew")
 
+// errOtherItem refuses to replace a row of another item, whose names were to identify it.
+var errOtherItem = errs.New("another item has the row, though the names in its key are to identify the item (unique): change one of the two; its row is repaired with that item")
+
 // repairRow writes a row that guards itself.
 func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p *plannedRow) (Outcome, error) {
 	stored, err := s.stored(ctx, []plannedRow{*p})
@@ -49,6 +52,8 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 		return Outcome{Result: Moved}, nil
 	case st.Exists && !s.isOwn(&st):
 		return refuse(errForeign)
+	case st.Exists && !st.Tombstone && c != nil && st.Source != c.Key && s.t.Unique:
+		return refuse(errOtherItem)
 	}
 	m := view.Mutation{Source: st.Source, Version: st.Version, Tombstone: !p.expected}
 	if m.PK, m.SK, err = p.row.Decode(); err != nil {

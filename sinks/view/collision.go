@@ -35,12 +35,17 @@ type CollisionError struct {
 	Row    string   // its key as explain shows it: PK="EMAIL#a@b" SK="USER"
 	Owner  item.Key // of the item that owns the row
 	Source item.Key // of the item whose claim waits
+	Unique bool     // names that should identify the item do not ([Options.Unique]): the claim does not wait, its change must come again
 }
 
 var _ redact.Redacted = (*CollisionError)(nil)
 
 // Error names the row and both items.
 func (e *CollisionError) Error() string {
+	if e.Unique {
+		return fmt.Sprintf("view %q: the row %s is of the item %s, and the item %s comes to it too, though the names in its key are to identify the item (unique): "+
+			"change one of the two and redrive, or let on_collision say %s or %s", e.View, e.Row, e.Owner, e.Source, KeepFirst, Last)
+	}
 	return fmt.Sprintf("view %q: the item %s holds the row %s, which the item %s claims too: it has the row once the other leaves it; change one of the two, "+
 		"or let on_collision say %s or %s", e.View, e.Owner, e.Row, e.Source, KeepFirst, Last)
 }

@@ -19,6 +19,7 @@ type GuardMode struct {
 // |esc it also depends on the names of the item's key attributes, which never change in a table.
 var (
 	uniqueByItemKey     = GuardMode{Why: "{@key} is in this key"}
+	uniqueByNames       = GuardMode{Why: "the names that identify the item are in this key"}
 	uniqueByEscapedKeys = GuardMode{Why: "the item's key attributes are in this key"}
 
 	severalItems    = GuardMode{ByItem: true, Why: "several items may have this key"}
@@ -43,6 +44,8 @@ func (o Options) guardMode() (mode GuardMode, escaped []string, fixed bool) {
 		}
 	}
 	switch {
+	case o.isUnique():
+		return uniqueByNames, nil, true
 	case ambiguous:
 		return ambiguousKey, nil, true
 	case len(escaped) == 0:
@@ -50,6 +53,19 @@ func (o Options) guardMode() (mode GuardMode, escaped []string, fixed bool) {
 	default:
 		return uniqueByEscapedKeys, escaped, false
 	}
+}
+
+// isUnique reports whether the row key has all names of Unique, and collisions are dead-lettered. Other rules of collisions need
+// guards by item.
+func (o Options) isUnique() bool {
+	if len(o.Unique) == 0 || o.Collision != "" && o.Collision != DeadLetterCollision {
+		return false
+	}
+	var bound []string
+	for _, a := range o.key() {
+		bound = append(bound, a.Template.BoundNames()...)
+	}
+	return !slices.ContainsFunc(o.Unique, func(name string) bool { return !slices.Contains(bound, name) })
 }
 
 // GuardMode returns the mode for the row of the change's item. All items of a table have the same mode.

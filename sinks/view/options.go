@@ -25,6 +25,10 @@ type Options struct {
 	// [Partition]. Default: PK has no {@shard}.
 	Shards int
 
+	// Unique are bound names in the key that identify the item. Its row guards itself, and a row of another item is a
+	// collision. Default: none.
+	Unique []string
+
 	When       pipeline.ItemCondition // condition of the items that have a row. Default: all items
 	Attributes []Attribute            // attributes of a row besides its key, in order. Default: none
 	All        *CopyAll               // copies the attributes of the item instead. Default: only Attributes

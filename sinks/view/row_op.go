@@ -81,7 +81,14 @@ func (o *Op) KeyText() string {
 	return string(o.Target.appendKey(nil, o.Mutation.PK, o.Mutation.SK))
 }
 
-func (o *Op) orderKey() string        { return o.rowText }
+// orderKey is the row, and its item if another one could meet it there: no change of an item replaces one of another.
+func (o *Op) orderKey() string {
+	if o.Target.Unique {
+		return string(o.Mutation.Source) + " " + o.rowText
+	}
+	return o.rowText
+}
+
 func (o *Op) version() record.Version { return o.Mutation.Version }
 func (o *Op) noEffect() bool          { return false }
 func (o *Op) noEffectReason() string  { return "" }
@@ -90,7 +97,9 @@ func (o *Op) errAfterWrite() error    { return o.changeErr }
 // removal returns the void tombstone to write if the store refuses the row permanently. It returns nil if the op is
 // no update, because then no older row of the item is at the key.
 func (o *Op) removal(cause error) *Op {
-	if _, foreign := errors.AsType[*ForeignRowError](cause); foreign || o.Step != Update || o.Mutation.Tombstone {
+	_, foreign := errors.AsType[*ForeignRowError](cause)
+	_, collides := errors.AsType[*CollisionError](cause)
+	if foreign || collides || o.Step != Update || o.Mutation.Tombstone {
 		return nil
 	}
 	removal := *o

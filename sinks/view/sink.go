@@ -58,6 +58,7 @@ func New(o Options) (*Sink, error) {
 		attributes: slices.Clone(o.Attributes), copier: newCopier(o), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards, fixedKey: true,
 	}
 	s.guardMode, s.escapedKeys, s.guardModeFixed = o.guardMode()
+	s.target.Unique = s.guardMode == uniqueByNames
 	if s.guardMode.ByItem && s.store != nil {
 		if _, ok := s.store.(ItemStore); !ok {
 			return nil, fmt.Errorf("view %q: Store is a %T, which is no ItemStore: its rows are guarded by item, because %s", o.Name, o.Store, s.guardMode.Why)
@@ -86,6 +87,8 @@ func New(o Options) (*Sink, error) {
 //   - Superseded, if newer versions were stored;
 //   - NoEffect, for rows guarded by item, if the item claims no row and has none, or if its claim waits. With
 //     [DeadLetterCollision] a change whose claim waits fails with a [CollisionError] instead, except in a backfill.
+//
+// A change whose row another item has fails with a [CollisionError] too, if [Options.Unique] should have identified the item.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if s.store == nil {
 		return pipeline.Fatal(errs.Errorf("view %s has no store: it was made to plan only", redact.Safe(s.target.View)))
@@ -105,15 +108,21 @@ func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pi
 	b := s.batchPool.get()
 	b.addOps(ds)
 	next := b.nextAttempts
+	if s.target.Unique {
+		next = func() []attempt[*Op] { return oneItemPerRow(b.nextAttempts()) }
+	}
 	if !s.target.InPlace {
-		next = func() []attempt[*Op] { return joinMoves(b, b.nextAttempts()) }
+		attempts := next
+		next = func() []attempt[*Op] { return joinMoves(b, attempts()) }
 	}
 	err := runRounds(next, func(attempts []attempt[*Op]) ([]attempt[*Op], error) {
 		rs, err := s.store.Apply(ctx, s.target, mutations(b, attempts))
 		if err != nil {
 			return nil, err
 		}
-		onError := func(a attempt[*Op], err error) { failOrRemove(b, a.key, showForeign(err, s.mask, a.op)) }
+		onError := func(a attempt[*Op], err error) {
+			failOrRemove(b, a.key, s.showCollision(showForeign(err, s.mask, a.op), a.op))
+		}
 		return handleResults(attempts, rs, "mutations", onError, func(a attempt[*Op], r Result) {
 			state := written
 			if r.Superseded {

@@ -199,6 +199,9 @@ func tombstoneOf(image Item) *Tombstone {
 	return &Tombstone{Version: Text(image, attrVersion), Source: item.Key(Text(image, attrItem)), Void: isVoid(image)}
 }
 
+// TombstoneItem returns the item of a stored tombstone.
+func TombstoneItem(stored Item) item.Key { return tombstoneOf(stored).Source }
+
 // SetTombstone returns the action that writes a tombstone, unless the stored one is newer. A stored one of the same
 // version is replaced only if it is void and now is not.
 func (db *DB) SetTombstone(t state.Target, row state.Row, now Tombstone) Action {

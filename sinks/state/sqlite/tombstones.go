@@ -11,6 +11,8 @@ import (
 )
 
 const (
+	readTombstoneItem = `SELECT version, item FROM "_tws_tombstones" WHERE target = ? AND pk = ? AND sk = ?`
+
 	readTombstone = `SELECT version, void FROM "_tws_tombstones" WHERE target = ? AND pk = ? AND sk = ?`
 
 	writeTombstone = `INSERT INTO "_tws_tombstones" AS old (target, pk, sk, version, void, item, written) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -42,6 +44,12 @@ WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND s.pk = ? 
 func (w *Writer) Tombstone(ctx context.Context, target int64, pk, sk any) (version string, void bool, err error) {
 	_, err = w.QueryRow(ctx, readTombstone, []any{target, pk, sk}, &version, &void)
 	return version, void, err
+}
+
+// TombstoneItem returns the version of the tombstone of a row, and the item that the row belonged to; "" if there is none.
+func (w *Writer) TombstoneItem(ctx context.Context, target int64, pk, sk any) (version string, of item.Key, err error) {
+	_, err = w.QueryRow(ctx, readTombstoneItem, []any{target, pk, sk}, &version, &of)
+	return version, of, err
 }
 
 // SetTombstone writes the tombstone of a row, within a transaction, unless the stored tombstone is newer.

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -98,13 +100,24 @@ type rowWriter struct {
 	overStoredOlder            dynamo.Condition // storedOlder
 }
 
+// sameItem is ownerMatches for rows that another item could write (view.Target.Unique): the stored row is of the item, or a
+// tombstone.
+const sameItem = ownerMatches + " AND (#tw.#src = :src OR attribute_exists(#expires))"
+
 func newRowWriter(db *dynamo.DB, t view.Target) *rowWriter {
+	condition := func(text string, names ...string) dynamo.Condition {
+		if t.Unique {
+			text = strings.ReplaceAll(text, ownerMatches, sameItem)
+			names = append(names, "#src", metaSource, "#expires", expiresAttribute)
+		}
+		return withOwner(t, text, names...)
+	}
 	return &rowWriter{
 		DB:              db,
 		target:          t,
-		overOlder:       withOwner(t, onlyOver, "#pk", t.PK, "#v", metaVersion),
-		overOlderOrVoid: withOwner(t, onlyOverOrVoid, "#pk", t.PK, "#v", metaVersion, "#void", metaVoid),
-		overStoredOlder: withOwner(t, storedOlder, "#v", metaVersion),
+		overOlder:       condition(onlyOver, "#pk", t.PK, "#v", metaVersion),
+		overOlderOrVoid: condition(onlyOverOrVoid, "#pk", t.PK, "#v", metaVersion, "#void", metaVoid),
+		overStoredOlder: condition(storedOlder, "#v", metaVersion),
 	}
 }
 
@@ -116,6 +129,9 @@ func (w *rowWriter) condition(m *view.Mutation) dynamo.Condition {
 	}
 	c.Values = maps.Clone(c.Values)
 	c.Values[":v"] = dynamo.S(m.Version.String())
+	if w.target.Unique {
+		c.Values[":src"] = dynamo.S(string(m.Source))
+	}
 	return c
 }
 
@@ -149,17 +165,27 @@ func (w *rowWriter) putAction(m *view.Mutation) (dynamo.Action, error) {
 }
 
 // refusedResult returns the result of a mutation that the stored item refused.
-func (w *rowWriter) refusedResult(item dynamo.Item, m *view.Mutation) view.Result {
-	stored, ok := metaOf(item)
+func (w *rowWriter) refusedResult(image dynamo.Item, m *view.Mutation) view.Result {
+	stored, ok := metaOf(image)
 	version := m.Version.String()
 	switch {
 	case !ok || !stored.belongsTo(w.target):
 		row, err := state.MakeRow(m.PK, m.SK)
 		return view.Result{Err: cmp.Or(err, notOwned(w.target, row, stored))}
+	case w.target.Unique && stored.source != string(m.Source) && (image[expiresAttribute] == nil || !m.Tombstone && stored.version >= version):
+		if m.Tombstone {
+			return view.Result{Superseded: true}
+		}
+		return view.Result{Err: collision(w.target, stored.source, m)}
 	case stored.version < version: // the stored row has changed since the refusal
 		return view.Result{Err: errChanged}
 	}
 	return view.Result{Superseded: stored.version != version}
+}
+
+// collision returns the error of a mutation whose row another item has, or had in a newer version.
+func collision(t view.Target, of string, m *view.Mutation) error {
+	return &view.CollisionError{View: t.View, Owner: item.Key(of), Source: m.Source, Unique: true}
 }
 
 // errChanged is the error if a row changed between a refused write and the next one.

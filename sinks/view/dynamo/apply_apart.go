@@ -92,6 +92,8 @@ func (w *rowWriter) rowsRefused(ctx context.Context, rows []rowWrite, unmet *dyn
 			var changed bool
 			if changed, r.Superseded = tombstone(row.mutation).CompareStored(u.Item); changed {
 				r.Err = errChanged
+			} else if of := dynamo.TombstoneItem(u.Item); w.target.Unique && !row.mutation.Tombstone && of != row.mutation.Source {
+				r = view.Result{Err: collision(w.target, string(of), row.mutation)}
 			}
 		}
 		// Either of row and tombstone may be newer than the mutation.
@@ -124,7 +126,7 @@ func (w *rowWriter) deleteOlder(ctx context.Context, row *rowWrite) {
 // update puts a row over a lower version of it. It returns false if there is no row.
 func (w *rowWriter) update(ctx context.Context, row *rowWrite) bool {
 	put := *row.actions[0].Put
-	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(storedOlder), w.overStoredOlder.Names
+	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(w.overStoredOlder.Text), w.overStoredOlder.Names
 	err := w.Write(ctx, dynamo.Action{Put: &put})
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
 	switch {

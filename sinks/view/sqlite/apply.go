@@ -23,6 +23,15 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
 			}
+			if target.Unique {
+				var refused bool
+				if rs[i], refused, err = x.refusedByItem(&ms[i]); refused || err != nil {
+					if err != nil {
+						return err
+					}
+					continue
+				}
+			}
 			if rs[i], err = apply(x, &ms[i]); err != nil {
 				return err
 			}
@@ -33,6 +42,30 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 		return nil, err
 	}
 	return rs, nil
+}
+
+// refusedByItem returns the result of a mutation that the row or the tombstone of another item refuses; false if none does.
+func (x *tx) refusedByItem(m *view.Mutation) (r view.Result, refused bool, err error) {
+	stored, err := x.storedRow(m.PK, m.SK)
+	if err != nil || stored.Exists && (stored.View != x.target.View || stored.Pipeline != x.target.Pipeline) {
+		return r, false, err // of another sink
+	}
+	of, version := stored.Source, stored.Version.String()
+	if !stored.Exists {
+		if version, of, err = x.TombstoneItem(x.ctx, x.id, keyColumn(m.PK), keyColumn(m.SK)); version == "" || err != nil {
+			return r, false, err
+		}
+	}
+	live := stored.Exists && !stored.Tombstone
+	switch {
+	case of == m.Source:
+		return r, false, nil
+	case m.Tombstone:
+		return view.Result{Superseded: true}, live, nil
+	case live, version >= m.Version.String():
+		return view.Result{Err: &view.CollisionError{View: x.target.View, Owner: of, Source: m.Source, Unique: true}}, true, nil
+	}
+	return r, false, nil
 }
 
 // applyInPlace writes a row, or its tombstone in place, with one statement that compares versions.

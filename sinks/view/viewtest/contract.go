@@ -25,6 +25,7 @@ func contract(t *testing.T, suite Suite) {
 		"Voids":             voids,
 		"Moves":             moves,
 		"RowsHaveOneOwner":  rowsHaveOneOwner,
+		"RowsOfOneItem":     rowsOfOneItem,
 		"EveryTypeIsExact":  everyTypeIsExact,
 		"RowsComeInOrder":   func(t *testing.T, s kindStore) { rowsComeInOrder(t, s, suite.TypedKeys) },
 		"QueriesSelect":     queriesSelect,

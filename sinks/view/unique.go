@@ -1,0 +1,43 @@
+package view
+
+import (
+	"errors"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// oneItemPerRow returns the attempts without those on a row that an older change of another item writes first. They follow in
+// the next round.
+func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
+	oldest := make(map[string]int, len(attempts))
+	for i, a := range attempts {
+		first, ok := oldest[a.op.rowText]
+		if !ok || a.op.version().Compare(attempts[first].op.version()) < 0 {
+			oldest[a.op.rowText] = i
+		}
+	}
+	if len(oldest) == len(attempts) {
+		return attempts
+	}
+	n := 0
+	for i, a := range attempts {
+		if oldest[a.op.rowText] == i {
+			attempts[n] = a
+			n++
+		}
+	}
+	return attempts[:n]
+}
+
+// showCollision adds the row to a CollisionError of the store, and masks the keys of the items.
+func (s *Sink) showCollision(err error, op *Op) error {
+	e, ok := errors.AsType[*CollisionError](err)
+	if !ok {
+		return err
+	}
+	e.Row = op.KeyText()
+	if op.displayKey != "" {
+		e.Owner, e.Source = item.Key(s.mask.Text(string(e.Owner))), item.Key(s.mask.Text(string(e.Source)))
+	}
+	return err
+}
