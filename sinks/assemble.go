@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -27,6 +28,7 @@ type assembly struct {
 	custom     map[string]func(context.Context, config.With) (pipeline.Sink, error)
 	funcs      map[string]pipeline.DetectorFunc
 	suppress   string
+	noEntity   *atomic.Int64 // see [CountNoEntity]
 	finite     bool
 	rebuild    bool
 	backfill   *BackfillOptions // nil: the pipeline is no backfill
@@ -64,6 +66,9 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 		a.options.Filters = append(a.options.Filters, otherTable(cfg.Source.Tables[0].Name))
 	}
 	a.options.Filters = append(a.options.Filters, filters(cfg.Filters)...)
+	if es := cfg.EntitySet(); es != nil && a.noEntity != nil {
+		a.options.Filters = append(a.options.Filters, noEntity{es, a.noEntity})
+	}
 	if a.backfill != nil && a.backfill.Narrowing != nil {
 		a.options.Filters = append(a.options.Filters, rules.Keep("narrowing", a.backfill.Narrowing))
 	}

@@ -232,7 +232,7 @@ func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, er
 	}
 	n := s.Notify
 	return notify.New(notify.Options{
-		Pipeline: a.cfg.Name, Store: store, Events: n.Events, Attributes: n.Attributes, Region: n.Region, Origin: n.Origin, Mask: a.mask(s),
+		Pipeline: a.cfg.Name, Store: store, Events: n.Events, Attributes: n.Attributes, Bound: n.Bound, Region: n.Region, Origin: n.Origin, Mask: a.mask(s),
 	})
 }
 

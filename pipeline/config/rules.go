@@ -33,6 +33,7 @@ func (c *checker) checkRules() {
 		case s.Archive != nil:
 			c.checkArchive(s.Archive)
 		case s.Notify != nil:
+			c.bindAttributes(s)
 			c.checkNotify(s.Notify)
 		}
 	}

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/entity"
@@ -168,9 +170,9 @@ func (c *checker) checkDeclared() {
 		return
 	}
 	for _, s := range c.sinks {
-		if v := c.Of(s); v != nil && len(v.Entries) == 1 && s.Scope != nil {
+		if v, sc := c.Of(s), c.scopeOf(s); v != nil && len(v.Entries) == 1 && sc != nil {
 			kind := v.Entries[0]
-			c.checkDeclaredIn(kind, kind.Get("for_each"), s.Scope)
+			c.checkDeclaredIn(kind, kind.Get("for_each"), sc)
 		}
 	}
 	for _, d := range c.Of(&c.cfg.Detectors).All() {
@@ -211,7 +213,7 @@ func (c *checker) checkDeclaredIn(v, list *value, sc *entity.Scope) {
 			c.checkDeclaredExpr(v, d.ReadPaths(), shapes, sc)
 		case item.Path:
 			if sc.Binding(v.Source) == nil {
-				check(v, v.Source)
+				check(v, cmp.Or(itemPath(v.Source), v.Source))
 			}
 		case item.Pattern:
 			check(v, d.String())
@@ -224,6 +226,57 @@ func (c *checker) checkDeclaredIn(v, list *value, sc *entity.Scope) {
 		}
 	}
 	walk(v)
+}
+
+// scopeOf returns the entities that a sink is about. A notify sink without `of` is about those of its events, if all of them
+// are about entities.
+func (c *checker) scopeOf(s *Sink) *entity.Scope {
+	if s.Scope != nil || s.Notify == nil {
+		return s.Scope
+	}
+	var names []string
+	for _, event := range s.Notify.Events {
+		i := slices.IndexFunc(c.cfg.Detectors, func(d Detector) bool { return d.Name == event })
+		if i < 0 || len(c.cfg.Detectors[i].Of) == 0 {
+			return nil
+		}
+		names = append(names, c.cfg.Detectors[i].Of...)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return c.entitySet().Scope(names...)
+}
+
+// bindAttributes finds the names that keys bind among the attributes of events, and the paths written as item.PATH.
+func (c *checker) bindAttributes(s *Sink) {
+	sc := c.scopeOf(s)
+	if sc == nil {
+		return
+	}
+	s.Notify.Attributes = nil
+	for _, e := range c.Of(&s.Notify.Attributes).All() {
+		path, ok := e.Data.(item.Path)
+		if b := sc.Binding(e.Source); b != nil {
+			s.Notify.Bound = append(s.Notify.Bound, b)
+			continue
+		}
+		if inside, err := item.ParsePath(itemPath(e.Source)); err == nil {
+			path = inside
+		}
+		if ok {
+			s.Notify.Attributes = append(s.Notify.Attributes, path)
+		}
+	}
+}
+
+// itemPath returns path for item.path; "" for any other text.
+func itemPath(text string) string {
+	rest, ok := strings.CutPrefix(text, "item")
+	if !ok || !strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "[") {
+		return ""
+	}
+	return strings.TrimPrefix(rest, ".")
 }
 
 // checkDeclaredExpr checks the paths that an expression reads, at their positions in it.

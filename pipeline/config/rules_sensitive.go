@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
@@ -112,7 +113,15 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 		c.checkTemplateReads(c.Of(&s.Archive.Partition), "", hidden)
 	case s.Notify != nil:
 		for _, e := range c.Of(&s.Notify.Attributes).All() {
-			c.checkPathRead(e, e.Source, hidden)
+			paths, sc := []string{e.Source}, c.scopeOf(s)
+			if b := sc.Binding(e.Source); b != nil {
+				paths = b.Attributes()
+			} else if sc != nil {
+				paths = []string{cmp.Or(itemPath(e.Source), e.Source)}
+			}
+			for _, path := range paths {
+				c.checkPathRead(e, path, hidden)
+			}
 		}
 		c.warnMaskedEvents(s.Notify, hidden)
 	}

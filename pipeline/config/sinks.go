@@ -295,6 +295,8 @@ type Notify struct {
 	Origin     item.Path   `key:"origin" doc:"Path of an attribute that names the Region that raises the events of the item."`
 	Attributes []item.Path `key:"attributes" doc:"Attributes of the item that each event has: of the new image, else the old."`
 	_          string      `key:"format" words:"cloudevents,CloudEvents" def:"cloudevents" doc:"Format of the messages."`
+
+	Bound []*entity.Binding // those of the attributes that are names which the key of an entity binds; Attributes has the others
 }
 
 // Custom is a Go sink given to sinks.Assemble by name.

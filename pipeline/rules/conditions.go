@@ -58,7 +58,7 @@ func (set operations) KeysOnly() bool {
 
 // Match checks the attribute.
 func (e entityIn) Match(c *record.Change) (bool, error) {
-	v, _ := image(c).Get(e.attribute)
+	v, _ := LatestImage(c).Get(e.attribute)
 	s, ok := v.Text()
 	return ok && slices.Contains(e.names, s), nil
 }

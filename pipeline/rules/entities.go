@@ -36,13 +36,13 @@ func (o ofKeys) Match(c *record.Change) (bool, error) { return o.scope.MatchKey(
 func (ofKeys) KeysOnly() bool { return true }
 
 // Match checks the key and the conditions.
-func (o ofEntities) Match(c *record.Change) (bool, error) { return o.scope.Match(image(c)) }
+func (o ofEntities) Match(c *record.Change) (bool, error) { return o.scope.Match(LatestImage(c)) }
 
 // Requires both images, so that a removal has the same result as the item's other changes.
 func (ofEntities) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// image returns the new image, else the old one, else the keys.
-func image(c *record.Change) item.Image {
+// LatestImage returns the new image of a change, else the old one, else the keys.
+func LatestImage(c *record.Change) item.Image {
 	switch {
 	case c.New.Exists():
 		return c.New

@@ -12,7 +12,7 @@ import (
 // attribute "sequence" is the change's version: its text sorts the
 // changes of one subject. "old" and "new" are omitted from data if the event
 // has no such value. "attributes" has the values at paths of the item, and is omitted without paths.
-func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Change, paths []item.Path) []byte {
+func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Change, s *Sink) []byte {
 	dst = append(dst, `{"specversion":"1.0"`...)
 	dst = appendMember(dst, "id", m.ID)
 	dst = appendMember(dst, "source", m.Source)
@@ -41,26 +41,33 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 	if e.New.Exists() {
 		dst = e.New.AppendJSON(append(dst, `,"new":`...))
 	}
-	if len(paths) > 0 {
-		dst = appendAttributes(append(dst, `,"attributes":`...), c, paths)
+	if len(s.attributes) > 0 || len(s.bound) > 0 {
+		dst = s.appendAttributes(append(dst, `,"attributes":`...), c)
 	}
 	return append(dst, "}}"...)
 }
 
-// appendAttributes appends an object of the values at paths of the new image, else of the old one.
-func appendAttributes(dst []byte, c *record.Change, paths []item.Path) []byte {
+// appendAttributes appends an object of the values at the sink's paths of the new image, else of the old one, and of its bound
+// names. A name has no value if its key attribute is masked.
+func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
 	image := latest(c)
 	dst = append(dst, '{')
 	start := len(dst)
-	for _, path := range paths {
-		v, ok := image.At(path)
-		if !ok {
-			continue
+	add := func(name string, v item.Value) {
+		if !v.Exists() {
+			return
 		}
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
-		dst = v.AppendJSON(append(appendText(dst, path.String()), ':'))
+		dst = v.AppendJSON(append(appendText(dst, name), ':'))
+	}
+	for _, path := range s.attributes {
+		v, _ := image.At(path)
+		add(path.String(), v)
+	}
+	for _, b := range s.bound {
+		add(b.Name(), b.Value(c.Keys))
 	}
 	return append(dst, '}')
 }

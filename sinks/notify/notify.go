@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -31,6 +32,10 @@ type Options struct {
 	// Attributes are the paths of attributes of the item that each event has: of its new image, else of its old one. A path
 	// that leads to nothing is left out. Default: none
 	Attributes []item.Path
+
+	// Bound are names that the keys of entities bind, and that each event has too. A name without a value is left out. Default:
+	// none
+	Bound []*entity.Binding
 
 	// Region is the only one whose changes raise events. Origin is the path of an attribute that names the Region whose changes of
 	// the item raise events; an item without it raises events in each. Of a global table each Region has a stream with all
@@ -90,6 +95,7 @@ type Sink struct {
 	mask     *mask.Mask
 
 	attributes []item.Path
+	bound      []*entity.Binding
 	region     string
 	origin     item.Path // zero if there is none
 }
@@ -110,7 +116,7 @@ func New(o Options) (*Sink, error) {
 	case slices.Contains(o.Events, ""):
 		return nil, errors.New("notify: Events holds an empty name: give the names of detectors")
 	}
-	s := &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask, region: o.Region, origin: o.Origin}
+	s := &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask, region: o.Region, origin: o.Origin, bound: o.Bound}
 	for _, path := range o.Attributes {
 		if !slices.ContainsFunc(s.attributes, func(p item.Path) bool { return p.String() == path.String() }) {
 			s.attributes = append(s.attributes, path)
@@ -140,7 +146,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 			continue
 		}
 		m := &Message{ID: e.ID(), Type: "tablewake." + s.pipeline + "." + e.Detector, Source: source(c), Time: c.Time, Key: c.Key}
-		m.Body = appendCloudEvent(nil, m, e, c, s.attributes)
+		m.Body = appendCloudEvent(nil, m, e, c, s)
 		d.Ops = append(d.Ops, m)
 	}
 	if len(d.Ops) == 0 {

@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 	"shardreader/leases/file":       {"pipeline", "pipeline/record", "pipeline/redact", "pipeline/private", "pipeline/filelock", "shardreader/leases", "shardreader/coordinator", "sinks/state"},
 	"shardreader/leases/dynamo":     {"pipeline", "pipeline/item", "pipeline/redact", "pipeline/awserr", "pipeline/awshttp", "shardreader/leases", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 
-	"sinks":                           {"pipeline", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/rules", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
+	"sinks":                           {"pipeline", "pipeline/entity", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/rules", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
 	"sinks/view":                      {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/template", "sinks/state"},
 	"sinks/view/viewtest":             {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/template", "sinks/sinktest", "sinks/view", "sinks/state", "pgregory.net/rapid"},
 	"sinks/internal/awstest":          {"github.com/aws/aws-sdk-go-v2/aws", "test/server"},
@@ -89,7 +89,7 @@ var allowed = map[string][]string{
 	"sinks/archive/dir":               {"pipeline", "pipeline/filelock", "pipeline/redact", "pipeline/private", "sinks/archive", "sinks/state"},
 	"sinks/archive/s3":                {"pipeline", "pipeline/redact", "pipeline/awserr", "pipeline/bounded", "sinks/archive", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"sinks/archive/archivetest":       {"pipeline", "pipeline/item", "pipeline/record", "pipeline/template", "sinks/archive", "sinks/sinktest"},
-	"sinks/notify":                    {"pipeline", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/trace"},
+	"sinks/notify":                    {"pipeline", "pipeline/entity", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/trace"},
 	"sinks/notify/jsonl":              {"pipeline", "pipeline/redact", "sinks/notify", "sinks/state"},
 	"sinks/notify/aws":                {"pipeline", "pipeline/item", "pipeline/redact", "pipeline/awserr", "sinks/notify", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/eventbridge", "github.com/aws/aws-sdk-go-v2/service/sns", "github.com/aws/aws-sdk-go-v2/service/sqs"},
 	"sinks/deadletter":                {"pipeline", "pipeline/item", "pipeline/record", "pipeline/redact"},

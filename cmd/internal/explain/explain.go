@@ -14,9 +14,11 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/rules"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 )
@@ -78,7 +80,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 		return err
 	}
 	out := bufio.NewWriter(s.Out)
-	n, err := o.explainPages(o.Pages(ctx, cfg, s, paths), explainer{p, mask}, out)
+	n, err := o.explainPages(o.Pages(ctx, cfg, s, paths), explainer{p, mask, cfg.EntitySet()}, out)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
@@ -94,7 +96,21 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 // explainer explains changes and masks the explanations.
 type explainer struct {
 	*pipeline.Pipeline
-	mask *mask.Mask
+	mask     *mask.Mask
+	entities *entity.Set // nil if the file has none
+}
+
+// entityOf returns the entity of a change's item, as {@entity} does; nil if the file has no entities.
+func (e explainer) entityOf(c *record.Change) *entityJSON {
+	if e.entities == nil {
+		return nil
+	}
+	of, err := e.entities.Of(rules.LatestImage(c))
+	x := &entityJSON{Error: cli.ErrorText(err)}
+	if of != nil && err == nil {
+		x.Name = of.Name
+	}
+	return x
 }
 
 func (e explainer) explain(c *record.Change) pipeline.Explanation {
@@ -151,11 +167,18 @@ func (o *options) explanations(p explainer, page *record.Page, before int64) fun
 			}
 			c := &page.Changes[i]
 			i++
-			if (o.selects(c.Key, c.Sequence) || o.selects(p.mask.Key(c), c.Sequence)) && !yield(newExplanation(before+int64(c.Index)+1, p.explain(c))) {
+			if (o.selects(c.Key, c.Sequence) || o.selects(p.mask.Key(c), c.Sequence)) && !yield(p.explanation(before+int64(c.Index)+1, c)) {
 				return
 			}
 		}
 	}
+}
+
+// explanation explains record n of the input.
+func (e explainer) explanation(n int64, c *record.Change) explanation {
+	x := newExplanation(n, e.explain(c))
+	x.Entity = e.entityOf(c)
+	return x
 }
 
 // selects reports whether the flags select a change.

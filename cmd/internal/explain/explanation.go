@@ -22,11 +22,29 @@ type explanation struct {
 	Version  string             `json:"version"`
 	Time     *time.Time         `json:"time,omitempty"`
 	TTL      bool               `json:"ttl_delete,omitempty"`
+	Entity   *entityJSON        `json:"entity,omitempty"` // nil if the file has no entities
 	Filters  []filterResultJSON `json:"filters,omitempty"`
 	Diff     []differenceJSON   `json:"diff,omitempty"`
 	Events   []eventJSON        `json:"events,omitempty"`
 	Sinks    []sinkPlanJSON     `json:"sinks,omitempty"`
 	Error    *decodeErrorJSON   `json:"error,omitempty"` // of a record that could not be decoded
+}
+
+// entityJSON is the entity of an item.
+type entityJSON struct {
+	Name  string `json:"name"` // "": of none
+	Error string `json:"error,omitempty"`
+}
+
+// String returns the entity for people.
+func (e *entityJSON) String() string {
+	switch {
+	case e.Error != "":
+		return "fails: " + e.Error
+	case e.Name == "":
+		return "none"
+	}
+	return e.Name
 }
 
 type filterResultJSON struct {
@@ -141,6 +159,9 @@ func (x explanation) write(w io.Writer) {
 		return
 	}
 	label := labels(w)
+	if x.Entity != nil {
+		label("entity", x.Entity.String())
+	}
 	for _, f := range x.Filters {
 		label("filter", f.String())
 	}

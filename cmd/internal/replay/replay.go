@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -106,7 +107,8 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	defer func() { err = errors.Join(err, stores.Close()) }()
 
 	bar := cli.NewProgress(s.Err, "replaying", src.Progress().TotalBytes)
-	opts := []sinks.Option{sinks.Finite()}
+	var noEntity atomic.Int64
+	opts := []sinks.Option{sinks.Finite(), sinks.CountNoEntity(&noEntity)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}
@@ -129,6 +131,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if o.rebuild && runErr == nil && !sum.Interrupted {
 		runErr = finishRebuild(ctx, cfg, stores)
 	}
+	sum.NoEntity = noEntity.Load()
 	if err := sum.Print(s, o.format, cfg, &o.Flags); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type Summary struct {
 	Interrupted      bool            `json:"interrupted"`
 	Ledger           pipeline.Ledger `json:"ledger"`
 	Balanced         bool            `json:"balanced"`
+	NoEntity         int64           `json:"no_entity,omitempty"`    // changes that the filters keep, of items of no entity
 	DeadLetters      string          `json:"dead_letters,omitempty"` // the command that lists the dead letters; "": there are none
 	Redrive          string          `json:"redrive,omitempty"`      // the command that delivers the dead letters
 	Errors           []string        `json:"errors,omitempty"`       // of broken input files
@@ -107,6 +108,9 @@ func (s Summary) Write(w io.Writer) {
 	}
 	parts = append(parts, "routed "+cli.Thousands(src.Routed))
 	fmt.Fprintf(w, "source: read %s = %s\n\n", cli.Thousands(src.Read), strings.Join(parts, " + "))
+	if s.NoEntity > 0 {
+		fmt.Fprintf(w, "of no entity: %s\n\n", cli.Thousands(s.NoEntity))
+	}
 	s.writeSinks(w)
 	for _, name := range slices.Sorted(maps.Keys(s.Ledger.Events)) {
 		fmt.Fprintf(w, "event %s: %s\n", name, cli.Thousands(s.Ledger.Events[name]))
