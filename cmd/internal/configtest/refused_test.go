@@ -254,7 +254,7 @@ var unreachable = map[string][]string{
 		"archive: Layout %q is unknown", "archive: Format %q is unknown", "archive: Images %q is unknown", "archive: Kinds holds", "archive: Roll is negative",
 		"notify: Events holds an empty name", "Numbers: %q: no form", "Table is empty", "Collision is %q", "Values is empty", "Shards is %d",
 		"value %q is of %q", "value %q: a count has no path", "archive: Columns: %q is there twice", "archive: Columns: the template", "archive: Tags: %q is there twice", "archive: Tags: the template",
-		"SK needs a name and a template", "{%s} is no key attribute",
+		"SK needs a name and a template", "{%s} is no key attribute", "All copies the item's attributes",
 	},
 	"a rule of pipeline/config, with its golden text": {
 		"archive: Format belongs", "archive: Columns belong", "archive: Key is nil", "archive: Partition belongs", "archive: Key belongs", "archive: RawNames belongs", "archive: Key %q is the same", "archive: Tags: an object takes",
