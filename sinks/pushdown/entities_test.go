@@ -1,0 +1,51 @@
+package pushdown_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/pushdown"
+)
+
+// Lambda is asked how the keys of entities begin.
+func TestEntities(t *testing.T) {
+	const file = `
+version: 1
+name: shop
+source: {table: shop}
+state: {table: state}
+entities:
+  User: {key: {PK: 'USER#{UserId}', SK: META}}
+  Order: {key: {PK: 'USER#{UserId}', SK: 'ORDER#{Date}#{OrderId}'}, unique: OrderId}
+sinks:
+  users: {archive: {of: User, bucket: users}}
+  orders: {view: {of: Order, table: orders, key: {PK: 'ORDER#{OrderId}'}, when: 'item.Status == "paid"'}}
+`
+	cfg, err := config.Parse("shop.yaml", []byte(file), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cfg.Sinks[1].View.RowsGuardThemselves() {
+		t.Error("the names that identify an order are in the row's key")
+	}
+	plan, err := pushdown.New(cfg, pushdown.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`{"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"USER#"}]},"SK":{"S":["META"]}}}}`,
+		`{"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"USER#"}]},"SK":{"S":[{"prefix":"ORDER#"}]}},"NewImage":{"Status":{"S":["paid"]}}}}`,
+		`{"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"USER#"}]},"SK":{"S":[{"prefix":"ORDER#"}]}},"OldImage":{"Status":{"S":["paid"]}}}}`,
+	}
+	for _, w := range want {
+		if !slices.Contains(plan.Patterns, w) {
+			t.Errorf("no pattern %s in\n%s", w, strings.Join(plan.Patterns, "\n"))
+		}
+	}
+	left := strings.Join(plan.Parts[len(plan.Parts)-1].Left, "; ")
+	if !strings.Contains(left, "of Order: Lambda is asked how a key begins") {
+		t.Errorf("left to the function: %s", left)
+	}
+}
