@@ -100,7 +100,7 @@ func TestServersThatIgnoreIfMatchAreRefused(t *testing.T) {
 	client := clientOf(t, server.S3().Endpoint(t), func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(r *http.Request) (*http.Response, error) {
 			if r.Header.Get("If-Match") != "" {
-				return &http.Response{StatusCode: 200, Header: http.Header{"Etag": {`"x"`}}, Body: http.NoBody, Request: r}, nil
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Etag": {`"x"`}}, Body: http.NoBody, Request: r}, nil
 			}
 			return next.RoundTrip(r)
 		})
