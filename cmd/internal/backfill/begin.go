@@ -105,10 +105,16 @@ func (s *selection) earliest(clockSkew time.Duration) time.Time {
 	return at
 }
 
-// checkTime returns an error if the source shows the table before the floor.
+// checkTime returns an error if the source shows the table before the floor. The time of a stored run was checked when it
+// was stored, and that of a requested export was chosen then: another --clock-skew of now changes neither.
 func (j *job) checkTime(shown time.Time) error {
 	earliest := j.sel.earliest(j.o.clockSkew)
+	if j.o.startExport {
+		earliest = j.sel.earliest(0)
+	}
 	switch {
+	case j.sel.isStored():
+		return nil
 	case shown.After(time.Now().Add(j.o.clockSkew)):
 		return cli.Usagef("the source shows the table of %s, which is in the future", shown.UTC().Format(time.RFC3339))
 	case earliest.IsZero() || !shown.IsZero() && !shown.Before(earliest):

@@ -126,9 +126,13 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 	switch {
 	case len(j.o.archive) > 0:
 		r.Source = "archive " + strings.Join(j.o.archive, " ")
-	case j.o.startExport:
+	case j.o.startExport && !j.sel.isStored():
 		refused(j.findKeys(ctx))
-		r.Source = j.withNarrowing("a new export into s3://" + j.o.bucket + "/" + j.o.prefix)
+		source, err := j.describeExport(ctx)
+		if err != nil {
+			return err
+		}
+		r.Source = j.withNarrowing(source)
 	default:
 		snap, err := j.openSnapshot(ctx)
 		if err != nil {

@@ -2,45 +2,98 @@ package backfill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/snapshot/export"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// requestExport asks for a full export of after the floor, waits for it, and returns its path. With a floor, the client
-// token is the run, so that the same command, repeated within eight hours, waits for the same export.
+// requestExport returns the path of the run's export. It requests the export unless a process of the run did so, and
+// waits for it. Processes agree by the note in the state, and the same command of later goes on with that export.
 func (j *job) requestExport(ctx context.Context) (string, error) {
-	at, token := j.sel.earliest(j.o.clockSkew), j.sel.run
-	if at.IsZero() { // any time will do; the same token with another time would be refused
-		at, token = time.Now().UTC(), ""
+	if j.sel.isStored() {
+		return j.storedExport()
 	}
 	client := dynamodb.NewFromConfig(j.aws)
 	bar := cli.NewCountProgress(j.streams.Err, "exporting")
 	defer bar.End()
+	for {
+		part, note, err := j.readNote(ctx)
+		if err != nil {
+			return "", err
+		}
+		var next exportNote
+		switch {
+		case part == (state.Part{}) || note.Failed:
+			next = j.nextNote(note)
+		case note.ARN == "":
+			if next, err = j.requestNoted(ctx, client, bar, note); err != nil {
+				return "", j.noteFailure(ctx, part, note, err)
+			}
+		default:
+			path, err := waitForExport(ctx, client, bar, note)
+			if errors.Is(err, export.ErrFailed) {
+				return "", j.noteFailure(ctx, part, note, err)
+			}
+			return path, err
+		}
+		// A process that loses the race goes on with what the other stored.
+		if _, err := j.setNote(ctx, part, next); err != nil {
+			return "", err
+		}
+	}
+}
+
+// requestNoted requests the export of a note, and returns the note with its ARN.
+func (j *job) requestNoted(
+	ctx context.Context, client *dynamodb.Client, bar *cli.Progress, note exportNote,
+) (exportNote, error) {
 	requested, err := export.Request(ctx, client, export.RequestOptions{
-		TableARN: j.table.ARN, Bucket: j.o.bucket, Prefix: j.o.prefix, Time: at, Narrowing: j.narrowing, ClientToken: token,
+		TableARN: j.table.ARN, Bucket: j.o.bucket, Prefix: j.o.prefix,
+		Time: note.Time, Narrowing: j.narrowing, ClientToken: note.token(j.sel.run),
 		Waiting: func(latest time.Time) {
-			fmt.Fprintf(bar, "waiting until the table can be exported as of %s: now it can as of %s\n", at.Format(time.RFC3339), latest.Format(time.RFC3339))
+			fmt.Fprintf(bar, "waiting until the table can be exported as of %s: now it can as of %s\n",
+				note.Time.Format(time.RFC3339), latest.Format(time.RFC3339))
 		},
 	})
-	if err != nil {
-		return "", err
+	note.ARN = requested.ARN
+	return note, err
+}
+
+// noteFailure stores that nothing comes of a note, so that the same command of later requests another export. It
+// returns why.
+func (j *job) noteFailure(ctx context.Context, part state.Part, note exportNote, why error) error {
+	if _, again := pipeline.Retryable(why); again || ctx.Err() != nil {
+		return why
 	}
-	fmt.Fprintf(bar, "the export %s of %s is being made\n", requested.ARN, requested.Time.Format(time.RFC3339))
-	began := time.Now()
-	told := time.Time{}
-	done, err := export.Wait(ctx, client, requested.ARN, func(export.Requested) {
-		if time.Since(told) > time.Minute {
+	note.Failed = true
+	_, err := j.setNote(ctx, part, note)
+	return errors.Join(why, err)
+}
+
+// waitForExport waits until the export of a note is made, and returns its path.
+func waitForExport(ctx context.Context, client *dynamodb.Client, bar *cli.Progress, note exportNote) (string, error) {
+	fmt.Fprintf(bar, "the export %s of %s is being made\n", note.ARN, note.Time.Format(time.RFC3339))
+	began, told := time.Now(), time.Time{}
+	path := ""
+	done, err := export.Wait(ctx, client, note.ARN, func(r export.Requested) {
+		path = r.Path
+		if !r.Complete && time.Since(told) > time.Minute {
 			told = time.Now()
 			fmt.Fprintf(bar, "waiting for the export since %s\n", time.Since(began).Round(time.Second))
 		}
 	})
-	if err != nil {
-		return "", fmt.Errorf("%w (`--export %s` reads it when it is there)", err, requested.Path)
+	switch {
+	case err == nil:
+		return done.Path, nil
+	case path == "" || errors.Is(err, export.ErrFailed):
+		return "", err
 	}
-	return done.Path, nil
+	return "", fmt.Errorf("%w (`--export %s` reads it when it is there)", err, path)
 }

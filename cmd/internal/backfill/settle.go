@@ -45,8 +45,10 @@ func forgetEnded(ctx context.Context, kept state.Store, births []state.Birth, st
 	for _, b := range stored {
 		fills := slices.ContainsFunc(births, func(birth state.Birth) bool { return birth.Run == b.Run && birth.Stage != state.Live })
 		if !fills && time.Since(b.Start) > 24*time.Hour {
-			if err := kept.RemoveBackfill(ctx, b.Run); err != nil {
-				return err
+			for _, run := range []string{exportRun(b.Run), b.Run} {
+				if err := kept.RemoveBackfill(ctx, run); err != nil {
+					return err
+				}
 			}
 		}
 	}

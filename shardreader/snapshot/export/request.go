@@ -178,7 +178,7 @@ func (o *RequestOptions) enable() string {
 }
 
 // Wait waits until DynamoDB has made the export. progress, which may be nil, is called after each look. Transient errors
-// are repeated until ctx is done. A failed export is an error with the service's reason.
+// are repeated until ctx is done. A failed export is an error with the service's reason, which wraps [ErrFailed].
 func Wait(ctx context.Context, client RequestClient, arn string, progress func(Requested)) (Requested, error) {
 	var r Requested
 	err := poll(ctx, func() (done bool, err error) {
@@ -199,7 +199,11 @@ func Wait(ctx context.Context, client RequestClient, arn string, progress func(R
 	return r, err
 }
 
-// exportFailed is the error of an export that DynamoDB gave up.
+// ErrFailed is wrapped by the error of [Wait] if DynamoDB could not make the export. It never completes: request
+// another.
+var ErrFailed = errs.New("failed")
+
+// exportFailed is the error of an export that DynamoDB could not make.
 func exportFailed(arn string, d *types.ExportDescription) error {
 	code, hint := aws.ToString(d.FailureCode), "correct the cause and request another export"
 	switch {
@@ -210,7 +214,8 @@ func exportFailed(arn string, d *types.ExportDescription) error {
 	case strings.Contains(strings.ToUpper(code), "KMS"):
 		hint = "allow the caller to use the key of the bucket"
 	}
-	return errs.Errorf("export: %s failed: %s: %s (%s)", redact.Safe(arn), redact.Safe(code), aws.ToString(d.FailureMessage), redact.Safe(hint))
+	return errs.Errorf("export: %s %w: %s: %s (%s)", redact.Safe(arn), ErrFailed,
+		redact.Safe(code), aws.ToString(d.FailureMessage), redact.Safe(hint))
 }
 
 // poll calls look until it is done. It repeats transient errors, and returns others.

@@ -241,7 +241,7 @@ func TestWait_Fails(t *testing.T) {
 		} {
 			s := &service{failed: code, began: time.Now(), asked: []*dynamodb.ExportTableToPointInTimeInput{{}}}
 			_, err := export.Wait(t.Context(), s, exportARN, nil)
-			if err == nil || !strings.Contains(err.Error(), exportARN+" "+want) || strings.Contains(redact.LogText(err), "canary") || !strings.Contains(redact.LogText(err), code) {
+			if !errors.Is(err, export.ErrFailed) || !strings.Contains(err.Error(), exportARN+" "+want) || strings.Contains(redact.LogText(err), "canary") || !strings.Contains(redact.LogText(err), code) {
 				t.Errorf("the error is %v (%s), want %s", err, redact.LogText(err), want)
 			}
 		}

@@ -1,0 +1,125 @@
+package backfill
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// exportNote is what the state knows of the export that a run requests, from before the request on. It is the Position
+// of the only part of the run [exportRun]. Each process of the run requests what it says, and waits for that export.
+type exportNote struct {
+	Into      string    `json:"into"` // s3://BUCKET, or s3://BUCKET/PREFIX
+	Time      time.Time `json:"time"` // the export shows the table as it was then
+	Narrowing string    `json:"narrowing,omitempty"`
+	ARN       string    `json:"arn,omitempty"`    // "" until it is requested
+	Failed    bool      `json:"failed,omitempty"` // refused, or not made: the next note replaces this one
+	Try       int       `json:"try,omitempty"`    // number of notes before this one
+}
+
+// exportRun is the run whose only part is the note of a run's export.
+func exportRun(run string) string { return run + ".export" }
+
+// exportPart is the ID of that part.
+const exportPart = "note"
+
+// exportInto is where the flags put the export.
+func (j *job) exportInto() string {
+	return strings.TrimSuffix("s3://"+j.o.bucket+"/"+strings.Trim(j.o.prefix, "/"), "/")
+}
+
+// token identifies the request for DynamoDB: for eight hours the same request is the same export.
+func (n exportNote) token(run string) string {
+	if n.Try > 0 {
+		return fmt.Sprintf("%s-%d", run, n.Try)
+	}
+	return run
+}
+
+// nextNote returns the note of the next request, after was.
+func (j *job) nextNote(was exportNote) exportNote {
+	n := exportNote{Into: j.exportInto(), Narrowing: j.narrowing.String(), Time: j.sel.earliest(j.o.clockSkew)}
+	now := time.Now().UTC().Truncate(time.Second).Add(time.Second)
+	if was.Failed {
+		n.Try = was.Try + 1
+	}
+	if n.Time.IsZero() || n.Try > 0 && n.Time.Before(now) { // point-in-time recovery may have been enabled since the floor
+		n.Time = now
+	}
+	return n
+}
+
+// readNote returns the note of the run's export, and the part that has it; zero if there is none.
+func (j *job) readNote(ctx context.Context) (part state.Part, n exportNote, err error) {
+	for p, err := range j.kept.Parts(ctx, exportRun(j.sel.run)) {
+		if err != nil {
+			return part, n, err
+		}
+		part = p
+	}
+	if part == (state.Part{}) {
+		return part, n, nil
+	}
+	if err := json.Unmarshal([]byte(part.Position), &n); err != nil {
+		return part, n, fmt.Errorf("the state has a damaged note of the export that the run %s requested: %w", j.sel.run, err)
+	}
+	return part, n, j.checkNote(n)
+}
+
+// checkNote returns an error if the flags name another export than a note that counts.
+func (j *job) checkNote(n exportNote) error {
+	if n.Failed || n.Into == j.exportInto() && n.Narrowing == j.narrowing.String() {
+		return nil
+	}
+	return cli.Usagef("the run %s requested an export into %s%s, and not into %s%s: name the same",
+		j.sel.run, n.Into, orNothing(n.Narrowing), j.exportInto(), orNothing(j.narrowing.String()))
+}
+
+func orNothing(narrowing string) string {
+	if narrowing == "" {
+		return ""
+	}
+	return " of " + narrowing
+}
+
+// setNote replaces the note that was read, and returns false if another process did so first.
+func (j *job) setNote(ctx context.Context, was state.Part, n exportNote) (bool, error) {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return false, err
+	}
+	now := state.Part{Run: exportRun(j.sel.run), ID: exportPart, Counter: was.Counter + 1, Position: string(text)}
+	return j.kept.SetPart(ctx, was, now)
+}
+
+// storedExport returns the path of the export that the stored run reads.
+func (j *job) storedExport() (string, error) {
+	const folder = "/AWSDynamoDB/"
+	source := j.sel.stored.Source
+	into, rest, ok := strings.Cut(strings.TrimPrefix(source, "export "), folder)
+	id, _, whole := strings.Cut(rest, "/")
+	if !ok || !whole || into != j.exportInto() {
+		return "", cli.Usagef("the run %s reads %s, and not a new export into %s: name the same",
+			j.sel.run, source, j.exportInto())
+	}
+	return into + folder + id, nil
+}
+
+// describeExport returns the name of the export that a run would read, for a dry run.
+func (j *job) describeExport(ctx context.Context) (string, error) {
+	if j.kept != nil {
+		_, n, err := j.readNote(ctx)
+		if err != nil {
+			return "", err
+		}
+		if n.ARN != "" && !n.Failed {
+			return "the export " + n.ARN + ", which was requested", nil
+		}
+	}
+	return "a new export into " + j.exportInto() + "/", nil
+}
