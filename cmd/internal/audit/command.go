@@ -274,7 +274,7 @@ func (j *job) giveWay() func(ctx context.Context) {
 	if !j.running || j.trustsLag() || j.o.maxLag == 0 {
 		return func(context.Context) {}
 	}
-	return stream.GiveWay(j.readLeases, j.o.maxLag, j.streams.Err)
+	return stream.GiveWay(j.readLeases, j.o.maxLag, stream.MaxSilence(&j.o.Flags, j.cfg), j.streams.Err)
 }
 
 // readLeases reads the leases and the heartbeats.

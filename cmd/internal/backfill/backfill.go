@@ -27,6 +27,7 @@ type options struct {
 	prepare       bool
 	dryRun        bool
 	maxLag        time.Duration
+	maxLagGiven   bool
 	lag           time.Duration
 	functions     []string
 	deployedSince string
@@ -75,7 +76,10 @@ goes on. Views, aggregates and indexes are complete when it says "live": every s
   # It may begin with the changes of now
   tablewake backfill -c tablewake.yaml --live --sink units_sold --none`,
 		Args: cli.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.maxLagGiven = c.Flags().Changed("max-lag")
+			return o.run(c.Context(), s)
+		},
 	}
 	o.Input.Add(c)
 	o.Flags.Add(c, "the folder that a replay or a consumer writes; a new one is made")
@@ -86,7 +90,8 @@ goes on. Views, aggregates and indexes are complete when it says "live": every s
 	f.BoolVar(&o.none, "none", false, "fill nothing: the sinks begin with the changes of now")
 	f.BoolVar(&o.prepare, "prepare", false, "set the floor alone, and say from when on an export can be used")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and change nothing")
-	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
+	f.DurationVar(&o.maxLag, "max-lag", time.Minute,
+		"pause while live consumers are further behind the stream than this; 0 never pauses; it needs leases")
 	f.DurationVar(&o.lag, "lag", 0, "where Lambda reads the stream: it is never further behind than this; wait as long at the end")
 	f.StringSliceVar(&o.functions, "function", nil, "where Lambda reads the stream: name or ARN of each function of this pipeline, to see since when they and their mappings are unchanged")
 	f.StringVar(&o.deployedSince, "deployed-since", "", "instead of --function: the time since which the function, its mapping and its filters are those of this file")

@@ -105,8 +105,8 @@ func (s *selection) earliest(clockSkew time.Duration) time.Time {
 	return at
 }
 
-// checkTime returns an error if the source shows the table before the floor. The time of a stored run was checked when it
-// was stored, and that of a requested export was chosen then: another --clock-skew of now changes neither.
+// checkTime returns an error if the source shows the table before the floor. The time of a stored run was checked when
+// it was stored, and that of a requested export was chosen then: another --clock-skew of now changes neither.
 func (j *job) checkTime(shown time.Time) error {
 	earliest := j.sel.earliest(j.o.clockSkew)
 	if j.o.startExport {
@@ -169,12 +169,14 @@ func (j *job) proveRoutes(ctx context.Context) error {
 	if j.cfg.Leases == nil {
 		return j.proveFunction(ctx)
 	}
-	fmt.Fprintf(j.streams.Err, "watching for %s which consumers live, and whether they have the sinks of %s\n", j.watchTime(), j.cfg.File)
+	silence := stream.MaxSilence(&j.o.Flags, j.cfg)
+	fmt.Fprintf(j.streams.Err, "watching for %s which consumers live, and whether they have the sinks of %s\n",
+		silence, j.cfg.File)
 	before, err := j.readLeases(ctx)
 	if err != nil {
 		return err
 	}
-	if err := pipeline.Sleep(ctx, j.watchTime()); err != nil {
+	if err := pipeline.Sleep(ctx, silence); err != nil {
 		return err
 	}
 	now, err := j.readLeases(ctx)
@@ -183,18 +185,6 @@ func (j *job) proveRoutes(ctx context.Context) error {
 	}
 	return oldRoutes(before, now, sinks.RoutesDigest(j.cfg))
 }
-
-// watchTime is how long a live consumer may be without a heartbeat.
-func (j *job) watchTime() time.Duration {
-	if path, err := stream.LeaseFile(&j.o.Flags, j.cfg); err == nil && path != "" {
-		return max(stream.LeaseDuration(j.cfg), leaseFileSilence)
-	}
-	return stream.LeaseDuration(j.cfg)
-}
-
-// leaseFileSilence is how long a lease file has no new heartbeat of a live consumer: an idle one writes the file every ten
-// seconds.
-const leaseFileSilence = 13 * time.Second
 
 // oldRoutes returns an error that names the live consumers without the digest.
 func oldRoutes(before, now leases.Snapshot, digest string) error {
@@ -222,8 +212,15 @@ func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
 
 // slow returns what blocks while consumers are further behind the stream than --max-lag; nil if nothing has to.
 func (j *job) slow() func(ctx context.Context) {
-	if !j.o.Live || j.cfg.Leases == nil || j.o.maxLag == 0 {
+	switch {
+	case !j.o.Live || j.o.maxLag == 0:
+		return nil
+	case j.cfg.Leases == nil:
+		if j.o.maxLagGiven {
+			fmt.Fprintf(j.streams.Err, cli.Warning+"--max-lag has no effect: %s has no leases, and nothing else shows "+
+				"how far the Lambda function is behind\n", j.cfg.File)
+		}
 		return nil
 	}
-	return stream.GiveWay(j.readLeases, j.o.maxLag, j.streams.Err)
+	return stream.GiveWay(j.readLeases, j.o.maxLag, stream.MaxSilence(&j.o.Flags, j.cfg), j.streams.Err)
 }

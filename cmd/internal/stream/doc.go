@@ -2,5 +2,5 @@
 //
 // consume reads with [Open]; commands that only inspect use [OpenRateLimited]. [OpenLeaseTable] and [LeaseFile] find
 // the leases, and [ReadBefore] reports whether they prove earlier reads. [WaitPassed] waits until the consumers are past
-// a time, and [GiveWay] slows a command down while they are behind.
+// a time, and [GiveWay] slows a command down while they are behind. [MaxSilence] is when a consumer counts as dead.
 package stream

@@ -70,6 +70,18 @@ func LeaseDuration(cfg *config.Config) time.Duration {
 	return cfg.Leases.Duration
 }
 
+// leaseFileSilence is how long a lease file has no new heartbeat of a live consumer: an idle one writes the file every
+// ten seconds.
+const leaseFileSilence = 13 * time.Second
+
+// MaxSilence returns how long a live consumer may be without a new heartbeat.
+func MaxSilence(t *target.Flags, cfg *config.Config) time.Duration {
+	if path, err := LeaseFile(t, cfg); err == nil && path != "" {
+		return max(LeaseDuration(cfg), leaseFileSilence)
+	}
+	return LeaseDuration(cfg)
+}
+
 // ReadBefore reads the leases of cfg. It returns [ReadBeforeText] of them; "" if a Lambda reads the stream. The result
 // is for [sinks.ReadBefore].
 func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {

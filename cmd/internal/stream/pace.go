@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,11 +15,12 @@ import (
 // paceInterval is the time between two looks at how far consumers are behind.
 const paceInterval = 10 * time.Second
 
-// GiveWay returns what blocks while consumers are further behind the stream than maxLag. It is safe for concurrent use,
-// and tells w why it blocks.
-func GiveWay(read LeaseReader, maxLag time.Duration, w io.Writer) func(ctx context.Context) {
+// GiveWay returns what blocks while live consumers are further behind the stream than maxLag. A consumer lives unless
+// it sends no heartbeat for silence. The function is safe for concurrent use, and tells w why it blocks.
+func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(ctx context.Context) {
 	var mu sync.Mutex
 	var looked time.Time
+	watch := lagWatch{silence: silence, beats: make(map[string]heartbeat), unread: make(map[string]time.Time)}
 	return func(ctx context.Context) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -26,7 +28,7 @@ func GiveWay(read LeaseReader, maxLag time.Duration, w io.Writer) func(ctx conte
 			seen, err := read(ctx)
 			lag := time.Duration(0)
 			if err == nil {
-				lag = longestLag(seen, time.Now())
+				lag = watch.longest(seen, time.Now())
 			}
 			if err != nil {
 				fmt.Fprintf(w, "it is unknown how far consumers are behind: %v\n", err)
@@ -43,14 +45,70 @@ func GiveWay(read LeaseReader, maxLag time.Duration, w io.Writer) func(ctx conte
 	}
 }
 
-// longestLag returns how old the last read record is of the shard that is furthest behind.
-func longestLag(s leases.Snapshot, now time.Time) (longest time.Duration) {
+// lagWatch finds out how far live consumers are behind, by several looks at the leases.
+type lagWatch struct {
+	silence time.Duration
+	beats   map[string]heartbeat // of each consumer, as last seen
+	unread  map[string]time.Time // since when a shard was seen without a live owner
+}
+
+// heartbeat is the last one of a consumer.
+type heartbeat struct {
+	number int64
+	seen   time.Time // when it was seen first
+}
+
+// longest returns the lag of the shard that is furthest behind. That of a shard with a live owner is the age of the
+// last record that the owner read. A shard without a live owner lags at least since it was first seen so: its
+// checkpoint does not show how old its next record is, as it may have none. If no consumer lives, nothing catches up,
+// and the lag is 0.
+func (w *lagWatch) longest(s leases.Snapshot, now time.Time) (longest time.Duration) {
+	live := w.live(s, now)
+	if len(live) == 0 {
+		return 0
+	}
 	for _, m := range s.Members {
+		if !live[m.Worker] {
+			continue
+		}
 		for _, read := range m.Behind {
 			if !read.IsZero() {
 				longest = max(longest, now.Sub(read))
 			}
 		}
 	}
+	unended := make(map[string]bool)
+	for _, l := range s.Leases {
+		unended[l.Shard] = !l.Ended()
+	}
+	for _, l := range s.Leases {
+		isUnread := !l.Ended() && l.Stopped == "" && !live[l.Owner] &&
+			!slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] })
+		since, known := w.unread[l.Shard]
+		switch {
+		case !isUnread:
+			delete(w.unread, l.Shard)
+		case !known:
+			w.unread[l.Shard] = now
+		default:
+			longest = max(longest, now.Sub(since))
+		}
+	}
 	return longest
+}
+
+// live returns the consumers that are not known to be dead.
+func (w *lagWatch) live(s leases.Snapshot, now time.Time) map[string]bool {
+	live := make(map[string]bool, len(s.Members))
+	for _, m := range s.Members {
+		last, known := w.beats[m.Worker]
+		if !known || last.number != m.Heartbeat {
+			last = heartbeat{m.Heartbeat, now}
+			w.beats[m.Worker] = last
+		}
+		if now.Sub(last.seen) < w.silence {
+			live[m.Worker] = true
+		}
+	}
+	return live
 }
