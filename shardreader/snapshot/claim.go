@@ -83,11 +83,18 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 			return usual, err
 		}
 	}
-	if time.Since(s.lastListed()) >= 2*s.o.ClaimTime { // the progress of others
+	others := usual // between two looks at the progress of others
+	if len(s.parts) > fewParts {
+		others = 2 * s.o.ClaimTime
+	}
+	if time.Since(s.lastListed()) >= others {
 		return usual, s.list()
 	}
 	return usual, nil
 }
+
+// fewParts is how many parts are listed often: one request of DynamoDB returns so many.
+const fewParts = 1000
 
 func (s *Source) lastListed() time.Time {
 	s.mu.Lock()
@@ -158,6 +165,7 @@ func (s *Source) list() error {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	isFirst := s.listed.IsZero()
 	s.listed = now
 	known := false
 	for _, p := range s.parts {
@@ -175,6 +183,9 @@ func (s *Source) list() error {
 			p.renewed = now
 		}
 		p.stored = is
+	}
+	if isFirst {
+		s.addParts(&s.earlier)
 	}
 	return nil
 }

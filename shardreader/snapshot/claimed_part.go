@@ -162,6 +162,7 @@ func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
 		p := c.pages[0]
 		c.pages = c.pages[1:]
 		c.items += p.items.Load()
+		s.own += p.items.Load()
 		c.bytes = p.bytes
 		if c.done = p.end; !p.end {
 			c.position = p.position

@@ -59,6 +59,8 @@ type Source struct {
 	turn      int            // index in claimed of the part whose page comes next
 	forgets   []string       // lost partitions, for [pipeline.Control.Forget]
 	listed    time.Time      // when the parts were listed last
+	earlier   Progress       // when the parts were listed first
+	own       int64          // items that this process read, and that are written
 	removed   bool           // another process read all parts to their end, and removed the backfill
 	closeOnce sync.Once
 	closeErr  error
@@ -303,16 +305,28 @@ var errClosed = errs.New("the source is closed")
 // Progress is how far all processes of a backfill are, as last seen.
 type Progress struct {
 	Items      int64 // that are written
-	Bytes      int64 // of them, as stored; estimated for a part that is not done
-	TotalBytes int64 // of all items; -1 if unknown
+	TotalItems int64 // of the snapshot; -1 if unknown
+	Bytes      int64 // of Items, as stored; estimated for a part that is not done
+	TotalBytes int64 // of TotalItems; -1 if unknown
 	Parts      int   // that are done
+
+	EarlierItems, EarlierBytes int64 // of Items and Bytes, what was written before this process began
+	Own                        int64 // items that this process read, and that are written
 }
 
 // Progress returns the progress. It is safe for concurrent use.
 func (s *Source) Progress() Progress {
-	p := Progress{TotalBytes: s.o.Snapshot.Info().Bytes}
+	info := s.o.Snapshot.Info()
+	p := Progress{TotalItems: info.Items, TotalBytes: info.Bytes}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	p.EarlierItems, p.EarlierBytes, p.Own = s.earlier.Items, s.earlier.Bytes, s.own
+	s.addParts(&p)
+	return p
+}
+
+// addParts adds how far the parts are. The caller holds mu.
+func (s *Source) addParts(p *Progress) {
 	for _, part := range s.parts {
 		items, bytes := part.stored.Items, int64(0)
 		if part.claim != nil {
@@ -329,7 +343,6 @@ func (s *Source) Progress() Progress {
 			p.Bytes += int64(float64(part.Bytes) * min(1, float64(items)/float64(part.Items)))
 		}
 	}
-	return p
 }
 
 // signal wakes the receiver of a channel with one element.

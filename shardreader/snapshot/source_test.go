@@ -40,7 +40,7 @@ func TestSource(t *testing.T) {
 				t.Errorf("stored %+v", p)
 			}
 		}
-		want := snapshot.Progress{Items: 141, TotalBytes: -1, Parts: 5}
+		want := snapshot.Progress{Items: 141, TotalItems: 141, TotalBytes: -1, Parts: 5, Own: 141}
 		if p := src.Progress(); p != want {
 			t.Errorf("progress %+v, want %+v", p, want)
 		}
@@ -91,6 +91,9 @@ func TestSource_ContinuesWhereItWasStopped(t *testing.T) {
 		src = newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p2"})
 		if err := run(t.Context(), t, src, w.sink(), pipeline.Batch{}); err != nil {
 			t.Fatal(err)
+		}
+		if p := src.Progress(); p.EarlierItems != stopped || p.Own != 1000-stopped || p.Items != 1000 {
+			t.Errorf("after %d items of an earlier process: progress %+v", stopped, p)
 		}
 		if int64(starts["a"]) != stopped || time.Since(begun) > 70*time.Second || len(w.missing(tab)) > 0 {
 			t.Errorf("stopped at %d, began at %d, took %v", stopped, starts["a"], time.Since(begun))
@@ -165,6 +168,34 @@ func TestSource_TwoProcessesFail(t *testing.T) {
 		if a, b, c := store.parts["a"], store.parts["b"], store.parts["c"]; a.Items != 20 || b.Items != 30 || !c.Done || a.Owner+b.Owner != "" {
 			t.Errorf("%+v", store.parts)
 		}
+	})
+}
+
+// While two processes read, each knows how far the other is, to ten seconds.
+func TestSource_ProgressOfAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &written{}
+		tab := &table{sizes: map[string]int{"a": 1000, "b": 1000}, page: 10}
+		tab.latency = func(string) { time.Sleep(time.Second) }
+		store := &partStore{written: w}
+		var wg sync.WaitGroup
+		var sources [2]*snapshot.Source
+		for i := range sources {
+			o := snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: fmt.Sprint("p", i), Concurrency: 1}
+			sources[i] = newSource(t, o)
+			wg.Go(func() {
+				if err := run(t.Context(), t, sources[i], w.sink(), pipeline.Batch{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(50 * time.Second)
+		for _, src := range sources {
+			if p := src.Progress(); p.Own < 450 || p.Own > 550 || p.Items-p.Own < p.Own-250 || p.TotalItems != 2000 {
+				t.Errorf("progress %+v", p)
+			}
+		}
+		wg.Wait()
 	})
 }
 

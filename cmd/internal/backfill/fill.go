@@ -95,17 +95,17 @@ type source interface {
 	pipeline.Source
 	Close(ctx context.Context) error
 
-	// progress returns how many bytes of how many are finished, and the number of items or records in them. total is 0 if it
-	// is unknown, and read is the number of records that the pipeline has read.
-	progress(read int64) (bytes, total, records int64)
+	// newProgress starts a progress of the source.
+	newProgress(w io.Writer, description string) *cli.Progress
+	// show shows how far the source is. read is the number of records that the pipeline has read.
+	show(bar *cli.Progress, read int64)
 	// check returns an error if the source was broken, or had nothing that can be read.
 	check(read int64) error
 }
 
 // fill runs a pipeline of the sinks over the source.
 func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
-	_, total, _ := src.progress(0)
-	bar := cli.NewProgress(j.streams.Err, "filling "+j.sel.String(), total)
+	bar := src.newProgress(j.streams.Err, "filling "+j.sel.String())
 	j.views = make(map[string]*view.Sink)
 	o := sinks.BackfillOptions{Sinks: j.sel.names(), Views: j.views}
 	if j.narrowing != nil {
@@ -116,7 +116,7 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 		return nil, j.o.Hint(err)
 	}
 	committer, _ := src.(pipeline.Committer) // an archive has no parts
-	sum, runErr := replay.Run(ctx, j.cfg.Name, p, src, committer, bar, func() { bar.UpdateBytes(src.progress(p.Ledger().Source.Read)) })
+	sum, runErr := replay.Run(ctx, j.cfg.Name, p, src, committer, bar, func() { src.show(bar, p.Ledger().Source.Read) })
 	sum.Interrupted = ctx.Err() != nil
 	if runErr == nil {
 		runErr = ctx.Err()
@@ -219,13 +219,27 @@ func (r *result) write(w io.Writer) {
 // snapshotSource is a source of items.
 type snapshotSource struct {
 	*snapshot.Source
+	isNarrowed bool // fewer items than those of the snapshot may be read
 }
 
 func (s snapshotSource) check(int64) error { return nil }
 
-func (s snapshotSource) progress(int64) (bytes, total, records int64) {
+func (s snapshotSource) newProgress(w io.Writer, description string) *cli.Progress {
+	return cli.NewItemProgress(w, description, s.progress().TotalItems)
+}
+
+func (s snapshotSource) show(bar *cli.Progress, _ int64) { bar.UpdateItems(s.progress()) }
+
+func (s snapshotSource) progress() cli.ItemProgress {
 	p := s.Progress()
-	return p.Bytes, max(p.TotalBytes, 0), p.Items
+	i := cli.ItemProgress{
+		Items: p.Items, TotalItems: p.TotalItems, Bytes: p.Bytes, TotalBytes: p.TotalBytes,
+		EarlierItems: p.EarlierItems, EarlierBytes: p.EarlierBytes, Own: p.Own,
+	}
+	if s.isNarrowed {
+		i.TotalItems = 0
+	}
+	return i
 }
 
 // archiveSource is a source of archives and saved records: all changes that were ever made.
@@ -246,7 +260,11 @@ func (a archiveSource) check(read int64) error {
 
 func (a archiveSource) Close(context.Context) error { return a.Reporting.Close() }
 
-func (a archiveSource) progress(read int64) (bytes, total, records int64) {
+func (a archiveSource) newProgress(w io.Writer, description string) *cli.Progress {
+	return cli.NewProgress(w, description, a.Progress().TotalBytes)
+}
+
+func (a archiveSource) show(bar *cli.Progress, read int64) {
 	p := a.Progress()
-	return p.Bytes, p.TotalBytes, read
+	bar.UpdateBytes(p.Bytes, p.TotalBytes, read)
 }

@@ -134,7 +134,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return snapshotSource{src}, nil
+	return snapshotSource{src, j.narrowing.String() != ""}, nil
 }
 
 // digests are those in the names of files of items.

@@ -29,6 +29,11 @@ func NewCountProgress(w io.Writer, description string) *Progress {
 	return startProgress(w, description, 0, progressbar.OptionShowCount())
 }
 
+// NewItemProgress starts a progress of items that several processes may share. Call [Progress.UpdateItems] on it.
+func NewItemProgress(w io.Writer, description string, total int64) *Progress {
+	return startProgress(w, description, total, progressbar.OptionShowCount())
+}
+
 func startProgress(w io.Writer, description string, total int64, unit progressbar.Option) *Progress {
 	p := &Progress{w: w, interval: 5 * time.Second, begun: time.Now(), last: time.Now()}
 	if to := findLogWriter(w); to != nil && to.flags.format != FormatJSON {
@@ -76,23 +81,77 @@ func (p *Progress) UpdateBytes(done, total, records int64) {
 		_ = p.bar.Set64(done)
 		return
 	}
+	p.line(func(took time.Duration) string { return progressLine(done, total, records, took) })
+}
+
+// line prints a line, unless the last one is too new.
+func (p *Progress) line(text func(took time.Duration) string) {
 	now := time.Now()
 	if now.Sub(p.last) < p.interval {
 		return
 	}
 	p.last = now
-	fmt.Fprintln(p.w, progressLine(done, total, records, now.Sub(p.begun)))
+	fmt.Fprintln(p.w, text(now.Sub(p.begun)))
+}
+
+// ItemProgress is how far the processes are that share the items of a source.
+type ItemProgress struct {
+	Items, TotalItems int64 // finished by all processes, and of the source; a total of 0 or less is unknown
+	Bytes, TotalBytes int64 // of the items
+
+	// EarlierItems and EarlierBytes were finished before this process began.
+	EarlierItems, EarlierBytes int64
+
+	Own int64 // items that this process finished
+}
+
+// UpdateItems shows how far all processes are, and how fast this one is.
+func (p *Progress) UpdateItems(i ItemProgress) {
+	if p.bar != nil {
+		_ = p.bar.Set64(i.Items)
+		return
+	}
+	p.line(i.line)
+}
+
+// line says how many items are finished, how many this process finished a second, and how long the rest takes all
+// processes.
+func (i ItemProgress) line(took time.Duration) string {
+	done, total, earlier := i.Items, i.TotalItems, i.EarlierItems
+	items := Thousands(i.Items) + " items"
+	if total >= done && total > 0 {
+		items = Thousands(done) + " of " + Thousands(total) + " items"
+	} else {
+		done, total, earlier = i.Bytes, i.TotalBytes, i.EarlierBytes
+	}
+	line := items + ", " + perSecond(i.Own, took) + " a second"
+	if total <= 0 || done <= 0 || done > total {
+		return line
+	}
+	line = fmt.Sprintf("%3d%% %s", done*100/total, line)
+	if done <= earlier {
+		return line
+	}
+	return line + ", " + timeLeft(done-earlier, total-done, took) + " left"
+}
+
+func perSecond(n int64, took time.Duration) string {
+	return Thousands(int64(float64(n) / max(took.Seconds(), 0.001)))
+}
+
+// timeLeft returns how long the rest takes at the rate of before.
+func timeLeft(done, rest int64, took time.Duration) string {
+	return time.Duration(float64(took) * float64(rest) / float64(done)).Round(time.Second).String()
 }
 
 // progressLine says how much is done, how fast it was, and how long the rest takes at that rate. A total that is less than
 // what is done was an estimate.
 func progressLine(done, total, records int64, took time.Duration) string {
-	line := fmt.Sprintf("%s records, %s a second", Thousands(records), Thousands(int64(float64(records)/max(took.Seconds(), 0.001))))
+	line := Thousands(records) + " records, " + perSecond(records, took) + " a second"
 	if total <= 0 || done <= 0 || done > total {
 		return line
 	}
-	left := time.Duration(float64(took) * float64(total-done) / float64(done))
-	return fmt.Sprintf("%3d%% %s, %s left", done*100/total, line, left.Round(time.Second))
+	return fmt.Sprintf("%3d%% %s, %s left", done*100/total, line, timeLeft(done, total-done, took))
 }
 
 // End removes the bar.

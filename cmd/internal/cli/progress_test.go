@@ -23,3 +23,23 @@ func TestProgressLine(t *testing.T) {
 		}
 	}
 }
+
+// A process tells of the items of all processes, of its own rate, and of the time that all of them need for the rest.
+func TestItemProgressLine(t *testing.T) {
+	for _, c := range []struct {
+		progress ItemProgress
+		want     string
+	}{
+		{ItemProgress{Items: 250, TotalItems: 2000, Own: 250}, " 12% 250 of 2,000 items, 25 a second, 1m10s left"},
+		{ItemProgress{Items: 1500, TotalItems: 2000, EarlierItems: 1000, Own: 100}, " 75% 1,500 of 2,000 items, 10 a second, 10s left"},
+		{ItemProgress{Items: 1000, TotalItems: 2000, EarlierItems: 1000}, " 50% 1,000 of 2,000 items, 0 a second"},
+		{ItemProgress{Items: 2000, TotalItems: 2000, Own: 2000}, "100% 2,000 of 2,000 items, 200 a second, 0s left"},
+		{ItemProgress{Items: 60, Bytes: 500, TotalBytes: 2000, EarlierBytes: 100, Own: 50}, " 25% 60 items, 5 a second, 38s left"},
+		{ItemProgress{Items: 2500, TotalItems: 2000, Own: 2500}, "2,500 items, 250 a second"}, // the total was an estimate
+		{ItemProgress{}, "0 items, 0 a second"},
+	} {
+		if got := c.progress.line(10 * time.Second); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.progress, got, c.want)
+		}
+	}
+}
