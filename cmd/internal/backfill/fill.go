@@ -141,7 +141,7 @@ func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
 	if err := j.settle(ctx); err != nil {
 		return err
 	}
-	r := result{Run: j.sel.run, Sinks: j.sel.names(), Stage: "live", Summary: sum}
+	r := result{Run: j.sel.run, Sinks: j.sel.names(), Stage: "live", Summary: sum, Assumed: j.assumed()}
 	if !j.o.Live && !j.shown.IsZero() {
 		r.Since = &j.shown
 	}
@@ -166,6 +166,7 @@ type result struct {
 	Stage   string          `json:"stage"`
 	Since   *time.Time      `json:"since,omitempty"`   // with --local: the stream is still to bring what was made since then
 	Summary *replay.Summary `json:"summary,omitempty"` // of this process; absent if it read nothing
+	Assumed string          `json:"assumed,omitempty"` // what nothing proves: how far a Lambda function is behind
 
 	Contested     []contested `json:"contested,omitempty"`      // rows that several items claim: the first hundred
 	MoreContested int         `json:"more_contested,omitempty"` // number of further ones
@@ -209,6 +210,9 @@ func (r *result) write(w io.Writer) {
 	}
 	if r.MoreContested > 0 {
 		fmt.Fprintf(w, "and %s more rows that several items claim\n", cli.Thousands(int64(r.MoreContested)))
+	}
+	if r.Assumed != "" {
+		fmt.Fprintf(w, "assumed: %s\n", r.Assumed)
 	}
 	fmt.Fprintf(w, "%s: %s\n", strings.Join(r.Sinks, ", "), r.Stage)
 	if r.Since != nil {

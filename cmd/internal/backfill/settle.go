@@ -55,13 +55,21 @@ func forgetEnded(ctx context.Context, kept state.Store, births []state.Birth, st
 	return nil
 }
 
+// assumed is what [job.waitPassed] takes on trust; "" if the leases prove it.
+func (j *job) assumed() string {
+	if !j.o.Live || j.cfg.Leases != nil {
+		return ""
+	}
+	return fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.lag)
+}
+
 // waitPassed waits until every shard is read past a time, and durable.
 func (j *job) waitPassed(ctx context.Context, at time.Time) error {
 	switch {
 	case !j.o.Live:
 		return nil // no other process has the folder: what the stream has since then comes with the next consume or replay
 	case j.cfg.Leases == nil:
-		fmt.Fprintf(j.streams.Err, "assuming that the function is never more than %s behind: waiting for that\n", j.o.lag)
+		fmt.Fprintf(j.streams.Err, "assuming that %s: waiting for that\n", j.assumed())
 		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.lag)))
 	}
 	return stream.WaitPassed(ctx, j.readLeases, at, j.o.clockSkew, j.streams.Err)
