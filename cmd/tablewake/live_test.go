@@ -36,6 +36,11 @@ func TestLive(t *testing.T) {
 	if _, said := program.Run(t, cli.ExitFailure, "replay", "-c", file, "--live", stream); !strings.Contains(said, "--create") {
 		t.Errorf("without tables it says %s", said)
 	}
+	planned, _ := program.Run(t, cli.ExitPlanned, "plan", "-c", file, "--live", "--sample", "0")
+	want := "$ tablewake backfill -c " + file + " --live --sink orders --scan --function NAME --lag TIME\n"
+	if !strings.Contains(planned, want) {
+		t.Errorf("without leases plan says %s, want %s", planned, want)
+	}
 	summary, said := program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
 	for _, want := range []string{"Region " + server.Region, "table " + name + "-rows", "index " + name + " at ", "bucket " + name + " changes/"} {
 		if !strings.Contains(said, want) {

@@ -213,6 +213,22 @@ func TestReport_BrokenLease(t *testing.T) {
 	}
 }
 
+// The hint of a sink that waits names what a backfill wants to know: where a function reads the stream, the function.
+func TestReport_WaitingSink(t *testing.T) {
+	births := []state.Birth{{Sink: "added", Target: "table views", Stage: state.Waiting}}
+	for want, obs := range map[string]fleet.Observation{
+		"-c shop.yaml --live --sink added --scan":                            {Flags: "-c shop.yaml --live"},
+		"-c shop.yaml --live --sink added --scan --function NAME --lag TIME": {Flags: "-c shop.yaml --live", Unconfigured: "shop.yaml"},
+		"-c shop.yaml --local out --sink added --archive PATH":               {Flags: "-c shop.yaml --local out"},
+	} {
+		obs.Pipeline, obs.At, obs.Births = "shop", now, births
+		i := slices.IndexFunc(obs.Report().Problems, func(p fleet.Problem) bool { return p.Kind == fleet.WaitingSink })
+		if got := obs.Report().Problems[i].Hint; got != "`tablewake backfill "+want+"` fills it" {
+			t.Errorf("the hint is %s, want %s", got, want)
+		}
+	}
+}
+
 // Every shard is after its parents, in whatever order they are listed.
 func TestReport_ParentsFirst(t *testing.T) {
 	obs := healthy()

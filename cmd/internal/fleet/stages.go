@@ -3,6 +3,7 @@ package fleet
 import (
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -28,7 +29,9 @@ func (r *Report) addStages(obs *Observation) {
 		}
 		r.Filling = append(r.Filling, s)
 		if b.Stage == state.Waiting {
-			r.addProblem(WaitingSink, b.Sink, "`"+obs.command("backfill")+" --sink "+b.Sink+"` fills it", "sink %s waits, and writes nothing: it was added to a pipeline that had written before", b.Sink)
+			r.addProblem(WaitingSink, b.Sink,
+				"`"+target.BackfillCommand(obs.Flags, b.Sink, obs.Unconfigured == "")+"` fills it",
+				"sink %s waits, and writes nothing: it was added to a pipeline that had written before", b.Sink)
 		}
 	}
 }

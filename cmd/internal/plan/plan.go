@@ -73,7 +73,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	r := newReport(changes, o.CommandLine(cfg))
+	r := newReport(changes, o.CommandLine(cfg), cfg.Leases != nil)
 	if err := o.addCosts(ctx, s, cfg, &r); err != nil {
 		return err
 	}
@@ -117,10 +117,10 @@ type settingJSON struct {
 }
 
 // newReport describes the changes. flags are the flags of the commands that it names.
-func newReport(changes []sinks.OutputChange, flags string) report {
+func newReport(changes []sinks.OutputChange, flags string, hasLeases bool) report {
 	r := report{Sinks: []sinkPlan{}}
 	for _, c := range changes {
-		p := newSinkPlan(c, flags)
+		p := newSinkPlan(c, flags, hasLeases)
 		if p.Todo != "" {
 			r.Todo++
 		}

@@ -5,12 +5,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // newSinkPlan describes the change of one sink. flags are the flags of the commands that it names.
-func newSinkPlan(c sinks.OutputChange, flags string) sinkPlan {
+func newSinkPlan(c sinks.OutputChange, flags string, hasLeases bool) sinkPlan {
 	p := sinkPlan{Sink: c.Sink, Target: c.Target, Change: string(c.Kind), Problem: c.Problem, LeftThere: c.LeftThere}
 	if c.Birth != (state.Birth{}) {
 		p.Stage = c.Birth.Stage.String()
@@ -18,14 +19,10 @@ func newSinkPlan(c sinks.OutputChange, flags string) sinkPlan {
 	for _, s := range c.Settings {
 		p.Settings = append(p.Settings, settingJSON(s))
 	}
-	source := " --archive PATH"
-	switch {
-	case strings.Contains(flags, " --live"):
-		source = " --scan"
-	case c.Kind == sinks.Added && !c.Waits:
-		source = " --export PATH --keys PK,SK"
+	backfill := target.BackfillCommand(flags, c.Sink, hasLeases)
+	if c.Kind == sinks.Added && !c.Waits && !strings.Contains(flags, " --live") {
+		backfill = "tablewake backfill " + flags + " --sink " + c.Sink + " --export PATH --keys PK,SK"
 	}
-	backfill := "tablewake backfill " + flags + " --sink " + c.Sink + source
 	switch {
 	case c.Kind == sinks.Removed:
 		p.Todo = removedTodo(c)

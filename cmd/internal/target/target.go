@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -79,6 +80,19 @@ func (t *Flags) Load(file string) (*config.Config, error) {
 // CommandLine returns the flags for the same configuration and stores, for the commands that messages suggest.
 func (t *Flags) CommandLine(cfg *config.Config) string {
 	return "-c " + cfg.File + " " + cli.Either(t.Live, "--live", "--local "+t.Local)
+}
+
+// BackfillCommand returns the command that fills a sink that waits, for the commands that messages suggest. flags are
+// those of [Flags.CommandLine], and without leases a Lambda function reads the stream.
+func BackfillCommand(flags, sink string, hasLeases bool) string {
+	source := " --archive PATH"
+	switch isLive := strings.Contains(flags, " --live"); {
+	case isLive && hasLeases:
+		source = " --scan"
+	case isLive:
+		source = " --scan --function NAME --lag TIME"
+	}
+	return "tablewake backfill " + flags + " --sink " + sink + source
 }
 
 // Stores are the open stores of a pipeline.
