@@ -2,11 +2,17 @@ package backfill
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -58,5 +64,45 @@ func TestAssumedLag(t *testing.T) {
 	}
 	if j := (&job{o: &options{}}); j.assumed() != "" {
 		t.Error("a folder assumes a lag")
+	}
+}
+
+// A sink becomes live when every shard was read past the last read of its source, and no sooner: a shard that is not
+// holds it.
+func TestSettleWaitsForEveryShard(t *testing.T) {
+	w := newExportWorld(t)
+	path := filepath.Join(t.TempDir(), "leases.json")
+	table, err := leasesfile.Open(path, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := table.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	unread := leases.Lease{Shard: "shardId-1", Stream: shopStream, Counter: 1, Checkpoint: leases.After("100")}
+	unread.Time = time.Now().Add(-time.Hour)
+	read := leases.Lease{Shard: "shardId-2", Stream: shopStream, Counter: 1}
+	read.Checkpoint.Kind = leases.ShardEnd
+	for _, l := range []leases.Lease{unread, read} {
+		if err := table.Create(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := w.settling(&bytes.Buffer{})
+	j.cfg.Leases = &config.Leases{File: path}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := j.settle(ctx); !errors.Is(err, context.DeadlineExceeded) || w.stage() != state.Settling {
+		t.Errorf("with an unread shard the sink is %s (%v)", w.stage(), err)
+	}
+	ended := unread
+	ended.Checkpoint, ended.Counter = read.Checkpoint, 2
+	if err := table.Swap(t.Context(), unread, ended); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.settle(t.Context()); err != nil || w.stage() != state.Live {
+		t.Errorf("with all shards read the sink is %s (%v)", w.stage(), err)
 	}
 }
