@@ -40,6 +40,7 @@ type checker struct {
 	cfg       *Config
 	read      func(path string) ([]byte, error)
 	localOnly Problems
+	badTables Problems            // of localOnly
 	sinks     []*Sink             // those with exactly one kind, in the order of the file
 	of        map[string][]string // the names of `of`, by the field of the object that it stands in
 }

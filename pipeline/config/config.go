@@ -33,6 +33,7 @@ type Config struct {
 	Metrics     Metrics              `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
 	Warnings    Problems             // allowed, but possibly not intended
 	LocalOnly   Problems             // the file can run with embedded stores, but not on real servers
+	BadTables   Problems             // those of LocalOnly that are names of tables
 
 	entities *entity.Set // nil if the file has none
 }
@@ -223,6 +224,6 @@ func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read f
 	}
 	c.Warnings.Sort()
 	c.localOnly.Sort()
-	cfg.Warnings, cfg.LocalOnly = c.Warnings, c.localOnly
+	cfg.Warnings, cfg.LocalOnly, cfg.BadTables = c.Warnings, c.localOnly, c.badTables
 	return cfg, nil
 }

@@ -191,8 +191,11 @@ func prefixesDiffer(p, q string, pLiteral, qLiteral bool) bool {
 const minTableName = 3
 
 func (c *checker) checkTableNameLength(t *Table) {
-	c.failOnServersIf(t.Name != "" && len(t.Name) < minTableName, t, "give it a longer name",
-		"a DynamoDB table's name has 3 characters or more, and %s has %d", yamlbind.Quoted(t.Name), len(t.Name))
+	if t.Name != "" && len(t.Name) < minTableName {
+		c.failOnServers(t, "give it a longer name",
+			"a DynamoDB table's name has 3 characters or more, and %s has %d", yamlbind.Quoted(t.Name), len(t.Name))
+		c.badTables = append(c.badTables, c.localOnly[len(c.localOnly)-1])
+	}
 }
 
 // checkKeyTypes checks that the sinks of one table have the same types of key attributes.

@@ -25,6 +25,7 @@ type plannedRun struct {
 	Items    int64         `json:"items,omitempty"` // -1: unknown
 	Bytes    int64         `json:"bytes,omitempty"` // -1: unknown
 	Parts    int           `json:"parts,omitempty"`
+	Narrowed bool          `json:"narrowed,omitempty"` // Items and Bytes are those before the narrowing
 	Earliest *time.Time    `json:"earliest,omitempty"` // the source must show the table as it was then or later
 	Problems []string      `json:"problems,omitempty"` // why the run would be refused
 }
@@ -140,6 +141,7 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 		}
 		info := snap.Info()
 		r.Source, r.Items, r.Bytes, r.Parts = j.withNarrowing(info.Source), info.Items, info.Bytes, len(snap.Parts())
+		r.Narrowed = j.narrowing.String() != ""
 		if j.sel.isStored() {
 			refused(j.checkStored(ctx, j.sel.stored, r.Source))
 		}
@@ -177,6 +179,9 @@ func (r *plannedRun) write(w io.Writer) {
 		}
 		if r.Bytes > 0 {
 			fmt.Fprintf(w, ", %s bytes", cli.Thousands(r.Bytes))
+		}
+		if r.Narrowed && (r.Items > 0 || r.Bytes > 0) {
+			fmt.Fprint(w, " before narrowing")
 		}
 		fmt.Fprintln(w)
 	}

@@ -65,13 +65,14 @@ func TestExportOfNewImages(t *testing.T) {
 		`"OldImage":{"PK":{"S":"a"},"Status":{"S":"open"}},"NewImage":{"PK":{"S":"a"},"Status":{"S":"paid"}}}`
 	full := t.TempDir()
 	e := exportfile.Export{
-		Table: table, TableID: "", Bucket: "b", ID: "01695097218000-d6299cbd", Time: "2026-01-02T03:00:00Z", End: "2026-01-02T03:05:00Z",
+		Table: table, Bucket: "b", ID: "01695097218000-d6299cbd", Time: "2026-01-02T03:00:00Z", End: "2026-01-02T03:05:00Z",
 		Files: []iter.Seq[[]byte]{func(yield func([]byte) bool) { yield([]byte(`{"PK":{"S":"a"},"Status":{"S":"open"}}`)) }},
 	}
 	if err := e.Write(full); err != nil {
 		t.Fatal(err)
 	}
-	newOnly := incrementalExport(t, table, "NEW_IMAGE", strings.Replace(line, `"OldImage":{"PK":{"S":"a"},"Status":{"S":"open"}},`, "", 1))
+	const old = `"OldImage":{"PK":{"S":"a"},"Status":{"S":"open"}},`
+	newOnly := incrementalExport(t, table, "NEW_IMAGE", strings.Replace(line, old, "", 1))
 	both := incrementalExport(t, table, "NEW_AND_OLD_IMAGES", line)
 	cfg := filepath.Join(t.TempDir(), "tablewake.yaml")
 	text := "version: 1\nname: shop\nsource: {table: shop}\nstate: {table: state}\nsinks:\n" +
@@ -83,7 +84,8 @@ func TestExportOfNewImages(t *testing.T) {
 	run := func(code int, sink, incremental string, more ...string) string {
 		t.Helper()
 		out, said := program.Run(t, code, append([]string{
-			"backfill", "-c", cfg, "--local", filepath.Join(t.TempDir(), "out"), "--keys", "PK", "--sink", sink, "--export", full, "--export", incremental,
+			"backfill", "-c", cfg, "--local", filepath.Join(t.TempDir(), "out"), "--keys", "PK", "--sink", sink,
+			"--export", full, "--export", incremental,
 		}, more...)...)
 		return out + said
 	}
@@ -93,6 +95,10 @@ func TestExportOfNewImages(t *testing.T) {
 	}
 	if said := run(cli.ExitOK, "moving", newOnly, "--dry-run"); !strings.Contains(said, "this is refused: "+refused) {
 		t.Errorf("a dry run says %s", said)
+	}
+	said := run(cli.ExitOK, "staying", newOnly, "--dry-run", "--type", "Order")
+	if !strings.Contains(said, ": 2 parts, 2 items, ") || !strings.Contains(said, " bytes before narrowing\n") {
+		t.Errorf("a dry run of a part of the items says %s", said)
 	}
 	for sink, incremental := range map[string]string{"moving": both, "staying": newOnly} {
 		if said := run(cli.ExitOK, sink, incremental); !strings.Contains(said, sink+": live\n") {

@@ -70,7 +70,8 @@ func removedTodo(c sinks.OutputChange) string {
 	case "index":
 		return "its documents stay in the index " + name + ": delete the index if no other sink writes there"
 	case "bucket":
-		return "its objects stay in the bucket and prefix " + name + ": delete them there, or keep them: they are the history"
+		return "its objects stay in the bucket and prefix " + strings.TrimSpace(name) +
+			": delete them there, or keep them: they are the history"
 	}
 	return "what it published stays where it was sent; nothing is left to drop"
 }

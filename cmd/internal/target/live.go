@@ -19,8 +19,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// openLive prints to w which real stores cfg names, and opens them. tel may be nil.
+// openLive prints to w which real stores cfg names, and opens them. It refuses names that no table of DynamoDB has. tel
+// may be nil.
 func openLive(ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option) (*Stores, error) {
+	if len(cfg.BadTables) > 0 {
+		return nil, cli.Exit(cli.ExitConfig, cfg.BadTables)
+	}
 	sdk, err := LoadAWSWithTelemetry(ctx, tel)
 	if err != nil {
 		return nil, err
