@@ -20,7 +20,8 @@ type Repairs struct {
 	Report      string                 `json:"report"` // that was repaired
 	DryRun      bool                   `json:"dry_run,omitempty"`
 	Results     map[audit.Result]int64 `json:"results"`
-	NotRepaired int64                  `json:"not_repaired"` // findings that were held, busy or skipped: a repair does not touch them
+	NotRepaired int64                  `json:"not_repaired"`         // findings that were held, busy or skipped: a repair does not touch them
+	Unfinished  bool                   `json:"unfinished,omitempty"` // the audit of the report did not end: there may be more differences
 }
 
 // Write prints the result for people.
@@ -35,7 +36,10 @@ func (r *Repairs) Write(w io.Writer) {
 	if r.NotRepaired > 0 {
 		fmt.Fprintf(w, "%s were held, busy or skipped, and stay as they are: the report says why\n", cli.Thousands(r.NotRepaired))
 	}
-	if len(r.Results) == 0 && r.NotRepaired == 0 {
+	switch {
+	case r.Unfinished:
+		fmt.Fprintln(w, "the audit of the report did not end: there may be more differences")
+	case len(r.Results) == 0 && r.NotRepaired == 0:
 		fmt.Fprintln(w, "the report has no difference: nothing is to be repaired")
 	}
 }
@@ -44,6 +48,9 @@ func (r *Repairs) Write(w io.Writer) {
 func (r *Repairs) Err() error {
 	if left := r.NotRepaired + r.Results[audit.Moved] + r.Results[audit.Refused]; left > 0 {
 		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s findings were not repaired: audit again", cli.Thousands(left)))
+	}
+	if r.Unfinished {
+		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("the audit of %s did not end: audit again", r.Report))
 	}
 	return nil
 }
@@ -80,9 +87,8 @@ func (j *job) repair(ctx context.Context, lookup run.Lookup, about run.Header) (
 		return nil, cli.Usagef("%s is of a table whose stream was %q, and it is %q: audit again", j.o.repair, header.Stream, about.Stream)
 	case !j.live && header.Source != about.Source:
 		return nil, cli.Usagef("%s is of %s, and these are %s: name the same records, or audit again", j.o.repair, header.Source, about.Source)
-	case sum == nil:
-		fmt.Fprintf(j.streams.Err, cli.Warning+"the audit of %s did not end: there may be more differences\n", j.o.repair)
 	}
+	r.Unfinished = sum == nil
 	for _, sink := range slices.Sorted(maps.Keys(groups)) {
 		if err := j.repairGroups(ctx, sink, groups[sink], r); err != nil {
 			return nil, err
@@ -109,7 +115,7 @@ func (j *job) repair(ctx context.Context, lookup run.Lookup, about run.Header) (
 // findings calls do with each finding of the report of --repair about an audited sink.
 func (j *job) findings(do func(sink int, f *audit.Finding) error) (*run.Header, *run.Summary, error) {
 	return run.ReadReport(j.o.repair, func(name string, f *audit.Finding) error {
-		sink := slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name })
+		sink := j.sinkNumber(name)
 		switch {
 		case sink < 0 && len(j.o.sinks) > 0:
 			return nil

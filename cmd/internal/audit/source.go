@@ -243,15 +243,31 @@ func (j *job) selectSuspects(o *run.Options) error {
 	case j.o.again != "" && sameFile(j.o.again, j.o.report):
 		return cli.Usagef("--again %s is what --report would write: name another --report", j.o.again)
 	case j.o.again != "":
+		var unseen int64
+		header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
+			if j.sinkNumber(name) < 0 && len(j.o.sinks) == 0 {
+				unseen++ // the file has the sink no more
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		o.Header.Open = unseen + run.OpenAfter(header, sum, j.o.sinks)
 		o.Items, o.Suspects = nil, j.suspectsAgain
 	}
 	return nil
 }
 
+// sinkNumber returns the number of an audited sink; -1 if the sink of that name is not audited.
+func (j *job) sinkNumber(name string) int {
+	return slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name })
+}
+
 // suspectsAgain adds what the report of --again has of the audited sinks.
 func (j *job) suspectsAgain(add func(sink int, s run.Suspect)) error {
 	header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
-		if i := slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name }); i >= 0 && (f.Item != "" || f.Place != "") {
+		if i := j.sinkNumber(name); i >= 0 && (f.Item != "" || f.Place != "") {
 			add(i, run.Suspect{Item: f.Item, Kind: f.Kind, Place: f.Place})
 		}
 		return nil

@@ -58,6 +58,12 @@ func (s *summary) Write(w io.Writer) {
 	if s.NothingSelected {
 		fmt.Fprintln(w, "no item of the table is selected")
 	}
+	if s.NothingSampled {
+		fmt.Fprintln(w, "the segments of the sample are empty: choose more or larger ones")
+	}
+	if s.OpenBefore > 0 {
+		fmt.Fprintf(w, "open since the audit before: %s, which its report does not list: audit everything\n", cli.Thousands(s.OpenBefore))
+	}
 	if s.Assumed != "" {
 		fmt.Fprintf(w, "assumed: %s\n", s.Assumed)
 	}
@@ -79,7 +85,7 @@ func (s *summary) Err() error {
 	switch {
 	case s.Differing > 0:
 		return cli.Exit(cli.ExitDifferences, fmt.Errorf("%s entries differ: %s lists them", cli.Thousands(s.Differing), s.Report))
-	case s.Open > 0:
+	case !s.Complete():
 		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("no difference was found, but not everything could be compared: %s entries, items or sinks; see above and %s", cli.Thousands(s.Open), s.Report))
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/private"
@@ -36,6 +37,7 @@ type Header struct {
 	Stream   string    `json:"stream,omitempty"` // whose changes the sinks follow
 	Assumed  string    `json:"assumed,omitempty"`
 	Sample   *Sample   `json:"sample,omitempty"`
+	Open     int64     `json:"open,omitempty"` // what an earlier audit left open, and this one does not look at: see OpenAfter
 }
 
 // Sample selects segments of the table, and as many of what the sinks hold.
@@ -93,6 +95,27 @@ func (r *report) add(l line) error {
 func (r *report) flush() error { return r.w.Flush() }
 
 func (r *report) close() error { return errors.Join(r.w.Flush(), r.file.Sync(), r.file.Close()) }
+
+// OpenAfter returns how many entries, items and sinks stay open although all that a report has of some sinks is looked at
+// again. They are what the audit did not compare, and what its report does not list: an audit of what it lists is
+// incomplete. The header and the summary are those of the report; nil sinks are all of them.
+func OpenAfter(h *Header, s *Summary, sinks []string) int64 {
+	if s == nil {
+		return h.Open + 1 // the audit did not end
+	}
+	open := s.Open
+	for i := range s.Sinks {
+		one := &s.Sinks[i]
+		open -= one.Findings[audit.Busy] + one.Findings[audit.Skipped] // the report lists them
+		if one.NotCompared != "" && sinks != nil && !slices.Contains(sinks, one.Sink) {
+			open--
+		}
+	}
+	if s.Coverage < 1 || s.Incomplete != "" {
+		open++
+	}
+	return open
+}
 
 // ReadReport reads a report that an audit saved, and calls do with each finding. It returns the header, and the summary:
 // nil if the audit did not end.

@@ -16,7 +16,9 @@ type Summary struct {
 	Undecodable     int64         `json:"undecodable,omitempty"`      // items that could not be decoded, and so were not compared
 	Differing       int64         `json:"differing"`                  // entries that differ, held ones too
 	Open            int64         `json:"open"`                       // entries, items and sinks of which nobody can say whether they are equal
+	OpenBefore      int64         `json:"open_before,omitempty"`      // of Open: what the audit before left open, and its report does not list
 	NothingSelected bool          `json:"nothing_selected,omitempty"` // --key, --type, --key-prefix or --filter select no item
+	NothingSampled  bool          `json:"nothing_sampled,omitempty"`  // the segments of a sample have no item, and no entry of a sink
 	Units           float64       `json:"read_units,omitempty"`       // that reading the sinks consumed
 	Seconds         float64       `json:"seconds"`                    // of the process that ended the audit
 	Assumed         string        `json:"assumed,omitempty"`          // what was taken on trust
@@ -59,14 +61,13 @@ func (a *audited) summary() *Summary {
 	s := &Summary{
 		Run: a.work.Header.Run, Report: a.o.Report, Source: a.work.Header.Source, Items: t.Items, Undecodable: t.Undecodable, Open: t.Undecodable,
 		Units: a.o.Budget.Units(), Seconds: time.Since(a.started).Seconds(), Assumed: a.work.Header.Assumed, Coverage: 1,
+		OpenBefore: a.work.Header.Open,
 	}
-	if s.Items == 0 && a.o.Selected {
-		s.Open++
-		s.NothingSelected = true
-	}
+	s.Open += s.OpenBefore
 	if a.o.Sample != nil {
 		s.Coverage = float64(len(a.o.Sample.Segments)) / float64(a.o.Sample.Of)
 	}
+	compared := int64(0)
 	for i, sink := range a.o.Sinks {
 		ts := &t.Sinks[i]
 		one := SinkSummary{Sink: sink.Name(), Expected: ts.Expected, Stored: ts.Stored, Compared: ts.Compared, Findings: ts.Findings}
@@ -74,20 +75,28 @@ func (a *audited) summary() *Summary {
 			bound := upperBound(ts.differing(), ts.Compared)
 			one.UpperBound = &bound
 		}
-		if groups, ok := sink.(audit.GroupSink); ok {
+		if groups, ok := sink.(audit.GroupSink); ok && a.o.Items != nil {
 			one.NotCompared = groups.GroupsNotCompared()
-			switch {
-			case a.o.Items == nil:
-				one.NotCompared = ""
-			case a.o.Sample != nil:
+			if one.NotCompared == "" && a.o.Sample != nil {
 				one.NotCompared = "a sample has not all items that count in a group"
-			case one.NotCompared != "":
+			}
+			if one.NotCompared != "" {
 				s.Open++
 			}
 		}
 		s.Differing += ts.differing()
 		s.Open += ts.open()
 		s.Sinks = append(s.Sinks, one)
+		compared += one.Compared
+	}
+	switch {
+	case s.Items > 0:
+	case a.o.Selected:
+		s.Open++
+		s.NothingSelected = true
+	case a.o.Sample != nil && compared == 0:
+		s.Open++
+		s.NothingSampled = true
 	}
 	if a.over {
 		s.Coverage *= a.share()
