@@ -159,7 +159,7 @@ func MarkStale(fs []Finding) {
 // markStale turns a Wrong finding into a Stale one if the item has a newer version: the contents differ, and nothing but
 // a change that was missed is known to explain it.
 func (f *Finding) markStale(newest record.Version) {
-	if f.Verdict == Wrong && f.Kind != Seat && f.Owner == "" && f.Why == "" && f.Version.Compare(newest) < 0 {
+	if f.Verdict == Wrong && f.Kind != Seat && f.Kind != Group && f.Owner == "" && f.Why == "" && f.Version.Compare(newest) < 0 {
 		f.Verdict = Stale
 	}
 }

@@ -29,6 +29,10 @@ type Sink interface {
 	// Place if the item cannot be compared. A finding of another Version than before means that the place moved.
 	Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error)
 
+	// Note says, for people, why an item has no place in the sink, or which of its places Look does not search; "" if it
+	// searches all. c is as for Look, not nil. It makes no calls.
+	Note(c *record.Change) string
+
 	// Repair writes what the item should have at the place of a finding, if what is stored there still has the version of
 	// the finding, and keeps that version. So a later change of the stream wins, and a second repair does nothing.
 	Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error)

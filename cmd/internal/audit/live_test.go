@@ -16,10 +16,11 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
+	"github.com/tablewake/tablewake/cmd/internal/why"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-var program = clitest.Program{audit.New, replay.New}
+var program = clitest.Program{audit.New, replay.New, why.New}
 
 func TestMain(m *testing.M) { program.TestMain(m) }
 
@@ -127,6 +128,38 @@ func TestAudit_OnServers(t *testing.T) {
 	}
 	if paid := clitest.Paid(t, tables, name); paid != "60" {
 		t.Errorf("%s are counted, want 60", paid)
+	}
+}
+
+// Of items that are named, a group that they count in and that is gone is found, by audit and by why, and repaired.
+func TestAudit_NamedItemsOfALostGroup(t *testing.T) {
+	file, name, tables := filledShop(t, 3)
+	lost := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PAID"}, "SK": &types.AttributeValueMemberS{Value: "N"}}
+	group, err := tables.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(name + "-rows"), Key: lost})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group.Item["SK"] = &types.AttributeValueMemberS{Value: "another"} // a sink without any row would not start
+	if _, err := tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(name + "-rows"), Item: group.Item}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tables.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(name + "-rows"), Key: lost}); err != nil {
+		t.Fatal(err)
+	}
+	report := filepath.Join(t.TempDir(), "report.jsonl")
+	named := []string{"-c", file, "--live", "--report", report, "--key", "PK=o0001", "--key", "PK=o0002"}
+	if s := summaryOf(t, cli.ExitDifferences, named...); s.Differing != 1 || s.Sinks[1].Findings["missing"] != 1 {
+		t.Errorf("%+v", s)
+	}
+	said, _ := program.Run(t, cli.ExitFailure, "why", "-c", file, "--live", "--key", "PK=o0001")
+	if strings.Count(said, "[MISSING]") != 1 {
+		t.Errorf("why says\n%s", said)
+	}
+	program.Run(t, cli.ExitOK, "audit", "-c", file, "--live", "--repair", report)
+	summaryOf(t, cli.ExitOK, named...)
+	program.Run(t, cli.ExitOK, "why", "-c", file, "--live", "--key", "PK=o0001")
+	if paid := clitest.Paid(t, tables, name); paid != "3" {
+		t.Errorf("%s are counted, want 3", paid)
 	}
 }
 

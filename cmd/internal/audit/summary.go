@@ -40,6 +40,9 @@ func (s *summary) Write(w io.Writer) {
 		if k.NotCompared != "" {
 			fmt.Fprintf(w, "%s: its groups were not compared: %s\n", k.Sink, k.NotCompared)
 		}
+		for _, note := range k.Notes {
+			fmt.Fprintf(w, "%s: %s\n", k.Sink, note)
+		}
 	}
 	if s.fromRecords && slices.ContainsFunc(s.Sinks, isMostlyExtra) {
 		fmt.Fprintln(w, "most of what a sink holds is of no item of these records: name all records that the folder was made of")

@@ -11,7 +11,7 @@ import (
 )
 
 // compareSink compares the item with one sink, and fills in out. compared is nil if the sink keeps no state.
-func compareSink(ctx context.Context, item *record.Change, s config.Sink, compared audit.Sink, plan pipeline.RouteTrace, gone []pipeline.Op, out *Sink) error {
+func compareSink(ctx context.Context, item *record.Change, s config.Sink, compared audit.Sink, plan pipeline.RouteTrace, out *Sink) error {
 	switch {
 	case s.View != nil:
 		out.Kind = "view"
@@ -29,7 +29,7 @@ func compareSink(ctx context.Context, item *record.Change, s config.Sink, compar
 	if compared == nil {
 		return nil
 	}
-	out.Note = planNote(item, plan, gone)
+	out.Note = compared.Note(item)
 	if plan.Err != nil && !item.Removed() {
 		item = audit.Removal(item) // the places are shown, though what they should hold is unknown
 	}
@@ -48,29 +48,6 @@ func compareSink(ctx context.Context, item *record.Change, s config.Sink, compar
 		out.add(&fs[i])
 	}
 	return nil
-}
-
-// planNote says why the item has no place in the sink, or which places are not searched; "" if all are.
-func planNote(item *record.Change, plan pipeline.RouteTrace, gone []pipeline.Op) string {
-	var note string
-	switch {
-	case plan.Err != nil && item.Removed():
-		note = "the item is gone"
-	case plan.Err != nil:
-		note = "the item cannot be written: " + plan.Err.Error()
-	case !plan.Taken:
-		note = "a filter of the sink drops the item"
-	case len(plan.Ops) == 0:
-		note = "the item has no place in it (" + cmp.Or(plan.Reason, "no_effect") + ")"
-	case len(gone) == 0: // the row's key depends on the item, and there is no guard with the old key
-		return "other places, where it was before, are not searched: what is stale there is not found"
-	default:
-		return ""
-	}
-	if len(gone) == 0 {
-		note += "; where it may have been, no image tells"
-	}
-	return note
 }
 
 // add adds a finding, and one for each claim that waits for its row.

@@ -113,13 +113,12 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	if err != nil {
 		return a, err
 	}
-	removed := p.Explain(audit.Removal(item))
 	for i, s := range q.Config.Sinks {
 		sink := Sink{Name: s.Name}
 		if m, ok := marks[s.Name]; ok {
 			sink.QuarantinedSince = &m.Since
 		}
-		if err := compareSink(ctx, item, s, compared[s.Name], x.Routes[i], removed.Routes[i].Ops, &sink); err != nil {
+		if err := compareSink(ctx, item, s, compared[s.Name], x.Routes[i], &sink); err != nil {
 			return a, fmt.Errorf("%s: %w", s.Name, err)
 		}
 		for i := range sink.Findings {

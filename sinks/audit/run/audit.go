@@ -113,11 +113,12 @@ type audited struct {
 	bar       Progress
 	readFrom  map[string]part // where the parts of the items are read on
 	started   time.Time
-	saved     time.Time // when the progress was stored last
-	stored    int64     // entries of sinks that this process read
-	rechecked int64     // suspects that this process looked at
-	unsure    int64     // of them, those that are to be looked at again
-	over      bool      // the time was over before the end
+	saved     time.Time        // when the progress was stored last
+	stored    int64            // entries of sinks that this process read
+	rechecked int64            // suspects that this process looked at
+	unsure    int64            // of them, those that are to be looked at again
+	over      bool             // the time was over before the end
+	groups    map[placeID]bool // that were found to differ with an item that is named
 }
 
 // Audit makes an audit, or goes on with one that was interrupted, and saves its report.

@@ -268,6 +268,9 @@ func (s testSink) Look(_ context.Context, c *record.Change, places []audit.Entry
 	return found, s.read()
 }
 
+// Note implements [audit.Sink].
+func (s testSink) Note(*record.Change) string { return "" }
+
 // Repair implements [audit.Sink].
 func (s testSink) Repair(context.Context, *record.Change, audit.Finding) (audit.Outcome, error) {
 	return audit.Outcome{}, errors.New("not in this test")

@@ -188,6 +188,9 @@ func (a *audited) recheckItems(ctx context.Context, keys []item.Key, byItem map[
 				a.work.Tally.Items++
 			}
 		}
+		if change != nil && a.isNamed() && a.work.Round == 0 {
+			a.addNotes(change, byItem[key])
+		}
 		for _, s := range byItem[key] {
 			looks = append(looks, look{suspect: s, change: change})
 		}
@@ -226,6 +229,9 @@ func (a *audited) lookAtAll(ctx context.Context, looks []look) {
 					continue
 				}
 				l.findings, l.err = a.o.Sinks[l.sink].Look(ctx, l.change, l.places)
+				if l.err == nil && l.change != nil && a.isNamed() {
+					l.err = a.lookShares(ctx, l)
+				}
 			}
 		})
 	}
@@ -326,6 +332,9 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 	}
 	a.settled()
 	for i := range found {
+		if a.isRepeated(l.sink, &found[i]) {
+			continue
+		}
 		t.Findings[found[i].Verdict]++
 		if err := a.report.add(line{Sink: a.o.Sinks[l.sink].Name(), Finding: &found[i]}); err != nil {
 			return err

@@ -34,7 +34,8 @@ type SinkSummary struct {
 	Compared int64                   `json:"compared"` // places that were compared
 	Findings map[audit.Verdict]int64 `json:"findings,omitempty"`
 
-	NotCompared string `json:"not_compared,omitempty"` // what was not compared, and why; "" if everything was
+	NotCompared string   `json:"not_compared,omitempty"` // what was not compared, and why; "" if everything was
+	Notes       []string `json:"notes,omitempty"`        // which places of items that are named were not looked for, and why
 
 	// UpperBound is the share of places that differ, which is not exceeded with a confidence of 95 %. Of a sample.
 	UpperBound *float64 `json:"upper_bound,omitempty"`
@@ -70,7 +71,7 @@ func (a *audited) summary() *Summary {
 	compared := int64(0)
 	for i, sink := range a.o.Sinks {
 		ts := &t.Sinks[i]
-		one := SinkSummary{Sink: sink.Name(), Expected: ts.Expected, Stored: ts.Stored, Compared: ts.Compared, Findings: ts.Findings}
+		one := SinkSummary{Sink: sink.Name(), Expected: ts.Expected, Stored: ts.Stored, Compared: ts.Compared, Findings: ts.Findings, Notes: ts.Notes}
 		if a.o.Sample != nil {
 			bound := upperBound(ts.differing(), ts.Compared)
 			one.UpperBound = &bound

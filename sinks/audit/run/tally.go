@@ -2,6 +2,7 @@ package run
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tablewake/tablewake/sinks/audit"
 )
@@ -20,6 +21,14 @@ type sinkTally struct {
 	Stored   int64 // entries that the sink holds
 	Compared int64 // places that were joined, or in a sample looked at
 	Findings map[audit.Verdict]int64
+	Notes    []string // what was not looked for, of items that are named; sorted
+}
+
+// note adds a text to Notes; "" is none.
+func (t *sinkTally) note(text string) {
+	if i, known := slices.BinarySearch(t.Notes, text); text != "" && !known {
+		t.Notes = slices.Insert(t.Notes, i, text)
+	}
 }
 
 // add adds the counts of items and expected entries.

@@ -1,0 +1,56 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit"
+)
+
+// isNamed reports whether the audit is of items that are named. Nothing lists what the sinks hold then: their places are
+// those that the plans tell.
+func (a *audited) isNamed() bool { return a.o.Items == nil && a.o.Selected }
+
+// addNotes notes what is not looked for of an item that is named.
+func (a *audited) addNotes(c *record.Change, suspects []*suspect) {
+	for _, s := range suspects {
+		t := &a.work.Tally.Sinks[s.sink]
+		t.note(a.o.Sinks[s.sink].Note(c))
+		if _, ok := a.o.Sinks[s.sink].(audit.GroupSink); ok {
+			t.note("the values of groups are not compared, since other items count in them, too")
+		}
+	}
+}
+
+// lookShares looks for the groups that a named item counts in. If what it counts for differs, only that is found: its repair
+// changes the groups.
+func (a *audited) lookShares(ctx context.Context, l *look) error {
+	groups, ok := a.o.Sinks[l.sink].(audit.GroupSink)
+	if !ok || slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict != audit.Equal }) {
+		return nil
+	}
+	shares, err := groups.LookShares(ctx, l.change)
+	for i := range shares {
+		if shares[i].Verdict != audit.Equal {
+			l.findings = append(l.findings, shares[i])
+		}
+	}
+	return err
+}
+
+// isRepeated reports whether a group was found before: several of the named items count in it.
+func (a *audited) isRepeated(sink int, f *audit.Finding) bool {
+	if f.Kind != audit.Group {
+		return false
+	}
+	id := placeID{sink, f.Kind, f.Place}
+	if a.groups[id] {
+		return true
+	}
+	if a.groups == nil {
+		a.groups = make(map[placeID]bool)
+	}
+	a.groups[id] = true
+	return false
+}
