@@ -163,6 +163,25 @@ func TestAudit_NamedItemsOfALostGroup(t *testing.T) {
 	}
 }
 
+// A sample of an aggregate finds groups that are wrong, though all that items count for is right.
+func TestAudit_SampleOfWrongGroups(t *testing.T) {
+	file, name, tables := filledShop(t, 60)
+	args := []string{"-c", file, "--live", "--report", filepath.Join(t.TempDir(), "report.jsonl"), "--sample", "2", "--segments", "4", "--sink", "paid"}
+	if s := summaryOf(t, cli.ExitOK, args...); !s.Complete() || s.Sinks[0].Compared <= s.Items {
+		t.Errorf("of equal groups: %+v", s)
+	}
+	if _, err := tables.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(name + "-rows"), UpdateExpression: aws.String("SET n = :many"),
+		Key:                       map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PAID"}, "SK": &types.AttributeValueMemberS{Value: "N"}},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":many": &types.AttributeValueMemberN{Value: "77777"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if s := summaryOf(t, cli.ExitDifferences, args...); s.Sinks[0].Findings["wrong"] != 1 {
+		t.Errorf("of wrong groups: %+v", s)
+	}
+}
+
 // A group that holds less than its items count for stops the pipeline until it is repaired. No consumer can run until
 // then, so that the audit trusts --lag.
 func TestAudit_NoConsumerCanRun(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/sinks/audit"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // errs makes this package's errors. Their redacted text holds no data.
@@ -326,49 +325,4 @@ func (a *audited) parts() []snapshot.Part {
 		chosen = append(chosen, all[i])
 	}
 	return chosen
-}
-
-// groupRounds is how often groups that change are compared before they are busy: each time everything that the items count
-// for is read.
-const groupRounds = 3
-
-// recheckGroups compares groups with the sums of what items count for, once more, of all that were not equal. A group that
-// changes meanwhile is compared again.
-func (a *audited) recheckGroups(ctx context.Context) error {
-	for n, sink := range a.o.Sinks {
-		groups, ok := sink.(audit.GroupSink)
-		if !ok {
-			continue
-		}
-		var places []string
-		for _, g := range a.work.Groups {
-			if g.Sink == n {
-				places = append(places, string(g.Place))
-			}
-		}
-		slices.Sort(places)
-		places = slices.Compact(places)
-		for round := 0; len(places) > 0; round++ {
-			a.o.GiveWay(ctx)
-			findings, err := groups.LookGroups(ctx, state.Listing{Spend: a.o.Budget.Spend}, places)
-			if err != nil {
-				return fmt.Errorf("%s: %w", sink.Name(), err)
-			}
-			places = places[:0]
-			for i := range findings {
-				f := &findings[i]
-				switch {
-				case f.Verdict == audit.Busy && round+1 < groupRounds:
-					places = append(places, f.Place)
-				case f.Verdict == audit.Equal:
-				default:
-					a.work.Tally.Sinks[n].Findings[f.Verdict]++
-					if err := a.report.add(line{Sink: sink.Name(), Finding: f}); err != nil {
-						return err
-					}
-				}
-			}
-		}
-	}
-	return nil
 }

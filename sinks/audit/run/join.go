@@ -40,11 +40,12 @@ type joiner struct {
 	a        *audited
 	finished map[int]bool // readings of segments that came to their end: what the others brought does not count
 	suspects *spool
+	groups   map[placeID]bool // groups of a sample that the present file brought
 	buf      []byte
 }
 
 func newJoiner(a *audited, suspects *spool) *joiner {
-	j := &joiner{a: a, finished: make(map[int]bool), suspects: suspects}
+	j := &joiner{a: a, finished: make(map[int]bool), suspects: suspects, groups: make(map[placeID]bool)}
 	for _, reading := range a.work.Read {
 		j.finished[reading] = true
 	}
@@ -56,6 +57,7 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 	if entries.lengths[i] > splitAbove && depth < 4 {
 		return j.split(entries, i, depth)
 	}
+	clear(j.groups) // the entries of a group are in one file
 	all := newComparisons(int(entries.lengths[i] / (2 * usualEntry)))
 	err := entries.each(i, func(record []byte) error {
 		e, err := parseEntry(record)
@@ -124,11 +126,20 @@ func (ps *comparisons) add(e *spooled) {
 	p.isGroup = p.isGroup || e.Kind == audit.Group
 }
 
-// addOne adds what is looked at without a comparison. A sample has no groups, since their sums are those of all items, and no
-// places of unknown items.
+// addOne adds what is looked at without a comparison. A sample has the groups that it lists, and those that its contributions
+// count in, but no other places of unknown items.
 func (j *joiner) addOne(e *spooled) error {
 	s := suspect{sink: e.sink, item: e.Item}
-	if e.Share || j.a.o.Sample != nil && (e.Kind == audit.Group || e.Item == "") {
+	switch {
+	case j.a.o.Sample == nil:
+	case e.Kind == audit.Group:
+		id := placeID{e.sink, e.Kind, e.Place}
+		if j.groups[id] {
+			return nil
+		}
+		j.groups[id] = true
+		return j.add(suspect{sink: e.sink, places: []audit.Entry{{Kind: e.Kind, Place: e.Place}}})
+	case e.Item == "":
 		return nil
 	}
 	if e.Place != "" && (e.stored || j.a.o.Items == nil) {

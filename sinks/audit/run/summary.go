@@ -37,7 +37,8 @@ type SinkSummary struct {
 	NotCompared string   `json:"not_compared,omitempty"` // what was not compared, and why; "" if everything was
 	Notes       []string `json:"notes,omitempty"`        // which places of items that are named were not looked for, and why
 
-	// UpperBound is the share of places that differ, which is not exceeded with a confidence of 95 %. Of a sample.
+	// UpperBound is the share of places that differ, which is not exceeded with a confidence of 95 %. Of a sample; groups do
+	// not count, since many items count in each.
 	UpperBound *float64 `json:"upper_bound,omitempty"`
 }
 
@@ -73,14 +74,11 @@ func (a *audited) summary() *Summary {
 		ts := &t.Sinks[i]
 		one := SinkSummary{Sink: sink.Name(), Expected: ts.Expected, Stored: ts.Stored, Compared: ts.Compared, Findings: ts.Findings, Notes: ts.Notes}
 		if a.o.Sample != nil {
-			bound := upperBound(ts.differing(), ts.Compared)
+			bound := upperBound(ts.differing()-ts.GroupsDiffering, ts.Compared-ts.Groups)
 			one.UpperBound = &bound
 		}
 		if groups, ok := sink.(audit.GroupSink); ok && a.o.Items != nil {
 			one.NotCompared = groups.GroupsNotCompared()
-			if one.NotCompared == "" && a.o.Sample != nil {
-				one.NotCompared = "a sample has not all items that count in a group"
-			}
 			if one.NotCompared != "" {
 				s.Open++
 			}
@@ -102,7 +100,12 @@ func (a *audited) summary() *Summary {
 	if a.over {
 		s.Coverage *= a.share()
 		s.Open += a.unsure
-		s.Incomplete = "the time was over while " + doing[a.work.Phase] + ": choose fewer of more segments, or allow more read units a second"
+		s.Incomplete = "the time was over while " + doing[a.work.Phase] + ": "
+		if a.work.Phase == sumGroups { // all contributions are read, whatever the sample is
+			s.Incomplete += "allow more read units a second, or leave large aggregates out"
+		} else {
+			s.Incomplete += "choose fewer of more segments, or allow more read units a second"
+		}
 	}
 	return s
 }

@@ -20,6 +20,10 @@ type sinkTally struct {
 	Expected int64 // entries that the items should have
 	Stored   int64 // entries that the sink holds
 	Compared int64 // places that were joined, or in a sample looked at
+
+	Groups          int64 // of Compared: groups that were compared with their sums, without a join
+	GroupsDiffering int64 // of these
+
 	Findings map[audit.Verdict]int64
 	Notes    []string // what was not looked for, of items that are named; sorted
 }

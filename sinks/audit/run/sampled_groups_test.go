@@ -1,0 +1,163 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// testGroups is a sink whose rows count in groups, by their values.
+type testGroups struct {
+	testSink
+	groups map[string]int // what is stored of them
+	sums   int            // how often everything was added up
+	why    string         // why groups cannot be compared
+}
+
+func newTestGroups(w *world) *testGroups {
+	s := &testGroups{testSink: testSink{w}, groups: make(map[string]int)}
+	for _, row := range w.rows {
+		s.groups[row.value]++
+	}
+	return s
+}
+
+func countDigest(n int) audit.Digest {
+	return audit.Digest{15: byte(n), 14: byte(n >> 8), 13: byte(n >> 16)}
+}
+
+// Stored implements [audit.Sink]. A group is in the segment of its name.
+func (s *testGroups) Stored(ctx context.Context, l state.Listing) iter.Seq2[audit.Entry, error] {
+	return func(yield func(audit.Entry, error) bool) {
+		for e, err := range s.testSink.Stored(ctx, l) {
+			if !yield(e, err) {
+				return
+			}
+			share := audit.Entry{Kind: audit.Group, Place: s.rows[e.Place].value, Share: true, Digest: countDigest(1)}
+			if err != nil || s.why == "" && !yield(share, nil) {
+				return
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.groups)) {
+			if l.Segments > 1 && int(hashOf(name)>>20%uint64(l.Segments)) != l.Segment || s.why != "" {
+				continue
+			}
+			if !yield(audit.Entry{Kind: audit.Group, Place: name, Digest: countDigest(s.groups[name])}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// LookShares implements [audit.GroupSink].
+func (s *testGroups) LookShares(context.Context, *record.Change) ([]audit.Finding, error) {
+	return nil, nil
+}
+
+// LookGroups implements [audit.GroupSink].
+func (s *testGroups) LookGroups(_ context.Context, _ state.Listing, places []string) (found []audit.Finding, err error) {
+	s.sums++
+	counts := make(map[string]int)
+	for _, row := range s.rows {
+		counts[row.value]++
+	}
+	for _, p := range places {
+		f := audit.Finding{Kind: audit.Group, Place: p, Verdict: audit.Equal, Found: strconv.Itoa(s.groups[p])}
+		stored, there := s.groups[p]
+		switch {
+		case !there && counts[p] > 0:
+			f.Verdict = audit.Missing
+		case there && counts[p] == 0:
+			f.Verdict = audit.Extra
+		case stored != counts[p]:
+			f.Verdict = audit.Wrong
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// GroupsNotCompared implements [audit.GroupSink].
+func (s *testGroups) GroupsNotCompared() string { return s.why }
+
+// RepairGroups implements [audit.GroupSink].
+func (s *testGroups) RepairGroups(context.Context, state.Listing, []audit.Finding) ([]audit.Outcome, error) {
+	return nil, nil
+}
+
+// sampleOf audits a sample of a sink of groups.
+func sampleOf(t *testing.T, s *testGroups, segments ...int) (*Summary, map[string]audit.Verdict) {
+	t.Helper()
+	o := s.auditOptions(filepath.Join(t.TempDir(), "report.jsonl"))
+	o.Sinks = []audit.Sink{s}
+	o.Sample = &Sample{Segments: segments, Of: testParts}
+	o.Header.Sample = o.Sample
+	sum, err := Audit(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum, findings(t, o.Report)
+}
+
+// A sample compares the groups that its contributions count in, with the sums of all contributions.
+func TestAudit_SampleOfGroups(t *testing.T) {
+	s := newTestGroups(newTestWorld(700))
+	sum, found := sampleOf(t, s, 3)
+	if one := sum.Sinks[0]; !sum.Complete() || sum.Differing > 0 || len(found) > 0 || s.sums != 1 || one.Compared != sum.Items+7 || one.NotCompared != "" {
+		t.Errorf("of equal groups: %+v, %v, %d sums", sum, found, s.sums)
+	}
+	for name := range s.groups {
+		s.groups[name] = 77777
+	}
+	want := map[string]audit.Verdict{}
+	for i := range 7 {
+		want[fmt.Sprint("v", i)] = audit.Wrong
+	}
+	if sum, found = sampleOf(t, s, 3); !maps.Equal(found, want) || sum.Differing != 7 || !sum.Complete() || *sum.Sinks[0].UpperBound > 0.05 {
+		t.Errorf("of wrong groups: %+v, %v", sum, found)
+	}
+}
+
+// A group of no item is found in the segment that holds it.
+func TestAudit_SampleOfExtraGroups(t *testing.T) {
+	s := newTestGroups(newTestWorld(70))
+	s.groups["nobody"] = 1
+	segment := partOf("nobody")
+	if sum, found := sampleOf(t, s, segment); found["nobody"] != audit.Extra || sum.Differing != 1 {
+		t.Errorf("%+v, %v", sum, found)
+	}
+	if sum, found := sampleOf(t, s, (segment+1)%testParts); len(found) > 0 || !sum.Complete() {
+		t.Errorf("of another segment: %+v, %v", sum, found)
+	}
+}
+
+// Of very many groups a sample looks at some.
+func TestAudit_SampleOfManyGroups(t *testing.T) {
+	w := newTestWorld(0)
+	for i := range maxSampledGroups + 100 {
+		w.put(item.Key(fmt.Sprintf("k%05d", i)), fmt.Sprintf("v%05d", i))
+	}
+	sum, _ := sampleOf(t, newTestGroups(w), 0, 1, 2, 3, 4, 5, 6, 7)
+	if one := sum.Sinks[0]; one.Compared != sum.Items+maxSampledGroups || !sum.Complete() {
+		t.Errorf("%+v", sum)
+	}
+}
+
+// Groups that cannot be compared leave a sample incomplete.
+func TestAudit_SampleWithoutGroups(t *testing.T) {
+	s := newTestGroups(newTestWorld(70))
+	s.why = "nothing tells"
+	if sum, _ := sampleOf(t, s, 0, 1); sum.Complete() || sum.Open != 1 || sum.Sinks[0].NotCompared != s.why {
+		t.Errorf("%+v", sum)
+	}
+}
