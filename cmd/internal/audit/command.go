@@ -215,6 +215,8 @@ type job struct {
 	budget  *run.Budget
 	lost    int64 // records of a --local folder that cannot be decoded
 	named   int   // items that cannot be decoded, as far as they were told of
+
+	repaired func(sink string, f *audit.Finding, done audit.Outcome) // as in JobOptions
 }
 
 // run makes the audit, or repairs what one found.

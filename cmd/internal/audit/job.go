@@ -23,6 +23,9 @@ type JobOptions struct {
 	Running bool        // consumers or a function may write to the sinks meanwhile
 	DryRun  bool        // repairs write nothing
 
+	// Repaired is called after each finding of a repair that was looked at. Default: nothing is called.
+	Repaired func(sink string, f *audit.Finding, done audit.Outcome)
+
 	Segments, Parts, Rounds int           // 0: the defaults of [run.Options]
 	RCU                     float64       // 0 is no limit
 	MaxLag, Lag, ClockSkew  time.Duration // 0 counts
@@ -41,7 +44,7 @@ func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 		Flags: o.Flags, sinks: o.Sinks, dryRun: o.DryRun, segments: o.Segments, parts: o.Parts, rounds: o.Rounds,
 		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, trustLag: o.TrustLag, clockSkew: o.ClockSkew,
 	}
-	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true, running: o.Running, budget: run.NewBudget(o.RCU)}}
+	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true, running: o.Running, budget: run.NewBudget(o.RCU), repaired: o.Repaired}}
 	var err error
 	if j.aws, err = target.LoadAWS(ctx); err != nil {
 		return nil, err

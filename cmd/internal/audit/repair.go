@@ -176,6 +176,9 @@ func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r 
 // say tells what a repair did.
 func (j *job) say(sink int, f *audit.Finding, done audit.Outcome, r *Repairs) {
 	r.Results[done.Result]++
+	if j.repaired != nil {
+		j.repaired(j.sinks[sink].Name(), f, done)
+	}
 	text := string(done.Result)
 	if r.DryRun && done.Result == audit.Repaired {
 		text = "would repair"

@@ -8,11 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/cmd/internal/audit"
+	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/gaps"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -56,10 +57,11 @@ func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resou
 		return err
 	}
 	r.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired", slog.Int("gaps", len(due)))
-	streams := cli.Streams{Out: io.Discard, Err: io.Discard} // what is repaired is printed there, with keys of items
-	job, err := audit.NewJob(ctx, audit.JobOptions{
+	streams := cli.Streams{Out: io.Discard, Err: io.Discard} // progress; each write is in the log
+	job, err := auditor.NewJob(ctx, auditor.JobOptions{
 		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: sinks, Running: true,
 		Segments: run.DefaultSegments, Parts: run.DefaultParts, Rounds: run.DefaultRounds, RCU: o.repairRCU, MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
+		Repaired: func(sink string, f *audit.Finding, done audit.Outcome) { r.logRepair(ctx, sink, f, done) },
 	})
 	if err != nil {
 		return err
@@ -75,4 +77,17 @@ func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resou
 			slog.Int64("differences", done.Repair.Differences), slog.Int64("repaired", done.Repair.Repaired), slog.Int64("left", done.Repair.Left))
 	}
 	return nil
+}
+
+// logRepair logs a write of a repair, and what a repair refused to write. Keys of items are as the mask shows them.
+func (r *gapRepair) logRepair(ctx context.Context, sink string, f *audit.Finding, done audit.Outcome) {
+	level, text := slog.LevelInfo, "an entry was repaired"
+	switch done.Result {
+	case audit.Repaired:
+	case audit.Refused:
+		level, text = slog.LevelWarn, "an entry cannot be repaired"
+	default:
+		return // nothing was written, and the next look tells
+	}
+	r.log.LogAttrs(ctx, level, text, slog.String("sink", sink), slog.String("verdict", string(f.Verdict)), slog.String("kind", string(f.Kind)), slog.String("where", f.Where))
 }

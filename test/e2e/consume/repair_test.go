@@ -125,6 +125,7 @@ func TestRepair_TakenOver(t *testing.T) {
 		return true
 	})
 	source.stop()
+	second.says(t, "an entry was repaired")
 	w.converge(t, func() []item { return s.items(t) })
 	index.holds(t, source)
 	w.healthy(t)

@@ -1,0 +1,25 @@
+package consume
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/sinks/audit"
+)
+
+// Each write of a repair is in the log, and so is what it refused. What it left alone is not.
+func TestRepairJob_LogsEachWrite(t *testing.T) {
+	log := &running{t: t}
+	r := &gapRepair{log: slog.New(slog.NewTextHandler(log, nil))}
+	f := audit.Finding{Kind: audit.Row, Place: "secret", Where: "PK=masked-1", Item: "secret", Verdict: audit.Missing}
+	for _, result := range []audit.Result{audit.Repaired, audit.Refused, audit.Moved, audit.IsEqual} {
+		r.logRepair(t.Context(), "orders", &f, audit.Outcome{Result: result, Why: "secret"})
+	}
+	text := log.text()
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) != 2 || strings.Contains(text, "secret") || !strings.Contains(lines[0], `msg="an entry was repaired" sink=orders verdict=missing kind=row where="PK=masked-1"`) ||
+		!strings.Contains(lines[1], "level=WARN") {
+		t.Errorf("the log has\n%s", text)
+	}
+}
