@@ -24,10 +24,18 @@ var program = clitest.Program{audit.New, replay.New, why.New}
 
 func TestMain(m *testing.M) { program.TestMain(m) }
 
-// filledShop is a source table of paid orders on real servers, and a file whose sinks hold them all.
-func filledShop(t *testing.T, orders int) (file, name string, tables *dynamodb.Client) {
+// filledShop is a source table of paid orders on real servers, and a file whose sinks hold them all. Texts of the file are
+// replaced: old and new, in pairs.
+func filledShop(t *testing.T, orders int, replaced ...string) (file, name string, tables *dynamodb.Client) {
 	t.Helper()
 	file, name, tables = clitest.OnServers(t)
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, []byte(strings.NewReplacer(replaced...).Replace(string(text))), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	var records strings.Builder
 	for i := range orders {
 		key := fmt.Sprintf("o%04d", i)

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/audit"
@@ -154,14 +155,15 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 	if p.isGroup {
 		return j.add(suspect{sink: id.sink, places: at})
 	}
-	if h := p.owner(); h != nil {
-		if err := j.add(suspect{sink: id.sink, item: h.item}); err != nil {
+	owner := p.owner()
+	if owner != nil {
+		if err := j.add(suspect{sink: id.sink, item: owner.item}); err != nil {
 			return err
 		}
 	}
 	for _, s := range p.stored {
-		if s.item == "" && p.owner() != nil {
-			continue // the recheck looks at the place with the item that should have it
+		if owner != nil && (s.item == "" || id.kind == audit.Row && !p.expects(s.item) || !owner.claimed && s.item != owner.item) {
+			continue // one write mends the place: the recheck looks at it with the item that should have it
 		}
 		if err := j.add(suspect{sink: id.sink, item: s.item, places: at}); err != nil {
 			return err
@@ -184,6 +186,11 @@ func (p *comparison) owner() *sideEntry {
 		}
 	}
 	return owner
+}
+
+// expects reports whether an item is one of those that come to the place.
+func (p *comparison) expects(k item.Key) bool {
+	return slices.ContainsFunc(p.expected, func(e sideEntry) bool { return e.item == k })
 }
 
 // equal reports whether the place holds what it should.
