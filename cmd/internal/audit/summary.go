@@ -52,7 +52,7 @@ func (s *summary) Write(w io.Writer) {
 		fmt.Fprintf(w, ", %s a second", cli.Thousands(int64(float64(s.Items)/s.Seconds)))
 	}
 	if s.Units > 0 {
-		fmt.Fprintf(w, ", %s read units beside the scan", cli.Thousands(int64(s.Units+0.5)))
+		fmt.Fprintf(w, ", %s read units", cli.Thousands(int64(s.Units+0.5)))
 	}
 	fmt.Fprintln(w)
 	if s.Coverage < 1 {

@@ -19,7 +19,7 @@ type Summary struct {
 	OpenBefore      int64         `json:"open_before,omitempty"`      // of Open: what the audit before left open, and its report does not list
 	NothingSelected bool          `json:"nothing_selected,omitempty"` // --key, --type, --key-prefix or --filter select no item
 	NothingSampled  bool          `json:"nothing_sampled,omitempty"`  // the segments of a sample have no item, and no entry of a sink
-	Units           float64       `json:"read_units,omitempty"`       // that reading the sinks consumed
+	Units           float64       `json:"read_units,omitempty"`       // that reading the table and the sinks consumed, as far as this process did it
 	Seconds         float64       `json:"seconds"`                    // of the process that ended the audit
 	Assumed         string        `json:"assumed,omitempty"`          // what was taken on trust
 	Coverage        float64       `json:"coverage"`                   // share of the table that was looked at, 0 to 1
@@ -62,7 +62,7 @@ func (a *audited) summary() *Summary {
 	t := &a.work.Tally
 	s := &Summary{
 		Run: a.work.Header.Run, Report: a.o.Report, Source: a.work.Header.Source, Items: t.Items, Undecodable: t.Undecodable, Open: t.Undecodable,
-		Units: a.o.Budget.Units(), Seconds: time.Since(a.started).Seconds(), Assumed: a.work.Header.Assumed, Coverage: 1,
+		Units: a.units(), Seconds: time.Since(a.started).Seconds(), Assumed: a.work.Header.Assumed, Coverage: 1,
 		OpenBefore: a.work.Header.Open,
 	}
 	s.Open += s.OpenBefore
@@ -108,6 +108,15 @@ func (a *audited) summary() *Summary {
 		}
 	}
 	return s
+}
+
+// units returns the read units that this process used. A scan counts its own: it has another bound than the sinks.
+func (a *audited) units() float64 {
+	units := a.o.Budget.Units()
+	if scan, ok := a.o.Items.(interface{ Units() float64 }); ok {
+		units += scan.Units()
+	}
+	return units
 }
 
 // doing says what an audit does in each phase.
