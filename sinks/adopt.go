@@ -142,6 +142,9 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 		}
 	}
 	a.decide(dependsOnState(s), partly)
+	if !s.KeepsState() {
+		a.next.Stage = state.Live // an archive never waits, also if its items are gone
+	}
 	return a, nil
 }
 

@@ -56,7 +56,7 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	for _, o := range opts {
 		o(a)
 	}
-	if err := a.makeMask(); err != nil {
+	if err := errors.Join(a.makeMask(), a.checkBackfill()); err != nil {
 		return nil, err
 	}
 	a.options.Name, a.options.Decoder = cfg.Name, Decoder(cfg)

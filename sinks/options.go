@@ -96,13 +96,15 @@ func Rebuild() Option {
 
 // BackfillOptions describe a pipeline that fills sinks. The floor of its sinks does not apply to it.
 type BackfillOptions struct {
-	Sinks     []string              // names of the sinks to fill; views, aggregates and search indexes
+	Sinks     []string              // names of the sinks to fill; those that [CheckNamed] refuses are an error
 	Narrowing pipeline.Condition    // which items are read. Default: all
 	Views     map[string]*view.Sink // Assemble adds the views, which can list the claims that wait at the end. Default: it adds none
 }
 
-// Backfill makes a pipeline of some sinks alone, whose source is a snapshot of the table, or an archive of its changes. It raises no
-// events. A view's claim that loses its row waits, and is no dead letter.
+// Backfill makes a pipeline of some sinks alone, whose source is a snapshot of the table, or an archive of its changes.
+// It raises no events. A view's claim that loses its row waits, and is no dead letter. A Go sink ([With]) gets each
+// item as a change with the operation SNAPSHOT. It compares versions itself if it needs to: changes of the stream are
+// newer.
 func Backfill(o BackfillOptions) Option {
 	return func(a *assembly) { a.backfill, a.finite = &o, true }
 }

@@ -2,11 +2,15 @@ package sinks
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -16,14 +20,53 @@ const (
 	NoRun      = "none"    // it began with the changes of that moment, by the user's decision
 )
 
-// CanBeFilled reports whether a backfill can fill the sink: its output is a function of the table's items.
+// CanBeFilled reports whether a backfill fills the sink without naming it: its output is a function of the table's
+// items.
 func CanBeFilled(s config.Sink) bool {
 	return s.KeepsState() && !s.NoBackfill
 }
 
-// stageSink wraps a sink that waits, whose backfill has a floor, or whose output is fresh.
+// CheckNamed returns an error if a backfill that names the sink cannot fill it. An archive and a Go sink take part
+// only if they are named. Items reach them as SNAPSHOT, beside the changes of the stream: they never wait, and have no
+// floor.
+func CheckNamed(s config.Sink) error {
+	switch {
+	case s.Notify != nil:
+		return errs.New("a snapshot raises no events, and a notify sink publishes nothing else: leave it out")
+	case s.Archive != nil && !archivesItems(s.Archive):
+		return errs.Errorf(
+			"its kinds are %s, and an item of a snapshot is of the kind %s: nothing would be archived; leave it out",
+			redact.Safe(strings.Join(s.Archive.Kinds, ", ")), redact.Safe(archive.AnyChange))
+	}
+	return nil
+}
+
+// archivesItems reports whether the kinds of an archive have that of an item.
+func archivesItems(a *config.Archive) bool {
+	return len(a.Kinds) == 0 || slices.Contains(a.Kinds, string(archive.AnyChange))
+}
+
+// checkBackfill returns an error if the backfill names a sink that it cannot fill, or one that the file lacks.
+func (a *assembly) checkBackfill() error {
+	if a.backfill == nil {
+		return nil
+	}
+	var refused []error
+	for _, name := range a.backfill.Sinks {
+		i := slices.IndexFunc(a.cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
+		if i < 0 {
+			refused = append(refused, errs.Errorf("%s: the backfill names %q, and no sink has that name", a.cfg.File, name))
+		} else if err := CheckNamed(a.cfg.Sinks[i]); err != nil {
+			refused = append(refused, a.fail(a.cfg.Sinks[i].Line, "sinks."+name, err))
+		}
+	}
+	return errors.Join(refused...)
+}
+
+// stageSink wraps a sink that waits, whose backfill has a floor, or whose output is fresh. An archive is never wrapped:
+// it takes all changes at every stage.
 func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
-	if a.births == nil || a.backfill != nil {
+	if a.births == nil || a.backfill != nil || !s.KeepsState() {
 		return sink
 	}
 	for i := range a.opened {
