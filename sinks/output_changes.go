@@ -173,7 +173,11 @@ func underivable(s config.Sink) []string {
 	case s.Search != nil:
 		unstable("index name", []config.Column{{Name: "index", Template: s.Search.Index}})
 	case s.Archive != nil:
-		found = append(found, "an archive holds what happened: the changes of before are in no snapshot")
+		text := "an archive holds what happened: the changes of before are in no snapshot"
+		if archivesItems(s.Archive) {
+			text += "; a backfill that names it adds the items as SNAPSHOT: tablewake backfill --sink " + s.Name
+		}
+		found = append(found, text)
 	case s.Notify != nil:
 		found = append(found, "events are of changes: a backfill publishes none")
 	}

@@ -59,7 +59,11 @@ is made later, and the source must show the table as it was after that. So an ex
 --prepare sets the floor alone and says from when on an export can be used.
 
 It can be killed anywhere, and run by several processes at once with the same flags: they share the parts. The same command
-goes on. Views, aggregates and indexes are complete when it says "live": every shard was read past the last read of the source.`,
+goes on. Views, aggregates and indexes are complete when it says "live": every shard was read past the last read of the source.
+
+An archive takes part only if --sink names it: the items go into it as SNAPSHOT records, older than every change of the
+stream. It never waits, and has no floor. A notify sink takes no part, because a snapshot raises no events. The Go program
+that has a custom sink fills it.`,
 		Example: `  # A view that was added to a running pipeline
   tablewake backfill -c tablewake.yaml --live --sink units_sold --scan --rcu 500
 
@@ -72,6 +76,9 @@ goes on. Views, aggregates and indexes are complete when it says "live": every s
 
   # What would it do?
   tablewake backfill -c tablewake.yaml --live --export s3://shop-exports/full --dry-run
+
+  # An archive takes the items too, if it is named
+  tablewake backfill -c tablewake.yaml --live --sink units_sold,history --scan
 
   # It may begin with the changes of now
   tablewake backfill -c tablewake.yaml --live --sink units_sold --none`,
@@ -86,7 +93,8 @@ goes on. Views, aggregates and indexes are complete when it says "live": every s
 	o.AddCreate(c)
 	o.addSource(c)
 	f := c.Flags()
-	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks (default: those that wait or are being filled; if there are none, all that were never filled)")
+	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks, archives too (default: those that wait or are being filled; "+
+		"if there are none, all views, aggregates and indexes that were never filled)")
 	f.BoolVar(&o.none, "none", false, "fill nothing: the sinks begin with the changes of now")
 	f.BoolVar(&o.prepare, "prepare", false, "set the floor alone, and say from when on an export can be used")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and change nothing")
@@ -105,7 +113,7 @@ goes on. Views, aggregates and indexes are complete when it says "live": every s
 func (o *options) run(ctx context.Context, s cli.Streams) error {
 	cfg, err := o.Input.Load()
 	if err == nil {
-		err = o.checkFlags(cfg)
+		err = errors.Join(o.checkFlags(cfg), checkNames(cfg, o.sinks))
 	}
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -27,7 +28,7 @@ func (j *job) begin(ctx context.Context) error {
 	if err := j.checkFloor(); err != nil {
 		return err
 	}
-	if j.sel.hasWaiting() {
+	if j.sel.missesChanges() {
 		if err := j.proveRoutes(ctx); err != nil {
 			return err
 		}
@@ -125,6 +126,21 @@ func (j *job) checkTime(shown time.Time) error {
 	}
 	return fmt.Errorf("the source shows the table of %s, and it must be of %s or later: the stream does not write to %s what was made before; use --start-export or --scan, or an export of then",
 		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), j.sel)
+}
+
+// warnOfArchives warns of each archive that began after the source showed the table: no floor keeps the two together.
+func (j *job) warnOfArchives(shown time.Time) {
+	if !j.o.Live || shown.IsZero() {
+		return // the command says from when on the stream is to be brought
+	}
+	for _, b := range j.sel.births {
+		isArchive := slices.ContainsFunc(j.sel.archives, func(s config.Sink) bool { return s.Name == b.Sink })
+		if isArchive && shown.Before(b.Made) {
+			fmt.Fprintf(j.streams.Err, cli.Warning+
+				"the archive %s begins at %s, and the source shows the table of %s: changes between the two are in it only if the stream still had them when the pipeline began\n",
+				b.Sink, b.Made.UTC().Format(time.RFC3339), shown.UTC().Format(time.RFC3339))
+		}
+	}
 }
 
 // streamARN returns the stream whose changes follow the backfill; "" if it is unknown.

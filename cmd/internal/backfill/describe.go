@@ -120,7 +120,8 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 	}
 	refused(j.checkLag())
 	refused(j.checkFloor())
-	if j.sel.hasWaiting() {
+	refused(j.checkCopies())
+	if j.sel.missesChanges() {
 		refused(j.proveRoutes(ctx))
 	}
 	refused(j.checkStream(ctx))

@@ -56,7 +56,7 @@ func (j *job) loadAWS(ctx context.Context) (err error) {
 }
 
 func (j *job) run(ctx context.Context) error {
-	if err := j.checkLag(); err != nil {
+	if err := errors.Join(j.checkLag(), j.checkCopies()); err != nil {
 		return err
 	}
 	if err := j.loadAWS(ctx); err != nil {

@@ -14,9 +14,10 @@ import (
 
 // selection has the sinks that a backfill fills.
 type selection struct {
-	births []state.Birth  // in the order of their sinks' names
-	run    string         // of the backfill that fills them; a new one if none does yet
-	stored state.Backfill // of that run; zero if none is stored
+	births   []state.Birth  // in the order of their sinks' names
+	archives []config.Sink  // the archives among them
+	run      string         // of the backfill that fills them; a new one if none does yet
+	stored   state.Backfill // of that run; zero if none is stored
 }
 
 // names returns the names of the sinks.
@@ -38,6 +39,13 @@ func (s *selection) isStored() bool { return s.stored.Run != "" }
 func (s *selection) hasWaiting() bool {
 	return slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage == state.Waiting })
 }
+
+// missesChanges reports whether a consumer without one of the sinks would acknowledge changes that the sink needs: one
+// that waits, or an archive.
+func (s *selection) missesChanges() bool { return s.hasWaiting() || len(s.archives) > 0 }
+
+// onlyArchives reports whether no sink compares versions.
+func (s *selection) onlyArchives() bool { return len(s.archives) == len(s.births) }
 
 // settling reports whether all parts were read. Some of the sinks may be live already.
 func (s *selection) settling() bool {
@@ -89,10 +97,13 @@ func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfi
 			return nil, err
 		}
 		sel.births = append(sel.births, b)
+		if s.Archive != nil {
+			sel.archives = append(sel.archives, s)
+		}
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(sel.births, func(b state.Birth) bool { return b.Sink == name }) {
-			return nil, cli.Usagef("--sink %q: %s has no such view, aggregate or search index", name, cfg.File)
+		if !slices.Contains(sel.names(), name) {
+			return nil, fmt.Errorf("--sink %s: the state has no record of its output: start the pipeline once", name)
 		}
 	}
 	if len(sel.births) == 0 {
@@ -102,15 +113,40 @@ func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfi
 	return &sel, sel.findRun(stored)
 }
 
+// checkNames returns an error if a named sink is not in the file, or cannot be filled whatever its stage is.
+func checkNames(cfg *config.Config, names []string) error {
+	for _, name := range names {
+		i := slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
+		if i < 0 {
+			return cli.Usagef("--sink %q: %s has no such sink", name, cfg.File)
+		}
+		s := cfg.Sinks[i]
+		switch err := sinks.CheckNamed(s); {
+		case err != nil:
+			return cli.Usagef("--sink %s: %w", name, err)
+		case s.Custom != nil && s.Custom.Name == sinks.Discard:
+			return cli.Usagef("--sink %s: it drops every change: there is nothing to fill", name)
+		case s.Custom != nil:
+			return cli.Usagef("--sink %s: this command cannot build the Go sink %q, which a program of yours has: "+
+				"fill it there, with sinks.With and sinks.Backfill", name, s.Custom.Name)
+		}
+	}
+	return nil
+}
+
 // checkSelected returns an error if the sink cannot be filled. open is set if its run did not end.
 func checkSelected(s config.Sink, b state.Birth, open bool) error {
+	filled := b.Stage == state.Live && !open && (b.Run != "" || !b.Floor.IsZero())
 	switch {
-	case !s.KeepsState():
-		return cli.Usagef("--sink %s: a backfill fills views, aggregates and search indexes: what an archive or a queue holds is of changes, and no item shows them", s.Name)
 	case b.Stage == state.Live && b.Run == sinks.NoRun:
-		return cli.Usagef("--sink %s began with the changes of its first start (backfill --none, or backfill: none in the file), and later changes are counted on those: give it another name and a place of its own, and fill that", s.Name)
-	case b.Stage == state.Live && !open && (b.Run != "" || !b.Floor.IsZero()):
-		return cli.Usagef("--sink %s is filled (run %s): a second backfill would bring back what was removed since; to fill it anew, give it another name and a place of its own", s.Name, b.Run)
+		return cli.Usagef("--sink %s began with the changes of its first start "+
+			"(backfill --none, or backfill: none in the file), and later changes are counted on those: give it another name and a place of its own, and fill that", s.Name)
+	case filled && s.Archive != nil:
+		return cli.Usagef("--sink %s has the items already (run %s), and a reader takes one of two with the same version: "+
+			"for the items of now, give it another name and a place of its own", s.Name, b.Run)
+	case filled:
+		return cli.Usagef("--sink %s is filled (run %s): a second backfill would bring back what was removed since; "+
+			"to fill it anew, give it another name and a place of its own", s.Name, b.Run)
 	case b.Stage == state.Filling && b.Run == sinks.RebuildRun:
 		return cli.Usagef("--sink %s: `tablewake replay --rebuild` fills it, or was interrupted: repeat that", s.Name)
 	}

@@ -3,7 +3,6 @@ package backfill
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/stream"
@@ -39,12 +38,16 @@ func (j *job) settle(ctx context.Context) error {
 	return err
 }
 
-// forgetEnded removes the backfills of a day ago and earlier that fill no sink any more. One that just ended stays: other
-// processes still see in its parts that all are done.
+// forgetEnded removes the backfills of a day ago and earlier whose sinks are all live. One that just ended stays: other
+// processes still see in its parts that all are done. So does one that no birth names: a Go program reads it.
 func forgetEnded(ctx context.Context, kept state.Store, births []state.Birth, stored []state.Backfill) error {
 	for _, b := range stored {
-		fills := slices.ContainsFunc(births, func(birth state.Birth) bool { return birth.Run == b.Run && birth.Stage != state.Live })
-		if !fills && time.Since(b.Start) > 24*time.Hour {
+		named, fills := false, false
+		for _, birth := range births {
+			named = named || birth.Run == b.Run
+			fills = fills || birth.Run == b.Run && birth.Stage != state.Live
+		}
+		if named && !fills && time.Since(b.Start) > 24*time.Hour {
 			for _, run := range []string{exportRun(b.Run), b.Run} {
 				if err := kept.RemoveBackfill(ctx, run); err != nil {
 					return err

@@ -1,11 +1,13 @@
 package backfill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +22,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -108,6 +111,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	for err := range j.problemsOf(ctx, snap) {
 		return nil, err
 	}
+	j.warnOfArchives(info.Time)
 	b := state.Backfill{
 		Run: j.sel.run, Sinks: strings.Join(j.sel.names(), ","), Source: j.withNarrowing(info.Source), Start: time.Now().UTC().Truncate(time.Second),
 		From: info.From.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
@@ -212,8 +216,12 @@ func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	return nil
 }
 
-// checkAge returns an error if the state may forget what the backfill needs before it ends.
+// checkAge returns an error if the state may forget what the backfill needs before it ends. Archives need no
+// tombstones.
 func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
+	if j.sel.onlyArchives() {
+		return nil
+	}
 	keep := time.Duration(0)
 	if j.cfg.State != nil {
 		keep = j.cfg.State.GuardRetention
@@ -223,6 +231,32 @@ func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
 		return err
 	}
 	return r.CheckBackfill(b, time.Now())
+}
+
+// checkCopies returns an error if an archive would be filled from itself.
+func (j *job) checkCopies() error {
+	for _, s := range j.sel.archives {
+		bucket := cmp.Or(s.Archive.Bucket, s.Name)
+		own := "s3://" + bucket
+		if !j.o.Live {
+			own = local.Dir(j.o.Local).Archive(bucket)
+		}
+		for _, path := range j.o.archive {
+			from, to := absolute(path), absolute(own)+s.Archive.Prefix
+			if strings.HasPrefix(from, to) || strings.HasPrefix(to, from) {
+				return cli.Usagef("--sink %s: --archive %s has the archive that would be filled: leave it out", s.Name, path)
+			}
+		}
+	}
+	return nil
+}
+
+// absolute returns a path that two names of one place share, with a / at the end.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil && !target.IsS3(path) {
+		path = filepath.ToSlash(abs)
+	}
+	return strings.TrimSuffix(path, "/") + "/"
 }
 
 // openArchive opens archives and saved records.
