@@ -12,7 +12,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -213,8 +215,29 @@ func (j *job) recordOutputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = sinks.Assemble(ctx, j.cfg, j.stores, sinks.ReadBefore(before), sinks.Suppressed("backfill"))
+	opts := append(standIns(j.cfg), sinks.ReadBefore(before), sinks.Suppressed("backfill"))
+	_, err = sinks.Assemble(ctx, j.cfg, j.stores, opts...)
 	return err
+}
+
+// standIns returns what replaces the Go sinks and the Go functions of a file, which only the program that has them can
+// make. Nothing is written with them.
+func standIns(cfg *config.Config) []sinks.Option {
+	var opts []sinks.Option
+	for _, s := range cfg.Sinks {
+		if s.Custom != nil {
+			opts = append(opts, sinks.With(s.Custom.Name, func(context.Context, any) (pipeline.Sink, error) {
+				return pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error { return nil }), nil
+			}))
+		}
+	}
+	noEvents := func(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil }
+	for _, d := range cfg.Detectors {
+		if d.Func != "" {
+			opts = append(opts, sinks.WithFunc(d.Func, noEvents))
+		}
+	}
+	return opts
 }
 
 // beginWithNow makes waiting sinks live without a backfill.
