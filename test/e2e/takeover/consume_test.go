@@ -39,14 +39,20 @@ type consumer struct {
 // consume starts one on the leases of the KCL's application.
 func (w *world) consume(t *testing.T) *consumer {
 	t.Helper()
+	return startConsumer(t, settings, w.endpoint, w.endpoint)
+}
+
+// startConsumer starts a process with a configuration, on the tables and streams of these endpoints.
+func startConsumer(t *testing.T, text, tables, streams string) *consumer {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "tablewake.yaml")
-	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := &consumer{ended: make(chan struct{})}
 	c.cmd = exec.Command(binary, "consume", "-c", file, "--live", "--create", "--health", "off", "-o", "json")
 	c.cmd.Env = append(os.Environ(), "AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+server.AccessKey, "AWS_SECRET_ACCESS_KEY="+server.SecretKey,
-		"AWS_ENDPOINT_URL_DYNAMODB="+w.endpoint, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+w.endpoint, "AWS_EC2_METADATA_DISABLED=true")
+		"AWS_ENDPOINT_URL_DYNAMODB="+tables, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+streams, "AWS_EC2_METADATA_DISABLED=true")
 	c.cmd.Stdout, c.cmd.Stderr = &c.stdout, &c.stderr
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -114,11 +120,12 @@ func (c *consumer) await(t *testing.T, w *world, n int) {
 	}
 }
 
-// binary is the program under test, built once.
-var binary string
+// The programs under test, built once.
+var binary, bootstrap string
 
 func TestMain(m *testing.M) {
 	os.Exit(testmain.WithoutRace(func() int {
-		return program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &binary})
+		programs := map[string]*string{"./cmd/tablewake": &binary, "./cmd/lambda": &bootstrap}
+		return program.Main(m.Run, program.Function, programs)
 	}))
 }
