@@ -263,3 +263,13 @@ func WithoutOperation(err error) error {
 	}
 	return err
 }
+
+// Throttled reports whether the service refused a request because there were too many, or they read or wrote too much.
+func Throttled(err error) bool {
+	switch code := Code(err); code {
+	case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "TooManyRequestsException":
+		return true
+	default:
+		return strings.Contains(code, "Throttl")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 	"io"
+	"time"
 )
 
 // Listing selects a part of what a store holds, and bounds how fast it is read. The zero Listing reads everything
@@ -22,6 +23,11 @@ type Listing struct {
 	// long as the next request must. Its error ends the listing. Stores that are not billed by units never call it.
 	// Default: no bound.
 	Spend func(ctx context.Context, units float64) error
+
+	// Throttled is called if a request of the listing was throttled, before it is sent again after a wait, by several
+	// goroutines at once. Such a request is repeated until it succeeds or the context ends. Default: it is repeated a few
+	// times, and the listing fails.
+	Throttled func(err error, wait time.Duration)
 }
 
 // Check returns the error of a segment that is not there.

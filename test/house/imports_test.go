@@ -100,7 +100,7 @@ var allowed = map[string][]string{
 	"sinks/policy":                    {"pipeline/item", "pipeline/config", "sinks/archive"},
 	"sinks/pushdown":                  {"pipeline", "pipeline/entity", "pipeline/record", "pipeline/rules", "pipeline/config", "pipeline/expr"},
 	"sinks/redrive":                   {"pipeline", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "sinks/deadletter", "sinks/state"},
-	"sinks/audit/run":                 {"pipeline", "sinks", "pipeline/config", "pipeline/filelock", "pipeline/item", "pipeline/private", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "shardreader/snapshot", "shardreader/snapshot/scan", "sinks/audit", "sinks/state", "github.com/aws/aws-sdk-go-v2"},
+	"sinks/audit/run":                 {"pipeline", "sinks", "pipeline/awserr", "pipeline/config", "pipeline/filelock", "pipeline/item", "pipeline/private", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "shardreader/snapshot", "shardreader/snapshot/scan", "sinks/audit", "sinks/state", "github.com/aws/aws-sdk-go-v2"},
 	"sinks/audit":                     {"pipeline", "pipeline/config", "pipeline/decimal", "pipeline/instrument", "pipeline/item", "pipeline/jsoncursor", "pipeline/mask", "pipeline/record", "pipeline/redact", "sinks", "sinks/deadletter", "sinks/search", "sinks/state", "sinks/view", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
 	"sinks/state":                     {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact"},
 	"sinks/state/sqlite":              {"pipeline", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/private", "sinks/state", "modernc.org/sqlite"},

@@ -13,7 +13,7 @@ const pageUnits = 256
 // answer. So a request takes the cost of a whole page in advance, which may exceed what is there, and the next request
 // waits until the debt is paid. The answer corrects what was taken. It is safe for concurrent use.
 type limiter struct {
-	rate float64       // units a second; 0: no limit
+	pace *Pace
 	turn chan struct{} // holds a value while a request waits, so that requests pass one by one
 	more chan struct{} // an answer has returned units
 
@@ -23,31 +23,32 @@ type limiter struct {
 	spent   float64 // units that all requests have cost
 }
 
-func newLimiter(rate float64) *limiter {
-	return &limiter{rate: rate, turn: make(chan struct{}, 1), more: make(chan struct{}, 1), at: time.Now()}
+func newLimiter(pace *Pace) *limiter {
+	return &limiter{pace: pace, turn: make(chan struct{}, 1), more: make(chan struct{}, 1), at: time.Now()}
 }
 
-// take blocks until no debt is left, and takes the units of a page. A call that succeeds is followed by correct.
-func (l *limiter) take(ctx context.Context) error {
-	if l.rate == 0 {
-		return nil
+// take blocks until no debt is left, and takes the units of a page; none without a limit. A call that succeeds is
+// followed by correct, with what it took.
+func (l *limiter) take(ctx context.Context) (taken float64, err error) {
+	if l.pace.Rate() == 0 {
+		return 0, nil
 	}
 	select {
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return 0, context.Cause(ctx)
 	}
 	defer func() { <-l.turn }()
 	for {
 		wait := l.debt()
 		if wait <= 0 {
-			return nil
+			return pageUnits, nil
 		}
 		select {
-		case <-time.After(wait):
+		case <-time.After(min(wait, time.Second)): // the rate may rise
 		case <-l.more:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return 0, context.Cause(ctx)
 		}
 	}
 }
@@ -56,24 +57,25 @@ func (l *limiter) take(ctx context.Context) error {
 func (l *limiter) debt() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fill()
+	rate := l.fill()
 	if l.balance < 0 {
-		return time.Duration(-l.balance/l.rate*float64(time.Second)) + 1
+		return time.Duration(-l.balance/rate*float64(time.Second)) + 1
 	}
 	l.balance -= pageUnits
 	return 0
 }
 
-// correct replaces the units of a page by those that the request has cost.
-func (l *limiter) correct(units float64) {
+// correct replaces the units that a request took by those that it has cost.
+func (l *limiter) correct(taken, units float64) {
+	l.pace.Used(units)
 	l.mu.Lock()
 	l.spent += units
-	if l.rate > 0 {
+	if taken > 0 {
 		l.fill()
-		l.balance += pageUnits - units
+		l.balance += taken - units
 	}
 	l.mu.Unlock()
-	if units < pageUnits {
+	if units < taken {
 		select {
 		case l.more <- struct{}{}:
 		default:
@@ -82,11 +84,12 @@ func (l *limiter) correct(units float64) {
 }
 
 // fill adds the units of the time since the last call. It keeps those of one second at most: what was not used for
-// longer is lost.
-func (l *limiter) fill() {
-	now := time.Now()
-	l.balance = min(l.balance+l.rate*now.Sub(l.at).Seconds(), l.rate)
+// longer is lost. It returns the rate.
+func (l *limiter) fill() float64 {
+	now, rate := time.Now(), l.pace.Rate()
+	l.balance = min(l.balance+rate*now.Sub(l.at).Seconds(), rate)
 	l.at = now
+	return rate
 }
 
 // spentUnits returns the units that all requests have cost.

@@ -36,7 +36,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 		return nil, io.EOF
 	}
 	var page record.ScanPage
-	err := retries.Retry(ctx, r.s.o.Retry, func() (err error) {
+	err := retries.Retry(ctx, r.s.failed, func() (err error) {
 		page, err = r.request(ctx)
 		return err
 	})
@@ -51,7 +51,8 @@ func (r *reader) Close() error { return nil }
 
 // request sends one request, which the SDK may repeat a few times.
 func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
-	if err := r.s.limiter.take(ctx); err != nil {
+	taken, err := r.s.limiter.take(ctx)
+	if err != nil {
 		return record.ScanPage{}, err
 	}
 	in := &dynamodb.ScanInput{
@@ -65,8 +66,8 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 		in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = aws.String(r.s.filter), r.s.names, r.s.values
 	}
 	p := &pageProtocol{decoder: r.s.decoder}
-	_, err := r.s.o.Client.Scan(ctx, in, p.wrap)
-	r.s.limiter.correct(cost(p.page))
+	_, err = r.s.o.Client.Scan(ctx, in, p.wrap)
+	r.s.limiter.correct(taken, cost(p.page))
 	if err != nil {
 		return record.ScanPage{}, awserr.CallError(ctx, fmt.Sprintf("Scan of the table %s, segment %s", r.s.table.Name, r.id), err, map[awserr.Kind]string{
 			awserr.Denied:    "allow dynamodb:Scan on the table",
@@ -76,6 +77,14 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 		})
 	}
 	return p.page, nil
+}
+
+// failed is called before a failed request is repeated.
+func (s *Scan) failed(err error, wait time.Duration) {
+	if awserr.Throttled(err) {
+		s.limiter.pace.Throttled()
+	}
+	s.o.Retry(err, wait)
 }
 
 // next returns a page of the answer, and moves the start of the next request behind it.

@@ -30,8 +30,12 @@ type Options struct {
 	Segments int
 
 	// RCU is the read capacity, in units a second, that this process uses at most. Two processes with 100 use 200. A
-	// page of 1 MB costs 256 units. Default: no limit
+	// page of 1 MB costs 256 units. It is halved if a request is throttled, and rises again slowly ([Pace]). Default: no
+	// limit until then
 	RCU float64
+
+	// Slowed is called with each lower rate, by one goroutine at a time. Default: nothing is called
+	Slowed func(rate float64)
 
 	// Time is a time before the first request of the backfill, of any process: every item is shown as it was then or
 	// later. Required
@@ -87,7 +91,7 @@ func New(ctx context.Context, o Options) (*Scan, error) {
 		return nil, err
 	}
 	s := &Scan{
-		o: o, table: table, decoder: record.NewSnapshotDecoder(o.Decoder), limiter: newLimiter(o.RCU),
+		o: o, table: table, decoder: record.NewSnapshotDecoder(o.Decoder), limiter: newLimiter(NewPace(o.RCU, o.Slowed)),
 		width: max(4, len(strconv.Itoa(o.Segments))),
 	}
 	if e := o.Narrowing.Expression(); e.Text != "" {

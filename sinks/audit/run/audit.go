@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -97,6 +98,24 @@ type noProgress struct{ io.Writer }
 
 func (noProgress) Update(int64, int64) {}
 
+// sharedProgress is a Progress that several goroutines use: reads that are slowed down say so.
+type sharedProgress struct {
+	mu sync.Mutex
+	of Progress
+}
+
+func (p *sharedProgress) Write(lines []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.of.Write(lines)
+}
+
+func (p *sharedProgress) Update(done, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.of.Update(done, total)
+}
+
 // Suspect is an item, or a place of a sink, that is looked at.
 type Suspect struct {
 	Item  item.Key
@@ -132,7 +151,11 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &audited{o: o, work: w, bar: o.Progress, readFrom: maps.Clone(w.Parts), started: time.Now()}
+	a := &audited{o: o, work: w, bar: &sharedProgress{of: o.Progress}, readFrom: maps.Clone(w.Parts), started: time.Now()}
+	o.Budget.tell(func(rate float64) {
+		fmt.Fprintf(a.bar, "throttled: slowed to %.0f read units a second\n", rate)
+	})
+	defer o.Budget.tell(nil)
 	defer func() { err = errors.Join(err, w.close()) }()
 	if resumed {
 		fmt.Fprintf(a.bar, "going on with the audit %s, begun %s\n", w.Header.Run, w.Header.Begun.Format(time.RFC3339))

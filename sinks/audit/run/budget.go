@@ -2,42 +2,110 @@ package run
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Budget bounds how many read units a second are used, and counts them. It is safe for concurrent use.
+// Budget bounds how many read units a second are used, and counts them. It halves the rate if a request is throttled,
+// and restores it slowly ([scan.Pace]). It is safe for concurrent use.
 type Budget struct {
-	perSecond float64 // 0: no limit
+	pace *scan.Pace
 
 	mu   sync.Mutex
 	used float64
-	paid time.Time // until when the used units last
+	paid time.Time          // until when the used units last
+	told func(rate float64) // is told of each lower rate; may be nil
 }
 
 // maxBurst is for how long units that were not used can be used later.
 const maxBurst = 2 * time.Second
 
-// NewBudget returns a budget of units a second; 0 is no limit.
-func NewBudget(perSecond float64) *Budget { return &Budget{perSecond: perSecond} }
+// throttledWait is the wait before what is throttled is read again.
+var throttledWait = pipeline.Backoff{Base: 100 * time.Millisecond, Max: 20 * time.Second}
+
+// NewBudget returns a budget of units a second; 0 is no limit, until the first throttled request sets one at half of
+// what was read in the last second.
+func NewBudget(perSecond float64) *Budget {
+	b := new(Budget)
+	b.pace = scan.NewPace(perSecond, b.slowed)
+	return b
+}
 
 // Spend counts units that were used, and waits until the next may be.
 func (b *Budget) Spend(ctx context.Context, units float64) error {
+	b.pace.Used(units)
+	rate := b.pace.Rate()
 	b.mu.Lock()
 	b.used += units
-	if b.perSecond == 0 {
+	if rate == 0 {
 		b.mu.Unlock()
 		return nil
 	}
 	if earliest := time.Now().Add(-maxBurst); b.paid.Before(earliest) {
 		b.paid = earliest
 	}
-	b.paid = b.paid.Add(time.Duration(units / b.perSecond * float64(time.Second)))
+	b.paid = b.paid.Add(time.Duration(units / rate * float64(time.Second)))
 	wait := time.Until(b.paid)
 	b.mu.Unlock()
 	return pipeline.Sleep(ctx, wait)
+}
+
+// Throttled halves the rate: a request was throttled, and is repeated.
+func (b *Budget) Throttled(error, time.Duration) { b.pace.Throttled() }
+
+// slowed tells of a lower rate.
+func (b *Budget) slowed(rate float64) {
+	b.mu.Lock()
+	told := b.told
+	b.mu.Unlock()
+	if told != nil {
+		told(rate)
+	}
+}
+
+// tell has told called with each lower rate, by several goroutines.
+func (b *Budget) tell(told func(rate float64)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.told = told
+}
+
+// patiently calls read until it is not throttled. It returns its error, or the cause of ctx.
+func (b *Budget) patiently(ctx context.Context, read func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := read()
+		if err == nil || !isThrottled(err) || ctx.Err() != nil {
+			return err
+		}
+		b.pace.Throttled()
+		if err := pipeline.Sleep(ctx, throttledWait.Delay(attempt, 0)); err != nil {
+			return err
+		}
+	}
+}
+
+// isThrottled reports whether a read failed because it was throttled, by what the service or the store says.
+func isThrottled(err error) bool {
+	described, ok := errors.AsType[interface {
+		error
+		Describe() (class, field string)
+	}](err)
+	if ok {
+		class, _ := described.Describe()
+		ok = class == "throttled"
+	}
+	return ok || awserr.Throttled(err)
+}
+
+// listing bounds a listing.
+func (b *Budget) listing() state.Listing {
+	return state.Listing{Spend: b.Spend, Throttled: b.Throttled}
 }
 
 // Units returns how many units were used.

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/sinks/audit"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // groupRounds is how often groups that change are compared before they are busy: each time everything that the items count
@@ -37,7 +36,7 @@ func (a *audited) recheckGroups(ctx context.Context) error {
 		}
 		for round := 0; len(places) > 0; round++ {
 			a.o.GiveWay(ctx)
-			findings, err := groups.LookGroups(ctx, state.Listing{Spend: a.o.Budget.Spend}, places)
+			findings, err := groups.LookGroups(ctx, a.o.Budget.listing(), places)
 			if err != nil {
 				return fmt.Errorf("%s: %w", sink.Name(), err)
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -29,13 +28,13 @@ type tableLookup struct {
 	table   string
 	keys    []string // names of the key attributes, in the order of names
 	changes *changeMaker
-	spend   func(ctx context.Context, units float64) error
+	budget  *Budget
 }
 
 // NewTableLookup returns a [Lookup] that reads a table. o decodes the items, and has the names of the key attributes. The
 // units that reads consume go to budget.
 func NewTableLookup(client batchGetter, table string, o record.SnapshotOptions, budget *Budget) Lookup {
-	return &tableLookup{client: client, table: table, keys: slices.Sorted(slices.Values(o.Keys)), changes: newChangeMaker(o), spend: budget.Spend}
+	return &tableLookup{client: client, table: table, keys: slices.Sorted(slices.Values(o.Keys)), changes: newChangeMaker(o), budget: budget}
 }
 
 // Read implements [Lookup].
@@ -49,9 +48,6 @@ func (t *tableLookup) Read(ctx context.Context, keys []item.Key) ([]Item, error)
 	}
 	return changes, nil
 }
-
-// maxTries bounds how often what DynamoDB left out is asked for again. The SDK retries failed requests itself.
-const maxTries = 12
 
 func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []Item) error {
 	index := make(map[item.Key]int, len(keys))
@@ -74,16 +70,12 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 		}
 	}
 	for try := 0; len(asked.Keys) > 0; try++ {
-		if try == maxTries {
-			return pipeline.Transient(errs.Errorf("table %s: %d items are throttled: raise its capacity, or lower --rcu", redact.Safe(t.table), len(asked.Keys)))
-		}
-		if try > 0 {
-			if err := pipeline.Sleep(ctx, min(50*time.Millisecond<<try, 5*time.Second)); err != nil {
-				return err
-			}
-		}
-		out, err := t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-			RequestItems: map[string]types.KeysAndAttributes{t.table: asked}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		var out *dynamodb.BatchGetItemOutput
+		err := t.budget.patiently(ctx, func() (err error) { // the SDK retries failed requests a few times
+			out, err = t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+				RequestItems: map[string]types.KeysAndAttributes{t.table: asked}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+			})
+			return err
 		})
 		if err != nil {
 			return err
@@ -97,7 +89,7 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 		}
 		for _, c := range out.ConsumedCapacity {
 			if c.CapacityUnits != nil {
-				if err := t.spend(ctx, *c.CapacityUnits); err != nil {
+				if err := t.budget.Spend(ctx, *c.CapacityUnits); err != nil {
 					return err
 				}
 			}
@@ -105,6 +97,12 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 		asked.Keys = nil
 		for _, left := range out.UnprocessedKeys {
 			asked.Keys = append(asked.Keys, left.Keys...)
+		}
+		if len(asked.Keys) > 0 { // what is left out is throttled
+			t.budget.pace.Throttled()
+			if err := pipeline.Sleep(ctx, throttledWait.Delay(try, 0)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -228,10 +228,13 @@ func (a *audited) lookAtAll(ctx context.Context, looks []look) {
 					l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped, Why: "the item cannot be decoded: " + l.undecodable.Error()}}
 					continue
 				}
-				l.findings, l.err = a.o.Sinks[l.sink].Look(ctx, l.change, l.places)
-				if l.err == nil && l.change != nil && a.isNamed() {
-					l.err = a.lookShares(ctx, l)
-				}
+				l.err = a.o.Budget.patiently(ctx, func() (err error) {
+					l.findings, err = a.o.Sinks[l.sink].Look(ctx, l.change, l.places)
+					if err == nil && l.change != nil && a.isNamed() {
+						err = a.lookShares(ctx, l)
+					}
+					return err
+				})
 			}
 		})
 	}

@@ -80,7 +80,8 @@ func (a *audited) segments() []int {
 
 // listing selects a segment of a sink.
 func (a *audited) listing(number int) state.Listing {
-	l := state.Listing{Segment: number, Segments: a.o.Segments, Spend: a.o.Budget.Spend}
+	l := a.o.Budget.listing()
+	l.Segment, l.Segments = number, a.o.Segments
 	if a.o.Sample != nil {
 		l.Segments = a.o.Sample.Of
 	}

@@ -29,12 +29,13 @@ type Table struct {
 
 	client *dynamodb.Client
 	name   string // or the ARN
+	budget *Budget
 }
 
 // OpenTable describes the only source table of cfg. The units that its Lookup consumes go to budget.
 func OpenTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, decoder record.DecoderOptions, budget *Budget) (*Table, error) {
 	source := cfg.Source.Tables[0]
-	t := &Table{client: dynamodb.NewFromConfig(sdk), name: cmp.Or(source.ARN, source.Name)}
+	t := &Table{client: dynamodb.NewFromConfig(sdk), name: cmp.Or(source.ARN, source.Name), budget: budget}
 	described, err := scan.Describe(ctx, t.client, t.name)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func SnapshotOptions(cfg *config.Config, decoder record.DecoderOptions, keys []s
 func (t *Table) Scan(ctx context.Context, segments int, rcu float64, narrowing *snapshot.Narrowing, retry func(err error, wait time.Duration)) (snapshot.Snapshot, error) {
 	return scan.New(ctx, scan.Options{
 		Client: t.client, Table: t.name, Segments: segments, RCU: rcu, Time: time.Now().UTC().Truncate(time.Second),
-		Decoder: t.Decoder, Narrowing: narrowing, Retry: retry,
+		Decoder: t.Decoder, Narrowing: narrowing, Retry: retry, Slowed: t.budget.slowed,
 	})
 }
 

@@ -111,6 +111,15 @@ func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
 // attempts. It sends the same request again, with the same client token if it has one, so the caller
 // makes sure that a repeated request is harmless.
 func call[I, O any](ctx context.Context, db *DB, op, table string, in I, send func(context.Context, I, ...func(*dynamodb.Options)) (O, error)) (O, error) {
+	return callPatiently(ctx, db, op, table, in, send, nil)
+}
+
+// callPatiently is call. If throttled is not nil, a throttled request is repeated until ctx ends, and throttled is
+// called before each time.
+func callPatiently[I, O any](
+	ctx context.Context, db *DB, op, table string, in I, send func(context.Context, I, ...func(*dynamodb.Options)) (O, error), throttled func(err error, wait time.Duration),
+) (O, error) {
+	failures := 0 // that count
 	for attempt := 0; ; attempt++ {
 		var none O
 		if db.closed.Load() {
@@ -122,10 +131,18 @@ func call[I, O any](ctx context.Context, db *DB, op, table string, in I, send fu
 		}
 		err = classify(ctx, op, table, err)
 		wait, again := pipeline.Retryable(err)
-		if !again || attempt+1 >= db.attempts || errors.Is(err, ErrTokenReused) || ctx.Err() != nil {
+		patient := throttled != nil && (errors.Is(err, ErrThrottled) || errors.Is(err, ErrRequestLimit))
+		if !patient {
+			failures++
+		}
+		if !again || failures >= db.attempts || errors.Is(err, ErrTokenReused) || ctx.Err() != nil {
 			return none, err
 		}
-		if pipeline.Sleep(ctx, db.backoff.Delay(attempt, wait)) != nil {
+		delay := db.backoff.Delay(attempt, wait)
+		if patient {
+			throttled(err, delay)
+		}
+		if pipeline.Sleep(ctx, delay) != nil {
 			return none, stopped(ctx)
 		}
 	}

@@ -29,7 +29,7 @@ func (db *DB) List(ctx context.Context, in *dynamodb.ScanInput, l state.Listing)
 		}
 		s.ConsistentRead = aws.Bool(l.Consistent)
 		s.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-		for page, err := range db.scan(ctx, s) {
+		for page, err := range db.scan(ctx, s, l.Throttled) {
 			if err == nil {
 				err = spend(ctx, l, page.ConsumedCapacity)
 			}
@@ -183,7 +183,7 @@ func (db *DB) Members(ctx context.Context, t state.Target, row state.Row, epoch,
 	in.ExpressionAttributeValues[":sk"] = S(epoch + "#")
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	var all []state.Member
-	for page, err := range db.query(ctx, *in) {
+	for page, err := range db.query(ctx, *in, l.Throttled) {
 		if err == nil {
 			err = spend(ctx, l, page.ConsumedCapacity)
 		}

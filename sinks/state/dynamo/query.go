@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -13,7 +14,7 @@ import (
 // meanwhile may be missing. in.Limit is the size of a page. A pulled error ends the sequence.
 func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		for page, err := range db.query(ctx, *in) {
+		for page, err := range db.query(ctx, *in, nil) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -27,12 +28,12 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item
 	}
 }
 
-// query yields the pages of a query, read consistently.
-func (db *DB) query(ctx context.Context, in dynamodb.QueryInput) iter.Seq2[*dynamodb.QueryOutput, error] {
+// query yields the pages of a query, read consistently. throttled is that of a [state.Listing].
+func (db *DB) query(ctx context.Context, in dynamodb.QueryInput, throttled func(err error, wait time.Duration)) iter.Seq2[*dynamodb.QueryOutput, error] {
 	return func(yield func(*dynamodb.QueryOutput, error) bool) {
 		in.ConsistentRead = aws.Bool(true)
 		for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
-			out, err := call(ctx, db, "Query", *in.TableName, &in, db.client.Query)
+			out, err := callPatiently(ctx, db, "Query", *in.TableName, &in, db.client.Query, throttled)
 			if !yield(out, err) || err != nil {
 				return
 			}
@@ -101,7 +102,7 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, 
 	return func(yield func(Item, error) bool) {
 		s := *in
 		s.ConsistentRead = aws.Bool(true)
-		for page, err := range db.scan(ctx, s) {
+		for page, err := range db.scan(ctx, s, nil) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -118,7 +119,7 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, 
 // ScanPages calls do with the items of the first pages of a scan until do returns false. It reports
 // whether do saw all items.
 func (db *DB) ScanPages(ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool) (complete bool, err error) {
-	for page, err := range db.scan(ctx, *in) {
+	for page, err := range db.scan(ctx, *in, nil) {
 		if err != nil {
 			return false, err
 		}
@@ -134,11 +135,11 @@ func (db *DB) ScanPages(ctx context.Context, in *dynamodb.ScanInput, pages int, 
 	return true, nil
 }
 
-// scan yields the pages of a scan.
-func (db *DB) scan(ctx context.Context, in dynamodb.ScanInput) iter.Seq2[*dynamodb.ScanOutput, error] {
+// scan yields the pages of a scan. throttled is that of a [state.Listing].
+func (db *DB) scan(ctx context.Context, in dynamodb.ScanInput, throttled func(err error, wait time.Duration)) iter.Seq2[*dynamodb.ScanOutput, error] {
 	return func(yield func(*dynamodb.ScanOutput, error) bool) {
 		for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
-			out, err := call(ctx, db, "Scan", *in.TableName, &in, db.client.Scan)
+			out, err := callPatiently(ctx, db, "Scan", *in.TableName, &in, db.client.Scan, throttled)
 			if !yield(out, err) || err != nil {
 				return
 			}
