@@ -197,6 +197,7 @@ type StoredRow struct {
 	Exists    bool
 	Tombstone bool           // the row was removed, and older changes of it are refused
 	Version   record.Version // of the change that wrote it
+	InPlace   bool           // the tombstone is at the row's key, whatever the target says: a person can have put it there
 	Source    item.Key       // of the item that it belongs to; "" for a group
 	View      string         // the sink that owns it
 	Pipeline  string         // the pipeline that owns it

@@ -124,7 +124,7 @@ func storedRow(image dynamo.Item) (view.StoredRow, error) {
 		if err != nil {
 			return row, errs.Errorf("its %s is no time", redact.Safe(expiresAttribute))
 		}
-		row.Tombstone, row.Expires = true, time.Unix(seconds, 0).UTC()
+		row.Tombstone, row.InPlace, row.Expires = true, true, time.Unix(seconds, 0).UTC()
 		return row, nil
 	}
 	var err error

@@ -100,22 +100,23 @@ func (s *Store) repairApart(ctx context.Context, t view.Target, rs []view.RowRep
 }
 
 // transact writes a row and its tombstone, on condition that both are as they were read. stored is the tombstone, which
-// may be beside a row; nil if there is none.
+// may be beside a row or a tombstone at the row's key; nil if there is none.
 func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state.Row, stored *dynamo.Tombstone) (lost bool, err error) {
 	version := r.Version()
+	apart := r.Was.Tombstone && !r.Was.InPlace
 	newer := false // the tombstone is not older than the row
 	if stored != nil {
 		v, err := record.ParseVersion(stored.Version)
 		if err != nil {
 			return false, w.Damaged("a tombstone of the view "+w.target.View, err)
 		}
-		if r.Was.Tombstone && v != r.Was.Version || !r.Was.Exists {
+		if apart && v != r.Was.Version || !r.Was.Exists {
 			return true, nil
 		}
 		if newer = v.Compare(version) >= 0; newer {
 			version = v
 		}
-	} else if r.Was.Tombstone {
+	} else if apart {
 		return true, nil
 	}
 	item, err := w.item(r, version, rand.Text())
@@ -123,7 +124,7 @@ func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state
 		return false, err
 	}
 	live := *r // the row without its tombstone
-	if r.Was.Tombstone {
+	if apart {
 		live.Was = view.StoredRow{}
 	}
 	ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, r.Now.PK, r.Now.SK)}
@@ -131,7 +132,7 @@ func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state
 	switch {
 	case r.Now.Tombstone:
 		rowAction = dynamo.Delete(ref, w.unchanged(&live))
-		if !newer || r.Was.Tombstone {
+		if !newer || apart {
 			now = &dynamo.Tombstone{Version: version.String(), Source: r.Now.Source, Void: r.Now.Void}
 		}
 	case newer:

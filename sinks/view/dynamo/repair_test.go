@@ -2,10 +2,12 @@ package dynamo_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"sync"
 	"testing"
 
+	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -100,4 +102,12 @@ func (h hand) Set(t *testing.T, s viewtest.StateStore, table view.Table, row sta
 	ref, stored := h.item(t, s, table, row)
 	stored[name] = sdkvalue.Of(item.StringValue(text))
 	h.write(t, s, statedynamo.Put(ref.Table, stored, statedynamo.Condition{}))
+}
+
+func (h hand) Bury(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) {
+	t.Helper()
+	ref, stored := h.item(t, s, table, row)
+	buried := statedynamo.Item{"_tw": stored["_tw"], "_tw_expires": sdkvalue.Of(item.NumberValue(decimal.Of(4_000_000_000)))}
+	maps.Copy(buried, ref.Key)
+	h.write(t, s, statedynamo.Put(ref.Table, buried, statedynamo.Condition{}))
 }

@@ -48,7 +48,7 @@ func (s *Store) rowAt(ctx context.Context, query string, pk, sk item.Value) (st 
 }
 
 func (s *Store) parseStored(r *storedRow) (st view.StoredRow, err error) {
-	st = view.StoredRow{Exists: true, Tombstone: r.item == nil, Source: item.Key(r.source), View: r.view, Pipeline: r.pipeline, Birth: r.birth}
+	st = view.StoredRow{Exists: true, Tombstone: r.item == nil, InPlace: r.item == nil, Source: item.Key(r.source), View: r.view, Pipeline: r.pipeline, Birth: r.birth}
 	st.Version, st.Item, err = s.parseRow(r)
 	return st, err
 }

@@ -41,15 +41,17 @@ func (x *tx) repairRow(r *view.RowRepair) error {
 	return x.repairApart(r, stored)
 }
 
-// repairApart is repairRow of a row whose tombstone is apart. stored is the row.
+// repairApart is repairRow of a row whose tombstone is apart. stored is what is at the row's key: the row, or a
+// tombstone that should not be there.
 func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	pk, sk := keyColumn(r.Now.PK), keyColumn(r.Now.SK)
 	tombstone, _, err := x.Tombstone(x.ctx, x.id, pk, sk)
+	apart := r.Was.Tombstone && !r.Was.InPlace
 	switch version := r.Was.Version.String(); {
 	case err != nil:
 		return err
-	case r.Was.Tombstone && (stored.Exists || tombstone != version),
-		!r.Was.Tombstone && !stored.Matches(&r.Was),
+	case apart && (stored.Exists || tombstone != version),
+		!apart && !stored.Matches(&r.Was),
 		!r.Was.Exists && tombstone != "":
 		return errLost
 	}

@@ -58,3 +58,9 @@ func (h hand) Set(t *testing.T, s viewtest.StateStore, table view.Table, row sta
 	}
 	h.exec(t, s, `UPDATE "_tw_`+table.Name+`" SET item = json_set(item, '$."`+name+`"', json(?)) WHERE pk = ? AND sk = ?`, string(value), pk, sk)
 }
+
+func (h hand) Bury(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) {
+	t.Helper()
+	pk, sk := h.key(t, row)
+	h.exec(t, s, `UPDATE "_tw_`+table.Name+`" SET item = NULL, attributes = NULL WHERE pk = ? AND sk = ?`, pk, sk)
+}

@@ -33,6 +33,9 @@ type Hand interface {
 
 	// Set sets an attribute of a row to a text.
 	Set(t *testing.T, s StateStore, table view.Table, row state.Row, name, text string)
+
+	// Bury makes a row a tombstone of its version, in its own place.
+	Bury(t *testing.T, s StateStore, table view.Table, row state.Row)
 }
 
 // RunRepairs checks the repairs of a store: of rows that guard themselves, of claims, of contributions and of groups.
@@ -64,6 +67,7 @@ func RunRepairs(t *testing.T, suite RepairSuite) {
 		}
 		if !inPlace {
 			checks["RowBesideTombstone"] = repairsBesideTombstones
+			checks["TombstoneAtTheKey"] = repairsOfTombstonesAtTheKey
 		}
 		for name, check := range checks {
 			t.Run(name+"/"+kind, func(t *testing.T) { suite.run(t, target, check) })
@@ -378,30 +382,4 @@ func repairsOfWideRows(t *testing.T, s *repairCheck) {
 		t.Errorf("%+v, want it done", r)
 	}
 	s.wantStored("the row", now, now, version(t, 5))
-}
-
-// A row that came back beside its newer tombstone, as from a backup of its table, gets the tombstone's version. So a
-// change that the tombstone refused does not win over the repaired row.
-func repairsBesideTombstones(t *testing.T, s *repairCheck) {
-	for what, now := range map[string]view.Mutation{"a row": row(t, "a", "1", 0, "right"), "a tombstone": tombstone(t, "a", "2", 0)} {
-		for _, newest := range []int{5, 7} {
-			sk, _ := now.SK.Text()
-			now := now
-			sk = fmt.Sprint(sk, newest)
-			now.SK = value(t, `{"S":"`+sk+`"}`)
-			apply(t, s, s.target, row(t, "a", sk, 5, "wrong"))
-			putBack := s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
-			apply(t, s, s.target, tombstone(t, "a", sk, newest))
-			putBack()
-			if r := s.repair(s.read(now), now); r != (view.Result{}) {
-				t.Fatalf("%s: %+v, want it done", what, r)
-			}
-			s.wantStored(what, now, now, version(t, newest))
-			same(t, what+", then a late change", apply(t, s, s.target, row(t, "a", sk, newest-1, "late")), []bool{true})
-			s.wantStored(what+", then a late change", now, now, version(t, newest))
-			newer := row(t, "a", sk, 8, "newer")
-			same(t, what+", then a newer change", apply(t, s, s.target, newer), []bool{false})
-			s.wantStored(what+", then a newer change", now, newer, version(t, 8))
-		}
-	}
 }

@@ -32,7 +32,7 @@ type stores interface {
 	copyRow(pk, sk, toPK, toSK, source string)
 	setSource(pk, sk, source string)
 	setBirth(pk, sk string)
-	buryRow(pk, sk, version string) // by a tombstone in place
+	buryRow(pk, sk, version string) // by a tombstone at the row's key
 	addTombstone(sink, pk, sk, source, version string)
 
 	removeGuard(item string)
@@ -148,7 +148,7 @@ func rowKinds(sink, prefix, other string) []kind {
 	}
 }
 
-// apartKinds are those of tombstones apart from their rows.
+// apartKinds are those of tombstones apart from their rows, and of tombstones that a person put at the rows' keys all the same.
 func apartKinds() []kind {
 	return []kind{
 		{"tombstone-apart", adds("rows"), func(s stores, tb *table, pk string) {
@@ -157,6 +157,14 @@ func apartKinds() []kind {
 		}, func(tb *table, pk string) []found {
 			return []found{{"rows", "row", rowPlace("ROW#"+pk, pk), pk, "missing", tb.version(pk, 2)}}
 		}},
+		{"buried", adds("rows"), func(s stores, tb *table, pk string) { s.buryRow("ROW#"+pk, pk, tb.version(pk, 1)) },
+			func(tb *table, pk string) []found {
+				return []found{{"rows", "row", rowPlace("ROW#"+pk, pk), pk, "missing", tb.version(pk, 1)}}
+			}},
+		{"names-buried", addsTwo("names"), func(s stores, tb *table, pk string) { s.buryRow("NAME#"+pk, "N", tb.version(pk, 1)) },
+			func(tb *table, pk string) []found {
+				return []found{{"names", "row", rowPlace("NAME#"+pk, "N"), pk, "missing", tb.version(pk, 1)}}
+			}},
 	}
 }
 

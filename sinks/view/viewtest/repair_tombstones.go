@@ -1,0 +1,76 @@
+package viewtest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// A row that came back beside its newer tombstone, as from a backup of its table, gets the tombstone's version. So a
+// change that the tombstone refused does not win over the repaired row.
+func repairsBesideTombstones(t *testing.T, s *repairCheck) {
+	for what, now := range map[string]view.Mutation{"a row": row(t, "a", "1", 0, "right"), "a tombstone": tombstone(t, "a", "2", 0)} {
+		for _, newest := range []int{5, 7} {
+			sk, _ := now.SK.Text()
+			now := now
+			sk = fmt.Sprint(sk, newest)
+			now.SK = value(t, `{"S":"`+sk+`"}`)
+			apply(t, s, s.target, row(t, "a", sk, 5, "wrong"))
+			putBack := s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
+			apply(t, s, s.target, tombstone(t, "a", sk, newest))
+			putBack()
+			if r := s.repair(s.read(now), now); r != (view.Result{}) {
+				t.Fatalf("%s: %+v, want it done", what, r)
+			}
+			s.wantStored(what, now, now, version(t, newest))
+			same(t, what+", then a late change", apply(t, s, s.target, row(t, "a", sk, newest-1, "late")), []bool{true})
+			s.wantStored(what+", then a late change", now, now, version(t, newest))
+			newer := row(t, "a", sk, 8, "newer")
+			same(t, what+", then a newer change", apply(t, s, s.target, newer), []bool{false})
+			s.wantStored(what+", then a newer change", now, newer, version(t, 8))
+		}
+	}
+}
+
+// A person makes a row a tombstone in the row's own place, where tombstones are apart. A repair writes the row, or moves
+// the tombstone to where it should be. There may be one already.
+func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
+	for _, apart := range []int{0, 4, 5, 7} {
+		for what, now := range map[string]view.Mutation{
+			"a row": row(t, "a", "row", 0, "right"), "a tombstone": tombstone(t, "a", "tombstone", 0),
+		} {
+			what = fmt.Sprintf("%s, with a tombstone of %d apart", what, apart)
+			sk, _ := now.SK.Text()
+			sk = fmt.Sprint(sk, apart)
+			now.SK = value(t, `{"S":"`+sk+`"}`)
+			apply(t, s, s.target, row(t, "a", sk, 5, "lost"))
+			if apart > 0 {
+				putBack := s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
+				apply(t, s, s.target, tombstone(t, "a", sk, apart))
+				putBack()
+			}
+			s.Hand.Bury(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
+			was := s.read(now)
+			if !was.Tombstone || !was.InPlace || was.Version != version(t, 5) {
+				t.Fatalf("%s: read is %+v", what, was)
+			}
+			if r := s.repair(was, now); r != (view.Result{}) {
+				t.Fatalf("%s: %+v, want it done", what, r)
+			}
+			newest := max(5, apart)
+			s.wantStored(what, now, now, version(t, newest))
+			if s.read(now).InPlace {
+				t.Errorf("%s: the tombstone is at the row's key", what)
+			}
+			if r := s.repair(was, now); !r.Lost {
+				t.Errorf("%s again: %+v, want it lost", what, r)
+			}
+			same(t, what+", then a late change", apply(t, s, s.target, row(t, "a", sk, newest-1, "late")), []bool{true})
+			s.wantStored(what+", then a late change", now, now, version(t, newest))
+			newer := row(t, "a", sk, 8, "newer")
+			same(t, what+", then a newer change", apply(t, s, s.target, newer), []bool{false})
+			s.wantStored(what+", then a newer change", now, newer, version(t, 8))
+		}
+	}
+}
