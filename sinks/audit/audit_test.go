@@ -88,8 +88,8 @@ func TestDifferencesOfClaims(t *testing.T) {
 		`missing guard P1`,
 		`wrong row PK="NAME#N2" SK="P": price`,
 		`wrong seat PK="NAME#N3" SK="P"`,
-		`wrong row PK="NAME#N3" SK="P"`, // by P3, which should have it
-		`wrong row PK="NAME#N3" SK="P"`, // by P7, which should not
+		`wrong row PK="NAME#N3" SK="P"`,                             // by P3, which should have it
+		`wrong row PK="NAME#N3" SK="P": attributes of the SQL view`, // by P7, which should not
 		`wrong guard P5`,
 		`missing claim PK="NAME#N50" SK="P"`,
 		`missing row PK="NAME#N50" SK="P"`,

@@ -130,7 +130,7 @@ func (s *documentSink) storedDocuments(ctx context.Context, lister search.Lister
 			e.Item = doc.Item
 		}
 		if err == nil {
-			e.Digest, err = d.document(doc.Doc, s.foreignDocument(doc.Doc))
+			e.Digest, err = d.document(doc.Doc, s.foreignDocument(doc.Doc)+doc.Derived)
 		}
 		if err != nil {
 			return yield(Entry{}, fmt.Errorf("%s: index %s: %w", s.spec.Name, index, err)) && false
@@ -236,7 +236,11 @@ func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) 
 	switch exists := st.There && !st.Tombstone; {
 	case exists && p.expected:
 		f.Found = "a document"
-		if f.Differs, err = s.differingFields(st.Doc, p.doc); len(f.Differs) > 0 {
+		f.Differs, err = s.differingFields(st.Doc, p.doc)
+		if st.Derived != "" && len(f.Differs) == 0 { // otherwise it follows
+			f.Differs = append(f.Differs, st.Derived)
+		}
+		if len(f.Differs) > 0 {
 			f.Verdict = Wrong
 		}
 	case exists:

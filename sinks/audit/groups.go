@@ -36,9 +36,9 @@ func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield fun
 }
 
 // foreignToGroup describes what a stored group should not have, whatever counts in it: another birth, or attributes that
-// differ from what the store computes them from. "" if it has no such thing.
+// differ from what the store computes them from, or from what readers see. "" if it has no such thing.
 func (s *groupSink) foreignToGroup(g *view.Group) string {
-	foreign := s.foreignBirth(g.Birth)
+	foreign := s.foreignBirth(g.Birth) + g.Derived
 	if damaged := s.damagedAttributes(g); len(damaged) > 0 {
 		foreign += " attributes " + strings.Join(damaged, ",")
 	}
@@ -299,6 +299,9 @@ func (s *groupSink) groupDifferences(stored *view.Group, sum *groupSum) []string
 		if !members[m] {
 			names = append(names, m.Name)
 		}
+	}
+	if stored.Derived != "" && len(names) == 0 { // otherwise it follows
+		names = append(names, stored.Derived)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

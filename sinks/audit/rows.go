@@ -141,7 +141,7 @@ func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(En
 		if err != nil {
 			return yield(Entry{}, fmt.Errorf("%s: %w", s.spec.Name, err)) && false
 		}
-		if !yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version, Digest: s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth))}, nil) {
+		if !yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version, Digest: s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth)+r.Derived)}, nil) {
 			return false
 		}
 	}
@@ -309,6 +309,9 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 		f.Differs = s.differingAttributes(st.Item, p.columns)
 		if s.foreignBirth(st.Birth) != "" {
 			f.Differs = append(f.Differs, reservedField)
+		}
+		if st.Derived != "" && len(f.Differs) == 0 { // otherwise it follows
+			f.Differs = append(f.Differs, st.Derived)
 		}
 		if len(f.Differs) > 0 {
 			f.Verdict = Wrong

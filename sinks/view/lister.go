@@ -74,6 +74,7 @@ type Group struct {
 	Birth    string    // as in [Row]
 	Revision string    // a new text with each write of the store; "" if the row has none
 	Item     item.Image
+	Derived  string // as in [StoredRow]
 
 	Shares  int64             // number of shares in the group; 0 if the row does not say
 	Version record.Version    // highest version of the changes; zero if the row does not say

@@ -109,6 +109,7 @@ type Row struct {
 	Source  item.Key
 	View    string
 	Birth   string // of the sink's output that it was written to ([Target]); "" if births are not recorded
+	Derived string // of a listed row: as in [StoredRow]
 }
 
 // ErrNoTable is the error of reading a table that does not exist.
@@ -196,13 +197,14 @@ type Inspector interface {
 type StoredRow struct {
 	Exists    bool
 	Tombstone bool           // the row was removed, and older changes of it are refused
-	Version   record.Version // of the change that wrote it
 	InPlace   bool           // the tombstone is at the row's key, whatever the target says: a person can have put it there
+	Version   record.Version // of the change that wrote it
 	Source    item.Key       // of the item that it belongs to; "" for a group
 	View      string         // the sink that owns it
 	Pipeline  string         // the pipeline that owns it
 	Birth     string         // of the sink's output that it was written to ([Target]); "" if births are not recorded
 	Item      item.Image     // all attributes with the key, without _tw
+	Derived   string         // what the store derives from the row for other readers, and does not agree with it; "" if nothing
 	Expires   time.Time      // when a tombstone may be deleted; zero: never
 	Revision  string         // of a repaired row, a text that the repair made; "" if it was not repaired, or if the store needs none
 }

@@ -101,7 +101,7 @@ func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
 			}
-			if err := t.write(index, m, fs[i], there[m.ID]); err != nil {
+			if err := t.write(index, m, fs[i], there[m.ID], false); err != nil {
 				return err
 			}
 		}
@@ -152,8 +152,8 @@ func decide(m *search.Mutation, is stored, r *search.Result) (write bool, err er
 
 var errTooMany = errs.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
 
-// write replaces a document, and notes the changes of its words and values.
-func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored) error {
+// write replaces a document, and notes the changes of its words and values; with anew, all of them.
+func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored, anew bool) error {
 	if is.doc == 0 {
 		if t.free == 0 {
 			if _, err := t.QueryRow(t.ctx, lastDoc, nil, &t.free); err != nil {
@@ -171,7 +171,7 @@ func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored) error 
 	if err != nil {
 		return t.store.db.Damaged("the document "+m.ID, err)
 	}
-	entries, err := t.replace(t, index, is.doc, was, fs)
+	entries, err := t.replace(t, index, is.doc, was, fs, anew)
 	if err != nil {
 		return err
 	}

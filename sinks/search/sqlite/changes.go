@@ -27,8 +27,8 @@ func (c *changes) note(ch change) {
 }
 
 // replace notes the changes from the stored entries was to the fields fs of a document, and returns the new
-// entries as the file stores them.
-func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields) ([]byte, error) {
+// entries as the file stores them. With anew it trusts no entry to be there, and writes all.
+func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields, anew bool) ([]byte, error) {
 	gone := make(map[string]entry) // by their text in the file
 	for _, e := range was {
 		gone[string(appendEntry(nil, e))] = e
@@ -38,7 +38,11 @@ func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields) ([]by
 		at := len(entries)
 		entries = appendEntry(entries, e)
 		text := string(entries[at:])
-		if _, is := gone[text]; !is {
+		_, is := gone[text]
+		if anew && e.value == nil {
+			c.note(change{entry: e, doc: doc}) // FTS5 takes no second row
+		}
+		if !is || anew {
 			c.note(change{entry: e, doc: doc, add: true, words: words})
 		}
 		delete(gone, text)

@@ -7,10 +7,9 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/search"
-	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-const readStoredDocument = `SELECT version, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
+const readStoredDocument = `SELECT doc, version, entries, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
 
 // ReadStored returns the document or tombstone at an id. The routing is ignored, since an index is one shard.
 func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (there search.StoredDocument, err error) {
@@ -21,15 +20,28 @@ func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (there sear
 	if err != nil {
 		return there, err
 	}
-	d, found, err := sqlite.ReadFirst(ctx, s.db, readStoredDocument, []any{number, id}, func(rows *sql.Rows) (d struct{ version, source []byte }, err error) {
-		err = rows.Scan(&d.version, &d.source)
-		return d, err
+	var version string
+	var d indexed
+	found := false
+	err = s.db.Snapshot(ctx, func(tx *sql.Tx) error {
+		err := forEachRow(ctx, tx, readStoredDocument, []any{number, id}, func(rows *sql.Rows) error {
+			found = true
+			return rows.Scan(&d.doc, &version, &d.entries, &d.source)
+		})
+		if err == nil && d.source != nil {
+			var same []bool
+			c := derivedChecker{index: number}
+			if same, err = c.check(ctx, tx, []indexed{d}); err == nil && !same[0] {
+				there.Derived = searchedBy
+			}
+		}
+		return s.db.WrapError("read", err)
 	})
 	if err != nil || !found {
 		return there, err
 	}
 	there.There, there.Tombstone, there.Doc = true, d.source == nil, d.source
-	if there.Version, err = record.ParseVersion(string(d.version)); err != nil {
+	if there.Version, err = record.ParseVersion(version); err != nil {
 		err = s.db.Damaged("the document "+id, err)
 	}
 	return there, err

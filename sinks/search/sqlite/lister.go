@@ -14,10 +14,11 @@ import (
 
 var _ search.Lister = (*Store)(nil)
 
-const listDocuments = `SELECT id, routing, version, source FROM "_tws_documents" WHERE "index" = ? AND source IS NOT NULL`
+const listDocuments = `SELECT doc, id, routing, version, entries, source FROM "_tws_documents" WHERE "index" = ? AND source IS NOT NULL`
 
 // ListDocuments reads the documents page by page. A store for readers lists the indexes of all sinks. A document
-// whose version was changed by hand has none.
+// whose version was changed by hand has none. By what a document is found is read a moment later, so one that is written
+// meanwhile may be marked although nothing is wrong.
 func (s *Store) ListDocuments(ctx context.Context, index string, l state.Listing) iter.Seq2[search.ListedDocument, error] {
 	return func(yield func(search.ListedDocument, error) bool) {
 		number, err := s.findOwn(ctx, index)
@@ -26,18 +27,73 @@ func (s *Store) ListDocuments(ctx context.Context, index string, l state.Listing
 			return
 		}
 		q := sqlite.ListQuery{Select: listDocuments, Args: []any{number}, Key: []string{"id"}}
+		page, size := make([]listedDocument, 0, checkedAtOnce), 0
+		checker := derivedChecker{index: number}
+		flush := func() bool {
+			err := s.checkListed(ctx, &checker, page)
+			if err != nil {
+				yield(search.ListedDocument{}, err)
+				return false
+			}
+			for i := range page {
+				if !yield(page[i].ListedDocument, nil) {
+					return false
+				}
+			}
+			page, size = page[:0], 0
+			return true
+		}
 		for d, err := range sqlite.List(ctx, s.db, q, l, scanListed) {
-			if !yield(d, err) || err != nil {
+			if err != nil {
+				yield(search.ListedDocument{}, err)
+				return
+			}
+			page, size = append(page, d), size+len(d.Doc)
+			if (len(page) == cap(page) || size >= checkedBytes) && !flush() {
 				return
 			}
 		}
+		flush()
 	}
 }
 
-func scanListed(rows *sql.Rows) (r sqlite.ListedRow[search.ListedDocument], err error) {
+// The bounds of the documents that are checked together.
+const (
+	checkedAtOnce = 256
+	checkedBytes  = 1 << 20
+)
+
+// listedDocument is a document with what it is found by.
+type listedDocument struct {
+	search.ListedDocument
+	doc     int64
+	entries []byte
+}
+
+// checkListed marks the documents that are found by other words or values than they have.
+func (s *Store) checkListed(ctx context.Context, c *derivedChecker, page []listedDocument) error {
+	if len(page) == 0 {
+		return nil
+	}
+	docs := make([]indexed, len(page))
+	for i := range page {
+		docs[i] = indexed{page[i].doc, page[i].entries, page[i].Doc}
+	}
+	return s.db.Snapshot(ctx, func(tx *sql.Tx) error {
+		same, err := c.check(ctx, tx, docs)
+		for i := range same {
+			if !same[i] {
+				page[i].Derived = searchedBy
+			}
+		}
+		return s.db.WrapError("read", err)
+	})
+}
+
+func scanListed(rows *sql.Rows) (r sqlite.ListedRow[listedDocument], err error) {
 	d := &r.Value
 	var version string
-	if err := rows.Scan(&d.ID, &d.Routing, &version, (*[]byte)(&d.Doc)); err != nil {
+	if err := rows.Scan(&d.doc, &d.ID, &d.Routing, &version, &d.entries, (*[]byte)(&d.Doc)); err != nil {
 		return r, err
 	}
 	d.There, d.Item = true, search.ItemOf(d.ID)

@@ -61,7 +61,7 @@ func (t *tx) repair(index int64, was *search.StoredDocument, m *search.Mutation,
 	case !there.Matches(was):
 		return true, nil
 	}
-	return false, t.write(index, m, fs, is)
+	return false, t.write(index, m, fs, is, true)
 }
 
 // readWhole returns the stored document, as it is written and as it is read.

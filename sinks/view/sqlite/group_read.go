@@ -110,7 +110,7 @@ func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Val
 // readGroupRows sets Row, Birth and Item of the groups whose rows are in the table. It returns the indexes of groups by the
 // birth of their rows, which is that of t for a row that is missing. A row of another sink has no group.
 func (s *Store) readGroupRows(ctx context.Context, tx *sql.Tx, t view.Target, rows []state.Row, groups []view.Group) (births map[string][]int, err error) {
-	table, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item FROM "+quote(tablePrefix+t.Name)+" WHERE pk = ? AND sk = ?")
+	table, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+" WHERE pk = ? AND sk = ?")
 	if err != nil {
 		if _, found, other := tableNamed(ctx, s.DB, t.Name); other == nil && !found {
 			return nil, s.noTable(t.Name)
@@ -119,13 +119,14 @@ func (s *Store) readGroupRows(ctx context.Context, tx *sql.Tx, t view.Target, ro
 	}
 	defer table.Close()
 	births = make(map[string][]int)
+	derived := derivedChecker{table: t.Table}
 	for i, row := range rows {
 		pk, sk, err := row.Decode()
 		if err != nil {
 			return nil, err
 		}
 		var r storedRow
-		switch err := table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&r.pipeline, &r.view, &r.birth, &r.item); {
+		switch err := table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&r.pipeline, &r.view, &r.birth, &r.item, &r.attributes); {
 		case errors.Is(err, sql.ErrNoRows):
 			births[t.Birth] = append(births[t.Birth], i)
 			continue
@@ -143,6 +144,7 @@ func (s *Store) readGroupRows(ctx context.Context, tx *sql.Tx, t view.Target, ro
 		if groups[i].Item, err = item.Parse(r.item); err != nil {
 			return nil, s.Damaged("a row of the table "+t.Name, err)
 		}
+		groups[i].Derived = derived.check(groups[i].Item, r.attributes)
 	}
 	return births, nil
 }

@@ -19,13 +19,14 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 		return nil, s.noTable(t.Name)
 	}
 	query := newTable(t.Table).stored
+	derived := derivedChecker{table: t.Table}
 	stored := make([]view.StoredRow, len(rows))
 	for i, row := range rows {
 		pk, sk, err := row.Decode()
 		if err != nil {
 			return nil, err
 		}
-		if stored[i], err = s.rowAt(ctx, query, pk, sk); err != nil {
+		if stored[i], err = s.rowAt(ctx, query, pk, sk, &derived); err != nil {
 			return nil, err
 		}
 		if stored[i].Exists || t.InPlace {
@@ -39,12 +40,15 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 }
 
 // rowAt reads a row or a tombstone in place.
-func (s *Store) rowAt(ctx context.Context, query string, pk, sk item.Value) (st view.StoredRow, err error) {
-	r, found, err := sqlite.ReadFirst(ctx, s.DB, query, []any{keyColumn(pk), keyColumn(sk)}, scanRow)
+func (s *Store) rowAt(ctx context.Context, query string, pk, sk item.Value, derived *derivedChecker) (st view.StoredRow, err error) {
+	r, found, err := sqlite.ReadFirst(ctx, s.DB, query, []any{keyColumn(pk), keyColumn(sk)}, scanAll)
 	if err != nil || !found {
 		return st, err
 	}
-	return s.parseStored(&r)
+	if st, err = s.parseStored(&r); err == nil {
+		st.Derived = derived.check(st.Item, r.attributes)
+	}
+	return st, err
 }
 
 func (s *Store) parseStored(r *storedRow) (st view.StoredRow, err error) {

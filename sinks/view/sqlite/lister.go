@@ -31,13 +31,15 @@ func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) it
 			return
 		}
 		q := sqlite.ListQuery{
-			Select: "SELECT pk, sk, version, birth, source, item FROM " + quote(tablePrefix+t.Name) + " WHERE item IS NOT NULL AND view = ? AND pipeline = ?",
+			Select: "SELECT pk, sk, version, birth, source, item, attributes FROM " + quote(tablePrefix+t.Name) + " WHERE item IS NOT NULL AND view = ? AND pipeline = ?",
 			Args:   []any{t.View, t.Pipeline}, Key: []string{"pk", "sk"},
 		}
+		derived := derivedChecker{table: table}
 		for stored, err := range sqlite.List(ctx, s.DB, q, l, listedRowScanner()) {
 			r := view.Row{View: t.View}
 			if err == nil {
 				err = s.setListed(&r, table, &stored)
+				r.Derived = derived.check(r.Item, stored.attributes)
 			}
 			if !yield(r, err) || err != nil {
 				return
@@ -53,12 +55,12 @@ func listedRowScanner() func(rows *sql.Rows) (sqlite.ListedRow[storedRow], error
 		var r storedRow
 		var pk, sk any
 		var b sql.RawBytes
-		err := rows.Scan(&pk, &sk, &r.version, &b, &r.source, &r.item)
+		err := rows.Scan(&pk, &sk, &r.version, &b, &r.source, &r.item, &r.attributes)
 		if string(b) != birth {
 			birth = string(b)
 		}
 		r.birth = birth
-		return sqlite.ListedRow[storedRow]{Value: r, Key: []any{pk, sk}, Size: len(r.item)}, err
+		return sqlite.ListedRow[storedRow]{Value: r, Key: []any{pk, sk}, Size: len(r.item) + len(r.attributes.String)}, err
 	}
 }
 

@@ -35,7 +35,8 @@ func (s *Store) noTable(name string) error {
 // storedRow is the record of a row in the file.
 type storedRow struct {
 	version, pipeline, view, birth, source string
-	item                                   []byte // nil for a tombstone
+	item                                   []byte         // nil for a tombstone
+	attributes                             sql.NullString // NULL for a tombstone
 }
 
 // rowColumns are the columns that scanRow reads.
@@ -43,6 +44,14 @@ const rowColumns = "version, pipeline, view, birth, source, item"
 
 func scanRow(rows *sql.Rows) (r storedRow, err error) {
 	err = rows.Scan(&r.version, &r.pipeline, &r.view, &r.birth, &r.source, &r.item)
+	return r, err
+}
+
+// allColumns are the columns that scanAll reads.
+const allColumns = rowColumns + ", attributes"
+
+func scanAll(rows *sql.Rows) (r storedRow, err error) {
+	err = rows.Scan(&r.version, &r.pipeline, &r.view, &r.birth, &r.source, &r.item, &r.attributes)
 	return r, err
 }
 

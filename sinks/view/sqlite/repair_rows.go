@@ -101,7 +101,7 @@ func (x *tx) storedRow(pk, sk item.Value) (st view.StoredRow, err error) {
 func (x *tx) rowAt(pk, sk item.Value) (row storedRow, found bool, err error) {
 	err = x.QueryRows(x.ctx, x.table.stored, []any{keyColumn(pk), keyColumn(sk)}, func(r *sql.Rows) error {
 		found = true
-		row, err = scanRow(r)
+		row, err = scanAll(r)
 		return err
 	})
 	return row, found, err

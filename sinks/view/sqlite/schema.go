@@ -59,7 +59,7 @@ WHERE ` + ownerMatches
 
 	readOwner = `SELECT version, view, pipeline, birth FROM %s WHERE pk = ? AND sk = ?`
 
-	readStored = `SELECT ` + rowColumns + ` FROM %s WHERE pk = ? AND sk = ?`
+	readStored = `SELECT ` + allColumns + ` FROM %s WHERE pk = ? AND sk = ?`
 )
 
 // table is a view table with its statements. Each is prepared once, by its text.

@@ -1,0 +1,197 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"strconv"
+
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+)
+
+// searchedBy is what [search.StoredDocument].Derived says of a document that is found by other words or values than it
+// has.
+const searchedBy = "words and values to search by"
+
+// Statements that check what documents are found by. The number of a path tells its index.
+const (
+	readPaths = `SELECT p.path, p.id FROM json_each(?) j CROSS JOIN "_tws_paths" p
+WHERE p."index" = ? AND p.path = j.value`
+
+	// Of each value: the place of its document in the list, path, document, whether it is a time, and its bytes.
+	missingValues = `SELECT DISTINCT j.value ->> 0 FROM json_each(?) j
+WHERE NOT EXISTS (SELECT 1 FROM "_tws_values" v WHERE v.path = j.value ->> 1
+	AND v.value = iif(j.value ->> 3, CAST(unhex(j.value ->> 4) AS TEXT), unhex(j.value ->> 4)) AND v.doc = j.value ->> 2)`
+
+	// Of each field with words: the place of its document in the list, and the rowid. FTS5 has a row there for each.
+	missingWords = `SELECT DISTINCT j.value ->> 0 FROM json_each(?) j
+WHERE NOT EXISTS (SELECT 1 FROM "_tws_words_docsize" w WHERE w.id = j.value ->> 1)`
+)
+
+// indexed is a stored document with what the file says that it is found by.
+type indexed struct {
+	doc             int64
+	entries, source []byte
+}
+
+// derivedChecker checks by what documents of an index are found. It remembers the numbers of paths.
+type derivedChecker struct {
+	index int64
+	paths map[string]int64
+}
+
+// check reports of each document whether its entries are those of its source, and whether each is there to be found.
+// The words themselves are not compared: their index does not have them as texts.
+func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) (same []bool, err error) {
+	parsed, err := c.parse(ctx, tx, docs)
+	if err != nil {
+		return nil, err
+	}
+	same = make([]bool, len(docs))
+	values, words := []byte{'['}, []byte{'['}
+	for i, fs := range parsed {
+		was, err := parseEntries(docs[i].entries)
+		if same[i] = err == nil && fs != nil && c.equal(was, fs); !same[i] {
+			continue
+		}
+		for _, e := range was {
+			switch v := e.value.(type) {
+			case []byte:
+				values = appendValue(values, i, e.path, docs[i].doc, false, v)
+			case string:
+				values = appendValue(values, i, e.path, docs[i].doc, true, []byte(v))
+			default:
+				words = appendNumbers(separated(words), int64(i), rowid(e.path, docs[i].doc))
+				words = append(words, ']')
+			}
+		}
+	}
+	for query, list := range map[string][]byte{missingValues: values, missingWords: words} {
+		if len(list) == 1 {
+			continue
+		}
+		if err := forEachRow(ctx, tx, query, []any{string(append(list, ']'))}, func(rows *sql.Rows) error {
+			var i int
+			err := rows.Scan(&i)
+			if err == nil {
+				same[i] = false
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return same, nil
+}
+
+// parse returns the fields of documents, nil for one that cannot be parsed, and reads the numbers of their paths.
+func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) ([]fields, error) {
+	if c.paths == nil || len(c.paths) > maxPaths {
+		c.paths = make(map[string]int64)
+	}
+	parsed := make([]fields, len(docs))
+	var unknown []string
+	for i := range docs {
+		fs, err := fieldsOf(docs[i].source)
+		if err != nil {
+			continue
+		}
+		parsed[i] = fs
+		for path := range fs {
+			if _, ok := c.paths[path]; !ok {
+				c.paths[path] = 0
+				unknown = append(unknown, path)
+			}
+		}
+	}
+	if len(unknown) == 0 {
+		return parsed, nil
+	}
+	err := forEachRow(ctx, tx, readPaths, []any{sqlite.JSONArray(unknown), c.index}, func(rows *sql.Rows) error {
+		var path string
+		var n int64
+		err := rows.Scan(&path, &n)
+		c.paths[path] = n
+		return err
+	})
+	for _, path := range unknown {
+		if c.paths[path] == 0 {
+			delete(c.paths, path) // it may get a number later
+		}
+	}
+	return parsed, err
+}
+
+// equal reports whether stored entries are those of fields.
+func (c *derivedChecker) equal(was []entry, fs fields) bool {
+	stored := make(map[string]bool, len(was)) // by their text in the file: whether the fields have it
+	for _, e := range was {
+		stored[string(appendEntry(nil, e))] = false
+	}
+	found := 0
+	var buf []byte
+	has := func(e entry) bool {
+		buf = appendEntry(buf[:0], e)
+		had, ok := stored[string(buf)]
+		if ok && !had {
+			stored[string(buf)] = true
+			found++
+		}
+		return ok
+	}
+	for path, f := range fs {
+		number := c.paths[path]
+		if len(f.words) > 0 && !has(entry{path: number, digest: digest(f.words)}) {
+			return false
+		}
+		for _, v := range f.values {
+			if !has(entry{path: number, value: v}) {
+				return false
+			}
+		}
+	}
+	return found == len(stored)
+}
+
+func forEachRow(ctx context.Context, tx *sql.Tx, query string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// separated appends the comma before the next element of a list.
+func separated(list []byte) []byte {
+	if len(list) > 1 {
+		return append(list, ',')
+	}
+	return list
+}
+
+// appendNumbers appends the beginning of an array.
+func appendNumbers(dst []byte, numbers ...int64) []byte {
+	for i, n := range numbers {
+		separator := byte(',')
+		if i == 0 {
+			separator = '['
+		}
+		dst = strconv.AppendInt(append(dst, separator), n, 10)
+	}
+	return dst
+}
+
+func appendValue(list []byte, i int, path, doc int64, isTime bool, value []byte) []byte {
+	kind := int64(0)
+	if isTime {
+		kind = 1
+	}
+	list = append(appendNumbers(separated(list), int64(i), path, doc, kind), `,"`...)
+	return append(hex.AppendEncode(list, value), `"]`...)
+}
