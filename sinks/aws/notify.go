@@ -13,8 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Notify finds the sink's queue, topic or bus. With Create it creates a missing one, also one that was there before:
-// no output depends on what was sent to it.
+// Notify finds the sink's queue, topic or bus.
 func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) (notify.Store, error) {
 	large, err := b.overflow(cfg)
 	if err != nil {
@@ -32,16 +31,15 @@ func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) 
 }
 
 func (b *Bundle) publisher(ctx context.Context, n *config.Notify, large notifyaws.Overflow) (notify.Store, error) {
-	create := b.create && !b.lookOnly
 	switch {
 	case n.Queue != "":
-		return notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: b.sqs, Queue: n.Queue, Overflow: large, Create: create})
+		return notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: b.sqs, Queue: n.Queue, Overflow: large})
 	case n.Topic != "":
 		client := sns.NewFromConfig(b.sdk, func(o *sns.Options) { o.RetryMaxAttempts = attempts })
-		return notifyaws.NewTopic(ctx, notifyaws.TopicOptions{Client: client, Topic: n.Topic, Overflow: large, Create: create})
+		return notifyaws.NewTopic(ctx, notifyaws.TopicOptions{Client: client, Topic: n.Topic, Overflow: large})
 	case n.Bus != "":
 		client := eventbridge.NewFromConfig(b.sdk, func(o *eventbridge.Options) { o.RetryMaxAttempts = attempts })
-		return notifyaws.NewBus(ctx, notifyaws.BusOptions{Client: client, Bus: n.Bus, Overflow: large, Create: create})
+		return notifyaws.NewBus(ctx, notifyaws.BusOptions{Client: client, Bus: n.Bus, Overflow: large})
 	}
 	return nil, errors.New("nothing is named that takes the events: add queue, topic or bus")
 }
