@@ -1,6 +1,9 @@
 package streamtest
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Trim removes the oldest n records of a shard.
 func (st *Stream) Trim(shardID string, n int) {
@@ -8,6 +11,15 @@ func (st *Stream) Trim(shardID string, n int) {
 	defer st.server.mu.Unlock()
 	sh := st.must(shardID)
 	sh.trim(sh.horizon + n)
+}
+
+// TrimBefore removes the records that were written before a time, from each shard.
+func (st *Stream) TrimBefore(before time.Time) {
+	st.server.mu.Lock()
+	defer st.server.mu.Unlock()
+	for _, sh := range st.shards {
+		sh.age(before.UnixNano())
+	}
 }
 
 // Drop removes a shard with its records. If it was open, a new child takes over its

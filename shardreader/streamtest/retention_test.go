@@ -159,3 +159,18 @@ func TestServer_Trim(t *testing.T) {
 		t.Errorf("%v, %v; want one", changes, err)
 	}
 }
+
+func TestStream_TrimBeforeRemovesWhatWasWrittenBefore(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	server := streamtest.New(streamtest.Options{Now: func() time.Time { return now }})
+	st := server.AddStream("shop")
+	shard := st.Shards()[0]
+	st.Put(shard, put("a"), put("b"))
+	now = now.Add(time.Second)
+	kept := st.Put(shard, put("c"))
+	st.TrimBefore(now)
+	changes, err := readShard(t.Context(), server, st.ARN(), shard, true)
+	if err != nil || len(changes) != 1 || changes[0].Sequence != kept[0] {
+		t.Errorf("%v, %v; want the last record alone", changes, err)
+	}
+}

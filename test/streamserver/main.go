@@ -20,7 +20,8 @@
 //	POST /admin/split    {"shard":"","children":2,"every":"","times":1,"seed":1}
 //	                     splits that shard, or an open one by chance; children 1 is a rollover.
 //	                     With every it answers at once and does so again that often, times times (0: for ever).
-//	POST /admin/trim     {"shard":"","records":100}; without a shard, of each; or {"ended":true}: drops all closed shards
+//	POST /admin/trim     {"shard":"","records":100}; without a shard, of each;
+//	                     or {"before":"2026-01-02T03:04:05Z"}: what was written before; or {"ended":true}: drops all closed shards
 //	POST /admin/disable  {}
 //	POST /admin/enable   {"shards":12}; a new stream, the old one is disabled
 //	POST /admin/fail     {"op":"GetRecords","fault":"throttled","times":3,"delay":"0s"}

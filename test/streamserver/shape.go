@@ -76,6 +76,7 @@ type trimming struct {
 	Shard   string
 	Records int
 	Ended   bool
+	Before  time.Time
 }
 
 func (a *admin) trim(in trimming) (any, error) {
@@ -85,8 +86,12 @@ func (a *admin) trim(in trimming) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Ended {
+	switch {
+	case in.Ended:
 		st.DropEnded()
+		return nil, nil
+	case !in.Before.IsZero():
+		st.TrimBefore(in.Before)
 		return nil, nil
 	}
 	shards := []string{in.Shard}

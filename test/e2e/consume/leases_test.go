@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 )
 
 // leaseRow is a lease as `leases list -o json` prints it.
 type leaseRow struct {
 	Shard, Owner, Checkpoint string
 	Counter                  int64
+	LastRecord               *time.Time `json:"last_record"`
 }
 
 // leases are those of the world's table.
