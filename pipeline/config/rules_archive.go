@@ -73,10 +73,12 @@ func (c *checker) checkPerItemLayout(a *Archive) {
 	}
 	switch {
 	case !c.Has(&a.Key):
-		c.Fail(a, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json', or without {@version} for the newest change of each item", "layout per_item wants a key")
+		c.Fail(a, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json', or without {@version} for the newest change of each item",
+			"layout per_item wants a key")
 	case a.Key == nil:
 	case a.KeepsNewest() && !a.Key.NamesItem():
-		c.Fail(&a.Key, "put {@version} into it, or {@key} for the newest change of each item", "the key is the same for all items")
+		c.Fail(&a.Key, "put {@version} into it, or {@key} for the newest change of each item",
+			"the key is the same for all items")
 	case a.RawNames && a.Key.AmbiguousRawObjectKey():
 		c.Warn(&a.Key, "write names: escaped, or |esc after a placeholder, if a value can contain the text between two of them",
 			"parts of it could run together: an item whose object is already another item's becomes a dead letter")

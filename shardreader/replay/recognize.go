@@ -20,7 +20,8 @@ var errForeign = errs.New("it holds no stream records")
 
 // errNewestOnly is the error of a file of an archive that is no history. It is not left out in silence: without it the
 // outputs would be wrong.
-var errNewestOnly = errs.New("it is of an archive that has the newest change of each item alone, because its key has no {@version}: replay an archive with every change")
+var errNewestOnly = errs.New("it is of an archive that has the newest change of each item alone, " +
+	"because its key has no {@version}: replay an archive with every change")
 
 // recognize returns a *fault if the file does not begin like saved records, and io.EOF if it is empty.
 func (f *file) recognize() error {

@@ -45,7 +45,8 @@ var _ pipeline.Source = (*Source)(nil)
 var ErrPlain = errs.New("archive: it was written with images: plain_json, for people and query engines; only what is written with images: dynamodb_json replays")
 
 // ErrNewestOnly means that an archive has the newest change of each item alone, which is no history.
-var ErrNewestOnly = errs.New("archive: it was written with a key without {@version}, so it holds the newest change of each item alone; only an archive with every change replays: layout: log, or a key with {@version}")
+var ErrNewestOnly = errs.New("archive: it was written with a key without {@version}, so it holds the newest change " +
+	"of each item alone; only an archive with every change replays: layout: log, or a key with {@version}")
 
 // NewSource returns a source. It does not read yet. The caller must close it.
 func NewSource(o SourceOptions) (*Source, error) {

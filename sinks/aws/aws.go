@@ -34,9 +34,8 @@ import (
 // Option changes a default of a Bundle.
 type Option func(*Bundle)
 
-// Create creates what is missing: tables with their keys, TTL and on-demand billing, and buckets.
-// Without it, something missing is an error. Indexes are always created, and queues, topics and
-// buses never.
+// Create creates what is missing: tables with their keys, TTL and on-demand billing, buckets, queues,
+// topics and buses. Without it, something missing is an error. Indexes are always created.
 func Create() Option { return func(b *Bundle) { b.create = true } }
 
 // LookOnly opens stores without creating or checking tables, buckets, indexes, scripts and records.

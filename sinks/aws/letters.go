@@ -29,7 +29,9 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 			return nil, err
 		}
 		return open(b, "dead letters in the queue "+d.Queue, func() (*sqs.Store, error) {
-			return sqs.New(ctx, sqs.Options{Client: b.sqs, Queue: d.Queue, Pipeline: cfg.Name, Large: large, Logger: b.logger})
+			return sqs.New(ctx, sqs.Options{
+				Client: b.sqs, Queue: d.Queue, Pipeline: cfg.Name, Large: large, Create: b.create && !b.lookOnly, Logger: b.logger,
+			})
 		})
 	case d.Bucket != "":
 		return b.letters(ctx, cfg, d.Bucket, d.Prefix)

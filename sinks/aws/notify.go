@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Notify finds the sink's queue, topic or bus.
+// Notify finds the sink's queue, topic or bus. With Create it creates a missing one, also one that was there before:
+// no output depends on what was sent to it.
 func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) (notify.Store, error) {
 	large, err := b.overflow(cfg)
 	if err != nil {
@@ -31,15 +32,16 @@ func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) 
 }
 
 func (b *Bundle) publisher(ctx context.Context, n *config.Notify, large notifyaws.Overflow) (notify.Store, error) {
+	create := b.create && !b.lookOnly
 	switch {
 	case n.Queue != "":
-		return notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: b.sqs, Queue: n.Queue, Overflow: large})
+		return notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: b.sqs, Queue: n.Queue, Overflow: large, Create: create})
 	case n.Topic != "":
 		client := sns.NewFromConfig(b.sdk, func(o *sns.Options) { o.RetryMaxAttempts = attempts })
-		return notifyaws.NewTopic(ctx, notifyaws.TopicOptions{Client: client, Topic: n.Topic, Overflow: large})
+		return notifyaws.NewTopic(ctx, notifyaws.TopicOptions{Client: client, Topic: n.Topic, Overflow: large, Create: create})
 	case n.Bus != "":
 		client := eventbridge.NewFromConfig(b.sdk, func(o *eventbridge.Options) { o.RetryMaxAttempts = attempts })
-		return notifyaws.NewBus(ctx, notifyaws.BusOptions{Client: client, Bus: n.Bus, Overflow: large})
+		return notifyaws.NewBus(ctx, notifyaws.BusOptions{Client: client, Bus: n.Bus, Overflow: large, Create: create})
 	}
 	return nil, errors.New("nothing is named that takes the events: add queue, topic or bus")
 }

@@ -68,4 +68,7 @@ var (
 
 	createTableActions  = []string{"dynamodb:CreateTable", "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive", "dynamodb:UpdateTimeToLive"}
 	createBucketActions = []string{"s3:CreateBucket", "s3:ListBucket", "s3:PutLifecycleConfiguration"}
+	createQueueActions  = []string{"sqs:CreateQueue", "sqs:GetQueueAttributes"}
+	createTopicActions  = []string{"sns:CreateTopic", "sns:GetTopicAttributes"}
+	createBusActions    = []string{"events:CreateEventBus", "events:DescribeEventBus"}
 )

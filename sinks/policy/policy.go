@@ -19,7 +19,7 @@ type Runner uint8
 const (
 	Function Runner = iota // a Lambda function: the event source mapping reads the stream with its role
 	Consumer               // `tablewake consume`
-	Creator                // the role that creates tables and buckets: --create
+	Creator                // the role that creates tables, buckets, queues, topics and buses: --create
 	Backfill               // `tablewake backfill`
 	Audit                  // `tablewake audit`, without --repair
 )
@@ -248,17 +248,21 @@ func (w *writer) notify(s config.Sink) {
 	case n.Topic != "":
 		w.allow(sid("notify", s.Name), "events to the topic", topicActions, n.Topic)
 	case n.Bus != "":
-		bus := n.Bus
-		if !strings.HasPrefix(bus, "arn:") {
-			bus = w.arn("events", "event-bus/"+w.name(bus))
-		}
-		w.allow(sid("notify", s.Name), "events to the bus", busActions, bus)
+		w.allow(sid("notify", s.Name), "events to the bus", busActions, w.bus(n.Bus))
 	default:
 		return
 	}
 	if bucket, folder := w.overflow(); bucket != "" {
 		w.allow(sid("notify", s.Name, "large"), "events that are too large for a message lie in the bucket", []string{"s3:PutObject"}, w.bucket(bucket, "/"+folder+"*"))
 	}
+}
+
+// bus returns the ARN of a bus that the file names by its ARN or its name.
+func (w *writer) bus(bus string) string {
+	if strings.HasPrefix(bus, "arn:") {
+		return bus
+	}
+	return w.arn("events", "event-bus/"+w.name(bus))
 }
 
 // overflow returns the bucket and the folder for events that are too large for a message; "" if there is no bucket.
@@ -389,9 +393,13 @@ func (w *writer) largeLetters() {
 	}
 }
 
-// creator adds the rights to create tables and buckets.
+// creator adds the rights to create what --create creates.
 func (w *writer) creator() {
-	var tables, buckets []string
+	var tables, buckets, queues, topics, buses []string
+	queueActions := createQueueActions
+	addQueue := func(queue string) {
+		queues, queueActions = append(queues, w.queue(queue)), actions(queueActions, w.queueActions(nil, queue))
+	}
 	add := func(t config.Table) {
 		if t.Name != "" {
 			tables = append(tables, w.table(t))
@@ -405,6 +413,12 @@ func (w *writer) creator() {
 			add(s.Aggregate.Table)
 		case s.Archive != nil && s.Archive.Bucket != "":
 			buckets = append(buckets, w.bucket(s.Archive.Bucket, ""))
+		case s.Notify != nil && s.Notify.Queue != "":
+			addQueue(s.Notify.Queue)
+		case s.Notify != nil && s.Notify.Topic != "":
+			topics = append(topics, s.Notify.Topic)
+		case s.Notify != nil && s.Notify.Bus != "":
+			buses = append(buses, w.bus(s.Notify.Bus))
 		}
 	}
 	if w.cfg.State != nil {
@@ -416,10 +430,22 @@ func (w *writer) creator() {
 	if d := w.cfg.DeadLetters; d != nil && d.Bucket != "" {
 		buckets = append(buckets, w.bucket(d.Bucket, ""))
 	}
+	if d := w.cfg.DeadLetters; d != nil && d.Queue != "" {
+		addQueue(d.Queue)
+	}
 	if len(tables) > 0 {
 		w.allow("CreateTables", "makes the tables of --create", createTableActions, tables...)
 	}
 	if len(buckets) > 0 {
 		w.allow("CreateBuckets", "makes the buckets of --create", createBucketActions, buckets...)
+	}
+	if len(queues) > 0 {
+		w.allow("CreateQueues", "makes the queues of --create", queueActions, queues...)
+	}
+	if len(topics) > 0 {
+		w.allow("CreateTopics", "makes the topics of --create", createTopicActions, topics...)
+	}
+	if len(buses) > 0 {
+		w.allow("CreateBuses", "makes the buses of --create", createBusActions, buses...)
 	}
 }

@@ -75,6 +75,7 @@ DeadLettersLargeBucket: s3:ListBucket on arn:aws:s3:::shop-archive
 	got = lines(policy.Statements(parse(t, file), policy.Options{Runner: policy.Creator, Partition: "aws-cn", Region: "cn-north-1", Account: "123456789012"}))
 	want = `CreateTables: dynamodb:CreateTable dynamodb:DescribeTable dynamodb:DescribeTimeToLive dynamodb:UpdateTimeToLive on arn:aws-cn:dynamodb:cn-north-1:123456789012:table/shop-leases arn:aws-cn:dynamodb:cn-north-1:123456789012:table/tablewake-state
 CreateBuckets: s3:CreateBucket s3:ListBucket s3:PutLifecycleConfiguration on arn:aws-cn:s3:::shop-archive
+CreateQueues: sqs:CreateQueue sqs:GetQueueAttributes on arn:aws-cn:sqs:cn-north-1:123456789012:dead
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("who creates (-want +got):\n%s", diff)

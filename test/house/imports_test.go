@@ -78,7 +78,7 @@ var allowed = map[string][]string{
 	"sinks/internal/disk":             {"pipeline", "pipeline/redact", "pipeline/filelock"},
 	"sinks/internal/fingerprint":      {"pipeline/private", "sinks/state"},
 	"sinks/internal/parallel":         {},
-	"sinks/internal/queue":            {"github.com/aws/aws-sdk-go-v2/service/sqs"},
+	"sinks/internal/queue":            {"pipeline", "pipeline/awserr", "pipeline/redact", "github.com/aws/aws-sdk-go-v2/service/sqs"},
 	"sinks/internal/linefile":         {"pipeline/private", "pipeline/filelock"},
 	"sinks/view/sqlite":               {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact", "sinks/view", "sinks/state", "sinks/state/sqlite"},
 	"sinks/search":                    {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/template", "sinks/state"},

@@ -52,7 +52,7 @@ func (t *Flags) add(f interface {
 
 // AddCreate adds --create.
 func (t *Flags) AddCreate(c *cobra.Command) {
-	c.Flags().BoolVar(&t.Create, "create", false, "with --live: make the tables, buckets and indexes that are missing")
+	c.Flags().BoolVar(&t.Create, "create", false, "with --live: make the tables, buckets, queues, topics, buses and indexes that are missing")
 }
 
 // Check returns a usage error unless exactly one of --local and --live is set.

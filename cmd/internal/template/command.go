@@ -43,7 +43,7 @@ there, and of what could not be pushed down to Lambda, why not. It connects to n
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
 	f.StringVarP(&o.output, "output", "o", "sam", "what to print: filters, policies, sam or terraform")
-	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, backfill, audit, or create (who makes tables and buckets)")
+	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, backfill, audit, or create (who makes what --create makes)")
 	f.BoolVar(&o.redrive, "redrive", false, "with -o policies: to bring dead letters back too (default where the file says redrive: auto)")
 	f.StringVar(&o.code, "code", "", "with -o sam or terraform: the archive with the bootstrap (default tablewake-lambda.zip)")
 	f.BoolVar(&o.identity, "match-user-identity", false, "have Lambda tell TTL deletes by userIdentity, which nothing proves that its filters see")

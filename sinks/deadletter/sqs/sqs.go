@@ -37,6 +37,9 @@ type Options struct {
 	Queue    string      // required: URL, ARN or name; calls go to the Region of a URL or ARN
 	Pipeline string      // required: name of the pipeline; only its letters are read
 
+	// Create creates a missing queue that keeps messages for 14 days. Default: it is an error.
+	Create bool
+
 	// Large stores letters that are larger than a message even when they are
 	// compressed. Default: none; Put then fails for such a letter, and its change is retried,
 	// since no store would have it.
@@ -88,10 +91,17 @@ func New(ctx context.Context, o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{Options: o, place: queue.PlaceOf(o.Queue), sent: linefile.NewRecent(remembered)}
-	if err := s.place.Find(ctx, s.Client); err != nil {
-		return nil, s.failed(ctx, "GetQueueUrl", err)
+	attributes, err := s.look(ctx)
+	if o.Create && queue.Missing(err) {
+		kept := map[string]string{"MessageRetentionPeriod": strconv.Itoa(int(longest / time.Second))}
+		if err := s.place.Create(ctx, s.Client, kept); err != nil {
+			return nil, s.failed(ctx, "CreateQueue", err)
+		}
+		if err := s.place.Own(); err != nil {
+			return nil, fmt.Errorf("deadletter: %w", err)
+		}
+		err = queue.Visible(ctx, func() (err error) { attributes, err = s.look(ctx); return err })
 	}
-	attributes, err := s.attributes(ctx, types.QueueAttributeNameAll)
 	if err == nil {
 		err = s.checkQueue(attributes)
 	}
@@ -100,6 +110,14 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.MaxBytes = cmp.Or(s.MaxBytes, queue.MaxBytes(attributes))
 	return s, nil
+}
+
+// look finds the queue, and returns its attributes.
+func (s *Store) look(ctx context.Context) (map[string]string, error) {
+	if err := s.place.Find(ctx, s.Client); err != nil {
+		return nil, s.failed(ctx, "GetQueueUrl", err)
+	}
+	return s.attributes(ctx, types.QueueAttributeNameAll)
 }
 
 // checkQueue returns an error if the queue would lose letters.

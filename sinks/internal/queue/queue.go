@@ -16,6 +16,8 @@ type Place struct {
 	URL     string // "" until Find has read it
 	Region  string // "" if it is the client's
 	Account string // "" if it is the client's
+
+	named string // account and name of a created queue in the file; "" if it names no account
 }
 
 // PlaceOf parses a queue's URL, ARN or name. A URL is

@@ -24,6 +24,7 @@ type BusOptions struct {
 	Bus      string              // required: name or ARN; calls go to the Region of an ARN
 	MaxBytes int                 // largest size of a call's entries, below 1 MB. Default: 256 KiB
 	Overflow Overflow            // stores the data of larger events. Default: none; larger events are permanent errors
+	Create   bool                // a missing bus is created. Default: it is an error
 }
 
 // Bus puts events on an EventBridge bus. The CloudEvent is the detail, its
@@ -53,11 +54,43 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 	b := &Bus{client: o.Client, bus: o.Bus}
 	b.publisher = publisher{target: b, name: "bus " + o.Bus[strings.LastIndexAny(o.Bus, "/:")+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
 	b.maxBytes = cmp.Or(b.maxBytes, queue.DefaultMaxBytes)
-	_, err := b.client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &b.bus}, b.region)
-	if err != nil && !awserr.Forbidden(err) { // a role may have no right except PutEvents
+	err := b.look(ctx)
+	if o.Create && queue.Missing(err) {
+		created, err := b.create(ctx)
+		if err != nil {
+			return nil, b.failed(ctx, "CreateEventBus", err)
+		}
+		if err := queue.Elsewhere(created, b.bus); err != nil && regionOf(b.bus) != "" {
+			return nil, fmt.Errorf("notify: %w", err)
+		}
+		if err := queue.Visible(ctx, func() error { return b.look(ctx) }); err != nil {
+			return nil, b.failed(ctx, "DescribeEventBus", err)
+		}
+		return b, nil
+	}
+	if err != nil {
 		return nil, b.failed(ctx, "DescribeEventBus", err)
 	}
 	return b, nil
+}
+
+// look asks whether the bus exists.
+func (b *Bus) look(ctx context.Context) error {
+	_, err := b.client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &b.bus}, b.region)
+	if err != nil && awserr.Forbidden(err) { // a role may have no right except PutEvents
+		return nil
+	}
+	return err
+}
+
+// create creates the bus in the client's account, and returns its ARN.
+func (b *Bus) create(ctx context.Context) (string, error) {
+	in := &eventbridge.CreateEventBusInput{Name: aws.String(b.bus[strings.LastIndexByte(b.bus, '/')+1:])}
+	out, err := b.client.CreateEventBus(ctx, in, b.region)
+	if err != nil {
+		return "", err
+	}
+	return aws.ToString(out.EventBusArn), nil
 }
 
 func (b *Bus) region(o *eventbridge.Options) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -22,6 +21,7 @@ type QueueOptions struct {
 	Queue    string      // required: URL, ARN or name; calls go to the Region of a URL or ARN
 	MaxBytes int         // largest size of a call's messages. Default: the queue's setting
 	Overflow Overflow    // stores the data of larger events. Default: none; larger events are permanent errors
+	Create   bool        // a missing queue is created, FIFO if its name ends in .fifo. Default: it is an error
 }
 
 // Queue sends events to an SQS queue. The trace context is also in
@@ -47,22 +47,40 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 		return nil, fmt.Errorf("notify: MaxBytes is %d: give a size in bytes", o.MaxBytes)
 	}
 	q := &Queue{client: o.Client, place: queue.PlaceOf(o.Queue)}
-	q.fifo = strings.HasSuffix(q.place.Name, ".fifo")
+	q.fifo = queue.FIFO(q.place.Name)
 	q.publisher = publisher{target: q, name: "queue " + q.place.Name, maxBytes: o.MaxBytes, overflow: o.Overflow}
+	op, err := q.look(ctx)
+	if o.Create && queue.Missing(err) {
+		if err := q.place.Create(ctx, q.client, nil); err != nil {
+			return nil, q.failed(ctx, "CreateQueue", err)
+		}
+		if err := q.place.Own(); err != nil {
+			return nil, fmt.Errorf("notify: %w", err)
+		}
+		err = queue.Visible(ctx, func() (err error) { op, err = q.look(ctx); return err })
+	}
+	if err != nil {
+		return nil, q.failed(ctx, op, err)
+	}
+	return q, nil
+}
+
+// look finds the queue, and asks for the size of its messages. It names the call that failed.
+func (q *Queue) look(ctx context.Context) (op string, err error) {
 	if err := q.place.Find(ctx, q.client); err != nil {
-		return nil, q.failed(ctx, "GetQueueUrl", err)
+		return "GetQueueUrl", err
 	}
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: &q.place.URL, AttributeNames: []types.QueueAttributeName{queue.MaximumMessageSize},
 	}, q.place.In)
-	switch {
-	case err != nil && awserr.Forbidden(err): // a role may have no right except SendMessage
-		out = &sqs.GetQueueAttributesOutput{}
-	case err != nil:
-		return nil, q.failed(ctx, "GetQueueAttributes", err)
+	if err != nil && awserr.Forbidden(err) { // a role may have no right except SendMessage
+		out, err = &sqs.GetQueueAttributesOutput{}, nil
+	}
+	if err != nil {
+		return "GetQueueAttributes", err
 	}
 	q.maxBytes = cmp.Or(q.maxBytes, queue.MaxBytes(out.Attributes))
-	return q, nil
+	return "", nil
 }
 
 func (q *Queue) failed(ctx context.Context, op string, err error) error {

@@ -22,6 +22,7 @@ type TopicOptions struct {
 	Topic    string      // required: ARN; calls go to its Region
 	MaxBytes int         // largest size of a call's messages. Default: the topic's setting
 	Overflow Overflow    // stores the data of larger events. Default: none; larger events are permanent errors
+	Create   bool        // a missing topic is created, FIFO if its name ends in .fifo. Default: it is an error
 }
 
 // Topic publishes events to an SNS topic. The message attribute "type" has the
@@ -47,17 +48,51 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	case o.MaxBytes < 0:
 		return nil, fmt.Errorf("notify: MaxBytes is %d: give a size in bytes", o.MaxBytes)
 	}
-	t := &Topic{client: o.Client, arn: o.Topic, fifo: strings.HasSuffix(o.Topic, ".fifo")}
+	t := &Topic{client: o.Client, arn: o.Topic, fifo: queue.FIFO(o.Topic)}
 	t.publisher = publisher{target: t, name: "topic " + o.Topic[strings.LastIndexByte(o.Topic, ':')+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
-	out, err := t.client.GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &t.arn}, t.region)
-	switch {
-	case err != nil && awserr.Forbidden(err): // a role may have no right except Publish
-		out = &sns.GetTopicAttributesOutput{}
-	case err != nil:
+	err := t.look(ctx)
+	if o.Create && queue.Missing(err) {
+		created, err := t.create(ctx)
+		if err != nil {
+			return nil, t.failed(ctx, "CreateTopic", err)
+		}
+		if err := queue.Elsewhere(created, t.arn); err != nil {
+			return nil, fmt.Errorf("notify: %w", err)
+		}
+		if err := queue.Visible(ctx, func() error { return t.look(ctx) }); err != nil {
+			return nil, t.failed(ctx, "GetTopicAttributes", err)
+		}
+		return t, nil
+	}
+	if err != nil {
 		return nil, t.failed(ctx, "GetTopicAttributes", err)
 	}
-	t.maxBytes = cmp.Or(t.maxBytes, queue.MaxBytes(out.Attributes))
 	return t, nil
+}
+
+// look asks for the size of the topic's messages.
+func (t *Topic) look(ctx context.Context) error {
+	out, err := t.client.GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &t.arn}, t.region)
+	if err != nil && awserr.Forbidden(err) { // a role may have no right except Publish
+		out, err = &sns.GetTopicAttributesOutput{}, nil
+	}
+	if err == nil {
+		t.maxBytes = cmp.Or(t.maxBytes, queue.MaxBytes(out.Attributes))
+	}
+	return err
+}
+
+// create creates the topic in the client's account, and returns its ARN.
+func (t *Topic) create(ctx context.Context) (string, error) {
+	in := &sns.CreateTopicInput{Name: aws.String(t.arn[strings.LastIndexByte(t.arn, ':')+1:])}
+	if t.fifo {
+		in.Attributes = map[string]string{"FifoTopic": "true"}
+	}
+	out, err := t.client.CreateTopic(ctx, in, t.region)
+	if err != nil {
+		return "", err
+	}
+	return aws.ToString(out.TopicArn), nil
 }
 
 func (t *Topic) region(o *sns.Options) { o.Region = regionOf(t.arn) }

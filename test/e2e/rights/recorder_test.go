@@ -190,7 +190,11 @@ func (r *recorder) see(q *http.Request, body []byte) ([]call, bool) {
 	case "sns":
 		form, err := url.ParseQuery(string(body))
 		op := strings.TrimSuffix(form.Get("Action"), "Batch")
-		return []call{{action: "sns:" + op, resource: form.Get("TopicArn")}}, err == nil && op != ""
+		topic := form.Get("TopicArn")
+		if name := form.Get("Name"); topic == "" && name != "" { // it is created
+			topic = "arn:aws:sns:us-east-1:123456789012:" + name
+		}
+		return []call{{action: "sns:" + op, resource: topic}}, err == nil && op != ""
 	case "sts":
 		return nil, strings.Contains(string(body), "GetCallerIdentity") // which needs no right
 	case "es":

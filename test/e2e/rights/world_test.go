@@ -18,10 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/test/e2e/program"
@@ -66,15 +63,7 @@ func newWorld(t *testing.T) *world {
 	w.streams = dynamodbstreams.NewFromConfig(to(server.DynamoDB().Endpoint(t)))
 	w.s3 = s3.NewFromConfig(to(server.S3().Endpoint(t)), func(o *s3.Options) { o.UsePathStyle = true })
 	w.createSource(t)
-	w.createQueues(t, sqs.NewFromConfig(to(server.SQS().Endpoint(t))))
-	topic, err := sns.NewFromConfig(to(moto)).CreateTopic(t.Context(), &sns.CreateTopicInput{Name: &w.name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.topic = *topic.TopicArn
-	if _, err := eventbridge.NewFromConfig(to(moto)).CreateEventBus(t.Context(), &eventbridge.CreateEventBusInput{Name: &w.name}); err != nil {
-		t.Fatal(err)
-	}
+	w.topic = "arn:aws:sns:" + server.Region + ":123456789012:" + w.name // --create makes it, and queues and bus
 	tables := w.before(t, server.DynamoDB().Endpoint(t))
 	w.env = []string{"AWS_REGION=" + server.Region, "AWS_ACCESS_KEY_ID=" + server.AccessKey, "AWS_SECRET_ACCESS_KEY=" + server.SecretKey,
 		"AWS_EC2_METADATA_DISABLED=true", "AWS_ENDPOINT_URL_DYNAMODB=" + tables, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + tables,
@@ -97,15 +86,6 @@ func (w *world) partitionKey(table string) string {
 	}
 	w.partitions.Store(table, *d.Table.KeySchema[0].AttributeName)
 	return *d.Table.KeySchema[0].AttributeName
-}
-
-func (w *world) createQueues(t *testing.T, client *sqs.Client) {
-	t.Helper()
-	for _, name := range []string{w.name, w.name + "-dead"} {
-		if _, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name}); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // createSource makes the table, and has every table of the world deleted at the end.
