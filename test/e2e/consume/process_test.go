@@ -121,7 +121,7 @@ func (p *process) stop(t *testing.T) ledger {
 // cutOffWhileStopping reports whether its tables did not answer for two thirds of a lease while it stopped.
 func (p *process) cutOffWhileStopping() bool {
 	_, stopping, _ := strings.Cut(p.log.String(), "\nstopping: ")
-	return strings.Contains(stopping, `cause="leases: heartbeats failed`) &&
+	return strings.Contains(stopping, "no heartbeat succeeded for two thirds of the lease time") &&
 		strings.Contains(stopping, "shards were taken away while it stopped")
 }
 
