@@ -12,6 +12,7 @@ import (
 type Observation struct {
 	Pipeline string
 	Flags    string    // flags of every command of this pipeline, for hints: -c FILE --live
+	Source   string    // flags that name the source of a backfill, for hints: --scan
 	At       time.Time // by the clock of this machine; ages are relative to it
 	Leases   leases.Snapshot
 	Silent   map[string]time.Duration // by consumer id: how long it was watched without a new heartbeat, for a whole lease or more

@@ -59,7 +59,7 @@ func healthy() fleet.Observation {
 // ill is the same fleet with problems.
 func ill() fleet.Observation {
 	l := healthy()
-	l.Flags = "-c shop.yaml --live"
+	l.Flags, l.Source = "-c shop.yaml --live", "--scan"
 	l.Silent = map[string]time.Duration{"task-1-x": 7 * time.Second}
 	l.Leases.Leases[1].Time = ago(22 * time.Hour)
 	l.HeldBack = []state.HeldBack{
@@ -217,9 +217,9 @@ func TestReport_BrokenLease(t *testing.T) {
 func TestReport_WaitingSink(t *testing.T) {
 	births := []state.Birth{{Sink: "added", Target: "table views", Stage: state.Waiting}}
 	for want, obs := range map[string]fleet.Observation{
-		"-c shop.yaml --live --sink added --scan":                            {Flags: "-c shop.yaml --live"},
-		"-c shop.yaml --live --sink added --scan --function NAME --lag TIME": {Flags: "-c shop.yaml --live", Unconfigured: "shop.yaml"},
-		"-c shop.yaml --local out --sink added --archive PATH":               {Flags: "-c shop.yaml --local out"},
+		"-c shop.yaml --live --sink added --scan":                            {Flags: "-c shop.yaml --live", Source: "--scan"},
+		"-c shop.yaml --live --sink added --scan --function NAME --lag TIME": {Flags: "-c shop.yaml --live", Source: "--scan --function NAME --lag TIME"},
+		"-c shop.yaml --local out --sink added --archive PATH":               {Flags: "-c shop.yaml --local out", Source: "--archive PATH"},
 	} {
 		obs.Pipeline, obs.At, obs.Births = "shop", now, births
 		i := slices.IndexFunc(obs.Report().Problems, func(p fleet.Problem) bool { return p.Kind == fleet.WaitingSink })

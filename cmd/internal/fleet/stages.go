@@ -30,7 +30,7 @@ func (r *Report) addStages(obs *Observation) {
 		r.Filling = append(r.Filling, s)
 		if b.Stage == state.Waiting {
 			r.addProblem(WaitingSink, b.Sink,
-				"`"+target.BackfillCommand(obs.Flags, b.Sink, obs.Unconfigured == "")+"` fills it",
+				"`"+target.BackfillCommand(obs.Flags, b.Sink, obs.Source)+"` fills it",
 				"sink %s waits, and writes nothing: it was added to a pipeline that had written before", b.Sink)
 		}
 	}

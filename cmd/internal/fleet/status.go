@@ -113,7 +113,7 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 		return cli.Usagef("--loss-within is a time, as 4h")
 	}
 	o.LookOnly = true
-	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Urgent: o.urgent, RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
+	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent, RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(errNoAnswer) })

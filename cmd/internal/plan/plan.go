@@ -73,7 +73,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	r := newReport(changes, o.CommandLine(cfg), cfg.Leases != nil)
+	r := newReport(changes, o.CommandLine(cfg), o.BackfillSource(cfg))
 	if err := o.addCosts(ctx, s, cfg, &r); err != nil {
 		return err
 	}
@@ -116,11 +116,11 @@ type settingJSON struct {
 	Is   string `json:"is"`
 }
 
-// newReport describes the changes. flags are the flags of the commands that it names.
-func newReport(changes []sinks.OutputChange, flags string, hasLeases bool) report {
+// newReport describes the changes. flags are the flags of the commands that it names, and source those of a backfill.
+func newReport(changes []sinks.OutputChange, flags, source string) report {
 	r := report{Sinks: []sinkPlan{}}
 	for _, c := range changes {
-		p := newSinkPlan(c, flags, hasLeases)
+		p := newSinkPlan(c, flags, source)
 		if p.Todo != "" {
 			r.Todo++
 		}

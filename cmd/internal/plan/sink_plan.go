@@ -10,8 +10,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// newSinkPlan describes the change of one sink. flags are the flags of the commands that it names.
-func newSinkPlan(c sinks.OutputChange, flags string, hasLeases bool) sinkPlan {
+// newSinkPlan describes the change of one sink. flags are the flags of the commands that it names, and source those of a
+// backfill.
+func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	p := sinkPlan{Sink: c.Sink, Target: c.Target, Change: string(c.Kind), Problem: c.Problem, LeftThere: c.LeftThere}
 	if c.Birth != (state.Birth{}) {
 		p.Stage = c.Birth.Stage.String()
@@ -19,9 +20,9 @@ func newSinkPlan(c sinks.OutputChange, flags string, hasLeases bool) sinkPlan {
 	for _, s := range c.Settings {
 		p.Settings = append(p.Settings, settingJSON(s))
 	}
-	backfill := target.BackfillCommand(flags, c.Sink, hasLeases)
+	backfill := target.BackfillCommand(flags, c.Sink, source)
 	if c.Kind == sinks.Added && !c.Waits && !strings.Contains(flags, " --live") {
-		backfill = "tablewake backfill " + flags + " --sink " + c.Sink + " --export PATH --keys PK,SK"
+		backfill = target.BackfillCommand(flags, c.Sink, "--export PATH --keys PK,SK")
 	}
 	switch {
 	case c.Kind == sinks.Removed:

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -82,17 +81,23 @@ func (t *Flags) CommandLine(cfg *config.Config) string {
 	return "-c " + cfg.File + " " + cli.Either(t.Live, "--live", "--local "+t.Local)
 }
 
-// BackfillCommand returns the command that fills a sink that waits, for the commands that messages suggest. flags are
-// those of [Flags.CommandLine], and without leases a Lambda function reads the stream.
-func BackfillCommand(flags, sink string, hasLeases bool) string {
-	source := " --archive PATH"
-	switch isLive := strings.Contains(flags, " --live"); {
-	case isLive && hasLeases:
-		source = " --scan"
-	case isLive:
-		source = " --scan --function NAME --lag TIME"
+// BackfillSource returns the flags that name a source of a backfill, for the commands that messages suggest. A scan is of
+// one table. Without leases a Lambda function reads the stream.
+func (t *Flags) BackfillSource(cfg *config.Config) string {
+	source := "--archive PATH"
+	if t.Live && len(cfg.Source.Tables) <= 1 {
+		source = "--scan"
 	}
-	return "tablewake backfill " + flags + " --sink " + sink + source
+	if t.Live && cfg.Leases == nil {
+		source += " --function NAME --lag TIME"
+	}
+	return source
+}
+
+// BackfillCommand returns the command that fills a sink. flags are those of [Flags.CommandLine], and source those of
+// [Flags.BackfillSource].
+func BackfillCommand(flags, sink, source string) string {
+	return "tablewake backfill " + flags + " --sink " + sink + " " + source
 }
 
 // Stores are the open stores of a pipeline.
