@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -12,11 +13,12 @@ import (
 
 // Progress shows the progress of a long command: a bar on a terminal, otherwise a line every five seconds.
 type Progress struct {
-	w        io.Writer
-	bar      *progressbar.ProgressBar // nil if w is not a terminal
-	interval time.Duration            // between two lines
-	begun    time.Time
-	last     time.Time // of the last line
+	w           io.Writer
+	description string
+	bar         *progressbar.ProgressBar // nil if w is not a terminal
+	interval    time.Duration            // between two lines
+	begun       time.Time
+	last        time.Time // of the last line
 }
 
 // NewProgress starts a progress of bytes. Call [Progress.UpdateBytes] on it. A total of 0 or less is unknown.
@@ -31,32 +33,43 @@ func NewCountProgress(w io.Writer, description string) *Progress {
 
 // NewItemProgress starts a progress of items that several processes may share. Call [Progress.UpdateItems] on it.
 func NewItemProgress(w io.Writer, description string, total int64) *Progress {
-	return startProgress(w, description, total, progressbar.OptionShowCount())
+	return startProgress(w, description, total, itemBar...)
 }
 
-func startProgress(w io.Writer, description string, total int64, unit progressbar.Option) *Progress {
-	p := &Progress{w: w, interval: 5 * time.Second, begun: time.Now(), last: time.Now()}
+// itemBar are the options of a bar of items. It shows the rate of [ItemProgress]: its own would count what was finished
+// before this process began.
+var itemBar = []progressbar.Option{
+	progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
+}
+
+func startProgress(w io.Writer, description string, total int64, shown ...progressbar.Option) *Progress {
+	p := &Progress{w: w, description: description, interval: 5 * time.Second, begun: time.Now(), last: time.Now()}
 	if to := findLogWriter(w); to != nil && to.flags.format != FormatJSON {
 		w = to.w
 	}
-	if shown, ok := w.(*printableWriter); ok {
-		w = shown.w // the bar needs the control characters that printableWriter escapes
+	if printable, ok := w.(*printableWriter); ok {
+		w = printable.w // the bar needs the control characters that printableWriter escapes
 	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if total <= 0 {
-			total = -1
-		}
-		p.bar = progressbar.NewOptions64(total,
-			progressbar.OptionSetWriter(w),
-			progressbar.OptionSetDescription(description),
-			unit,
-			progressbar.OptionSetWidth(30),
-			progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionClearOnFinish(),
-		)
-		_ = p.bar.RenderBlank() // starts the clock of the bar
+		p.bar = newBar(w, description, total, shown...)
 	}
 	return p
+}
+
+// newBar returns a bar on a terminal.
+func newBar(w io.Writer, description string, total int64, shown ...progressbar.Option) *progressbar.ProgressBar {
+	if total <= 0 {
+		total = -1
+	}
+	bar := progressbar.NewOptions64(total, append(slices.Clone(shown),
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetDescription(description),
+		progressbar.OptionSetWidth(30),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+	)...)
+	_ = bar.RenderBlank() // starts the clock of the bar
+	return bar
 }
 
 // Write prints lines above the bar.
@@ -108,31 +121,44 @@ type ItemProgress struct {
 // UpdateItems shows how far all processes are, and how fast this one is.
 func (p *Progress) UpdateItems(i ItemProgress) {
 	if p.bar != nil {
+		p.bar.Describe(p.description + ": " + i.rate(time.Since(p.begun)))
 		_ = p.bar.Set64(i.Items)
 		return
 	}
 	p.line(i.line)
 }
 
-// line says how many items are finished, how many this process finished a second, and how long the rest takes all
-// processes.
+// line says how many items are finished, and how fast.
 func (i ItemProgress) line(took time.Duration) string {
-	done, total, earlier := i.Items, i.TotalItems, i.EarlierItems
 	items := Thousands(i.Items) + " items"
-	if total >= done && total > 0 {
-		items = Thousands(done) + " of " + Thousands(total) + " items"
-	} else {
-		done, total, earlier = i.Bytes, i.TotalBytes, i.EarlierBytes
+	if i.countsItems() {
+		items = Thousands(i.Items) + " of " + Thousands(i.TotalItems) + " items"
 	}
-	line := items + ", " + perSecond(i.Own, took) + " a second"
-	if total <= 0 || done <= 0 || done > total {
-		return line
+	line := items + ", " + i.rate(took)
+	if done, _, total := i.share(); total > 0 && done > 0 && done <= total {
+		line = fmt.Sprintf("%3d%% %s", done*100/total, line)
 	}
-	line = fmt.Sprintf("%3d%% %s", done*100/total, line)
-	if done <= earlier {
-		return line
+	return line
+}
+
+// rate says how many items this process finished a second, and how long the rest takes all processes.
+func (i ItemProgress) rate(took time.Duration) string {
+	rate := perSecond(i.Own, took) + " a second"
+	if done, earlier, total := i.share(); total > 0 && done > earlier && done <= total {
+		rate += ", " + timeLeft(done-earlier, total-done, took) + " left"
 	}
-	return line + ", " + timeLeft(done-earlier, total-done, took) + " left"
+	return rate
+}
+
+// countsItems reports whether the number of items says how far the processes are.
+func (i ItemProgress) countsItems() bool { return i.TotalItems > 0 && i.TotalItems >= i.Items }
+
+// share returns what is finished, what was before this process began, and the total: of items, or else of bytes.
+func (i ItemProgress) share() (done, earlier, total int64) {
+	if i.countsItems() {
+		return i.Items, i.EarlierItems, i.TotalItems
+	}
+	return i.Bytes, i.EarlierBytes, i.TotalBytes
 }
 
 func perSecond(n int64, took time.Duration) string {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"time"
 )
@@ -41,5 +43,20 @@ func TestItemProgressLine(t *testing.T) {
 		if got := c.progress.line(10 * time.Second); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.progress, got, c.want)
 		}
+	}
+}
+
+// On a terminal the bar tells the same rate: not one of its own, by items that were finished before the process began.
+func TestItemProgressBar(t *testing.T) {
+	var terminal bytes.Buffer
+	p := &Progress{description: "filling", bar: newBar(&terminal, "filling", 2000, itemBar...), begun: time.Now().Add(-10 * time.Second)}
+	p.UpdateItems(ItemProgress{Items: 1500, TotalItems: 2000, EarlierItems: 1000, Own: 105})
+	time.Sleep(120 * time.Millisecond) // the bar is drawn ten times a second
+	p.UpdateItems(ItemProgress{Items: 1500, TotalItems: 2000, EarlierItems: 1000, Own: 105})
+	frames := strings.Split(strings.TrimSpace(terminal.String()), "\r")
+	last := frames[len(frames)-1]
+	want := "filling: 10 a second, 10s left"
+	if !strings.HasPrefix(last, want) || !strings.Contains(last, "1500/2000") || strings.Contains(last, "it/s") || strings.Contains(last, "[0s") {
+		t.Errorf("%q, want %q and the items", last, want)
 	}
 }

@@ -50,7 +50,7 @@ func TestBackfill_OutlivesStream(t *testing.T) {
 	fill := w.command(t, "fill", w.dynamo, backfillArgs("--items", items, "--shown-at", shown.UTC().Format(time.RFC3339), "--parts", "1")...)
 	began := w.trim(t, s, 0)
 	for end, round := time.Now().Add(5*retention), 0; time.Now().Before(end); round++ { // it reads a little, and stands still
-		if round < 10 {
+		if round < 5 {
 			fill.signal(t, syscall.SIGCONT)
 			time.Sleep(40 * time.Millisecond)
 			fill.signal(t, syscall.SIGSTOP)
