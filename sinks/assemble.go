@@ -27,6 +27,7 @@ type assembly struct {
 	stores     Stores
 	custom     map[string]func(context.Context, config.With) (pipeline.Sink, error)
 	funcs      map[string]pipeline.DetectorFunc
+	typed      []typedSpec // see [On]
 	suppress   string
 	noEntity   *atomic.Int64 // see [CountNoEntity]
 	finite     bool
@@ -75,7 +76,7 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	if err := a.openState(ctx); err != nil {
 		return nil, err
 	}
-	err := errors.Join(a.detectors(), a.routes(ctx), a.deadLetters(ctx), a.quarantine())
+	err := errors.Join(a.detectors(), a.routes(ctx), a.typedRoutes(), a.deadLetters(ctx), a.quarantine())
 	if err != nil {
 		return nil, err
 	}

@@ -80,3 +80,43 @@ sinks:
 	// POST https://crm.example/orders/O1 total=12.50
 	// written 1 of 2
 }
+
+// An Order as the function wants it. UserId and OrderId are parts of its key.
+type Order struct {
+	UserId, OrderId string //nolint:staticcheck // names of attributes
+	Total           float64
+}
+
+// A function with typed changes of the items of one entity.
+func ExampleOn() {
+	cfg, err := config.Parse("tablewake.yaml", []byte(`
+version: 1
+name: shop
+source: {table: shop}
+entities:
+  Order: {key: {PK: 'USER#{UserId}#ORDER#{OrderId}'}}
+sinks:
+  nothing: {custom: {name: discard}}
+`), os.LookupEnv)
+	if err != nil {
+		log.Fatal(err)
+	}
+	mail := sinks.On("Order", func(_ context.Context, c sinks.TypedChange[Order]) error {
+		if c.Old == nil && c.New != nil {
+			fmt.Printf("to %s: order %s of $%.2f is placed\n", c.New.UserId, c.New.OrderId, c.New.Total)
+		}
+		return nil
+	})
+	p, err := sinks.Assemble(context.Background(), cfg, sinks.PlanOnly(), mail)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := p.Run(context.Background(), records(
+		`{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"USER#ann#ORDER#7"}},"SequenceNumber":"100000000000000000001","NewImage":{"PK":{"S":"USER#ann#ORDER#7"},"Total":{"N":"12.5"}}}}`,
+		`{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"USER#ann"}},"SequenceNumber":"100000000000000000002","NewImage":{"PK":{"S":"USER#ann"}}}}`,
+	), nil); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// to ann: order 7 of $12.50 is placed
+}

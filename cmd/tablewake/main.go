@@ -20,6 +20,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/explain"
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/cmd/internal/gaps"
+	"github.com/tablewake/tablewake/cmd/internal/generate"
 	"github.com/tablewake/tablewake/cmd/internal/health"
 	"github.com/tablewake/tablewake/cmd/internal/plan"
 	"github.com/tablewake/tablewake/cmd/internal/query"
@@ -50,7 +51,7 @@ func gcBallast() []byte {
 // commands has the constructors of all subcommands, in no special order: help sorts them.
 var commands = []func(cli.Streams) *cobra.Command{
 	replay.New, explain.New, configtest.NewValidate, configtest.New, replay.NewRecord,
-	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, template.New,
+	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, template.New, generate.New,
 	plan.New, backfill.New, audit.New, gaps.New, consume.New, health.New, fleet.NewStatus, fleet.NewLeases,
 }
 

@@ -35,6 +35,15 @@ type KeyPattern struct {
 // EntitySet returns the entities of the file; nil if it has none.
 func (cfg *Config) EntitySet() *entity.Set { return cfg.entities }
 
+// ScopeOf returns the scope of the entity with this name. The error of an unknown name has the nearest one.
+func (cfg *Config) ScopeOf(name string) (*entity.Scope, error) {
+	if cfg.entities.Named(name) == nil {
+		known := texts(cfg.Entities, func(e Entity) string { return e.Name })
+		return nil, fmt.Errorf("no entity is named %s: %s", yamlbind.Quoted(name), yamlbind.Hint(name, known, "entities has"))
+	}
+	return cfg.entities.Scope(name), nil
+}
+
 // entity returns the entity for package entity.
 func (e *Entity) entity() *entity.Entity {
 	made := &entity.Entity{Name: e.Name, Unique: e.Unique, Attributes: e.Attributes.shape}

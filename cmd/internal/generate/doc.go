@@ -1,0 +1,2 @@
+// Package generate implements `tablewake generate`: Go source from a configuration.
+package generate

@@ -1,0 +1,225 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/pipeline/rules"
+	"github.com/tablewake/tablewake/pipeline/unmarshal"
+)
+
+// TypedChange is a change of an item of an entity, whose images are decoded into Ts.
+type TypedChange[T any] struct {
+	// Old and New are the item before and after the change. One of them is nil if there is no such image, or if the item was
+	// not of the entity then.
+	Old, New *T
+
+	Op      record.Operation
+	Version record.Version // a newer change of the item has a greater one
+	Time    time.Time      // approximate creation time of the record, UTC
+	Expired bool           // time to live removed the item
+
+	// Change is the change itself. It is valid until the function returns. Sensitive attributes are masked in it.
+	Change *record.Change
+}
+
+// On adds a sink that calls f with each change of an item of the entity, which the file defines. Fields of T have the names
+// of attributes, or of what the entity's key binds; see [unmarshal.Decode]. The sink's name is "on_" and the entity's: its
+// dead letters have it. Sensitive attributes are masked.
+//
+// Changes of one item come in order, and can come again; those of different items can come at once. A change whose f fails is tried again if the error is marked by
+// [pipeline.Transient], and otherwise becomes a dead letter. One that does not decode becomes a dead letter, too.
+func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) error) Option {
+	return OnBatch(entity, func(ctx context.Context, cs []TypedChange[T]) error {
+		var failed pipeline.BatchError
+		for i, c := range cs {
+			if err := ctx.Err(); err != nil {
+				failed.Add(i, pipeline.Transient(context.Cause(ctx)))
+				continue
+			}
+			failed.Add(i, f(ctx, c))
+		}
+		return failed.OrNil()
+	})
+}
+
+// OnBatch is [On] for a function that takes many changes at once. A [pipeline.BatchError] names the changes that failed, by
+// their index. Any other error is of all. The changes are of different items.
+func OnBatch[T any](entity string, f func(ctx context.Context, cs []TypedChange[T]) error) Option {
+	return func(a *assembly) {
+		a.typed = append(a.typed, typedSpec{entity, func(t typedItems) pipeline.Sink {
+			return typedSink[T]{t, f}
+		}})
+	}
+}
+
+// typedSpec is a sink of [On].
+type typedSpec struct {
+	entity string
+	make   func(typedItems) pipeline.Sink
+}
+
+// typedRoutes adds the routes to the sinks of [On]. A backfill has none: it fills what it names.
+func (a *assembly) typedRoutes() error {
+	if a.backfill != nil {
+		return nil
+	}
+	var failed []error
+	for _, t := range a.typed {
+		r, err := a.typedRoute(t)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: sinks.On: %w", a.cfg.File, err))
+			continue
+		}
+		a.options.Routes = append(a.options.Routes, r)
+	}
+	return errors.Join(failed...)
+}
+
+func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
+	scope, err := a.cfg.ScopeOf(t.entity)
+	if err != nil {
+		return pipeline.Route{}, err
+	}
+	name := "on_" + t.entity
+	for _, r := range a.options.Routes {
+		if r.Name == name {
+			return pipeline.Route{}, errs.Errorf("%s has a sink already: a sink's name is unique, so call both functions from one", redact.Safe(name))
+		}
+	}
+	items := typedItems{scope: scope, mask: a.mask(config.Sink{})}
+	return pipeline.Route{Name: name, Filters: []pipeline.Filter{rules.Keep("of", items.condition())}, Sink: t.make(items)}, nil
+}
+
+// typedItems reads items of one entity.
+type typedItems struct {
+	scope *entity.Scope
+	mask  *mask.Mask // nil: nothing is sensitive
+}
+
+func (t typedItems) condition() pipeline.Condition {
+	if t.scope.KeysOnly() {
+		return rules.OfKeys(t.scope)
+	}
+	return eitherImage{t.scope}
+}
+
+// eitherImage is the condition that an image is of an entity whose own condition decides: an item that is so no more is
+// told, too.
+type eitherImage struct{ scope *entity.Scope }
+
+// Match checks both images.
+func (e eitherImage) Match(c *record.Change) (bool, error) {
+	if is, err := e.scope.Match(c.New); is || err != nil {
+		return is, err
+	}
+	return e.scope.Match(c.Old)
+}
+
+// Requires both images.
+func (eitherImage) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
+
+// bound returns the names that the key binds and that the image has no attribute for, as an item. There is no image if there
+// are none, or if the key is masked.
+func (t typedItems) bound(c *record.Change, m item.Image) (item.Image, error) {
+	if _, hidden := t.mask.HiddenKey(c); hidden {
+		return item.Image{}, nil
+	}
+	var doc []byte
+	for _, b := range t.scope.Bindings() {
+		v := b.Value(m)
+		if _, is := m.Get(b.Name()); is || !v.Exists() {
+			continue
+		}
+		separator := byte(',')
+		if doc == nil {
+			separator = '{'
+		}
+		doc = append(doc, separator)
+		doc = append(strconv.AppendQuote(doc, b.Name()), `:{"`+v.Kind().String()+`":"`...)
+		doc = append(append(doc, v.Raw()...), `"}`...) // keys are texts, numbers and binaries
+	}
+	if doc == nil {
+		return item.Image{}, nil
+	}
+	return item.Parse(append(doc, '}'))
+}
+
+// typedSink calls a function with typed changes.
+type typedSink[T any] struct {
+	typedItems
+	call func(ctx context.Context, cs []TypedChange[T]) error
+}
+
+// Requires both images: a stream without one of them would show its items as nil.
+func (typedSink[T]) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
+
+// Write decodes the changes, and calls the function with those that decode.
+func (s typedSink[T]) Write(ctx context.Context, ds []pipeline.Delivery) error {
+	var failed pipeline.BatchError
+	cs, at := make([]TypedChange[T], 0, len(ds)), make([]int, 0, len(ds))
+	for i := range ds {
+		c, err := s.typed(&ds[i])
+		if err != nil {
+			failed.Add(i, err)
+			continue
+		}
+		cs, at = append(cs, c), append(at, i)
+	}
+	if len(cs) > 0 {
+		s.addFailed(&failed, s.call(ctx, cs), at)
+	}
+	return failed.OrNil()
+}
+
+// addFailed adds the errors of the function. at has the index of each change's delivery.
+func (s typedSink[T]) addFailed(failed *pipeline.BatchError, err error, at []int) {
+	batch, isBatch := errors.AsType[*pipeline.BatchError](err)
+	for n, i := range at {
+		if isBatch {
+			failed.Add(i, batch.Failed[n])
+		} else {
+			failed.Add(i, err)
+		}
+	}
+}
+
+func (s typedSink[T]) typed(d *pipeline.Delivery) (t TypedChange[T], err error) {
+	c, shown := d.Change, *d
+	if s.mask != nil {
+		shown = s.mask.Delivery(d)
+	}
+	t = TypedChange[T]{Op: c.Op, Version: c.Version, Time: c.Time, Expired: c.TTLDelete(), Change: shown.Change}
+	if t.Old, err = s.decode(c, c.Old, shown.Change.Old); err == nil {
+		t.New, err = s.decode(c, c.New, shown.Change.New)
+	}
+	return t, err
+}
+
+// decode decodes the shown form of an image of c, or returns nil if the image is not of the entity.
+func (s typedSink[T]) decode(c *record.Change, m, shown item.Image) (*T, error) {
+	if is, err := s.scope.Match(m); !is || err != nil {
+		return nil, err
+	}
+	bound, err := s.bound(c, m)
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	if bound.Exists() {
+		if err := unmarshal.DecodeInto(bound, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, unmarshal.DecodeInto(shown, out)
+}

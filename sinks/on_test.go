@@ -1,0 +1,170 @@
+package sinks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+const entities = head + `
+entities:
+  Order: {key: {PK: 'USER#{UserId}#ORDER#{OrderId}'}}
+  Paid: {key: {PK: 'CART#{CartId}'}, when: 'item.Status == "paid"'}
+sinks: {nothing: {custom: {name: discard}}}
+`
+
+type typedOrder struct {
+	UserId, OrderId, Status string //nolint:staticcheck // names of attributes
+	Total                   float64
+}
+
+// letterBox keeps the dead letters.
+type letterBox struct {
+	discard
+	letters []string
+}
+
+func (l *letterBox) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
+	return l, nil
+}
+
+func (l *letterBox) Put(_ context.Context, ds []pipeline.DeadLetter) error {
+	for _, d := range ds {
+		l.letters = append(l.letters, fmt.Sprintf("%s %s: %s", d.Sink, d.Key, d.Error))
+	}
+	return nil
+}
+
+// runOn runs changes through a pipeline with the option.
+func runOn(t *testing.T, cfg *config.Config, option sinks.Option, changes ...any) []string {
+	t.Helper()
+	var box letterBox
+	p, err := sinks.Assemble(t.Context(), cfg, &box, option)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(t.Context(), source(changes...), nil); err != nil {
+		t.Fatal(err)
+	}
+	if l := p.Ledger(); l.Check() != nil {
+		t.Error(l.Check())
+	}
+	return box.letters
+}
+
+// show keeps what a function is called with, as text.
+func show(seen *[]string) func(context.Context, sinks.TypedChange[typedOrder]) error {
+	return func(_ context.Context, c sinks.TypedChange[typedOrder]) error {
+		text := func(o *typedOrder) string {
+			if o == nil {
+				return "nil"
+			}
+			return fmt.Sprintf("%+v", *o)
+		}
+		*seen = append(*seen, fmt.Sprintf("%v %s -> %s", c.Op, text(c.Old), text(c.New)))
+		if c.New != nil && c.New.Status == "failing" {
+			return errors.New("no")
+		}
+		return nil
+	}
+}
+
+// A function gets the items of its entity, with what the key binds, and nothing else. One change that fails, or does not
+// decode, becomes a dead letter alone.
+func TestOn_TypedChanges(t *testing.T) {
+	var seen []string
+	letters := runOn(t, parse(t, entities), sinks.On("Order", show(&seen)),
+		insert(t, "USER#ann#ORDER#1", `"Status":{"S":"new"},"Total":{"N":"1.5"}`),
+		insert(t, "USER#bo", `"Status":{"S":"new"}`),
+		remove(t, "USER#cy#ORDER#2", `"Status":{"S":"old"},"OrderId":{"S":"an attribute"}`),
+		insert(t, "USER#dee#ORDER#3", `"Status":{"S":"failing"}`),
+		insert(t, "USER#ed#ORDER#4", `"Status":{"S":"new"},"Total":{"S":"many"}`),
+		insert(t, `USER#"f" ü#ORDER#5`, `"Status":{"S":"new"}`),
+	)
+	slices.Sort(seen)
+	want := []string{
+		`INSERT nil -> {UserId:"f" ü OrderId:5 Status:new Total:0}`,
+		"INSERT nil -> {UserId:ann OrderId:1 Status:new Total:1.5}",
+		"INSERT nil -> {UserId:dee OrderId:3 Status:failing Total:0}",
+		"REMOVE {UserId:cy OrderId:an attribute Status:old Total:0} -> nil",
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("%q, want %q", seen, want)
+	}
+	slices.Sort(letters)
+	if len(letters) != 2 || !strings.HasPrefix(letters[0], "on_Order USER%23dee") || !strings.HasPrefix(letters[1], "on_Order USER%23ed") {
+		t.Errorf("dead letters: %q", letters)
+	}
+}
+
+// An item that is of the entity no more, by the entity's condition, is told as one that is gone.
+func TestOn_ConditionOfAnEntity(t *testing.T) {
+	modify := func(pk, was, is string) any {
+		p := decode(t, recordJSON("MODIFY", pk, fmt.Sprintf(`,"OldImage":{"PK":{"S":%[1]q},"Status":{"S":%[2]q}},"NewImage":{"PK":{"S":%[1]q},"Status":{"S":%[3]q}}`, pk, was, is)))
+		return &p.Changes[0]
+	}
+	var seen []string
+	runOn(t, parse(t, entities), sinks.On("Paid", show(&seen)),
+		modify("CART#1", "new", "paid"), modify("CART#2", "paid", "sent"), modify("CART#3", "new", "sent"))
+	slices.Sort(seen)
+	want := []string{"MODIFY nil -> {UserId: OrderId: Status:paid Total:0}", "MODIFY {UserId: OrderId: Status:paid Total:0} -> nil"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("%q, want %q", seen, want)
+	}
+}
+
+// What is sensitive is masked, and what a sensitive key binds is left out. The entity's condition still reads the item.
+func TestOn_MasksWhatIsSensitive(t *testing.T) {
+	cfg := parse(t, entities)
+	cfg.HMACKey, cfg.Sensitive = "a secret of the test", patternsOf(t, "PK Status")
+	var seen []string
+	runOn(t, cfg, sinks.On("Paid", show(&seen)), insert(t, "CART#1", `"Status":{"S":"paid"},"OrderId":{"S":"7"}`))
+	if len(seen) != 1 || strings.Contains(seen[0], "paid") || !strings.Contains(seen[0], "OrderId:7") {
+		t.Errorf("%q, want a masked Status", seen)
+	}
+	seen = nil
+	runOn(t, cfg, sinks.On("Order", show(&seen)), insert(t, "USER#ann#ORDER#1", `"Total":{"N":"1"}`))
+	if len(seen) != 1 || strings.Contains(seen[0], "ann") {
+		t.Errorf("%q, want no UserId", seen)
+	}
+}
+
+// A batch names the changes that failed by their index among those that were decoded.
+func TestOnBatch_NamesWhatFailed(t *testing.T) {
+	letters := runOn(t, parse(t, entities), sinks.OnBatch("Order", func(_ context.Context, cs []sinks.TypedChange[typedOrder]) error {
+		var failed pipeline.BatchError
+		for i, c := range cs {
+			if c.New.OrderId == "3" {
+				failed.Add(i, errors.New("no"))
+			}
+		}
+		return failed.OrNil()
+	}),
+		insert(t, "USER#ann#ORDER#1", `"Total":{"S":"many"}`),
+		insert(t, "USER#bo#ORDER#2", `"Total":{"N":"1"}`),
+		insert(t, "USER#cy#ORDER#3", `"Total":{"N":"1"}`))
+	slices.Sort(letters)
+	if len(letters) != 2 || !strings.Contains(letters[0], "USER%23ann") || !strings.Contains(letters[1], "USER%23cy") {
+		t.Errorf("dead letters: %q", letters)
+	}
+}
+
+func TestOn_WrongEntity(t *testing.T) {
+	nothing := func(context.Context, sinks.TypedChange[typedOrder]) error { return nil }
+	twice := func(o sinks.Option) []sinks.Option { return []sinks.Option{o, o} }
+	for want, options := range map[string][]sinks.Option{
+		`no entity is named 'Ordr': did you mean Order?`: {sinks.On("Ordr", nothing)},
+		"on_Order has a sink already":                    twice(sinks.On("Order", nothing)),
+	} {
+		if _, err := sinks.Assemble(t.Context(), parse(t, entities), discard{}, options...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
