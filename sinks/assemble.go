@@ -68,7 +68,11 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	}
 	a.options.Filters = append(a.options.Filters, filters(cfg.Filters)...)
 	if es := cfg.EntitySet(); es != nil && a.noEntity != nil {
-		a.options.Filters = append(a.options.Filters, noEntity{es, a.noEntity})
+		f, err := a.newNoEntity(es)
+		if err != nil {
+			return nil, err
+		}
+		a.options.Filters = append(a.options.Filters, f)
 	}
 	if a.backfill != nil && a.backfill.Narrowing != nil {
 		a.options.Filters = append(a.options.Filters, rules.Keep("narrowing", a.backfill.Narrowing))

@@ -1,16 +1,22 @@
 package sinks
 
 import (
+	"context"
 	"sync/atomic"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/instrument"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// CountNoEntity adds to n each change that the filters keep and whose item is of no entity. It counts nothing if the file has
-// no entities.
+// CountNoEntity adds to n, and to a metric, each change that the filters keep and whose item is of no entity. It counts
+// nothing if the file has no entities.
 func CountNoEntity(n *atomic.Int64) Option {
 	return func(a *assembly) { a.noEntity = n }
 }
@@ -19,14 +25,30 @@ func CountNoEntity(n *atomic.Int64) Option {
 type noEntity struct {
 	entities *entity.Set
 	n        *atomic.Int64
+	counter  metric.Int64Counter
+	pipeline metric.AddOption
 }
 
 var _ pipeline.Filter = noEntity{}
+
+// newNoEntity returns the filter of a file with entities.
+func (a *assembly) newNoEntity(es *entity.Set) (noEntity, error) {
+	meter := a.options.Meter
+	if meter == nil {
+		meter = otel.GetMeterProvider()
+	}
+	k := instrument.New(meter, "github.com/tablewake/tablewake/sinks")
+	f := noEntity{entities: es, n: a.noEntity}
+	f.counter = k.Counter("tablewake.source.no_entity", "{change}", "changes that the filters keep, of items of no entity")
+	f.pipeline = metric.WithAttributeSet(attribute.NewSet(attribute.String("pipeline", a.cfg.Name)))
+	return f, k.Err()
+}
 
 // Check counts the change. A condition of an entity that fails is reported by what is about the entity.
 func (f noEntity) Check(c *record.Change) (pipeline.Verdict, error) {
 	if e, err := f.entities.Of(rules.LatestImage(c)); e == nil && err == nil {
 		f.n.Add(1)
+		f.counter.Add(context.Background(), 1, f.pipeline)
 	}
 	return pipeline.Verdict{}, nil
 }

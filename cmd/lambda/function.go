@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
@@ -65,7 +66,7 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 	stores := aws.Stores(conf, aws.WithLogger(log))
 	p, err := patience.Wait(ctx, log, "opening what the sinks write to", nil, func() (*pipeline.Pipeline, error) {
 		return sinks.Assemble(ctx, cfg, stores, sinks.Live(), sinks.WithLogger(log), sinks.WithCommands("-c "+cfg.File+" --live"),
-			sinks.WithTelemetry(tel.Tracer, tel.Meter))
+			sinks.WithTelemetry(tel.Tracer, tel.Meter), sinks.CountNoEntity(new(atomic.Int64)))
 	})
 	if err != nil {
 		return nil, errors.Join(err, stores.Close())

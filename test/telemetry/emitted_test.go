@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,12 +24,14 @@ import (
 
 	"github.com/tablewake/tablewake/handlers"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
@@ -62,6 +66,7 @@ func emitted(t *testing.T) (metrics []metricdata.ResourceMetrics, spans tracetes
 		w.handle()
 		w.holdBack()
 		w.audit()
+		w.entities()
 		w.callAWS()
 		w.collect()
 		metrics, spans = w.seen, w.spans.GetSpans()
@@ -240,6 +245,41 @@ func (w *world) audit() {
 		w.t.Fatal(err)
 	}
 	m.Record(w.t.Context(), audit.Outcomes{Coverage: 0.5, Findings: map[string]map[audit.Verdict]int64{"rows": {audit.Missing: 1, audit.Held: 2, audit.Busy: 3}}})
+}
+
+// entities handles an item that is of none of them.
+func (w *world) entities() {
+	cfg, err := config.Parse("tablewake.yaml", []byte(`
+version: 1
+name: shop
+source: {table: shop}
+entities: {Order: {key: {PK: 'ORDER#{OrderId}'}}}
+sinks: {nothing: {custom: {name: discard}}}
+`), os.LookupEnv)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p, err := sinks.Assemble(w.t.Context(), cfg, sinks.PlanOnly(), sinks.WithTelemetry(w.tracer, w.meter), sinks.CountNoEntity(new(atomic.Int64)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	page := *record.NewDecoder(record.DecoderOptions{Table: "shop", EpochZero: true}).DecodeLines([]byte(
+		`{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"USER#1"}},"SequenceNumber":"100000000000000000001","NewImage":{"PK":{"S":"USER#1"}}}}`))
+	once := &onePage{&pipeline.Page{Page: page, Partition: "0", Position: "1", End: true}}
+	if err := p.Run(w.t.Context(), once, nil); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// onePage is a source of one page.
+type onePage struct{ page *pipeline.Page }
+
+func (o *onePage) Read(context.Context) (*pipeline.Page, error) {
+	p := o.page
+	if o.page = nil; p == nil {
+		return nil, io.EOF
+	}
+	return p, nil
 }
 
 // callAWS makes a call of a service.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -142,8 +143,10 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, res.Close()) }()
+	var noEntity atomic.Int64
 	p, err := startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
-		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.Live(), sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(res.readBefore))
+		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.Live(), sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(res.readBefore),
+			sinks.CountNoEntity(&noEntity))
 	})
 	if err != nil {
 		return o.Hint(err)
@@ -162,7 +165,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if repair != nil {
 		repair.owner = source.ID()
 	}
-	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: res.stores, heldBack: res.heldBack, repair: repair}
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: res.stores, heldBack: res.heldBack, repair: repair, noEntity: &noEntity}
 	o.start.done(c)
 	return c.run(ctx, s)
 }

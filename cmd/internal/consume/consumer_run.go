@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -31,6 +32,7 @@ type consumerRun struct {
 	repair   *gapRepair    // nil: gaps are not repaired
 	stop     *stopper
 	log      io.Writer
+	noEntity *atomic.Int64 // changes of items of no entity; nil: they are not counted
 
 	mu            sync.Mutex
 	stopped       map[string]string // reason by stopped shard, as last seen
@@ -55,6 +57,9 @@ func (c *consumerRun) run(ctx context.Context, s cli.Streams) error {
 		err = redriveErr
 	}
 	sum := replay.Summarize(c.cfg.Name, c.pipeline.Ledger(), time.Since(start))
+	if c.noEntity != nil {
+		sum.NoEntity = c.noEntity.Load()
+	}
 	if printErr := sum.Print(s, c.o.format, c.cfg, &c.o.Flags); printErr != nil {
 		err = errors.Join(err, printErr)
 	}
