@@ -3,6 +3,7 @@ package configtest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type step struct {
 	TTL     bool      `key:"ttl"`
 	At      time.Time `key:"at"` // zero: a second after the previous step
 	Table   string    `key:"table"`
+	Of      []string  `key:"of,single"`
 	Fixture string    `key:"fixture"` // path; "": the step is a change
 	Lines   string    `key:"lines" is:"scalar"`
 
@@ -46,6 +48,7 @@ func (s *step) Made(f *yamlbind.File, v *fileValue) {
 	s.table(f, v)
 	s.operation(f, v)
 	s.itemKeys(f, v)
+	s.entities(f)
 }
 
 // fixture checks the path and the lines of a fixture.
@@ -167,6 +170,34 @@ func (s *step) itemKeys(f *yamlbind.File, v *fileValue) {
 			case !seen.equal(key):
 				f.Fail(&at, "an item that moves to another key is removed and inserted: two steps", "old and new are of two items")
 			}
+		}
+	}
+}
+
+// entities checks that the item is of one of the entities that `of` names, before the change and after it.
+func (s *step) entities(f *yamlbind.File) {
+	cfg := contextOf(f).cfg
+	for i, name := range s.Of {
+		if _, err := cfg.ScopeOf(name); err != nil {
+			f.Fail(f.Of(&s.Of).All()[i], "", "%v", err)
+			return
+		}
+	}
+	for _, image := range []*value{&s.Old, &s.New} {
+		if len(s.Of) == 0 || image.kind == item.Absent {
+			continue
+		}
+		m, err := item.Parse(image.appendMembers(nil))
+		if err != nil {
+			continue // the image has a problem of its own
+		}
+		switch is, err := cfg.EntitySet().Of(m); {
+		case err != nil:
+			f.Fail(image, "", "the condition of the entity %s fails: %v", is.Name, err)
+		case is == nil:
+			f.Fail(image, "see `key` and `when` of the entity", "the item is of no entity, and not of %s", yamlbind.Enumerate(s.Of, "or"))
+		case !slices.Contains(s.Of, is.Name):
+			f.Fail(image, "see `key` and `when` of the entities", "the item is of %s, and not of %s", is.Name, yamlbind.Enumerate(s.Of, "or"))
 		}
 	}
 }
