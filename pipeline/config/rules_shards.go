@@ -7,11 +7,11 @@ func (c *checker) checkViewShards(v *View) {
 	if key == nil || len(v.Key) != len(key.All()) || len(v.Key) == 0 {
 		return // the binding has reported it
 	}
-	spread, sorted := v.Key[0].Template.HasShard(), false
+	spread, ofOneItem := v.Key[0].Template.HasShard(), v.Unique() != nil
 	for i, col := range v.Key[1:] {
 		c.FailIf(col.Template.HasShard(), key.Entries[i+1], "put {@shard} into the partition key, "+v.Key[0].Name,
 			"{@shard} is in the sort key: rows of one partition would only sort by their shards")
-		sorted = sorted || col.Template.HasKey()
+		ofOneItem = ofOneItem || col.Template.HasKey()
 	}
 	const withKey = "put {@key} into the sort key, as in 'ROW#{@key}'; or remove shards and {@shard}"
 	switch shards := c.Has(&v.Shards); {
@@ -23,10 +23,10 @@ func (c *checker) checkViewShards(v *View) {
 	case !shards:
 		c.Fail(key.Entries[0], "add shards: 10 beside key, or remove {@shard}",
 			"{@shard} is in the partition key, and the view has no shards")
-	case !sorted && c.Has(&v.Collision) && !v.RowsGuardThemselves():
+	case !ofOneItem && c.Has(&v.Collision) && !v.RowsGuardThemselves():
 		c.Fail(&v.Collision, "remove it, and "+withKey,
 			"two items that claim one row would be in different shards, and never meet")
-	case !sorted:
+	case !ofOneItem:
 		c.Fail(&v.Shards, withKey,
 			"shards need rows that one item alone can claim, each at a sort key of its own, "+
 				"and no {@key} can be told from the sort key")

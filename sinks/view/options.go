@@ -105,8 +105,8 @@ func (o Options) validate() error {
 	}
 }
 
-// validateShards refuses a key that Shards cannot spread. With {@key} in SK, an item's row has one place in one shard,
-// and rows of several shards have different sort keys.
+// validateShards refuses a key that Shards cannot spread. With {@key} in SK, or the names that identify the item in the
+// key, an item's row has one place in one shard, and rows of several shards have different sort keys.
 func (o Options) validateShards() error {
 	inSK := o.SK.Template != nil && o.SK.Template.HasShard()
 	switch spread := o.PK.Template.HasShard(); {
@@ -118,8 +118,8 @@ func (o Options) validateShards() error {
 		return errs.Errorf("Shards is %d, and PK has no {@shard}", o.Shards)
 	case spread && o.Shards == 0:
 		return errs.New("PK has {@shard}, and Shards is 0: give the number of shards")
-	case spread && (o.SK.Template == nil || !o.SK.Template.HasKey()):
-		return errs.New("PK has {@shard}, and SK has no {@key}: two items in different shards could not claim one row")
+	case spread && (o.SK.Template == nil || !o.SK.Template.HasKey() && !o.isUnique()):
+		return errs.New("PK has {@shard}, and SK has no {@key}, nor has the key all names of Unique: two items in different shards could not claim one row")
 	}
 	return nil
 }

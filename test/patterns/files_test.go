@@ -1,0 +1,71 @@
+package patterns
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/sinks/notify/jsonl"
+)
+
+// unmarshal decodes JSON, with exact numbers.
+func unmarshal(t *testing.T, b []byte, into any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		t.Fatalf("%v: %s", err, b)
+	}
+}
+
+// An object at a readable path for each deleted order, as it was when it was last deleted.
+func (r *readers) deletedOrders(t *testing.T) {
+	t.Helper()
+	var want, got []string
+	for path, o := range r.deleted {
+		want = append(want, fmt.Sprintf("%s %s %s", path, o["Total"], o["Status"]))
+	}
+	root := r.stores.Dir().Archive("deleted")
+	check(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(path, root+string(filepath.Separator))
+		if err != nil || d.IsDir() || !strings.HasPrefix(name, "archive") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var change struct{ Old row }
+		unmarshal(t, b, &change)
+		got = append(got, fmt.Sprintf("%s %s %s", filepath.ToSlash(name), change.Old["Total"], change.Old["Status"]))
+		return nil
+	}))
+	slices.Sort(want)
+	slices.Sort(got)
+	same(t, "deleted orders", want, got)
+}
+
+// A confirmation of each order that was placed or moved, with what the mail says.
+func (r *readers) confirmations(t *testing.T) {
+	t.Helper()
+	var got []string
+	for line, err := range jsonl.Read(r.stores.Dir().Events("mail")) {
+		check(t, err)
+		var event struct {
+			Type string
+			Data struct{ Attributes row }
+		}
+		unmarshal(t, line, &event)
+		a := event.Data.Attributes
+		name := strings.TrimPrefix(event.Type, "tablewake.patterns.")
+		got = append(got, fmt.Sprintf("%s %s of %s: %s", name, a["OrderId"], a["UserId"], a["Total"]))
+	}
+	slices.Sort(got)
+	same(t, "confirmations", slices.Sorted(slices.Values(r.events)), got)
+}
