@@ -7,11 +7,22 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Crash ends the bootstrap as a lack of memory does, in the middle of what it does; the
 // invocation fails with Runtime.ExitError. Where none runs it does nothing.
 func (f *Function) Crash() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.signal(syscall.SIGKILL)
+}
+
+// signal signals the bootstrap, if one runs. The caller holds f.mu.
+func (f *Function) signal(sig syscall.Signal) error {
+	if f.p == nil {
+		return nil
+	}
 	out, err := exec.Command("pgrep", "-P", strconv.Itoa(f.p.cmd.Process.Pid)).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
 		return nil // there is none
@@ -24,9 +35,37 @@ func (f *Function) Crash() error {
 		if err != nil {
 			return err
 		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
 	}
 	return nil
+}
+
+// stop ends the bootstrap and the emulator, which the next invocation starts anew.
+func (f *Function) stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.p == nil {
+		return
+	}
+	_ = f.signal(syscall.SIGKILL) // whose end the emulator may not wait for
+	f.p.end(syscall.SIGTERM, 5*time.Second)
+	f.p = nil
+	f.http.CloseIdleConnections()
+}
+
+// stacks ends both so that they write what each goroutine does, and answers the end of the log
+// from before, and what they wrote.
+func (f *Function) stacks() string {
+	const grace = 2 * time.Second
+	before := f.Log()
+	f.mu.Lock()
+	_ = f.signal(syscall.SIGQUIT)
+	time.Sleep(grace)
+	_ = f.signal(syscall.SIGKILL)
+	f.p.end(syscall.SIGQUIT, grace)
+	f.mu.Unlock()
+	f.stop()
+	return f.Log()[max(0, len(before)-tailBytes):]
 }

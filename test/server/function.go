@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,17 +26,29 @@ type FunctionOptions struct {
 	MemoryMB  int           // as the function is told; nothing enforces it. Default: 512
 }
 
+// slack is how much longer than its timeout an invocation may take: the emulator starts
+// the bootstrap and ends it again, on a machine that may be busy.
+const slack = time.Minute
+
+// errUnanswered is why an invocation was given up.
+var errUnanswered = errors.New("the emulator does not answer")
+
 // Function is one environment of a function in Amazon's Runtime Interface Emulator:
 // the bootstrap is started by the first invocation, and again by the one that follows
 // a crash or a timeout. Like one of the service it takes one invocation at a time; those
 // that are made at once wait for each other.
 type Function struct {
-	url  string
-	home string // its log
-	p    *process
-	http *http.Transport
+	o       FunctionOptions // with its defaults
+	program string          // the emulator
+	home    string          // its log
+	limit   time.Duration   // of a wait for an answer
+	http    *http.Transport
 
 	invoking sync.Mutex
+
+	mu  sync.Mutex // guards what follows
+	url string
+	p   *process // the emulator, nil when it does not run
 }
 
 // StartFunction starts the emulator; it installs it at the first call on a machine. The
@@ -45,43 +58,53 @@ func StartFunction(ctx context.Context, o FunctionOptions) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Root == "" {
-		o.Root = filepath.Dir(o.Bootstrap)
-	}
-	if o.Timeout == 0 {
-		o.Timeout = 30 * time.Second
-	}
-	if o.MemoryMB == 0 {
-		o.MemoryMB = 512
-	}
-	var ports [2]string
-	for i := range ports {
-		if ports[i], err = FreePort(); err != nil {
-			return nil, err
-		}
-	}
+	o.Root = cmp.Or(o.Root, filepath.Dir(o.Bootstrap))
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.MemoryMB = cmp.Or(o.MemoryMB, 512)
 	home, err := os.MkdirTemp("", "tablewake-lambda-")
 	if err != nil {
 		return nil, err
 	}
-	// With a terminal or a pipe as its standard input it waits for an event there.
-	cmd := exec.Command(program, "--runtime-interface-emulator-address", "127.0.0.1:"+ports[0], "--runtime-api-address", "127.0.0.1:"+ports[1], o.Bootstrap)
-	cmd.Dir = home
-	cmd.Env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LAMBDA_TASK_ROOT=" + o.Root,
-		"AWS_REGION=" + Region, "AWS_ACCESS_KEY_ID=" + AccessKey, "AWS_SECRET_ACCESS_KEY=" + SecretKey, "AWS_EC2_METADATA_DISABLED=true",
-		"AWS_LAMBDA_FUNCTION_TIMEOUT=" + strconv.Itoa(int(o.Timeout/time.Second)), "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(o.MemoryMB),
-	}, o.Env...)
-	p, err := startProcess(cmd, filepath.Join(home, "log"))
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(home))
-	}
-	base := "http://127.0.0.1:" + ports[0]
-	f := &Function{url: base + "/2015-03-31/functions/function/invocations", home: home, p: p, http: &http.Transport{}}
-	if err := p.await(ctx, startLimit, func(ctx context.Context) error { return answers(ctx, base) }); err != nil {
-		return nil, errors.Join(fmt.Errorf("starting the Lambda emulator: %w", err), f.Close())
+	f := &Function{o: o, program: program, home: home, limit: o.Timeout + slack, http: &http.Transport{}}
+	if err := f.start(ctx); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// start starts the emulator, unless it runs.
+func (f *Function) start(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.p != nil {
+		return nil
+	}
+	var ports [2]string
+	var err error
+	for i := range ports {
+		if ports[i], err = FreePort(); err != nil {
+			return err
+		}
+	}
+	// With a terminal or a pipe as its standard input it waits for an event there.
+	cmd := exec.Command(f.program, "--runtime-interface-emulator-address", "127.0.0.1:"+ports[0], "--runtime-api-address", "127.0.0.1:"+ports[1], f.o.Bootstrap)
+	cmd.Dir = f.home
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "TMPDIR=" + os.TempDir(), "LAMBDA_TASK_ROOT=" + f.o.Root,
+		"AWS_REGION=" + Region, "AWS_ACCESS_KEY_ID=" + AccessKey, "AWS_SECRET_ACCESS_KEY=" + SecretKey, "AWS_EC2_METADATA_DISABLED=true",
+		"AWS_LAMBDA_FUNCTION_TIMEOUT=" + strconv.Itoa(int(f.o.Timeout/time.Second)), "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(f.o.MemoryMB),
+	}, f.o.Env...)
+	p, err := startProcess(cmd, filepath.Join(f.home, "log"))
+	if err != nil {
+		return err
+	}
+	base := "http://127.0.0.1:" + ports[0]
+	if err := p.await(ctx, startLimit, func(ctx context.Context) error { return answers(ctx, base) }); err != nil {
+		p.end(syscall.SIGKILL, 0)
+		return fmt.Errorf("starting the Lambda emulator: %w", err)
+	}
+	f.p, f.url = p, base+"/2015-03-31/functions/function/invocations"
+	return nil
 }
 
 // StartFunctionFor is StartFunction for a test: it fails the test, and closes the
@@ -98,35 +121,60 @@ func StartFunctionFor(t TB, o FunctionOptions) *Function {
 
 // Invoke sends an event, and answers what the function replied. A function that fails
 // or runs out of time replies, too: see [FunctionError]. The emulator cuts an event behind
-// 6 MiB and 100 bytes, where the service would refuse it.
+// 6 MiB and 100 bytes, where the service would refuse it. An emulator that does not answer
+// a minute after the function's timeout is ended, and the error shows its log and what it did.
+//
+// After a timeout the emulator is started anew. Its own restart has a fault: it forgets the
+// bootstrap that it killed before it is told of its end. When it is told in the middle of that, or later,
+// the next invocation fails with Sandbox.Failure, or one that fails or runs out of time is never answered.
 func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	f.invoking.Lock()
 	defer f.invoking.Unlock()
+	if err := f.start(ctx); err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, f.limit, errUnanswered)
+	defer cancel()
+	status, body, err := f.post(limited, event)
+	switch {
+	case err == nil:
+		err = functionError(status, body)
+		if failed, ok := errors.AsType[*FunctionError](err); ok && failed.Type == TimedOut {
+			f.stop()
+		}
+		return body, err
+	case errors.Is(context.Cause(limited), errUnanswered):
+		return nil, fmt.Errorf("invoking the function: %w within %v, and the function has %v; the log, and the stacks of both:\n%s", errUnanswered, f.limit, f.o.Timeout, f.stacks())
+	default: // the emulator may still be at it, and takes no other meanwhile
+		err = fmt.Errorf("invoking the function: %w; its log:\n%s", err, f.p.tail())
+		f.stop()
+		return nil, err
+	}
+}
+
+// post sends an event to the emulator.
+func (f *Function) post(ctx context.Context, event []byte) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(event))
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	resp, err := (&http.Client{Transport: f.http}).Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("invoking the function: %w; its log:\n%s", err, f.p.tail())
+		return 0, nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, err
-	}
-	return body, functionError(resp.StatusCode, body)
+	body, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, body, err
 }
 
 // Log is what the function and the emulator have written.
 func (f *Function) Log() string {
-	b, _ := os.ReadFile(f.p.log)
+	b, _ := os.ReadFile(filepath.Join(f.home, "log"))
 	return string(b)
 }
 
 // Close ends the function.
 func (f *Function) Close() error {
-	f.p.end(syscall.SIGTERM, 5*time.Second)
-	f.http.CloseIdleConnections()
+	f.stop()
 	return os.RemoveAll(f.home)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +27,10 @@ func (o *obedient) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 		panic("as asked")
 	case `"exit"`:
 		os.Exit(3)
+	case `"stop the emulator"`: // it answers nothing more
+		fmt.Fprintln(os.Stderr, "asked to stop the emulator")
+		_ = syscall.Kill(os.Getppid(), syscall.SIGSTOP)
+		<-context.WithoutCancel(ctx).Done()
 	case `"hang"`:
 		fmt.Fprintln(os.Stderr, "asked to hang")
 		<-context.WithoutCancel(ctx).Done()
@@ -75,6 +80,48 @@ func TestAFunctionFailsInEachWayAndGoesOn(t *testing.T) {
 		case tt.fails != "" && (failed == nil || failed.Type != tt.fails):
 			t.Errorf("%.10s: %v, want a %s", tt.event, err, tt.fails)
 		}
+	}
+}
+
+func TestAnInvocationThatIsNeverAnsweredIsGivenUp(t *testing.T) {
+	f := function(t)
+	f.o.Timeout = 30 * time.Second // from here on, of an emulator that is started anew
+	f.stop()
+	if _, err := f.Invoke(t.Context(), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	f.limit = 2 * time.Second
+	_, err := f.Invoke(t.Context(), []byte(`"stop the emulator"`))
+	if !errors.Is(err, errUnanswered) {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{"within 2s, and the function has 30s", "asked to stop the emulator", "(*obedient).Invoke"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q: %v", want, err)
+		}
+	}
+	f.limit = time.Minute
+	if reply, err := f.Invoke(t.Context(), []byte("{}")); err != nil || !strings.Contains(string(reply), "call 1,") { // of another process
+		t.Errorf("%s, %v", reply, err)
+	}
+}
+
+func TestAnInvocationThatItsCallerGivesUpIsEnded(t *testing.T) {
+	f := function(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var invoked sync.WaitGroup
+	var failed error
+	invoked.Go(func() { _, failed = f.Invoke(ctx, []byte(`"hang"`)) })
+	for !strings.Contains(f.Log(), "asked to hang") {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	invoked.Wait()
+	if !errors.Is(failed, context.Canceled) {
+		t.Errorf("got %v", failed)
+	}
+	if reply, err := f.Invoke(t.Context(), []byte("{}")); err != nil || !strings.Contains(string(reply), "call 1,") {
+		t.Errorf("%s, %v", reply, err)
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// tailBytes is how much of the end of a log an error shows.
+const tailBytes = 4000
+
 // process is a running server program.
 type process struct {
 	cmd  *exec.Cmd
@@ -72,7 +75,7 @@ func (p *process) await(ctx context.Context, limit time.Duration, ready func(con
 
 func (p *process) tail() string {
 	b, _ := os.ReadFile(p.log)
-	return string(b[max(0, len(b)-4000):])
+	return string(b[max(0, len(b)-tailBytes):])
 }
 
 // end signals the process and waits for its end, which is made after the grace.
