@@ -123,7 +123,7 @@ func invoked(t *testing.T, w *world.World, records [][]byte) world.State {
 	stop := make(chan struct{})
 	var evil sync.WaitGroup
 	evil.Go(func() { disturb(t, between, rand.New(rand.NewPCG(seed, 1<<32)), stop) })
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Minute, errors.New("the records are not through"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Minute, errors.New("the records are not through"))
 	defer cancel()
 	report, err := m.Run(ctx, esm.Shard{ID: "shardId-1", Records: records})
 	close(stop)

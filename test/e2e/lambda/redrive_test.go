@@ -123,19 +123,8 @@ func TestFact18_WhatTheStreamHasNoMoreIsNoted(t *testing.T) {
 // source makes a table with a stream, and writes the products a, b, c and d.
 func source(t *testing.T, w *world.World, table string) (arn, shard string) {
 	t.Helper()
-	tables, name, yes := dynamodb.NewFromConfig(w.SDK), "PK", true
-	made, err := tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: &table, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: &name, KeyType: types.KeyTypeHash}},
-		StreamSpecification:  &types.StreamSpecification{StreamEnabled: &yes, StreamViewType: types.StreamViewTypeNewAndOldImages},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, _ = tables.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &table})
-	})
+	arn, shard = createTable(t, w, table, "PK")
+	tables := dynamodb.NewFromConfig(w.SDK)
 	for i, pk := range []string{"a", "b", "c", "d"} {
 		if _, err := tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
 			"PK": &types.AttributeValueMemberS{Value: pk}, "Type": &types.AttributeValueMemberS{Value: "Product"}, "n": &types.AttributeValueMemberN{Value: fmt.Sprint(i)},
@@ -143,6 +132,33 @@ func source(t *testing.T, w *world.World, table string) (arn, shard string) {
 			t.Fatal(err)
 		}
 	}
+	return arn, shard
+}
+
+// createTable makes a table with a stream, and answers the stream and its only shard. The first of the keys
+// is the partition key.
+func createTable(t *testing.T, w *world.World, table string, keys ...string) (arn, shard string) {
+	t.Helper()
+	tables, yes := dynamodb.NewFromConfig(w.SDK), true
+	in := &dynamodb.CreateTableInput{
+		TableName: &table, BillingMode: types.BillingModePayPerRequest,
+		StreamSpecification: &types.StreamSpecification{
+			StreamEnabled: &yes, StreamViewType: types.StreamViewTypeNewAndOldImages,
+		},
+	}
+	for i, name := range keys {
+		kind := []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]
+		attribute := types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
+		in.AttributeDefinitions = append(in.AttributeDefinitions, attribute)
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: &name, KeyType: kind})
+	}
+	made, err := tables.CreateTable(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = tables.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &table})
+	})
 	arn = *made.TableDescription.LatestStreamArn
 	d, err := streams(w).DescribeStream(t.Context(), &dynamodbstreams.DescribeStreamInput{StreamArn: &arn})
 	if err != nil || len(d.StreamDescription.Shards) != 1 {

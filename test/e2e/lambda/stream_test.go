@@ -3,6 +3,7 @@ package lambda
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tablewake/tablewake/test/e2e/world"
 	"github.com/tablewake/tablewake/test/server"
@@ -83,12 +86,30 @@ func environment(w *world.World, stream string) []string {
 		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+stream, "AWS_ENDPOINT_URL_STS="+stream)
 }
 
+// commandLimit is how long a run of tablewake may take.
+const commandLimit = 4 * time.Minute
+
+// output runs tablewake to its end, and answers what it wrote. A run that takes too long is made to write what
+// each goroutine waits for.
+func output(t *testing.T, env []string, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), commandLimit, fmt.Errorf("it did not end within %v", commandLimit))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, tablewake, args...)
+	cmd.Env = env
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return string(out), err
+}
+
 // run runs tablewake to its end, which must be a success.
 func run(t *testing.T, env []string, args ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), tablewake, args...)
-	cmd.Env = env
-	if out, err := cmd.CombinedOutput(); err != nil {
+	if out, err := output(t, env, args...); err != nil {
 		t.Fatalf("tablewake %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }

@@ -24,7 +24,7 @@ import (
 func (w *World) Read(t *testing.T, cfg *config.Config) State {
 	t.Helper()
 	s := NewState()
-	w.readTable(t, s)
+	w.ReadTable(t, s)
 	w.ReadIndex(t, s)
 	w.readBucket(t, s)
 	w.readQueue(t, s)
@@ -32,8 +32,9 @@ func (w *World) Read(t *testing.T, cfg *config.Config) State {
 	return s
 }
 
-// readTable leaves out what a filter on attribute_not_exists(_tw_expires) leaves out: tombstones.
-func (w *World) readTable(t *testing.T, s State) {
+// ReadTable reads the rows of views and aggregates. It leaves out what a filter on
+// attribute_not_exists(_tw_expires) leaves out: tombstones.
+func (w *World) ReadTable(t *testing.T, s State) {
 	t.Helper()
 	consistent, filter := true, "attribute_not_exists(#e)"
 	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.SDK), &dynamodb.ScanInput{
