@@ -244,7 +244,7 @@ type folder struct {
 	*embedded
 	dir, config string
 	env, files  []string
-	more        []string // flags of audits
+	more        []string // flags of its audits
 }
 
 func newFolder(t *testing.T) *folder {
@@ -263,25 +263,17 @@ func (f *folder) putItems(*testing.T, *table) {}
 // replay writes records into the folder.
 func (f *folder) replay(t *testing.T, name string, records []byte) {
 	t.Helper()
-	path := save(t, filepath.Join(f.dir, name), records)
+	path := save(t, f.path(name), records)
 	f.files = append(f.files, path)
-	run(t, f.env, 0, "replay", "-c", f.config, "--local", filepath.Join(f.dir, "out"), path)
+	c := commandLine{f.env, []string{"replay", "-c", f.config, "--local", f.path("out"), path}}
+	c.run(t, 0)
 }
 
-// command returns the command line of an audit.
-func (f *folder) command(flags ...string) []string {
-	return slices.Concat([]string{"audit", "-c", f.config, "--local", filepath.Join(f.dir, "out")}, flags, f.more, f.files)
+func (f *folder) command(flags ...string) *commandLine {
+	args := []string{"audit", "-c", f.config, "--local", f.path("out")}
+	return &commandLine{f.env, slices.Concat(args, flags, f.more, f.files)}
 }
 
-// audit runs an audit, wants its exit code, and returns what it found.
-func (f *folder) audit(t *testing.T, code int) []found {
-	t.Helper()
-	report := filepath.Join(f.dir, "audit.jsonl")
-	run(t, f.env, code, f.command("--report", report)...)
-	return readReport(t, report, f.index)
-}
-
-func (f *folder) repair(t *testing.T, code int) string {
-	t.Helper()
-	return run(t, f.env, code, f.command("--repair", filepath.Join(f.dir, "audit.jsonl"))...)
-}
+func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
+func (f *folder) prefix() string          { return f.index }
+func (f *folder) flags(more ...string)    { f.more = more }

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,22 +13,34 @@ const kills = 10
 // Audits that are killed again and again say the same as one that is not.
 func TestKilled_Audit(t *testing.T) {
 	n := perKind(10)
-	tb, f := newDriftTable(n), newFolder(t)
+	tb := newDriftTable(n)
 	tb.embedded = true
-	want := injectedInto(t, f, tb, kinds(), n)
-	f.more = []string{"--segments", "60", "--parts", "1", "--save-every", "20ms"} // each segment reads the whole file, so that it takes long
+	// Each segment reads the whole file, so that it takes long.
+	auditsAreKilled(t, newFolder(t), tb, n, "--segments", "60", "--parts", "1", "--save-every", "20ms")
+}
+
+// The same on DynamoDB and OpenSearch.
+func TestKilled_AuditOfServers(t *testing.T) {
+	n := perKind(10)
+	auditsAreKilled(t, newLive(t), newDriftTable(n), n, "--parts", "1", "--save-every", "20ms")
+}
+
+func auditsAreKilled(t *testing.T, d deployment, tb *table, n int, flags ...string) {
+	t.Helper()
+	want := injectedInto(t, d, tb, kinds(), n)
+	d.flags(flags...)
 	begun := time.Now()
-	same(t, "an audit", f.audit(t, 8), want)
+	same(t, "an audit", foreseen(tb, audit(t, d, 8)), foreseen(tb, want))
 	took := time.Since(begun)
 
-	report := filepath.Join(f.dir, "killed.jsonl")
+	report := d.path("killed.jsonl")
 	killed, resumed := 0, 0
 	for ended := false; !ended; {
 		after := rand.N(took / 3)
 		if killed == kills {
 			after = time.Hour // it is left to its end
 		}
-		code, said := f.killedAfter(t, after, "--report", report)
+		code, said := d.command("--report", report).killedAfter(t, after)
 		if strings.Contains(said, "going on with the audit") {
 			resumed++
 		}
@@ -40,10 +51,10 @@ func TestKilled_Audit(t *testing.T) {
 		if code != 8 {
 			t.Fatalf("exit code %d, want 8\n%s", code, shortened(said))
 		}
-		same(t, "an audit that was killed", readReport(t, report, f.index), want)
+		same(t, "an audit that was killed", foreseen(tb, readReport(t, d, report)), want)
 		ended = killed == kills // otherwise another one is begun
 	}
-	t.Logf("killed %d times, went on %d times", killed, resumed)
+	t.Logf("an audit takes %v; killed %d times, went on %d times", took.Round(time.Millisecond), killed, resumed)
 	if resumed == 0 {
 		t.Error("no audit went on with one that was killed")
 	}
@@ -55,14 +66,14 @@ func TestKilled_Repair(t *testing.T) {
 	tb, f := newDriftTable(n), newFolder(t)
 	tb.embedded = true
 	want := injectedInto(t, f, tb, kinds(), n)
-	same(t, "an audit", f.audit(t, 8), want)
-	took := f.repairTime(t)
+	same(t, "an audit", audit(t, f, 8), want)
+	took := repairTime(t, f)
 	for killed := 0; ; {
 		after := took/20 + rand.N(took/4)
 		if killed == kills {
 			after = time.Hour
 		}
-		code, said := f.killedAfter(t, after, "--repair", filepath.Join(f.dir, "audit.jsonl"))
+		code, said := f.command("--repair", reportOf(f)).killedAfter(t, after)
 		switch {
 		case code < 0:
 			killed++
@@ -76,26 +87,13 @@ func TestKilled_Repair(t *testing.T) {
 		break
 	}
 	equal(t, "after the repair", f.read(), tb.contents())
-	same(t, "an audit after the repair", f.audit(t, 0), nil)
+	same(t, "an audit after the repair", audit(t, f, 0), nil)
 }
 
 // repairTime returns how long a repair takes, by one that writes nothing.
-func (f *folder) repairTime(t *testing.T) time.Duration {
+func repairTime(t *testing.T, d deployment) time.Duration {
 	t.Helper()
 	begun := time.Now()
-	run(t, f.env, 0, f.command("--repair", filepath.Join(f.dir, "audit.jsonl"), "--dry-run")...)
+	d.command("--repair", reportOf(d), "--dry-run").run(t, 0)
 	return time.Since(begun)
-}
-
-// killedAfter runs an audit or a repair, and kills it after some time. It returns the exit code, -1 if it was killed.
-func (f *folder) killedAfter(t *testing.T, after time.Duration, flags ...string) (code int, said string) {
-	t.Helper()
-	cmd, out := command(t, f.env, f.command(flags...)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
-	defer timer.Stop()
-	_ = cmd.Wait() // the exit code tells
-	return cmd.ProcessState.ExitCode(), out.String()
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tablewake/tablewake/test/e2e/program"
 	"github.com/tablewake/tablewake/test/testmain"
@@ -33,28 +34,44 @@ func perKind(quick int) int {
 	return quick
 }
 
-// command is a command line of the program, in an environment.
-func command(t *testing.T, env []string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+// commandLine is a command line of the program, in an environment.
+type commandLine struct{ env, args []string }
+
+// start starts it. said takes what it prints.
+func (c *commandLine) start(t *testing.T) (cmd *exec.Cmd, said *bytes.Buffer) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, args...)
-	cmd.Env = append(os.Environ(), env...)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	return cmd, &said
+	cmd = exec.CommandContext(t.Context(), binary, c.args...)
+	cmd.Env = append(os.Environ(), c.env...)
+	said = new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, said
 }
 
-// run runs a command line, and wants its exit code.
-func run(t *testing.T, env []string, code int, args ...string) string {
+// run runs it, and wants its exit code.
+func (c *commandLine) run(t *testing.T, code int) string {
 	t.Helper()
-	cmd, said := command(t, env, args...)
-	err := cmd.Run()
+	cmd, said := c.start(t)
+	err := cmd.Wait()
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || !exit.Exited()) {
-		t.Fatalf("tablewake %s: %v", strings.Join(args, " "), err)
+		t.Fatalf("tablewake %s: %v", strings.Join(c.args, " "), err)
 	}
 	if got := cmd.ProcessState.ExitCode(); got != code {
-		t.Fatalf("tablewake %s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, shortened(said.String()))
+		t.Fatalf("tablewake %s: exit code %d, want %d\n%s", strings.Join(c.args, " "), got, code, shortened(said.String()))
 	}
 	return said.String()
+}
+
+// killedAfter runs it, and kills it after some time. It returns the exit code, -1 if it was killed.
+func (c *commandLine) killedAfter(t *testing.T, after time.Duration) (code int, said string) {
+	t.Helper()
+	cmd, out := c.start(t)
+	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = cmd.Wait() // the exit code tells
+	return cmd.ProcessState.ExitCode(), out.String()
 }
 
 // shortened returns the beginning and the end of a long text.
