@@ -3,22 +3,12 @@ package busy
 import (
 	"context"
 	"flag"
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/snapshot"
-	"github.com/tablewake/tablewake/shardreader/snapshot/export"
-	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
-	"github.com/tablewake/tablewake/sinks/audit"
-	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
@@ -30,45 +20,69 @@ var (
 	busyLog   = flag.Bool("busy-log", false, "show what the consumer and the audits log")
 )
 
-// The full size of this test takes half an hour:
+// The full size of this test takes half an hour, and .ci/run has three minutes of it:
 //
 //	go test ./test/e2e/audit/busy -run TestBusy$ -v -timeout 1h -busy-for 30m -busy-rate 500 -busy-lag 20s -busy-items 20000
 
 // Audits of a table that is written all the time, behind a consumer that lags, report no difference but the changes that
-// the stream lost. What stood still is judged by each of them.
+// the stream lost. What stood still is judged by each of them. Audits of every kind run side by side.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
 	stop := w.load(t, *busyRate, *busyLag)
 	began := time.Now()
 	lost := w.lose()
-	found := w.audit(t, "with lost changes", w.scanned, w.wait)
-	found.onlyLost(t, lost)
+	audits := w.auditAll(t, "with lost changes", lost)
 	for pk := range lost {
 		check(t, w.shop.Put(pk))
 	}
-	kinds := []struct {
-		name string
-		of   func(t *testing.T, o *run.Options)
-	}{{"everything", w.scanned}, {"by export", w.exported}, {"a sample", w.sampled}}
-	audits := 0
-	for ; audits < len(kinds) || time.Since(began) < *busyFor; audits++ {
-		kind := kinds[audits%len(kinds)]
-		w.audit(t, kind.name, kind.of, w.wait).none(t)
+	for again := true; again; again = time.Since(began) < *busyFor {
+		audits += w.auditAll(t, "busy", nil)
 	}
 	lasted := time.Since(began)
 	writes := stop()
 	w.passed(t, time.Now())
-	still := w.audit(t, "at rest", w.scanned, w.wait)
+	still, err := w.audit(t, "at rest", w.scanned, w.wait)
+	check(t, err)
 	if still.Differing > 0 || !still.Complete() {
 		t.Errorf("at rest: %d differ, %d open: %v", still.Differing, still.Open, still.findings)
 	}
-	t.Logf("%d audits beside %d writes in %v, %.0f a second; the consumer was up to %v behind",
-		audits+1, writes, lasted.Round(time.Second), float64(writes)/lasted.Seconds(), w.lag.most().Round(100*time.Millisecond))
-	if w.lag.most() < *busyLag/2 {
-		t.Errorf("the consumer was at most %v behind, which is less than half of -busy-lag", w.lag.most())
-	}
+	t.Logf("%d audits", audits+1)
+	w.wasBusy(t, writes, lasted)
 	w.stop()
+}
+
+// wasBusy checks that the table was written, and the consumer was behind, about as it was asked for.
+func (w *world) wasBusy(t *testing.T, writes int, lasted time.Duration) {
+	t.Helper()
+	rate, behind := float64(writes)/lasted.Seconds(), w.lag.most()
+	t.Logf("%d writes in %v, %.0f a second; the consumer was up to %v behind", writes, lasted.Round(time.Second), rate, behind.Round(100*time.Millisecond))
+	if rate < float64(*busyRate)/2 {
+		t.Errorf("the table was written %.0f times a second, which is less than half of -busy-rate", rate)
+	}
+	if behind < *busyLag/2 {
+		t.Errorf("the consumer was at most %v behind, which is less than half of -busy-lag", behind)
+	}
+}
+
+// auditAll audits in each of the ways, side by side: most of an audit is waiting. It checks that each audit finds what was
+// lost, and returns how many there were.
+func (w *world) auditAll(t *testing.T, name string, lost map[string]bool) (audits int) {
+	t.Helper()
+	ways := map[string]way{"everything": w.scanned, "by export": w.exported, "a sample": w.sampled}
+	var all sync.WaitGroup
+	for of, way := range ways {
+		all.Go(func() {
+			found, err := w.audit(t, name+", "+of, way, w.wait)
+			if err != nil {
+				t.Errorf("%s, %s: %v", name, of, err)
+				return
+			}
+			found.onlyLost(t, lost)
+		})
+	}
+	all.Wait()
+	return len(ways)
 }
 
 // Without the wait for the consumers audits call late changes differences.
@@ -78,7 +92,8 @@ func TestBusy_NeedsTheWait(t *testing.T) {
 	stop := w.load(t, *busyRate, *busyLag)
 	wrong := 0
 	for end := time.Now().Add(*busyFor); wrong == 0 && time.Now().Before(end); {
-		found := w.audit(t, "without the wait", w.scanned, func(context.Context, time.Time) error { return nil })
+		found, err := w.audit(t, "without the wait", w.scanned, func(context.Context, time.Time) error { return nil })
+		check(t, err)
 		wrong = int(found.Differing)
 	}
 	if wrong == 0 {
@@ -109,130 +124,4 @@ func (w *world) lose() map[string]bool {
 	w.shop.Lose(deleted, true)
 	w.shop.Lose(inserted, false)
 	return map[string]bool{updated: true, deleted: false, inserted: true}
-}
-
-// audited is what an audit found.
-type audited struct {
-	*run.Summary
-	name     string
-	findings []finding
-}
-
-type finding struct {
-	sink string
-	audit.Finding
-}
-
-func (f finding) String() string {
-	return fmt.Sprintf("%s: %s is %s: found %s, differs %v, %s", f.sink, f.Where, f.Verdict, f.Found, f.Differs, f.Why)
-}
-
-// audit makes an audit and reads its report.
-func (w *world) audit(t *testing.T, name string, of func(t *testing.T, o *run.Options), wait func(context.Context, time.Time) error) *audited {
-	t.Helper()
-	opened, err := audit.Open(t.Context(), w.cfg, w.stores, audit.Options{})
-	check(t, err)
-	o := run.Options{
-		Header: run.Header{Pipeline: w.cfg.Name, Source: "the table"}, Report: filepath.Join(t.TempDir(), "report.jsonl"),
-		Sinks: opened, Lookup: run.NewTableLookup(w.client, "shop", w.decoder(), run.NewBudget(0)), Wait: wait,
-	}
-	of(t, &o)
-	began := time.Now()
-	a := &audited{name: name}
-	a.Summary, err = run.Audit(t.Context(), o)
-	check(t, err)
-	_, _, err = run.ReadReport(o.Report, func(sink string, f *audit.Finding) error {
-		a.findings = append(a.findings, finding{sink, *f})
-		return nil
-	})
-	check(t, err)
-	counts := make(map[audit.Verdict]int)
-	for _, f := range a.findings {
-		counts[f.Verdict]++
-	}
-	t.Logf("%s: %d items in %v: %v", name, a.Items, time.Since(began).Round(time.Second), counts)
-	return a
-}
-
-func (w *world) wait(ctx context.Context, at time.Time) error {
-	return leases.WaitPassed(ctx, w.leases.Read, at, time.Second, func(string) {})
-}
-
-// scanned has everything audited.
-func (w *world) scanned(t *testing.T, o *run.Options) {
-	t.Helper()
-	o.Items = w.scan(t)
-}
-
-func (w *world) scan(t *testing.T) snapshot.Snapshot {
-	t.Helper()
-	const segments = 16
-	s, err := scan.New(t.Context(), scan.Options{Client: w.client, Table: "shop", Segments: segments, Time: time.Now().UTC().Truncate(time.Second), Decoder: w.decoder()})
-	check(t, err)
-	return s
-}
-
-// sampled has a quarter of the segments audited.
-func (w *world) sampled(t *testing.T, o *run.Options) {
-	t.Helper()
-	o.Items = w.scan(t)
-	o.Sample = &run.Sample{Of: len(o.Items.Parts())}
-	o.Sample.Segments = slices.Sorted(slices.Values(rand.Perm(o.Sample.Of)[:o.Sample.Of/4]))
-	o.Header.Sample = o.Sample
-}
-
-// exported has everything audited, by an export, which is of a moment before.
-func (w *world) exported(t *testing.T, o *run.Options) {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "export")
-	table, _, _ := strings.Cut(w.stream.ARN(), "/stream/")
-	check(t, w.shop.Export(dir, table))
-	e, err := export.Open(t.Context(), export.Options{Layers: []string{dir}, Decoder: w.decoder()})
-	check(t, err)
-	o.Items = e
-}
-
-// none checks that no difference was found, and that all that stood still was judged.
-func (a *audited) none(t *testing.T) {
-	t.Helper()
-	a.onlyLost(t, nil)
-}
-
-// onlyLost checks that the differences are those of items whose changes were lost, in each sink that has a place for the
-// item, and that all that stood still was judged.
-func (a *audited) onlyLost(t *testing.T, lost map[string]bool) {
-	t.Helper()
-	busy, compared := 0, int64(0)
-	seen := make(map[string]map[string]bool) // by sink and PK
-	for _, s := range a.Sinks {
-		compared += s.Compared
-		seen[s.Sink] = make(map[string]bool)
-	}
-	for _, f := range a.findings {
-		pk := strings.ReplaceAll(strings.TrimSuffix(string(f.Item), ",order"), "%23", "#")
-		_, isLost := lost[pk]
-		quiet := pk >= shop.PK(firstQuiet) || f.sink == "quiet_customers"
-		switch {
-		case f.Verdict.Differs() && isLost:
-			seen[f.sink][pk] = true
-		case f.Verdict.Differs():
-			t.Errorf("%s: %v", a.name, f)
-		case quiet:
-			t.Errorf("%s: it stood still, and was not judged: %v", a.name, f)
-		case f.Verdict != audit.Busy:
-			t.Errorf("%s: %v", a.name, f)
-		case f.Kind != audit.Group: // groups of the items that are written change all the time
-			busy++
-		}
-	}
-	for sink, pks := range seen {
-		for pk, everywhere := range lost {
-			if !pks[pk] && (everywhere || sink != "by_email") {
-				t.Errorf("%s: %s: the lost change of %s was not found", a.name, sink, pk)
-			}
-		}
-	}
-	if int64(busy)*100 > compared {
-		t.Errorf("%s: %d of %d places were busy, which is more than one of 100", a.name, busy, compared)
-	}
 }
