@@ -97,6 +97,9 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
   tablewake audit -c tablewake.yaml --local out stream.jsonl`,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.trustLag = c.Flags().Changed("lag")
+			if !o.Live && !c.Flags().Changed("segments") {
+				o.segments = 1 // an embedded store reads everything for each segment
+			}
 			return o.run(c.Context(), s, args)
 		},
 	}
@@ -115,7 +118,7 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
 	f.StringVar(&o.keyPrefix, "key-prefix", "", "only items whose partition key begins so")
 	f.StringVar(&o.filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
 	f.IntVar(&o.sample, "sample", 0, "look at this many of --segments, chosen by chance")
-	f.IntVar(&o.segments, "segments", run.DefaultSegments, "number of segments in which the table and the sinks are read")
+	f.IntVar(&o.segments, "segments", run.DefaultSegments, "number of segments in which the table and the sinks are read; with --local the default is 1")
 	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at once")
 	f.IntVar(&o.rounds, "rounds", run.DefaultRounds, "how often what moves is looked at again before it is reported as busy")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
