@@ -164,9 +164,24 @@ func (in *Input) Embed(ctx context.Context, dir string) (close func() error, err
 	if err := p.Run(ctx, source, nil); err != nil {
 		return nil, errors.Join(err, stores.Close())
 	}
+	in.read(dir, stores)
+	return stores.Close, nil
+}
+
+// OpenEmbedded opens what another process embedded in a folder. close closes it.
+func (in *Input) OpenEmbedded(dir string) (close func() error, err error) {
+	stores, err := local.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	in.read(dir, stores)
+	return stores.Close, nil
+}
+
+// read has the embedded view of a folder read.
+func (in *Input) read(dir string, stores *local.Stores) {
 	in.file = filepath.Join(dir, "views.db")
 	in.stores, in.segments = stores, 1 // it would read everything for each segment
-	return stores.Close, nil
 }
 
 // table returns a scan of the table.

@@ -12,27 +12,64 @@ import (
 
 const auditBytes = 150e6
 
-// measureAudit has a child audit a view of n items, which are made up while they are read, and prints what it took.
+// measureAudit has a child audit a view of n items, which are made up while they are read, and another one an embedded view
+// of as many, which a third child wrote. It prints what they took.
 func measureAudit(n int) (within bool, err error) {
-	start := time.Now()
-	resident, err := runAgain("-child", "audit", "-n", fmt.Sprint(n))
+	madeUp, err := measureAuditOf("items", n)
 	if err != nil {
-		return false, fmt.Errorf("audit of %d items: %w", n, err)
+		return false, err
 	}
-	fmt.Printf("audit of %d items: %d MB resident at most (budget %d MB), %.0f items/s\n",
-		n, resident/1e6, int64(auditBytes/1e6), float64(n)/time.Since(start).Seconds())
+	dir, err := os.MkdirTemp("", "tablewake-memory-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := runAgain("-child", "embed", "-folder", dir, "-n", fmt.Sprint(n)); err != nil {
+		return false, fmt.Errorf("write %d embedded rows: %w", n, err)
+	}
+	embedded, err := measureAuditOf("embedded rows", n, "-folder", dir)
+	return madeUp && embedded, err
+}
+
+func measureAuditOf(what string, n int, flags ...string) (within bool, err error) {
+	start := time.Now()
+	resident, err := runAgain(append(flags, "-child", "audit", "-n", fmt.Sprint(n))...)
+	if err != nil {
+		return false, fmt.Errorf("audit of %d %s: %w", n, what, err)
+	}
+	fmt.Printf("audit of %d %s: %d MB resident at most (budget %d MB), %.0f items/s\n",
+		n, what, resident/1e6, int64(auditBytes/1e6), float64(n)/time.Since(start).Seconds())
 	return resident <= auditBytes, nil
 }
 
-// runAudit is the child.
-func runAudit(ctx context.Context, n int) error {
-	dir, err := os.MkdirTemp("", "tablewake-memory-")
+// runAudit is the child that audits: the embedded view in a folder, or without one a view that is made up.
+func runAudit(ctx context.Context, n int, embedded string) error {
+	in, err := auditinput.New(n)
 	if err != nil {
 		return err
 	}
-	in, err := auditinput.New(n)
+	closeStore := func() error { return nil }
+	if embedded != "" {
+		if closeStore, err = in.OpenEmbedded(embedded); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "tablewake-memory-")
 	if err == nil {
 		_, err = in.Audit(ctx, dir)
 	}
-	return errors.Join(err, os.RemoveAll(dir))
+	return errors.Join(err, closeStore(), os.RemoveAll(dir))
+}
+
+// embed is the child that writes the embedded view of an audit.
+func embed(ctx context.Context, n int, dir string) error {
+	in, err := auditinput.New(n)
+	if err != nil {
+		return err
+	}
+	closeStore, err := in.Embed(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return closeStore()
 }

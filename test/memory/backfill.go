@@ -46,7 +46,7 @@ func measureBackfill(fixture string) (within bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		args := []string{"-fixture", fixture, "-export", dir, "-n", fmt.Sprint(e.n)}
+		args := []string{"-fixture", fixture, "-folder", dir, "-n", fmt.Sprint(e.n)}
 		_, err = runAgain(append(args, "-child", "export", "-items", fmt.Sprint(i))...)
 		var resident int64
 		if err == nil {

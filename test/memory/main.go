@@ -1,8 +1,8 @@
 // Command memory runs a million records, the shop fixture multiplied by key, through
 // the pipeline in a process of its own and compares the most memory that was ever
 // resident with its budget: with stores that only count, and with the embedded ones.
-// Then it audits as many items, reads exports as a backfill does, of many items and of the largest, and has one consumer
-// follow 10,000 idle shards, and looks at its calls too.
+// Then it audits as many items, and rows in embedded stores, reads exports as a backfill does, of many items and of the
+// largest, and has one consumer follow 10,000 idle shards, and looks at its calls too.
 //
 //	go run ./test/memory [-n 1000000] [-only counting|embedded|audit|backfill|idle]
 package main
@@ -33,21 +33,23 @@ func main() {
 	n := flag.Int("n", 1_000_000, "records, or items of the audit")
 	only := flag.String("only", "", "measure this alone: counting, embedded, audit, backfill or idle")
 	fixture := flag.String("fixture", "test/fixtures/shop", "folder of stream.jsonl and tablewake.yaml")
-	child := flag.String("child", "", "run with these stores, or audit, backfill or idle, and measure nothing")
+	child := flag.String("child", "", "run with these stores, or audit, embed, export, backfill or idle, and measure nothing")
 	endpoint := flag.String("endpoint", "", "of the child's stream")
-	export := flag.String("export", "", "folder of the child's export")
+	folder := flag.String("folder", "", "of the child's export, or of the embedded stores that it writes or audits")
 	items := flag.Int("items", 0, "what the export has that the child writes")
 	flag.Parse()
 	if *child != "" {
 		room := make([]byte, 8<<20) // for garbage, as the commands have it
-		run := func() error { return runChild(context.Background(), *child, *fixture, *export, *n) }
+		run := func() error { return runChild(context.Background(), *child, *fixture, *folder, *n) }
 		switch *child {
 		case "idle":
 			run = func() error { return runIdle(*endpoint) }
 		case "audit":
-			run = func() error { return runAudit(context.Background(), *n) }
+			run = func() error { return runAudit(context.Background(), *n, *folder) }
+		case "embed":
+			run = func() error { return embed(context.Background(), *n, *folder) }
 		case "export":
-			run = func() error { return writeExport(*items, *fixture, *export) }
+			run = func() error { return writeExport(*items, *fixture, *folder) }
 		}
 		err := run()
 		runtime.KeepAlive(room)
