@@ -36,7 +36,7 @@ func TestBusy(t *testing.T) {
 	for pk := range lost {
 		check(t, w.shop.Put(pk))
 	}
-	for again := true; again; again = time.Since(began) < *busyFor {
+	for time.Since(began) < *busyFor {
 		audits += w.auditAll(t, "busy", nil)
 	}
 	lasted := time.Since(began)
