@@ -48,6 +48,18 @@ type ItemCondition interface {
 	Match(item item.Image) (bool, error)
 }
 
+// ElementCondition is an [ItemCondition] that may read an element of the item, too, under for_each. Its methods must be
+// pure. Match has no element.
+type ElementCondition interface {
+	ItemCondition
+
+	// ReadsElement reports whether MatchElement depends on the element.
+	ReadsElement() bool
+
+	// MatchElement tests one element of an image of an item.
+	MatchElement(item item.Image, element item.Value) (bool, error)
+}
+
 // ItemConditionFunc adapts a function to an ItemCondition.
 type ItemConditionFunc func(item item.Image) (bool, error)
 

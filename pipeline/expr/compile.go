@@ -19,8 +19,9 @@ type variable struct {
 }
 
 var (
-	itemNames   = []variable{{"item", imageType}}
-	changeNames = []variable{
+	itemNames    = []variable{{"item", imageType}}
+	elementNames = []variable{{"item", imageType}, {eachName, cel.DynType}}
+	changeNames  = []variable{
 		{"new", imageType}, {"old", imageType}, {"keys", imageType},
 		{"op", cel.StringType}, {"time", cel.TimestampType}, {"ttl", cel.BoolType},
 	}

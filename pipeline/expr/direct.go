@@ -85,6 +85,7 @@ func opposite(a answer) answer {
 type subject struct {
 	change *record.Change // nil: an item
 	item   item.Image
+	each   item.Value // the element under for_each
 	member item.Value // the current member of a loop
 }
 

@@ -11,7 +11,7 @@ import (
 // reading is the path of an attribute, or of a value inside it.
 type valuePath struct {
 	from  source
-	name  string // of the attribute; unused for fromLoop and fromBound
+	name  string // of the attribute; used only for images
 	bound *entity.Binding
 	steps []step
 }
@@ -25,6 +25,7 @@ const (
 	fromOld
 	fromKeys
 	fromLoop  // the current member of the loop
+	fromEach  // the element under for_each
 	fromBound // a part of the key
 )
 
@@ -40,6 +41,8 @@ func (r *valuePath) read(s *subject) (v item.Value, ok bool) {
 	switch r.from {
 	case fromLoop:
 		v = s.member
+	case fromEach:
+		v = s.each
 	case fromBound:
 		v = r.bound.Value(*s.key())
 	default:
@@ -105,6 +108,9 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 		}
 		if b := p.scope.Binding(e.AsIdent()); b != nil {
 			return &valuePath{from: fromBound, bound: b}
+		}
+		if e.AsIdent() == eachName { // no loop has this variable where each is an element
+			return &valuePath{from: fromEach}
 		}
 	case ast.SelectKind: // from an image: the rewriter replaces all other selections
 		if s := e.AsSelect(); !s.IsTestOnly() {

@@ -47,6 +47,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
+// eachName is the variable of an element.
+const eachName = "each"
+
 // Env declares what expressions may read.
 type Env struct {
 	// Attributes are the declared types of top-level attributes. An expression that reads another
@@ -59,6 +62,9 @@ type Env struct {
 	// Scope has the entities that the rule of the expression is about. The names that their keys bind are variables.
 	// Default: none
 	Scope *entity.Scope
+
+	// Each lets an expression over `item` read `each`, an element of the item. Default: each is an unknown name
+	Each bool
 }
 
 // Item is a compiled expression over `item`. It is safe for concurrent use.
@@ -69,9 +75,9 @@ type Item struct{ compiled }
 type Change struct{ compiled }
 
 var (
-	_ pipeline.ItemCondition = (*Item)(nil)
-	_ pipeline.Condition     = (*Change)(nil)
-	_ pipeline.Requirer      = (*Change)(nil)
+	_ pipeline.ElementCondition = (*Item)(nil)
+	_ pipeline.Condition        = (*Change)(nil)
+	_ pipeline.Requirer         = (*Change)(nil)
 )
 
 // compiled is the common part of Item and Change.
@@ -86,7 +92,11 @@ type compiled struct {
 
 // CompileItem compiles an expression over `item`. The error is an *Error.
 func (e Env) CompileItem(src string) (*Item, error) {
-	c, err := e.compile(src, itemNames)
+	names := itemNames
+	if e.Each {
+		names = elementNames
+	}
+	c, err := e.compile(src, names)
 	if err != nil {
 		return nil, err
 	}
@@ -106,17 +116,23 @@ func (e Env) CompileChange(src string) (*Change, error) {
 
 // Match evaluates the expression for an item. It is false for an image that does not exist. An
 // error is permanent.
-func (x *Item) Match(item item.Image) (bool, error) {
-	if !item.Exists() {
+func (x *Item) Match(m item.Image) (bool, error) { return x.MatchElement(m, item.Value{}) }
+
+// MatchElement is Match with `each`: an element of the item.
+func (x *Item) MatchElement(m item.Image, each item.Value) (bool, error) {
+	if !m.Exists() {
 		return false, nil
 	}
-	if answer := x.evalDirect(&subject{item: item}); answer != unsure {
+	if answer := x.evalDirect(&subject{item: m, each: each}); answer != unsure {
 		return answer == yes, nil
 	}
 	v := newVars()
-	v.item.m, v.scope, v.key = item, x.scope, item
+	v.item.m, v.each, v.scope, v.key = m, each, x.scope, m
 	return x.eval(v)
 }
+
+// ReadsElement reports whether the expression reads `each`.
+func (x *Item) ReadsElement() bool { return x.reads.names[eachName] }
 
 // Match evaluates the expression for a change. An error is permanent.
 func (x *Change) Match(c *record.Change) (bool, error) {
@@ -156,7 +172,8 @@ func (c *compiled) ReadPaths() []ReadPath { return slices.Clone(c.reads.paths) }
 // ReadPath is a path that an expression reads.
 type ReadPath struct {
 	Segments     []item.Segment
-	Line, Column int // 1-based
+	Each         bool // it begins at each, not at an image
+	Line, Column int  // 1-based
 }
 
 // String returns the source of the expression.
@@ -189,6 +206,7 @@ func (c *compiled) eval(v *vars) (bool, error) {
 type vars struct {
 	change               *record.Change
 	item, old, new, keys image
+	each                 item.Value
 	scope                *entity.Scope
 	key                  item.Image // that bound names are parts of
 }
@@ -213,6 +231,8 @@ func (v *vars) ResolveName(name string) (any, bool) {
 	switch name {
 	case "item":
 		return &v.item, true
+	case eachName:
+		return adapt(v.each), true
 	case "old":
 		return &v.old, true
 	case "new":

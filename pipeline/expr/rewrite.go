@@ -146,38 +146,44 @@ func (r *rewriter) has(name string) bool {
 	return slices.ContainsFunc(r.names, func(n variable) bool { return n.name == name })
 }
 
-// notePath notes the path that e reads, if it begins at an image.
+// notePath notes the path that e reads, if it begins at an image or at the element.
 func (r *rewriter) notePath(e ast.Expr) {
 	at := r.at(e)
-	if segments, ok := r.segments(e); ok {
-		r.reads.paths = append(r.reads.paths, ReadPath{segments, max(at.Line(), 1), max(at.Column(), 0) + 1})
+	if segments, each, ok := r.segments(e); ok {
+		r.reads.paths = append(r.reads.paths, ReadPath{segments, each, max(at.Line(), 1), max(at.Column(), 0) + 1})
 	}
 }
 
-// segments returns the path of x.name and x["name"] and x[0], before the rewrite. ok is false if x is no path of an image.
-func (r *rewriter) segments(e ast.Expr) (path []item.Segment, ok bool) {
-	if r.image(e) {
-		return nil, true
+// element reports whether e is the element under for_each.
+func (r *rewriter) element(e ast.Expr) bool {
+	return e.Kind() == ast.IdentKind && e.AsIdent() == eachName && r.has(eachName)
+}
+
+// segments returns the path of x.name and x["name"] and x[0], before the rewrite. ok is false if x is no path of an image
+// or, with each, of the element.
+func (r *rewriter) segments(e ast.Expr) (path []item.Segment, each, ok bool) {
+	if r.image(e) || r.element(e) {
+		return nil, r.element(e), true
 	}
 	switch e.Kind() {
 	case ast.SelectKind:
 		s := e.AsSelect()
-		path, ok = r.segments(s.Operand())
-		return append(path, item.Segment{Name: s.FieldName(), Index: -1}), ok
+		path, each, ok = r.segments(s.Operand())
+		return append(path, item.Segment{Name: s.FieldName(), Index: -1}), each, ok
 	case ast.CallKind:
 		c := e.AsCall()
 		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
-			return nil, false
+			return nil, false, false
 		}
-		path, ok = r.segments(c.Args()[0])
+		path, each, ok = r.segments(c.Args()[0])
 		switch key := c.Args()[1].AsLiteral().(type) {
 		case types.String:
-			return append(path, item.Segment{Name: string(key), Index: -1}), ok
+			return append(path, item.Segment{Name: string(key), Index: -1}), each, ok
 		case types.Int:
-			return append(path, item.Segment{Index: int(key)}), ok
+			return append(path, item.Segment{Index: int(key)}), each, ok
 		}
 	}
-	return nil, false
+	return nil, false, false
 }
 
 // selection rewrites x.name and has(x.name). On an image both stay, because the name is an

@@ -63,6 +63,26 @@ type itemOf struct {
 	when  pipeline.ItemCondition
 }
 
+var _ pipeline.ElementCondition = itemOf{}
+
+// ReadsElement reports whether when does.
+func (o itemOf) ReadsElement() bool {
+	e, ok := o.when.(pipeline.ElementCondition)
+	return ok && e.ReadsElement()
+}
+
+// MatchElement evaluates when only for items of the entities.
+func (o itemOf) MatchElement(m item.Image, element item.Value) (bool, error) {
+	e, ok := o.when.(pipeline.ElementCondition)
+	if !ok {
+		return o.Match(m)
+	}
+	if is, err := o.scope.Match(m); !is || err != nil {
+		return is, err
+	}
+	return e.MatchElement(m, element)
+}
+
 // Match evaluates when only for items of the entities.
 func (o itemOf) Match(m item.Image) (bool, error) {
 	if is, err := o.scope.Match(m); !is || err != nil || o.when == nil {

@@ -46,6 +46,8 @@ func (h *placeholder) alphabet() (a alphabet, width int) {
 		a = bytesOf(upperCase)
 	case fromTable, fromEntity:
 		a = bytesOf(plain)
+	case fromIdentity:
+		a = bytesOf(escapes)
 	case fromBound:
 		a = anyByte()
 		for _, b := range []byte(h.bound.Excludes()) {

@@ -7,15 +7,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// cuttable reports whether a placeholder shows its whole source: an escaped {@key} or {path}, or a
+// cuttable reports whether a placeholder shows its whole source: an escaped {@key}, {@each} or {path}, or a
 // {path} that is the whole template.
 func (t *Template) cuttable(h *placeholder) bool {
 	switch {
-	case h.optional || h.source > fromKey || h.source == fromEach:
+	case h.optional || h.source > fromKey && h.source != fromIdentity || h.source == fromEach:
 		return false
 	case len(h.calls) == 0:
 		_, whole := t.wholePath()
-		return whole || h.source == fromKey
+		return whole || h.source == fromKey || h.source == fromIdentity
 	default:
 		return len(h.calls) == 1 && h.calls[0].fn == fnEsc
 	}
@@ -48,13 +48,18 @@ func (t *Template) cuttableIndexes() []int {
 }
 
 // HasKey reports whether the template has a {@key} that can be cut out of a result.
-func (t *Template) HasKey() bool {
-	for _, i := range t.cuttableIndexes() {
-		if t.placeholders[i].source == fromKey {
-			return true
-		}
-	}
-	return false
+func (t *Template) HasKey() bool { return t.canCut(fromKey) }
+
+// HasIdentity reports whether the template has an {@each} that can be cut out of a result.
+func (t *Template) HasIdentity() bool { return t.canCut(fromIdentity) }
+
+func (t *Template) canCut(from source) bool {
+	return slices.ContainsFunc(t.cuttableIndexes(), func(i int) bool { return t.placeholders[i].source == from })
+}
+
+// ReadsIdentity reports whether the template reads {@each}.
+func (t *Template) ReadsIdentity() bool {
+	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source == fromIdentity })
 }
 
 // EscPaths returns the item paths that can be cut out of a result: those with |esc whose end is
@@ -69,8 +74,8 @@ func (t *Template) EscPaths() []string {
 	return paths
 }
 
-// Cut reverses AppendText for the names of HasKey and EscPaths. It returns the text of each path,
-// and the canonical key as "@key". It returns false if the template cannot have made result.
+// Cut reverses AppendText for the names of HasKey, HasIdentity and EscPaths. It returns the text of each path,
+// the canonical key as "@key", and the escaped identity as "@each". It returns false if the template cannot have made result.
 func (t *Template) Cut(result string) (map[string]string, bool) {
 	texts, ok := t.pieces(result)
 	if !ok {

@@ -36,7 +36,9 @@ func (h *placeholder) hidden(s *Scope) bool {
 		_, hidden := s.Mask.ValueAt(h.path, v)
 		return hidden
 	case fromEach:
-		return s.Mask.Hides(s.EachOf + "[*]" + strings.TrimPrefix(h.name, "each"))
+		return s.Mask.Hides(s.EachOf + strings.TrimPrefix(h.name, "each"))
+	case fromIdentity:
+		return s.IDOf != "" && s.Mask.Hides(s.IDOf)
 	case fromKey, fromShard: // a shard says a part of what its key is
 		_, hidden := s.Mask.HiddenKey(s.Change)
 		return hidden

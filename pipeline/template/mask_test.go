@@ -36,7 +36,7 @@ func TestTemplate_Masked(t *testing.T) {
 	c := &record.Change{Keys: image(t, `{"PK":{"S":"USER#42"}}`), Key: "USER%2342", Op: record.Insert}
 	lines, _ := item.Get("Lines")
 	line, _ := lines.Index(0)
-	s := Scope{Change: c, Item: item, Each: line, EachOf: "Lines", Shards: 256, Mask: m}
+	s := Scope{Change: c, Item: item, Each: line, EachOf: "Lines[*]", Shards: 256, Mask: m}
 	value := func(path string) string {
 		v, _ := item.Lookup(path)
 		text, _ := m.Value(path, v).Text()

@@ -14,6 +14,7 @@ import (
 // Options are the options of [Parse].
 type Options struct {
 	Each     bool          // allow {each.path}, as under for_each. Default: an error
+	Identity bool          // allow {@each}, as in a view with for_each. Default: an error
 	Shard    bool          // allow {@shard}, as in the key of a view. Default: an error
 	Entities *entity.Set   // for {@entity}. Default: an error
 	Scope    *entity.Scope // the rule is about these entities: their bound names can be read, and {item.path} is a path. Default: none
@@ -176,7 +177,7 @@ func cutItem(text string) (rest string, ok bool) {
 }
 
 // atNames are the names after @, in the order of their sources.
-var atNames = []string{"key", "version", "seq", "time", "op", "table", "shard", "entity"}
+var atNames = []string{"key", "version", "seq", "time", "op", "table", "shard", "entity", "each"}
 
 func (p *parser) atName(h *placeholder, from int, text string) *Error {
 	for i, name := range atNames {
@@ -184,6 +185,9 @@ func (p *parser) atName(h *placeholder, from int, text string) *Error {
 			h.source, h.entities = fromKey+source(i), p.options.Entities
 			if h.source == fromShard && !p.options.Shard {
 				return p.fail(from, "remove it", "{@shard} is for the partition key of a view with shards alone")
+			}
+			if h.source == fromIdentity && !p.options.Identity {
+				return p.fail(from, "remove it, or add for_each: PATH of the list to a view", "{@each} is the identity of an element, and there is none here")
 			}
 			if h.source == fromEntity && p.options.Entities == nil {
 				return p.fail(from, "add entities: {NAME: {key: {PK: 'PATTERN'}}} at the top", "@entity is the name of an entity, and the file has none")

@@ -7,7 +7,7 @@
 //	{@key} {@version} {@seq} {@time} {@op} {@table}  of the change
 //	{@shard}                                         of the item, in the partition key of a view with shards
 //	{@entity}                                        the name of the item's entity, or no text
-//	{each.path}                                      of a list's element, under for_each
+//	{each.path} {@each}                              of an element, under for_each; its escaped identity
 //	{Name} {item.path}                               in a rule about entities: what their keys bind; the item
 //	{{ }}                                            braces
 //
@@ -20,7 +20,7 @@
 // escapes |, }, : and itself.
 //
 // A template is compiled once. Its evaluation allocates only the result. Escaping is injective:
-// |esc, {@key}, index_name and object keys make different texts of different values, and
+// |esc, {@key}, {@each}, index_name and object keys make different texts of different values, and
 // [Template.Cut] takes escaped parts out of a result again.
 //
 // Start reading at parse.go and template.go. text.go evaluates placeholders, function.go has their
@@ -71,6 +71,7 @@ const (
 	fromTable
 	fromShard
 	fromEntity
+	fromIdentity
 	fromBound
 )
 
@@ -79,7 +80,9 @@ type Scope struct {
 	Change *record.Change // for {@key} and the other @ names; nil makes them missing
 	Item   item.Image     // for paths
 	Each   item.Value     // for {each.path}
-	EachOf string         // the path of Each's list; required with a Mask
+	EachOf string         // the pattern of Each, as in Lines[*]; required with a Mask
+	ID     string         // for {@each}: the identity of Each, not escaped; "" makes it missing
+	IDOf   string         // the pattern of the value that ID is made of; "" if it is made of none
 	Shards int            // for {@shard}: the number of shards; 0 makes it missing
 	Mask   *mask.Mask     // masks the text that a placeholder makes of a hidden value; nil masks nothing
 }

@@ -47,6 +47,8 @@ func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
 			return dst, err
 		}
 		return append(dst, e.Name...), nil
+	case h.source == fromIdentity:
+		return item.AppendEscaped(dst, s.ID), nil
 	case h.source <= fromEach || h.source == fromBound:
 		v, ok := h.lookup(s)
 		if !ok {

@@ -121,7 +121,7 @@ func (a *Aggregate) shares(c *record.Change, image item.Image) ([]share, string,
 			return nil, ReasonWhen, err
 		}
 	}
-	scope := template.Scope{Change: c, Item: image, EachOf: a.forEach.String()}
+	scope := template.Scope{Change: c, Item: image, EachOf: a.forEach.String() + "[*]"}
 	if a.forEach.IsZero() {
 		s, ok, err := a.share(scope)
 		if err != nil || !ok {

@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"pipeline/internal/pipelinetest": {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "pgregory.net/rapid"},
 	"pipeline/item":                  {"pipeline/decimal", "pipeline/internal/ddbjson", "pipeline/redact", "pipeline/internal/simd"},
 	"pipeline/entity":                {"pipeline/item"},
+	"pipeline/elements":              {"pipeline/item", "pipeline/redact"},
 	"pipeline/mask":                  {"pipeline", "pipeline/internal/ddbjson", "pipeline/item", "pipeline/record"},
 	"pipeline/record":                {"pipeline/internal/ddbjson", "pipeline/item", "pipeline/redact", "pipeline/internal/simd"},
 	"pipeline/rules":                 {"pipeline", "pipeline/decimal", "pipeline/entity", "pipeline/item", "pipeline/record", "pipeline/redact"},

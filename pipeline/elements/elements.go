@@ -1,0 +1,165 @@
+// Package elements finds the elements of an item that have an entry each: those of a list, of a set or of a map, under
+// `for_each`. Each has an identity among the elements of its item, which is in the key of its entry.
+package elements
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
+
+// errs makes this package's errors. Their redacted text holds no data.
+const errs = redact.Class("for_each")
+
+// DefaultMax is the most elements that an item may have, if [Spec.Max] does not say.
+const DefaultMax = 500
+
+// Spec names the elements of an item.
+type Spec struct {
+	Path item.Path // of the list, the set or the map
+	By   string    // path inside an element, of its identity. Default: its position in a list, its value in a set, its name in a map
+	Max  int       // the most elements that an item may have. Default: [DefaultMax]
+}
+
+// Element is one element.
+type Element struct {
+	Position int    // in the list, the set or the map, from 0 on
+	ID       string // its identity as text, not escaped; "" if By leads to no value
+	Value    item.Value
+}
+
+// Of appends the elements of an item. An absent path and NULL have none. The error is permanent. It names paths and positions,
+// and no value: at the path is something else, the elements are too many, or two of them have one identity.
+func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
+	v, ok := m.At(s.Path)
+	if !ok || v.IsNull() {
+		return dst, nil
+	}
+	if most := s.most(); v.Len() > most && isCollection(v.Kind()) {
+		return dst, errs.Errorf("%s has %d elements, and %d are the most: raise `max`, or split the item",
+			redact.Field(s.Path.String()), v.Len(), most)
+	}
+	start := len(dst)
+	var err error
+	switch v.Kind() {
+	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
+		for i, e := range v.Elements() {
+			x := Element{Position: i, Value: e}
+			if x.ID, err = s.identity(v.Kind(), &x); err != nil {
+				return dst[:start], err
+			}
+			dst = append(dst, x)
+		}
+	case item.KindM:
+		for name, e := range v.Members() {
+			x := Element{Position: len(dst) - start, ID: name, Value: e}
+			if s.By != "" {
+				if x.ID, err = s.identity(v.Kind(), &x); err != nil {
+					return dst[:start], err
+				}
+			}
+			dst = append(dst, x)
+		}
+	default:
+		return dst, errs.Errorf("%s is of the type %s, and not a list, a set or a map", redact.Field(s.Path.String()), redact.Safe(v.Kind().String()))
+	}
+	return dst, s.checkIdentities(dst[start:])
+}
+
+func (s *Spec) most() int {
+	if s.Max == 0 {
+		return DefaultMax
+	}
+	return s.Max
+}
+
+func isCollection(k item.Kind) bool { return k == item.KindL || k == item.KindM || k >= item.KindSS }
+
+// identity returns the identity of an element of a list or a set, or of a map by By.
+func (s *Spec) identity(of item.Kind, x *Element) (string, error) {
+	switch {
+	case s.By != "" && of >= item.KindSS:
+		return "", errs.Errorf("%s is a set, whose elements are their own identity: leave `by` out", redact.Field(s.Path.String()))
+	case s.By != "":
+		v, _ := x.Value.Lookup(s.By)
+		text, ok := textOf(v)
+		if !ok {
+			return "", errs.Errorf("element %d of %s: %s is of the type %s, and an identity is of S, N, BOOL or B",
+				x.Position, redact.Field(s.Path.String()), redact.Field(s.By), redact.Safe(v.Kind().String()))
+		}
+		return text, nil
+	case of == item.KindL:
+		return strconv.Itoa(x.Position), nil
+	}
+	text, _ := textOf(x.Value)
+	return text, nil
+}
+
+// textOf returns a scalar as text; "" for no value and NULL.
+func textOf(v item.Value) (text string, ok bool) {
+	switch v.Kind() {
+	case item.Absent, item.KindNULL:
+		return "", true
+	case item.KindS:
+		return v.Text()
+	case item.KindN:
+		d, ok := v.Number()
+		return d.String(), ok
+	case item.KindBOOL:
+		b, ok := v.Bool()
+		return strconv.FormatBool(b), ok
+	case item.KindB:
+		b, ok := v.Bytes()
+		return base64.RawURLEncoding.EncodeToString(b), ok
+	default:
+		return "", false
+	}
+}
+
+// checkIdentities returns an error if two elements have one identity. Elements without one have no entry.
+func (s *Spec) checkIdentities(all []Element) error {
+	if len(all) < 2 {
+		return nil
+	}
+	first := make(map[string]int, len(all))
+	for i := range all {
+		if all[i].ID == "" {
+			continue
+		}
+		if before, taken := first[all[i].ID]; taken {
+			return errs.Errorf("the elements %d and %d of %s have the same identity (%s): it must differ among the elements of an item",
+				before, all[i].Position, redact.Field(s.Path.String()), redact.Field(s.byText()))
+		}
+		first[all[i].ID] = all[i].Position
+	}
+	return nil
+}
+
+func (s *Spec) byText() string {
+	if s.By == "" {
+		return "their values"
+	}
+	return s.By
+}
+
+// Pattern returns the pattern of the elements of an item, for masks: of a list or a set, or of a map.
+func (s *Spec) Pattern(m item.Image) string {
+	if v, _ := m.At(s.Path); v.Kind() == item.KindM {
+		return s.Path.String() + ".*"
+	}
+	return s.Path.String() + "[*]"
+}
+
+// IDPath returns the pattern of the values that identities are made of, for masks, given the pattern of the elements.
+func (s *Spec) IDPath(pattern string) string {
+	switch {
+	case s.By == "":
+		return pattern
+	case s.By[0] == '[':
+		return pattern + s.By
+	default:
+		return pattern + "." + s.By
+	}
+}
