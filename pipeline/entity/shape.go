@@ -107,7 +107,7 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 
 // inside returns the shapes at a segment of a path. known is true and there are none if any shape can be there.
 func (s *Shape) inside(segment item.Segment) (shapes []*Shape, known bool) {
-	inList := segment.Index >= 0 || segment.Wild == item.AnyElement
+	inList := segment.Wild == item.NoWildcard && segment.Index >= 0 || segment.Wild == item.AnyElement
 	switch {
 	case s.Kind == item.KindL && s.Elem == nil, s.Kind == item.KindM && s.Members == nil, sets(s.Kind):
 		known = (s.Kind != item.KindM) == inList

@@ -30,6 +30,7 @@ func TestFind(t *testing.T) {
 		{"Items.sku", "sku", "Items", false},
 		{"Status.x", "x", "Status", false},
 		{"Address.City.Name", "", "", false},
+		{"Address.*", "", "", false},
 		{"Address[0]", "", "Address", false},
 		{"Log[3].x", "", "", false},
 		{"Tags[0]", "", "", false},
