@@ -8,12 +8,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Contribution is what one item counts for in one aggregate, as of one version of the item.
+// Contribution is what one item counts for in one aggregate, as of one version of the item. In a view with for_each it is
+// which rows the item has: see [ItemRowsWrite].
 type Contribution struct {
 	Version record.Version // of the change that set it; zero if nothing is known of the item
 	Since   record.Version // of the change with which the item began to count; a new value separates the item from an expired item of the same key
 	Shares  []Share        // one for each element that counts; empty if the item counts for nothing
-	Void    bool           // the change could not be counted; the same version may replace this contribution once it can be
+	Void    bool           // the change could not be counted, or is written in part; the same version may replace this contribution
 }
 
 // Share is what one element of an item counts for in one group.

@@ -12,7 +12,7 @@ import (
 // orderedOp is an op that is applied in the order of versions among the ops with the same key: the row, if rows
 // guard themselves, or the item.
 type orderedOp interface {
-	*Op | *ClaimOp
+	*Op | *ClaimOp | *ItemRowsOp
 	orderKey() string
 	version() record.Version
 	noEffect() bool         // the change requests no row, and its old image requested none

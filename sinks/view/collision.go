@@ -6,6 +6,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Collision is a view's rule for a row that several items claim. One claim owns the row and the others wait. The
@@ -32,10 +33,11 @@ const ReasonCollision = "collision"
 // CollisionError reports that two items claim one row. It is permanent.
 type CollisionError struct {
 	View   string
-	Row    string   // its key as explain shows it: PK="EMAIL#a@b" SK="USER"
-	Owner  item.Key // of the item that owns the row
-	Source item.Key // of the item whose claim waits
-	Unique bool     // names that should identify the item do not ([Options.Unique]): the claim does not wait, its change must come again
+	Row    string    // its key as explain shows it: PK="EMAIL#a@b" SK="USER"
+	Owner  item.Key  // of the item that owns the row
+	Source item.Key  // of the item whose claim waits
+	At     state.Row // the row as the store knows it, if the item has several rows; else ""
+	Unique bool      // names that should identify the item do not ([Options.Unique]): the claim does not wait, its change must come again
 }
 
 var _ redact.Redacted = (*CollisionError)(nil)

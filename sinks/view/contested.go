@@ -25,7 +25,7 @@ type Contested struct {
 func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested, error] {
 	hidden := slices.ContainsFunc(keys, s.mask.Hides)
 	return func(yield func(Contested, error) bool) {
-		if s.guardModeFixed && !s.guardMode.ByItem {
+		if s.guardModeFixed && !s.guardMode.ByItem || s.forEach != nil {
 			return
 		}
 		lister, ok := s.store.(ClaimLister)

@@ -37,6 +37,9 @@
 // all dead letters of an item results in the rows of one ordered pass. A change is also dead-lettered if its old image
 // has no row key, although the change is written: it must be redriven after the change before it.
 //
+// An item may have a row for each element of a list, a set or a map ([Options.ForEach]). Each row belongs to one element
+// of one item, and what is remembered of the item orders its writes: item_rows.go has the states and the races.
+//
 // A hot partition may be spread over shards ([Options.Shards]). The partition key then holds the shard of the item,
 // which is a hash of its key, and the sort key holds its key, so that the row guards itself. [Partition] reads the
 // shards as one partition.
@@ -78,9 +81,13 @@
 //
 //   - Rows that guard themselves: Plan, planRow, locationBefore and locationAfter, planOps (row_ops.go); then Write,
 //     writeRows, Store.Apply. write_hints.go saves writes.
+//
 //   - Rows guarded by item: Plan, planClaim (claim_op.go); then Write, writeClaims, claimWrite.round (claim_write.go).
 //     A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go, row_claims.go, both pure),
 //     and commits with ItemStore.Settle.
+//
+//   - Rows of elements: Plan, planItemRows (item_rows_plan.go); then Write, writeItemRows, itemRowsWrite.round
+//     (item_rows_write.go), nextPart (item_rows_parts.go), ItemRowsStore.ReplaceItemRows.
 //
 // A repair ([Repairer], [GroupRepairer], repair.go) needs no plan: it replaces what a comparison found, at the same
 // version.

@@ -22,6 +22,8 @@ var (
 	uniqueByNames       = GuardMode{Why: "the names that identify the item are in this key"}
 	uniqueByEscapedKeys = GuardMode{Why: "the item's key attributes are in this key"}
 
+	rowsOfElements = GuardMode{ByItem: true, Why: "the item and the element are in this key"}
+
 	severalItems    = GuardMode{ByItem: true, Why: "several items may have this key"}
 	ambiguousKey    = GuardMode{ByItem: true, Why: "parts of this key could run together, so several items may have it"}
 	severalTables   = GuardMode{ByItem: true, Why: "items of several tables may have this key"}

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/elements"
 	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -29,6 +31,11 @@ type Options struct {
 	// collision. Default: none.
 	Unique []string
 
+	// ForEach are the elements of an item that have a row each: templates may read {each} and {@each}, and When may be a
+	// pipeline.ElementCondition. The row key has the item, as a row that guards itself has it, and {@each}. Default: an item
+	// has one row.
+	ForEach *elements.Spec
+
 	When       pipeline.ItemCondition // condition of the items that have a row. Default: all items
 	Attributes []Attribute            // attributes of a row besides its key, in order. Default: none
 	All        *CopyAll               // copies the attributes of the item instead. Default: only Attributes
@@ -38,7 +45,7 @@ type Options struct {
 	InPlace   bool      // rows that guard themselves have their tombstones at the rows' keys. Default: in the store's state, apart from the rows
 
 	Mask  *mask.Mask // hides attributes in displayed ops and errors; the stored rows are not masked. Default: nothing is hidden
-	Store Store      // writes the rows; an [ItemStore] for rows guarded by item. Default: none; the sink then plans, and its Write fails
+	Store Store      // writes the rows; an [ItemStore] for rows guarded by item, an [ItemRowsStore] with ForEach. Default: none; the sink then plans, and its Write fails
 
 	Retention state.Retention // how long Store keeps tombstones and guards: an older change is refused. Default: without limit
 }
@@ -130,4 +137,31 @@ func (o Options) key() []Attribute {
 		return []Attribute{o.PK}
 	}
 	return []Attribute{o.PK, o.SK}
+}
+
+// checkForEach names what is missing for several rows of an item.
+func (o Options) checkForEach(mode GuardMode) error {
+	inKey := false
+	for _, a := range o.key() {
+		inKey = inKey || a.Template.HasIdentity()
+	}
+	switch {
+	case mode.ByItem:
+		return errs.Errorf("ForEach needs the item in the row key, and %s: put {@key} into it", redact.Safe(mode.Why))
+	case !inKey:
+		return errs.New("ForEach needs the element in the row key, where its end is certain: put {@each} into it")
+	case o.InPlace:
+		return errs.New("InPlace is for rows that guard themselves, and with ForEach the item guards its rows")
+	case o.Collision != "" && o.Collision != DeadLetterCollision:
+		return errs.Errorf("Collision is %s, and with ForEach each row belongs to one item", redact.Safe(o.Collision))
+	}
+	return nil
+}
+
+// forEachPath returns the path of the list, the set or the map; "" if an item has one row.
+func (o Options) forEachPath() string {
+	if o.ForEach == nil {
+		return ""
+	}
+	return o.ForEach.Path.String()
 }

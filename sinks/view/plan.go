@@ -30,8 +30,12 @@ const noItem = ReasonRemoved
 //
 // A row that guards itself has an [Op] at its new key and one at its old key, by the old and the new image. If
 // there are none, the outcome is NoEffect with [ReasonWhen] or [ReasonSparse]. A row guarded by item has one
-// [ClaimOp] for any old image: Write compares it with the item's guard.
+// [ClaimOp] for any old image: Write compares it with the item's guard. With ForEach there is one [ItemRowsOp], and
+// an [ElementRowOp] for each row.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
+	if s.forEach != nil {
+		return s.planItemRows(d)
+	}
 	if mode := s.GuardMode(d.Change); mode.ByItem {
 		return s.planClaim(d, mode)
 	}

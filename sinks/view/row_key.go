@@ -153,7 +153,7 @@ func masksKey(m *mask.Mask, forEach string, key ...Attribute) bool {
 				return true
 			}
 		}
-		if len(k.Template.EachPaths()) > 0 && m.Hides(forEach) {
+		if (len(k.Template.EachPaths()) > 0 || k.Template.ReadsIdentity()) && m.Hides(forEach) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/elements"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
@@ -17,7 +18,8 @@ import (
 type Sink struct {
 	base
 	attributes []Attribute
-	copier     *copier // nil: the rows have attributes
+	forEach    *elements.Spec // nil: an item has one row
+	copier     *copier        // nil: the rows have attributes
 	collision  Collision
 	backfill   bool // claims wait without dead letters
 	store      Store
@@ -52,14 +54,20 @@ func New(o Options) (*Sink, error) {
 	s := &Sink{
 		base: base{
 			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline, InPlace: o.InPlace, Birth: o.Birth},
-			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, "", o.PK, o.SK),
-			retention: o.Retention, readsItem: o.When != nil || o.All != nil,
+			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.forEachPath(), o.PK, o.SK),
+			retention: o.Retention, readsItem: o.When != nil || o.All != nil || o.ForEach != nil,
 		},
-		attributes: slices.Clone(o.Attributes), copier: newCopier(o), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards, fixedKey: true,
+		attributes: slices.Clone(o.Attributes), forEach: o.ForEach, copier: newCopier(o), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards, fixedKey: true,
 	}
 	s.guardMode, s.escapedKeys, s.guardModeFixed = o.guardMode()
 	s.target.Unique = s.guardMode == uniqueByNames
-	if s.guardMode.ByItem && s.store != nil {
+	if o.ForEach != nil {
+		if err := o.checkForEach(s.guardMode); err != nil {
+			return nil, fmt.Errorf("view %q: %w", o.Name, err)
+		}
+		s.guardMode, s.guardModeFixed = rowsOfElements, true
+	}
+	if s.guardMode.ByItem && s.forEach == nil && s.store != nil {
 		if _, ok := s.store.(ItemStore); !ok {
 			return nil, fmt.Errorf("view %q: Store is a %T, which is no ItemStore: its rows are guarded by item, because %s", o.Name, o.Store, s.guardMode.Why)
 		}
@@ -85,7 +93,8 @@ func New(o Options) (*Sink, error) {
 //   - Written, if at least one of its ops was applied;
 //   - Coalesced, if later changes of the batch wrote all its rows;
 //   - Superseded, if newer versions were stored;
-//   - NoEffect, for rows guarded by item, if the item claims no row and has none, or if its claim waits. With
+//   - NoEffect, for rows guarded by item, if the item claims no row and has none, or if its claim waits. With ForEach, if it
+//     has no rows and had none. With
 //     [DeadLetterCollision] a change whose claim waits fails with a [CollisionError] instead, except in a backfill.
 //
 // A change whose row another item has fails with a [CollisionError] too, if [Options.Unique] should have identified the item.
@@ -95,7 +104,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	}
 	var failed pipeline.BatchError
 	s.retention.Refuse(ds, &failed)
-	for _, write := range []func(context.Context, []pipeline.Delivery, *pipeline.BatchError) error{s.writeRows, s.writeClaims} {
+	for _, write := range []func(context.Context, []pipeline.Delivery, *pipeline.BatchError) error{s.writeRows, s.writeClaims, s.writeItemRows} {
 		if err := write(ctx, ds, &failed); err != nil {
 			return fmt.Errorf("view %s: %w", s.target.View, err)
 		}

@@ -163,6 +163,26 @@ type RowClaims struct {
 	Foreign *ForeignRowError // the row belongs to another sink and cannot be claimed; nil: it can
 }
 
+// ItemRowsStore writes the rows of items that have several each ([Options.ForEach]). The contribution of an item, which
+// names its rows, and the rows change together or not at all.
+//
+// All methods block, and may be called by several goroutines and by other processes on the same tables. An error
+// means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
+type ItemRowsStore interface {
+	// Contributions is as in [GroupStore].
+	Contributions(ctx context.Context, t Target, items []item.Key) ([]state.Contribution, error)
+
+	// ReplaceItemRows applies ws, each of them completely or not at all, and returns one Result for each. A write is Lost
+	// if another contribution is stored than it expects: by its version, its Void or its shares. It fails with a
+	// [ForeignRowError] if a row to put belongs to another sink, and with a [CollisionError] if it belongs to another item.
+	// Each write of a call has another item. Values are ranges of a page: a store that keeps them longer clones them. A
+	// successful result is durable.
+	ReplaceItemRows(ctx context.Context, t Target, ws []state.ItemRowsWrite) ([]Result, error)
+
+	// MaxActions returns how many rows one write may change, and one more for the contribution; 0: any number.
+	MaxActions() int
+}
+
 // GroupStore writes the rows of aggregates. The contributions of items and the rows of their groups change together
 // or not at all.
 //

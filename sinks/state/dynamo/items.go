@@ -88,7 +88,7 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 	}
 	setVersion(item, w.Now.Version, w.Now.Void)
 	if n := SizeOfItem(item); n > MaxItem {
-		return Action{}, TooLarge("what the item counts for", n)
+		return Action{}, TooLarge("what is remembered of the item", n)
 	}
 	return Put(db.table, item, over(w.Was, w.WasVoid)), nil
 }
@@ -114,6 +114,19 @@ func (db *DB) ExpectShares(ctx context.Context, t state.Target, w *state.Contrib
 	a.Put.ExpressionAttributeNames["#shares"] = attrShares
 	a.Put.ExpressionAttributeValues[":shares"] = stored[attrShares]
 	return true, nil
+}
+
+// ReplaceContribution returns the action that replaces a contribution, on the condition that was is stored as it is, with
+// its shares; zero: none is stored.
+func (db *DB) ReplaceContribution(t state.Target, source item.Key, was, now state.Contribution) (Action, error) {
+	a, err := db.SetContribution(t, &state.ContributionWrite{Source: source, Was: was.Version, WasVoid: was.Void, Now: now})
+	if err != nil || was.Version.IsZero() {
+		return a, err
+	}
+	*a.Put.ConditionExpression += " AND #shares = :shares"
+	a.Put.ExpressionAttributeNames["#shares"] = attrShares
+	a.Put.ExpressionAttributeValues[":shares"] = &types.AttributeValueMemberB{Value: was.AppendShares(nil)}
+	return a, nil
 }
 
 // setGuard returns the action that replaces a guard, on the condition of its version. A guard without a row expires.

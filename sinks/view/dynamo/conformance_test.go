@@ -20,8 +20,12 @@ const many = 500
 
 // TestConformance runs where nothing fails; SharedLast runs on a network that does.
 func TestConformance(t *testing.T) {
-	checks, only := few("MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter")
+	checks, only := few("MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter", "ElementsBySKUInParts", "ElementsByPosition")
 	viewtest.Run(t, viewtest.Suite{Checks: checks, Many: many, Only: only, TypedKeys: true, Plain: plain, Open: opener[viewtest.Store](t)})
+}
+
+func TestItemRows(t *testing.T) {
+	viewtest.RunItemRows(t, opener[viewtest.ItemRowsStore](t))
 }
 
 func TestGroups(t *testing.T) {

@@ -33,6 +33,8 @@ func CostOf(c *record.Change, ops []pipeline.Op) (Cost, bool) {
 		return costOfRows(c, ops), true
 	case *view.ClaimOp:
 		return costOfClaim(c, op), true
+	case *view.ItemRowsOp:
+		return costOfItemRows(c, op), true
 	case *view.GroupOp:
 		return costOfGroups(withBirth(op.Target()), c, ops), true
 	}

@@ -52,14 +52,18 @@
 //
 // # Reading order
 //
-// store.go has the types, row_item.go the item of a row and the condition on its owner. Three calls write, and each has
+// store.go has the types, row_item.go the item of a row and the condition on its owner. Four calls write, and each has
 // one function that handles a transaction whose conditions were not met:
 //
 //   - [Store.Apply] (apply.go): rowWriter.writeInPlace, or writeApart, update and writeTransaction (apply_apart.go);
 //     rowsRefused.
+//
 //   - [Store.Settle] (claims_settle.go, claims.go): connectedWrites, settleConnected, commit; claimsRefused.
+//
 //   - [Store.Contribute] (groups.go): groupWriter.run, tryOnce, addAction (group_add.go) or appendReplace
 //     (group_replace.go); groupsRefused.
+//
+//   - [Store.ReplaceItemRows] (item_rows.go): itemRowsWriter.run; withoutForeign.
 //
 // [Store.RepairRows] (repair_rows.go) and [Store.RepairGroups] (repair_groups.go) write on condition that what a comparison
 // read is still stored. Repairs keep the version, so each gives the row a new rev in _tw, by which they exclude each

@@ -161,3 +161,20 @@ func (a *anyTable) Contribute(ctx context.Context, t view.Target, ws []state.Gro
 	}
 	return a.Store.Contribute(ctx, t, ws)
 }
+
+func (a *anyTable) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
+	pk, sk := item.StringValue("-"), item.StringValue("-")
+	for _, w := range ws {
+		for _, r := range w.Puts {
+			var err error
+			if pk, sk, err = r.Row.Decode(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t, err := a.table(ctx, t, pk, sk)
+	if err != nil {
+		return nil, err
+	}
+	return a.Store.ReplaceItemRows(ctx, t, ws)
+}

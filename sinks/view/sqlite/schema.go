@@ -59,13 +59,15 @@ WHERE ` + ownerMatches
 
 	readOwner = `SELECT version, view, pipeline, birth FROM %s WHERE pk = ? AND sk = ?`
 
+	readSource = `SELECT source FROM %s WHERE pk = ? AND sk = ?`
+
 	readStored = `SELECT ` + allColumns + ` FROM %s WHERE pk = ? AND sk = ?`
 )
 
 // table is a view table with its statements. Each is prepared once, by its text.
 type table struct {
 	view.Table
-	put, replace, delete, owner, update, deleteOlder, stored string
+	put, replace, delete, owner, source, update, deleteOlder, stored string
 }
 
 func newTable(t view.Table) *table {
@@ -76,6 +78,7 @@ func newTable(t view.Table) *table {
 		replace:     fmt.Sprintf(writeRow, rows),
 		delete:      fmt.Sprintf(deleteRow, rows),
 		owner:       fmt.Sprintf(readOwner, rows),
+		source:      fmt.Sprintf(readSource, rows),
 		update:      fmt.Sprintf(updateRow, rows),
 		deleteOlder: fmt.Sprintf(deleteOlderRow, rows),
 		stored:      fmt.Sprintf(readStored, rows),

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 func TestConformance(t *testing.T) {
 	viewtest.Run(t, viewtest.Suite{
 		Checks: 2, // each opens several files and syncs every write
-		Only:   []string{"MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter", "SharedLast"},
+		Only:   []string{"MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter", "SharedLast", "ElementsByPosition", "ElementsBySKUInParts"},
 		Plain:  plain,
 		Open: func(ctx context.Context, dir string) (viewtest.Store, error) {
 			return sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
@@ -50,6 +50,10 @@ func plain(ctx context.Context, s viewtest.Store, t view.Table) (n int, err erro
 
 func TestItems(t *testing.T) {
 	viewtest.RunItems(t, openAs[viewtest.StateStore])
+}
+
+func TestItemRows(t *testing.T) {
+	viewtest.RunItemRows(t, openAs[viewtest.ItemRowsStore])
 }
 
 func TestGroups(t *testing.T) {

@@ -66,21 +66,30 @@ func (v *testView) rows(s *sinktest.Stream) map[string]string {
 	rows := make(map[string]string)
 	owners := make(map[string]sinktest.Record) // by row
 	for _, r := range last {
-		row, ok := sinktest.Item(nil), false
-		if r.New != nil {
-			row, ok = v.model(r.New)
+		for _, row := range v.rowsOf(r.New) {
+			name := rowName(row, v.key...)
+			if owner, taken := owners[name]; taken && v.ownsBefore(owner, r) {
+				continue
+			}
+			owners[name] = r
+			rows[name] = sinktest.Canonical(row)
 		}
-		if !ok {
-			continue
-		}
-		name := rowName(row, v.key...)
-		if owner, taken := owners[name]; taken && v.ownsBefore(owner, r) {
-			continue
-		}
-		owners[name] = r
-		rows[name] = sinktest.Canonical(row)
 	}
 	return rows
+}
+
+// rowsOf returns the rows of an item, as the model has them.
+func (v *testView) rowsOf(it sinktest.Item) []sinktest.Item {
+	if it == nil {
+		return nil
+	}
+	if v.forEach != nil {
+		return v.elements(it)
+	}
+	if row, ok := v.model(it); ok {
+		return []sinktest.Item{row}
+	}
+	return nil
 }
 
 // ownsBefore reports whether a owns a row that b claims, too: by its key, or with Last by the order of changes.
@@ -109,6 +118,9 @@ func (v *testView) itemKey(r sinktest.Record) string {
 
 // refused accepts the collisions that a view reports.
 func (v *testView) refused(err error) bool {
+	if v.forEach != nil {
+		return isDuplicate(err)
+	}
 	_, ok := errors.AsType[*view.CollisionError](err)
 	return ok && v.collision == view.DeadLetterCollision
 }

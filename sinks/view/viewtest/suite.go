@@ -53,6 +53,9 @@ func Run(t *testing.T, s Suite) {
 	if s.keepsGuards(t) {
 		all = append(all, sharedViews()...)
 	}
+	if s.keepsItemRows(t) {
+		all = append(all, elementViews()...)
+	}
 	for _, v := range all {
 		if len(s.Only) > 0 && !slices.Contains(s.Only, v.name) {
 			continue
@@ -70,6 +73,12 @@ func (suite Suite) keepsGuards(t *testing.T) bool {
 	return ok
 }
 
+// keepsItemRows reports whether the store is a [view.ItemRowsStore], too.
+func (suite Suite) keepsItemRows(t *testing.T) bool {
+	_, ok := opener(t, suite.Open)().(view.ItemRowsStore)
+	return ok
+}
+
 // suite returns the sink suite for a view on the store.
 func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 	return sinktest.Suite{
@@ -77,13 +86,15 @@ func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 		Stream:  sinktest.StreamOptions{Keys: v.keys, Snapshots: true},
 		Model:   v.rows,
 		Refused: v.refused,
-		ByState: v.collision != "",
+		ByState: v.collision != "" || v.forEach != nil,
 		Flaws:   true,
 		Open: func(dir string) (sinktest.Store, error) {
 			return openStore(
 				func() (Store, error) { return suite.Open(t.Context(), dir) },
-				func(s Store, f *sinktest.Faults) (pipeline.Sink, error) { return v.sink(&faulty{s, f}) },
-				func(s Store, f *sinktest.Faults) (pipeline.Sink, error) { return v.flawed().sink(&faulty{s, f}) },
+				func(s Store, f *sinktest.Faults) (pipeline.Sink, error) { return v.sink(&faulty{s, f, v.actions}) },
+				func(s Store, f *sinktest.Faults) (pipeline.Sink, error) {
+					return v.flawed().sink(&faulty{s, f, v.actions})
+				},
 				func(s Store) (map[string]string, error) { return v.state(t.Context(), s, suite) })
 		},
 	}
@@ -202,7 +213,8 @@ func injectFaults[R any](f *sinktest.Faults, n int, call func(n int) (R, error))
 // faulty is a store whose calls the suite may fail, also between two mutations.
 type faulty struct {
 	view.Store
-	faults *sinktest.Faults
+	faults  *sinktest.Faults
+	actions int // limit of a transaction; 0: that of the store
 }
 
 func (f *faulty) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {

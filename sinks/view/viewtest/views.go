@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/elements"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/sinktest"
@@ -25,6 +26,11 @@ type testView struct {
 	shards    int            // for {@shard} in the partition key
 	collision view.Collision // for rows guarded by item; "" for rows that guard themselves
 	inPlace   bool           // its tombstones are in place
+
+	forEach     *elements.Spec                           // of a view with a row for each element; nil: an item has one row
+	elements    func(item sinktest.Item) []sinktest.Item // the model with forEach, instead of model
+	whenElement func(item.Value) bool                    // the condition of elements; nil: all
+	actions     int                                      // limit of a transaction; 0: that of the store
 }
 
 // rowShape is the common part of views and aggregates under test.
@@ -70,11 +76,15 @@ func (s rowShape) flawed(spoils ...string) rowShape {
 func (v *testView) sink(store view.Store) (*view.Sink, error) {
 	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Shards: v.shards, Collision: v.collision, InPlace: v.inPlace}
 	var err error
-	if o.PK, o.SK, o.When, err = v.row(template.Options{Shard: true}); err != nil {
+	each := v.forEach != nil
+	if o.PK, o.SK, o.When, err = v.row(template.Options{Shard: true, Each: each, Identity: each}); err != nil {
 		return nil, err
 	}
+	if o.ForEach = v.forEach; v.whenElement != nil {
+		o.When = elementCondition{o.When, v.whenElement}
+	}
 	for _, name := range slices.Sorted(maps.Keys(v.attributes)) {
-		t, err := template.Parse(v.attributes[name], template.Options{})
+		t, err := template.Parse(v.attributes[name], template.Options{Each: each, Identity: each})
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,127 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var _ view.ItemRowsStore = (*Store)(nil)
+
+// ReplaceItemRows writes the contribution and the rows of each item in one transaction. A write that changes no row is one
+// put of the contribution.
+func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
+	if len(ws) == 0 {
+		return nil, nil
+	}
+	if err := s.beforeWrite(ctx, t, itemsWithRows(ws)); err != nil {
+		return nil, err
+	}
+	return runEach(s.DB, len(ws), func(i int) (lost bool, err error) {
+		w := itemRowsWriter{DB: s.DB, target: t, write: &ws[i]}
+		return w.run(ctx)
+	})
+}
+
+// itemsWithRows yields the items that have a row after the writes.
+func itemsWithRows(ws []state.ItemRowsWrite) iter.Seq[item.Key] {
+	return func(yield func(item.Key) bool) {
+		for i := range ws {
+			if len(ws[i].Now.Shares) > 0 && !yield(ws[i].Source) {
+				return
+			}
+		}
+	}
+}
+
+// itemRowsWriter writes one ItemRowsWrite.
+type itemRowsWriter struct {
+	*dynamo.DB
+	target view.Target
+	write  *state.ItemRowsWrite
+}
+
+// run writes the transaction. Rows to delete that belong to another sink or another item stay: the next try leaves them out.
+func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
+	actions, err := w.actions()
+	for err == nil {
+		if len(actions) == 1 {
+			err = w.Write(ctx, actions[0])
+		} else {
+			err = w.Transact(ctx, actions)
+		}
+		unmet, refused := errors.AsType[*dynamo.ConditionError](err)
+		if !refused {
+			return false, err
+		}
+		if unmet.Unmet[0].Action == 0 {
+			return true, nil
+		}
+		actions, err = w.withoutForeign(actions, unmet)
+	}
+	return false, err
+}
+
+// actions returns the put of the contribution, the puts of rows, and then their deletes.
+func (w *itemRowsWriter) actions() ([]dynamo.Action, error) {
+	remembered, err := w.ReplaceContribution(w.target.State(), w.write.Source, w.write.Was, w.write.Now)
+	actions := append(make([]dynamo.Action, 0, 1+len(w.write.Puts)+len(w.write.Deletes)), remembered)
+	own := withOwner(w.target, "attribute_not_exists(#pk) OR ("+ownerMatches+" AND #tw.#src = :src)", "#pk", w.target.PK, "#src", metaSource)
+	own.Values[":src"] = dynamo.S(string(w.write.Source))
+	for i := 0; err == nil && i < len(w.write.Puts); i++ {
+		var put dynamo.Action
+		put, err = w.putAction(&w.write.Puts[i], own)
+		actions = append(actions, put)
+	}
+	for i := 0; err == nil && i < len(w.write.Deletes); i++ {
+		var ref dynamo.Ref
+		ref, err = refOf(w.target.Table, w.write.Deletes[i])
+		actions = append(actions, dynamo.Delete(ref, own))
+	}
+	return actions, err
+}
+
+func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynamo.Action, error) {
+	if _, err := refOf(w.target.Table, r.Row); err != nil {
+		return dynamo.Action{}, err
+	}
+	pk, sk, _ := r.Row.Decode() // refOf has decoded it
+	m := view.Mutation{PK: pk, SK: sk, Source: w.write.Source, Attributes: r.Attributes}
+	row := tableItem(w.target, &m, w.write.Now.Version.String(), 0)
+	if n := dynamo.SizeOfItem(row); n > dynamo.MaxItem {
+		return dynamo.Action{}, dynamo.TooLarge("the row", n)
+	}
+	return dynamo.Put(w.target.Name, row, own), nil
+}
+
+// withoutForeign returns the actions without deletes of rows that belong to another sink or another item. The error is that
+// of a row to put that does.
+func (w *itemRowsWriter) withoutForeign(actions []dynamo.Action, unmet *dynamo.ConditionError) ([]dynamo.Action, error) {
+	foreign := make(map[int]bool, len(unmet.Unmet))
+	for _, u := range unmet.Unmet {
+		foreign[u.Action] = true
+		stored, ok := metaOf(u.Item)
+		owned := ok && stored.belongsTo(w.target)
+		switch put := actions[u.Action].Put != nil; {
+		case put && owned:
+			row := w.write.Puts[u.Action-1].Row
+			return nil, &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source, Unique: true, At: row}
+		case put:
+			return nil, notOwned(w.target, w.write.Puts[u.Action-1].Row, stored)
+		case ok && !owned && stored.sameSink(w.target): // another birth
+			return nil, notOwned(w.target, "", stored)
+		}
+	}
+	var rest []dynamo.Action
+	for i := range actions {
+		if !foreign[i] {
+			rest = append(rest, actions[i])
+		}
+	}
+	return rest, nil
+}

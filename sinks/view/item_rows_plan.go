@@ -1,0 +1,176 @@
+package view
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// planItemRows fills d.Ops with the rows that the elements of the new image have. The old image has no influence on the
+// rows: the contribution of the item knows which rows it has. If no rows can be made of the new image, the item has none, and
+// the change fails after that is durable.
+func (s *Sink) planItemRows(d *pipeline.Delivery) error {
+	c := d.Change
+	if err := s.checkItemInKey(c); err != nil {
+		return err
+	}
+	op := &ItemRowsOp{sink: s, change: c, Target: &s.target, Source: c.Key, Version: c.Version}
+	var err error
+	if op.Rows, op.reason, err = s.elementRowsAfter(c); err != nil {
+		if !c.New.Exists() {
+			return err
+		}
+		op.Rows, op.reason, op.changeErr = nil, void, err
+	}
+	op.idle = len(op.Rows) == 0 && s.hadNoElementRows(c)
+	d.Ops = append(d.Ops, op)
+	for _, r := range op.Rows {
+		d.Ops = append(d.Ops, r)
+	}
+	return nil
+}
+
+// checkItemInKey returns an error if the row key does not identify the item of a change, because it escapes only some of
+// the key attributes. All items of a table are alike.
+func (s *Sink) checkItemInKey(c *record.Change) error {
+	if s.escapedKeys == nil {
+		return nil
+	}
+	if strings.IndexByte(string(c.Key), '!') >= 0 {
+		return pipeline.Fatal(errs.Errorf("view %s: for_each needs the item in the row key, and items of several tables have the same key attributes: put {@key} into it", redact.Safe(s.target.View)))
+	}
+	for name := range c.Keys.All() {
+		if !slices.Contains(s.escapedKeys, name) {
+			return pipeline.Fatal(errs.Errorf("view %s: for_each needs the item in the row key, and the key attribute %s is not there: put {@key} or {%s|esc} into it",
+				redact.Safe(s.target.View), redact.Field(name), redact.Field(name)))
+		}
+	}
+	return nil
+}
+
+// elementRowsAfter returns the rows of the item after the change, and the reason if there are none.
+func (s *Sink) elementRowsAfter(c *record.Change) ([]*ElementRowOp, string, error) {
+	if c.Removed() {
+		return nil, noItem, nil
+	}
+	m, err := s.newImage(c, "its rows are made of it")
+	if err != nil {
+		return nil, "", err
+	}
+	return s.elementRows(c, m)
+}
+
+// hadNoElementRows reports whether the item, by the change, had no rows before. See hadNoRow.
+func (s *Sink) hadNoElementRows(c *record.Change) bool {
+	if c.Old.Exists() {
+		rows, _, err := s.elementRows(c, c.Old)
+		return err == nil && len(rows) == 0
+	}
+	return c.Op == record.Insert || c.Op == record.Snapshot || c.Op == record.Unknown && c.ViewType.HasOld()
+}
+
+// elementRows returns the rows of an image's elements, and the reason if there are none. An element without a whole row
+// key has no row.
+func (s *Sink) elementRows(c *record.Change, m item.Image) (rows []*ElementRowOp, reason string, err error) {
+	when, ofElements := s.when.(pipeline.ElementCondition)
+	ofElements = ofElements && when.ReadsElement()
+	if s.when != nil && !ofElements {
+		if in, err := s.when.Match(m); err != nil || !in {
+			return nil, ReasonWhen, err
+		}
+	}
+	all, err := s.forEach.Of(nil, m)
+	if err != nil {
+		return nil, "", err
+	}
+	scope := template.Scope{Change: c, Item: m, Shards: s.shards, EachOf: s.forEach.Pattern(m)}
+	scope.IDOf = s.forEach.IDPath(scope.EachOf)
+	reason = ReasonSparse
+	for i := range all {
+		e := &all[i]
+		if e.ID == "" {
+			continue
+		}
+		scope.Each, scope.ID = e.Value, e.ID
+		in := true
+		if ofElements {
+			in, err = when.MatchElement(m, e.Value)
+		}
+		var row *ElementRowOp
+		if err == nil && in {
+			row, err = s.elementRow(&scope)
+		}
+		switch {
+		case err != nil:
+			return nil, "", errs.Errorf("element %d of %s: %w", e.Position, redact.Field(s.forEach.Path.String()), err)
+		case !in:
+			reason = ReasonWhen
+		case row != nil:
+			row.Position = e.Position
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) > 0 {
+		reason = ""
+	}
+	return rows, reason, s.checkDistinctRows(rows)
+}
+
+// elementRow returns the row of one element; nil if its key misses a part.
+func (s *Sink) elementRow(scope *template.Scope) (*ElementRowOp, error) {
+	var buf keyBuffer
+	k, err := s.rowKey(scope, &buf)
+	if err != nil || !k.exists() {
+		return nil, err
+	}
+	r := &ElementRowOp{target: &s.target, displayKey: k.displayText}
+	r.PK, r.SK, _ = k.values(&pipeline.Delivery{})
+	if r.Row, err = state.MakeRow(r.PK, r.SK); err != nil {
+		return nil, err
+	}
+	if r.Attributes, err = s.columns(nil, scope); err != nil {
+		return nil, err
+	}
+	r.SetAttributes(r.Attributes)
+	return r, nil
+}
+
+// checkDistinctRows returns an error if two elements have one row: parts of its key run together.
+func (s *Sink) checkDistinctRows(rows []*ElementRowOp) error {
+	positions := make(map[state.Row]int, len(rows))
+	for _, r := range rows {
+		if before, taken := positions[r.Row]; taken {
+			return errs.Errorf("the elements %d and %d of %s have one row: parts of its key run together, so separate them",
+				before, r.Position, redact.Field(s.forEach.Path.String()))
+		}
+		positions[r.Row] = r.Position
+	}
+	return nil
+}
+
+// rowDigestFormat is the number of the form that is hashed: the first byte of it.
+const rowDigestFormat = 1
+
+// digestOf returns the digest of a row's attributes, in any order of them, and their size in bytes.
+func digestOf(columns []state.Column) (digest string, size int) {
+	sorted := columns
+	byName := func(a, b state.Column) int { return strings.Compare(a.Name, b.Name) }
+	if !slices.IsSortedFunc(columns, byName) {
+		sorted = slices.SortedFunc(slices.Values(columns), byName)
+	}
+	b := []byte{rowDigestFormat}
+	for i := range sorted {
+		b = binary.AppendUvarint(b, uint64(len(sorted[i].Name)))
+		b = sorted[i].Value.AppendCanonical(append(b, sorted[i].Name...))
+	}
+	sum := sha256.Sum256(b)
+	return string(sum[:16]), len(b)
+}

@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var _ view.ItemRowsStore = (*Store)(nil)
+
+// ReplaceItemRows applies ws in one transaction: the contributions and the rows.
+func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
+	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.replaceItemRows(&ws[i]) })
+}
+
+// replaceItemRows writes the contribution and the rows of one item. It returns errLost if another contribution is stored
+// than expected.
+func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
+	c := state.ContributionWrite{Source: w.Source, Was: w.Was.Version, WasVoid: w.Was.Void, Now: w.Now, WasShares: &w.Was.Shares}
+	ok, err := x.SetContribution(x.ctx, x.id, &c)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errLost
+	}
+	for i := range w.Puts {
+		r := &w.Puts[i]
+		if err := x.checkItem(r.Row, w.Source); err != nil {
+			return err
+		}
+		if err := x.replaceRow(r.Row, w.Now.Version, w.Source, r.Attributes); err != nil {
+			return err
+		}
+	}
+	for _, row := range w.Deletes {
+		if err := x.deleteItemRow(row, w.Source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkItem returns the error of a row to put that belongs to another sink or to another item.
+func (x *tx) checkItem(r state.Row, source item.Key) error {
+	of, foreign, err := x.sourceOf(r)
+	switch {
+	case err != nil || foreign != nil:
+		return cmp.Or[error](err, foreign)
+	case of != "" && of != source:
+		return &view.CollisionError{View: x.target.View, Owner: of, Source: source, Unique: true, At: r}
+	}
+	return nil
+}
+
+// deleteItemRow deletes a row of an item. A row of another sink or another item stays.
+func (x *tx) deleteItemRow(r state.Row, source item.Key) error {
+	of, foreign, err := x.sourceOf(r)
+	if err != nil || foreign != nil || of != source {
+		return err
+	}
+	return x.deleteRow(r)
+}
+
+// sourceOf returns the item of a row; "" if there is no row. foreign is not nil if the row belongs to another sink. The
+// error is fatal if the row has another birth.
+func (x *tx) sourceOf(r state.Row) (of item.Key, foreign *view.ForeignRowError, err error) {
+	if foreign, err = x.checkOwner(r); err != nil || foreign != nil {
+		return "", foreign, err
+	}
+	pk, sk, err := r.Decode() // checkOwner has decoded it
+	if err == nil {
+		_, err = x.QueryRow(x.ctx, x.table.source, []any{keyColumn(pk), keyColumn(sk)}, &of)
+	}
+	return of, nil, err
+}

@@ -1,0 +1,154 @@
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/elements"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// elementViews returns views with a row for each element of an item: by position and by an identity of its own, with a
+// condition of the item and of the element, in one transaction and in several.
+func elementViews() []*testView {
+	byPosition := testView{
+		rowShape: rowShape{
+			name: "ElementsByPosition",
+			key:  []string{"PK", "SK"}, templates: []string{"SKU#{each.sku}", "{@key}#{@each}"}, when: isOrder,
+		},
+		forEach:    linesBy(""),
+		attributes: map[string]string{"qty": "{each.qty}", "rank": "{Rank?}"},
+		elements: func(it sinktest.Item) []sinktest.Item {
+			if it.Text("Type") != "Order" {
+				return nil
+			}
+			var rows []sinktest.Item
+			for i, line := range linesOf(it) {
+				if sku := line.Text("sku"); sku != "" {
+					row := sinktest.Item{"PK": text("SKU#" + sku), "SK": text(fmt.Sprintf("%s#%d", keyOf(it, "PK", "SK"), i))}
+					addAttribute(row, "qty", line["qty"])
+					addAttribute(row, "rank", it["Rank"])
+					rows = append(rows, row)
+				}
+			}
+			return rows
+		},
+	}
+	bySKU := testView{
+		rowShape: rowShape{
+			name: "ElementsBySKU", flawKey: -1, keys: map[string]string{"id": "B", "n": "N"},
+			key: []string{"source", "sku"}, templates: []string{"{@key}", "{@each}"},
+		},
+		forEach:     linesBy("sku"),
+		whenElement: hasQuantity,
+		attributes:  map[string]string{"qty": "{each.qty}", "status": "{Status}"},
+		elements: func(it sinktest.Item) []sinktest.Item {
+			var rows []sinktest.Item
+			seen := make(map[string]bool)
+			for _, line := range linesOf(it) {
+				sku := line.Text("sku")
+				if sku != "" && seen[sku] {
+					return nil // a dead letter
+				}
+				if seen[sku] = true; sku == "" || line["qty"] == nil {
+					continue
+				}
+				row := sinktest.Item{"source": text(keyOf(it, "id", "n")), "sku": text(sku), "qty": line["qty"]}
+				addAttribute(row, "status", it["Status"])
+				rows = append(rows, row)
+			}
+			return rows
+		},
+	}
+	inParts := func(v testView, actions int) *testView {
+		v.name, v.actions = v.name+"InParts", actions
+		return &v
+	}
+	return []*testView{&byPosition, &bySKU, inParts(byPosition, 2), inParts(bySKU, 3)}
+}
+
+func linesBy(by string) *elements.Spec {
+	p, err := item.ParsePath("Lines")
+	if err != nil {
+		panic(err) // it is a path
+	}
+	return &elements.Spec{Path: p, By: by}
+}
+
+func linesOf(it sinktest.Item) []sinktest.Item {
+	lines, _ := it["Lines"]["L"].([]sinktest.Attr)
+	all := make([]sinktest.Item, len(lines))
+	for i, l := range lines {
+		all[i], _ = l["M"].(sinktest.Item)
+	}
+	return all
+}
+
+// hasQuantity is a condition of elements.
+func hasQuantity(e item.Value) bool {
+	_, has := e.Get("qty")
+	return has
+}
+
+// elementCondition is the condition of a view in two parts: of the item, and of an element.
+type elementCondition struct {
+	pipeline.ItemCondition
+	element func(item.Value) bool
+}
+
+func (c elementCondition) ReadsElement() bool { return true }
+
+func (c elementCondition) MatchElement(m item.Image, e item.Value) (bool, error) {
+	if c.ItemCondition != nil {
+		if in, err := c.Match(m); err != nil || !in {
+			return in, err
+		}
+	}
+	return c.element(e), nil
+}
+
+// isDuplicate reports whether an error is that of two elements with one identity.
+func isDuplicate(err error) bool { return strings.Contains(err.Error(), "have the same identity") }
+
+var _ view.ItemRowsStore = (*faulty)(nil)
+
+var errNoItemRows = errors.New("the store is no ItemRowsStore")
+
+// Contributions may fail; it writes nothing.
+func (f *faulty) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
+	return injectFaults(f.faults, 0, func(int) ([]state.Contribution, error) {
+		s, ok := f.Store.(view.ItemRowsStore)
+		if !ok {
+			return nil, errNoItemRows
+		}
+		return s.Contributions(ctx, t, items)
+	})
+}
+
+// ReplaceItemRows may fail between any two writes.
+func (f *faulty) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
+	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
+		return refuseSome(ws[:n], refusesItemRows, func(ws []state.ItemRowsWrite) ([]view.Result, error) {
+			return f.Store.(view.ItemRowsStore).ReplaceItemRows(ctx, t, ws)
+		})
+	})
+}
+
+// MaxActions is the store's own limit, or that of the test.
+func (f *faulty) MaxActions() int {
+	if f.actions > 0 {
+		return f.actions
+	}
+	return f.Store.(view.ItemRowsStore).MaxActions()
+}
+
+func refusesItemRows(w *state.ItemRowsWrite) bool {
+	return slices.ContainsFunc(w.Puts, func(r state.RowPut) bool { return refuses(r.Attributes) })
+}

@@ -1,0 +1,296 @@
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// ItemRowsStore is a store of items with several rows under test.
+type ItemRowsStore interface {
+	Store
+	view.ItemRowsStore
+}
+
+// RunItemRows checks a store of items with several rows, write by write.
+func RunItemRows(t *testing.T, open func(ctx context.Context, dir string) (ItemRowsStore, error)) {
+	for name, check := range map[string]func(*testing.T, itemRowsCheck){
+		"Replaces":    func(_ *testing.T, s itemRowsCheck) { s.replaces() },
+		"LostShares":  func(_ *testing.T, s itemRowsCheck) { s.lostShares() },
+		"OtherItems":  func(_ *testing.T, s itemRowsCheck) { s.otherItems() },
+		"OtherSinks":  func(_ *testing.T, s itemRowsCheck) { s.otherSinks() },
+		"ManyRows":    func(_ *testing.T, s itemRowsCheck) { s.manyRows() },
+		"TooMany":     func(_ *testing.T, s itemRowsCheck) { s.tooMany() },
+		"NewerWins":   func(_ *testing.T, s itemRowsCheck) { s.newerWins() },
+		"GoesOnAfter": func(_ *testing.T, s itemRowsCheck) { s.goesOnAfterACrash() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			check(t, itemRowsCheck{opener(t, open)(), t, target})
+		})
+	}
+}
+
+// itemRowsCheck is a store with helpers to check its writes.
+type itemRowsCheck struct {
+	ItemRowsStore
+	t      *testing.T
+	target view.Target
+}
+
+// contribution returns what is remembered of rows with these sort keys and texts.
+func (s itemRowsCheck) contribution(sequence int, sks ...string) state.Contribution {
+	c := state.Contribution{Version: version(s.t, sequence)}
+	for _, sk := range sks {
+		c.Shares = append(c.Shares, state.Share{Group: s.row(sk), Values: []string{"digest of " + sk}})
+	}
+	return c
+}
+
+func (s itemRowsCheck) row(sk string) state.Row {
+	r, err := state.MakeRow(item.StringValue("a"), item.StringValue(sk))
+	must(s.t, err)
+	return r
+}
+
+// write replaces the rows of an item by puts of all rows of now.
+func (s itemRowsCheck) write(source item.Key, was, now state.Contribution) view.Result {
+	s.t.Helper()
+	w := state.ItemRowsWrite{Source: source, Was: was, Now: now}
+	for _, share := range now.Shares {
+		_, sk, _ := share.Group.Decode()
+		w.Puts = append(w.Puts, state.RowPut{Row: share.Group, Attributes: []state.Column{{Name: "text", Value: sk}}})
+	}
+	for _, share := range was.Shares {
+		if !slices.ContainsFunc(now.Shares, func(o state.Share) bool { return o.Group == share.Group }) {
+			w.Deletes = append(w.Deletes, share.Group)
+		}
+	}
+	rs, err := s.ReplaceItemRows(s.t.Context(), s.target, []state.ItemRowsWrite{w})
+	must(s.t, err)
+	return rs[0]
+}
+
+func (s itemRowsCheck) want(what string, r view.Result, lost bool, sks ...string) {
+	s.t.Helper()
+	if r.Err != nil || r.Lost != lost {
+		s.t.Errorf("%s: %+v", what, r)
+	}
+	s.wantRows(what, sks...)
+}
+
+func (s itemRowsCheck) wantRows(what string, sks ...string) {
+	s.t.Helper()
+	var got []string
+	for _, r := range all(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})) {
+		sk, _ := r.SK.Text()
+		got = append(got, sk)
+	}
+	same(s.t, what, got, sks)
+}
+
+func (s itemRowsCheck) stored(source item.Key) state.Contribution {
+	s.t.Helper()
+	cs, err := s.Contributions(s.t.Context(), s.target, []item.Key{source})
+	must(s.t, err)
+	return cs[0]
+}
+
+func (s itemRowsCheck) replaces() {
+	none, one := state.Contribution{}, s.contribution(1, "x", "y")
+	s.want("the first rows", s.write("i", none, one), false, "x", "y")
+	s.want("the first rows again", s.write("i", none, one), true, "x", "y")
+	two := s.contribution(2, "y", "z")
+	s.want("other rows", s.write("i", one, two), false, "y", "z")
+	s.want("rows after an older contribution", s.write("i", one, s.contribution(3, "x")), true, "y", "z")
+	if got := s.stored("i"); got.Version != two.Version || !slices.EqualFunc(got.Shares, two.Shares, state.Share.Equal) {
+		s.t.Errorf("stored is %+v, want %+v", got, two)
+	}
+	gone := s.contribution(4)
+	s.want("no row", s.write("i", two, gone), false)
+	s.want("a late row", s.write("i", two, s.contribution(3, "x")), true)
+	s.want("rows after the removal", s.write("i", gone, s.contribution(5, "x")), false, "x")
+}
+
+// Two parts of one change have one version and are void: the shares tell them apart.
+func (s itemRowsCheck) lostShares() {
+	first, second := s.contribution(1, "x"), s.contribution(1, "x", "y")
+	first.Void, second.Void = true, true
+	s.want("the first part", s.write("i", state.Contribution{}, first), false, "x")
+	s.want("the second part", s.write("i", first, second), false, "x", "y")
+	s.want("a newer change that read the first part", s.write("i", first, s.contribution(2)), true, "x", "y")
+	s.want("a newer change that read the second part", s.write("i", second, s.contribution(2)), false)
+}
+
+func (s itemRowsCheck) otherItems() {
+	one := s.contribution(1, "x")
+	s.want("a row", s.write("i", state.Contribution{}, one), false, "x")
+	r := s.write("j", state.Contribution{}, s.contribution(9, "y", "x"))
+	e, ok := errors.AsType[*view.CollisionError](r.Err)
+	if !ok || e.Owner != "i" || e.Source != "j" || e.At != s.row("x") {
+		s.t.Errorf("a row of another item: %v", r.Err)
+	}
+	permanent(s.t, "a row of another item", r.Err)
+	s.wantRows("nothing of the write is left", "x")
+	s.want("its row", s.write("j", state.Contribution{}, s.contribution(9, "y")), false, "x", "y")
+	wrong := state.ItemRowsWrite{Source: "j", Was: s.contribution(9, "y"), Now: s.contribution(10), Deletes: []state.Row{s.row("y"), s.row("x"), s.row("nothing")}}
+	rs, err := s.ReplaceItemRows(s.t.Context(), s.target, []state.ItemRowsWrite{wrong})
+	must(s.t, err)
+	s.want("a delete of a row of another item", rs[0], false, "x")
+}
+
+func (s itemRowsCheck) otherSinks() {
+	s.want("a row", s.write("i", state.Contribution{}, s.contribution(1, "x")), false, "x")
+	other := s
+	other.target.View = "two"
+	r := other.write("i", state.Contribution{}, s.contribution(2, "x"))
+	if _, ok := errors.AsType[*view.ForeignRowError](r.Err); !ok {
+		s.t.Errorf("a row of another sink: %v", r.Err)
+	}
+	w := state.ItemRowsWrite{Source: "i", Now: s.contribution(2), Deletes: []state.Row{s.row("x")}}
+	rs, err := s.ReplaceItemRows(s.t.Context(), other.target, []state.ItemRowsWrite{w})
+	must(s.t, err)
+	s.want("a delete of a row of another sink", rs[0], false, "x")
+}
+
+// sink returns a view with a row for each of the item's lines.
+func (s itemRowsCheck) sink(store view.Store, most int) *view.Sink {
+	s.t.Helper()
+	spec := linesBy("")
+	spec.Max = most
+	o := view.Options{Name: s.target.View, Pipeline: s.target.Pipeline, Table: s.target.Name, ForEach: spec, Store: store}
+	attribute := func(name, source string) view.Attribute {
+		t, err := template.Parse(source, template.Options{Each: true, Identity: true})
+		must(s.t, err)
+		return view.Attribute{Name: name, Template: t}
+	}
+	o.PK, o.SK, o.Attributes = attribute("PK", "{@key}"), attribute("SK", "{@each}"), []view.Attribute{attribute("text", "{each}")}
+	v, err := view.New(o)
+	must(s.t, err)
+	return v
+}
+
+// lines returns the changes of an item: of each it has this many lines with a text.
+func (s itemRowsCheck) lines(counts ...int) *sinktest.Stream {
+	s.t.Helper()
+	var records []sinktest.Record
+	for i, n := range counts {
+		image := sinktest.Item{"PK": text("a"), "SK": text("1")}
+		list := []sinktest.Attr{}
+		for range n {
+			list = append(list, text(fmt.Sprint("version ", i)))
+		}
+		image["Lines"] = sinktest.Attr{"L": list}
+		r := sinktest.Record{EventName: "MODIFY", New: image}
+		if i == 0 {
+			r.EventName = "INSERT"
+		} else {
+			r.Old = records[i-1].New
+		}
+		records = append(records, r)
+	}
+	stream, err := sinktest.Build(records...)
+	must(s.t, err)
+	return stream
+}
+
+// wantTexts expects this many rows, all with one text.
+func (s itemRowsCheck) wantTexts(what string, n, change int) {
+	s.t.Helper()
+	found := 0
+	for _, r := range all(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})) {
+		v, _ := r.Item.Get("text")
+		if text, _ := v.Text(); text != fmt.Sprint("version ", change) {
+			s.t.Fatalf("%s: a row has the text %q", what, text)
+		}
+		found++
+	}
+	if found != n {
+		s.t.Errorf("%s: %d rows, want %d", what, found, n)
+	}
+}
+
+// An item may have more rows than a transaction has actions.
+func (s itemRowsCheck) manyRows() {
+	sink, stream := s.sink(s, 0), s.lines(230, 250, 120, 0)
+	for i, n := range []int{230, 250, 120, 0} {
+		must(s.t, writeOne(s.t, sink, stream, i))
+		s.wantTexts(fmt.Sprint("change ", i), n, i)
+		if c := s.stored(stream.Changes[i].Key); c.Void || len(c.Shares) != n {
+			s.t.Errorf("change %d: void %v, %d shares", i, c.Void, len(c.Shares))
+		}
+	}
+}
+
+// An item with too many elements has no rows, and its change fails.
+func (s itemRowsCheck) tooMany() {
+	sink, stream := s.sink(s, 3), s.lines(3, 4, 2)
+	must(s.t, writeOne(s.t, sink, stream, 0))
+	permanent(s.t, "four elements", writeOne(s.t, sink, stream, 1), "Lines has 4 elements, and 3 are the most")
+	s.wantTexts("four elements", 0, 0)
+	must(s.t, writeOne(s.t, sink, stream, 2))
+	s.wantTexts("two elements", 2, 2)
+	must(s.t, writeOne(s.t, sink, stream, 0))
+	s.wantTexts("three elements, late", 2, 2)
+}
+
+// partly is a store whose writes stop after some, as if the process died; then it calls then.
+type partly struct {
+	itemRowsCheck
+	left int
+	then func()
+}
+
+var errDied = pipeline.Transient(errors.New("the process died"))
+
+// MaxActions makes several transactions on every store.
+func (p *partly) MaxActions() int { return 5 }
+
+func (p *partly) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
+	if p.left == 0 {
+		if p.then == nil {
+			return nil, errDied
+		}
+		p.then()
+		p.left, p.then = -1, nil
+	}
+	p.left--
+	return p.ItemRowsStore.ReplaceItemRows(ctx, t, ws)
+}
+
+// A newer change that comes between two transactions of one wins.
+func (s itemRowsCheck) newerWins() {
+	stream := s.lines(10, 12, 3)
+	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0))
+	newer := func() { must(s.t, writeOne(s.t, s.sink(s, 0), stream, 2)) }
+	must(s.t, writeOne(s.t, s.sink(&partly{s, 2, newer}, 0), stream, 1))
+	s.wantTexts("the newer change", 3, 2)
+}
+
+// What a crash left is completed by the same change, or replaced by a newer one.
+func (s itemRowsCheck) goesOnAfterACrash() {
+	stream := s.lines(10, 12, 3, 11)
+	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0))
+	if err := writeOne(s.t, s.sink(&partly{s, 2, nil}, 0), stream, 1); !errors.Is(err, errDied) {
+		s.t.Fatal(err)
+	}
+	if c := s.stored(stream.Changes[1].Key); !c.Void || c.Version != stream.Changes[1].Version {
+		s.t.Errorf("a change in part: %+v", c)
+	}
+	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0)) // stale
+	must(s.t, writeOne(s.t, s.sink(&partly{s, -1, nil}, 0), stream, 1))
+	s.wantTexts("the same change", 12, 1)
+	if err := writeOne(s.t, s.sink(&partly{s, 1, nil}, 0), stream, 2); !errors.Is(err, errDied) {
+		s.t.Fatal(err)
+	}
+	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 3))
+	s.wantTexts("a newer change", 11, 3)
+}
