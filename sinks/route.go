@@ -61,6 +61,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Table:      s.View.Table.Name,
 		When:       s.ItemCondition(),
 		Unique:     s.View.Unique(),
+		ForEach:    s.View.ForEach.Spec(),
 		Attributes: attributes(s.View.Attributes),
 		Collision:  view.Collision(s.View.Collision),
 		InPlace:    s.View.InPlace,

@@ -43,6 +43,7 @@ type checker struct {
 	badTables Problems            // of localOnly
 	sinks     []*Sink             // those with exactly one kind, in the order of the file
 	of        map[string][]string // the names of `of`, by the field of the object that it stands in
+	forEach   map[string]bool     // the fields of the sinks with for_each
 }
 
 // failOnServers notes a problem for [Config.LocalOnly]: the file can run with embedded stores, but not on real servers.

@@ -209,7 +209,7 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 // file by its path as the configuration spells it.
 func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
 	cfg := &Config{File: name}
-	c := &checker{cfg: cfg, read: read, of: make(map[string][]string)}
+	c := &checker{cfg: cfg, read: read, of: make(map[string][]string), forEach: make(map[string]bool)}
 	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Owner: c})
 	if c.Read(grammar(), cfg); c.Has(cfg) {
 		c.checkRules()

@@ -90,6 +90,7 @@ sinks.*.view.batch.bytes | 4MiB
 sinks.*.view.batch.linger | 0s
 sinks.*.view.allow_sensitive
 sinks.*.view.table
+sinks.*.view.for_each
 sinks.*.view.key
 sinks.*.view.shards | 1
 sinks.*.view.attributes

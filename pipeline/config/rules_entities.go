@@ -137,7 +137,7 @@ func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 
 // exprEnv returns what the expression at v can read.
 func (c *checker) exprEnv(v *value) expr.Env {
-	env := expr.Env{Attributes: c.cfg.Attributes, Scope: c.scopeAt(v.Field)}
+	env := expr.Env{Attributes: c.cfg.Attributes, Scope: c.scopeAt(v.Field), Each: c.hasElements(v.Field)}
 	shapes := c.shapesOf(env.Scope)
 	if shapes == nil {
 		return env
@@ -192,9 +192,10 @@ func (c *checker) checkDeclaredIn(v, list *value, sc *entity.Scope) {
 	if p := list.Get("path"); p != nil {
 		path = p.Written()
 	}
+	pattern := cmp.Or(elementsOf(shapes, path), path+"[*]")
 	check := func(v *value, read string) {
 		if rest, each := cutEachPrefix(read); each && path != "" {
-			read = element(path, rest)
+			read = within(pattern, rest)
 		}
 		if p, err := item.ParsePattern(read); err == nil {
 			c.checkDeclaredPath(v, p.Segments(), shapes, sc)
@@ -208,11 +209,13 @@ func (c *checker) checkDeclaredIn(v, list *value, sc *entity.Scope) {
 				check(v, p)
 			}
 		case *expr.Item:
-			c.checkDeclaredExpr(v, d.ReadPaths(), shapes, sc)
+			c.checkDeclaredExpr(v, fromItem(d.ReadPaths(), pattern), shapes, sc)
 		case *expr.Change:
 			c.checkDeclaredExpr(v, d.ReadPaths(), shapes, sc)
 		case item.Path:
-			if sc.Binding(v.Source) == nil {
+			if strings.HasSuffix(v.Field, ".for_each.by") {
+				check(v, "each"+map[bool]string{true: v.Source, false: "." + v.Source}[strings.HasPrefix(v.Source, "[")])
+			} else if sc.Binding(v.Source) == nil {
 				check(v, cmp.Or(itemPath(v.Source), v.Source))
 			}
 		case item.Pattern:
@@ -226,6 +229,17 @@ func (c *checker) checkDeclaredIn(v, list *value, sc *entity.Scope) {
 		}
 	}
 	walk(v)
+}
+
+// fromItem returns the paths that an expression reads as paths of the item: those of an element begin at the pattern of all.
+func fromItem(paths []expr.ReadPath, elements string) []expr.ReadPath {
+	p, err := item.ParsePattern(elements)
+	for i := range paths {
+		if paths[i].Each && err == nil {
+			paths[i].Segments = slices.Concat(p.Segments(), paths[i].Segments)
+		}
+	}
+	return paths
 }
 
 // scopeOf returns the entities that a sink is about. A notify sink without `of` is about those of its events, if all of them

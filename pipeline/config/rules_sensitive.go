@@ -96,9 +96,7 @@ func covered(path string, patterns []item.Pattern) bool {
 func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 	switch {
 	case s.View != nil:
-		for _, e := range slices.Concat(c.Of(&s.View.Key).All(), c.Of(&s.View.Attributes).All()) {
-			c.checkTemplateReads(e, "", hidden)
-		}
+		c.checkViewReads(s.View, hidden)
 	case s.Aggregate != nil:
 		c.checkAggregateReads(s.Aggregate, hidden)
 	case s.Search != nil:
@@ -125,6 +123,31 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 		}
 		c.warnMaskedEvents(s.Notify, hidden)
 	}
+}
+
+func (c *checker) checkViewReads(v *View, hidden hiddenPaths) {
+	path, by := "", ""
+	if v.ForEach != nil {
+		path, by = v.ForEach.Path, v.ForEach.By
+		if at := c.elementsAt(&v.ForEach); hidden.hidesValue(path) {
+			c.checkPathRead(at, path, hidden)
+		}
+	}
+	for _, e := range slices.Concat(c.Of(&v.Key).All(), c.Of(&v.Attributes).All()) {
+		c.checkTemplateReads(e, path, hidden)
+		if t := templateOf(e); t != nil && t.ReadsIdentity() && by != "" {
+			c.checkElementRead(e, path, by, hidden)
+		}
+	}
+}
+
+// checkElementRead refuses a hidden path in the elements of a list or of a map.
+func (c *checker) checkElementRead(v *value, path, rest string, hidden hiddenPaths) {
+	if read := within(path+".*", rest); hidden.mask.Hides(read) && !hidden.mask.Hides(element(path, rest)) {
+		c.checkPathRead(v, read, hidden)
+		return
+	}
+	c.checkPathRead(v, element(path, rest), hidden)
 }
 
 func (c *checker) checkAggregateReads(a *Aggregate, hidden hiddenPaths) {
@@ -157,7 +180,7 @@ func (c *checker) checkTemplateReads(v *value, forEach string, hidden hiddenPath
 	}
 	for _, p := range t.EachPaths() {
 		if rest, ok := cutEachPrefix(p); ok && forEach != "" {
-			c.checkPathRead(v, element(forEach, rest), hidden)
+			c.checkElementRead(v, forEach, rest, hidden)
 		}
 	}
 }
@@ -182,11 +205,14 @@ func (c *checker) warnMaskedEvents(n *Notify, hidden hiddenPaths) {
 }
 
 // element returns the pattern of a path in every element of a list.
-func element(list, rest string) string {
+func element(list, rest string) string { return within(list+"[*]", rest) }
+
+// within returns the pattern of a path inside the values of a pattern.
+func within(pattern, rest string) string {
 	if rest != "" && rest[0] != '[' {
 		rest = "." + rest
 	}
-	return list + "[*]" + rest
+	return pattern + rest
 }
 
 func templateOf(v *value) *template.Template { return yamlbind.As[*template.Template](v) }

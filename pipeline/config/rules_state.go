@@ -84,7 +84,8 @@ func missedChanges(action *value) string {
 // checkView checks the rows and the shards of a view, and warns of an on_collision without effect.
 func (c *checker) checkView(s *Sink) {
 	c.checkRows(s)
-	if s.View.hasKey() {
+	c.checkForEach(s)
+	if s.View.hasKey() && s.View.ForEach == nil {
 		if collision := &s.View.Collision; c.Has(collision) {
 			c.Warn(collision, "remove it", "no two items can claim a row: {@key} is in its key")
 		}
@@ -107,6 +108,8 @@ func (c *checker) checkTransactionReach(v *View) {
 	const inPlace = "write tombstones: in_place, for readers that leave tombstones out"
 	apart := v.RowsMayGuardThemselves() && !v.InPlace
 	switch {
+	case c.cfg.State == nil && v.ForEach != nil:
+		c.failOnServers(v, "add state: {table: NAME}", "which rows an item has is in the state table, and the file names none")
 	case c.cfg.State == nil && apart:
 		c.failOnServers(at, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
 	case c.cfg.State == nil && !(v.InPlace && v.RowsGuardThemselves()):
@@ -115,6 +118,9 @@ func (c *checker) checkTransactionReach(v *View) {
 	case apart:
 		c.Fail(at, "give both tables one account and one Region, or "+inPlace,
 			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", state, rows)
+	case v.ForEach != nil:
+		c.Fail(&v.Table, "give both tables one account and one Region",
+			"which rows an item has would be in another account or Region than the rows (%s and %s), and no transaction reaches both", state, rows)
 	case !v.RowsGuardThemselves():
 		c.Fail(&v.Table, "give both tables one account and one Region, or put {@key} into the row's key",
 			"its rows are guarded by item, or may be, and the guards would be in another account or Region (%s and %s), where no transaction reaches both", state, rows)

@@ -15,11 +15,12 @@ import (
 // kinds are the scalars that only this file has.
 var kinds = yamlbind.Kinds{
 	Named: map[string]*yamlbind.Kind{
-		"name":    yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
-		"bucket":  yamlbind.Like("bucket", `[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
-		"stream":  yamlbind.Like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", readTable),
-		"entity":  yamlbind.Textual("the name of an entity", readOf),
-		"kinesis": yamlbind.Like("", `arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN", yamlbind.AsText),
+		"name":     yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
+		"bucket":   yamlbind.Like("bucket", `[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
+		"stream":   yamlbind.Like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", readTable),
+		"entity":   yamlbind.Textual("the name of an entity", readOf),
+		"elements": {Wants: "a path", Takes: []yamlbind.Resolved{yamlbind.IsText}, AsWritten: true, Read: readElements},
+		"kinesis":  yamlbind.Like("", `arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN", yamlbind.AsText),
 	},
 	Types: map[reflect.Type]*yamlbind.Kind{
 		reflect.TypeFor[Table]():              yamlbind.Like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN, "a table's name or ARN", readTable),
@@ -64,7 +65,7 @@ func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 	}
 	return compile(f, v, src, func(src string) (*template.Template, error) {
 		c := yamlbind.Owner[*checker](f)
-		return template.Parse(src, template.Options{Each: v.Rule.Each, Shard: v.Rule.Shard, Entities: c.entitySet(), Scope: c.scopeAt(v.Field)})
+		return template.Parse(src, template.Options{Each: v.Rule.Each || c.hasElements(v.Field), Identity: c.hasElements(v.Field), Shard: v.Rule.Shard, Entities: c.entitySet(), Scope: c.scopeAt(v.Field)})
 	})
 }
 

@@ -40,6 +40,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 		m.addSensitiveRows(c.cfg, s)
 		fallthrough
 	case s.View != nil:
+		m.setForEach(s.View.ForEach)
 		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also if the file leaves it out
 	case s.Search != nil:
 		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))
@@ -88,6 +89,15 @@ func (m settings) add(path string, v *value) {
 	default:
 		m.set(path, canonical(v))
 	}
+}
+
+// setForEach sets the elements of a view in one form.
+func (m settings) setForEach(e *ForEach) {
+	if e == nil {
+		return
+	}
+	delete(m, "view.for_each")
+	m.set("view.for_each.path", canonicalPath(e.Path))
 }
 
 // isDefault reports whether e is the default of the key.

@@ -114,6 +114,7 @@ type Column struct {
 // View keeps one row for each item that `when` takes.
 type View struct {
 	Table      Table    `key:"table,required" doc:"Table of the rows."`
+	ForEach    *ForEach `key:"for_each" doc:"Elements of the item that have a row each; templates read {each.path} and {@each}."` // nil: an item has one row
 	Key        []Column `key:"key,required,ordered,shard" ref:"columns" doc:"Partition key and sort key of a row."`
 	Shards     int      `key:"shards" max:"256" def:"1" doc:"Number of shards that {@shard} in the partition key spreads a hot partition over."`
 	Attributes []Column `key:"attributes" ref:"all_or_columns" or:"all" doc:"What else a row holds; all copies the item."` // in the order of the file
@@ -125,14 +126,17 @@ type View struct {
 	unique []string // names that identify an item of the sink's entity; nil: none
 }
 
-// Made sets AllAttributes.
+// Made sets AllAttributes, and the path of ForEach.
 func (v *View) Made(_ *yamlbind.File, at *value) {
+	v.ForEach.made(at.Get("for_each"))
 	v.AllAttributes = at.Get("attributes").Text() == "all"
 }
 
 // RowsGuardThemselves reports whether the key of each row contains its item's {@key}, or the names that identify the item
-// ([View.Unique]). Otherwise rows are guarded by item, or may be.
-func (v *View) RowsGuardThemselves() bool { return v.hasKey() || v.Unique() != nil }
+// ([View.Unique]). Otherwise rows are guarded by item, or may be. With ForEach they always are.
+func (v *View) RowsGuardThemselves() bool {
+	return v.ForEach == nil && (v.hasKey() || v.Unique() != nil)
+}
 
 // hasKey reports whether the key of each row contains its item's {@key}. Then two items can never claim one row.
 func (v *View) hasKey() bool {
@@ -160,7 +164,7 @@ func (v *View) Unique() []string {
 // RowsMayGuardThemselves reports whether rows guard themselves at least for some source tables: those whose key
 // attributes are all in the row's key.
 func (v *View) RowsMayGuardThemselves() bool {
-	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
+	return v.ForEach == nil && slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
 }
 
 // Aggregate counts the items that `when` takes, in groups.

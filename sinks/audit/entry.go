@@ -14,7 +14,7 @@ const (
 	Guard        Kind = "guard"        // the row that an item claims, for a view whose rows are guarded by item
 	Claim        Kind = "claim"        // the claim of an item on a row, which has the row or waits, with what it would give the row
 	Seat         Kind = "seat"         // which item has a claimed row, by the claims on it
-	Contribution Kind = "contribution" // what an item counts for in an aggregate
+	Contribution Kind = "contribution" // what an item counts for in an aggregate, or which rows it has in a view with for_each
 	Group        Kind = "group"        // a row of an aggregate, with its shard
 	Document     Kind = "document"     // a document of a search sink
 )

@@ -89,6 +89,9 @@ func openSink(ctx context.Context, b base, stores sinks.Stores) (_ Sink, err err
 		if err != nil {
 			return nil, err
 		}
+		if b.spec.View.ForEach != nil {
+			return newItemRowsSink(b, store)
+		}
 		return newRowSink(b, store), nil
 	case b.spec.Aggregate != nil:
 		store, err := stores.Aggregate(ctx, b.cfg, b.spec)

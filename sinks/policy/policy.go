@@ -175,6 +175,8 @@ func (w *writer) sink(s config.Sink) {
 	switch {
 	case s.View != nil:
 		switch {
+		case s.View.ForEach != nil:
+			w.allow(sid("view", s.Name), "rows of items, which the state guards", actions(rowActions, rowDeleteActions), w.table(s.View.Table))
 		case s.View.RowsGuardThemselves() && s.View.InPlace:
 			w.allow(sid("view", s.Name), "rows and tombstones, each with its own guard", rowActions, w.table(s.View.Table))
 		case s.View.RowsGuardThemselves():
@@ -314,7 +316,9 @@ func (w *writer) state() {
 		w.when(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table.Name), "#quotas")...)
 	}
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
-	claimed := func(s config.Sink) bool { return s.View != nil && !s.View.RowsGuardThemselves() }
+	claimed := func(s config.Sink) bool {
+		return s.View != nil && s.View.ForEach == nil && !s.View.RowsGuardThemselves()
+	}
 	if w.o.Runner == Backfill && slices.ContainsFunc(w.cfg.Sinks, claimed) {
 		w.allow("StateClaims", "rows that several items claim are listed at the end: no condition on keys limits a Scan", statePurgeActions, table)
 	}

@@ -20,6 +20,7 @@ var repairable = map[string]string{
 	"rows that never move":  `fixed: {view: {when: W, table: rows, key: {PK: 'W-fixed#', SK: '{@key}'}, attributes: {total: '{Total}', who: '{Status?} {PK}'}}}`,
 	"claims, dead_letter":   `claims-dead_letter: {view: {when: W, table: rows, key: {PK: 'W-claims-dead_letter#{Email}', SK: ROW}, attributes: {total: '{Total}', who: '{Status?} {PK}'}, on_collision: dead_letter}}`,
 	"claims, keep_first":    `claims-keep_first: {view: {when: W, table: rows, key: {PK: 'W-claims-keep_first#{Email}', SK: ROW}, attributes: {total: '{Total}', who: '{Status?} {PK}'}, on_collision: keep_first}}`,
+	"rows of elements":      `rows-of-elements: {view: {when: W, table: rows, for_each: Lines, key: {PK: 'W-rows-of-elements#', SK: '{@key}#{@each}'}, attributes: {total: '{Total}', who: '{Status?} {PK}'}}}`,
 	"aggregate":             `sum: {aggregate: {when: W, table: rows, group: {PK: 'W-sum#{Status}', SK: ALL}, values: {n: count, sum: {sum: Total}, lo: {min: Total}, hi: {max: Total}, distinct: {distinct: Email}}, on_ttl_delete: retract}}`,
 	"aggregate of elements": `elements: {aggregate: {when: W, table: rows, group: {PK: 'W-elements#{each.sku}', SK: ALL}, for_each: Lines, shards: 2, values: {n: count, sum: {sum: each.qty}, lo: {min: each.qty}, hi: {max: each.qty}, distinct: {distinct: PK}}, on_ttl_delete: retract}}`,
 	"documents":             `docs: {search: {when: W, index: 'W-docs'}}`,

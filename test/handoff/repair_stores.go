@@ -18,6 +18,7 @@ import (
 // RepairableRows are rows that can be audited and repaired.
 type RepairableRows interface {
 	RowStore
+	view.ItemRowsStore
 	view.Inspector
 	view.Repairer
 	view.Lister
@@ -103,6 +104,10 @@ func (s pausedRows) Contribute(ctx context.Context, t view.Target, ws []state.Gr
 		}
 		return s.w.repairContributions(ctx, s.RepairableRows, t, ws)
 	})
+}
+
+func (s pausedRows) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
+	return paused(s.w, func() ([]view.Result, error) { return s.RepairableRows.ReplaceItemRows(ctx, t, ws) })
 }
 
 func (s pausedRows) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/elements"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -139,6 +140,7 @@ var kinds = []kind{
 	{name: "claims, dead_letter", make: func(w *World) (sink, error) { return w.claims(view.DeadLetterCollision) }},
 	{name: "claims, keep_first", make: func(w *World) (sink, error) { return w.claims(view.KeepFirst) }},
 	{name: "claims, last", make: func(w *World) (sink, error) { return w.claims(view.Last) }},
+	{name: "rows of elements", make: func(w *World) (sink, error) { return w.elementRows() }},
 	{name: "aggregate", make: func(w *World) (sink, error) { return w.totals("sum", false) }},
 	{name: "aggregate that keeps", old: true, keep: true, make: func(w *World) (sink, error) { return w.totals("keep", true) }},
 	{name: "aggregate of elements", make: func(w *World) (sink, error) { return w.elements() }},
@@ -159,7 +161,7 @@ func (m *image) isOrder() bool { return m != nil && m.Type == "Order" }
 func (w *World) prefix(name string) string { return fmt.Sprintf("%s-%s#", w.id, name) }
 
 func attribute(name, src string) (view.Attribute, error) {
-	t, err := template.Parse(src, template.Options{Each: true})
+	t, err := template.Parse(src, template.Options{Each: true, Identity: true})
 	return view.Attribute{Name: name, Template: t}, err
 }
 
@@ -237,6 +239,27 @@ func (w *World) claims(rule view.Collision) (sink, error) {
 	}
 	s.any = rule == view.Last
 	return s, nil
+}
+
+// elementRows is a view with a row for each element of a list.
+func (w *World) elementRows() (sink, error) {
+	path, err := item.ParsePath("Lines")
+	if err != nil {
+		return sink{}, err
+	}
+	name := "rows-of-elements"
+	return w.view(view.Options{Name: name, ForEach: &elements.Spec{Path: path}}, w.prefix(name), "{@key}#{@each}", func(w *World) map[string]string {
+		want := make(map[string]string)
+		for i, m := range w.table.now {
+			if !m.isOrder() {
+				continue
+			}
+			for at := range m.Lines {
+				want[fmt.Sprintf("%s %s,o#%d", w.prefix(name), keyOf(i), at)] = m.row(i)
+			}
+		}
+		return want
+	})
 }
 
 func (w *World) view(o view.Options, pk, sk string, want func(*World) map[string]string) (sink, error) {

@@ -58,6 +58,8 @@ type View struct {
 	Attributes []Column
 	Collision  string // dead_letter, keep_first, last; "": not said
 	InPlace    bool
+	ForEach    *ForEach   // nil: an item has one row
+	WhenEach   *Condition // of an element, beside When
 }
 
 // Aggregate counts in groups at PK and SK.
@@ -141,7 +143,10 @@ func (s Sink) write(w func(string, ...any)) {
 	case s.View != nil:
 		v := s.View
 		w("    view:\n      table: %s", v.Table)
-		writeWhen(w, v.When, "item")
+		v.writeWhen(w)
+		if f := v.ForEach; f != nil {
+			w("      for_each: {path: %s%s%s}", f.Path, given(", by: %s", f.By), given(", max: %d", f.Max))
+		}
 		writeKey(w, "key", v.PK, v.SK)
 		if v.Shards > 0 {
 			w("      shards: %d", v.Shards)
@@ -189,6 +194,27 @@ func (s Sink) write(w func(string, ...any)) {
 		writeWhen(w, a.When, a.Image)
 	case s.Notify != nil:
 		w("    notify:\n      events: [%s]", strings.Join(s.Notify.Events, ", "))
+	}
+}
+
+// given formats a value, unless it is zero.
+func given[T comparable](format string, value T) string {
+	var zero T
+	if value == zero {
+		return ""
+	}
+	return fmt.Sprintf(format, value)
+}
+
+// writeWhen writes the condition of the item and that of its elements as one.
+func (v *View) writeWhen(w func(string, ...any)) {
+	switch {
+	case v.WhenEach == nil:
+		writeWhen(w, v.When, "item")
+	case v.When == nil:
+		writeWhen(w, v.WhenEach, "each")
+	default:
+		w("      when: %s", quote("("+v.When.CEL("item")+") && ("+v.WhenEach.CEL("each")+")"))
 	}
 }
 

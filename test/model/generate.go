@@ -119,6 +119,10 @@ func (g generator) claimed(name, table string) (pk, sk Template) {
 func (g generator) view(name, table string) *View {
 	v := &View{Table: table, When: g.when(), Attributes: g.columns()}
 	v.PK, v.SK = g.claimed(name, table)
+	if g.one(3) {
+		g.elements(name, v)
+		return v
+	}
 	switch rapid.IntRange(0, 3).Draw(g.T, "guard") {
 	case 0: // the item's key stands in the sort key
 		v.SK = Template{path("Day").with("date", "2006-01-02"), literal("#"), {Key: true}}
@@ -150,6 +154,27 @@ func (g generator) view(name, table string) *View {
 		v.Collision = pick(g, "collision", "", "dead_letter", "keep_first", "last")
 	}
 	return v
+}
+
+// elements makes a view with a row for each element.
+func (g generator) elements(name string, v *View) {
+	v.ForEach = &ForEach{Path: pick(g, "elements", "Lines", "Lines", "Addr"), Max: pick(g, "max", 0, 0, 2)}
+	v.SK = Template{{Key: true}, literal("#"), {Identity: true}}
+	if v.ForEach.Path == "Addr" {
+		return
+	}
+	if g.one(2) {
+		v.ForEach.By = "sku"
+	}
+	if g.one(2) {
+		v.PK = Template{literal(name + "!"), {Path: []string{"sku"}, Each: true}}
+	}
+	if g.one(2) {
+		v.Attributes = append(v.Attributes, Column{"qty", Template{{Path: []string{"qty"}, Each: true}}})
+	}
+	if g.one(2) {
+		v.WhenEach = &Condition{Op: ">", Path: []string{"qty"}, Number: pick(g, "than", "0", "1.5")}
+	}
 }
 
 // columns always name the item, so that it shows who holds a row.

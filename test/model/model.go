@@ -70,6 +70,8 @@ func (c Config) Run(records []sinktest.Record) State {
 
 func (s Sink) run(c Config, cs []change, count *Count) State {
 	switch {
+	case s.View != nil && s.View.ForEach != nil:
+		return s.View.rowsOfElements(s.Name, cs, count)
 	case s.View != nil && s.View.GuardsItself():
 		return s.View.ownRows(s.Name, cs, count)
 	case s.View != nil:

@@ -16,6 +16,7 @@ type Template []Part
 type Part struct {
 	Literal  string
 	Key      bool     // {@key}
+	Identity bool     // {@each}
 	Version  bool     // {@version}
 	Shards   int      // {@shard} of so many; 0: not that
 	Path     []string // names from the item, or from the element where Each is set
@@ -42,6 +43,8 @@ func (p Part) String() string {
 	switch {
 	case p.Key:
 		body = "@key"
+	case p.Identity:
+		body = "@each"
 	case p.Version:
 		body = "@version"
 	case p.Shards > 0:
@@ -80,6 +83,7 @@ type scope struct {
 	key  string // canonical, of the item
 	item sinktest.Item
 	each sinktest.Attr
+	id   string // of each
 }
 
 // eval is the value of a template. Exactly one path keeps the type.
@@ -126,6 +130,9 @@ func (p Part) text(s scope) (string, verdict) {
 		h := fnv.New64a()
 		h.Write([]byte(s.key))
 		return strconv.FormatUint(h.Sum64()%uint64(p.Shards), 10), found
+	}
+	if p.Identity {
+		return escaped(s.id), found
 	}
 	if !p.Key && len(p.Path) == 0 {
 		return p.Literal, found

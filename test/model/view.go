@@ -22,12 +22,17 @@ func (v *View) row(key string, it sinktest.Item, withColumns bool) (sinktest.Ite
 		return nil, is
 	}
 	s := scope{key: key, item: it}
+	if !withColumns {
+		return s.rowKey(v.PK, v.SK)
+	}
+	return v.columns(s)
+}
+
+// columns is a whole row.
+func (v *View) columns(s scope) (sinktest.Item, verdict) {
 	row, is := s.rowKey(v.PK, v.SK)
 	if is != found {
 		return nil, is
-	}
-	if !withColumns {
-		return row, found
 	}
 	for _, c := range v.Attributes {
 		a, is := c.Value.eval(s)
@@ -177,7 +182,7 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 // whose row another took over need not have one: which claims became letters is the order's
 // to say.
 func (s Sink) Collisions(source []Filter, records []sinktest.Record) []string {
-	if s.View == nil || s.View.Collision == "keep_first" || s.View.Collision == "last" || s.View.GuardsItself() {
+	if s.View == nil || s.View.ForEach != nil || s.View.Collision == "keep_first" || s.View.Collision == "last" || s.View.GuardsItself() {
 		return nil
 	}
 	var letters []string

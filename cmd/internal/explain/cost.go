@@ -143,6 +143,8 @@ func costRule(s config.Sink) string {
 // writeRule describes the DynamoDB units of one change at a sink; "" if the sink does not write to DynamoDB.
 func writeRule(s config.Sink) string {
 	switch {
+	case s.View != nil && s.View.ForEach != nil:
+		return "2 write units for each KB of each row that differs, enters or leaves, the larger of the old and the new, and 2 for each KB of the contribution that names the rows; 1 for each KB of it where no row differs; 1 read unit for each 4 KB of it"
 	case s.View != nil && s.View.RowsMayGuardThemselves():
 		if s.View.InPlace {
 			return "1 write unit for each KB of the larger of the old and the new row where it enters, stays or leaves, 2 writes where it moves (with tombstones: apart it is 4, 1, 4 and 8, and a plain reader finds live rows only)"

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/elements"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// ForEach names the elements of an item that have an entry each.
+type ForEach struct {
+	_    any    `ref:"for_each"`
+	_    string `key:"=" is:"elements"`
+	Path string `key:"path,required" is:"elements" doc:"List, set or map whose elements have an entry each."`
+	By   string `key:"by" is:"path" doc:"Path inside an element of what identifies it. Default: its position in a list, its value in a set, its name in a map."`
+	Max  int    `key:"max,late" max:"5000" def:"500" doc:"The most elements that an item may have."` // 0: the default
+}
+
+// Spec returns the elements; nil if there is no for_each.
+func (e *ForEach) Spec() *elements.Spec {
+	if e == nil {
+		return nil
+	}
+	p, err := item.ParsePath(e.Path)
+	if err != nil {
+		return nil // the binding has reported it
+	}
+	return &elements.Spec{Path: p, By: e.By, Max: e.Max}
+}
+
+// made sets the path of the short form.
+func (e *ForEach) made(v *value) {
+	if e != nil && v != nil && v.Rule.Shape == yamlbind.ScalarShape {
+		e.Path = v.Source
+	}
+}
+
+// readElements reads the path of elements, and notes that the keys beside for_each may read them.
+func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
+	c := yamlbind.Owner[*checker](f)
+	c.forEach[v.Field[:strings.LastIndex(v.Field, ".for_each")]] = true
+	return yamlbind.Parsed(item.ParsePath)(f, v, parts)
+}
+
+// hasElements reports whether the value of a field is in a sink with for_each.
+func (c *checker) hasElements(field string) bool {
+	for at := field; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		if c.forEach[at] {
+			return true
+		}
+	}
+	return false
+}
+
+// checkForEach checks that the key of each row has the item and the element, and that no other key is about one row an item.
+func (c *checker) checkForEach(s *Sink) {
+	v := s.View
+	if v.ForEach == nil {
+		return
+	}
+	c.checkCollection(s)
+	c.FailIf(c.Has(&v.InPlace) && v.InPlace, &v.InPlace, "remove it", "with for_each the item guards its rows, and they leave no tombstones")
+	c.FailIf(c.Has(&v.Collision), &v.Collision, "remove it", "with for_each each row belongs to one item")
+	key := c.Of(&v.Key)
+	if key == nil || len(v.Key) != len(key.All()) || len(v.Key) == 0 {
+		return // the binding has reported it
+	}
+	c.FailIf(!v.hasItem(), key, "put {@key} into it, as in '{@key}#{@each}'; or all key attributes with |esc, or the names that `unique` of the entity says, where their ends are certain",
+		"with for_each the key of a row must identify its item")
+	identity := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.HasIdentity() })
+	c.FailIf(!identity, key, "put {@each} into it, as in '{@key}#{@each}'", "with for_each the key of a row must identify its element, by an {@each} whose end is certain")
+}
+
+// hasItem reports whether the key of a row identifies its item, at least for some source tables.
+func (v *View) hasItem() bool {
+	return v.Unique() != nil || slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
+}
+
+// checkCollection checks the declared type of the attribute whose elements have rows.
+func (c *checker) checkCollection(s *Sink) {
+	e := s.View.ForEach
+	p, err := item.ParsePath(e.Path)
+	if err != nil {
+		return
+	}
+	at, kind := c.elementsAt(&s.View.ForEach), c.cfg.Attributes[p.Root()]
+	if p.Root() != e.Path && `["`+p.Root()+`"]` != e.Path {
+		kind = 0 // only top-level attributes are declared there
+	}
+	sets := kind == item.KindSS || kind == item.KindNS || kind == item.KindBS
+	c.FailIf(kind != 0 && kind != item.KindL && kind != item.KindM && kind != item.KindNULL && !sets, at, "name a list, a set or a map", "%s is declared %s", e.Path, kind)
+	c.FailIf(sets && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
+	shapes := c.shapesOf(s.Scope)
+	if shapes != nil && kind == 0 && elementsOf(shapes, e.Path) == "" {
+		if inside, err := item.ParsePattern(e.Path); err == nil && entity.Find(shapes, inside.Segments()) == nil { // else it is reported as undeclared
+			c.Fail(at, "name a list, a set or a map", "%s has no elements, as %s declares it", e.Path, s.Scope)
+		}
+	}
+}
+
+// elementsAt returns the value of the path.
+func (c *checker) elementsAt(e **ForEach) *value {
+	v := c.Of(e)
+	return cmp.Or(v.Get("path"), v)
+}
+
+// elementsOf returns the pattern of the elements at a path as the shapes declare it: of a list or a set, or of a map; "" if
+// there are none.
+func elementsOf(shapes []*entity.Shape, path string) string {
+	for _, pattern := range []string{path + "[*]", path + ".*"} {
+		if p, err := item.ParsePattern(pattern); err == nil && entity.Find(shapes, p.Segments()) == nil {
+			return pattern
+		}
+	}
+	return ""
+}

@@ -1,0 +1,302 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// itemRowsSink compares a view with for_each: the contribution of an item, which names its rows, and the rows. Extra rows of
+// an item are found by its contribution, or by the item that they name.
+type itemRowsSink struct {
+	*rowSink
+	rows view.ItemRowsStore
+}
+
+var _ Sink = (*itemRowsSink)(nil)
+
+func newItemRowsSink(b base, store view.Store) (*itemRowsSink, error) {
+	s := &itemRowsSink{rowSink: newRowSink(b, store)}
+	s.t.Unique = b.spec.View.Unique() != nil
+	var err error
+	s.rows, err = canRead[view.ItemRowsStore](&s.base, store, "read which rows an item has")
+	return s, err
+}
+
+// itemPlan is what an item should have.
+type itemPlan struct {
+	op    *view.ItemRowsOp // nil: nothing is planned, since a filter drops the item
+	rows  []plannedRow
+	where map[state.Row]string // keys of the rows for people
+}
+
+// planOf returns the rows that an item should have.
+func (s *itemRowsSink) planOf(ops []pipeline.Op) (p itemPlan, err error) {
+	p.where = make(map[state.Row]string)
+	for _, o := range ops {
+		op, ok := o.(*view.ItemRowsOp)
+		if !ok {
+			continue
+		}
+		if err := op.Err(); err != nil {
+			return p, err
+		}
+		p.op = op
+		for _, r := range op.Rows {
+			p.rows = append(p.rows, plannedRow{row: r.Row, where: r.KeyText(), expected: true, columns: r.Attributes})
+			p.where[r.Row] = r.KeyText()
+		}
+	}
+	return p, nil
+}
+
+// shares returns the shares that the contribution should have.
+func (p *itemPlan) shares() []state.Share {
+	if p.op == nil {
+		return nil
+	}
+	return p.op.Shares()
+}
+
+// Expected yields the rows of an item, and its contribution.
+func (s *itemRowsSink) Expected(c *record.Change, yield func(Entry)) error {
+	if c.Removed() {
+		return nil
+	}
+	return s.planner.useOps(c, func(ops []pipeline.Op) error {
+		p, err := s.planOf(ops)
+		if err != nil || len(p.rows) == 0 {
+			return err
+		}
+		d := digesters.Get().(*digester)
+		defer digesters.Put(d)
+		for i := range p.rows {
+			r := &p.rows[i]
+			yield(Entry{Kind: Row, Place: string(r.row), Item: c.Key, Digest: s.plannedDigest(d, c.Key, r.columns)})
+		}
+		yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: d.contribution(s.comparable(p.shares()))})
+		return nil
+	})
+}
+
+// comparable returns shares in the order of their rows. The digests of rows are left out if a column is no function of the
+// item.
+func (s *itemRowsSink) comparable(shares []state.Share) []state.Share {
+	sorted := slices.SortedFunc(slices.Values(shares), func(a, b state.Share) int { return strings.Compare(string(a.Group), string(b.Group)) })
+	if len(s.unstable) > 0 {
+		for i := range sorted {
+			sorted[i].Values = nil
+		}
+	}
+	return sorted
+}
+
+// Stored yields the rows of the view, and the contributions of its items.
+func (s *itemRowsSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if s.storedRows(ctx, l, yield) {
+			s.storedContributions(ctx, l, yield)
+		}
+	}
+}
+
+// storedContributions yields the contributions. One whose item is only known by its hash is left out: Look finds it by the
+// item.
+func (s *itemRowsSink) storedContributions(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
+	lister, err := canRead[view.ContributionLister](&s.base, s.store, "list which rows items have")
+	if err != nil {
+		yield(Entry{}, err)
+		return
+	}
+	d := digesters.Get().(*digester)
+	defer digesters.Put(d)
+	for c, err := range lister.ListContributions(ctx, s.t, l) {
+		if err != nil {
+			yield(Entry{}, fmt.Errorf("%s: contributions: %w", s.spec.Name, err))
+			return
+		}
+		e := Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: d.contribution(s.comparable(c.Shares))}
+		if c.Item != "" && !yield(e, nil) {
+			return
+		}
+	}
+}
+
+// Look compares the contribution of an item, and all rows that it should have, has by its contribution, or that places name.
+func (s *itemRowsSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+	l, err := s.look(ctx, c, places)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
+	}
+	if l.planErr != nil {
+		return s.cannotPlan(ctx, c, l.planErr)
+	}
+	return s.finish(ctx, c, l.findings)
+}
+
+// itemLook is an item with what is stored of it.
+type itemLook struct {
+	plan     itemPlan
+	planErr  error
+	have     state.Contribution
+	rows     []plannedRow
+	stored   []view.StoredRow // of rows
+	findings []Finding        // of the contribution, if the item is known, and then of rows
+}
+
+func (s *itemRowsSink) look(ctx context.Context, c *record.Change, places []Entry) (l itemLook, err error) {
+	if c != nil {
+		var ops []pipeline.Op
+		if ops, l.planErr = s.opsOf(c); l.planErr == nil {
+			l.plan, l.planErr = s.planOf(ops)
+		}
+		if l.planErr != nil || l.plan.op == nil && len(places) == 0 {
+			return l, nil
+		}
+		found, err := s.rows.Contributions(ctx, s.t, []item.Key{c.Key})
+		if err != nil {
+			return l, err
+		}
+		l.have = found[0]
+		l.findings = append(l.findings, s.compareRemembered(c, &l))
+	}
+	l.rows = slices.Clone(l.plan.rows)
+	add := func(row state.Row) {
+		if row != "" && !slices.ContainsFunc(l.rows, func(p plannedRow) bool { return p.row == row }) {
+			l.rows = append(l.rows, plannedRow{row: row, where: s.rowText(c, s.t.Table, row)})
+		}
+	}
+	for _, share := range l.have.Shares {
+		add(share.Group)
+	}
+	for _, p := range places {
+		add(rowOf(p))
+	}
+	if l.stored, err = s.stored(ctx, l.rows); err != nil {
+		return l, err
+	}
+	for i := range l.rows {
+		f := s.compareRow(c, &l.rows[i], &l.stored[i])
+		f.Guard = l.have.Version
+		if slices.ContainsFunc(l.have.Shares, func(share state.Share) bool { return share.Group == l.rows[i].row }) {
+			f.Version = l.have.Version // a row that does not change keeps its version
+		}
+		l.findings = append(l.findings, f)
+	}
+	return l, nil
+}
+
+// compareRemembered compares the contribution of an item with the rows that it should have.
+func (s *itemRowsSink) compareRemembered(c *record.Change, l *itemLook) Finding {
+	want := l.plan.shares()
+	f := Finding{Kind: Contribution, Place: string(c.Key), Where: s.itemText(c), Expected: len(want) > 0, Version: l.have.Version, Guard: l.have.Version, Verdict: Equal}
+	switch f.Found = rowsText(&l.have); {
+	case l.have.Version.IsZero() && len(want) > 0:
+		f.Verdict = Missing
+	case len(want) == 0 && len(l.have.Shares) > 0:
+		f.Verdict = Extra
+	case len(want) > 0:
+		if f.Differs = s.rowDifferences(c, l, want); len(f.Differs) > 0 {
+			f.Verdict = Wrong
+		}
+	}
+	return f
+}
+
+func rowsText(have *state.Contribution) string {
+	text := fmt.Sprintf("%d rows", len(have.Shares))
+	switch n := len(have.Shares); {
+	case have.Version.IsZero():
+		return "nothing"
+	case n == 0:
+		return "no row"
+	case n == 1:
+		text = "1 row"
+	}
+	if have.Void {
+		text += ", written in part"
+	}
+	return text
+}
+
+// rowDifferences describes the rows that the contribution lacks, has besides, or has with other contents.
+func (s *itemRowsSink) rowDifferences(c *record.Change, l *itemLook, want []state.Share) []string {
+	have := s.comparable(l.have.Shares)
+	find := func(shares []state.Share, row state.Row) int {
+		return slices.IndexFunc(shares, func(share state.Share) bool { return share.Group == row })
+	}
+	var lines []string
+	for _, w := range s.comparable(want) {
+		switch i := find(have, w.Group); {
+		case i < 0:
+			lines = append(lines, "does not have "+l.plan.where[w.Group])
+		case !have[i].Equal(w):
+			lines = append(lines, "other contents of "+l.plan.where[w.Group])
+		}
+	}
+	for _, h := range have {
+		if find(want, h.Group) < 0 {
+			lines = append(lines, "still has "+s.rowText(c, s.t.Table, h.Group))
+		}
+	}
+	return lines
+}
+
+// Repair writes the contribution of an item and all its rows that differ, in one transaction if they fit.
+func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
+	_, done, err := s.lookAgain(ctx, s, c, &f)
+	if err != nil || done.Result != "" {
+		return done, err
+	}
+	if c == nil {
+		return refuse(errNoItem)
+	}
+	l, err := s.look(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
+	if err != nil || l.planErr != nil {
+		return Outcome{}, err
+	}
+	if l.have.Version != f.Guard {
+		return Outcome{Result: Moved}, nil
+	}
+	op := l.plan.op
+	if op == nil {
+		op = &view.ItemRowsOp{Source: c.Key}
+	}
+	op.Target, op.Version = &s.t, c.Version
+	var rewrite []state.Row
+	for i, found := range l.findings[1:] {
+		st := &l.stored[i]
+		if st.Exists && st.Source == c.Key && st.Version.Compare(op.Version) > 0 {
+			op.Version = st.Version // of an item without a contribution: older changes than those that are written stay refused
+		}
+		switch {
+		case !found.Verdict.Differs():
+		case st.Exists && !s.isOwn(st):
+			return refuse(errForeign)
+		case st.Exists && st.Source != c.Key && found.Expected:
+			return refuse(errOtherItem)
+		default:
+			rewrite = append(rewrite, l.rows[i].row)
+		}
+	}
+	for i, r := range op.Rows { // the planned rows come first
+		r.SetAttributes(s.withStored(r.Attributes, l.stored[i].Item.Get))
+	}
+	wrote := fmt.Sprintf("rows of %s: %d, of which %d differed or were left over", s.itemText(c), len(op.Rows), len(rewrite))
+	if s.dryRun {
+		return Outcome{Result: Repaired, Wrote: wrote}, nil
+	}
+	r, err := op.RepairItemRows(ctx, s.rows, l.have, rewrite)
+	return s.outcome(r, err, wrote)
+}
+
+// errNoItem refuses the repair of a row that names no item.
+var errNoItem = errs.New("the row names no item: delete it by hand")

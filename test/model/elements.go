@@ -1,0 +1,151 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// ForEach is the elements of an item that have a row each.
+type ForEach struct {
+	Path string // of a list or a map
+	By   string // a name in an element; "": its position or its name
+	Max  int    // 0: not said
+}
+
+// element is one element with its identity.
+type element struct {
+	id    string
+	value sinktest.Attr
+}
+
+// elements are those of an item.
+func (f *ForEach) elements(it sinktest.Item) ([]element, verdict) {
+	var all []element
+	switch v := it[f.Path]; tag(v) {
+	case "", "NULL":
+		return nil, found
+	case "L":
+		for i, e := range v["L"].([]sinktest.Attr) {
+			all = append(all, element{fmt.Sprint(i), e})
+		}
+	case "M":
+		for _, name := range slices.Sorted(maps.Keys(members(v))) {
+			all = append(all, element{name, members(v)[name]})
+		}
+	case "SS":
+		for _, text := range v["SS"].([]string) {
+			all = append(all, element{text, sinktest.Attr{"S": text}})
+		}
+		if f.By != "" {
+			return nil, failed
+		}
+	default:
+		return nil, failed
+	}
+	if f.Max > 0 && len(all) > f.Max || len(all) > 500 {
+		return nil, failed
+	}
+	seen := map[string]bool{}
+	for i := range all {
+		if f.By != "" {
+			text, ok := plainText(members(all[i].value)[f.By])
+			if !ok {
+				return nil, failed
+			}
+			all[i].id = text
+		}
+		if all[i].id != "" && seen[all[i].id] {
+			return nil, failed
+		}
+		seen[all[i].id] = true
+	}
+	return all, found
+}
+
+// meets asks both conditions of an element: that of the item, and that of the element.
+func (v *View) meets(it sinktest.Item, e element) verdict {
+	if v.WhenEach == nil {
+		return found
+	}
+	of := v.WhenEach.eval(members(e.value))
+	if t := tag(e.value); t != "M" && t != "NULL" { // nothing can be read in it
+		of = failed
+	}
+	is := holds(v.When, it)
+	switch {
+	case is == missing || of == missing:
+		return missing
+	case is == failed || of == failed:
+		return failed
+	}
+	return found
+}
+
+// elementRows are the rows of an item.
+func (v *View) elementRows(key string, it sinktest.Item) ([]sinktest.Item, verdict) {
+	if it == nil {
+		return nil, found
+	}
+	if v.WhenEach == nil {
+		if is := holds(v.When, it); is != found {
+			return nil, is
+		}
+	}
+	all, is := v.ForEach.elements(it)
+	if is != found {
+		return nil, is
+	}
+	var rows []sinktest.Item
+	names := map[string]bool{}
+	for _, e := range all {
+		if e.id == "" {
+			continue
+		}
+		is := v.meets(it, e)
+		if is == missing {
+			continue
+		}
+		if is == failed {
+			return nil, failed
+		}
+		row, is := v.columns(scope{key: key, item: it, each: e.value, id: e.id})
+		if is == failed {
+			return nil, failed
+		}
+		if is == missing {
+			continue
+		}
+		if names[RowName("", row)] {
+			return nil, failed
+		}
+		names[RowName("", row)] = true
+		rows = append(rows, row)
+	}
+	return rows, found
+}
+
+// rowsOfElements is the rows of a view with ForEach: each item has those of its newest change.
+func (v *View) rowsOfElements(sink string, cs []change, count *Count) State {
+	s := newState()
+	count.ByState = true
+	newest, rows := map[string]string{}, map[string][]sinktest.Item{}
+	for _, c := range cs {
+		now, is := v.elementRows(c.key, c.New)
+		if is == failed {
+			s.must(sink, c, count)
+			now = nil
+		}
+		if c.version > newest[c.key] {
+			newest[c.key], rows[c.key] = c.version, now
+		}
+	}
+	for _, all := range rows {
+		for _, row := range all {
+			s.put(v.Table, row)
+		}
+	}
+	return s
+}
