@@ -26,14 +26,18 @@ type servers struct {
 	name   string // of the table of rows
 }
 
-func newServers(t *testing.T) *servers {
+func newServers(t *testing.T, file string) *servers {
 	t.Helper()
-	endpoint, search := server.DynamoDB().Endpoint(t), server.OpenSearch().Endpoint(t)
+	endpoint, search := server.DynamoDB().Endpoint(t), ""
 	name := fmt.Sprintf("audit%d", rand.Uint64())
-	file := strings.ReplaceAll(shop, "table: views", "table: "+name)
+	file = strings.ReplaceAll(file, "table: views", "table: "+name)
 	file = strings.ReplaceAll(file, "name: shop", "name: "+name)
-	file = strings.ReplaceAll(file, "search: {index: products}", "search: {index: "+name+", connection: os}")
-	file += fmt.Sprintf("connections: {os: {opensearch: '%s', auth: none}}\nstate: {table: %s-state}\n", search, name)
+	if strings.Contains(file, "search:") {
+		search = server.OpenSearch().Endpoint(t)
+		file = strings.ReplaceAll(file, "search: {index: products}", "search: {index: "+name+", connection: os}")
+		file += fmt.Sprintf("connections: {os: {opensearch: '%s', auth: none}}\n", search)
+	}
+	file += fmt.Sprintf("state: {table: %s-state}\n", name)
 	plain := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	sdk := awssdk.Config{HTTPClient: plain, Region: server.Region, Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""), BaseEndpoint: &endpoint}
 	client := dynamodb.NewFromConfig(sdk)
@@ -117,7 +121,7 @@ func (s *servers) post(method, path, body string) {
 
 // DynamoDB and OpenSearch are compared and repaired as the embedded stores are.
 func TestServers(t *testing.T) {
-	s := newServers(t)
+	s := newServers(t, shop)
 	fill(s.world)
 	s.put("P1", product(2, "N1", 11)) // it moves
 	s.put("P3", "")
@@ -140,4 +144,24 @@ func TestServers(t *testing.T) {
 		`wrong group PK="TAG#y0" SK="N": _tw, products, shelves`, `wrong group PK="TAG#y2" SK="N": products`)
 	s.want("documents", "missing document "+s.name+"/P0", "wrong document "+s.name+"/P2: Name", "extra document "+s.name+"/P9")
 	s.repaired("products", "names", "tags", "documents")
+}
+
+// DynamoDB's rows of elements are compared and repaired as the embedded store's are.
+func TestServers_ItemRows(t *testing.T) {
+	s := newServers(t, lineShop)
+	s.put("P0", order("zero", "x", "y"))
+	s.put("P1", order("one", "x", "z"))
+	s.put("P1", order("one", "z"))
+	s.put("P2", order("two", "x"))
+	s.want("lines")
+	s.want("tags")
+
+	s.remove("SKU#x", "L#P0")
+	s.set("SKU#y", "L#P0", "qty", "7")
+	s.forget("contribution", "lines", "P2")
+	s.change("P1", "")
+	s.want("lines", `missing row PK="SKU#x" SK="L#P0"`, `wrong row PK="SKU#y" SK="L#P0": qty`, `missing contribution P2`,
+		`extra contribution P1`, `extra row PK="SKU#z" SK="L#P1"`)
+	s.want("tags", `extra contribution P1`, `extra row PK="TAG#a" SK="T#P1"`, `extra row PK="TAG#b" SK="T#P1"`)
+	s.repaired("lines", "tags")
 }
