@@ -159,7 +159,7 @@ func (s *itemRowsSink) look(ctx context.Context, c *record.Change, places []Entr
 			l.plan, l.planErr = s.planOf(ops)
 		}
 		if l.planErr != nil || l.plan.op == nil && len(places) == 0 {
-			return l, nil
+			return l, nil //nolint:nilerr // planErr is of the item
 		}
 		found, err := s.rows.Contributions(ctx, s.t, []item.Key{c.Key})
 		if err != nil {
