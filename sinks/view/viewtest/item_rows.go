@@ -28,6 +28,7 @@ func RunItemRows(t *testing.T, open func(ctx context.Context, dir string) (ItemR
 		"LostShares":  func(_ *testing.T, s itemRowsCheck) { s.lostShares() },
 		"OtherItems":  func(_ *testing.T, s itemRowsCheck) { s.otherItems() },
 		"OtherSinks":  func(_ *testing.T, s itemRowsCheck) { s.otherSinks() },
+		"OtherBirth":  func(_ *testing.T, s itemRowsCheck) { s.otherBirth() },
 		"ManyRows":    func(_ *testing.T, s itemRowsCheck) { s.manyRows() },
 		"TooMany":     func(_ *testing.T, s itemRowsCheck) { s.tooMany() },
 		"NewerWins":   func(_ *testing.T, s itemRowsCheck) { s.newerWins() },
@@ -159,6 +160,19 @@ func (s itemRowsCheck) otherSinks() {
 	rs, err := s.ReplaceItemRows(s.t.Context(), other.target, []state.ItemRowsWrite{w})
 	must(s.t, err)
 	s.want("a delete of a row of another sink", rs[0], false, "x")
+}
+
+// A row of another birth is a fatal error of the call.
+func (s itemRowsCheck) otherBirth() {
+	s.want("a row", s.write("i", state.Contribution{}, s.contribution(1, "x")), false, "x")
+	other := s.target
+	other.Birth = "another"
+	w := state.ItemRowsWrite{Source: "i", Now: s.contribution(2, "x"), Puts: []state.RowPut{{Row: s.row("x")}}}
+	_, err := s.ReplaceItemRows(s.t.Context(), other, []state.ItemRowsWrite{w})
+	if _, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) {
+		s.t.Errorf("a row of another birth: %v, want a fatal LostError", err)
+	}
+	s.wantRows("after a write of another birth", "x")
 }
 
 // sink returns a view with a row for each of the item's lines.
