@@ -100,7 +100,7 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 func (w *world) written(t *testing.T, file string) [][]byte {
 	t.Helper()
 	item := func(key, status, email string, total any, text string) {
-		w.write(t, key, map[string]any{"Status": status, "Email": email, "Total": total, "Text": text})
+		w.write(t, key, map[string]any{"Status": status, "Email": email, "Total": total, "Text": text, "Parts": []string{"x", status}})
 	}
 	for i, status := range []string{"new", "paid"} {
 		for _, key := range []string{"a", "b", "c"} {

@@ -35,7 +35,7 @@ func TestPoliciesAreWhatIsCalled(t *testing.T) {
 	w := newWorld(t)
 	orders := func(total int, status string) {
 		for _, key := range []string{"a", "b", "c"} {
-			w.write(t, key, map[string]any{"Status": status, "Email": key + "@example.com", "Total": total})
+			w.write(t, key, map[string]any{"Status": status, "Email": key + "@example.com", "Total": total, "Parts": []string{"x", status}})
 		}
 	}
 	for _, file := range []string{"everything.yaml", "queue.yaml"} {

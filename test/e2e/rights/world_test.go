@@ -148,6 +148,8 @@ func (w *world) write(t *testing.T, key string, attributes map[string]any) {
 			item[name] = &types.AttributeValueMemberN{Value: fmt.Sprint(v)}
 		case string:
 			item[name] = &types.AttributeValueMemberS{Value: v}
+		case []string:
+			item[name] = &types.AttributeValueMemberSS{Value: v}
 		}
 	}
 	var err error
