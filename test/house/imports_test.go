@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"pipeline":                       {"pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/instrument", "go.opentelemetry.io/otel"},
 	"pipeline/expr":                  {"pipeline", "pipeline/decimal", "pipeline/entity", "pipeline/item", "pipeline/record", "pipeline/redact", "cel.dev/cel-go", "google.golang.org/genproto/googleapis/api/expr", "google.golang.org/protobuf"},
 	"pipeline/template":              {"pipeline/decimal", "pipeline/entity", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact"},
-	"pipeline/config":                {"pipeline", "pipeline/decimal", "pipeline/entity", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/rules", "pipeline/config/indexmap", "pipeline/config/yamlbind", "pipeline/expr", "pipeline/template", "go.yaml.in/yaml/v3"},
+	"pipeline/config":                {"pipeline", "pipeline/decimal", "pipeline/elements", "pipeline/entity", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/rules", "pipeline/config/indexmap", "pipeline/config/yamlbind", "pipeline/expr", "pipeline/template", "go.yaml.in/yaml/v3"},
 	"pipeline/config/indexmap":       {"pipeline/item"},
 	"pipeline/config/yamlbind":       {"pipeline/decimal", "pipeline/item", "go.yaml.in/yaml/v3"},
 	"pipeline/internal/nearest":      {},
