@@ -31,6 +31,7 @@ func TestPatterns(t *testing.T) {
 			r.usersByEmail(t)
 			r.storesOfPlaces(t)
 			r.memberships(t)
+			r.ordersOfProducts(t)
 			r.revenue(t)
 			r.deletedOrders(t)
 			r.confirmations(t)

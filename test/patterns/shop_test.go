@@ -3,12 +3,14 @@ package patterns
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// row is an item of the table: texts, and numbers as json.Number.
+// row is an item of the table: texts, numbers as json.Number, and lines.
 type row map[string]any
 
 func (r row) text(name string) string { return fmt.Sprint(r[name]) }
@@ -20,16 +22,29 @@ func (r row) of(pk, sk string) bool {
 
 // dynamoJSON is the item in DynamoDB JSON.
 func (r row) dynamoJSON() json.RawMessage {
-	m := make(map[string]map[string]string, len(r))
+	m := make(map[string]any, len(r))
 	for name, v := range r {
-		kind := "S"
-		if _, isNumber := v.(json.Number); isNumber {
-			kind = "N"
-		}
-		m[name] = map[string]string{kind: fmt.Sprint(v)}
+		m[name] = dynamoValue(v)
 	}
 	b, _ := json.Marshal(m)
 	return b
+}
+
+// lines are how many of each product an order has.
+type lines map[string]int
+
+func dynamoValue(v any) map[string]any {
+	switch v := v.(type) {
+	case json.Number:
+		return map[string]any{"N": v.String()}
+	case lines:
+		list := []any{}
+		for _, sku := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, map[string]any{"M": row{"sku": sku, "qty": json.Number(strconv.Itoa(v[sku]))}.dynamoJSON()})
+		}
+		return map[string]any{"L": list}
+	}
+	return map[string]any{"S": v}
 }
 
 // shop writes items of all kinds, and notes the records of its stream.
@@ -139,6 +154,10 @@ func (s *shop) order(item func(row) row) {
 	createdAt := fmt.Sprintf("%sT%02d:%02d:%02d", date, s.IntN(24), s.IntN(60), s.IntN(60))
 	createdAt += one(s, "Z", ".5Z", "+02:00", "-11:30")
 	total := one(s, "19.99", "100", "0.005", "7", "-3.5", "99999999999999999999.01", strconv.Itoa(s.IntN(1000)))
-	s.write(item(row{"Status": one(s, "pending", "paid", "sent"), "Total": json.Number(total), "CreatedAt": createdAt}),
+	items := make(lines)
+	for range s.IntN(4) {
+		items["p"+strconv.Itoa(s.IntN(5))] = 1 + s.IntN(9)
+	}
+	s.write(item(row{"Status": one(s, "pending", "paid", "sent"), "Total": json.Number(total), "CreatedAt": createdAt, "Items": items}),
 		"USER#"+strconv.Itoa(number%7), fmt.Sprintf("ORDER#%s#o%02d", date, number), s.IntN(2) == 0)
 }

@@ -198,6 +198,20 @@ func (r *readers) memberships(t *testing.T) {
 	}
 }
 
+// The orders that have a product, with how many of it.
+func (r *readers) ordersOfProducts(t *testing.T) {
+	t.Helper()
+	for product := range 5 {
+		sku := fmt.Sprintf("p%d", product)
+		var want []string
+		for _, o := range r.orders(func(o row) bool { return o["Items"].(lines)[sku] > 0 }) {
+			want = append(want, fmt.Sprintf("%s#%s %d %s", orderID(o), sku, o["Items"].(lines)[sku], o["Status"]))
+		}
+		slices.Sort(want)
+		same(t, "orders of "+sku, want, r.rows(t, "lines", pk("SKU#"+sku), "qty", "status"))
+	}
+}
+
 // What each day earned.
 func (r *readers) revenue(t *testing.T) {
 	t.Helper()
