@@ -33,9 +33,10 @@ type TypedChange[T any] struct {
 	Change *record.Change
 }
 
-// On adds a sink that calls f with each change of an item of the entity, which the file defines. Fields of T have the names
-// of attributes, or of what the entity's key binds; see [unmarshal.Decode]. The sink's name is "on_" and the entity's: its
-// dead letters have it. Sensitive attributes are masked.
+// On adds a sink that calls f with each change of an item of the entity, which the file defines. A field of T has the
+// attribute of its name ([unmarshal.Decode]). If the item has no such attribute, it has what the entity's key binds to that
+// name. Sensitive attributes are left out: their fields are zero. The sink's name is "on_" and the entity's: its dead letters
+// have it.
 //
 // Changes of one item come in order, and can come again; those of different items can come at once. A change whose f fails is tried again if the error is marked by
 // [pipeline.Transient], and otherwise becomes a dead letter. One that does not decode becomes a dead letter, too.
@@ -54,7 +55,7 @@ func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) erro
 }
 
 // OnBatch is [On] for a function that takes many changes at once. A [pipeline.BatchError] names the changes that failed, by
-// their index. Any other error is of all. The changes are of different items.
+// their index. Any other error fails all of them. The changes are of different items.
 func OnBatch[T any](entity string, f func(ctx context.Context, cs []TypedChange[T]) error) Option {
 	return func(a *assembly) {
 		a.typed = append(a.typed, typedSpec{entity, func(t typedItems) pipeline.Sink {
@@ -94,7 +95,7 @@ func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
 	name := "on_" + t.entity
 	for _, r := range a.options.Routes {
 		if r.Name == name {
-			return pipeline.Route{}, errs.Errorf("%s has a sink already: a sink's name is unique, so call both functions from one", redact.Safe(name))
+			return pipeline.Route{}, errs.Errorf("the name %s is taken: rename that sink in the file, or call both functions from one", redact.Safe(name))
 		}
 	}
 	items := typedItems{scope: scope, mask: a.mask(config.Sink{})}
@@ -114,8 +115,8 @@ func (t typedItems) condition() pipeline.Condition {
 	return eitherImage{t.scope}
 }
 
-// eitherImage is the condition that an image is of an entity whose own condition decides: an item that is so no more is
-// told, too.
+// eitherImage is the condition that one of the images is of an entity with a condition of its own. It is also met by the
+// change with which an item leaves the entity.
 type eitherImage struct{ scope *entity.Scope }
 
 // Match checks both images.
@@ -129,9 +130,9 @@ func (e eitherImage) Match(c *record.Change) (bool, error) {
 // Requires both images.
 func (eitherImage) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// bound returns the names that the key binds and that the image has no attribute for, as an item. There is no image if there
-// are none, or if the key is masked.
-func (t typedItems) bound(c *record.Change, m item.Image) (item.Image, error) {
+// boundImage returns the names that the key binds and that the image has no attribute for, as an item. It returns the zero
+// Image if there are no such names, or if the key is sensitive.
+func (t typedItems) boundImage(c *record.Change, m item.Image) (item.Image, error) {
 	if _, hidden := t.mask.HiddenKey(c); hidden {
 		return item.Image{}, nil
 	}
@@ -200,26 +201,27 @@ func (s typedSink[T]) typed(d *pipeline.Delivery) (t TypedChange[T], err error) 
 		shown = s.mask.Delivery(d)
 	}
 	t = TypedChange[T]{Op: c.Op, Version: c.Version, Time: c.Time, Expired: c.TTLDelete(), Change: shown.Change}
-	if t.Old, err = s.decode(c, c.Old, shown.Change.Old); err == nil {
-		t.New, err = s.decode(c, c.New, shown.Change.New)
+	if t.Old, err = s.decode(c, c.Old); err == nil {
+		t.New, err = s.decode(c, c.New)
 	}
 	return t, err
 }
 
-// decode decodes the shown form of an image of c, or returns nil if the image is not of the entity.
-func (s typedSink[T]) decode(c *record.Change, m, shown item.Image) (*T, error) {
+// decode decodes an image of c without what is sensitive, or returns nil if the image is not of the entity.
+func (s typedSink[T]) decode(c *record.Change, m item.Image) (*T, error) {
 	if is, err := s.scope.Match(m); !is || err != nil {
 		return nil, err
 	}
-	bound, err := s.bound(c, m)
+	bound, err := s.boundImage(c, m)
 	if err != nil {
 		return nil, err
 	}
-	out := new(T)
-	if bound.Exists() {
-		if err := unmarshal.DecodeInto(bound, out); err != nil {
-			return nil, err
-		}
+	out, shown := new(T), m
+	if s.mask != nil {
+		shown = s.mask.Without(m)
 	}
-	return out, unmarshal.DecodeInto(shown, out)
+	if err := unmarshal.DecodeInto(shown, out); err != nil || !bound.Exists() {
+		return out, err
+	}
+	return out, unmarshal.DecodeInto(bound, out) // behind the attributes, whose names match in any case
 }

@@ -65,7 +65,10 @@ func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 	default:
 		return dst, errs.Errorf("%s is of the type %s, and not a list, a set or a map", redact.Field(s.Path.String()), redact.Safe(v.Kind().String()))
 	}
-	return dst, s.checkIdentities(dst[start:])
+	if err := s.checkIdentities(dst[start:]); err != nil {
+		return dst[:start], err
+	}
+	return dst, nil
 }
 
 func (s *Spec) most() int {

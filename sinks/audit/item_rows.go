@@ -260,8 +260,11 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 		return refuse(errNoItem)
 	}
 	l, err := s.look(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
-	if err != nil || l.planErr != nil {
+	switch {
+	case err != nil:
 		return Outcome{}, err
+	case l.planErr != nil:
+		return refuse(l.planErr)
 	}
 	if l.have.Version != f.Guard {
 		return Outcome{Result: Moved}, nil

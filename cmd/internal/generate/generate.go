@@ -34,10 +34,10 @@ func newGo(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "go -c FILE",
 		Short: "Write a Go struct for each entity",
-		Long: `generate go writes a Go struct for each entity of the configuration, for sinks.On and
-unmarshal.Decode. It has a field for each name that the key binds, and for each attribute that
-the entity declares. Numbers are decimal.Decimal, which holds all 38 digits. An attribute that the item
-does not have leaves its field zero. It connects to nothing.`,
+		Long: `generate go writes a Go struct for each entity of the configuration. It has a field for each name
+that the key binds, and for each attribute that the entity declares. sinks.On fills all fields,
+and unmarshal.Decode those of attributes. Numbers are decimal.Decimal, which holds all 38 digits.
+An attribute that the item does not have leaves its field zero. It connects to nothing.`,
 		Example: `  tablewake generate go -c tablewake.yaml
   tablewake generate go -c tablewake.yaml --package shop --out internal/shop/entities.go
   //go:generate tablewake generate go -c ../../tablewake.yaml --package shop --out entities.go`,
@@ -52,7 +52,7 @@ does not have leaves its field zero. It connects to nothing.`,
 }
 
 func (o *options) run(s cli.Streams) error {
-	if !token.IsIdentifier(o.pkg) {
+	if !token.IsIdentifier(o.pkg) || o.pkg == "_" {
 		return cli.Usagef("--package %q is no name of a Go package", o.pkg)
 	}
 	cfg, err := cli.LoadConfig(o.config)

@@ -73,7 +73,7 @@ type field struct {
 	attribute, kind, comment string
 }
 
-// entity writes the struct of an entity. A declared attribute stands before a bound name, as it does when an item is decoded.
+// entity writes the struct of an entity. A declared attribute replaces a bound name, as in sinks.On.
 func (w *writer) entity(name string, e *entity.Entity) {
 	var nested []func()
 	fields := w.boundFields(e)
@@ -180,16 +180,24 @@ func (w *writer) structType(name, doc string, fields []field) {
 	taken := make(map[string]bool)
 	for _, f := range fields {
 		if f.attribute == "-" || strings.Contains(f.attribute, ",") {
-			fmt.Fprintf(&w.code, "\t// There is no field for %s, which a tag cannot name.\n", f.attribute)
+			fmt.Fprintf(&w.code, "\t// There is no field for %s, which a tag cannot name.\n", oneLine(f.attribute))
 			continue
 		}
 		comment := ""
 		if f.comment != "" {
-			comment = " // " + f.comment
+			comment = " // " + oneLine(f.comment)
 		}
 		fmt.Fprintf(&w.code, "\t%s %s %s%s\n", unused(taken, exported(f.attribute)), f.kind, tag(f.attribute), comment)
 	}
 	w.code.WriteString("}\n")
+}
+
+// oneLine returns a text as it can stand in a comment of one line.
+func oneLine(text string) string {
+	if strconv.CanBackquote(text) {
+		return text
+	}
+	return strconv.Quote(text)
 }
 
 // tag returns the tag that names an attribute, as Go source.

@@ -73,11 +73,13 @@ func (w *world) auditAll(t *testing.T, name string, lost map[string]bool) (audit
 	t.Helper()
 	known := map[string]way{"scan": w.scanned, "export": w.exported, "sample": w.sampled}
 	ways := strings.Split(*busyWays, ",")
-	var all sync.WaitGroup
 	for _, of := range ways {
 		if known[of] == nil {
 			t.Fatalf("-busy-ways: there is no way %q", of)
 		}
+	}
+	var all sync.WaitGroup
+	for _, of := range ways {
 		all.Go(func() {
 			found, err := w.audit(t, name+", "+of, known[of], w.wait)
 			if err != nil {
