@@ -64,7 +64,9 @@ func (f *Function) stacks() string {
 	_ = f.signal(syscall.SIGQUIT)
 	time.Sleep(grace)
 	_ = f.signal(syscall.SIGKILL)
-	f.p.end(syscall.SIGQUIT, grace)
+	if f.p != nil { // Close may have ended it
+		f.p.end(syscall.SIGQUIT, grace)
+	}
 	f.mu.Unlock()
 	f.stop()
 	return f.Log()[max(0, len(before)-tailBytes):]

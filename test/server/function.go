@@ -21,7 +21,7 @@ import (
 type FunctionOptions struct {
 	Bootstrap string        // required: the program, by its path
 	Root      string        // the package's folder, LAMBDA_TASK_ROOT. Default: the program's
-	Env       []string      // NAME=VALUE, beside the [Region] and keys of the tests, a PATH and nothing else of this process
+	Env       []string      // NAME=VALUE, in addition to [Region], keys, HOME, and the PATH and TMPDIR of this process
 	Timeout   time.Duration // of an invocation, in whole seconds. Default: 30s
 	MemoryMB  int           // as the function is told; nothing enforces it. Default: 512
 }
@@ -57,6 +57,9 @@ func StartFunction(ctx context.Context, o FunctionOptions) (*Function, error) {
 	program, err := emulator(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if o.Timeout%time.Second != 0 {
+		return nil, fmt.Errorf("Timeout is %v: the emulator takes whole seconds", o.Timeout)
 	}
 	o.Root = cmp.Or(o.Root, filepath.Dir(o.Bootstrap))
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
@@ -124,9 +127,9 @@ func StartFunctionFor(t TB, o FunctionOptions) *Function {
 // 6 MiB and 100 bytes, where the service would refuse it. An emulator that does not answer
 // a minute after the function's timeout is ended, and the error shows its log and what it did.
 //
-// After a timeout the emulator is started anew. Its own restart has a fault: it forgets the
-// bootstrap that it killed before it is told of its end. When it is told in the middle of that, or later,
-// the next invocation fails with Sandbox.Failure, or one that fails or runs out of time is never answered.
+// Invoke restarts the emulator after a timeout, because its own restart has a race: it may learn late
+// that the bootstrap it killed has ended. Then the next invocation fails with Sandbox.Failure, or an
+// invocation that fails or runs out of time is never answered.
 func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	f.invoking.Lock()
 	defer f.invoking.Unlock()
@@ -146,7 +149,8 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	case errors.Is(context.Cause(limited), errUnanswered):
 		return nil, fmt.Errorf("invoking the function: %w within %v, and the function has %v; the log, and the stacks of both:\n%s", errUnanswered, f.limit, f.o.Timeout, f.stacks())
 	default: // the emulator may still be at it, and takes no other meanwhile
-		err = fmt.Errorf("invoking the function: %w; its log:\n%s", err, f.p.tail())
+		text := f.Log()
+		err = fmt.Errorf("invoking the function: %w; its log:\n%s", err, text[max(0, len(text)-tailBytes):])
 		f.stop()
 		return nil, err
 	}
@@ -154,7 +158,10 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 
 // post sends an event to the emulator.
 func (f *Function) post(ctx context.Context, event []byte) (status int, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(event))
+	f.mu.Lock()
+	url := f.url
+	f.mu.Unlock()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(event))
 	if err != nil {
 		return 0, nil, err
 	}

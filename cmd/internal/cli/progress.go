@@ -39,7 +39,7 @@ func NewItemProgress(w io.Writer, description string, total int64) *Progress {
 // itemBar are the options of a bar of items. It shows the rate of [ItemProgress]: its own would count what was finished
 // before this process began.
 var itemBar = []progressbar.Option{
-	progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
+	progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
 }
 
 func startProgress(w io.Writer, description string, total int64, shown ...progressbar.Option) *Progress {
@@ -121,8 +121,15 @@ type ItemProgress struct {
 // UpdateItems shows how far all processes are, and how fast this one is.
 func (p *Progress) UpdateItems(i ItemProgress) {
 	if p.bar != nil {
-		p.bar.Describe(p.description + ": " + i.rate(time.Since(p.begun)))
-		_ = p.bar.Set64(i.Items)
+		done, _, total := i.share()
+		if total > 0 && done >= total { // an estimate: a bar that is full would be the last
+			total = done + 1
+		}
+		if total > 0 {
+			p.bar.ChangeMax64(total)
+		}
+		p.bar.Describe(p.description + ": " + Thousands(i.Items) + " items, " + i.rate(time.Since(p.begun)))
+		_ = p.bar.Set64(done)
 		return
 	}
 	p.line(i.line)

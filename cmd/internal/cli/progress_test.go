@@ -55,8 +55,21 @@ func TestItemProgressBar(t *testing.T) {
 	p.UpdateItems(ItemProgress{Items: 1500, TotalItems: 2000, EarlierItems: 1000, Own: 105})
 	frames := strings.Split(strings.TrimSpace(terminal.String()), "\r")
 	last := frames[len(frames)-1]
-	want := "filling: 10 a second, 10s left"
-	if !strings.HasPrefix(last, want) || !strings.Contains(last, "1500/2000") || strings.Contains(last, "it/s") || strings.Contains(last, "[0s") {
+	want := "filling: 1,500 items, 10 a second, 10s left"
+	if !strings.HasPrefix(last, want) || !strings.Contains(last, "75%") || strings.Contains(last, "it/s") || strings.Contains(last, "[0s") {
 		t.Errorf("%q, want %q and the items", last, want)
+	}
+}
+
+// The bar goes on if the table has more items than DynamoDB counted.
+func TestItemProgressBar_OutgrowsItsTotal(t *testing.T) {
+	var terminal bytes.Buffer
+	p := &Progress{description: "filling", bar: newBar(&terminal, "filling", 100, itemBar...), begun: time.Now()}
+	for _, items := range []int64{50, 150, 200} {
+		time.Sleep(120 * time.Millisecond)
+		p.UpdateItems(ItemProgress{Items: items, TotalItems: 100, Bytes: items, TotalBytes: 1000, Own: items})
+	}
+	if last := terminal.String(); !strings.Contains(last, "200 items") {
+		t.Errorf("%q, want 200 items", last)
 	}
 }
