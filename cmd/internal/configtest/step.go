@@ -35,7 +35,11 @@ func (s *step) Made(f *yamlbind.File, v *fileValue) {
 	lines := v.Get("lines")
 	if v.Get("fixture") != nil {
 		for _, e := range v.Entries {
-			if e.Name != "fixture" && e.Name != "lines" {
+			switch e.Name {
+			case "fixture", "lines":
+			case "of":
+				f.FailKey(e, "make two steps of it", "checks the item of a change, and not the records of a fixture")
+			default:
 				f.FailKey(e, "make two steps of it", "the records of a fixture say this themselves")
 			}
 		}
