@@ -7,7 +7,7 @@ func (c *checker) checkViewShards(v *View) {
 	if key == nil || len(v.Key) != len(key.All()) || len(v.Key) == 0 {
 		return // the binding has reported it
 	}
-	spread, ofOneItem := v.Key[0].Template.HasShard(), v.Unique() != nil
+	spread, ofOneItem := v.Key[0].Template.HasShard(), v.Unique() != nil || c.Has(&v.ForEach)
 	for i, col := range v.Key[1:] {
 		c.FailIf(col.Template.HasShard(), key.Entries[i+1], "put {@shard} into the partition key, "+v.Key[0].Name,
 			"{@shard} is in the sort key: rows of one partition would only sort by their shards")

@@ -125,8 +125,8 @@ func (o Options) validateShards() error {
 		return errs.Errorf("Shards is %d, and PK has no {@shard}", o.Shards)
 	case spread && o.Shards == 0:
 		return errs.New("PK has {@shard}, and Shards is 0: give the number of shards")
-	case spread && (o.SK.Template == nil || !o.SK.Template.HasKey() && !o.isUnique()):
-		return errs.New("PK has {@shard}, and SK has no {@key}, nor has the key all names of Unique: two items in different shards could not claim one row")
+	case spread && (o.SK.Template == nil || !o.SK.Template.HasKey() && !o.isUnique() && o.ForEach == nil):
+		return errs.New("PK has {@shard}, SK has no {@key}, the key not all names of Unique, and no ForEach is set: two items in different shards could not claim one row")
 	}
 	return nil
 }

@@ -81,27 +81,33 @@ func (r *readers) ordersByStatus(t *testing.T) {
 	}
 }
 
-// hot reads the partition of a status page by page.
+// hot compares the partition of a status that is spread over shards.
 func (r *readers) hot(t *testing.T, status string) {
 	t.Helper()
-	var want, got []string
+	var want []string
 	for _, o := range r.orders(func(o row) bool { return o["Status"] == status }) {
 		want = append(want, strings.TrimPrefix(o.text("SK"), "ORDER#")+" "+exact(total(o)))
 	}
 	slices.Sort(want)
-	reader, s := r.view(t, "hot")
+	same(t, "all "+status, want, r.partition(t, "hot", "STATUS#"+status+"#", 8, "Total"))
+}
+
+// partition reads a partition that is spread over shards, in pages of three rows.
+func (r *readers) partition(t *testing.T, sink, before string, shards int, attributes ...string) (got []string) {
+	t.Helper()
+	reader, s := r.view(t, sink)
 	p := view.Partition{
 		Table: view.Table{Name: s.View.Table.Name, PK: "PK", SK: "SK"},
-		Keys:  view.ShardKeys(8, "STATUS#"+status+"#", ""),
+		Keys:  view.ShardKeys(shards, before, ""),
 	}
 	for cursor, more := "", true; more; {
 		more = false
 		for row, err := range p.Rows(t.Context(), reader, view.PartitionQuery{Limit: 3, Cursor: cursor}) {
 			check(t, err)
-			got, cursor, more = append(got, shown(row, []string{"Total"})), p.Cursor(row), true
+			got, cursor, more = append(got, shown(row, attributes)), p.Cursor(row), true
 		}
 	}
-	same(t, "all "+status, want, got)
+	return got
 }
 
 // The largest orders of each user, the largest first.
@@ -209,6 +215,9 @@ func (r *readers) ordersOfProducts(t *testing.T) {
 		}
 		slices.Sort(want)
 		same(t, "orders of "+sku, want, r.rows(t, "lines", pk("SKU#"+sku), "qty", "status"))
+		if got := r.partition(t, "hot_lines", "SKU#"+sku+"#", 4, "qty"); len(got) != len(want) {
+			t.Errorf("%d lines of %s in all shards, want %d: %v", len(got), sku, len(want), got)
+		}
 	}
 }
 
