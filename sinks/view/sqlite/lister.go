@@ -56,6 +56,7 @@ func listedRowScanner() func(rows *sql.Rows) (sqlite.ListedRow[storedRow], error
 		var pk, sk any
 		var b sql.RawBytes
 		err := rows.Scan(&pk, &sk, &r.version, &b, &r.source, &r.item, &r.attributes)
+		r.pk, r.sk = pk, sk
 		if string(b) != birth {
 			birth = string(b)
 		}
@@ -73,7 +74,24 @@ func (s *Store) setListed(r *view.Row, t view.Table, stored *storedRow) error {
 	r.Source, r.Birth = item.Key(stored.source), stored.birth
 	r.Version, _ = record.ParseVersion(stored.version)
 	setItem(r, t, image)
+	r.PK = keyOf(stored.pk, r.PK)
+	if t.SK != "" {
+		r.SK = keyOf(stored.sk, r.SK)
+	}
 	return nil
+}
+
+// keyOf returns the key that a row is found by, where somebody has changed a text in its column: it is not that of the row
+// itself.
+func keyOf(column any, own item.Value) item.Value {
+	text, isText := column.(string)
+	if !isText || string(own.Raw()) == text {
+		return own
+	}
+	if of, _ := own.Text(); of == text {
+		return own // with escapes
+	}
+	return item.StringValue(text)
 }
 
 // ListGuards reads the guards page by page, then the claims, and then the rows that are claimed.

@@ -140,3 +140,44 @@ func TestListers_Pages(t *testing.T) {
 		}
 	}
 }
+
+// A row whose key columns were changed by hand is where readers find it, and not where it says that it is.
+func TestListRows_ByTheirKeyColumns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "views.db")
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	version, err := record.ParseVersion(fmt.Sprintf("1767323045%040d", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	orders := view.Target{Table: view.Table{Name: "t", PK: "PK", SK: "SK"}, View: "orders", Pipeline: "p"}
+	var ms []view.Mutation
+	for _, key := range []string{"kept", "moved", `with "quotes"`} {
+		row := item.StringValue(key)
+		ms = append(ms, view.Mutation{PK: row, SK: row, Version: version, Source: item.Key(key)})
+	}
+	if rs, err := s.Apply(t.Context(), orders, ms); err != nil || rs[0] != (view.Result{}) {
+		t.Fatal(rs, err)
+	}
+	execute(t, path, `UPDATE "_tw_t" SET pk = 'elsewhere' WHERE pk = 'moved'`).Close()
+	var got []string
+	for r, err := range s.ListRows(t.Context(), orders, state.Listing{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		pk, _ := r.PK.Text()
+		sk, _ := r.SK.Text()
+		got = append(got, pk+" "+sk)
+	}
+	slices.Sort(got)
+	if want := []string{"elsewhere moved", "kept kept", `with "quotes" with "quotes"`}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

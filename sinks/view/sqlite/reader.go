@@ -37,6 +37,7 @@ type storedRow struct {
 	version, pipeline, view, birth, source string
 	item                                   []byte         // nil for a tombstone
 	attributes                             sql.NullString // NULL for a tombstone
+	pk, sk                                 any            // key columns; set by a listing
 }
 
 // rowColumns are the columns that scanRow reads.
