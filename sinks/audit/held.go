@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +42,8 @@ type heldKey struct {
 }
 
 // explain returns what explains differences of an item at a sink, and the command that helps; "" if nothing does. The
-// dead letter of a collision explains none: its change is written. Letters that came since the last read are unknown to it.
+// dead letter of a collision explains none if claims wait for their row: its change is written. Letters that came since the
+// last read are unknown to it.
 func (h *heldKeys) explain(ctx context.Context, sink string, key item.Key) (why, command string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,9 +104,19 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if l.Class != pipeline.ClassCollision && (l.Pipeline == "" || l.Pipeline == h.cfg.Name) {
+		if (l.Class != pipeline.ClassCollision || !h.claims(l.Sink)) && (l.Pipeline == "" || l.Pipeline == h.cfg.Name) {
 			h.letters[heldKey{l.Sink, l.Key}]++
 		}
 	}
 	return nil
+}
+
+// claims reports whether items of a sink claim rows, and wait for those of others.
+func (h *heldKeys) claims(sink string) bool {
+	i := slices.IndexFunc(h.cfg.Sinks, func(s config.Sink) bool { return s.Name == sink })
+	if i < 0 || h.cfg.Sinks[i].View == nil {
+		return true
+	}
+	v := h.cfg.Sinks[i].View
+	return v.Unique() == nil && v.ForEach == nil
 }

@@ -161,6 +161,14 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 			return err
 		}
 	}
+	for _, e := range p.expected {
+		if e.claimed || e.item == owner.item {
+			continue // a claim that waits is where it should be
+		}
+		if err := j.add(suspect{sink: id.sink, item: e.item}); err != nil {
+			return err
+		}
+	}
 	for _, s := range p.stored {
 		if owner != nil && (s.item == "" || id.kind == audit.Row && !p.expects(s.item) || !owner.claimed && s.item != owner.item) {
 			continue // one write mends the place: the recheck looks at it with the item that should have it
@@ -205,6 +213,9 @@ func (p *comparison) equal() bool {
 	owner := p.owner()
 	if owner == nil || len(p.stored) == 0 {
 		return owner == nil && len(p.stored) == 0
+	}
+	if slices.ContainsFunc(p.expected, func(e sideEntry) bool { return !e.claimed && e.item != owner.item }) {
+		return false // the other item has no place
 	}
 	for _, s := range p.stored {
 		for _, w := range p.expected {
