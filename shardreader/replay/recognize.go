@@ -18,6 +18,9 @@ var markers = []string{`"dynamodb"`, `"kinesis"`, `"eventID"`, `"eventName"`, `"
 // errForeign is the error of a file without stream records.
 var errForeign = errs.New("it holds no stream records")
 
+// ErrExport is the cause of the error of a file that is of an export of a table.
+var ErrExport = errs.New("it is data of a DynamoDB export")
+
 // errNewestOnly is the error of a file of an archive that is no history. It is not left out in silence: without it the
 // outputs would be wrong.
 var errNewestOnly = errs.New("it is of an archive that has the newest change of each item alone, " +
@@ -49,10 +52,10 @@ func (f *file) recognize() error {
 func foreign(head []byte) error {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if opensWith(head, "Item") {
-		return fmt.Errorf("%w: it is data of a DynamoDB export (items, not changes): replay takes stream records", errForeign)
+		return fmt.Errorf("%w: %w (items, not changes): replay takes stream records", errForeign, ErrExport)
 	}
 	if bytes.Contains(head, []byte(`"WriteTimestampMicros"`)) && (opensWith(head, "Metadata") || opensWith(head, "Keys")) {
-		return fmt.Errorf("%w: it is data of an incremental DynamoDB export: replay takes stream records", errForeign)
+		return fmt.Errorf("%w: %w (changes without their order): replay takes stream records", errForeign, ErrExport)
 	}
 	if opensWith(head, record.NewestOnly) {
 		return errNewestOnly

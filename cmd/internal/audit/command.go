@@ -65,8 +65,8 @@ the item and its place stood still, versions included, until every consumer was 
 still is reported as busy.
 
 With --live it reads the table by a parallel scan, or an export (--export), and single items from the table. With --local
-it takes the last state of each item in the saved records, archives and exports that are named: all that the folder was
-made of.
+it takes the last state of each item in the saved records and archives that are named, and in the export of --export: all
+that the folder was made of.
 
 The report has a line of JSON for each difference, with the versions that were seen. It holds keys of items: keep it
 private. An audit that is interrupted goes on with the same command.

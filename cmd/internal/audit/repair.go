@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -149,6 +150,9 @@ func (j *job) repairBatch(ctx context.Context, lookup run.Lookup, batch []repair
 			continue
 		}
 		done, err := j.sinks[b.sink].Repair(ctx, &changes[i].Change, b.finding)
+		if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
+			done, err = audit.Outcome{Result: audit.Refused, Why: err.Error()}, nil // others can be read
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", j.sinks[b.sink].Name(), b.finding.Where, err)
 		}

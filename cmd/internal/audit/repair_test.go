@@ -1,6 +1,9 @@
 package audit_test
 
 import (
+	"database/sql"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,5 +43,60 @@ func TestRepair_RowOfAnotherItem(t *testing.T) {
 			}
 			summaryOf(t, cli.ExitOK, "-c", file, "--live", "--report", report)
 		})
+	}
+}
+
+// A document that cannot be read is not repaired, and everything else is.
+func TestRepair_GoesOnBehindWhatIsDamaged(t *testing.T) {
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "tablewake.yaml"), filepath.Join(dir, "out")
+	records := filepath.Join(dir, "records.jsonl")
+	write(t, file, `
+version: 1
+name: shop
+source: {table: shop}
+state: {table: shop-state}
+connections: {os: {opensearch: 'https://localhost:9200', auth: none}}
+sinks:
+  rows: {view: {table: rows, key: {PK: '{@key}'}, attributes: {status: '{Status}'}}}
+  documents: {search: {connection: os, index: documents}}
+`)
+	var lines strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&lines, `{"eventName":"INSERT","eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000",`+
+			`"dynamodb":{"ApproximateCreationDateTime":1795254780,"Keys":{"PK":{"S":"o%[1]d"}},"SequenceNumber":"10000000000000000000%[1]d",`+
+			`"NewImage":{"PK":{"S":"o%[1]d"},"Status":{"S":"new"}}}}`+"\n", i)
+	}
+	write(t, records, lines.String())
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--local", out, records)
+	db, err := sql.Open("sqlite", filepath.Join(out, "views.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []string{
+		`UPDATE _tws_documents SET entries = substr(entries, 1, length(entries) - 1) WHERE doc = (SELECT min(doc) FROM _tws_documents)`,
+		`UPDATE _tws_documents SET source = json_set(source, '$.Status', 'other')`,
+		`DELETE FROM "_tw_rows"`,
+	} {
+		if _, err := db.ExecContext(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	report := filepath.Join(dir, "report.jsonl")
+	at := []string{"-c", file, "--local", out, records, "--report", report}
+	program.Run(t, cli.ExitDifferences, append([]string{"audit"}, at...)...)
+	program.Run(t, cli.ExitIncomplete, "audit", "-c", file, "--local", out, records, "--repair", report)
+	if s := summaryOf(t, cli.ExitDifferences, at...); s.Differing != 1 {
+		t.Errorf("%d entries differ, want the damaged one: %+v", s.Differing, s)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/export"
 	"github.com/tablewake/tablewake/sinks"
@@ -174,11 +175,22 @@ func (j *job) readRecords(ctx context.Context, paths []string, yield func(*recor
 	if len(paths) == 0 {
 		return nil
 	}
-	src, err := records.Open(ctx, j.o.Source(j.cfg, j.streams, paths), records.Period{})
+	source, export := j.o.Source(j.cfg, j.streams, paths), ""
+	said := source.Skipped
+	source.Skipped = func(path string, why error) {
+		if errors.Is(why, replay.ErrExport) {
+			export = path
+		}
+		said(path, why)
+	}
+	src, err := records.Open(ctx, source, records.Period{})
 	if err != nil {
 		return err
 	}
-	return errors.Join(j.readPages(ctx, src, yield), src.Close())
+	if err := errors.Join(j.readPages(ctx, src, yield), src.Close()); err != nil || export == "" {
+		return err
+	}
+	return cli.Usagef("%s is of an export: name the folder of the export with --export, and its items are compared, too", export)
 }
 
 // readPages yields the decoded pages of r up to its end.

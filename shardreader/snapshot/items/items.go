@@ -93,15 +93,18 @@ const headSize = 64 << 10
 // readHeads reads how the files begin, and makes the name of the snapshot from that: it is another one if the items were
 // written anew. A file that was cut in transit and is copied again has the same beginning.
 func (s *Snapshot) readHeads() error {
-	all := sha256.New()
+	all, isEmpty := sha256.New(), true
 	for _, part := range s.parts {
 		head, changed, err := readHead(filepath.FromSlash(part.ID))
 		if err != nil {
 			return err
 		}
-		s.changed[part.ID] = changed
+		s.changed[part.ID], isEmpty = changed, isEmpty && len(bytes.TrimSpace(head)) == 0
 		fmt.Fprintln(all, len(head))
 		all.Write(head)
+	}
+	if isEmpty {
+		return errs.Errorf("%s: there is no item, and a sink that is filled by nothing can't be filled again: name the file with the items", strings.Join(s.o.Paths, " "))
 	}
 	s.info.Source = fmt.Sprintf("items %s sha256:%s", strings.Join(s.o.Paths, " "), hex.EncodeToString(all.Sum(nil)[:8]))
 	return nil
