@@ -55,7 +55,7 @@ func foreign(head []byte) error {
 		return fmt.Errorf("%w: %w (items, not changes): replay takes stream records", errForeign, ErrExport)
 	}
 	if bytes.Contains(head, []byte(`"WriteTimestampMicros"`)) && (opensWith(head, "Metadata") || opensWith(head, "Keys")) {
-		return fmt.Errorf("%w: %w (changes without their order): replay takes stream records", errForeign, ErrExport)
+		return fmt.Errorf("%w: %w (an incremental one, without the order of changes): replay takes stream records", errForeign, ErrExport)
 	}
 	if opensWith(head, record.NewestOnly) {
 		return errNewestOnly
