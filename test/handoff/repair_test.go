@@ -83,13 +83,13 @@ var repairProtections = map[string]struct {
 	first   uint64 // of the worlds, for a protection that few need
 }{
 	"consumers are past":       {RepairRules{Unwaited: true}, 0},
-	"item read again":          {RepairRules{ReadOnce: true}, 850},
+	"item read again":          {RepairRules{ReadOnce: true}, 3450},
 	"condition on the stored":  {RepairRules{AnyStored: true}, 0},
 	"condition on shares":      {RepairRules{AnyShares: true}, 800},
 	"revision of groups":       {RepairRules{AnyRevision: true}, 0},
 	"void toggles":             {RepairRules{SameVoid: true}, 100},
 	"no newer version":         {RepairRules{Newer: true}, 0},
-	"no older version":         {RepairRules{Zero: true}, 100},
+	"no older version":         {RepairRules{Zero: true}, 3100},
 	"later changes win":        {RepairRules{Insists: true}, 0},
 	"births":                   {RepairRules{OtherBirth: true}, 0},
 	"guards by the sink alone": {RepairRules{Guards: true}, 0},
