@@ -91,17 +91,13 @@ func New(ctx context.Context, o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{Options: o, place: queue.PlaceOf(o.Queue), sent: linefile.NewRecent(remembered)}
-	attributes, err := s.look(ctx)
-	if o.Create && queue.Missing(err) {
-		kept := map[string]string{"MessageRetentionPeriod": strconv.Itoa(int(longest / time.Second))}
-		if err := s.place.Create(ctx, s.Client, kept); err != nil {
-			return nil, s.failed(ctx, "CreateQueue", err)
-		}
-		if err := s.place.Own(); err != nil {
-			return nil, fmt.Errorf("deadletter: %w", err)
-		}
-		err = queue.Visible(ctx, func() (err error) { attributes, err = s.look(ctx); return err })
+	var attributes map[string]string
+	look := func() (err error) { attributes, err = s.look(ctx); return err }
+	var create func() error
+	if o.Create {
+		create = func() error { return s.create(ctx) }
 	}
+	err := queue.Ensure(ctx, look, create)
 	if err == nil {
 		err = s.checkQueue(attributes)
 	}
@@ -110,6 +106,18 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.MaxBytes = cmp.Or(s.MaxBytes, queue.MaxBytes(attributes))
 	return s, nil
+}
+
+// create creates the queue.
+func (s *Store) create(ctx context.Context) error {
+	kept := map[string]string{"MessageRetentionPeriod": strconv.Itoa(int(longest / time.Second))}
+	if err := s.place.Create(ctx, s.Client, kept); err != nil {
+		return s.failed(ctx, "CreateQueue", err)
+	}
+	if err := s.place.Own(); err != nil {
+		return fmt.Errorf("deadletter: %w", err)
+	}
+	return nil
 }
 
 // look finds the queue, and returns its attributes.

@@ -77,8 +77,21 @@ const (
 	visiblePause = time.Second
 )
 
-// Visible calls look until what was created is found, for 15 seconds at most.
-func Visible(ctx context.Context, look func() error) error {
+// Ensure looks for a queue, a topic or a bus. If it is missing, it calls create, and looks until what was created is found.
+// create is nil if nothing may be created.
+func Ensure(ctx context.Context, look, create func() error) error {
+	err := look()
+	if create == nil || !Missing(err) {
+		return err
+	}
+	if err := create(); err != nil {
+		return err
+	}
+	return awaitVisible(ctx, look)
+}
+
+// awaitVisible calls look until what was created is found, for 15 seconds at most.
+func awaitVisible(ctx context.Context, look func() error) error {
 	err := look()
 	for range visibleTries {
 		if !Missing(err) {

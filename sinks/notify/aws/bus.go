@@ -54,22 +54,8 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 	b := &Bus{client: o.Client, bus: o.Bus}
 	b.publisher = publisher{target: b, name: "bus " + o.Bus[strings.LastIndexAny(o.Bus, "/:")+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
 	b.maxBytes = cmp.Or(b.maxBytes, queue.DefaultMaxBytes)
-	err := b.look(ctx)
-	if o.Create && queue.Missing(err) {
-		created, err := b.create(ctx)
-		if err != nil {
-			return nil, b.failed(ctx, "CreateEventBus", err)
-		}
-		if err := queue.Elsewhere(created, b.bus); err != nil && regionOf(b.bus) != "" {
-			return nil, fmt.Errorf("notify: %w", err)
-		}
-		if err := queue.Visible(ctx, func() error { return b.look(ctx) }); err != nil {
-			return nil, b.failed(ctx, "DescribeEventBus", err)
-		}
-		return b, nil
-	}
-	if err != nil {
-		return nil, b.failed(ctx, "DescribeEventBus", err)
+	if err := ensure(ctx, o.Create, b.look, b.create); err != nil {
+		return nil, err
 	}
 	return b, nil
 }
@@ -77,20 +63,26 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 // look asks whether the bus exists.
 func (b *Bus) look(ctx context.Context) error {
 	_, err := b.client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &b.bus}, b.region)
-	if err != nil && awserr.Forbidden(err) { // a role may have no right except PutEvents
+	if err == nil || awserr.Forbidden(err) { // a role may have no right except PutEvents
 		return nil
 	}
-	return err
+	return b.failed(ctx, "DescribeEventBus", err)
 }
 
-// create creates the bus in the client's account, and returns its ARN.
-func (b *Bus) create(ctx context.Context) (string, error) {
+// create creates the bus in the client's account.
+func (b *Bus) create(ctx context.Context) error {
 	in := &eventbridge.CreateEventBusInput{Name: aws.String(b.bus[strings.LastIndexByte(b.bus, '/')+1:])}
 	out, err := b.client.CreateEventBus(ctx, in, b.region)
 	if err != nil {
-		return "", err
+		return b.failed(ctx, "CreateEventBus", err)
 	}
-	return aws.ToString(out.EventBusArn), nil
+	if regionOf(b.bus) == "" {
+		return nil // a name is of the client's account
+	}
+	if err := queue.Elsewhere(aws.ToString(out.EventBusArn), b.bus); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	return nil
 }
 
 func (b *Bus) region(o *eventbridge.Options) {

@@ -49,26 +49,36 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	q := &Queue{client: o.Client, place: queue.PlaceOf(o.Queue)}
 	q.fifo = queue.FIFO(q.place.Name)
 	q.publisher = publisher{target: q, name: "queue " + q.place.Name, maxBytes: o.MaxBytes, overflow: o.Overflow}
-	op, err := q.look(ctx)
-	if o.Create && queue.Missing(err) {
-		if err := q.place.Create(ctx, q.client, nil); err != nil {
-			return nil, q.failed(ctx, "CreateQueue", err)
-		}
-		if err := q.place.Own(); err != nil {
-			return nil, fmt.Errorf("notify: %w", err)
-		}
-		err = queue.Visible(ctx, func() (err error) { op, err = q.look(ctx); return err })
-	}
-	if err != nil {
-		return nil, q.failed(ctx, op, err)
+	if err := ensure(ctx, o.Create, q.look, q.create); err != nil {
+		return nil, err
 	}
 	return q, nil
 }
 
-// look finds the queue, and asks for the size of its messages. It names the call that failed.
-func (q *Queue) look(ctx context.Context) (op string, err error) {
+// ensure looks for what events are sent to, and creates it if it is missing and may be created.
+func ensure(ctx context.Context, mayCreate bool, look, create func(context.Context) error) error {
+	var creating func() error
+	if mayCreate {
+		creating = func() error { return create(ctx) }
+	}
+	return queue.Ensure(ctx, func() error { return look(ctx) }, creating)
+}
+
+// create creates the queue in the client's account.
+func (q *Queue) create(ctx context.Context) error {
+	if err := q.place.Create(ctx, q.client, nil); err != nil {
+		return q.failed(ctx, "CreateQueue", err)
+	}
+	if err := q.place.Own(); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	return nil
+}
+
+// look finds the queue, and asks for the size of its messages.
+func (q *Queue) look(ctx context.Context) error {
 	if err := q.place.Find(ctx, q.client); err != nil {
-		return "GetQueueUrl", err
+		return q.failed(ctx, "GetQueueUrl", err)
 	}
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: &q.place.URL, AttributeNames: []types.QueueAttributeName{queue.MaximumMessageSize},
@@ -77,10 +87,10 @@ func (q *Queue) look(ctx context.Context) (op string, err error) {
 		out, err = &sqs.GetQueueAttributesOutput{}, nil
 	}
 	if err != nil {
-		return "GetQueueAttributes", err
+		return q.failed(ctx, "GetQueueAttributes", err)
 	}
 	q.maxBytes = cmp.Or(q.maxBytes, queue.MaxBytes(out.Attributes))
-	return "", nil
+	return nil
 }
 
 func (q *Queue) failed(ctx context.Context, op string, err error) error {

@@ -50,22 +50,8 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	}
 	t := &Topic{client: o.Client, arn: o.Topic, fifo: queue.FIFO(o.Topic)}
 	t.publisher = publisher{target: t, name: "topic " + o.Topic[strings.LastIndexByte(o.Topic, ':')+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
-	err := t.look(ctx)
-	if o.Create && queue.Missing(err) {
-		created, err := t.create(ctx)
-		if err != nil {
-			return nil, t.failed(ctx, "CreateTopic", err)
-		}
-		if err := queue.Elsewhere(created, t.arn); err != nil {
-			return nil, fmt.Errorf("notify: %w", err)
-		}
-		if err := queue.Visible(ctx, func() error { return t.look(ctx) }); err != nil {
-			return nil, t.failed(ctx, "GetTopicAttributes", err)
-		}
-		return t, nil
-	}
-	if err != nil {
-		return nil, t.failed(ctx, "GetTopicAttributes", err)
+	if err := ensure(ctx, o.Create, t.look, t.create); err != nil {
+		return nil, err
 	}
 	return t, nil
 }
@@ -76,23 +62,27 @@ func (t *Topic) look(ctx context.Context) error {
 	if err != nil && awserr.Forbidden(err) { // a role may have no right except Publish
 		out, err = &sns.GetTopicAttributesOutput{}, nil
 	}
-	if err == nil {
-		t.maxBytes = cmp.Or(t.maxBytes, queue.MaxBytes(out.Attributes))
+	if err != nil {
+		return t.failed(ctx, "GetTopicAttributes", err)
 	}
-	return err
+	t.maxBytes = cmp.Or(t.maxBytes, queue.MaxBytes(out.Attributes))
+	return nil
 }
 
-// create creates the topic in the client's account, and returns its ARN.
-func (t *Topic) create(ctx context.Context) (string, error) {
+// create creates the topic in the client's account.
+func (t *Topic) create(ctx context.Context) error {
 	in := &sns.CreateTopicInput{Name: aws.String(t.arn[strings.LastIndexByte(t.arn, ':')+1:])}
 	if t.fifo {
 		in.Attributes = map[string]string{"FifoTopic": "true"}
 	}
 	out, err := t.client.CreateTopic(ctx, in, t.region)
 	if err != nil {
-		return "", err
+		return t.failed(ctx, "CreateTopic", err)
 	}
-	return aws.ToString(out.TopicArn), nil
+	if err := queue.Elsewhere(aws.ToString(out.TopicArn), t.arn); err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	return nil
 }
 
 func (t *Topic) region(o *sns.Options) { o.Region = regionOf(t.arn) }
