@@ -84,19 +84,19 @@ func (s *groupSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry
 // keepsExpired reports whether expired items stay in their groups, without a contribution.
 func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
-// contributions lists the contributions.
-func (s *groupSink) contributions(ctx context.Context, l state.Listing) (iter.Seq2[view.ItemContribution, error], error) {
-	lister, err := canRead[view.ContributionLister](&s.base, s.store, "list the contributions of items")
+// contributions lists the contributions of a view or an aggregate.
+func (b *base) contributions(ctx context.Context, store any, t view.Target, l state.Listing) (iter.Seq2[view.ItemContribution, error], error) {
+	lister, err := canRead[view.ContributionLister](b, store, "list the contributions of items")
 	if err != nil {
 		return nil, err
 	}
-	return lister.ListContributions(ctx, s.t, l), nil
+	return lister.ListContributions(ctx, t, l), nil
 }
 
 // storedContributions yields the contributions. It returns false if the sequence ended. A contribution whose item is only
 // known by its hash is left out: Look finds it by the item.
 func (s *groupSink) storedContributions(ctx context.Context, l state.Listing, yield func(Entry, error) bool) bool {
-	all, err := s.contributions(ctx, l)
+	all, err := s.contributions(ctx, s.store, s.t, l)
 	if err != nil {
 		return yield(Entry{}, err) && false
 	}

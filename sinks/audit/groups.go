@@ -137,7 +137,7 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 	for _, row := range rows {
 		sums[row] = new(groupSum)
 	}
-	all, err := s.contributions(ctx, state.Listing{Spend: l.Spend, Throttled: l.Throttled, Consistent: true})
+	all, err := s.contributions(ctx, s.store, s.t, state.Listing{Spend: l.Spend, Throttled: l.Throttled, Consistent: true})
 	if err != nil {
 		return nil, err
 	}

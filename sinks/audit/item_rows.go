@@ -111,14 +111,14 @@ func (s *itemRowsSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[En
 // storedContributions yields the contributions. One whose item is only known by its hash is left out: Look finds it by the
 // item.
 func (s *itemRowsSink) storedContributions(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
-	lister, err := canRead[view.ContributionLister](&s.base, s.store, "list which rows items have")
+	all, err := s.contributions(ctx, s.store, s.t, l)
 	if err != nil {
 		yield(Entry{}, err)
 		return
 	}
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
-	for c, err := range lister.ListContributions(ctx, s.t, l) {
+	for c, err := range all {
 		if err != nil {
 			yield(Entry{}, fmt.Errorf("%s: contributions: %w", s.spec.Name, err))
 			return
