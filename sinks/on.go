@@ -38,8 +38,9 @@ type TypedChange[T any] struct {
 // name. Sensitive attributes are left out: their fields are zero. The sink's name is "on_" and the entity's: its dead letters
 // have it.
 //
-// Changes of one item come in order, and can come again; those of different items can come at once. A change whose f fails is tried again if the error is marked by
-// [pipeline.Transient], and otherwise becomes a dead letter. One that does not decode becomes a dead letter, too.
+// Changes of one item come in order, and can come again. Those of different items can come at once. A change whose f fails
+// is tried again if the error is marked by [pipeline.Transient]. Otherwise it becomes a dead letter, as a change does that
+// cannot be decoded.
 func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) error) Option {
 	return OnBatch(entity, func(ctx context.Context, cs []TypedChange[T]) error {
 		var failed pipeline.BatchError

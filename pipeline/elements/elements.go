@@ -55,10 +55,8 @@ func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 	case item.KindM:
 		for name, e := range v.Members() {
 			x := Element{Position: len(dst) - start, ID: name, Value: e}
-			if s.By != "" {
-				if x.ID, err = s.identity(v.Kind(), &x); err != nil {
-					return dst[:start], err
-				}
+			if x.ID, err = s.identity(v.Kind(), &x); err != nil {
+				return dst[:start], err
 			}
 			dst = append(dst, x)
 		}
@@ -80,7 +78,7 @@ func (s *Spec) most() int {
 
 func isCollection(k item.Kind) bool { return k == item.KindL || k == item.KindM || k >= item.KindSS }
 
-// identity returns the identity of an element of a list or a set, or of a map by By.
+// identity returns the identity of an element. That of a map has its name as ID.
 func (s *Spec) identity(of item.Kind, x *Element) (string, error) {
 	switch {
 	case s.By != "" && of >= item.KindSS:
@@ -93,6 +91,8 @@ func (s *Spec) identity(of item.Kind, x *Element) (string, error) {
 				x.Position, redact.Field(s.Path.String()), redact.Field(s.By), redact.Safe(v.Kind().String()))
 		}
 		return text, nil
+	case of == item.KindM:
+		return x.ID, nil
 	case of == item.KindL:
 		return strconv.Itoa(x.Position), nil
 	}

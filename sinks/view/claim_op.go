@@ -69,13 +69,18 @@ func (o *ClaimOp) Err() error { return o.changeErr }
 func (o *ClaimOp) Idle() bool { return o.idle }
 
 func (o *ClaimOp) reasonText() string {
-	switch o.reason {
+	return noRowText(o.reason, "a value of its key is missing", o.changeErr)
+}
+
+// noRowText says why an item has no row. sparse is the text of [ReasonSparse].
+func noRowText(reason, sparse string, changeErr error) string {
+	switch reason {
 	case ReasonSparse:
-		return "a value of its key is missing"
+		return sparse
 	case noItem:
 		return "item removed"
 	case void:
-		return "the change goes to dead letters: " + o.changeErr.Error()
+		return "the change goes to dead letters: " + changeErr.Error()
 	default:
 		return "the condition is not met"
 	}

@@ -159,16 +159,7 @@ func (o *ItemRowsOp) Err() error { return o.changeErr }
 func (o *ItemRowsOp) Idle() bool { return o.idle }
 
 func (o *ItemRowsOp) reasonText() string {
-	switch o.reason {
-	case ReasonSparse:
-		return "it has no element with a whole key"
-	case noItem:
-		return "item removed"
-	case void:
-		return "the change goes to dead letters: " + o.changeErr.Error()
-	default:
-		return "the condition is not met"
-	}
+	return noRowText(o.reason, "it has no element with a whole key", o.changeErr)
 }
 
 func (o *ItemRowsOp) orderKey() string        { return string(o.Source) }

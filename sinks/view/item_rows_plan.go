@@ -136,10 +136,11 @@ func (s *Sink) elementRow(scope *template.Scope) (*ElementRowOp, error) {
 	if r.Row, err = state.MakeRow(r.PK, r.SK); err != nil {
 		return nil, err
 	}
-	if r.Attributes, err = s.columns(nil, scope); err != nil {
+	columns, err := s.columns(nil, scope)
+	if err != nil {
 		return nil, err
 	}
-	r.SetAttributes(r.Attributes)
+	r.SetAttributes(columns)
 	return r, nil
 }
 
