@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -167,8 +168,14 @@ func createTable(t *testing.T, w *world.World, table string, keys ...string) (ar
 	return arn, *d.StreamDescription.Shards[0].ShardId
 }
 
+// streams is a client that makes a call again that has no answer within [readLimit]: DynamoDB Local leaves one without
+// an answer now and then, on a busy machine, while the table is written.
 func streams(w *world.World) *dynamodbstreams.Client {
-	return dynamodbstreams.NewFromConfig(w.SDK, func(o *dynamodbstreams.Options) { o.BaseEndpoint = &w.To.DynamoDB })
+	limited := *w.SDK.HTTPClient.(*http.Client)
+	limited.Timeout = readLimit
+	return dynamodbstreams.NewFromConfig(w.SDK, func(o *dynamodbstreams.Options) {
+		o.BaseEndpoint, o.HTTPClient = &w.To.DynamoDB, &limited
+	})
 }
 
 // streamed are the sequence numbers of the shard's four records.

@@ -35,7 +35,7 @@ import (
 const (
 	writeLimit   = 10 * time.Minute // all of its writes
 	deliverLimit = 3 * time.Minute  // one delivery of what the stream has
-	readLimit    = 10 * time.Second // one call of GetRecords
+	readLimit    = 10 * time.Second // one call of the Streams API
 )
 
 // shopSource is a table of DynamoDB Local that a shop writes to, and its stream of one shard.
@@ -61,32 +61,9 @@ func newShopSource(t *testing.T, w *world.World) *shopSource {
 	ctx, cancel := context.WithTimeout(t.Context(), writeLimit)
 	t.Cleanup(cancel)
 	table := &timedTable{ctx: ctx, client: dynamodb.NewFromConfig(w.SDK), name: w.Pipeline + "-source"}
-	api := asking{sdk.New(streams(w), record.DecoderOptions{DynamoDBLocal: true}), t}
-	s := &shopSource{Shop: shop.New(table, 1), table: table, api: api}
+	s := &shopSource{Shop: shop.New(table, 1), table: table, api: sdk.New(streams(w), record.DecoderOptions{DynamoDBLocal: true})}
 	s.arn, s.shard = createTable(t, w, table.name, "PK", "SK")
 	return s
-}
-
-// asking asks again for records that do not come: DynamoDB Local leaves a GetRecords without an answer now and then
-// on a busy machine, while the table is written.
-type asking struct {
-	shardreader.API
-	t *testing.T
-}
-
-// GetRecords implements [shardreader.API].
-func (a asking) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (page record.GetRecordsPage, err error) {
-	for range 5 {
-		limited, cancel := context.WithTimeout(ctx, readLimit)
-		page, err = a.API.GetRecords(limited, q)
-		late := limited.Err() != nil
-		cancel()
-		if err == nil || !late || ctx.Err() != nil {
-			return page, err
-		}
-		a.t.Logf("GetRecords had no answer within %v, and is made again", readLimit)
-	}
-	return page, err
 }
 
 func (d *timedTable) Put(text string) (streamtest.Written, error) {
