@@ -151,6 +151,7 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 		Store:    store,
 		Index:    s.Search.Index,
 		When:     s.ItemCondition(),
+		ForEach:  s.Search.ForEach.Spec(),
 		Fields:   Fields(s.Search),
 		HMACKey:  []byte(a.cfg.HMACKey),
 		HashID:   s.Search.HashID,

@@ -9,6 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/elements"
 	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/template"
 )
 
 // ForEach names the elements of an item that have an entry each.
@@ -62,7 +63,7 @@ func (c *checker) checkForEach(s *Sink) {
 	if v.ForEach == nil {
 		return
 	}
-	c.checkCollection(s)
+	c.checkCollection(&v.ForEach, s.Scope)
 	c.FailIf(c.Has(&v.InPlace) && v.InPlace, &v.InPlace, "remove it", "with for_each the item guards its rows, and they leave no tombstones")
 	c.FailIf(c.Has(&v.Collision), &v.Collision, "remove it", "with for_each each row belongs to one item")
 	key := c.Of(&v.Key)
@@ -80,24 +81,40 @@ func (v *View) hasItem() bool {
 	return v.Unique() != nil || slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
 }
 
-// checkCollection checks the declared type of the attribute whose elements have rows.
-func (c *checker) checkCollection(s *Sink) {
-	e := s.View.ForEach
+// checkElementDocuments checks the elements of a search sink that have a document each.
+func (c *checker) checkElementDocuments(sink *Sink) {
+	s := sink.Search
+	if s.ForEach == nil {
+		return
+	}
+	c.checkCollection(&s.ForEach, sink.Scope)
+	if p, err := item.ParsePath(s.ForEach.Path); err == nil {
+		_, names := p.Names()
+		c.FailIf(!names, c.elementsAt(&s.ForEach), "name attributes of maps", "%s is inside a list, and the element of a document is in place of all of it", s.ForEach.Path)
+	}
+	for field, t := range map[any]*template.Template{&s.Index: s.Index, &s.Routing: s.Routing} {
+		c.FailIf(t != nil && (len(t.EachPaths()) > 0 || t.ReadsIdentity()), field, "make it of the item", "it reads the element, and the documents of an item are in one place")
+	}
+}
+
+// checkCollection checks the declared type of an attribute whose elements have entries.
+func (c *checker) checkCollection(of **ForEach, scope *entity.Scope) {
+	e := *of
 	p, err := item.ParsePath(e.Path)
 	if err != nil {
 		return
 	}
-	at, kind := c.elementsAt(&s.View.ForEach), c.cfg.Attributes[p.Root()]
+	at, kind := c.elementsAt(of), c.cfg.Attributes[p.Root()]
 	if p.Root() != e.Path && `["`+p.Root()+`"]` != e.Path {
 		kind = 0 // only top-level attributes are declared there
 	}
 	sets := kind == item.KindSS || kind == item.KindNS || kind == item.KindBS
 	c.FailIf(kind != 0 && kind != item.KindL && kind != item.KindM && kind != item.KindNULL && !sets, at, "name a list, a set or a map", "%s is declared %s", e.Path, kind)
 	c.FailIf(sets && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
-	shapes := c.shapesOf(s.Scope)
+	shapes := c.shapesOf(scope)
 	if shapes != nil && kind == 0 && elementsOf(shapes, e.Path) == "" {
 		if inside, err := item.ParsePattern(e.Path); err == nil && entity.Find(shapes, inside.Segments()) == nil { // else it is reported as undeclared
-			c.Fail(at, "name a list, a set or a map", "%s has no elements, as %s declares it", e.Path, s.Scope)
+			c.Fail(at, "name a list, a set or a map", "%s has no elements, as %s declares it", e.Path, scope)
 		}
 	}
 }

@@ -216,19 +216,41 @@ func (c *checker) checkDeclaredIn(v, list *value, sc *entity.Scope) {
 			if strings.HasSuffix(v.Field, ".for_each.by") {
 				check(v, "each"+map[bool]string{true: v.Source, false: "." + v.Source}[strings.HasPrefix(v.Source, "[")])
 			} else if sc.Binding(v.Source) == nil {
-				check(v, cmp.Or(itemPath(v.Source), v.Source))
+				read := cmp.Or(itemPath(v.Source), v.Source)
+				check(v, cmp.Or(documentField(v, read, shapes, path), read))
 			}
 		case item.Pattern:
 			check(v, d.String())
 		}
 		for _, e := range v.Entries {
 			if name := v.Rule.Name; name != nil && name.Kind != nil && name.Kind.AsWritten {
-				check(e, e.Name)
+				check(e, cmp.Or(documentField(v, e.Name, shapes, path), e.Name))
 			}
 			walk(e)
 		}
 	}
 	walk(v)
+}
+
+// documentField returns the pattern of what a path among the fields of a search sink names: a path into a list means all
+// elements, and so does one into the elements of for_each. It returns "" for other paths.
+func documentField(v *value, path string, shapes []*entity.Shape, forEach string) string {
+	p, err := item.ParsePath(path)
+	names, ok := p.Names()
+	if err != nil || !ok || !strings.Contains(v.Field, ".search.fields.") {
+		return ""
+	}
+	pattern := ""
+	for i, name := range names {
+		if name = item.PathText([]string{name}); i > 0 {
+			name = within(pattern, name)
+		}
+		pattern = name
+		if of := elementsOf(shapes, pattern); i < len(names)-1 && (strings.HasSuffix(of, "[*]") || of != "" && pattern == forEach) {
+			pattern = of
+		}
+	}
+	return pattern
 }
 
 // fromItem returns the paths that an expression reads as paths of the item: those of an element begin at the pattern of all.

@@ -30,6 +30,7 @@ func (c *checker) checkSearch(sink *Sink) {
 		c.checkRouting(s)
 	}
 	c.checkFields(&s.Fields)
+	c.checkElementDocuments(sink)
 }
 
 // checkIndex checks the index of a search sink. No two sinks may write into one index.

@@ -101,6 +101,12 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 		c.checkAggregateReads(s.Aggregate, hidden)
 	case s.Search != nil:
 		c.checkTemplateReads(c.Of(&s.Search.Index), "", hidden)
+		if e := s.Search.ForEach; e != nil {
+			c.checkPathOfElements(&s.Search.ForEach, hidden)
+			if e.By != "" && !s.Search.HashID {
+				c.checkElementRead(c.elementsAt(&s.Search.ForEach), e.Path, e.By, hidden)
+			}
+		}
 		for _, e := range c.Of(&s.Search.Fields.Include).All() {
 			if hidden.hidesValue(e.Source) && !covered(e.Source, patternsOf(s.Search.Fields.Hash)) {
 				c.checkPathRead(e, e.Source, hidden)
@@ -129,15 +135,19 @@ func (c *checker) checkViewReads(v *View, hidden hiddenPaths) {
 	path, by := "", ""
 	if v.ForEach != nil {
 		path, by = v.ForEach.Path, v.ForEach.By
-		if at := c.elementsAt(&v.ForEach); hidden.hidesValue(path) {
-			c.checkPathRead(at, path, hidden)
-		}
+		c.checkPathOfElements(&v.ForEach, hidden)
 	}
 	for _, e := range slices.Concat(c.Of(&v.Key).All(), c.Of(&v.Attributes).All()) {
 		c.checkTemplateReads(e, path, hidden)
 		if t := templateOf(e); t != nil && t.ReadsIdentity() && by != "" {
 			c.checkElementRead(e, path, by, hidden)
 		}
+	}
+}
+
+func (c *checker) checkPathOfElements(of **ForEach, hidden hiddenPaths) {
+	if hidden.hidesValue((*of).Path) {
+		c.checkPathRead(c.elementsAt(of), (*of).Path, hidden)
 	}
 }
 

@@ -22,12 +22,15 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	}
 }
 
-// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items.
-// Else it warns of the effect on the sinks.
+// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items, or if
+// only the old image of a delete tells a sink which documents go. Else it warns of the effect on the sinks.
 func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 	stay, replaced := false, false
 	for _, s := range sinks {
 		switch {
+		case s.Search != nil && s.Search.ForEach != nil:
+			c.Fail(f.action, "remove the filter, or for_each", "TTL deletes are dropped %s, and only they tell %s which documents an expired item had: if it came back, they would stay beside the new ones", where, s.Name)
+			return
 		case s.Aggregate == nil:
 			stay = true
 		case s.Aggregate.KeepOnTTL:

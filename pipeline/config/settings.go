@@ -40,11 +40,12 @@ func (c *checker) settings(s *Sink) map[string]string {
 		m.addSensitiveRows(c.cfg, s)
 		fallthrough
 	case s.View != nil:
-		m.setForEach(s.View.ForEach)
+		m.setForEach("view", s.View.ForEach)
 		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also if the file leaves it out
 	case s.Search != nil:
 		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))
 		m.set("search.mapping", mappingDigest(s.Search.Mapping))
+		m.setForEach("search", s.Search.ForEach)
 	case s.Archive != nil && len(s.Archive.Kinds) > 2:
 		m.removeAllKinds(s.Archive.Kinds)
 	}
@@ -91,13 +92,13 @@ func (m settings) add(path string, v *value) {
 	}
 }
 
-// setForEach sets the elements of a view in one form.
-func (m settings) setForEach(e *ForEach) {
+// setForEach sets the elements of a sink in one form.
+func (m settings) setForEach(kind string, e *ForEach) {
 	if e == nil {
 		return
 	}
-	delete(m, "view.for_each")
-	m.set("view.for_each.path", canonicalPath(e.Path))
+	delete(m, kind+".for_each")
+	m.set(kind+".for_each.path", canonicalPath(e.Path))
 }
 
 // isDefault reports whether e is the default of the key.

@@ -220,8 +220,9 @@ func cutEachPrefix(path string) (rest string, ok bool) {
 
 // Search keeps one document for each item that `when` takes.
 type Search struct {
-	Connection string             `key:"connection,apart" is:"name" doc:"One of connections."` // "": local only
-	Index      *template.Template `key:"index,required" doc:"Index of the documents."`         // may have placeholders
+	Connection string             `key:"connection,apart" is:"name" doc:"One of connections."`                                                                     // "": local only
+	ForEach    *ForEach           `key:"for_each" doc:"Elements of the item that have a document each, in which the element is in place of its list, set or map."` // nil: an item has one document
+	Index      *template.Template `key:"index,required" doc:"Index of the documents."`                                                                             // may have placeholders
 	Fields     Fields             `key:"fields" doc:"What a document holds."`
 	Mapping    json.RawMessage    `key:"mapping,apart" doc:"JSON file of the index's mapping, beside this file."`         // its JSON; nil: the store's own
 	Fast       bool               `key:"mode" words:"exact,fast" yes:"fast" def:"exact" doc:"How versions are compared."` // by creation times in whole seconds
@@ -230,6 +231,9 @@ type Search struct {
 	OnDemand   bool               `key:"create,apart" words:"on_start,on_demand" yes:"on_demand" def:"on_start" doc:"When indexes are made."` // when its first document comes
 	MaxIndexes int                `key:"max_indexes,apart" doc:"Bound on what an index template may make."`                                   // 0: any number
 }
+
+// Made sets the path of ForEach.
+func (s *Search) Made(_ *yamlbind.File, at *value) { s.ForEach.made(at.Get("for_each")) }
 
 // Fields is what a document holds, by the paths of attributes.
 type Fields struct {

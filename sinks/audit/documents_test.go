@@ -1,6 +1,10 @@
 package audit_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/tablewake/tablewake/sinks/audit"
+)
 
 // Documents.
 func TestDifferencesOfDocuments(t *testing.T) {
@@ -19,4 +23,59 @@ func TestDifferencesOfDocuments(t *testing.T) {
 		`extra document products/P99`,
 	)
 	w.repaired("documents")
+}
+
+// lineIndex has a document for each line of an item, in one index, and in one for each name.
+const lineIndex = `
+version: 1
+name: shop
+source: {table: shop}
+sinks:
+  lines: {search: {index: lines, for_each: {path: Lines, by: sku}, when: each.qty > 0}}
+  named: {search: {index: 'lines-{Name|index_name}', create: on_demand, max_indexes: 9, for_each: {path: Lines, by: sku}, fields: {include: [Lines.sku]}}}
+`
+
+// What a search sink with for_each wrote is equal. Each change by hand is found and repaired.
+func TestDifferencesOfElementDocuments(t *testing.T) {
+	w := newWorld(t, lineIndex)
+	w.put("P0", order("zero", "x", "y"))
+	w.put("P1", order("one", "x", "y", "z"))
+	w.put("P1", order("one", "y", "x"))
+	w.put("P2", order("two", "x"))
+	w.put("P3", order("three", "x"))
+	w.put("P3", "")
+	w.want("lines")
+	w.want("named")
+
+	w.sql(1, `DELETE FROM "_tws_documents" WHERE id = 'P0::x' AND "index" = (SELECT id FROM "_tws_indexes" WHERE name = 'lines')`)
+	w.sql(1, `UPDATE "_tws_documents" SET source = replace(source, '"one"', '"uno"') WHERE id = 'P1::x' AND "index" = (SELECT id FROM "_tws_indexes" WHERE name = 'lines')`)
+	w.change("P0", order("zero", "x", "y", "v")) // the sink missed it
+	w.change("P2", "")
+	w.want("lines",
+		`missing document lines/P0::x`,
+		`missing document lines/P0::v`,
+		`wrong document lines/P1::x: Name`,
+		`extra document lines/P2::x`,
+	)
+	w.want("named", `missing document lines-zero/P0::v`, `extra document lines-two/P2::x`)
+	w.repaired("lines", "named")
+	w.put("P0", order("zero", "w"))
+	w.want("lines")
+	w.want("named")
+}
+
+// A change of the stream that comes before a repair wins.
+func TestDifferencesOfElementDocuments_MovedBeforeTheirRepair(t *testing.T) {
+	w := newWorld(t, lineIndex)
+	w.put("P0", order("zero", "x"))
+	w.sql(1, `UPDATE "_tws_documents" SET source = replace(source, '"zero"', '"null"') WHERE id = 'P0::x' AND "index" = (SELECT id FROM "_tws_indexes" WHERE name = 'lines')`)
+	s := w.open(audit.Options{})["lines"]
+	fs := w.differences(s)
+	w.put("P0", order("zero", "y"))
+	for _, f := range fs {
+		if o, err := s.Repair(t.Context(), w.snapshotFor(f), f); err != nil || o.Result == audit.Repaired {
+			t.Errorf("%s %s: %+v, %v", f.Kind, f.Where, o, err)
+		}
+	}
+	w.want("lines")
 }

@@ -12,13 +12,18 @@ import (
 // maxDraft bounds the buffers that are kept for later documents, in bytes.
 const maxDraft = 64 << 10
 
-// document returns the document of appendDocument, in memory of its own size.
+// document returns the document of an item, without hidden attributes, in memory of its own size.
 func (s *Sink) document(d *pipeline.Delivery, item item.Image, v record.Version) ([]byte, error) {
+	return s.documentOf(d, s.mask.Without(item), v, nil)
+}
+
+// documentOf returns the document of appendDocument, in memory of its own size.
+func (s *Sink) documentOf(d *pipeline.Delivery, shown item.Image, v record.Version, e *shownElement) ([]byte, error) {
 	draft, ok := s.drafts.Get().(*[]byte)
 	if !ok {
 		draft = new([]byte)
 	}
-	doc, err := s.appendDocument((*draft)[:0], item, v)
+	doc, err := s.appendDocument((*draft)[:0], shown, v, e)
 	if cap(doc) > maxDraft {
 		return doc[:len(doc):len(doc)], err
 	}
@@ -28,15 +33,14 @@ func (s *Sink) document(d *pipeline.Delivery, item item.Image, v record.Version)
 	return clone, err
 }
 
-// appendDocument appends item, without hidden attributes, as the plain JSON document of a change
-// at version v.
-func (s *Sink) appendDocument(dst []byte, item item.Image, v record.Version) ([]byte, error) {
+// appendDocument appends an item, whose hidden attributes are gone, as the plain JSON document of a change at version v.
+// With e it is the document of that element.
+func (s *Sink) appendDocument(dst []byte, shown item.Image, v record.Version, e *shownElement) ([]byte, error) {
 	dst = s.appendHeader(dst, v, false)
-	item = s.mask.Without(item)
-	if _, own := item.Get(reserved); s.whole && !own {
-		return appendUnchanged(dst, item), nil
+	if _, own := shown.Get(reserved); s.whole && !own && e == nil {
+		return appendUnchanged(dst, shown), nil
 	}
-	dst, err := s.appendMembers(dst, item.All(), s.fields, scope{taken: s.fields.include})
+	dst, err := s.appendMembers(dst, shown.All(), s.fields, scope{taken: s.fields.include, element: e})
 	return append(dst, '}'), err
 }
 
@@ -77,9 +81,10 @@ func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
 
 // scope holds the settings that an attribute inherits from the attributes around it.
 type scope struct {
-	taken  bool // it is included
-	number Number
-	hash   bool // scalars are hashed
+	taken   bool // it is included
+	number  Number
+	hash    bool          // scalars are hashed
+	element *shownElement // is to stand in place of its list, set or map, which is inside; nil: none is
 }
 
 // appendMembers appends the members of a map that f takes, with commas between them.
@@ -91,8 +96,14 @@ func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, item.Value], 
 		if inner != nil {
 			inside = inner.scope(around)
 		}
+		if around.element != nil {
+			value, inside.element = around.element.replace(name, value)
+		}
 		if !inside.taken && (inner == nil || !inner.leads) || inner != nil && inner.exclude {
 			continue
+		}
+		if !value.Exists() {
+			continue // the element is hidden
 		}
 		if !inside.taken && value.Kind() != item.KindM && value.Kind() != item.KindL {
 			continue // only members inside are included, and a scalar has none
@@ -133,7 +144,7 @@ func (f *field) scope(around scope) scope {
 // appendValue appends v as plain JSON. f has the settings of the attribute and of its members, nil if
 // there are none. A value without numbers or fields is not walked.
 func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []byte, err error) {
-	if in.taken && !in.hash && (f == nil || len(f.inner) == 0) {
+	if in.taken && !in.hash && in.element == nil && (f == nil || len(f.inner) == 0) {
 		switch in.number {
 		case NumberExact:
 			return v.AppendJSONForDoubles(dst), nil

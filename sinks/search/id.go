@@ -23,8 +23,18 @@ func DocumentID(k item.Key) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ItemOf returns the key of the item whose document has an id; "" if the id is a digest.
+// elementMark is between the id of an item's document and the escaped identity of an element. No id of an item has it.
+const elementMark = "::"
+
+// ElementID returns the id of the document of an element, given the canonical key of its item and its identity: both, or
+// "sha256:" and the digest of both in hex if that is longer than 512 bytes.
+func ElementID(k item.Key, identity string) string {
+	return DocumentID(item.Key(item.AppendEscaped([]byte(string(k)+elementMark), identity)))
+}
+
+// ItemOf returns the key of the item that a document of an id is of, or of an element of which; "" if the id is a digest.
 func ItemOf(id string) item.Key {
+	id, _, _ = strings.Cut(id, elementMark)
 	if _, _, err := item.Key(id).Decode(); err != nil {
 		return ""
 	}

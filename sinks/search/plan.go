@@ -46,13 +46,16 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if !c.New.Exists() && !c.Removed() {
 		return errs.Errorf("search: a %s without a new image: documents are made of it", redact.Safe(c.Op.String()))
 	}
-	from, oldFlaw := s.locateBefore(c)
-	if oldFlaw != nil && !c.Old.Exists() {
-		return oldFlaw
-	}
 	routing, err := s.route(c)
 	if err != nil {
 		return err
+	}
+	if s.forEach != nil {
+		return s.planElements(d, routing)
+	}
+	from, oldFlaw := s.locateBefore(c)
+	if oldFlaw != nil && !c.Old.Exists() {
+		return oldFlaw
 	}
 	var to documentLocation
 	var flaw error
@@ -66,7 +69,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	switch {
 	case flaw != nil:
 		if from.index != "" {
-			s.addTombstone(d, from, routing, Leave, true)
+			s.addTombstone(d, from.index, s.id(c), routing, Leave, true)
 		}
 	case from.index == "" && to.index == "":
 		d.Outcome, d.Reason = pipeline.NoEffect, to.why
@@ -77,8 +80,18 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		s.move(d, from, to, routing, doc)
 	}
 	if flaw == nil && from.unknown {
-		flaw = errs.Errorf("the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldFlaw)
+		flaw = unknownBefore(oldFlaw)
 	}
+	return failAfterWrite(d, flaw)
+}
+
+// unknownBefore is the flaw of a change whose old image does not tell where its documents are.
+func unknownBefore(oldFlaw error) error {
+	return errs.Errorf("the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldFlaw)
+}
+
+// failAfterWrite makes a change with a flaw fail once its mutations are durable; at once if it has none.
+func failAfterWrite(d *pipeline.Delivery, flaw error) error {
 	if flaw == nil {
 		return nil
 	}
@@ -100,7 +113,7 @@ func (s *Sink) move(d *pipeline.Delivery, from, to documentLocation, routing str
 		case to.index != "":
 			why = MoveOut
 		}
-		s.addTombstone(d, from, routing, why, false)
+		s.addTombstone(d, from.index, s.id(d.Change), routing, why, false)
 	}
 	if to.index == "" {
 		return
@@ -112,21 +125,21 @@ func (s *Sink) move(d *pipeline.Delivery, from, to documentLocation, routing str
 	case "":
 		why = Enter
 	}
-	s.mutation(d, to.index, routing, why).Doc = doc
+	addMutation(d, to.index, s.id(d.Change), routing, why).Doc = doc
 }
 
-// addTombstone adds the tombstone of the document at from.
-func (s *Sink) addTombstone(d *pipeline.Delivery, from documentLocation, routing string, why Why, void bool) {
-	m := s.mutation(d, from.index, routing, why)
+// addTombstone adds the tombstone of a document.
+func (s *Sink) addTombstone(d *pipeline.Delivery, index, id, routing string, why Why, void bool) {
+	m := addMutation(d, index, id, routing, why)
 	m.Tombstone, m.Void = true, void
 	var buf [192]byte
 	m.Doc = d.Bytes(s.appendTombstone(buf[:0], d.Change.Version, void))
 }
 
-func (s *Sink) mutation(d *pipeline.Delivery, index, routing string, why Why) *Mutation {
+func addMutation(d *pipeline.Delivery, index, id, routing string, why Why) *Mutation {
 	c := d.Change
 	m := pipeline.Alloc[Mutation](d)
-	*m = Mutation{Index: index, ID: s.id(c), Routing: routing, Version: c.Version, Time: timeOf(c), Why: why}
+	*m = Mutation{Index: index, ID: id, Routing: routing, Version: c.Version, Time: timeOf(c), Why: why}
 	d.Ops = append(d.Ops, m)
 	return m
 }

@@ -12,6 +12,8 @@
 // document is removed and a void tombstone is left. A redrive of the same version replaces the void
 // tombstone after the settings are mended; other changes of that version do not.
 //
+// With Options.ForEach an item has a document for each element of a list, a set or a map: for_each.go.
+//
 // This package plans and knows no driver. The stores are in opensearch and sqlite. Read search.go,
 // plan.go and store.go first, then document.go and fields.go.
 package search
@@ -24,6 +26,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/elements"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -37,6 +40,10 @@ type Options struct {
 	Index    *template.Template     // required: name of the index; if the name depends on the item, a change may move the document
 	When     pipeline.ItemCondition // which items have a document. Default: all
 	Fields   Fields
+
+	// ForEach are the elements of an item that have a document each, in which the element is in place of its list, set or
+	// map. When may be a [pipeline.ElementCondition]. Index and Routing read the item alone. Default: nil, one document an item
+	ForEach *elements.Spec
 
 	// HMACKey is the secret of HashID and Fields.Hash, which both require it. A hash is
 	// the HMAC-SHA256 with this key, as 64 hex digits.
@@ -66,13 +73,17 @@ type Sink struct {
 	fixed   string                 // name of the index if all items have the same; else ""
 	recent  template.Recent        // checked names of indexes
 	when    pipeline.ItemCondition // nil matches every item
-	fields  *field
-	whole   bool       // documents have all attributes unchanged
-	drafts  sync.Pool  // of *[]byte: buffers in which documents are written before their length is known
-	hasher  *hasher    // nil if nothing is hashed
-	hashID  bool       // document ids are hashes
-	mask    *mask.Mask // without the attributes that are hashed
-	keyMask *mask.Mask
+	forEach *elements.Spec         // nil: an item has one document
+	within  []string               // the names of forEach.Path
+
+	anyNumber elements.Spec // forEach without a maximum
+	fields    *field
+	whole     bool       // documents have all attributes unchanged
+	drafts    sync.Pool  // of *[]byte: buffers in which documents are written before their length is known
+	hasher    *hasher    // nil if nothing is hashed
+	hashID    bool       // document ids are hashes
+	mask      *mask.Mask // without the attributes that are hashed
+	keyMask   *mask.Mask
 
 	routing   *template.Template // nil routes by id
 	routed    []string           // key attributes that routing reads
@@ -117,7 +128,10 @@ func New(o Options) (*Sink, error) {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
 	s := &Sink{by: o.Pipeline, birth: o.Birth, store: o.Store, index: o.Index, when: o.When, fields: fields, whole: fields.takesAll(), hashID: o.HashID, mask: mask, keyMask: o.Mask,
-		routing: o.Routing, routed: routed, retention: o.Retention}
+		routing: o.Routing, routed: routed, retention: o.Retention, forEach: o.ForEach}
+	if err := s.checkForEach(); err != nil {
+		return nil, fmt.Errorf("search: ForEach: %w", err)
+	}
 	if name, whole := o.Index.Prefix(); whole && CheckIndex(name) == nil {
 		s.fixed = name
 	}
@@ -131,9 +145,10 @@ func New(o Options) (*Sink, error) {
 }
 
 // Requires returns the new image, since documents are made of it. It includes the old image
-// if the index name depends on the item, because a move must find the old index.
+// if the index name depends on the item, because a move must find the old index, and with ForEach, because it alone
+// tells which elements left.
 func (s *Sink) Requires() pipeline.Needs {
-	return pipeline.Needs{New: true, Old: len(s.index.Paths()) > 0}
+	return pipeline.Needs{New: true, Old: len(s.index.Paths()) > 0 || s.forEach != nil}
 }
 
 // KeepsKeyOrder returns true: the store orders mutations by their versions.

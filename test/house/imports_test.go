@@ -82,7 +82,7 @@ var allowed = map[string][]string{
 	"sinks/internal/queue":            {"pipeline", "pipeline/awserr", "pipeline/redact", "github.com/aws/aws-sdk-go-v2/service/sqs"},
 	"sinks/internal/linefile":         {"pipeline/private", "pipeline/filelock"},
 	"sinks/view/sqlite":               {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact", "sinks/view", "sinks/state", "sinks/state/sqlite"},
-	"sinks/search":                    {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/template", "sinks/state"},
+	"sinks/search":                    {"pipeline", "pipeline/decimal", "pipeline/elements", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/template", "sinks/state"},
 	"sinks/search/sqlite":             {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact", "sinks/search", "sinks/state", "sinks/state/sqlite"},
 	"sinks/search/searchtest":         {"pipeline", "pipeline/item", "pipeline/record", "pipeline/template", "sinks/search", "sinks/sinktest", "sinks/state"},
 	"sinks/search/opensearch":         {"pipeline", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/jsoncursor", "pipeline/awserr", "pipeline/bounded", "pipeline/config/indexmap", "pipeline/template", "sinks/search", "sinks/state", "github.com/opensearch-project/opensearch-go/v2", "github.com/aws/aws-sdk-go-v2/aws"},
@@ -111,7 +111,7 @@ var allowed = map[string][]string{
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},
 	"sinks/aws": {"pipeline", "pipeline/item", "pipeline/bounded", "pipeline/config", "pipeline/template", "sinks", "sinks/view", "sinks/view/dynamo", "sinks/search", "sinks/search/opensearch",
 		"sinks/archive", "sinks/archive/s3", "sinks/notify", "sinks/notify/aws", "sinks/deadletter", "sinks/deadletter/dir", "sinks/deadletter/s3", "sinks/deadletter/sqs", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2"},
-	"sinks/sinktest": {"pipeline", "pipeline/item", "pipeline/mask", "pipeline/record", "go.opentelemetry.io/otel/metric/noop", "pgregory.net/rapid", "sinks/deadletter", "sinks/redrive", "sinks/state"},
+	"sinks/sinktest": {"pipeline", "pipeline/elements", "pipeline/item", "pipeline/mask", "pipeline/record", "go.opentelemetry.io/otel/metric/noop", "pgregory.net/rapid", "sinks/deadletter", "sinks/redrive", "sinks/state"},
 
 	"sinks/view/dynamo":             {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "sinks/view", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 	"sinks/state/dynamo/dynamotest": {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb", "github.com/aws/smithy-go/middleware"},

@@ -11,6 +11,9 @@ import (
 // documents is the documents of a search index: of each item, the newest change
 // has the last word.
 func (k *Search) documents(sink, pipeline string, cs []change, count *Count) State {
+	if k.ForEach != nil {
+		return k.elementDocuments(sink, pipeline, cs, count)
+	}
 	s, newest := newState(), map[string]string{}
 	for _, c := range cs {
 		was, is := holds(k.When, c.Old), holds(k.When, c.New)

@@ -83,8 +83,10 @@ type Value struct {
 
 // Search keeps documents of all attributes.
 type Search struct {
-	Index string
-	When  *Condition
+	Index    string
+	When     *Condition
+	ForEach  *ForEach   // nil: an item has one document
+	WhenEach *Condition // of an element, beside When
 }
 
 // Archive keeps changes.
@@ -143,10 +145,8 @@ func (s Sink) write(w func(string, ...any)) {
 	case s.View != nil:
 		v := s.View
 		w("    view:\n      table: %s", v.Table)
-		v.writeWhen(w)
-		if f := v.ForEach; f != nil {
-			w("      for_each: {path: %s%s%s}", f.Path, given(", by: %s", f.By), given(", max: %d", f.Max))
-		}
+		writeWhenEach(w, v.When, v.WhenEach)
+		writeForEach(w, v.ForEach)
 		writeKey(w, "key", v.PK, v.SK)
 		if v.Shards > 0 {
 			w("      shards: %d", v.Shards)
@@ -181,7 +181,8 @@ func (s Sink) write(w func(string, ...any)) {
 		w("      on_ttl_delete: %s", map[bool]string{true: "keep", false: "retract"}[a.Keep])
 	case s.Search != nil:
 		w("    search:\n      index: %s", s.Search.Index)
-		writeWhen(w, s.Search.When, "item")
+		writeForEach(w, s.Search.ForEach)
+		writeWhenEach(w, s.Search.When, s.Search.WhenEach)
 	case s.Archive != nil:
 		a := s.Archive
 		w("    archive:\n      bucket: %s", a.Bucket)
@@ -206,15 +207,21 @@ func given[T comparable](format string, value T) string {
 	return fmt.Sprintf(format, value)
 }
 
-// writeWhen writes the condition of the item and that of its elements as one.
-func (v *View) writeWhen(w func(string, ...any)) {
+// writeWhenEach writes the condition of the item and that of its elements as one.
+func writeWhenEach(w func(string, ...any), when, whenEach *Condition) {
 	switch {
-	case v.WhenEach == nil:
-		writeWhen(w, v.When, "item")
-	case v.When == nil:
-		writeWhen(w, v.WhenEach, "each")
+	case whenEach == nil:
+		writeWhen(w, when, "item")
+	case when == nil:
+		writeWhen(w, whenEach, "each")
 	default:
-		w("      when: %s", quote("("+v.When.CEL("item")+") && ("+v.WhenEach.CEL("each")+")"))
+		w("      when: %s", quote("("+when.CEL("item")+") && ("+whenEach.CEL("each")+")"))
+	}
+}
+
+func writeForEach(w func(string, ...any), f *ForEach) {
+	if f != nil {
+		w("      for_each: {path: %s%s%s}", f.Path, given(", by: %s", f.By), given(", max: %d", f.Max))
 	}
 }
 

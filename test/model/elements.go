@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// ForEach is the elements of an item that have a row each.
+// ForEach is the elements of an item that have a row or a document each.
 type ForEach struct {
 	Path string // of a list or a map
 	By   string // a name in an element; "": its position or its name
@@ -65,16 +65,16 @@ func (f *ForEach) elements(it sinktest.Item) ([]element, verdict) {
 	return all, found
 }
 
-// meets asks both conditions of an element: that of the item, and that of the element.
-func (v *View) meets(it sinktest.Item, e element) verdict {
-	if v.WhenEach == nil {
+// meets asks both conditions of an element: that of the item, and that of the element. Without the latter the former was asked.
+func meets(when, whenEach *Condition, it sinktest.Item, e element) verdict {
+	if whenEach == nil {
 		return found
 	}
-	of := v.WhenEach.eval(members(e.value))
+	of := whenEach.eval(members(e.value))
 	if t := tag(e.value); t != "M" && t != "NULL" { // nothing can be read in it
 		of = failed
 	}
-	is := holds(v.When, it)
+	is := holds(when, it)
 	switch {
 	case is == missing || of == missing:
 		return missing
@@ -104,7 +104,7 @@ func (v *View) elementRows(key string, it sinktest.Item) ([]sinktest.Item, verdi
 		if e.id == "" {
 			continue
 		}
-		is := v.meets(it, e)
+		is := meets(v.When, v.WhenEach, it, e)
 		if is == missing {
 			continue
 		}

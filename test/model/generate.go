@@ -26,13 +26,24 @@ func Configs(keys map[string]string) *rapid.Generator[Config] {
 		}
 		for i := range rapid.IntRange(1, 5).Draw(t, "sinks") {
 			s := g.sink(fmt.Sprintf("s%d", i))
-			if s.Aggregate != nil && slices.ContainsFunc(slices.Concat(c.Filters, s.Filters), func(f Filter) bool { return f.TTLDeletes }) {
-				s.Aggregate.Keep = true // nothing can be taken out whose leave is dropped
+			if slices.ContainsFunc(slices.Concat(c.Filters, s.Filters), func(f Filter) bool { return f.TTLDeletes }) {
+				s.withoutExpiries()
 			}
 			c.Sinks = append(c.Sinks, s)
 		}
 		return c
 	})
+}
+
+// withoutExpiries makes a sink one that can do without the changes of expired items: nothing can be taken out whose leave is
+// dropped.
+func (s *Sink) withoutExpiries() {
+	switch {
+	case s.Aggregate != nil:
+		s.Aggregate.Keep = true
+	case s.Search != nil:
+		s.Search.ForEach, s.Search.WhenEach = nil, nil
+	}
 }
 
 type generator struct {
@@ -74,13 +85,21 @@ func (g generator) sink(name string) Sink {
 	case "aggregate":
 		s.Aggregate = g.aggregate(name, table)
 	case "search":
-		s.Search = &Search{Index: name, When: g.when()}
+		s.Search = g.search(name)
 	case "archive":
 		s.Archive = g.archive(name)
 	default:
 		s.Notify = &Notify{Events: []string{"paid", "moved", "placed", "came", "went"}[:rapid.IntRange(1, 5).Draw(g.T, "events")]}
 	}
 	return s
+}
+
+func (g generator) search(name string) *Search {
+	k := &Search{Index: name, When: g.when()}
+	if g.one(2) {
+		k.ForEach, k.WhenEach = g.elements()
+	}
+	return k
 }
 
 func literal(text string) Part { return Part{Literal: text} }
@@ -120,7 +139,7 @@ func (g generator) view(name, table string) *View {
 	v := &View{Table: table, When: g.when(), Attributes: g.columns()}
 	v.PK, v.SK = g.claimed(name, table)
 	if g.one(3) {
-		g.elements(name, v)
+		g.elementRows(name, v)
 		return v
 	}
 	switch rapid.IntRange(0, 3).Draw(g.T, "guard") {
@@ -156,24 +175,33 @@ func (g generator) view(name, table string) *View {
 	return v
 }
 
-// elements makes a view with a row for each element.
-func (g generator) elements(name string, v *View) {
-	v.ForEach = &ForEach{Path: pick(g, "elements", "Lines", "Lines", "Addr"), Max: pick(g, "max", 0, 0, 2)}
+// elements have an entry each. With a condition it is of each of them.
+func (g generator) elements() (of *ForEach, when *Condition) {
+	of = &ForEach{Path: pick(g, "elements", "Lines", "Lines", "Addr"), Max: pick(g, "max", 0, 0, 2)}
+	if of.Path == "Addr" {
+		return of, nil
+	}
+	if g.one(2) {
+		of.By = "sku"
+	}
+	if g.one(2) {
+		when = &Condition{Op: ">", Path: []string{"qty"}, Number: pick(g, "than", "0", "1.5")}
+	}
+	return of, when
+}
+
+// elementRows makes a view with a row for each element.
+func (g generator) elementRows(name string, v *View) {
+	v.ForEach, v.WhenEach = g.elements()
 	v.SK = Template{{Key: true}, literal("#"), {Identity: true}}
 	if v.ForEach.Path == "Addr" {
 		return
-	}
-	if g.one(2) {
-		v.ForEach.By = "sku"
 	}
 	if g.one(2) {
 		v.PK = Template{literal(name + "!"), {Path: []string{"sku"}, Each: true}}
 	}
 	if g.one(2) {
 		v.Attributes = append(v.Attributes, Column{"qty", Template{{Path: []string{"qty"}, Each: true}}})
-	}
-	if g.one(2) {
-		v.WhenEach = &Condition{Op: ">", Path: []string{"qty"}, Number: pick(g, "than", "0", "1.5")}
 	}
 }
 

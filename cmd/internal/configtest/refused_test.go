@@ -73,8 +73,15 @@ func sinkOf(cfg *config.Config, name string) *config.Sink {
 	return &cfg.Sinks[slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name })]
 }
 
-func templ(text string) *template.Template {
-	made, err := template.Parse(text, template.Options{})
+func templ(text string) *template.Template { return parsed(text, template.Options{}) }
+
+// ofElement is a template under for_each.
+func ofElement(text string) *template.Template {
+	return parsed(text, template.Options{Each: true, Identity: true})
+}
+
+func parsed(text string, o template.Options) *template.Template {
+	made, err := template.Parse(text, o)
 	if err != nil {
 		panic(err)
 	}
@@ -109,6 +116,15 @@ var refusals = []refusal{
 	{"routing that is one", "'{PK}'", "one", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("one") }, planned, "the same for every item", "it is the same for every item"},
 	{"routing that changes", "'{PK}'", "'{@op}'", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("{@op}") }, planned, "differs from change to change", "it differs from change to change"},
 	{"routing of what is no key", "'{PK}'", "'{A.b}'", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("{A.b}") }, planned, "no key attribute", "{%s} is no key attribute: what"},
+	{"element inside a list", "index: docs, ", "index: docs, for_each: 'L[0]', ", func(c *config.Config) {
+		sinkOf(c, "docs").Search.ForEach = &config.ForEach{Path: "L[0]"}
+	}, planned, "is into a list", "the path %s is into a list"},
+	{"index of an element", "index: docs, routing", "for_each: L, create: on_demand, max_indexes: 9, index: 'docs-{each.a|index_name}', routing", func(c *config.Config) {
+		sinkOf(c, "docs").Search.ForEach, sinkOf(c, "docs").Search.Index = &config.ForEach{Path: "L"}, ofElement("docs-{each.a|index_name}")
+	}, planned, "reads the element", "the name of the index reads the element"},
+	{"routing of an element", "routing: '{PK}'", "for_each: L, routing: '{PK}{@each}'", func(c *config.Config) {
+		sinkOf(c, "docs").Search.ForEach, sinkOf(c, "docs").Search.Routing = &config.ForEach{Path: "L"}, ofElement("{PK}{@each}")
+	}, planned, "reads the element", "the routing reads the element"},
 	{"index that changes", "index: docs", "index: '{@op}'", func(c *config.Config) { sinkOf(c, "docs").Search.Index = templ("{@op}") }, planned, "by the change", "search: Index %q names"},
 	{"field without a name", "{Name: title}", "{Name: ''}", func(c *config.Config) { sinkOf(c, "docs").Search.Fields.Rename["Name"] = "" }, planned, "cannot be named", "%q cannot be named"},
 	{"two fields of a name", "{Name: title}", "{Name: title, Title: title}", func(c *config.Config) { sinkOf(c, "docs").Search.Fields.Rename["Title"] = "title" }, planned, "both named", "%q and %q are both"},
@@ -260,7 +276,7 @@ var unreachable = map[string][]string{
 		"archive: Format belongs", "archive: Columns belong", "archive: Key is nil", "archive: Partition belongs", "archive: Key belongs", "archive: RawNames belongs", "archive: Key %q is the same", "archive: Tags: an object takes",
 	},
 	"it tells of another error": {
-		"Exclude: %w", "Hash: %w", "Rename: %w", "Numbers: %w", "Include: %w", "search: Routing", "search: Fields", "ForEach: %w", "aggregate %q: %w", "view %q: %w", "value %q: %w", "%s:%d: %s: %w",
+		"Exclude: %w", "Hash: %w", "Rename: %w", "Numbers: %w", "Include: %w", "search: Routing", "search: Fields", "search: ForEach", "ForEach: %w", "aggregate %q: %w", "view %q: %w", "value %q: %w", "%s:%d: %s: %w",
 	},
 	"servers, folders and programs say it, and not the file": {
 		"archive: Key %q has no {@version}", "no transaction reaches its rows", "aws: %s is open as", "view %q: Store is a %T", "no Go function is named", "no Go sink is named", "what was given with sinks.With", "sinks.MaskAll",
@@ -272,7 +288,7 @@ var constructors = map[string][]string{
 	"sinks":         {"detectors", "goSink", "Mask", "makeMask", "fail"},
 	"sinks/archive": {"New", "checkName", "checkNewest", "checkTags", "checkColumns"},
 	"sinks/notify":  {"New"},
-	"sinks/search":  {"New", "routingKeys", "compileFields", "setIncludes", "rename", "names", "unhashed"},
+	"sinks/search":  {"New", "routingKeys", "checkForEach", "compileFields", "setIncludes", "rename", "names", "unhashed"},
 	"sinks/view":    {"New", "NewAggregate", "validate", "parse"},
 	"sinks/aws":     {"Archive", "publisher", "connection", "rows", "open"},
 }

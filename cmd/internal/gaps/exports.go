@@ -115,7 +115,7 @@ func (c *candidates) moves(sink string) bool {
 	case s.View != nil:
 		return s.View.RowsMayGuardThemselves() && slices.ContainsFunc(s.View.Key, func(k config.Column) bool { return len(k.Template.Paths()) > 0 })
 	case s.Search != nil:
-		return len(s.Search.Index.Paths()) > 0
+		return len(s.Search.Index.Paths()) > 0 || s.Search.ForEach != nil
 	}
 	return false
 }

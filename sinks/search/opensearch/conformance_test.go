@@ -30,6 +30,14 @@ func TestConformance(t *testing.T) {
 		s.Stream.Snapshots = true
 		sinktest.Run(t, s)
 	})
+	t.Run("ExactElements", func(t *testing.T) {
+		t.Parallel()
+		s := suiteOf(t, opensearch.Exact, "", "Order", searchtest.OfElements)
+		s.Stream.Snapshots = true
+		s.Refused = sinktest.IsDuplicate
+		s.Model = func(s *sinktest.Stream) map[string]string { return searchtest.Elements(s, "Order") }
+		sinktest.Run(t, s)
+	})
 	if testing.Short() {
 		return // the others are of the same code
 	}
@@ -49,6 +57,10 @@ func TestConformance(t *testing.T) {
 // index) in the index named by a template. All its stores share the indexes, and tell
 // their documents apart by the beginnings of ids: a server makes an index slowly.
 func suite(t *testing.T, mode opensearch.Mode, index, kind string) sinktest.Suite {
+	return suiteOf(t, mode, index, kind, func(o search.Options) search.Options { return o })
+}
+
+func suiteOf(t *testing.T, mode opensearch.Mode, index, kind string, with func(search.Options) search.Options) sinktest.Suite {
 	w := newWorld(t)
 	o := w.options(index, unmapped)
 	o.Mode = mode
@@ -73,7 +85,7 @@ func suite(t *testing.T, mode opensearch.Mode, index, kind string) sinktest.Suit
 				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) {
 					mine := mine
 					mine.faults = f
-					return search.New(search.Options{Pipeline: "test", Store: mine, Index: name, When: searchtest.OfType(kind)})
+					return search.New(with(search.Options{Pipeline: "test", Store: mine, Index: name, When: searchtest.OfType(kind)}))
 				},
 				Flawed: func(f *sinktest.Faults) (pipeline.Sink, error) {
 					mine := mine
@@ -83,7 +95,7 @@ func suite(t *testing.T, mode opensearch.Mode, index, kind string) sinktest.Suit
 						return nil, err
 					}
 					o.Pipeline, o.Store = "test", searchtest.Refusing{Store: mine}
-					return search.New(o)
+					return search.New(with(o))
 				},
 				State: func() (map[string]string, error) { return searchtest.State(context.Background(), mine) },
 				Close: store.Close,

@@ -12,7 +12,7 @@ import (
 )
 
 // State is every document of every index that a sink of pipeline test wrote, by the key
-// of its item. Two documents of one item are an error, and so is one that does not say
+// of its item, with the element that it is of. Two documents of one item or element are an error, and so is one that does not say
 // which change it is of.
 func State(ctx context.Context, store search.Reader) (map[string]string, error) {
 	names, err := store.Indexes(ctx)
@@ -45,7 +45,14 @@ func State(ctx context.Context, store search.Reader) (map[string]string, error) 
 	return got, nil
 }
 
-func keyOf(doc map[string]any) string { return fmt.Sprintf("%q %q", doc["PK"], doc["SK"]) }
+// keyOf is the key of a document's item, and the identity of the element that it is of.
+func keyOf(doc map[string]any) string {
+	key := fmt.Sprintf("%q %q", doc["PK"], doc["SK"])
+	if line, ok := doc["Lines"].(map[string]any); ok {
+		key += fmt.Sprintf(" %q", line["sku"])
+	}
+	return key
+}
 
 // OfType takes the items whose Type is kind; nil, which takes all, where kind is "".
 func OfType(kind string) pipeline.ItemCondition {

@@ -22,11 +22,33 @@ func TestConformance(t *testing.T) {
 		t.Parallel()
 		sinktest.Run(t, suite("docs-{Type|index_name}", ""))
 	})
+	t.Run("Elements", func(t *testing.T) {
+		t.Parallel()
+		s := ofElements("docs", "Order")
+		s.Stream.Snapshots = true
+		sinktest.Run(t, s)
+	})
+	t.Run("ElementsIndexByType", func(t *testing.T) {
+		t.Parallel()
+		sinktest.Run(t, ofElements("docs-{Type|index_name}", ""))
+	})
+}
+
+// ofElements is a suite of a sink with a document for each line.
+func ofElements(index, kind string) sinktest.Suite {
+	s := suiteOf(index, kind, searchtest.OfElements)
+	s.Refused = sinktest.IsDuplicate
+	s.Model = func(s *sinktest.Stream) map[string]string { return searchtest.Elements(s, kind) }
+	return s
 }
 
 // suite is a search sink of the items whose Type is kind ("": all that name their
 // index) in the index named by a template.
 func suite(index, kind string) sinktest.Suite {
+	return suiteOf(index, kind, func(o search.Options) search.Options { return o })
+}
+
+func suiteOf(index, kind string, with func(search.Options) search.Options) sinktest.Suite {
 	return sinktest.Suite{
 		Open: func(dir string) (sinktest.Store, error) {
 			store, err := openIn(context.Background(), dir)
@@ -34,9 +56,9 @@ func suite(index, kind string) sinktest.Suite {
 				return sinktest.Store{}, err
 			}
 			return sinktest.Store{
-				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) { return newSink(faulty{store, f}, index, kind) },
+				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) { return newSink(faulty{store, f}, index, kind, with) },
 				Flawed: func(f *sinktest.Faults) (pipeline.Sink, error) {
-					return newFlawed(faulty{store, f}, index, kind)
+					return newFlawed(faulty{store, f}, index, kind, with)
 				},
 				State: func() (map[string]string, error) { return searchtest.State(context.Background(), store) },
 				Close: store.Close,
@@ -47,22 +69,22 @@ func suite(index, kind string) sinktest.Suite {
 	}
 }
 
-func newSink(store search.Store, index, kind string) (pipeline.Sink, error) {
+func newSink(store search.Store, index, kind string, with func(search.Options) search.Options) (pipeline.Sink, error) {
 	tmpl, err := template.Parse(index, template.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return search.New(search.Options{Pipeline: "test", Store: store, Index: tmpl, When: searchtest.OfType(kind)})
+	return search.New(with(search.Options{Pipeline: "test", Store: store, Index: tmpl, When: searchtest.OfType(kind)}))
 }
 
 // newFlawed is the sink with settings that the flaws of images spoil.
-func newFlawed(store search.Store, index, kind string) (pipeline.Sink, error) {
+func newFlawed(store search.Store, index, kind string, with func(search.Options) search.Options) (pipeline.Sink, error) {
 	o, err := searchtest.Flawed(index, kind)
 	if err != nil {
 		return nil, err
 	}
 	o.Pipeline, o.Store = "test", searchtest.Refusing{Store: store}
-	return search.New(o)
+	return search.New(with(o))
 }
 
 // faulty is a store whose calls fail as the suite wants.

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/elements"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -23,14 +20,14 @@ func elementViews() []*testView {
 			name: "ElementsByPosition",
 			key:  []string{"PK", "SK"}, templates: []string{"SKU#{each.sku}", "{@key}#{@each}"}, when: isOrder,
 		},
-		forEach:    linesBy(""),
+		forEach:    sinktest.LinesBy(""),
 		attributes: map[string]string{"qty": "{each.qty}", "rank": "{Rank?}"},
 		elements: func(it sinktest.Item) []sinktest.Item {
 			if it.Text("Type") != "Order" {
 				return nil
 			}
 			var rows []sinktest.Item
-			for i, line := range linesOf(it) {
+			for i, line := range it.Lines() {
 				if sku := line.Text("sku"); sku != "" {
 					row := sinktest.Item{"PK": text("SKU#" + sku), "SK": text(fmt.Sprintf("%s#%d", keyOf(it, "PK", "SK"), i))}
 					addAttribute(row, "qty", line["qty"])
@@ -46,13 +43,13 @@ func elementViews() []*testView {
 			name: "ElementsBySKU", flawKey: -1, keys: map[string]string{"id": "B", "n": "N"},
 			key: []string{"source", "sku"}, templates: []string{"{@key}", "{@each}"},
 		},
-		forEach:     linesBy("sku"),
-		whenElement: hasQuantity,
+		forEach:     sinktest.LinesBy("sku"),
+		whenElement: sinktest.HasQuantity,
 		attributes:  map[string]string{"qty": "{each.qty}", "status": "{Status}"},
 		elements: func(it sinktest.Item) []sinktest.Item {
 			var rows []sinktest.Item
 			seen := make(map[string]bool)
-			for _, line := range linesOf(it) {
+			for _, line := range it.Lines() {
 				sku := line.Text("sku")
 				if sku != "" && seen[sku] {
 					return nil // a dead letter
@@ -73,49 +70,6 @@ func elementViews() []*testView {
 	}
 	return []*testView{&byPosition, &bySKU, inParts(byPosition, 2), inParts(bySKU, 3)}
 }
-
-func linesBy(by string) *elements.Spec {
-	p, err := item.ParsePath("Lines")
-	if err != nil {
-		panic(err) // it is a path
-	}
-	return &elements.Spec{Path: p, By: by}
-}
-
-func linesOf(it sinktest.Item) []sinktest.Item {
-	lines, _ := it["Lines"]["L"].([]sinktest.Attr)
-	all := make([]sinktest.Item, len(lines))
-	for i, l := range lines {
-		all[i], _ = l["M"].(sinktest.Item)
-	}
-	return all
-}
-
-// hasQuantity is a condition of elements.
-func hasQuantity(e item.Value) bool {
-	_, has := e.Get("qty")
-	return has
-}
-
-// elementCondition is the condition of a view in two parts: of the item, and of an element.
-type elementCondition struct {
-	pipeline.ItemCondition
-	element func(item.Value) bool
-}
-
-func (c elementCondition) ReadsElement() bool { return true }
-
-func (c elementCondition) MatchElement(m item.Image, e item.Value) (bool, error) {
-	if c.ItemCondition != nil {
-		if in, err := c.Match(m); err != nil || !in {
-			return in, err
-		}
-	}
-	return c.element(e), nil
-}
-
-// isDuplicate reports whether an error is that of two elements with one identity.
-func isDuplicate(err error) bool { return strings.Contains(err.Error(), "have the same identity") }
 
 var _ view.ItemRowsStore = (*faulty)(nil)
 

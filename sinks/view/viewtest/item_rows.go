@@ -178,7 +178,7 @@ func (s itemRowsCheck) otherBirth() {
 // sink returns a view with a row for each of the item's lines.
 func (s itemRowsCheck) sink(store view.Store, most int) *view.Sink {
 	s.t.Helper()
-	spec := linesBy("")
+	spec := sinktest.LinesBy("")
 	spec.Max = most
 	o := view.Options{Name: s.target.View, Pipeline: s.target.Pipeline, Table: s.target.Name, ForEach: spec, Store: store}
 	attribute := func(name, source string) view.Attribute {

@@ -119,7 +119,7 @@ func (v *testView) itemKey(r sinktest.Record) string {
 // refused accepts the collisions that a view reports.
 func (v *testView) refused(err error) bool {
 	if v.forEach != nil {
-		return isDuplicate(err)
+		return sinktest.IsDuplicate(err)
 	}
 	_, ok := errors.AsType[*view.CollisionError](err)
 	return ok && v.collision == view.DeadLetterCollision

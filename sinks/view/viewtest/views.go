@@ -81,7 +81,7 @@ func (v *testView) sink(store view.Store) (*view.Sink, error) {
 		return nil, err
 	}
 	if o.ForEach = v.forEach; v.whenElement != nil {
-		o.When = elementCondition{o.When, v.whenElement}
+		o.When = sinktest.ElementCondition{ItemCondition: o.When, Element: v.whenElement}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.attributes)) {
 		t, err := template.Parse(v.attributes[name], template.Options{Each: each, Identity: each})

@@ -1,0 +1,256 @@
+package search
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/elements"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
+
+// With Options.ForEach an item has a document for each of its elements. Each document has the version of the change that
+// wrote it, as everywhere. A change writes the documents of all elements that its new image has, and a tombstone for each
+// element that only its old image has. So the newest change that has an element in either image decides about the
+// document of that element, in whatever order changes come: no memory of what an item has is needed.
+//
+// If no documents can be made of the new image, those of the old image get void tombstones, and the change fails. The
+// change after it has nothing to remove then, but what a redrive after a higher maximum would write: of an old image the
+// maximum is not asked.
+
+// checkForEach checks what a document of an element requires.
+func (s *Sink) checkForEach() error {
+	if s.forEach == nil {
+		return nil
+	}
+	var ok bool
+	if s.within, ok = s.forEach.Path.Names(); !ok || len(s.within) == 0 {
+		return errs.Errorf("the path %s is into a list: name attributes of maps", redact.Field(s.forEach.Path.String()))
+	}
+	if each := s.index.EachPaths(); len(each) > 0 || s.index.ReadsIdentity() {
+		return errs.New("the name of the index reads the element: name it by the item")
+	}
+	if s.routing != nil && s.routing.ReadsIdentity() {
+		return errs.New("the routing reads the element: make it of key attributes")
+	}
+	s.anyNumber = *s.forEach
+	s.anyNumber.Max = math.MaxInt
+	return nil
+}
+
+// shownElement is an element in the document of its item: it is in place of the list, the set or the map that it is of.
+type shownElement struct {
+	path  []string   // names from here to the list, the set or the map
+	value item.Value // without hidden parts; absent if all of it is hidden
+}
+
+// replace returns what stands in a document in place of an attribute, and what is to be replaced inside it.
+func (e *shownElement) replace(name string, v item.Value) (item.Value, *shownElement) {
+	switch {
+	case name != e.path[0]:
+		return v, nil
+	case len(e.path) == 1:
+		return e.value, nil
+	}
+	return v, &shownElement{e.path[1:], e.value}
+}
+
+// elementDocument is a document of an element.
+type elementDocument struct {
+	id       string
+	position int // of the element
+}
+
+// elementDocuments are the documents of the elements of an image.
+type elementDocuments struct {
+	documentLocation
+	of []elementDocument
+	n  int // elements of the image
+}
+
+// planElements is Plan with ForEach.
+func (s *Sink) planElements(d *pipeline.Delivery, routing string) error {
+	c := d.Change
+	if !c.Old.Exists() && c.Op != record.Insert && c.Op != record.Snapshot && !c.ViewType.HasOld() {
+		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left", redact.Safe(c.Op.String()), redact.Field(s.forEach.Path.String()))
+	}
+	from, oldFlaw := s.locateElements(c, c.Old, &s.anyNumber)
+	if !from.unknown {
+		oldFlaw = nil
+	}
+	var to elementDocuments
+	var docs [][]byte
+	var flaw error
+	if !c.Removed() {
+		if to, flaw = s.locateElements(c, c.New, s.forEach); flaw == nil {
+			docs, flaw = s.documentsOf(d, &to)
+		}
+	}
+	if flaw != nil {
+		for _, e := range from.of {
+			s.addTombstone(d, from.index, e.id, routing, Leave, true)
+		}
+		return failAfterWrite(d, flaw)
+	}
+	s.moveElements(d, &from, &to, routing, docs)
+	if oldFlaw != nil {
+		flaw = unknownBefore(oldFlaw)
+	}
+	if len(d.Ops) == 0 {
+		d.Outcome, d.Reason = pipeline.NoEffect, to.why
+		if c.Removed() {
+			d.Reason = from.why
+		}
+	}
+	return failAfterWrite(d, flaw)
+}
+
+// moveElements adds the mutations that make the documents of the new image of those of the old image.
+func (s *Sink) moveElements(d *pipeline.Delivery, from, to *elementDocuments, routing string, docs [][]byte) {
+	before, after := from.ids(), to.ids()
+	for i, e := range to.of {
+		why := Enter
+		switch {
+		case !before[e.id]:
+		case from.index == to.index:
+			why = Stay
+		default:
+			why = MoveIn
+		}
+		addMutation(d, to.index, e.id, routing, why).Doc = docs[i]
+	}
+	for _, e := range from.of {
+		why := Leave
+		switch {
+		case d.Change.Removed():
+			why = Gone
+		case !after[e.id]:
+		case from.index == to.index:
+			continue // its document is replaced
+		default:
+			why = MoveOut
+		}
+		s.addTombstone(d, from.index, e.id, routing, why, false)
+	}
+}
+
+// ids returns the ids of the documents.
+func (ds *elementDocuments) ids() map[string]bool {
+	ids := make(map[string]bool, len(ds.of))
+	for i := range ds.of {
+		ids[ds.of[i].id] = true
+	}
+	return ids
+}
+
+// locateElements returns the documents that the elements of an image have. With an error none can be made; the documents
+// are then those that there may be. unknown says that the image does not name their index.
+func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.Spec) (elementDocuments, error) {
+	none := elementDocuments{documentLocation: documentLocation{why: ReasonWhen}}
+	if !image.Exists() {
+		return none, nil
+	}
+	when, ofElements := s.when.(pipeline.ElementCondition)
+	ofElements = ofElements && when.ReadsElement()
+	var flaw error
+	if s.when != nil && !ofElements {
+		in, err := s.when.Match(image)
+		if err == nil && !in {
+			return none, nil
+		}
+		if err != nil {
+			flaw = fmt.Errorf("search: when: %w", err)
+		}
+	}
+	at, err := s.indexOf(c, image)
+	docs := elementDocuments{documentLocation: at}
+	if err != nil {
+		docs.why, docs.unknown = ReasonSparse, true
+		return docs, err
+	}
+	if at.index == "" {
+		return docs, flaw
+	}
+	all, err := of.Of(nil, image)
+	if err != nil { // no setting that may change without a new output could make documents of it
+		return elementDocuments{documentLocation: documentLocation{why: ReasonSparse}}, fmt.Errorf("search: %w", err)
+	}
+	docs.n, docs.why = len(all), ReasonSparse
+	pattern := s.forEach.Pattern(image)
+	for i := range all {
+		e := &all[i]
+		if e.ID == "" {
+			continue
+		}
+		if ofElements {
+			in, err := when.MatchElement(image, e.Value)
+			if err == nil && !in {
+				docs.why = ReasonWhen
+				continue
+			}
+			if err != nil && flaw == nil {
+				flaw = s.ofElement(e.Position, fmt.Errorf("when: %w", err))
+			}
+		}
+		docs.of = append(docs.of, elementDocument{s.elementID(c, e, pattern), e.Position})
+	}
+	if len(docs.of) == 0 {
+		docs.index = ""
+	}
+	return docs, flaw
+}
+
+// ofElement says which element an error is about.
+func (s *Sink) ofElement(position int, err error) error {
+	return errs.Errorf("search: element %d of %s: %w", position, redact.Field(s.forEach.Path.String()), err)
+}
+
+// elementID returns the id of an element's document. Hidden key attributes and a hidden identity are masked.
+func (s *Sink) elementID(c *record.Change, e *elements.Element, pattern string) string {
+	if s.hashID {
+		return "hmac:" + s.hasher.sum("id:"+string(item.AppendEscaped([]byte(string(c.Key)+elementMark), e.ID)))
+	}
+	identity := e.ID
+	if s.keyMask.Hides(s.forEach.IDPath(pattern)) {
+		identity = s.keyMask.Text(identity)
+	}
+	return ElementID(s.keyMask.Key(c), identity)
+}
+
+// documentsOf returns the documents of the elements of the new image.
+func (s *Sink) documentsOf(d *pipeline.Delivery, of *elementDocuments) ([][]byte, error) {
+	if len(of.of) == 0 {
+		return nil, nil
+	}
+	shown := s.mask.Without(d.Change.New)
+	values := s.shownElements(shown, of.n)
+	docs := make([][]byte, len(of.of))
+	for i, e := range of.of {
+		var err error
+		if docs[i], err = s.documentOf(d, shown, d.Change.Version, &shownElement{s.within, values[e.position]}); err != nil {
+			return nil, s.ofElement(e.position, err)
+		}
+	}
+	return docs, nil
+}
+
+// shownElements returns the n elements of an image without hidden parts. Where elements are hidden as a whole, none is shown.
+func (s *Sink) shownElements(shown item.Image, n int) []item.Value {
+	values := make([]item.Value, 0, n)
+	v, _ := shown.At(s.forEach.Path)
+	if v.Kind() == item.KindM {
+		for _, e := range v.Members() {
+			values = append(values, e)
+		}
+	} else {
+		for _, e := range v.Elements() {
+			values = append(values, e)
+		}
+	}
+	if len(values) != n {
+		return make([]item.Value, n)
+	}
+	return values
+}

@@ -1,0 +1,46 @@
+package searchtest
+
+import (
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// OfElements makes the options those of a sink with a document for each line of an item that has a quantity.
+func OfElements(o search.Options) search.Options {
+	o.ForEach = sinktest.LinesBy("sku")
+	o.When = sinktest.ElementCondition{ItemCondition: o.When, Element: sinktest.HasQuantity}
+	return o
+}
+
+// Elements is [Model] of a sink [OfElements].
+func Elements(s *sinktest.Stream, kind string) map[string]string {
+	want := make(map[string]string)
+	for _, item := range s.Items() {
+		if typ := item.Text("Type"); typ == "" || kind != "" && typ != kind {
+			continue
+		}
+		for key, doc := range linesOf(item) {
+			want[key] = doc
+		}
+	}
+	return want
+}
+
+// linesOf are the documents of an item's lines; none if two have one identity, which is a dead letter.
+func linesOf(item sinktest.Item) map[string]string {
+	docs := make(map[string]string)
+	seen := make(map[string]bool)
+	for _, line := range item.Lines() {
+		sku := line.Text("sku")
+		if sku != "" && seen[sku] {
+			return nil
+		}
+		if seen[sku] = true; sku == "" || line["qty"] == nil {
+			continue
+		}
+		doc, _ := plain(map[string]any{"M": item}).(map[string]any)
+		doc["Lines"] = plain(map[string]any{"M": line})
+		docs[keyOf(doc)] = show(doc)
+	}
+	return docs
+}

@@ -1,0 +1,58 @@
+package sinktest
+
+import (
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/elements"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// LinesBy returns the elements of the attribute Lines of the generated items, for sinks with an entry for each.
+func LinesBy(by string) *elements.Spec {
+	p, err := item.ParsePath("Lines")
+	if err != nil {
+		panic(err) // it is a path
+	}
+	return &elements.Spec{Path: p, By: by}
+}
+
+// Lines returns the elements of the attribute Lines.
+func (it Item) Lines() []Item {
+	lines, _ := it["Lines"]["L"].([]Attr)
+	all := make([]Item, len(lines))
+	for i, l := range lines {
+		all[i], _ = l["M"].(Item)
+	}
+	return all
+}
+
+// HasQuantity is a condition of the elements of Lines.
+func HasQuantity(e item.Value) bool {
+	_, has := e.Get("qty")
+	return has
+}
+
+// ElementCondition is a condition in two parts: of the item, and of an element.
+type ElementCondition struct {
+	pipeline.ItemCondition // nil: every item
+	Element                func(item.Value) bool
+}
+
+var _ pipeline.ElementCondition = ElementCondition{}
+
+// ReadsElement returns true.
+func (c ElementCondition) ReadsElement() bool { return true }
+
+// MatchElement asks about the item, and then about the element.
+func (c ElementCondition) MatchElement(m item.Image, e item.Value) (bool, error) {
+	if c.ItemCondition != nil {
+		if in, err := c.Match(m); err != nil || !in {
+			return in, err
+		}
+	}
+	return c.Element(e), nil
+}
+
+// IsDuplicate reports whether an error is that of two elements with one identity.
+func IsDuplicate(err error) bool { return strings.Contains(err.Error(), "have the same identity") }

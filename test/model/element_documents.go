@@ -1,0 +1,88 @@
+package model
+
+import (
+	"maps"
+	"slices"
+)
+
+// elementDocuments is the documents of an index with ForEach: of each element, the newest change that has it in an image has the
+// last word.
+func (k *Search) elementDocuments(sink, pipeline string, cs []change, count *Count) State {
+	s, newest := newState(), map[string]string{}
+	for _, c := range cs {
+		now, is := k.documentsOf(c, pipeline)
+		names := k.mayHave(c)
+		switch {
+		case is == failed:
+			s.must(sink, c, count)
+			now = nil
+		case len(now) == 0 && len(names) == 0:
+			count.Idle++
+		}
+		for _, name := range slices.Concat(names, slices.Collect(maps.Keys(now))) {
+			if c.version < newest[name] {
+				continue
+			}
+			newest[name] = c.version
+			if delete(s.Documents, name); now[name] != "" {
+				s.Documents[name] = now[name]
+			}
+		}
+	}
+	return s
+}
+
+// documentsOf are the documents of the elements after a change, by their names.
+func (k *Search) documentsOf(c change, pipeline string) (map[string]string, verdict) {
+	if c.New == nil || k.WhenEach == nil && holds(k.When, c.New) == missing {
+		return nil, found
+	}
+	if k.WhenEach == nil && holds(k.When, c.New) == failed {
+		return nil, failed
+	}
+	all, is := k.ForEach.elements(c.New)
+	if is != found {
+		return nil, is
+	}
+	documents := map[string]string{}
+	for _, e := range all {
+		if e.id == "" {
+			continue
+		}
+		switch meets(k.When, k.WhenEach, c.New, e) {
+		case missing:
+			continue
+		case failed:
+			return nil, failed
+		}
+		doc := map[string]any{"_tw": map[string]any{"version": c.version, "by": pipeline}}
+		for name, a := range c.New {
+			doc[name] = plainJSON(a)
+		}
+		doc[k.ForEach.Path] = plainJSON(e.value)
+		documents[k.name(c, e)] = DocumentText(doc)
+	}
+	return documents, found
+}
+
+// name is that of an element's document.
+func (k *Search) name(c change, e element) string {
+	return k.Index + " " + c.key + "::" + escaped(e.id)
+}
+
+// mayHave are the names of the documents that there may be of the old image. However many its elements are, each is looked at.
+func (k *Search) mayHave(c change) (names []string) {
+	if c.Old == nil || k.WhenEach == nil && holds(k.When, c.Old) == missing {
+		return nil
+	}
+	all, is := (&ForEach{Path: k.ForEach.Path, By: k.ForEach.By}).elements(c.Old)
+	if is != found {
+		return nil
+	}
+	for _, e := range all {
+		if e.id != "" && meets(k.When, k.WhenEach, c.Old, e) != missing {
+			names = append(names, k.name(c, e))
+		}
+	}
+	return names
+}
