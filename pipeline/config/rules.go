@@ -27,6 +27,7 @@ func (c *checker) checkRules() {
 		case s.View != nil:
 			c.checkView(s)
 		case s.Aggregate != nil:
+			c.bindValues(s)
 			c.checkAggregate(s)
 		case s.Search != nil:
 			c.checkSearch(s)

@@ -215,9 +215,14 @@ func (c *checker) checkDeclaredIn(v, list *value, sc *entity.Scope) {
 		case item.Path:
 			if strings.HasSuffix(v.Field, ".for_each.by") {
 				check(v, "each"+map[bool]string{true: v.Source, false: "." + v.Source}[strings.HasPrefix(v.Source, "[")])
+			} else if field := documentField(v, v.Source, shapes, path); field != "" {
+				if b := sc.Binding(field); b != nil && entity.Find(shapes, []item.Segment{{Name: field, Index: -1}}) != nil {
+					c.Fail(v, "name an attribute", "%s is a part of %s, and fields are attributes", field, yamlbind.Enumerate(b.Attributes(), "and"))
+					return
+				}
+				check(v, field)
 			} else if sc.Binding(v.Source) == nil {
-				read := cmp.Or(itemPath(v.Source), v.Source)
-				check(v, cmp.Or(documentField(v, read, shapes, path), read))
+				check(v, cmp.Or(itemPath(v.Source), v.Source))
 			}
 		case item.Pattern:
 			check(v, d.String())
@@ -303,6 +308,25 @@ func (c *checker) bindAttributes(s *Sink) {
 		if ok {
 			s.Notify.Attributes = append(s.Notify.Attributes, path)
 		}
+	}
+}
+
+// bindValues finds the names that keys bind among the values of an aggregate, and the paths written as item.PATH.
+func (c *checker) bindValues(s *Sink) {
+	if s.Scope == nil {
+		return
+	}
+	at := c.Of(&s.Aggregate.Values)
+	for i := range s.Aggregate.Values {
+		v := &s.Aggregate.Values[i]
+		if v.Of == "count" || v.Each {
+			continue
+		}
+		if v.Bound = s.Scope.Binding(v.Path); v.Bound == nil {
+			v.Path = cmp.Or(itemPath(v.Path), v.Path)
+			continue
+		}
+		c.FailIf(v.Of == "sum" && v.Bound.IsText(), at.Get(v.Name), "sum an attribute, or count the distinct texts", "%s is a part of a key, which is text", v.Path)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/template"
@@ -98,7 +99,7 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 	case s.View != nil:
 		c.checkViewReads(s.View, hidden)
 	case s.Aggregate != nil:
-		c.checkAggregateReads(s.Aggregate, hidden)
+		c.checkAggregateReads(s, hidden)
 	case s.Search != nil:
 		c.checkTemplateReads(c.Of(&s.Search.Index), "", hidden)
 		if e := s.Search.ForEach; e != nil {
@@ -117,13 +118,7 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 		c.checkTemplateReads(c.Of(&s.Archive.Partition), "", hidden)
 	case s.Notify != nil:
 		for _, e := range c.Of(&s.Notify.Attributes).All() {
-			paths, sc := []string{e.Source}, c.scopeOf(s)
-			if b := sc.Binding(e.Source); b != nil {
-				paths = b.Attributes()
-			} else if sc != nil {
-				paths = []string{cmp.Or(itemPath(e.Source), e.Source)}
-			}
-			for _, path := range paths {
+			for _, path := range readAs(e.Source, c.scopeOf(s)) {
 				c.checkPathRead(e, path, hidden)
 			}
 		}
@@ -145,6 +140,18 @@ func (c *checker) checkViewReads(v *View, hidden hiddenPaths) {
 	}
 }
 
+// readAs returns the paths of the item that a path of a sink about entities reads: those of the key if it is a name that keys
+// bind.
+func readAs(path string, sc *entity.Scope) []string {
+	switch b := sc.Binding(path); {
+	case b != nil:
+		return b.Attributes()
+	case sc != nil:
+		return []string{cmp.Or(itemPath(path), path)}
+	}
+	return []string{path}
+}
+
 func (c *checker) checkPathOfElements(of **ForEach, hidden hiddenPaths) {
 	if hidden.hidesValue((*of).Path) {
 		c.checkPathRead(c.elementsAt(of), (*of).Path, hidden)
@@ -160,17 +167,20 @@ func (c *checker) checkElementRead(v *value, path, rest string, hidden hiddenPat
 	c.checkPathRead(v, element(path, rest), hidden)
 }
 
-func (c *checker) checkAggregateReads(a *Aggregate, hidden hiddenPaths) {
+func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
+	a := s.Aggregate
 	for _, e := range c.Of(&a.Group).All() {
 		c.checkTemplateReads(e, a.ForEach, hidden)
 	}
 	for _, e := range c.Of(&a.Values).All() {
 		for _, operand := range e.All() {
-			path := operand.Source
-			if rest, each := cutEachPrefix(path); each && a.ForEach != "" {
-				path = element(a.ForEach, rest)
+			paths := readAs(operand.Source, s.Scope)
+			if rest, each := cutEachPrefix(operand.Source); each && a.ForEach != "" {
+				paths = []string{element(a.ForEach, rest)}
 			}
-			c.checkPathRead(operand, path, hidden)
+			for _, path := range paths {
+				c.checkPathRead(operand, path, hidden)
+			}
 		}
 	}
 	if c.Has(&a.ForEach) && hidden.hidesValue(a.ForEach) {

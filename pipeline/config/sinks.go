@@ -184,6 +184,8 @@ type AggregateValue struct {
 	Path string // in the item, or in the element if Each is set; "" for a count, and for the element itself
 	Each bool   // written as each.Path, or each alone
 
+	Bound *entity.Binding // that keys of the sink's entities have for the name Path; nil: Path is a path
+
 	_ string `key:"=" words:"count"`
 	_ string `key:"sum" is:"path" doc:"Exact sum."`
 	_ string `key:"min" is:"path" doc:"Least value."`

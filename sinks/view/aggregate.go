@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -42,6 +43,10 @@ type Value struct {
 	Of   string // "count", "sum", "min", "max" or "distinct"
 	Path string // path of the value in the item, or in the element if Each is set; "" for a count
 	Each bool   // Path starts at the element of ForEach; "" is the element itself
+
+	// Bound is the name that keys of entities bind, and whose value it is. Path is then the name, for people. Default: nil, Path
+	// is a path
+	Bound *entity.Binding
 }
 
 // Aggregate plans and writes one aggregate: a row for each group of items, with the values of the group. It is safe
@@ -126,7 +131,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 	for i := 0; i < len(o.Values) && err == nil; i++ {
 		var v value
 		v, err = o.Values[i].parse()
-		v.masked = v.kind != countKind && o.Mask.Hides(v.itemPath(o.ForEach))
+		v.masked = v.kind != countKind && slices.ContainsFunc(v.itemPaths(o.ForEach), o.Mask.Hides)
 		for _, other := range o.Values {
 			if other.Name < v.Name {
 				v.shareIndex++
@@ -181,7 +186,7 @@ func (v Value) parse() (value, error) {
 	switch {
 	case r.kind == countKind && (v.Path != "" || v.Each):
 		return r, errs.Errorf("value %q: a count has no path: it counts what `when` takes", v.Name)
-	case r.kind == countKind, v.Each && v.Path == "":
+	case r.kind == countKind, v.Each && v.Path == "", v.Bound != nil:
 		return r, nil
 	}
 	if v.Each && v.Path[0] == '[' {
@@ -201,15 +206,21 @@ func (v Value) parse() (value, error) {
 	return r, nil
 }
 
-// itemPath returns the path of the value in the item.
-func (v Value) itemPath(forEach string) string {
+// itemPaths returns the paths of what the value is made of in the item.
+func (v Value) itemPaths(forEach string) []string {
 	switch {
+	case v.Bound != nil:
+		var paths []string
+		for _, name := range v.Bound.Attributes() {
+			paths = append(paths, item.PathText([]string{name}))
+		}
+		return paths
 	case !v.Each:
-		return v.Path
+		return []string{v.Path}
 	case v.Path == "" || v.Path[0] == '[':
-		return forEach + "[*]" + v.Path
+		return []string{forEach + "[*]" + v.Path}
 	default:
-		return forEach + "[*]." + v.Path
+		return []string{forEach + "[*]." + v.Path}
 	}
 }
 

@@ -202,6 +202,9 @@ func (v *value) shareText(scope template.Scope) (string, error) {
 	var found item.Value
 	var ok bool
 	switch {
+	case v.Bound != nil:
+		found = v.Bound.Value(scope.Item)
+		ok = found.Exists()
 	case !v.Each:
 		found, ok = scope.Item.At(v.path)
 	case v.Path == "":

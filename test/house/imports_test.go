@@ -73,7 +73,7 @@ var allowed = map[string][]string{
 	"shardreader/leases/dynamo":     {"pipeline", "pipeline/item", "pipeline/redact", "pipeline/awserr", "pipeline/awshttp", "shardreader/leases", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 
 	"sinks":                           {"pipeline", "pipeline/entity", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/rules", "pipeline/unmarshal", "pipeline/instrument", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
-	"sinks/view":                      {"pipeline", "pipeline/decimal", "pipeline/elements", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/template", "sinks/state"},
+	"sinks/view":                      {"pipeline", "pipeline/decimal", "pipeline/elements", "pipeline/entity", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/template", "sinks/state"},
 	"sinks/view/viewtest":             {"pipeline", "pipeline/decimal", "pipeline/elements", "pipeline/item", "pipeline/record", "pipeline/template", "sinks/sinktest", "sinks/view", "sinks/state", "pgregory.net/rapid"},
 	"sinks/internal/awstest":          {"github.com/aws/aws-sdk-go-v2/aws", "test/server"},
 	"sinks/internal/disk":             {"pipeline", "pipeline/redact", "pipeline/filelock"},

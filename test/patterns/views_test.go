@@ -221,22 +221,24 @@ func (r *readers) ordersOfProducts(t *testing.T) {
 	}
 }
 
-// What each day earned.
+// What each day earned, and of how many users.
 func (r *readers) revenue(t *testing.T) {
 	t.Helper()
 	type day struct {
 		orders       int
 		sum, largest *big.Rat
+		users        map[string]bool
 	}
 	days := make(map[string]*day)
 	for _, o := range r.orders(func(o row) bool { return o["Status"] != "pending" }) {
 		name := o.text("SK")[len("ORDER#"):len("ORDER#2026-03-26")]
 		d := days[name]
 		if d == nil {
-			d = &day{sum: new(big.Rat), largest: total(o)}
+			d = &day{sum: new(big.Rat), largest: total(o), users: make(map[string]bool)}
 			days[name] = d
 		}
 		d.orders++
+		d.users[o.text("PK")] = true
 		d.sum.Add(d.sum, total(o))
 		if total(o).Cmp(d.largest) > 0 {
 			d.largest = total(o)
@@ -245,7 +247,7 @@ func (r *readers) revenue(t *testing.T) {
 	var want, got []string
 	for _, name := range slices.Sorted(maps.Keys(days)) {
 		d := days[name]
-		want = append(want, fmt.Sprintf("%s %s %d %s", name, exact(d.sum), d.orders, exact(d.largest)))
+		want = append(want, fmt.Sprintf("%s %s %d %s %d", name, exact(d.sum), d.orders, exact(d.largest), len(d.users)))
 	}
 	i := slices.IndexFunc(r.cfg.Sinks, func(s config.Sink) bool { return s.Name == "per_day" })
 	store, err := r.stores.Aggregate(t.Context(), r.cfg, r.cfg.Sinks[i])
@@ -254,7 +256,7 @@ func (r *readers) revenue(t *testing.T) {
 	check(t, err)
 	for row, err := range a.Groups().All(t.Context(), store.(view.Reader), pk("REVENUE")) {
 		check(t, err)
-		got = append(got, shown(row, []string{"revenue", "orders", "largest"}))
+		got = append(got, shown(row, []string{"revenue", "orders", "largest", "users"}))
 	}
 	same(t, "revenue", want, got)
 }
