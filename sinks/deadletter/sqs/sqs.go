@@ -92,12 +92,8 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{Options: o, place: queue.PlaceOf(o.Queue), sent: linefile.NewRecent(remembered)}
 	var attributes map[string]string
-	look := func() (err error) { attributes, err = s.look(ctx); return err }
-	var create func() error
-	if o.Create {
-		create = func() error { return s.create(ctx) }
-	}
-	err := queue.Ensure(ctx, look, create)
+	look := func(ctx context.Context) (err error) { attributes, err = s.look(ctx); return err }
+	err := queue.Ensure(ctx, o.Create, look, s.create)
 	if err == nil {
 		err = s.checkQueue(attributes)
 	}

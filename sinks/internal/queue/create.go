@@ -77,22 +77,22 @@ const (
 	visiblePause = time.Second
 )
 
-// Ensure looks for a queue, a topic or a bus. If it is missing, it calls create, and looks until what was created is found.
-// create is nil if nothing may be created.
-func Ensure(ctx context.Context, look, create func() error) error {
-	err := look()
-	if create == nil || !Missing(err) {
+// Ensure calls look, which finds a queue, a topic or a bus. If it is missing and may be created, Ensure calls create, and then
+// look until it finds what was created.
+func Ensure(ctx context.Context, mayCreate bool, look, create func(context.Context) error) error {
+	err := look(ctx)
+	if !mayCreate || !Missing(err) {
 		return err
 	}
-	if err := create(); err != nil {
+	if err := create(ctx); err != nil {
 		return err
 	}
 	return awaitVisible(ctx, look)
 }
 
-// awaitVisible calls look until what was created is found, for 15 seconds at most.
-func awaitVisible(ctx context.Context, look func() error) error {
-	err := look()
+// awaitVisible calls look until it finds what was created, for at most 15 seconds.
+func awaitVisible(ctx context.Context, look func(context.Context) error) error {
+	err := look(ctx)
 	for range visibleTries {
 		if !Missing(err) {
 			return err
@@ -100,7 +100,7 @@ func awaitVisible(ctx context.Context, look func() error) error {
 		if slept := pipeline.Sleep(ctx, visiblePause); slept != nil {
 			return errors.Join(err, slept)
 		}
-		err = look()
+		err = look(ctx)
 	}
 	return err
 }

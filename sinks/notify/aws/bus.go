@@ -54,7 +54,7 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 	b := &Bus{client: o.Client, bus: o.Bus}
 	b.publisher = publisher{target: b, name: "bus " + o.Bus[strings.LastIndexAny(o.Bus, "/:")+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
 	b.maxBytes = cmp.Or(b.maxBytes, queue.DefaultMaxBytes)
-	if err := ensure(ctx, o.Create, b.look, b.create); err != nil {
+	if err := queue.Ensure(ctx, o.Create, b.look, b.create); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -77,7 +77,7 @@ func (b *Bus) create(ctx context.Context) error {
 		return b.failed(ctx, "CreateEventBus", err)
 	}
 	if regionOf(b.bus) == "" {
-		return nil // a name is of the client's account
+		return nil // a name without a Region names a bus of the client's account
 	}
 	if err := queue.Elsewhere(aws.ToString(out.EventBusArn), b.bus); err != nil {
 		return fmt.Errorf("notify: %w", err)

@@ -49,19 +49,10 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	q := &Queue{client: o.Client, place: queue.PlaceOf(o.Queue)}
 	q.fifo = queue.FIFO(q.place.Name)
 	q.publisher = publisher{target: q, name: "queue " + q.place.Name, maxBytes: o.MaxBytes, overflow: o.Overflow}
-	if err := ensure(ctx, o.Create, q.look, q.create); err != nil {
+	if err := queue.Ensure(ctx, o.Create, q.look, q.create); err != nil {
 		return nil, err
 	}
 	return q, nil
-}
-
-// ensure looks for what events are sent to, and creates it if it is missing and may be created.
-func ensure(ctx context.Context, mayCreate bool, look, create func(context.Context) error) error {
-	var creating func() error
-	if mayCreate {
-		creating = func() error { return create(ctx) }
-	}
-	return queue.Ensure(ctx, func() error { return look(ctx) }, creating)
 }
 
 // create creates the queue in the client's account.

@@ -50,7 +50,7 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	}
 	t := &Topic{client: o.Client, arn: o.Topic, fifo: queue.FIFO(o.Topic)}
 	t.publisher = publisher{target: t, name: "topic " + o.Topic[strings.LastIndexByte(o.Topic, ':')+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
-	if err := ensure(ctx, o.Create, t.look, t.create); err != nil {
+	if err := queue.Ensure(ctx, o.Create, t.look, t.create); err != nil {
 		return nil, err
 	}
 	return t, nil
