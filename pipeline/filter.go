@@ -48,6 +48,14 @@ type ItemCondition interface {
 	Match(item item.Image) (bool, error)
 }
 
+// SplitCondition returns a condition as that of an item, or as that of an element if it reads one. The other one is nil.
+func SplitCondition(when ItemCondition) (ofItem ItemCondition, ofElement ElementCondition) {
+	if e, ok := when.(ElementCondition); ok && e.ReadsElement() {
+		return nil, e
+	}
+	return when, nil
+}
+
 // ElementCondition is an [ItemCondition] that may read an element of the item, too, under for_each. Its methods must be
 // pure. Match has no element.
 type ElementCondition interface {

@@ -92,9 +92,12 @@ func (c *checker) checkElementDocuments(sink *Sink) {
 		_, names := p.Names()
 		c.FailIf(!names, c.elementsAt(&s.ForEach), "name attributes of maps", "%s is inside a list, and the element of a document is in place of all of it", s.ForEach.Path)
 	}
-	for field, t := range map[any]*template.Template{&s.Index: s.Index, &s.Routing: s.Routing} {
-		c.FailIf(t != nil && (len(t.EachPaths()) > 0 || t.ReadsIdentity()), field, "make it of the item", "it reads the element, and the documents of an item are in one place")
-	}
+	c.checkReadsNoElement(&s.Index, s.Index)
+	c.checkReadsNoElement(&s.Routing, s.Routing)
+}
+
+func (c *checker) checkReadsNoElement(field any, t *template.Template) {
+	c.FailIf(t != nil && (len(t.EachPaths()) > 0 || t.ReadsIdentity()), field, "make it of the item", "it reads the element, and the documents of an item are in one place")
 }
 
 // checkCollection checks the declared type of an attribute whose elements have entries.

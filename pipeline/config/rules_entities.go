@@ -250,8 +250,10 @@ func documentField(v *value, path string, shapes []*entity.Shape, forEach string
 		if name = item.PathText([]string{name}); i > 0 {
 			name = within(pattern, name)
 		}
-		pattern = name
-		if of := elementsOf(shapes, pattern); i < len(names)-1 && (strings.HasSuffix(of, "[*]") || of != "" && pattern == forEach) {
+		if pattern = name; i == len(names)-1 {
+			break
+		}
+		if of := elementsOf(shapes, pattern); strings.HasSuffix(of, "[*]") || of != "" && pattern == forEach {
 			pattern = of
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // change after it has nothing to remove then, but what a redrive after a higher maximum would write: of an old image the
 // maximum is not asked.
 
-// checkForEach checks what a document of an element requires.
+// checkForEach checks what a document of an element requires, and sets what it is made with.
 func (s *Sink) checkForEach() error {
 	if s.forEach == nil {
 		return nil
@@ -35,6 +35,7 @@ func (s *Sink) checkForEach() error {
 	if s.routing != nil && s.routing.ReadsIdentity() {
 		return errs.New("the routing reads the element: make it of key attributes")
 	}
+	s.when, s.whenElement = pipeline.SplitCondition(s.when)
 	s.anyNumber = *s.forEach
 	s.anyNumber.Max = math.MaxInt
 	return nil
@@ -46,7 +47,7 @@ type shownElement struct {
 	value item.Value // without hidden parts; absent if all of it is hidden
 }
 
-// replace returns what stands in a document in place of an attribute, and what is to be replaced inside it.
+// replace returns the value of an attribute in the document, and the element if its place is inside that value.
 func (e *shownElement) replace(name string, v item.Value) (item.Value, *shownElement) {
 	switch {
 	case name != e.path[0]:
@@ -77,9 +78,6 @@ func (s *Sink) planElements(d *pipeline.Delivery, routing string) error {
 		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left", redact.Safe(c.Op.String()), redact.Field(s.forEach.Path.String()))
 	}
 	from, oldFlaw := s.locateElements(c, c.Old, &s.anyNumber)
-	if !from.unknown {
-		oldFlaw = nil
-	}
 	var to elementDocuments
 	var docs [][]byte
 	var flaw error
@@ -95,7 +93,7 @@ func (s *Sink) planElements(d *pipeline.Delivery, routing string) error {
 		return failAfterWrite(d, flaw)
 	}
 	s.moveElements(d, &from, &to, routing, docs)
-	if oldFlaw != nil {
+	if from.unknown {
 		flaw = unknownBefore(oldFlaw)
 	}
 	if len(d.Ops) == 0 {
@@ -148,28 +146,8 @@ func (ds *elementDocuments) ids() map[string]bool {
 // locateElements returns the documents that the elements of an image have. With an error none can be made; the documents
 // are then those that there may be. unknown says that the image does not name their index.
 func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.Spec) (elementDocuments, error) {
-	none := elementDocuments{documentLocation: documentLocation{why: ReasonWhen}}
-	if !image.Exists() {
-		return none, nil
-	}
-	when, ofElements := s.when.(pipeline.ElementCondition)
-	ofElements = ofElements && when.ReadsElement()
-	var flaw error
-	if s.when != nil && !ofElements {
-		in, err := s.when.Match(image)
-		if err == nil && !in {
-			return none, nil
-		}
-		if err != nil {
-			flaw = fmt.Errorf("search: when: %w", err)
-		}
-	}
-	at, err := s.indexOf(c, image)
+	at, flaw := s.locate(c, image)
 	docs := elementDocuments{documentLocation: at}
-	if err != nil {
-		docs.why, docs.unknown = ReasonSparse, true
-		return docs, err
-	}
 	if at.index == "" {
 		return docs, flaw
 	}
@@ -184,8 +162,8 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 		if e.ID == "" {
 			continue
 		}
-		if ofElements {
-			in, err := when.MatchElement(image, e.Value)
+		if s.whenElement != nil {
+			in, err := s.whenElement.MatchElement(image, e.Value)
 			if err == nil && !in {
 				docs.why = ReasonWhen
 				continue

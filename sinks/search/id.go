@@ -32,7 +32,7 @@ func ElementID(k item.Key, identity string) string {
 	return DocumentID(item.Key(item.AppendEscaped([]byte(string(k)+elementMark), identity)))
 }
 
-// ItemOf returns the key of the item that a document of an id is of, or of an element of which; "" if the id is a digest.
+// ItemOf returns the key of the item whose document has an id, or the document of one of whose elements; "" if the id is a digest.
 func ItemOf(id string) item.Key {
 	id, _, _ = strings.Cut(id, elementMark)
 	if _, _, err := item.Key(id).Decode(); err != nil {

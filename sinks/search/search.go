@@ -72,18 +72,19 @@ type Sink struct {
 	index   *template.Template
 	fixed   string                 // name of the index if all items have the same; else ""
 	recent  template.Recent        // checked names of indexes
-	when    pipeline.ItemCondition // nil matches every item
+	when    pipeline.ItemCondition // nil matches every item, or whenElement says which elements match
 	forEach *elements.Spec         // nil: an item has one document
 	within  []string               // the names of forEach.Path
 
-	anyNumber elements.Spec // forEach without a maximum
-	fields    *field
-	whole     bool       // documents have all attributes unchanged
-	drafts    sync.Pool  // of *[]byte: buffers in which documents are written before their length is known
-	hasher    *hasher    // nil if nothing is hashed
-	hashID    bool       // document ids are hashes
-	mask      *mask.Mask // without the attributes that are hashed
-	keyMask   *mask.Mask
+	anyNumber   elements.Spec             // forEach without a maximum
+	whenElement pipeline.ElementCondition // nil matches every element
+	fields      *field
+	whole       bool       // documents have all attributes unchanged
+	drafts      sync.Pool  // of *[]byte: buffers in which documents are written before their length is known
+	hasher      *hasher    // nil if nothing is hashed
+	hashID      bool       // document ids are hashes
+	mask        *mask.Mask // without the attributes that are hashed
+	keyMask     *mask.Mask
 
 	routing   *template.Template // nil routes by id
 	routed    []string           // key attributes that routing reads

@@ -80,10 +80,9 @@ func (s *Sink) hadNoElementRows(c *record.Change) bool {
 // elementRows returns the rows of an image's elements, and the reason if there are none. An element without a whole row
 // key has no row.
 func (s *Sink) elementRows(c *record.Change, m item.Image) (rows []*ElementRowOp, reason string, err error) {
-	when, ofElements := s.when.(pipeline.ElementCondition)
-	ofElements = ofElements && when.ReadsElement()
-	if s.when != nil && !ofElements {
-		if in, err := s.when.Match(m); err != nil || !in {
+	ofItem, ofElement := pipeline.SplitCondition(s.when)
+	if ofItem != nil {
+		if in, err := ofItem.Match(m); err != nil || !in {
 			return nil, ReasonWhen, err
 		}
 	}
@@ -101,8 +100,8 @@ func (s *Sink) elementRows(c *record.Change, m item.Image) (rows []*ElementRowOp
 		}
 		scope.Each, scope.ID = e.Value, e.ID
 		in := true
-		if ofElements {
-			in, err = when.MatchElement(m, e.Value)
+		if ofElement != nil {
+			in, err = ofElement.MatchElement(m, e.Value)
 		}
 		var row *ElementRowOp
 		if err == nil && in {

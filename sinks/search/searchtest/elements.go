@@ -12,6 +12,13 @@ func OfElements(o search.Options) search.Options {
 	return o
 }
 
+// OfElementsSuite makes a suite that of a sink [OfElements] of the items whose Type is kind.
+func OfElementsSuite(s sinktest.Suite, kind string) sinktest.Suite {
+	s.Refused = sinktest.IsDuplicate
+	s.Model = func(s *sinktest.Stream) map[string]string { return Elements(s, kind) }
+	return s
+}
+
 // Elements is [Model] of a sink [OfElements].
 func Elements(s *sinktest.Stream, kind string) map[string]string {
 	want := make(map[string]string)

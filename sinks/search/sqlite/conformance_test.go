@@ -36,10 +36,7 @@ func TestConformance(t *testing.T) {
 
 // ofElements is a suite of a sink with a document for each line.
 func ofElements(index, kind string) sinktest.Suite {
-	s := suiteOf(index, kind, searchtest.OfElements)
-	s.Refused = sinktest.IsDuplicate
-	s.Model = func(s *sinktest.Stream) map[string]string { return searchtest.Elements(s, kind) }
-	return s
+	return searchtest.OfElementsSuite(suiteOf(index, kind, searchtest.OfElements), kind)
 }
 
 // suite is a search sink of the items whose Type is kind ("": all that name their
