@@ -1,10 +1,6 @@
 package audit_test
 
-import (
-	"testing"
-
-	"github.com/tablewake/tablewake/sinks/audit"
-)
+import "testing"
 
 // Documents.
 func TestDifferencesOfDocuments(t *testing.T) {
@@ -69,13 +65,6 @@ func TestDifferencesOfElementDocuments_MovedBeforeTheirRepair(t *testing.T) {
 	w := newWorld(t, lineIndex)
 	w.put("P0", order("zero", "x"))
 	w.sql(1, `UPDATE "_tws_documents" SET source = replace(source, '"zero"', '"null"') WHERE id = 'P0::x' AND "index" = (SELECT id FROM "_tws_indexes" WHERE name = 'lines')`)
-	s := w.open(audit.Options{})["lines"]
-	fs := w.differences(s)
-	w.put("P0", order("zero", "y"))
-	for _, f := range fs {
-		if o, err := s.Repair(t.Context(), w.snapshotFor(f), f); err != nil || o.Result == audit.Repaired {
-			t.Errorf("%s %s: %+v, %v", f.Kind, f.Where, o, err)
-		}
-	}
+	w.movesBeforeRepair("lines", func() { w.put("P0", order("zero", "y")) })
 	w.want("lines")
 }

@@ -57,3 +57,16 @@ func (w *world) repaired(names ...string) {
 }
 
 func (w *world) snapshotFor(f audit.Finding) *record.Change { return w.snapshotOf(f.Item) }
+
+// movesBeforeRepair changes a sink between an audit and the repair of what it found, which must repair nothing then.
+func (w *world) movesBeforeRepair(name string, change func()) {
+	w.t.Helper()
+	s := w.open(audit.Options{})[name]
+	fs := w.differences(s)
+	change()
+	for _, f := range fs {
+		if o, err := s.Repair(w.t.Context(), w.snapshotFor(f), f); err != nil || o.Result == audit.Repaired {
+			w.t.Errorf("%s %s: %+v, %v", f.Kind, f.Where, o, err)
+		}
+	}
+}

@@ -34,27 +34,15 @@ func (k *Search) elementDocuments(sink, pipeline string, cs []change, count *Cou
 
 // documentsOf are the documents of the elements after a change, by their names.
 func (k *Search) documentsOf(c change, pipeline string) (map[string]string, verdict) {
-	if c.New == nil || k.WhenEach == nil && holds(k.When, c.New) == missing {
+	if c.New == nil {
 		return nil, found
 	}
-	if k.WhenEach == nil && holds(k.When, c.New) == failed {
-		return nil, failed
-	}
-	all, is := k.ForEach.elements(c.New)
+	all, is := k.ForEach.chosen(k.When, k.WhenEach, c.New)
 	if is != found {
 		return nil, is
 	}
 	documents := map[string]string{}
 	for _, e := range all {
-		if e.id == "" {
-			continue
-		}
-		switch meets(k.When, k.WhenEach, c.New, e) {
-		case missing:
-			continue
-		case failed:
-			return nil, failed
-		}
 		doc := map[string]any{"_tw": map[string]any{"version": c.version, "by": pipeline}}
 		for name, a := range c.New {
 			doc[name] = plainJSON(a)

@@ -84,33 +84,43 @@ func meets(when, whenEach *Condition, it sinktest.Item, e element) verdict {
 	return found
 }
 
+// chosen are the elements of an item that have an identity and meet both conditions.
+func (f *ForEach) chosen(when, whenEach *Condition, it sinktest.Item) (some []element, is verdict) {
+	if whenEach == nil {
+		if is := holds(when, it); is != found {
+			return nil, is
+		}
+	}
+	all, is := f.elements(it)
+	if is != found {
+		return nil, is
+	}
+	for _, e := range all {
+		if e.id == "" {
+			continue
+		}
+		switch meets(when, whenEach, it, e) {
+		case found:
+			some = append(some, e)
+		case failed:
+			return nil, failed
+		}
+	}
+	return some, found
+}
+
 // elementRows are the rows of an item.
 func (v *View) elementRows(key string, it sinktest.Item) ([]sinktest.Item, verdict) {
 	if it == nil {
 		return nil, found
 	}
-	if v.WhenEach == nil {
-		if is := holds(v.When, it); is != found {
-			return nil, is
-		}
-	}
-	all, is := v.ForEach.elements(it)
+	all, is := v.ForEach.chosen(v.When, v.WhenEach, it)
 	if is != found {
 		return nil, is
 	}
 	var rows []sinktest.Item
 	names := map[string]bool{}
 	for _, e := range all {
-		if e.id == "" {
-			continue
-		}
-		is := meets(v.When, v.WhenEach, it, e)
-		if is == missing {
-			continue
-		}
-		if is == failed {
-			return nil, failed
-		}
 		row, is := v.columns(scope{key: key, item: it, each: e.value, id: e.id})
 		if is == failed {
 			return nil, failed

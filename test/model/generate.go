@@ -175,7 +175,7 @@ func (g generator) view(name, table string) *View {
 	return v
 }
 
-// elements have an entry each. With a condition it is of each of them.
+// elements draws what elements of an item have an entry each, and their condition, which may be nil.
 func (g generator) elements() (of *ForEach, when *Condition) {
 	of = &ForEach{Path: pick(g, "elements", "Lines", "Lines", "Addr"), Max: pick(g, "max", 0, 0, 2)}
 	if of.Path == "Addr" {
