@@ -72,33 +72,40 @@ func repairPause(failures int) time.Duration {
 	return min(firstRepairPause<<min(failures, 20), maxRepairPause)
 }
 
-// look counts the gaps that are not repaired, and returns those whose repair can begin.
+// look counts the gaps that are not repaired, and returns those whose repair can begin. An outage leaves gaps in many shards
+// within moments, and one audit repairs them all: while a gap is too new, those found less than a lease before it wait. A gap
+// is too new for the duration of a lease: its former reader may still write what it read before.
 func (r *gapRepair) look(ctx context.Context) (due []state.NotedGap, err error) {
 	noted, err := stream.Collect(r.gaps.Gaps(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("gaps: %w", err)
 	}
 	now, unrepaired := time.Now(), int64(0)
+	tooNew, late := false, false
 	for _, g := range noted {
 		if g.Repair.Stage == state.GapRepaired {
 			continue
 		}
 		unrepaired++
-		if r.isDue(g, now) {
+		switch age := now.Sub(g.Found); {
+		case age < r.lease:
+			tooNew = true
+		case r.isDue(g, now):
 			due = append(due, g)
+			late = late || age >= 2*r.lease
 		}
 	}
 	r.unrepaired.Store(unrepaired)
+	if tooNew && !late {
+		return nil, nil
+	}
 	return due, nil
 }
 
-// isDue reports whether the repair of a gap can begin. For the duration of a lease after the gap was found, its former
-// reader may still write what it read before. A repair that left something is repeated after pauses that grow with the
-// age of the gap, whichever consumer made it.
+// isDue reports whether the repair of a gap that is not too new can begin. A repair that left something is repeated after
+// pauses that grow with the age of the gap, whichever consumer made it.
 func (r *gapRepair) isDue(g state.NotedGap, now time.Time) bool {
 	switch rep := g.Repair; {
-	case now.Before(g.Found.Add(r.lease)):
-		return false
 	case rep.Owner != "" && now.Before(rep.Expires):
 		return false
 	case rep.Stage == state.GapOpen && rep.Run != "":

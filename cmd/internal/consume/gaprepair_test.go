@@ -3,8 +3,10 @@ package consume
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +92,59 @@ func TestGapRepair_WaitsForTheFormerReader(t *testing.T) {
 			t.Errorf("the repair began %v after the gap was found, and a lease lasts %v", wait, testLease)
 		}
 	})
+}
+
+// Gaps that are found one after the other, as an outage leaves them, are repaired together. Gaps that go on being found keep
+// none from its repair for longer than two leases and a look.
+func TestGapRepair_Together(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		every time.Duration // between gaps
+		gaps  int
+		want  int // repairs; 0: more than one
+	}{
+		{"at one time", 0, 4, 1},
+		{"within a lease", testLease / 5, 4, 1},
+		{"without end", testLease / 2, 200, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				noted := &notedGaps{}
+				var calls [][]state.NotedGap
+				r := &gapRepair{gaps: noted, lease: testLease, log: slog.New(slog.DiscardHandler), do: func(_ context.Context, due []state.NotedGap) error {
+					calls = append(calls, due)
+					noted.mu.Lock()
+					defer noted.mu.Unlock()
+					for _, d := range due {
+						i := slices.IndexFunc(noted.gaps, func(g state.NotedGap) bool { return g.Shard == d.Shard })
+						if age := time.Since(d.Found); age < testLease || age > 3*testLease {
+							t.Errorf("the repair of %s began %v after it was found", d.Shard, age)
+						}
+						noted.gaps[i].Repair.Stage = state.GapRepaired
+					}
+					return nil
+				}}
+				go func() {
+					for i := range tt.gaps {
+						noted.mu.Lock()
+						gap := record.Gap{StreamARN: "arn", Shard: fmt.Sprintf("shard-%d", i), Found: time.Now()}
+						noted.gaps = append(noted.gaps, state.NotedGap{Gap: gap, Repair: state.GapRepair{Stage: state.GapOpen, Version: 1}})
+						noted.mu.Unlock()
+						time.Sleep(tt.every)
+					}
+				}()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				r.run(ctx)
+				if n := r.unrepaired.Load(); n != 0 {
+					t.Errorf("%d gaps are not repaired", n)
+				}
+				if tt.want > 0 && len(calls) != tt.want || tt.want == 0 && len(calls) < 2 {
+					t.Errorf("%d repairs of %d gaps", len(calls), tt.gaps)
+				}
+			})
+		})
+	}
 }
 
 // A repair that fails is tried again, after pauses that grow, and the log has the class of its error without its data.
