@@ -11,7 +11,9 @@ import (
 // cloned changes. The source is read while less than the limit is used. So a page larger than the limit passes alone.
 //
 // If the source is a [Pauser], a partition is paused while little memory is left and the partition uses more than its
-// share. So partitions that use little are read first. Only partitions that use memory have a share.
+// share. So partitions that use little are read first. Only partitions that use memory have a share. A partition that
+// is alone is paused too: a shard that is listed later must find memory, also if nothing of the first can be written.
+// For the same reason the others are read on for a while if the last page of a paused partition took all that was left.
 //
 // Pipeline.mu guards it.
 type bounds struct {
@@ -24,6 +26,7 @@ type bounds struct {
 	shares      map[string]*share
 	usingShares int         // shares that use memory
 	paused      []*share    // shares of paused partitions
+	usedPaused  amount      // the part of used that paused partitions use
 	pauseCalls  []pauseCall // calls of Pause that were not made yet
 }
 
@@ -58,6 +61,9 @@ const (
 
 	// clonedDivisor lets changes that failed and wait for another try use half of the limit.
 	clonedDivisor = 2
+
+	// extraDivisor allows 1/4 above the limit to partitions that are not paused, while paused ones use the rest.
+	extraDivisor = 4
 )
 
 // share is the memory that one partition has in flight.
@@ -100,6 +106,9 @@ func (b *bounds) add(partition string, used, cloned amount) {
 	b.cloned.add(cloned)
 	s.used.add(used)
 	s.cloned.add(cloned)
+	if s.paused {
+		b.usedPaused.add(used)
+	}
 	less := used.bytes < 0 || used.changes < 0
 	if after := s.used != (amount{}); after != before {
 		if after {
@@ -132,8 +141,10 @@ func (b *bounds) pauseOrResume(s *share) {
 	b.pauseCalls = append(b.pauseCalls, pauseCall{s.name, paused})
 	if paused {
 		b.paused = append(b.paused, s)
+		b.usedPaused.add(s.used)
 		return
 	}
+	b.usedPaused = b.usedPaused.minus(s.used)
 	i := slices.Index(b.paused, s)
 	b.paused = slices.Delete(b.paused, i, i+1)
 }
@@ -148,9 +159,6 @@ func (b *bounds) resume() {
 // takesTooMuch reports whether a partition must be paused: it uses its share and little memory is left, or clones use
 // much of the limit and the partition has some of them.
 func (b *bounds) takesTooMuch(s *share) bool {
-	if len(b.shares) < 2 {
-		return false // a single partition needs no share
-	}
 	clonable := b.limit.dividedBy(clonedDivisor)
 	room := b.limit.minus(b.limit.dividedBy(spareDivisor))
 	fair := room.dividedBy(int64(max(1, min(b.usingShares, maxShares))))
@@ -178,8 +186,19 @@ func (b *bounds) forget(partition string) {
 	}
 }
 
+// full reports whether the source must not be read.
 func (b *bounds) full() bool {
-	return b.used.bytes >= b.limit.bytes || b.used.changes >= b.limit.changes
+	if !b.used.reaches(b.limit) || len(b.paused) == 0 {
+		return b.used.reaches(b.limit)
+	}
+	extra := b.limit
+	extra.add(b.limit.dividedBy(extraDivisor))
+	return b.used.minus(b.usedPaused).reaches(b.limit.dividedBy(spareDivisor)) || b.used.reaches(extra)
+}
+
+// reaches reports whether a is at least limit, in bytes or in changes.
+func (a amount) reaches(limit amount) bool {
+	return a.bytes >= limit.bytes || a.changes >= limit.changes
 }
 
 // pressure is how much the limit delays reading.

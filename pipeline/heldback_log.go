@@ -22,9 +22,22 @@ const (
 // heldGroup identifies the subject of a line in the log.
 type heldGroup struct{ sink, reason string }
 
+// heldByMemory is the reason of a group of the log for HeldByShare and HeldByBounds: a partition can change between the
+// two while it waits.
+const heldByMemory = "memory"
+
+// logGroup returns the group of the log that h belongs to.
+func logGroup(h HeldBack) heldGroup {
+	if h.Reason == HeldByShare || h.Reason == HeldByBounds {
+		return heldGroup{h.Sink, heldByMemory}
+	}
+	return heldGroup{h.Sink, h.Reason}
+}
+
 // loggedGroup has the last line about a group.
 type loggedGroup struct {
 	at         time.Time
+	reason     string
 	partitions map[string]heldSince // the logged ones
 }
 
@@ -38,7 +51,7 @@ type heldBackLog struct {
 func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 	long := make(map[heldGroup][]HeldBack)
 	for _, h := range held {
-		if g := (heldGroup{h.Sink, h.Reason}); now.Sub(h.Since) > l.r.heldBackLogDelay(g) {
+		if g := logGroup(h); now.Sub(h.Since) > l.r.heldBackLogDelay(g) {
 			long[g] = append(long[g], h)
 		}
 	}
@@ -49,7 +62,7 @@ func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 				was.partitions[h.Partition] = logged
 			}
 		}
-		l.logMoving(now, g, was)
+		l.logMoving(now, heldGroup{g.sink, was.reason}, was)
 		if len(was.partitions) == 0 && now.Sub(was.at) > heldBackRepeatNew {
 			delete(l.groups, g)
 		}
@@ -68,12 +81,12 @@ func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 		if now.Sub(was.at) < heldBackRepeatNew || !fresh && now.Sub(was.at) < heldBackRepeat {
 			continue
 		}
-		was.at = now
+		was.at, was.reason = now, hs[0].Reason
 		for _, h := range hs {
 			was.partitions[h.Partition] = heldSince{at: h.Since, seen: now}
 		}
-		l.r.p.log.LogAttrs(l.r.hard, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[g.reason],
-			append(g.attrs(), slog.Int("partitions", len(hs)), slog.String("first", hs[0].Partition),
+		l.r.p.log.LogAttrs(l.r.hard, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[was.reason],
+			append(heldGroup{g.sink, was.reason}.attrs(), slog.Int("partitions", len(hs)), slog.String("first", hs[0].Partition),
 				slog.Duration("age", now.Sub(hs[0].Since).Round(time.Second)), slog.Int64("bytes", hs[0].Bytes))...)
 	}
 }
@@ -130,7 +143,7 @@ func (r *run) heldBackLogDelay(g heldGroup) time.Duration {
 
 // heldBackLevel is LevelInfo for a sink that has written lately: it is slow, not down.
 func (r *run) heldBackLevel(g heldGroup, now time.Time) slog.Level {
-	if g.reason == HeldByShare || g.reason == HeldByBounds {
+	if g.reason == heldByMemory {
 		for _, rt := range r.p.routes {
 			if wrote, _ := rt.health.times(); rt.Name == g.sink && now.Sub(wrote) < heldBackLogAfter {
 				return slog.LevelInfo

@@ -40,6 +40,7 @@ type shard struct {
 
 // pace is what one partition brings.
 type pace struct {
+	begins  time.Duration // before the first page, as of a shard that is listed later
 	every   time.Duration // between two pages; 0: one page, and nothing after it
 	records int           // of a page
 	size    int           // bytes of a record
@@ -51,7 +52,7 @@ var _ Pauser = (*shards)(nil)
 func newShards(paces []pace) *shards {
 	s := &shards{byName: map[string]*shard{}, wake: make(chan struct{}, 1), asked: time.Now()}
 	for i, p := range paces {
-		part := &shard{name: fmt.Sprint("p", i), pace: p, due: time.Now()}
+		part := &shard{name: fmt.Sprint("p", i), pace: p, due: time.Now().Add(p.begins)}
 		s.parts = append(s.parts, part)
 		s.byName[part.name] = part
 	}
