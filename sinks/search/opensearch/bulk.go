@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -15,17 +16,21 @@ import (
 // in sequence. It sends the newest mutation of each document. If the server refuses a whole
 // request, Apply sends its halves, down to the single document that the server refuses. A document that
 // does not fit the index's fields is sent
-// a second time, alone: concurrent requests may have created a field with different types.
+// again, alone: concurrent requests may have created a field with different types. It is sent until it does not fit for
+// a field whose type was decided before.
 func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	coalesced := search.Coalesce(ms)
 	b := &bulk{store: s, ms: ms, rs: make([]search.Result, len(ms))}
 	if err := b.rounds(ctx, coalesced.Newest); err != nil {
 		return nil, err
 	}
-	b.last = true
-	for _, i := range b.unfit {
-		if err := b.rounds(ctx, []int{i}); err != nil {
-			return nil, err
+	for _, u := range b.unfit {
+		b.alone = &u
+		for b.again = true; b.again; {
+			b.again = false
+			if err := b.rounds(ctx, []int{u.i}); err != nil {
+				return nil, err
+			}
 		}
 	}
 	coalesced.Share(ms, b.rs)
@@ -37,10 +42,28 @@ type bulk struct {
 	store *Store
 	ms    []search.Mutation
 	rs    []search.Result
-	unfit []int // mutations that did not fit the index's fields at the first attempt
-	last  bool  // the last attempt of the unfit mutations
+	unfit []unfitMutation // mutations that did not fit the index's fields at the first attempt
+	alone *unfitMutation  // the one of them that is sent alone, or what is never sent again; nil before that
+	again bool            // it is sent once more
 
 	stop error // error after which nothing more is sent
+}
+
+// unfitMutation is a mutation that did not fit the index's fields.
+type unfitMutation struct {
+	i       int
+	decided []string // fields whose types other documents had decided; the mutation cannot lose them a second time
+}
+
+// losesAnother reports whether the mutation did not fit because another document decided the type of a further field at
+// the same time.
+func (u *unfitMutation) losesAnother(f *failure) bool {
+	field := f.field()
+	if field == "" || !f.says("cannot be changed from type") || slices.Contains(u.decided, field) {
+		return false
+	}
+	u.decided = append(u.decided, field)
+	return true
 }
 
 // maxRounds bounds how often a document is sent that loses a race with another writer each
@@ -197,7 +220,9 @@ func (b *bulk) items(ctx context.Context, at []int, body []byte) (again []int) {
 		case sendAgain:
 			again = append(again, i)
 		case sendAlone:
-			b.unfit = append(b.unfit, i)
+			u := unfitMutation{i: i}
+			u.losesAnother(&it.failure)
+			b.unfit = append(b.unfit, u)
 		}
 	})
 	if !ok {
@@ -247,8 +272,10 @@ func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 	case class == tooLarge && size > 0:
 		e.Hint = fmt.Sprintf("the document has %d bytes, its request %d: %s", len(m.Doc), size, e.Hint)
 	case size > 0 || !it.unfit():
-	case !b.last:
+	case b.alone == nil:
 		return sendAlone
+	case b.alone.losesAnother(&it.failure):
+		b.again = true
 	default:
 		b.store.explain(e, &it.failure, m.Doc)
 	}

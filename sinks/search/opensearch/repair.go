@@ -21,7 +21,7 @@ var _ search.Repairer = (*Store)(nil)
 //     a sequence number. A write of a later second is not replaced. A write of the same second that arrives between the
 //     read and the write is: within one second the mode promises no order.
 func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
-	b := &bulk{store: s, ms: make([]search.Mutation, len(ds)), rs: make([]search.Result, len(ds)), last: true}
+	b := &bulk{store: s, ms: make([]search.Mutation, len(ds)), rs: make([]search.Result, len(ds)), alone: new(unfitMutation)}
 	var at []int
 	for i := range ds {
 		if b.ms[i], b.rs[i].Err = ds[i].Mutation(); b.rs[i].Err == nil {

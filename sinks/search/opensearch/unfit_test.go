@@ -173,3 +173,29 @@ func TestUnfitIsTriedOnceMoreAlone(t *testing.T) {
 		}
 	}
 }
+
+// A document that loses one field after another to other documents is healthy, and is written.
+func TestUnfitLosesAnotherField(t *testing.T) {
+	lose := func(field string) string {
+		return strings.ReplaceAll(`{"items":[{"index":{"status":400,"error":{"type":"illegal_argument_exception",`+
+			`"reason":"mapper [FIELD] cannot be changed from type [long] to [float]"}}}]}`, "FIELD", field)
+	}
+	for _, c := range []struct {
+		answers []string
+		sent    int
+		wantErr bool
+	}{
+		{[]string{lose("A"), lose("B"), lose("C"), taken}, 4, false},
+		{[]string{lose("A"), lose("B"), lose("A")}, 3, true},
+	} {
+		sent := 0
+		s := open(t, opensearch.Options{URL: "http://127.0.0.1:1", Mode: opensearch.Fast, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			sent++
+			return answer(200, c.answers[sent-1]), nil
+		})})
+		rs, err := s.Apply(t.Context(), []search.Mutation{mutation("x", "a", 1, `"A":2.5,"B":2.5,"C":2.5`)})
+		if err != nil || sent != c.sent || (rs[0].Err != nil) != c.wantErr {
+			t.Errorf("%d requests, %v, %v: want %d, error %t", sent, rs, err, c.sent, c.wantErr)
+		}
+	}
+}
