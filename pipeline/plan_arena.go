@@ -11,6 +11,7 @@ import (
 type planArena struct {
 	deliveries []queuedDelivery
 	ops        []Op                 // one for each delivery
+	count      int                  // the page uses deliveries[:count] and ops[:count]
 	slab       interface{ empty() } // a *slab[T], for Alloc: most plans allocate a single type
 	pieces     [][]byte             // for Bytes
 	used       int                  // the page uses pieces[:used]
@@ -25,22 +26,30 @@ const (
 	firstPieceSize = 4 << 10  // bytes of the first piece; each next one is twice as large
 	maxPieceSize   = 32 << 10 // bytes
 	maxKeptPieces  = 64       // pieces that can stay for the next page
+
+	firstDeliveries   = 32   // deliveries that an arena has memory for at first
+	maxKeptDeliveries = 2048 // deliveries whose memory can stay for the next page
 )
 
 // arenaPool is the pool of empty arenas of a route.
 type arenaPool struct{ pool sync.Pool }
 
-// get returns an empty arena for n deliveries.
-func (s *arenaPool) get(n int) *planArena {
-	a, ok := s.pool.Get().(*planArena)
-	if !ok {
-		a = new(planArena)
+// get returns an empty arena.
+func (s *arenaPool) get() *planArena {
+	if a, ok := s.pool.Get().(*planArena); ok {
+		return a
 	}
-	if cap(a.ops) < n {
-		a.ops, a.deliveries = make([]Op, n), make([]queuedDelivery, n)
-	}
-	a.ops, a.deliveries = a.ops[:n], a.deliveries[:n]
-	return a
+	return new(planArena)
+}
+
+// grow makes memory for more deliveries than ds has, which it moves. ds are those of the first seen changes of a page,
+// and left is how many more there are. A sink often takes few of them: memory for all would exceed that of the page.
+func (a *planArena) grow(ds []queuedDelivery, seen, left int) []queuedDelivery {
+	expected := len(ds) + len(ds)*left/max(seen, 1)
+	n := min(len(ds)+left, max(firstDeliveries, expected+expected/8))
+	a.ops, a.deliveries = make([]Op, n), make([]queuedDelivery, n)
+	copy(a.deliveries, ds)
+	return a.deliveries[:len(ds)]
 }
 
 // put empties an arena and returns it to the pool.
@@ -85,11 +94,12 @@ func keepPieces[T any](pieces []T, used, limit int) []T {
 
 // empty removes the plans of a page.
 func (a *planArena) empty() {
-	clear(a.ops)
-	clear(a.deliveries)
-	if cap(a.ops) > min(maxKeptSlabPieces*slabLength, max(slabLength, 4*len(a.ops))) {
+	clear(a.ops[:a.count])
+	clear(a.deliveries[:a.count])
+	if len(a.ops) > min(maxKeptDeliveries, max(firstDeliveries, 4*a.count)) {
 		a.ops, a.deliveries = nil, nil
 	}
+	a.count = 0
 	if a.slab != nil {
 		a.slab.empty()
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // TestPlanArena: values in a page's arena are like values that are allocated alone.
@@ -45,15 +47,49 @@ func TestPlanArena(t *testing.T) {
 	}
 }
 
+// use makes memory for n deliveries of a page.
+func use(a *planArena, n int) {
+	for len(a.ops) < n {
+		a.grow(a.deliveries, len(a.deliveries), n)
+	}
+	a.count = n
+}
+
+// TestPlanArena_Grow: deliveries that move keep their plans, and there is memory for few more than there are.
+func TestPlanArena_Grow(t *testing.T) {
+	const changes, step = 4000, 13
+	var out preparedRoute
+	r := route{Route: Route{Sink: SinkFunc(nil), Name: "few"}, planner: plannerFunc(func(d *Delivery) error {
+		d.Ops = append(d.Ops, &intent{})
+		return nil
+	})}
+	for i := 0; i < changes; i += step {
+		c := &record.Change{Raw: make([]byte, i)}
+		if taken, err := r.prepareDelivery(c, uint64(i), &evaluation{}, nil, &out, i, changes-i); !taken || err != nil {
+			t.Fatal(taken, err)
+		}
+	}
+	for i := range out.deliveries {
+		if qd := &out.deliveries[i]; qd.hash != uint64(i*step) || len(qd.d.Change.Raw) != i*step || len(qd.d.Ops) != 1 {
+			t.Fatalf("the delivery %d is %+v", i, qd)
+		}
+	}
+	if n, memory := len(out.deliveries), cap(out.deliveries); n != changes/step+1 || memory >= 2*n {
+		t.Errorf("%d deliveries have memory for %d", n, memory)
+	}
+}
+
+type plannerFunc func(*Delivery) error
+
+func (f plannerFunc) Plan(d *Delivery) error { return f(d) }
+
 // TestPlanArena_Again: an emptied arena has nothing of the page before, whose texts stay.
 func TestPlanArena_Again(t *testing.T) {
 	type op struct{ text string }
 	var rooms arenaPool
 	for page, n := range []int{3 * slabLength, 1, 200 * slabLength, 2 * slabLength} {
-		a := rooms.get(n)
-		if len(a.ops) != n {
-			t.Fatalf("page %d: room for %d ops of %d", page, len(a.ops), n)
-		}
+		a := rooms.get()
+		use(a, n)
 		var texts []string
 		var docs [][]byte
 		want := func(i int) string { return strings.Repeat(fmt.Sprint(page, " ", i, ";"), 1+i%200) }
@@ -73,7 +109,7 @@ func TestPlanArena_Again(t *testing.T) {
 			}
 		}
 		rooms.put(a)
-		other := &Delivery{arena: rooms.get(n)}
+		other := &Delivery{arena: rooms.get()}
 		for i := range n {
 			other.Bytes(make([]byte, len(want(i))))
 		}
@@ -88,7 +124,8 @@ func TestPlanArena_Again(t *testing.T) {
 
 // TestPlanArena_Bounded: a large page leaves no more than others.
 func TestPlanArena_Bounded(t *testing.T) {
-	d := &Delivery{arena: &planArena{ops: make([]Op, 4*maxKeptSlabPieces*slabLength)}}
+	d := &Delivery{arena: &planArena{}}
+	use(d.arena, 4*maxKeptSlabPieces*slabLength)
 	for range 4 * maxKeptSlabPieces * slabLength {
 		Alloc[Event](d)
 		d.Bytes(make([]byte, maxPieceSize/8))
@@ -102,12 +139,9 @@ func TestPlanArena_Bounded(t *testing.T) {
 
 // TestPlanArena_Shrinks: small pages soon free the memory of a large one.
 func TestPlanArena_Shrinks(t *testing.T) {
-	var a *planArena
+	a := &planArena{}
 	page := func(n int) (slabs, pieces int) {
-		if a == nil || cap(a.ops) < n {
-			a = &planArena{ops: make([]Op, n)}
-		}
-		a.ops = a.ops[:n]
+		use(a, n)
 		d := &Delivery{arena: a}
 		for range n {
 			Alloc[Event](d)

@@ -14,7 +14,7 @@ import (
 )
 
 // blockBytes is the size of the blocks of a large file, decompressed.
-const blockBytes = 1 << 20
+const blockBytes = 256 << 10
 
 // reader reads one data file.
 type reader struct {
