@@ -70,7 +70,9 @@ func run(args []string) (code int, err error) {
 		return 1, err
 	}
 	if command != nil && len(missing) == len(server.Kinds()) { // for all tests, so it seems
-		if err := server.InstallTools(ctx); err != nil {
+		said := sayWaiting(os.Stderr, func() []string { return []string{"the tools that tests run"} })
+		err := server.InstallTools(ctx)
+		if said(); err != nil {
 			return 1, err
 		}
 	}
@@ -146,9 +148,14 @@ func pick(kinds []*server.Kind, names []string) ([]*server.Kind, error) {
 // startAll starts one node of each kind, side by side. With an error some are nil.
 func startAll(ctx context.Context, kinds []*server.Kind) ([]*server.Node, error) {
 	nodes, errs := make([]*server.Node, len(kinds)), make([]error, len(kinds))
+	starting := newNames(kinds)
+	defer sayWaiting(os.Stderr, starting.list)()
 	var all sync.WaitGroup
 	for i, k := range kinds {
-		all.Go(func() { nodes[i], errs[i] = k.Start(ctx) })
+		all.Go(func() {
+			nodes[i], errs[i] = k.Start(ctx)
+			starting.remove(k.Name)
+		})
 	}
 	all.Wait()
 	return nodes, errors.Join(errs...)
