@@ -1,4 +1,4 @@
-// Package shardreader has the DynamoDB Streams API in its own types, and records streams.
+// Package shardreader has the DynamoDB Streams API in its own types, records streams and tails them.
 //
 // [API] is the interface to the service. shardreader/sdk implements it over the AWS SDK, and shardreader/streamtest in
 // memory. Every implementation promises two things. A page is decoded and owns its bytes. A shard ends only if a complete,
@@ -9,8 +9,9 @@
 // source of a pipeline.
 //
 // [Record] copies a stream to JSON lines, parents before children; shardreader/replay reads them. Its call chain: Record →
-// recorder.run → shardReader.run (one goroutine a shard) → recordWriter.write.
+// recorder.run → shardReader.run (one goroutine a shard) → recordWriter.write. [Tail] yields what is written to a stream
+// from now on: tailer.run → tailReader.run (one goroutine a shard).
 //
 // Read api.go and errors.go first, then stream.go, and for recordings record.go, lineage.go, record_shard.go and
-// record_writer.go.
+// record_writer.go, for tails tail.go and tail_shard.go.
 package shardreader

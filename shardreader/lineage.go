@@ -54,6 +54,23 @@ func (l *lineage) finish(id string) {
 	l.candidates = append(l.candidates, l.children[id]...)
 }
 
+// skip marks a shard as one that is not read, and whose children need not wait for it.
+func (l *lineage) skip(id string) {
+	l.nodes[id].started = true
+	l.finish(id)
+}
+
+// childless reports whether a finished shard has no listed child, or no shard is listed at all. A later listing of an
+// enabled stream has more.
+func (l *lineage) childless() bool {
+	for id, n := range l.nodes {
+		if n.done && len(l.children[id]) == 0 {
+			return true
+		}
+	}
+	return len(l.nodes) == 0
+}
+
 // open reports whether a shard may get more records: it is listed as open and has no child.
 func (l *lineage) open(id string) bool {
 	return l.nodes[id].Open() && len(l.children[id]) == 0

@@ -80,7 +80,7 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 	if o.Progress == nil {
 		o.Progress = func(RecordProgress) {}
 	}
-	c := newRetryingAPI(o)
+	c := newRetryingAPI(o.API, o.Calls, o.Attempts, o.Backoff)
 	stream, err := FindStream(ctx, c, o.Source)
 	if err != nil {
 		return Recording{}, fmt.Errorf("record %s: %w", o.Source, err)
@@ -121,9 +121,12 @@ func (r *recorder) run(ctx context.Context) error {
 	if err := r.list(ctx); err != nil {
 		return err
 	}
-	tails, err := r.newestIterators(ctx)
-	if err != nil {
-		return err
+	var tails map[string]string // with Idle the recording has no end
+	if r.o.Idle == 0 {
+		var err error
+		if tails, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage); err != nil {
+			return err
+		}
 	}
 	var first error
 	for running := 0; ; running-- {
@@ -171,25 +174,22 @@ func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	return nil
 }
 
-// newestIterators returns an iterator after the newest record of each open shard. Records after it were written after the
-// start.
-func (r *recorder) newestIterators(ctx context.Context) (map[string]string, error) {
-	tails := make(map[string]string)
-	if r.o.Idle > 0 {
-		return tails, nil
-	}
-	for _, id := range r.lineage.order {
-		if !r.lineage.open(id) {
+// newestIterators returns an iterator after the newest record of each open shard. Records after it were written later. A
+// shard has none if its position is trimmed or the shard is gone: reading it shows which.
+func newestIterators(ctx context.Context, api API, streamARN string, l *lineage) (map[string]string, error) {
+	newest := make(map[string]string)
+	for _, id := range l.order {
+		if !l.open(id) {
 			continue
 		}
-		it, err := r.api.GetShardIterator(ctx, ShardPosition{StreamARN: r.writer.recording.Stream.ARN, Shard: id, Type: Latest})
+		it, err := api.GetShardIterator(ctx, ShardPosition{StreamARN: streamARN, Shard: id, Type: Latest})
 		switch {
 		case errors.Is(err, ErrNotFound), errors.Is(err, ErrTrimmed):
-			continue // the shardReader of the shard handles it
+			continue
 		case err != nil:
 			return nil, err
 		}
-		tails[id] = it
+		newest[id] = it
 	}
-	return tails, nil
+	return newest, nil
 }

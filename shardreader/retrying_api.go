@@ -2,6 +2,7 @@ package shardreader
 
 import (
 	"context"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -10,16 +11,19 @@ import (
 // retryingAPI is an API that retries transient errors and bounds the calls at once. It drops the incomplete page of a
 // broken response, because the next try returns the whole page.
 type retryingAPI struct {
-	api      API
-	slots    chan struct{}
-	attempts int
-	backoff  pipeline.Backoff
+	api       API
+	slots     chan struct{}
+	attempts  int
+	backoff   pipeline.Backoff
+	retryable func(error) (after time.Duration, ok bool)
 }
 
 var _ API = (*retryingAPI)(nil)
 
-func newRetryingAPI(o RecordOptions) *retryingAPI {
-	return &retryingAPI{api: o.API, slots: make(chan struct{}, o.Calls), attempts: o.Attempts, backoff: o.Backoff}
+func newRetryingAPI(api API, calls, attempts int, backoff pipeline.Backoff) *retryingAPI {
+	return &retryingAPI{
+		api: api, slots: make(chan struct{}, calls), attempts: attempts, backoff: backoff, retryable: pipeline.Retryable,
+	}
 }
 
 func (c *retryingAPI) ListStreams(ctx context.Context, table, after string) (StreamPage, error) {
@@ -52,7 +56,7 @@ func callWithRetry[T any](ctx context.Context, c *retryingAPI, call func() (T, e
 			return got, nil
 		}
 		var none T
-		after, ok := pipeline.Retryable(err)
+		after, ok := c.retryable(err)
 		if !ok || ctx.Err() != nil || attempt+1 >= c.attempts {
 			return none, err
 		}

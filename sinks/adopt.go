@@ -167,7 +167,7 @@ func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput)
 	case s.Archive != nil || s.Notify != nil:
 		a.Accepting = "what was written stays as it is; new changes are written under the new settings"
 	default:
-		a.Accepting = "rows and documents stay as they are until their items change. If the new settings only mend what failed, redrive the dead letters: the sink then holds what a clean pass leaves. " +
+		a.Accepting = "rows and documents stay as they are until their items change, or `tablewake audit --repair` mends them. If the new settings only mend what failed, redrive the dead letters: the sink then holds what a clean pass leaves. " +
 			"If they move what did not fail, fill another sink instead: an item may stay at its former place, too"
 	}
 	return a

@@ -23,41 +23,50 @@ const errs = redact.Class("sink")
 
 // assembly is the state of one call of Assemble.
 type assembly struct {
-	cfg        *config.Config
-	stores     Stores
-	custom     map[string]func(context.Context, config.With) (pipeline.Sink, error)
-	funcs      map[string]pipeline.DetectorFunc
-	typed      []typedSpec // see [On]
-	suppress   string
-	noEntity   *atomic.Int64 // see [CountNoEntity]
-	finite     bool
-	rebuild    bool
-	backfill   *BackfillOptions // nil: the pipeline is no backfill
-	redrive    bool
-	maskAll    bool
-	sensitive  *mask.Mask        // masks the sensitive attributes of the file
-	readBefore string            // see [ReadBefore]
-	bornAs     map[string]string // see [BornAs]
-	kept       state.Store       // nil: the file names no state
-	births     *birthRecords     // nil: the file names no state
-	opened     []opened
-	options    pipeline.Options
+	cfg         *config.Config
+	stores      Stores
+	custom      map[string]goSink
+	funcs       map[string]pipeline.DetectorFunc
+	goFilters   map[string]goFilter
+	typed       []typedSpec // see [On]
+	extended    bool        // the program has an [Extension]
+	holdReason  string      // see [HoldCustom]; "": no sink is held back
+	notHeld     []string    // names of Go sinks that holdReason does not concern
+	passMissing bool        // see [PassMissingFilters]
+	suppress    string
+	noEntity    *atomic.Int64 // see [CountNoEntity]
+	finite      bool
+	rebuild     bool
+	backfill    *BackfillOptions // nil: the pipeline is no backfill
+	redrive     bool
+	maskAll     bool
+	sensitive   *mask.Mask        // masks the sensitive attributes of the file
+	readBefore  string            // see [ReadBefore]
+	bornAs      map[string]string // see [BornAs]
+	kept        state.Store       // nil: the file names no state
+	births      *birthRecords     // nil: the file names no state
+	opened      []opened
+	options     pipeline.Options
+}
+
+func newAssembly() *assembly {
+	return &assembly{
+		custom:    make(map[string]goSink),
+		funcs:     make(map[string]pipeline.DetectorFunc),
+		goFilters: make(map[string]goFilter),
+	}
 }
 
 // Assemble makes the pipeline of cfg over the stores. Its error joins all faults, each with its
 // position in the file.
 func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Option) (*pipeline.Pipeline, error) {
-	a := &assembly{
-		cfg:    cfg,
-		stores: stores,
-		custom: make(map[string]func(context.Context, config.With) (pipeline.Sink, error)),
-		funcs:  make(map[string]pipeline.DetectorFunc),
-	}
-	With(Discard, newDiscard)(a)
+	a := newAssembly()
+	a.cfg, a.stores = cfg, stores
+	With(Discard, newDiscard).add(a)
 	for _, o := range opts {
-		o(a)
+		o.apply(a)
 	}
-	if err := errors.Join(a.makeMask(), a.checkBackfill()); err != nil {
+	if err := errors.Join(a.makeMask(), a.checkBackfill(), a.checkNotHeld()); err != nil {
 		return nil, err
 	}
 	a.options.Name, a.options.Decoder = cfg.Name, Decoder(cfg)
@@ -66,7 +75,9 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	if cfg.Source.Kinesis != "" {
 		a.options.Filters = append(a.options.Filters, otherTable(cfg.Source.Tables[0].Name))
 	}
-	a.options.Filters = append(a.options.Filters, filters(cfg.Filters)...)
+	for _, f := range cfg.Filters {
+		a.options.Filters = append(a.options.Filters, a.filter(f.Filter))
+	}
 	if es := cfg.EntitySet(); es != nil && a.noEntity != nil {
 		f, err := a.newNoEntity(es)
 		if err != nil {
@@ -80,7 +91,7 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	if err := a.openState(ctx); err != nil {
 		return nil, err
 	}
-	err := errors.Join(a.detectors(), a.routes(ctx), a.typedRoutes(), a.deadLetters(ctx), a.quarantine())
+	err := errors.Join(a.checkFilters(), a.detectors(), a.routes(ctx), a.typedRoutes(), a.deadLetters(ctx), a.quarantine())
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +115,6 @@ func Decoder(cfg *config.Config) record.DecoderOptions {
 	return d
 }
 
-func filters(specs []config.Filter) []pipeline.Filter {
-	fs := make([]pipeline.Filter, len(specs))
-	for i, s := range specs {
-		fs[i] = s.Filter
-	}
-	return fs
-}
-
 func (a *assembly) detectors() error {
 	if a.backfill != nil {
 		return nil // a snapshot raises no events
@@ -121,9 +124,13 @@ func (a *assembly) detectors() error {
 		d := spec.Detector
 		if spec.Func != "" {
 			f, ok := a.funcs[spec.Func]
-			if !ok {
-				errs = append(errs, a.fail(spec.Line, "detect."+spec.Name, fmt.Errorf("no Go function is named %q: give it to Assemble with sinks.WithFunc (it has %s)", spec.Func, names(a.funcs))))
+			if a.lacks(ok) || !ok && a.suppress == "" {
+				errs = append(errs, a.fail(spec.Line, "detect."+spec.Name, fmt.Errorf(
+					"no Go function is named %q: give it to cli.Main, function.Main or Assemble with sinks.WithFunc (it has %s)", spec.Func, names(a.funcs))))
 				continue
+			}
+			if !ok {
+				f = noEvents
 			}
 			d = f
 			if spec.When != nil {
@@ -135,10 +142,13 @@ func (a *assembly) detectors() error {
 	return errors.Join(errs...)
 }
 
+// noEvents is the detector in place of a Go function that the program does not have.
+func noEvents(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil }
+
 func (a *assembly) routes(ctx context.Context) error {
 	var errs []error
 	for _, spec := range a.cfg.Sinks {
-		if a.backfill != nil && !slices.Contains(a.backfill.Sinks, spec.Name) {
+		if !a.isRouted(spec.Name) {
 			continue
 		}
 		r, err := a.route(ctx, spec)
@@ -149,6 +159,11 @@ func (a *assembly) routes(ctx context.Context) error {
 		a.options.Routes = append(a.options.Routes, r)
 	}
 	return errors.Join(errs...)
+}
+
+// isRouted reports whether the pipeline has a route to the sink of that name. A backfill has those that it names.
+func (a *assembly) isRouted(sink string) bool {
+	return a.backfill == nil || slices.Contains(a.backfill.Sinks, sink)
 }
 
 func (a *assembly) deadLetters(ctx context.Context) error {

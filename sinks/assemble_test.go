@@ -66,8 +66,8 @@ sinks:
 		t.Fatal("assembled, want an error")
 	}
 	for _, want := range []string{
-		`tablewake.yaml:5: detect.vip: no Go function is named "isVIP": give it to Assemble with sinks.WithFunc (it has none)`,
-		`tablewake.yaml:7: sinks.crm: no Go sink is named "crm": give it to Assemble with sinks.With (it has discard, erp)`,
+		`tablewake.yaml:5: detect.vip: no Go function is named "isVIP": give it to cli.Main, function.Main or Assemble with sinks.WithFunc (it has none)`,
+		`tablewake.yaml:7: sinks.crm: no Go sink is named "crm": give it to cli.Main, function.Main or Assemble with sinks.With (it has discard, erp)`,
 		`tablewake.yaml:8: sinks.erp: `,
 		`field ulr not found`,
 	} {

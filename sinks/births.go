@@ -18,7 +18,7 @@ type Outputs interface {
 }
 
 // Target is where a sink writes, as [state.Birth] records it: "table shop-views", "index products",
-// "bucket audit changes/" or "events".
+// "bucket audit changes/", "Go sink crm" or "events".
 func Target(s config.Sink) string {
 	switch {
 	case s.View != nil:
@@ -29,8 +29,22 @@ func Target(s config.Sink) string {
 		return "index " + s.Search.Index.String()
 	case s.Archive != nil:
 		return "bucket " + cmp.Or(s.Archive.Bucket, s.Name) + " " + s.Archive.Prefix
+	case s.Custom != nil:
+		return goTarget + s.Custom.Name
 	}
 	return "events"
+}
+
+// goTarget is the beginning of the target of a Go sink. Its birth is recorded when a backfill names it first.
+const goTarget = "Go sink "
+
+// RecordGoBirth records the birth of a Go sink that a backfill names, if there is none.
+func RecordGoBirth(ctx context.Context, births state.Births, s config.Sink) (err error) {
+	b := state.NewBirth(s.Name, Target(s), time.Now())
+	if b.State, err = births.Identity(ctx); err == nil {
+		_, err = births.RecordBirth(ctx, b)
+	}
+	return err
 }
 
 // OutputRef names the output of a sink, for [Outputs]. Its Name is "" for archives and notify sinks.

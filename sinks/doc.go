@@ -1,7 +1,7 @@
 // Package sinks makes a running pipeline of a configuration.
 //
 // [Assemble] builds the sinks of a [config.Config] over the stores that a [Stores] opens. It adds
-// the Go sinks and detectors that the file names, and connects filters, detectors, routes and dead
+// the Go sinks, filters and detectors that the file names, and connects filters, detectors, routes and dead
 // letters. The result is an ordinary [pipeline.Pipeline]. A Lambda function, a consumer and a
 // replay run the same pipeline, so they behave alike.
 //

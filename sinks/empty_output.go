@@ -51,25 +51,11 @@ func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
 	return CanBeFilled(s) && f.known && f.birth.Begun && f.birth.Stage != state.Waiting && !fresh
 }
 
-// beginAgain replaces the birth of an empty output by one that waits. The output has another ID from then on: tombstones and
-// guards of the former changes would refuse the items of a backfill, and a process with the former settings is refused.
-func (m *birthRecords) beginAgain(ctx context.Context, f *foundOutput) error {
-	next := state.NewBirth(f.sink, f.target, time.Now())
-	next.State, next.Store, next.Stage = m.identity, f.store, state.Waiting
-	done, err := m.births.SetBirth(ctx, f.birth, next)
-	if err != nil {
-		return err
-	}
-	if !done {
-		is, _, err := state.FindBirth(ctx, m.births, f.sink, f.target)
-		if err != nil {
-			return err
-		}
-		if next = is; is.Stage != state.Waiting || is.ID == f.birth.ID {
-			return pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", f.sink))
-		}
-	}
-	f.birth = next
-	f.print.Birth = next.ID // record stores it with the settings
-	return nil
+// beginAgain gives an empty output a birth that waits. The output has another ID from then on: tombstones and guards of the
+// former changes would refuse the items of a backfill, and a process with the former settings is refused.
+func (m *birthRecords) beginAgain(o *opened) {
+	next := state.NewBirth(o.sink, o.target, time.Now())
+	next.State, next.Store, next.Stage = m.identity, o.foundOutput.store, state.Waiting
+	o.replaceBirth(next)
+	o.foundOutput.print.Birth = next.ID
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// generation is the format of what the sinks of Assemble write. Another format cannot be continued.
-const generation = 2
+// Generation is the format of what the sinks of Assemble write. Another format cannot be continued.
+const Generation = 2
 
 // ChangedError reports that a sink's output was written under other settings than those of the file: old and new
 // rows, documents or objects would mix.
@@ -49,7 +49,7 @@ func (e *ChangedError) what() string {
 
 // fingerprintOf returns the fingerprint of a sink's settings in the file.
 func fingerprintOf(cfg *config.Config, s config.Sink) state.Fingerprint {
-	return state.Fingerprint{Pipeline: cfg.Name, Sink: s.Name, Generation: generation, Settings: s.Settings}
+	return state.Fingerprint{Pipeline: cfg.Name, Sink: s.Name, Generation: Generation, Settings: s.Settings}
 }
 
 // compareSettings returns the settings that differ; nil if none does.
@@ -75,6 +75,29 @@ type opened struct {
 	print   state.Fingerprint
 	store   state.Fingerprints
 	changed *ChangedError // settings that differ, and that the empty output takes; nil: none differ
+
+	replaces state.Birth // the stored birth that birth replaces; zero: birth is stored
+}
+
+// replaceBirth sets another birth. storeBirth stores it, when no sink of the file is refused: until then the command or the
+// settings can be taken back.
+func (o *opened) replaceBirth(next state.Birth) {
+	if o.replaces.ID == "" {
+		o.replaces = o.birth
+	}
+	o.birth = next
+}
+
+// storeBirth stores the birth, if it replaces the stored one.
+func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
+	if o.replaces.ID == "" {
+		return nil
+	}
+	stored, err := ChangeBirths(ctx, births, []state.Birth{o.replaces}, func(b *state.Birth) { *b = o.birth })
+	if err == nil {
+		o.birth, o.replaces = stored[0], state.Birth{}
+	}
+	return err
 }
 
 // open opens the store of a sink. It refuses an output that was written under other settings than those of the
@@ -98,11 +121,11 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	case err != nil:
 		return store, birth, err
 	case !o.hasPrint:
-	case was.Generation > generation:
-		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
-	case was.Generation < generation:
+	case was.Generation > Generation:
+		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, Generation)
+	case was.Generation < Generation:
 		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
-			"and fill it: `tablewake backfill`", was.Generation, generation)
+			"and fill it: `tablewake backfill`", was.Generation, Generation)
 	default:
 		if o.changed = compareSettings(was, o.print); o.changed != nil {
 			o.changed.adoptable = a.births != nil
@@ -114,9 +137,7 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 			case o.movedFrom != "": // the output begins at the new target
 				o.birth, o.known, o.hasPrint, o.foundOutput.print, o.movedFrom = state.Birth{}, false, false, state.Fingerprint{}, ""
 			case missed:
-				if err := a.births.beginAgain(ctx, &o.foundOutput); err != nil {
-					return store, birth, err
-				}
+				a.births.beginAgain(&o)
 			}
 		}
 	}
@@ -138,6 +159,11 @@ func (a *assembly) record(ctx context.Context) error {
 	a.warnOfStages()
 	for i := range a.opened {
 		o := &a.opened[i]
+		if a.births != nil {
+			if err := o.storeBirth(ctx, a.births.births); err != nil {
+				return err
+			}
+		}
 		if !o.hasPrint || o.changed != nil || a.births != nil && o.foundOutput.print.Birth != o.print.Birth {
 			if err := o.store.SetFingerprint(ctx, o.print); err != nil {
 				return err

@@ -18,7 +18,7 @@ import (
 // CountNoEntity adds to n, and to a metric, each change that the filters keep and whose item is of no entity. It counts
 // nothing if the file has no entities.
 func CountNoEntity(n *atomic.Int64) Option {
-	return func(a *assembly) { a.noEntity = n }
+	return optionFunc(func(a *assembly) { a.noEntity = n })
 }
 
 // noEntity is a filter that keeps every change, and counts.

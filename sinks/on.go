@@ -41,7 +41,7 @@ type TypedChange[T any] struct {
 // Changes of one item come in order, and can come again. Those of different items can come at once. A change whose f fails
 // is tried again if the error is marked by [pipeline.Transient]. Otherwise it becomes a dead letter, as a change does that
 // cannot be decoded.
-func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) error) Option {
+func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) error) Extension {
 	return OnBatch(entity, func(ctx context.Context, cs []TypedChange[T]) error {
 		var failed pipeline.BatchError
 		for i, c := range cs {
@@ -57,12 +57,12 @@ func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) erro
 
 // OnBatch is [On] for a function that takes many changes at once. A [pipeline.BatchError] names the changes that failed, by
 // their index. Any other error fails all of them. The changes are of different items.
-func OnBatch[T any](entity string, f func(ctx context.Context, cs []TypedChange[T]) error) Option {
-	return func(a *assembly) {
+func OnBatch[T any](entity string, f func(ctx context.Context, cs []TypedChange[T]) error) Extension {
+	return Extension{func(a *assembly) {
 		a.typed = append(a.typed, typedSpec{entity, func(t typedItems) pipeline.Sink {
 			return typedSink[T]{t, f}
 		}})
-	}
+	}}
 }
 
 // typedSpec is a sink of [On].
@@ -71,13 +71,16 @@ type typedSpec struct {
 	make   func(typedItems) pipeline.Sink
 }
 
-// typedRoutes adds the routes to the sinks of [On]. A backfill has none: it fills what it names.
+// name returns the name of the sink.
+func (t typedSpec) name() string { return "on_" + t.entity }
+
+// typedRoutes adds the routes to the sinks of [On]. A backfill has those that it names.
 func (a *assembly) typedRoutes() error {
-	if a.backfill != nil {
-		return nil
-	}
 	var failed []error
 	for _, t := range a.typed {
+		if !a.isRouted(t.name()) {
+			continue
+		}
 		r, err := a.typedRoute(t)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: sinks.On: %w", a.cfg.File, err))
@@ -93,14 +96,18 @@ func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
 	if err != nil {
 		return pipeline.Route{}, err
 	}
-	name := "on_" + t.entity
+	name := t.name()
 	for _, r := range a.options.Routes {
 		if r.Name == name {
 			return pipeline.Route{}, errs.Errorf("the name %s is taken: rename that sink in the file, or call both functions from one", redact.Safe(name))
 		}
 	}
 	items := typedItems{scope: scope, mask: a.mask(config.Sink{})}
-	return pipeline.Route{Name: name, Filters: []pipeline.Filter{rules.Keep("of", items.condition())}, Sink: t.make(items)}, nil
+	r := pipeline.Route{Name: name, Filters: []pipeline.Filter{rules.Keep("of", items.condition())}, Sink: t.make(items)}
+	if a.isHeld(name) {
+		a.hold(&r, "call the function of "+t.entity)
+	}
+	return r, nil
 }
 
 // typedItems reads items of one entity.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -28,6 +29,7 @@ type typedOrder struct {
 // letterBox keeps the dead letters.
 type letterBox struct {
 	discard
+	mu      sync.Mutex
 	letters []string
 }
 
@@ -36,6 +38,8 @@ func (l *letterBox) DeadLetters(context.Context, *config.Config) (pipeline.DeadL
 }
 
 func (l *letterBox) Put(_ context.Context, ds []pipeline.DeadLetter) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, d := range ds {
 		l.letters = append(l.letters, fmt.Sprintf("%s %s: %s", d.Sink, d.Key, d.Error))
 	}

@@ -9,43 +9,38 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Option adds to a configuration what the file cannot express.
-type Option func(*assembly)
-
-// With registers the Go sink for `custom: {name: NAME}`. Assemble calls make once for each such
-// sink, with the sink's `with` settings. It decodes them strictly into a T, a struct with `yaml`
-// tags or a map: a key that T does not have is an error. Use struct{} for a sink without settings.
-func With[T any](name string, make func(ctx context.Context, settings T) (pipeline.Sink, error)) Option {
-	return func(a *assembly) {
-		a.custom[name] = func(ctx context.Context, with config.With) (pipeline.Sink, error) {
-			var settings T
-			if err := with.Decode(&settings); err != nil {
-				return nil, err
-			}
-			return make(ctx, settings)
-		}
-	}
+// Option says how [Assemble] makes the pipeline of a configuration. [Extension] is the one that adds Go code.
+type Option interface {
+	apply(a *assembly)
 }
 
-// WithFunc registers the detector for `func: NAME`.
-func WithFunc(name string, d pipeline.DetectorFunc) Option {
-	return func(a *assembly) { a.funcs[name] = d }
+// optionFunc adapts a function to an Option.
+type optionFunc func(*assembly)
+
+func (f optionFunc) apply(a *assembly) { f(a) }
+
+// Options is the Option of several.
+func Options(opts ...Option) Option {
+	return optionFunc(func(a *assembly) {
+		for _, o := range opts {
+			o.apply(a)
+		}
+	})
 }
 
 // WithLogger sets the pipeline's log. Default: no log.
 func WithLogger(l *slog.Logger) Option {
-	return func(a *assembly) { a.options.Logger = l }
+	return optionFunc(func(a *assembly) { a.options.Logger = l })
 }
 
 // WithCommands makes log lines about a failure name the command that shows more. flags are the
 // command's flags for the file and the stores: "-c tablewake.yaml --live". Default: no command is
 // named.
 func WithCommands(flags string) Option {
-	return func(a *assembly) {
+	return optionFunc(func(a *assembly) {
 		a.options.See = func(f pipeline.Failure) string {
 			sink := ""
 			if f.Sink != "" {
@@ -56,42 +51,42 @@ func WithCommands(flags string) Option {
 			}
 			return "tablewake status " + flags
 		}
-	}
+	})
 }
 
 // WithTelemetry sets the providers of the pipeline's spans and metrics. Default, also for a nil
 // provider: the global one.
 func WithTelemetry(t trace.TracerProvider, m metric.MeterProvider) Option {
-	return func(a *assembly) { a.options.Tracer, a.options.Meter = t, m }
+	return optionFunc(func(a *assembly) { a.options.Tracer, a.options.Meter = t, m })
 }
 
 // WithBounds limits the memory of a run: the workers that prepare pages, the bytes of pages, and
 // the changes. 0 is the pipeline's default. The changes of an archive's object may need more bytes:
 // they are then kept compressed, in up to as much memory again.
 func WithBounds(workers int, bytes int64, changes int) Option {
-	return func(a *assembly) {
+	return optionFunc(func(a *assembly) {
 		a.options.Workers, a.options.MaxBytes, a.options.MaxChanges = workers, bytes, changes
-	}
+	})
 }
 
 // Suppressed makes notify sinks plan every event and send none. Each event counts as suppressed
 // with the reason. A replay uses it.
 func Suppressed(reason string) Option {
-	return func(a *assembly) { a.suppress = reason }
+	return optionFunc(func(a *assembly) { a.suppress = reason })
 }
 
 // Finite declares that the source ends, as in a replay. Batches that wait to be full then wait for
 // the end of the source and not for time. The same input therefore makes the same objects of an
 // archive, however fast it is read. Without Finite an object is also cut by its age (roll.age).
 func Finite() Option {
-	return func(a *assembly) { a.finite = true }
+	return optionFunc(func(a *assembly) { a.finite = true })
 }
 
 // Rebuild declares that the whole history is replayed into empty sinks, so that no change is too
 // old. Assemble fails with [ErrNotEmpty] or [ErrIndexNotEmpty] if a view, an aggregate or a search
 // index is not empty.
 func Rebuild() Option {
-	return func(a *assembly) { a.rebuild = true }
+	return optionFunc(func(a *assembly) { a.rebuild = true })
 }
 
 // BackfillOptions describe a pipeline that fills sinks. The floor of its sinks does not apply to it.
@@ -102,42 +97,42 @@ type BackfillOptions struct {
 }
 
 // Backfill makes a pipeline of some sinks alone, whose source is a snapshot of the table, or an archive of its changes.
-// It raises no events. A view's claim that loses its row waits, and is no dead letter. A Go sink ([With]) gets each
+// It raises no events. A view's claim that loses its row waits, and is no dead letter. A Go sink ([With], [On]) gets each
 // item as a change with the operation SNAPSHOT. It compares versions itself if it needs to: changes of the stream are
 // newer.
 func Backfill(o BackfillOptions) Option {
-	return func(a *assembly) { a.backfill, a.finite = &o, true }
+	return optionFunc(func(a *assembly) { a.backfill, a.finite = &o, true })
 }
 
 // Redrive declares that the changes come from dead letters. A change for a sink that waits then fails, so that its letter
 // stays.
 func Redrive() Option {
-	return func(a *assembly) { a.redrive = true }
+	return optionFunc(func(a *assembly) { a.redrive = true })
 }
 
 // BornAs sets the births of outputs, by sink, for sinks that only plan. They need them to find the
 // items that the state keeps under these births. See [Births].
 func BornAs(births map[string]string) Option {
-	return func(a *assembly) { a.bornAs = births }
+	return optionFunc(func(a *assembly) { a.bornAs = births })
 }
 
 // ReadBefore declares that the pipeline has read its source before; how says how this is known, as
 // in "leases say that it was read". Assemble then fails if the state has no birth of any output,
 // because the state was lost. "" means unknown.
 func ReadBefore(how string) Option {
-	return func(a *assembly) { a.readBefore = how }
+	return optionFunc(func(a *assembly) { a.readBefore = how })
 }
 
 // WithStopTimeout sets how long a soft stop drains before it becomes a hard stop. Default: 30s.
 func WithStopTimeout(d time.Duration) Option {
-	return func(a *assembly) { a.options.StopTimeout = d }
+	return optionFunc(func(a *assembly) { a.options.StopTimeout = d })
 }
 
 // Live declares that the source is a stream that is read while it is written. The time until a
 // failing change expires (`max_hold`) then starts at the change's creation instead of its first
 // try.
 func Live() Option {
-	return func(a *assembly) { a.options.Live = true }
+	return optionFunc(func(a *assembly) { a.options.Live = true })
 }
 
 // Discard is the name of a Go sink that every configuration can use without [With]. It drops every

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -72,7 +73,7 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	var removed []OutputChange
 	for _, b := range m.known {
 		named := slices.ContainsFunc(all, func(c OutputChange) bool { return c.Sink == b.Sink && (c.Target == b.Target || c.Birth == b) })
-		if !named {
+		if !named && !strings.HasPrefix(b.Target, goTarget) {
 			removed = append(removed, OutputChange{Sink: b.Sink, Target: b.Target, Kind: Removed, Birth: b})
 		}
 	}

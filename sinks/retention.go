@@ -47,7 +47,7 @@ func (a *assembly) indexRetention(ctx context.Context, store any, birth state.Bi
 // sinkRetention returns the retention of a store. It starts at the birth of the output if that is
 // later than the store's: nothing of the output was forgotten before.
 func (a *assembly) sinkRetention(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
-	if err := a.beginRebuild(ctx, birth); err != nil {
+	if err := a.beginRebuild(birth); err != nil {
 		return state.Retention{}, err
 	}
 	var keep time.Duration

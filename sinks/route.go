@@ -18,10 +18,12 @@ import (
 func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, error) {
 	r := pipeline.Route{
 		Name:        s.Name,
-		Filters:     s.Kept(),
 		Rate:        s.Rate,
 		Concurrency: s.Concurrency,
 		Batch:       pipeline.Batch{Count: s.Batch.Count, Bytes: s.Batch.Bytes, Linger: s.Batch.Linger},
+	}
+	for _, f := range s.Kept() {
+		r.Filters = append(r.Filters, a.filter(f))
 	}
 	var err error
 	switch {
@@ -38,7 +40,7 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 		r.Sink, err = a.notify(ctx, s)
 	case s.Custom != nil:
 		r.NeedsEvents = len(a.cfg.Detectors) > 0
-		r.Sink, err = a.goSink(ctx, s.Custom)
+		err = a.setGoSink(ctx, s, &r)
 	}
 	if err != nil {
 		return pipeline.Route{}, err
@@ -74,6 +76,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 	if s.View.AllAttributes {
 		o.All = &view.CopyAll{Hidden: a.sensitive.Except(s.AllowSensitive)}
 	}
+	o.NoTTLDeletes = a.cfg.DropsTTLDeletes(s)
 	o.PK, o.SK = rowKey(s.View.Key)
 	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, s.View.Table.Name, o.PK, o.SK); err != nil {
 		return nil, err
@@ -115,6 +118,8 @@ func AggregateOptions(cfg *config.Config, s config.Sink) view.AggregateOptions {
 		ForEach:   s.Aggregate.ForEach,
 		Shards:    s.Aggregate.Shards,
 		KeepOnTTL: s.Aggregate.KeepOnTTL,
+
+		NoTTLDeletes: cfg.DropsTTLDeletes(s),
 	}
 	o.PK, o.SK = rowKey(s.Aggregate.Group)
 	for _, v := range s.Aggregate.Values {
@@ -157,6 +162,8 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 		HashID:   s.Search.HashID,
 		Routing:  s.Search.Routing,
 		Mask:     a.mask(s),
+
+		NoTTLDeletes: a.cfg.DropsTTLDeletes(s),
 	}
 	if o.Retention, err = a.indexRetention(ctx, store, birth); err != nil {
 		return nil, err
@@ -238,15 +245,26 @@ func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, er
 	})
 }
 
-// goSink makes a Go sink that was registered with [With].
-func (a *assembly) goSink(ctx context.Context, c *config.Custom) (pipeline.Sink, error) {
-	make, ok := a.custom[c.Name]
-	if !ok {
-		return nil, fmt.Errorf("no Go sink is named %q: give it to Assemble with sinks.With (it has %s)", c.Name, names(a.custom))
+// setGoSink sets the sink of r: the Go sink that was registered with [With], or the one that holds it back.
+func (a *assembly) setGoSink(ctx context.Context, s config.Sink, r *pipeline.Route) error {
+	name := s.Custom.Name
+	code, ok := a.custom[name]
+	if a.lacks(ok) || !ok && !a.isHeld(s.Name) {
+		return a.noGoSink(name)
 	}
-	sink, err := make(ctx, c.With)
+	if isGoSink(s) && a.isHeld(s.Name) {
+		a.hold(r, "give the change to the Go sink "+name)
+		return nil
+	}
+	sink, err := code.make(ctx, s.Custom.With)
 	if err == nil && sink == nil {
 		err = errors.New("what was given with sinks.With made no sink: it returned nil")
 	}
-	return sink, err
+	r.Sink = sink
+	return err
+}
+
+func (a *assembly) noGoSink(name string) error {
+	return fmt.Errorf("no Go sink is named %q: give it to cli.Main, function.Main or Assemble with sinks.With (it has %s)",
+		name, names(a.custom))
 }

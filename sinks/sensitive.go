@@ -23,7 +23,7 @@ func Mask(cfg *config.Config) (*mask.Mask, error) {
 // attributes are masked, and a Go sink plans the masked change. MaskAll requires [PlanOnly],
 // because other stores would be written with masked values.
 func MaskAll() Option {
-	return func(a *assembly) { a.maskAll = true }
+	return optionFunc(func(a *assembly) { a.maskAll = true })
 }
 
 // makeMask makes the mask of the file.

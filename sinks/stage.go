@@ -54,6 +54,9 @@ func (a *assembly) checkBackfill() error {
 	var refused []error
 	for _, name := range a.backfill.Sinks {
 		i := slices.IndexFunc(a.cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
+		if slices.ContainsFunc(a.typed, func(t typedSpec) bool { return t.name() == name }) {
+			continue
+		}
 		if i < 0 {
 			refused = append(refused, errs.Errorf("%s: the backfill names %q, and no sink has that name", a.cfg.File, name))
 		} else if err := CheckNamed(a.cfg.Sinks[i]); err != nil {
@@ -86,7 +89,7 @@ func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 func isRebuilding(b state.Birth) bool { return b.Stage == state.Filling && b.Run == RebuildRun }
 
 // beginRebuild sets the stage of an output that a rebuild fills, which is empty.
-func (a *assembly) beginRebuild(ctx context.Context, b state.Birth) error {
+func (a *assembly) beginRebuild(b state.Birth) error {
 	if !a.rebuild || a.births == nil || isRebuilding(b) {
 		return nil
 	}
@@ -95,14 +98,9 @@ func (a *assembly) beginRebuild(ctx context.Context, b state.Birth) error {
 	}
 	next := b
 	next.Stage, next.Run = state.Filling, RebuildRun
-	changed, err := ChangeBirths(ctx, a.births.births, []state.Birth{b}, func(b *state.Birth) { *b = next })
-	if err != nil {
-		return err
-	}
-	next = changed[0]
 	for i := range a.opened {
 		if a.opened[i].birth == b {
-			a.opened[i].birth = next
+			a.opened[i].replaceBirth(next)
 		}
 	}
 	return nil

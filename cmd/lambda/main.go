@@ -19,24 +19,6 @@
 // replaces it. A secret of Secrets Manager is ssm:/aws/reference/secretsmanager/SECRET.
 package main
 
-import (
-	"context"
-	"log/slog"
-	"os"
+import "github.com/tablewake/tablewake/cmd/function"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
-
-	"github.com/tablewake/tablewake/handlers"
-)
-
-func main() {
-	handlers.CollectLess(os.LookupEnv)
-	log := slog.New(lambdacontext.NewLogHandler())
-	f, err := open(context.Background(), log)
-	if err != nil {
-		log.Error("the function cannot start", slog.String("error", err.Error()))
-		os.Exit(1)
-	}
-	lambda.Start(f)
-}
+func main() { function.Main() }

@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
+	"github.com/tablewake/tablewake/cmd/internal/commands"
 	"github.com/tablewake/tablewake/pipeline/filelock"
 	"github.com/tablewake/tablewake/sinks/local"
 )
@@ -69,4 +70,4 @@ func lock(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // program is all of tablewake.
-var program = clitest.Program(commands)
+var program = clitest.Program(commands.All())

@@ -1,5 +1,5 @@
 // Command release makes the files of a release: an archive of each program for each platform, a
-// bill of materials for each archive, and the checksums of all.
+// bill of materials for each archive, a statement of where they come from, and the checksums of all.
 //
 //	go run ./deploy/release -version v1.2.3 -out dist
 //
@@ -33,6 +33,8 @@ Makes the archives of a release, in a clone of the repository:
   tablewake_VERSION_OS_ARCH.tar.gz          the command line, and the consumer in it
   *.cdx.json                                what each is made of: modules, versions, sums and
                                             licences (CycloneDX 1.6)
+  provenance.intoto.json                    from which commit, by which command and Go they were made
+                                            (in-toto, SLSA 1; not signed)
   checksums.txt                             SHA-256 of all (sha256sum -c checksums.txt)
 
 The same tree and Go give the same bytes. It needs the go command and nothing else.
@@ -132,6 +134,10 @@ func release(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		}
 		made = append(made, names...)
 	}
+	if err := writeProvenance(ctx, root, o, made); err != nil {
+		return err
+	}
+	made = append(made, provenanceFile)
 	if err := writeChecksums(o.out, made); err != nil {
 		return err
 	}
@@ -154,11 +160,16 @@ func moduleRoot(ctx context.Context) (string, error) {
 
 // gitVersion returns git's description of the tree, and dev without git.
 func gitVersion(ctx context.Context, root string) string {
-	cmd := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty")
-	cmd.Dir = root
-	out, err := cmd.Output()
-	if text := strings.TrimSpace(string(out)); err == nil && versionPattern.MatchString(text) {
+	if text, err := git(ctx, root, "describe", "--tags", "--always", "--dirty"); err == nil && versionPattern.MatchString(text) {
 		return text
 	}
 	return "dev"
+}
+
+// git returns the output of a git command in the folder, without white space around it.
+func git(ctx context.Context, root string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
 }

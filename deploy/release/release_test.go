@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -64,7 +65,7 @@ func TestARelease(t *testing.T) {
 	for _, f := range files {
 		names = append(names, f.Name())
 	}
-	want := []string{"checksums.txt"}
+	want := []string{"checksums.txt", provenanceFile}
 	for _, name := range []string{"tablewake-lambda_v0.0.1-test_linux_amd64", "tablewake-lambda_v0.0.1-test_linux_arm64", "tablewake_v0.0.1-test_linux_amd64", "tablewake_v0.0.1-test_linux_arm64"} {
 		archive := ".tar.gz"
 		if strings.Contains(name, "lambda") {
@@ -79,6 +80,37 @@ func TestARelease(t *testing.T) {
 	check.Dir = dir
 	if out, err := check.CombinedOutput(); err != nil || strings.Count(string(out), ": OK") != len(want)-1 {
 		t.Errorf("sha256sum: %v\n%s", err, out)
+	}
+}
+
+// The statement names each file with its digest, and the version that was asked for.
+func TestProvenance(t *testing.T) {
+	dir := released(t)
+	text, err := os.ReadFile(filepath.Join(dir, provenanceFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s statement
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join(dir, "checksums.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range s.Subject {
+		if line := of.Digest["sha256"] + "  " + of.Name + "\n"; !strings.Contains(string(sums), line) {
+			t.Errorf("checksums.txt has no line %s", line)
+		}
+	}
+	if files := strings.Count(string(sums), "\n"); len(s.Subject) != files-1 { // without its own
+		t.Errorf("%d subjects, and %d files", len(s.Subject), files)
+	}
+	if v := s.Predicate.BuildDefinition.ExternalParameters["version"]; v != "v0.0.1-test" {
+		t.Errorf("the version is %q", v)
+	}
+	if s.Predicate.RunDetails.Builder.Version["go"] == "" || s.PredicateType != "https://slsa.dev/provenance/v1" {
+		t.Errorf("the statement is\n%s", text)
 	}
 }
 
@@ -202,8 +234,8 @@ func TestTheSameTreeMakesTheSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if f.Name() == "checksums.txt" {
-			continue // of fewer files
+		if f.Name() == "checksums.txt" || f.Name() == provenanceFile {
+			continue // of fewer files, and the copy has no commit
 		}
 		a, errA := os.ReadFile(filepath.Join(released(t), f.Name()))
 		b, errB := os.ReadFile(filepath.Join(again, f.Name()))

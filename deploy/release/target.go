@@ -84,7 +84,7 @@ func (t target) make(ctx context.Context, root, work string, o options) ([]strin
 // build builds the program. The result does not depend on the machine, its environment, or the
 // tree's folder.
 func (t target) build(ctx context.Context, root, out, version string) error {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version=" + version, "-o", out}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X github.com/tablewake/tablewake/cmd/cli.version=" + version, "-o", out}
 	if t.tags != "" {
 		args = append(args, "-tags", t.tags)
 	}

@@ -267,7 +267,7 @@ func WithoutOperation(err error) error {
 // Throttled reports whether the service refused a request because there were too many, or they read or wrote too much.
 func Throttled(err error) bool {
 	switch code := Code(err); code {
-	case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "TooManyRequestsException":
+	case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "LimitExceededException", "TooManyRequestsException":
 		return true
 	default:
 		return strings.Contains(code, "Throttl")

@@ -40,10 +40,17 @@ type checker struct {
 	cfg       *Config
 	read      func(path string) ([]byte, error)
 	localOnly Problems
-	badTables Problems            // of localOnly
+	notLive   Problems            // for [Config.NotLive]
 	sinks     []*Sink             // those with exactly one kind, in the order of the file
 	of        map[string][]string // the names of `of`, by the field of the object that it stands in
 	forEach   map[string]bool     // the fields of the sinks with for_each
+
+	wrongOfs       map[string]bool // the fields of the objects with an `of` that names no entity
+	stateless      []string        // sinks that want a state table
+	firstStateless int             // the problem about them, among localOnly
+
+	constants  map[*value]bool // templates that a warning says are constants
+	undeclared map[*value]bool // values that a problem says are not declared
 }
 
 // failOnServers notes a problem for [Config.LocalOnly]: the file can run with embedded stores, but not on real servers.
@@ -57,3 +64,6 @@ func (c *checker) failOnServersIf(bad bool, at any, hint, format string, args ..
 		c.failOnServers(at, hint, format, args...)
 	}
 }
+
+// soundEntries reports whether the file has the field, a map, and could read all of its entries: n.
+func (c *checker) soundEntries(at any, n int) bool { return n > 0 && len(c.Of(at).All()) == n }

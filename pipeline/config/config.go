@@ -16,26 +16,27 @@ import (
 // come before the expressions, which are checked against their types.
 type Config struct {
 	File        string               // name given to Parse
-	_           int                  `key:"version,required" max:"1" doc:"Version of the file's format."`
-	Name        string               `key:"name,required" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
-	Source      Source               `key:"source,required" doc:"The table whose changes are carried."`
-	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded. An N is a double in a search index that is made, unless its mapping says otherwise."` // nil if none are declared
-	Entities    []Entity             `key:"entities" doc:"Kinds of items, by name: patterns of their keys, and what these bind."`
+	_           int                  `key:"version,required" form:"1" max:"1" doc:"Version of the file's format."`
+	Name        string               `key:"name,required" form:"NAME" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
+	Source      Source               `key:"source,required" form:"{table: NAME}" doc:"The table whose changes are carried."`
+	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded, and a typo elsewhere a warning. An N is a double in a search index that is made, unless its mapping says otherwise."` // nil if none are declared
+	Entities    []Entity             `key:"entities" form:"{NAME: {key: {PK: 'NAME#{Id}'}}}" doc:"Kinds of items, by name: patterns of their keys, and what these bind."`
 	Connections []Connection         `key:"connections" doc:"Servers that sinks write to; secrets by ${ENV} or by reference."`
 	Leases      *Leases              `key:"leases" doc:"Where consumers agree on who reads which shard, and keep how far they came."`
 	State       *State               `key:"state" doc:"What sinks remember of items."`
 	HMACKey     string               `key:"hmac_key" is:"secret" doc:"Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."`
 	Sensitive   []item.Pattern       `key:"sensitive" doc:"Paths that are masked and reach no sink unless it says so; ** for a subtree."` // none without HMACKey
 	Filters     []Filter             `key:"filters" ref:"filters" doc:"What to drop before any sink, in order; each drop is counted by its name."`
-	Detectors   []Detector           `key:"detect" doc:"Events to raise, by name."`
-	Sinks       []Sink               `key:"sinks,required" doc:"Where changes go, by name."` // at least one
+	Detectors   []Detector           `key:"detect" form:"{NAME: {op: [INSERT]}}" doc:"Events to raise, by name."`
+	Sinks       []Sink               `key:"sinks,required" form:"{NAME: {view: {table: NAME, key: {PK: '{@key}'}}}}" doc:"Where changes go, by name."` // at least one
 	DeadLetters *DeadLetters         `key:"dead_letters" doc:"Where what cannot be delivered goes."`
 	Metrics     Metrics              `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
 	Warnings    Problems             // allowed, but possibly not intended
 	LocalOnly   Problems             // the file can run with embedded stores, but not on real servers
-	BadTables   Problems             // those of LocalOnly that are names of tables
+	NotLive     Problems             // what no run with real servers starts with: names of tables, a secret that stands in the file
 
 	entities *entity.Set // nil if the file has none
+	checker  *checker    // for CheckSample
 }
 
 // Made sets the filters.
@@ -140,7 +141,7 @@ type Leases struct {
 // State is the DynamoDB table in which sinks keep what they must remember about items.
 type State struct {
 	Line           int           `key:"@"`
-	Table          Table         `key:"table,required" doc:"DynamoDB table of guards, contributions and quarantine, of consumers and gaps. Not used by --local, whose folder holds them."`
+	Table          Table         `key:"table,required" form:"NAME" doc:"DynamoDB table of guards, contributions and quarantine, of consumers and gaps. Not used by --local, whose folder holds them."`
 	GuardRetention time.Duration `key:"guard_retention" def:"30d" doc:"How long the tombstone or guard of a removed row lives; 24h at least."`
 }
 
@@ -148,7 +149,7 @@ type State struct {
 type Connection struct {
 	Name       string `key:"*" is:"name"`
 	Line       int    `key:"@"`
-	OpenSearch string `key:"opensearch,required" doc:"URL of the OpenSearch cluster."`
+	OpenSearch string `key:"opensearch,required" form:"https://HOST" doc:"URL of the OpenSearch cluster."`
 	Auth       string `key:"auth" words:"sigv4,basic,none" def:"sigv4" doc:"How requests are signed."`
 	Region     string `key:"region" doc:"AWS Region that requests are signed for."` // "": that of the process
 	AssumeRole string `key:"assume_role" doc:"ARN of the role to assume."`
@@ -209,7 +210,10 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 // file by its path as the configuration spells it.
 func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
 	cfg := &Config{File: name}
-	c := &checker{cfg: cfg, read: read, of: make(map[string][]string), forEach: make(map[string]bool)}
+	c := &checker{
+		cfg: cfg, read: read, of: make(map[string][]string), forEach: make(map[string]bool),
+		wrongOfs: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool),
+	}
 	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Owner: c})
 	if c.Read(grammar(), cfg); c.Has(cfg) {
 		c.checkRules()
@@ -224,6 +228,6 @@ func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read f
 	}
 	c.Warnings.Sort()
 	c.localOnly.Sort()
-	cfg.Warnings, cfg.LocalOnly, cfg.BadTables = c.Warnings, c.localOnly, c.badTables
+	cfg.Warnings, cfg.LocalOnly, cfg.NotLive, cfg.checker = c.Warnings, c.localOnly, c.notLive, c
 	return cfg, nil
 }

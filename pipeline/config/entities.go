@@ -20,7 +20,7 @@ type Entity struct {
 	Name string `key:"*" is:"name"`
 	Line int    `key:"@"`
 
-	Key        []KeyPattern `key:"key,required" doc:"Pattern of each key attribute, as in 'ORDER#{Date}#{OrderId}'. It binds names."`
+	Key        []KeyPattern `key:"key,required" form:"{PK: 'ORDER#{OrderId}', SK: META}" doc:"Pattern of each key attribute, as in 'ORDER#{Date}#{OrderId}'. It binds names."`
 	Unique     []string     `key:"unique,single" doc:"Bound names that identify an item of the entity: a row whose key has them guards itself."`
 	Attributes Shapes       `key:"attributes" doc:"Types of the attributes with depth, as {Status: S, Lines: [{sku: S, qty: N}]}: makes a name that is not among them an error."`
 	When       *expr.Item   `key:"when" doc:"Also required of the item, in CEL over item and the bound names. Default: the key decides."`
@@ -59,7 +59,10 @@ func (e *Entity) entity() *entity.Entity {
 }
 
 // Shapes are declared attributes.
-type Shapes struct{ shape *entity.Shape } // nil: any attributes
+type Shapes struct {
+	shape *entity.Shape // nil: any attributes
+	wrong bool          // a type is wrong
+}
 
 // shapeKinds are the names of types.
 var shapeKinds = []string{"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}
@@ -76,7 +79,9 @@ func (*Shapes) Schema() (ref string, schema map[string]any) {
 
 // Bind reads the shapes.
 func (s *Shapes) Bind(f *yamlbind.File, v *value) {
+	before := len(f.Problems)
 	shape := readShape(f, v)
+	s.wrong = len(f.Problems) > before
 	if shape != nil && shape.Members == nil {
 		f.Fail(v, "write {Status: S, Total: N}", "wants the attributes of an item with their types")
 		return
@@ -85,7 +90,8 @@ func (s *Shapes) Bind(f *yamlbind.File, v *value) {
 	v.Data = *s
 }
 
-// readShape reads a type, a list of one type, or a mapping of types. It returns nil after a problem.
+// readShape reads a type, a list of one type, or a mapping of types. It returns nil after a problem; of a wrong member the
+// shape has only the others.
 func readShape(f *yamlbind.File, v *value) *entity.Shape {
 	if !f.Enter(v) {
 		return nil
@@ -136,15 +142,19 @@ func readPattern(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 func readOf(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 	c := yamlbind.Owner[*checker](f)
 	names := texts(c.cfg.Entities, func(e Entity) string { return e.Name })
+	at := v.Field[:strings.LastIndex(v.Field, ".of[")]
+	c.wrongOfs[at] = c.wrongOfs[at] || !slices.Contains(names, v.Source)
 	switch {
 	case len(names) == 0:
 		f.Fail(v, fmt.Sprintf("add entities: {%s: {key: {PK: 'PATTERN'}}} at the top", v.Source), "the file has no entities")
+		return nil
+	case strings.Contains(v.Source, ","):
+		f.Fail(v, "write ["+v.Source+"]", "several entities are a list")
 		return nil
 	case !slices.Contains(names, v.Source):
 		f.Fail(v, yamlbind.Hint(v.Source, names, "entities has"), "no entity is named %s", yamlbind.Quoted(v.Source))
 		return nil
 	}
-	at := v.Field[:strings.LastIndex(v.Field, ".of[")]
 	if slices.Contains(c.of[at], v.Source) {
 		f.Fail(v, "remove one of them", "%s stands twice", yamlbind.Quoted(v.Source))
 		return nil

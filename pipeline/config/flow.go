@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
@@ -14,14 +15,27 @@ import (
 
 // Filter is one entry of `filters`.
 type Filter struct {
-	Name   string // its drops are counted by this name
-	Line   int    // of the entry in the file
-	Filter pipeline.Filter
+	Name   string          // its drops are counted by this name
+	Line   int             // of the entry in the file
+	Filter pipeline.Filter // a [*GoFilter] if it is Go code
 
-	_      any            `one:"drop,keep"`
+	_      any            `one:"drop,keep,func"`
 	_      namedCondition `key:"drop" doc:"Drops what meets the condition."`
 	_      namedCondition `key:"keep" doc:"Drops what does not meet the condition."`
-	action *value         // drop or keep
+	_      string         `key:"func" is:"name" doc:"Drops what a Go function does not keep. A program gives it to Assemble."`
+	action *value         // drop, keep or func
+}
+
+// dropsTTLDeletes reports whether the filter drops all TTL deletes and nothing else. State sinks allow no other filter
+// that drops TTL deletes by more than keys.
+func (f Filter) dropsTTLDeletes() bool {
+	return f.action.Name == "drop" && f.action.Text() == "ttl_deletes"
+}
+
+// DropsTTLDeletes reports whether a state sink of the file receives no TTL deletes, because a filter above it or under it
+// drops them.
+func (cfg *Config) DropsTTLDeletes(s Sink) bool {
+	return slices.ContainsFunc(cfg.Filters, Filter.dropsTTLDeletes) || slices.ContainsFunc(s.Filters, Filter.dropsTTLDeletes)
 }
 
 // namedCondition is a condition of a filter.
@@ -37,8 +51,8 @@ type condition struct {
 	_ string              `key:"=" words:"ttl_deletes,probable_ttl,replication_echoes,no_change"`
 	_ []string            `key:"op" words:"INSERT,MODIFY,REMOVE,SNAPSHOT,UNKNOWN" doc:"The operation is one of these."`
 	_ []string            `key:"of,single" is:"entity" doc:"The item is of the entity, or of one of them."`
-	_ map[string]string   `key:"key_prefix" doc:"A key attribute starts with the text."`
-	_ map[string][]string `key:"entity" doc:"An attribute of the new image, else the old, is one of these texts."`
+	_ map[string]string   `key:"key_prefix" form:"{PK: TEXT}" doc:"A key attribute starts with the text."`
+	_ map[string][]string `key:"entity" form:"{ATTRIBUTE: [TEXT]}" doc:"An attribute of the new image, else the old, is one of these texts."`
 	_ []item.Pattern      `key:"changed" doc:"Something at one of the paths differs between old and new image."`
 	_ []item.Pattern      `key:"unchanged" doc:"Nothing at any of the paths differs between old and new image."`
 	_ *expr.Change        `key:"expr" doc:"CEL over old, new, op, keys, time and ttl."`
@@ -56,9 +70,13 @@ func (c *checker) filters(v *value) []Filter {
 		if len(entry.Entries) != 1 {
 			continue // the binding has reported it
 		}
-		action := entry.Entries[0] // drop or keep
-		cond := c.condition(action)
-		if cond == nil {
+		action := entry.Entries[0] // drop, keep or func
+		isGo := action.Name == "func"
+		var cond pipeline.Condition
+		if !isGo {
+			cond = c.condition(action)
+		}
+		if cond == nil && (!isGo || action.Text() == "") {
 			continue
 		}
 		f := Filter{Name: action.Get("name").Text(), Line: entry.Node.Line, action: action}
@@ -73,8 +91,13 @@ func (c *checker) filters(v *value) []Filter {
 			}
 		}
 		names[f.Name]++
-		if f.Filter = rules.Keep(f.Name, cond); action.Name == "drop" {
+		switch action.Name {
+		case "keep":
+			f.Filter = rules.Keep(f.Name, cond)
+		case "drop":
 			f.Filter = rules.Drop(f.Name, cond)
+		case "func":
+			f.Filter = &GoFilter{Func: action.Text(), name: f.Name, at: c.Problem(action, "", "")}
 		}
 		fs = append(fs, f)
 	}
@@ -86,7 +109,7 @@ func defaultFilterName(action *value) string {
 	switch {
 	case word == "":
 		return action.Name + "_" + conditionKey(action).Name
-	case action.Name == "drop":
+	case action.Name != "keep":
 		return word
 	}
 	return "keep_" + word
@@ -180,7 +203,7 @@ func allOf(v *value, entryCondition func(*value) pipeline.Condition) pipeline.Co
 
 // Detector is one entry of `detect`.
 type Detector struct {
-	_        any                `ref:"detector" one:"op,attribute,changed,appeared,disappeared,added,removed,func"`
+	_        any                `ref:"detector" one:"op,attribute,changed,appeared,disappeared,added,removed,func" add:"add one, as attribute: PATH for from, to, below or above"`
 	_        any                `most:"below,above"`
 	Name     string             `key:"*" is:"name"`
 	Line     int                `key:"@"`
@@ -233,9 +256,15 @@ func (d *Detector) Made(f *yamlbind.File, v *value) {
 	}
 }
 
+// detectorKinds are the keys of a detector that say what it detects, beside attribute.
+var detectorKinds = []string{"op", "changed", "appeared", "disappeared", "added", "removed", "func"}
+
 func (c *checker) detector(v *value) pipeline.Detector {
+	kinds := slices.DeleteFunc(texts(v.Entries, func(e *value) string { return e.Name }), func(name string) bool {
+		return !slices.Contains(detectorKinds, name)
+	})
 	for _, k := range []string{"from", "to", "below", "above"} {
-		if e := v.Get(k); e != nil && v.Get("attribute") == nil {
+		if e := v.Get(k); e != nil && v.Get("attribute") == nil && len(kinds) > 0 { // without a kind the binding has reported it
 			c.Fail(e, "add attribute: PATH", "%q speaks of an attribute, and none is named", k)
 		}
 	}

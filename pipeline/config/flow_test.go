@@ -3,8 +3,10 @@ package config_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
@@ -96,6 +98,46 @@ func TestFilterNames(t *testing.T) {
 	}
 	if want := []string{"no_change", "no_change_2", "keep_op", "keep_op_2", "x"}; !slices.Equal(names, want) {
 		t.Errorf("names are %q, want %q", names, want)
+	}
+}
+
+// A filter that is Go code has the name of that code. The file says whether it must read keys alone, and what it would
+// miss otherwise.
+func TestGoFilters(t *testing.T) {
+	cfg := parse(t, `version: 1
+name: p
+source: {table: t}
+filters: [{func: eu}, {func: eu}]
+sinks:
+  rows: {view: {table: r, key: {PK: 'A#{@key}'}, filters: [{func: shard}]}}
+  log: {archive: {bucket: log, filters: [{func: large}]}}
+state: {table: s}
+`)
+	var got []string
+	for _, fs := range [][]config.Filter{cfg.Filters, cfg.Sinks[0].Filters, cfg.Sinks[1].Filters} {
+		for _, f := range fs {
+			g := f.Filter.(*config.GoFilter)
+			if _, err := g.Check(&record.Change{}); err == nil {
+				t.Errorf("%s can be checked without its code", g.Func)
+			}
+			text := g.Func + " " + g.Name()
+			if g.StateSinks != nil {
+				text += " " + g.StateSinks.String()
+			}
+			got = append(got, text)
+		}
+	}
+	const rule = "a delete, or a change that makes an item leave, would be missed where the condition judges it otherwise than the change that let the item in; " +
+		"if its code reads keys alone, give sinks.WithFilter the option sinks.KeysOnly(); " +
+		"else say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
+	want := []string{
+		"eu eu t.yaml:4:18: filters[0].func: reads more than keys above the state sink rows: " + rule,
+		"eu eu_2 t.yaml:4:30: filters[1].func: reads more than keys above the state sink rows: " + rule,
+		"shard shard t.yaml:6:67: sinks.rows.view.filters[0].func: reads more than keys under the state sink rows: " + rule,
+		"large large",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the filters are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 type ForEach struct {
 	_    any    `ref:"for_each"`
 	_    string `key:"=" is:"elements"`
-	Path string `key:"path,required" is:"elements" doc:"List, set or map whose elements have an entry each."`
+	Path string `key:"path,required" form:"PATH" is:"elements" doc:"List, set or map whose elements have an entry each."`
 	By   string `key:"by" is:"path" doc:"Path inside an element of what identifies it. Default: its position in a list, its value in a set, its name in a map."`
 	Max  int    `key:"max,late" max:"5000" def:"500" doc:"The most elements that an item may have."` // 0: the default
 }
@@ -44,7 +44,11 @@ func (e *ForEach) made(v *value) {
 func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
 	c := yamlbind.Owner[*checker](f)
 	c.forEach[v.Field[:strings.LastIndex(v.Field, ".for_each")]] = true
-	return yamlbind.Parsed(item.ParsePath)(f, v, parts)
+	if list, all := strings.CutSuffix(v.Source, "[*]"); all {
+		f.Fail(v, "write "+list, "for_each names the list itself, and means all its elements")
+		return nil
+	}
+	return readPath(item.ParsePath)(f, v, parts)
 }
 
 // hasElements reports whether the value of a field is in a sink with for_each.
@@ -67,13 +71,13 @@ func (c *checker) checkForEach(s *Sink) {
 	c.FailIf(c.Has(&v.InPlace) && v.InPlace, &v.InPlace, "remove it", "with for_each the item guards its rows, and they leave no tombstones")
 	c.FailIf(c.Has(&v.Collision), &v.Collision, "remove it", "with for_each each row belongs to one item")
 	key := c.Of(&v.Key)
-	if key == nil || len(v.Key) != len(key.All()) || len(v.Key) == 0 {
-		return // the binding has reported it
+	switch identity := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.HasIdentity() }); {
+	case !c.soundEntries(key, len(v.Key)): // the binding has reported it
+	case !identity:
+		c.Fail(key, "put {@each} into it, as in '{@key}#{@each}'", "with for_each the key of a row must identify its element, by an {@each} whose end is certain")
+	case !v.hasItem() && !c.wrongOf(s) && !c.wrongUnique(s.Scope):
+		c.Fail(key, "put {@key} into it, as in '{@key}#{@each}'; or all key attributes with |esc, or the names that `unique` of the entity says, where their ends are certain", "with for_each the key of a row must identify its item")
 	}
-	c.FailIf(!v.hasItem(), key, "put {@key} into it, as in '{@key}#{@each}'; or all key attributes with |esc, or the names that `unique` of the entity says, where their ends are certain",
-		"with for_each the key of a row must identify its item")
-	identity := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.HasIdentity() })
-	c.FailIf(!identity, key, "put {@each} into it, as in '{@key}#{@each}'", "with for_each the key of a row must identify its element, by an {@each} whose end is certain")
 }
 
 // hasItem reports whether the key of a row identifies its item, at least for some source tables.

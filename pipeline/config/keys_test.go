@@ -52,6 +52,7 @@ connections.*.password
 filters
 filters[].drop
 filters[].keep
+filters[].func
 detect
 detect.*.of
 detect.*.op

@@ -210,3 +210,26 @@ func TestAnchors(t *testing.T) {
 		t.Errorf("an anchor within itself: %v", ps)
 	}
 }
+
+// A file without ttl_attribute is not asked whether it means an attribute of one letter.
+func TestParse_NoTTLAttribute(t *testing.T) {
+	cfg := parse(t, "attributes: {N: N}\n"+sink("view: {table: v, key: {PK: '{N}', SK: '{@key}'}}")+"state: {table: s}\n")
+	if len(cfg.Warnings) > 0 {
+		t.Errorf("warnings: %v", cfg.Warnings)
+	}
+}
+
+// A default of the secret is taken where sinks are embedded, and nowhere else.
+func TestParse_SecretByDefault(t *testing.T) {
+	text := "state: {table: states}\nhmac_key: '${KEY:-no secret, for saved records}'\nsensitive: [Email]\n" +
+		sink("view: {table: views, key: {PK: '{N}', SK: '{@key}'}}")
+	for key, want := range map[string]int{"": 1, "a secret of sixteen bytes": 0} {
+		cfg, err := config.Parse("t.yaml", []byte(text), func(string) (string, bool) { return key, key != "" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(cfg.NotLive) != want || len(cfg.Warnings) != want || len(cfg.LocalOnly) > 0 {
+			t.Errorf("with %q: %v, %v, %v", key, cfg.NotLive, cfg.Warnings, cfg.LocalOnly)
+		}
+	}
+}

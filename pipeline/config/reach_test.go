@@ -8,7 +8,7 @@ import (
 )
 
 // A view whose tombstones are apart has no place for them without a state table: a folder of
-// embedded stores has one of its own, and real servers have not.
+// embedded stores has one of its own, and real servers have not. S3 has no bucket with a name of one letter.
 func TestLocalOnly(t *testing.T) {
 	for _, c := range []struct{ state, sink, want string }{
 		{"", "view: {table: rows, key: {PK: '{@key}'}}",
@@ -19,6 +19,8 @@ func TestLocalOnly(t *testing.T) {
 		{"", "view: {table: rows, key: {PK: '{@key}'}, tombstones: in_place}", ""},
 		{"", "view: {table: rows, key: {PK: '{Email}'}, tombstones: in_place}",
 			"x.yaml:5:61: sinks.s.view.tombstones: its rows are guarded by item, or may be, in the state table, and the file names none; add state: {table: NAME}, or put {@key} into the row's key and write tombstones: in_place, for readers that leave tombstones out"},
+		{"", "archive: {bucket: b}", "x.yaml:5:25: sinks.s.archive.bucket: an S3 bucket's name has 3 characters or more, and 'b' has 1; give it a longer name"},
+		{"", "archive: {bucket: b-b}", ""},
 	} {
 		file := "version: 1\nname: shop\nsource: {table: shop}\nsinks:\n  s: {" + strings.TrimSpace(c.sink) + "}\n" + c.state
 		cfg, err := config.Parse("x.yaml", []byte(file), getenv)

@@ -14,7 +14,11 @@ import (
 // to something that exists.
 func (c *checker) checkRules() {
 	c.checkEntities()
-	c.checkDeclared()
+	c.checkNames()
+	c.checkConstants(c.declaredShapes)
+	c.checkComparedTexts()
+	c.checkPatterns()
+	c.checkThresholds()
 	var stateful []*Sink
 	var names []string
 	for _, s := range c.sinks {
@@ -26,6 +30,7 @@ func (c *checker) checkRules() {
 		switch {
 		case s.View != nil:
 			c.checkView(s)
+			c.checkOneRow(s.View)
 		case s.Aggregate != nil:
 			c.bindValues(s)
 			c.checkAggregate(s)

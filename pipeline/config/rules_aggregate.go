@@ -1,19 +1,23 @@
 package config
 
-import "github.com/tablewake/tablewake/pipeline/item"
+import (
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
 
 // checkAggregate checks the values, the group and the shards of an aggregate.
 func (c *checker) checkAggregate(s *Sink) {
 	a := s.Aggregate
-	c.failOnServersIf(c.cfg.State == nil, a, "add state: {table: NAME}",
-		"what it remembers of items is in the state table, and the file names none")
+	if c.cfg.State == nil {
+		c.wantState(s, a, "add state: {table: NAME}", "what it remembers of items is in the state table, and the file names none")
+	}
 	c.checkRows(s)
 	if a.ForEach == "" {
 		c.refuseElements(a)
 	}
 	if values := c.Of(&a.Values).All(); len(values) == len(a.Values) {
 		for i, av := range a.Values {
-			c.checkValueKind(av, values[i])
+			c.checkValueKind(c.scopeOf(s), av, values[i])
 		}
 	}
 	if a.Shards > 1 && len(a.Group) > 0 {
@@ -40,14 +44,14 @@ func (c *checker) refuseElements(a *Aggregate) {
 }
 
 // checkValueKind refuses a value that the declared type of its attribute cannot have, such as the sum of an S.
-func (c *checker) checkValueKind(av AggregateValue, v *value) {
+func (c *checker) checkValueKind(sc *entity.Scope, av AggregateValue, v *value) {
 	p, err := item.ParsePath(av.Path)
 	if av.Each || err != nil || p.Root() != av.Path && `["`+p.Root()+`"]` != av.Path {
 		return // only top-level attributes have a declared type
 	}
-	kind, declared := c.cfg.Attributes[p.Root()]
+	kind := c.declaredKind(sc, p.Root())
 	switch {
-	case !declared:
+	case kind == item.Absent:
 	case av.Of == "sum" && kind != item.KindN:
 		c.Fail(v, "sum an N, or count what there is", "a sum is of numbers, and %s is declared %s", av.Path, kind)
 	case kind != item.KindN && kind != item.KindS && kind != item.KindB && kind != item.KindBOOL:

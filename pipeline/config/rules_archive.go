@@ -148,9 +148,14 @@ func objectNameProblem(name string) string {
 	return ""
 }
 
+// minBucketName is the shortest name of an S3 bucket.
+const minBucketName = 3
+
 // checkBucket checks S3's rules for a bucket name that go beyond its characters.
 func (c *checker) checkBucket(bucket *string) {
 	name, problem := *bucket, ""
+	c.failOnServersIf(name != "" && len(name) < minBucketName, bucket, "give it a longer name",
+		"an S3 bucket's name has 3 characters or more, and %s has %d", yamlbind.Quoted(name), len(name))
 	switch {
 	case strings.Contains(name, ".."):
 		problem = "has two periods in a row"

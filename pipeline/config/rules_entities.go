@@ -10,9 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/expr"
-	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 	"github.com/tablewake/tablewake/pipeline/item"
-	"github.com/tablewake/tablewake/pipeline/template"
 )
 
 // maxKeyAttributes is the most key attributes of a table.
@@ -25,9 +23,10 @@ func (c *checker) checkEntities() {
 		key := c.Of(&e.Key)
 		c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key", "a table has one or two key attributes, not %d", len(key.All()))
 		bound := e.entity().Names()
+		sound := c.soundEntries(key, len(e.Key))
 		for j, v := range c.Of(&e.Unique).All() {
 			name := v.Text()
-			c.FailIf(name != "" && !slices.Contains(bound, name), v, yamlbind.Hint(name, bound, "the key binds"), "%s is no name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
+			c.FailIf(name != "" && sound && !slices.Contains(bound, name), v, yamlbind.Hint(name, bound, "the key binds"), "%s is no name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
 			c.FailIf(slices.Contains(e.Unique[:j], name), v, "remove one of them", "%s stands twice", yamlbind.Quoted(name))
 		}
 		c.checkKeyShapes(e)
@@ -44,7 +43,7 @@ func (c *checker) checkKeyShapes(e *Entity) {
 		if s := e.Attributes.shape; s != nil && s.Member(v.Name) != nil {
 			kind = s.Member(v.Name).Kind
 		}
-		c.FailIf(p != nil && !p.Whole() && (kind == item.KindN || kind == item.KindB), v, "write one name alone, as in '{Number}'",
+		c.FailIf(p != nil && !p.BindsAll() && (kind == item.KindN || kind == item.KindB), v, "write one name alone, as in '{Number}'",
 			"%s is declared as %s, which binds whole", v.Name, kind)
 	}
 }
@@ -52,8 +51,8 @@ func (c *checker) checkKeyShapes(e *Entity) {
 // checkOverlap checks that no item can be of both entities.
 func (c *checker) checkOverlap(a, b *Entity) {
 	x, y := a.entity(), b.entity()
-	if len(x.Key) < len(c.Of(&a.Key).All()) || len(y.Key) < len(c.Of(&b.Key).All()) {
-		return // a wrong pattern is reported already
+	if !c.soundEntries(&a.Key, len(x.Key)) || !c.soundEntries(&b.Key, len(y.Key)) {
+		return // a wrong key is reported already
 	}
 	both := entity.Compare(x, y)
 	const hint = "change one of the patterns, or give both a `when`: item.Type == \"NAME\""
@@ -105,39 +104,110 @@ func factors(c expr.Clause) []expr.Clause {
 	return all
 }
 
-// shapesOf returns the shapes of the items of a scope: the declared attributes, those of the key, and those of `attributes` at
-// the top. It returns nil if one of the entities declares none.
+// shapesOf returns the shapes of the items of a scope. It returns nil if one of the entities declares no attributes, or is
+// wrong.
 func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 	var shapes []*entity.Shape
 	for _, e := range sc.Entities() {
-		if e.Attributes == nil {
+		if e.Attributes == nil || c.unsure(e.Name) {
 			return nil
 		}
-		s := &entity.Shape{Kind: item.KindM, Members: slices.Clone(e.Attributes.Members)}
-		add := func(name string, kind item.Kind) {
-			if name != "" && s.Member(name) == nil {
-				s.Members = append(s.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: kind}})
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(c.cfg.Attributes)) {
-			add(name, c.cfg.Attributes[name])
-		}
-		add(c.cfg.Source.TTLAttribute, item.KindN)
-		for _, k := range e.Key {
-			kind := item.KindS
-			if k.Pattern.Whole() {
-				kind = item.KindNULL // an S, an N or a B
-			}
-			add(k.Attribute, kind)
-		}
-		shapes = append(shapes, s)
+		shapes = append(shapes, c.shapeOf(e))
 	}
 	return shapes
 }
 
+// declaredKind returns the type of an attribute at the top level of the items of a scope; item.Absent if it is not declared,
+// or the entities declare several.
+func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
+	shapes := c.shapesOf(sc)
+	if shapes == nil {
+		return c.cfg.Attributes[name]
+	}
+	kind := item.Absent
+	for i, s := range shapes {
+		m := s.Member(name)
+		if m == nil || i > 0 && m.Kind != kind {
+			return item.Absent
+		}
+		kind = m.Kind
+	}
+	return kind
+}
+
+// shapeOf returns what the file declares of an entity's items: its attributes, those of the key, and those of `attributes` at
+// the top.
+func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
+	s := &entity.Shape{Kind: item.KindM}
+	if e.Attributes != nil {
+		s.Members = slices.Clone(e.Attributes.Members)
+	}
+	add := func(name string, kind item.Kind) {
+		if name != "" && s.Member(name) == nil {
+			s.Members = append(s.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: kind}})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.cfg.Attributes)) {
+		add(name, c.cfg.Attributes[name])
+	}
+	add(c.cfg.Source.TTLAttribute, item.KindN)
+	for _, k := range e.Key {
+		kind := item.KindS
+		if k.Pattern.BindsAll() {
+			kind = item.KindNULL // an S, an N or a B
+		}
+		add(k.Attribute, kind)
+	}
+	return s
+}
+
+// unsure reports whether what an entity has is unknown, because its key or its attributes are wrong.
+func (c *checker) unsure(name string) bool {
+	i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == name })
+	if i < 0 {
+		return true
+	}
+	e := &c.cfg.Entities[i]
+	return !c.soundEntries(&e.Key, len(e.Key)) || e.Attributes.wrong
+}
+
+// wrongOf reports whether the `of` of a sink names what is no entity, or an entity that is unsure.
+func (c *checker) wrongOf(s *Sink) bool {
+	return slices.ContainsFunc(c.Of(&s.Of).All(), func(v *value) bool { return v.Data == nil || c.unsure(v.Text()) })
+}
+
+// wrongUnique reports whether an entity of the scope has `unique` names that its key does not bind.
+func (c *checker) wrongUnique(sc *entity.Scope) bool {
+	return slices.ContainsFunc(sc.Entities(), func(e *entity.Entity) bool {
+		return slices.ContainsFunc(e.Unique, func(name string) bool { return !slices.Contains(e.Names(), name) })
+	})
+}
+
+// unsureAt reports whether the value of a field is about an entity that is unknown or unsure: which names it can read is
+// unknown.
+func (c *checker) unsureAt(field string) bool {
+	for at := field; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		if c.wrongOfs[at] {
+			return true
+		}
+		if names := c.of[at]; len(names) > 0 {
+			return slices.ContainsFunc(names, c.unsure)
+		}
+	}
+	if rest, ok := strings.CutPrefix(field, "entities."); ok {
+		return c.unsure(strings.TrimSuffix(rest, ".when"))
+	}
+	return false
+}
+
+// unsureEntities reports whether an entity is unsure.
+func (c *checker) unsureEntities() bool {
+	return slices.ContainsFunc(c.cfg.Entities, func(e Entity) bool { return c.unsure(e.Name) })
+}
+
 // exprEnv returns what the expression at v can read.
 func (c *checker) exprEnv(v *value) expr.Env {
-	env := expr.Env{Attributes: c.cfg.Attributes, Scope: c.scopeAt(v.Field), Each: c.hasElements(v.Field)}
+	env := expr.Env{Attributes: c.cfg.Attributes, Scope: c.scopeAt(v.Field), Each: c.hasElements(v.Field), Unknown: c.unknownHint}
 	shapes := c.shapesOf(env.Scope)
 	if shapes == nil {
 		return env
@@ -155,6 +225,32 @@ func (c *checker) exprEnv(v *value) expr.Env {
 	return env
 }
 
+// unknownHint says what a name that an expression does not know is; "" if the file does not have it.
+func (c *checker) unknownHint(name string) string {
+	if c.entitySet().Named(name) != nil {
+		return name + " is an entity: write item.NAME for an attribute of it, or new.NAME in a condition of changes"
+	}
+	return c.boundHint(name)
+}
+
+// boundHint says how to read a name that the keys of entities bind; "" if none does.
+func (c *checker) boundHint(name string) string {
+	var of []string
+	for _, e := range c.entitySet().All() {
+		if slices.Contains(e.Names(), name) {
+			of = append(of, e.Name)
+		}
+	}
+	if of == nil {
+		return ""
+	}
+	list := of[0]
+	if len(of) > 1 {
+		list = "[" + strings.Join(of, ", ") + "]"
+	}
+	return fmt.Sprintf("only beside `of: %s` it is the name that the key binds", list)
+}
+
 // declareHint says which line declares a name.
 func declareHint(sc *entity.Scope, inside, name string) string {
 	where := "the attributes of " + sc.String()
@@ -162,113 +258,6 @@ func declareHint(sc *entity.Scope, inside, name string) string {
 		where = inside + " in " + where
 	}
 	return fmt.Sprintf("add `%s: S` (or its type) to %s", name, where)
-}
-
-// checkDeclared checks the names of attributes in everything that is about entities which declare theirs.
-func (c *checker) checkDeclared() {
-	if len(c.of) == 0 {
-		return
-	}
-	for _, s := range c.sinks {
-		if v, sc := c.Of(s), c.scopeOf(s); v != nil && len(v.Entries) == 1 && sc != nil {
-			kind := v.Entries[0]
-			c.checkDeclaredIn(kind, kind.Get("for_each"), sc)
-		}
-	}
-	for _, d := range c.Of(&c.cfg.Detectors).All() {
-		if sc := c.scopeAt(d.Field); sc != nil {
-			c.checkDeclaredIn(d, nil, sc)
-		}
-	}
-}
-
-// checkDeclaredIn checks v and everything inside it. list is the `for_each` whose elements {each} is; nil: there is none.
-func (c *checker) checkDeclaredIn(v, list *value, sc *entity.Scope) {
-	shapes := c.shapesOf(sc)
-	if shapes == nil {
-		return
-	}
-	path := list.Written()
-	if p := list.Get("path"); p != nil {
-		path = p.Written()
-	}
-	pattern := cmp.Or(elementsOf(shapes, path), path+"[*]")
-	check := func(v *value, read string) {
-		if rest, each := cutEachPrefix(read); each && path != "" {
-			read = within(pattern, rest)
-		}
-		if p, err := item.ParsePattern(read); err == nil {
-			c.checkDeclaredPath(v, p.Segments(), shapes, sc)
-		}
-	}
-	var walk func(v *value)
-	walk = func(v *value) {
-		switch d := v.Data.(type) {
-		case *template.Template:
-			for _, p := range slices.Concat(d.ItemPaths(), d.EachPaths()) {
-				check(v, p)
-			}
-		case *expr.Item:
-			c.checkDeclaredExpr(v, fromItem(d.ReadPaths(), pattern), shapes, sc)
-		case *expr.Change:
-			c.checkDeclaredExpr(v, d.ReadPaths(), shapes, sc)
-		case item.Path:
-			if strings.HasSuffix(v.Field, ".for_each.by") {
-				check(v, "each"+map[bool]string{true: v.Source, false: "." + v.Source}[strings.HasPrefix(v.Source, "[")])
-			} else if field := documentField(v, v.Source, shapes, path); field != "" {
-				if b := sc.Binding(field); b != nil && entity.Find(shapes, []item.Segment{{Name: field, Index: -1}}) != nil {
-					c.Fail(v, "name an attribute", "%s is a part of %s, and fields are attributes", field, yamlbind.Enumerate(b.Attributes(), "and"))
-					return
-				}
-				check(v, field)
-			} else if sc.Binding(v.Source) == nil {
-				check(v, cmp.Or(itemPath(v.Source), v.Source))
-			}
-		case item.Pattern:
-			check(v, d.String())
-		}
-		for _, e := range v.Entries {
-			if name := v.Rule.Name; name != nil && name.Kind != nil && name.Kind.AsWritten {
-				check(e, cmp.Or(documentField(v, e.Name, shapes, path), e.Name))
-			}
-			walk(e)
-		}
-	}
-	walk(v)
-}
-
-// documentField returns the pattern of what a path among the fields of a search sink names: a path into a list means all
-// elements, and so does one into the elements of for_each. It returns "" for other paths.
-func documentField(v *value, path string, shapes []*entity.Shape, forEach string) string {
-	p, err := item.ParsePath(path)
-	names, ok := p.Names()
-	if err != nil || !ok || !strings.Contains(v.Field, ".search.fields.") {
-		return ""
-	}
-	pattern := ""
-	for i, name := range names {
-		if name = item.PathText([]string{name}); i > 0 {
-			name = within(pattern, name)
-		}
-		if pattern = name; i == len(names)-1 {
-			break
-		}
-		if of := elementsOf(shapes, pattern); strings.HasSuffix(of, "[*]") || of != "" && pattern == forEach {
-			pattern = of
-		}
-	}
-	return pattern
-}
-
-// fromItem returns the paths that an expression reads as paths of the item: those of an element begin at the pattern of all.
-func fromItem(paths []expr.ReadPath, elements string) []expr.ReadPath {
-	p, err := item.ParsePattern(elements)
-	for i := range paths {
-		if paths[i].Each && err == nil {
-			paths[i].Segments = slices.Concat(p.Segments(), paths[i].Segments)
-		}
-	}
-	return paths
 }
 
 // scopeOf returns the entities that a sink is about. A notify sink without `of` is about those of its events, if all of them
@@ -334,60 +323,6 @@ func (c *checker) bindValues(s *Sink) {
 
 // itemPath returns path for item.path; "" for any other text.
 func itemPath(text string) string {
-	rest, ok := strings.CutPrefix(text, "item")
-	if !ok || !strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "[") {
-		return ""
-	}
-	return strings.TrimPrefix(rest, ".")
-}
-
-// checkDeclaredExpr checks the paths that an expression reads, at their positions in it.
-func (c *checker) checkDeclaredExpr(v *value, paths []expr.ReadPath, shapes []*entity.Shape, sc *entity.Scope) {
-	for _, p := range paths {
-		if u := entity.Find(shapes, p.Segments); u != nil {
-			message, hint := undeclared(u, sc)
-			c.FailWithin(v, p.Line, p.Column, message, hint)
-			return
-		}
-	}
-}
-
-func (c *checker) checkDeclaredPath(v *value, path []item.Segment, shapes []*entity.Shape, sc *entity.Scope) {
-	if len(path) > 0 && item.Replicated(path[0].Name) {
-		return
-	}
-	if u := entity.Find(shapes, path); u != nil {
-		message, hint := undeclared(u, sc)
-		c.Fail(v, hint, "%s", message)
-	}
-}
-
-// undeclared says what is not declared, and what to write.
-func undeclared(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
-	switch {
-	case u.Name == "":
-		return fmt.Sprintf("%s is of type %s in %s, and has no such elements", u.Path, u.Kind, sc), "name what is declared there"
-	case u.Path != "" && len(u.Known) == 0:
-		return fmt.Sprintf("%s is of type %s in %s, and has no %s", u.Path, u.Kind, sc, u.Name), "name the attribute itself, or declare it as M"
-	case u.Path == "":
-		message = fmt.Sprintf("%s is no attribute of %s", yamlbind.Quoted(u.Name), sc)
-		for _, e := range sc.Entities() {
-			if slices.Contains(e.Names(), u.Name) {
-				return message, "the key of " + e.Name + " binds it, and a rule about several entities can read only what all of them bind alike"
-			}
-		}
-	default:
-		message = fmt.Sprintf("%s has no %s in %s", u.Path, yamlbind.Quoted(u.Name), sc)
-	}
-	hint = declareHint(sc, u.Path, u.Name)
-	known := slices.Clone(u.Known)
-	if u.Path == "" {
-		for _, b := range sc.Bindings() {
-			known = append(known, b.Name())
-		}
-	}
-	if near := nearest.Name(u.Name, known); near != "" {
-		hint = "did you mean " + near + "? Or " + hint
-	}
-	return message, hint
+	path, _ := item.CutItem(text)
+	return path
 }

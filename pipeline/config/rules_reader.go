@@ -32,6 +32,7 @@ func (c *checker) checkConsumer() {
 	if l == nil {
 		return
 	}
+	c.refuseRows(&l.Table, "leases")
 	c.checkTableNameLength(&l.Table)
 	if e := c.Of(&l.Duration); c.Sound(e) && (yamlbind.As[time.Duration](e) < minLease || l.Duration > maxLease) {
 		c.Fail(e, "write 3s to 5m; 6s is the default", "a consumer must be able to show within it that it lives, and what dies is replaced only after it")

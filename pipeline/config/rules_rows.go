@@ -35,18 +35,23 @@ func rowsOf(s *Sink) (rows, bool) {
 	return rows{}, false
 }
 
-// earlierRows returns the rows of the sinks before r in the file.
+// earlierRows returns the rows of the sinks before r in the file, without those with a wrong key.
 func (c *checker) earlierRows(r rows) []rows {
 	var rs []rows
 	for _, s := range c.sinks {
 		if s == r.sink {
 			break
 		}
-		if o, ok := rowsOf(s); ok {
+		if o, ok := rowsOf(s); ok && c.soundKey(o) {
 			rs = append(rs, o)
 		}
 	}
 	return rs
+}
+
+// soundKey reports whether the key can be that of a row. A problem says why others cannot.
+func (c *checker) soundKey(r rows) bool {
+	return c.soundEntries(r.key, len(*r.key)) && len(*r.key) <= maxKeyAttributes
 }
 
 // ownAttributePrefix is the prefix of the attributes that tablewake adds to a row.
@@ -57,19 +62,21 @@ func (c *checker) checkRows(s *Sink) {
 	r, _ := rowsOf(s)
 	key, others, keys := c.Of(r.key), c.Of(r.attributes).All(), *r.key
 	c.checkTableNameLength(r.table)
-	c.checkKeyTypes(r)
-	c.FailIf(len(key.All()) > 2, key, "keep the partition key and the sort key",
+	if c.soundKey(r) {
+		c.checkKeyTypes(r)
+	}
+	c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key",
 		"a row's key has one or two attributes, not %d", len(key.All()))
 	c.checkAttributeNames(key, others)
 	c.checkTableName(r)
-	if key == nil || len(keys) != len(key.All()) || len(keys) == 0 {
+	if !c.soundKey(r) {
 		return
 	}
 	for i, col := range keys {
 		c.FailIf(!col.Template.Stable(), key.Entries[i], "make it of the item, {@key} and {@table}",
 			"it differs from change to change of an item, and the row of an older one could not be found again")
 		switch {
-		case !col.Template.Ambiguous():
+		case !col.Template.Ambiguous() || s.View != nil && (s.View.hasKey() || s.View.Unique() != nil): // rows of different items differ
 		case r.noun == "aggregate":
 			c.warnAmbiguous(key.Entries[i], "different groups may come to the same text, and count as one")
 		default:
@@ -80,23 +87,46 @@ func (c *checker) checkRows(s *Sink) {
 	if r.table.Name == "" {
 		return // the binding has reported it
 	}
-	const own = "give the rows a table of their own"
-	c.FailIf(c.cfg.State != nil && c.cfg.State.Table.Name == r.table.Name, r.table, own,
-		"%s is the table of state", yamlbind.Quoted(r.table.Name))
-	c.FailIf(c.cfg.Leases != nil && c.cfg.Leases.Table.Name == r.table.Name, r.table, own,
-		"%s is the table of leases", yamlbind.Quoted(r.table.Name))
 	c.refuseSelfFeeding(r)
+}
+
+// rowsIn returns the rows of a table, without those with a wrong key.
+func (c *checker) rowsIn(table string) []rows {
+	var rs []rows
+	for _, s := range c.sinks {
+		if r, ok := rowsOf(s); ok && r.table.Name == table && c.soundKey(r) {
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+// typicalRows returns the first rows of a table with the key attributes that most of its rows have.
+func (c *checker) typicalRows(table string) (typical rows) {
+	in, count, most := c.rowsIn(table), make(map[string]int), 0
+	for _, r := range in {
+		count[columnNames(*r.key)]++
+	}
+	for _, r := range in {
+		if n := count[columnNames(*r.key)]; n > most {
+			typical, most = r, n
+		}
+	}
+	return typical
 }
 
 // checkSharedTable checks that the sinks of one table have the same key attributes and different rows.
 func (c *checker) checkSharedTable(r rows) {
 	var colliding []string
+	typical, ours := c.typicalRows(r.table.Name), columnNames(*r.key)
+	if theirs := columnNames(*typical.key); theirs != ours {
+		c.Fail(r.key, "a table has one key: name the same attributes, in the same order", "the %s %s of the same table has the key %s, and this one %s", typical.noun, typical.sink.Name, theirs, ours)
+		return
+	}
 	for _, o := range c.earlierRows(r) {
-		name, theirs, ours := o.sink.Name, columnNames(*o.key), columnNames(*r.key)
+		name := o.sink.Name
 		switch {
-		case o.table.Name != r.table.Name:
-		case theirs != ours:
-			c.Fail(r.key, "a table has one key: name the same attributes, in the same order", "the %s %s of the same table has the key %s, and this one %s", o.noun, name, theirs, ours)
+		case o.table.Name != r.table.Name, columnNames(*o.key) != ours:
 		case sameKey(*o.key, *r.key):
 			c.Fail(r.key, "start one of the keys with a text of its own", "the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, name)
 		case mayCollide(*o.key, *r.key):
@@ -138,7 +168,7 @@ func (c *checker) isSource(table string) bool {
 // refuseSelfFeeding refuses rows in a source table if the sink could read them as items.
 func (c *checker) refuseSelfFeeding(r rows) {
 	when := r.sink.WhenItem
-	if r.ofNoEntity() {
+	if r.ofNoEntity() || c.wrongOf(r.sink) {
 		return
 	}
 	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is reported already
@@ -194,7 +224,7 @@ func (c *checker) checkTableNameLength(t *Table) {
 	if t.Name != "" && len(t.Name) < minTableName {
 		c.failOnServers(t, "give it a longer name",
 			"a DynamoDB table's name has 3 characters or more, and %s has %d", yamlbind.Quoted(t.Name), len(t.Name))
-		c.badTables = append(c.badTables, c.localOnly[len(c.localOnly)-1])
+		c.notLive = append(c.notLive, c.localOnly[len(c.localOnly)-1])
 	}
 }
 

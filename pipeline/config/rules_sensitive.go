@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
@@ -25,7 +26,7 @@ func (c *checker) checkSensitive() {
 	for _, s := range c.sinks {
 		for _, e := range c.Of(&s.AllowSensitive).All() {
 			switch {
-			case e.Data == nil: // the binding has reported it
+			case e.Data == nil, c.undeclared[e]: // it is reported
 			case mask == nil:
 				c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
 			case !mask.Hides(e.Source):
@@ -34,6 +35,7 @@ func (c *checker) checkSensitive() {
 		}
 		if a := s.Archive; a != nil { // an archive stores every attribute, for a long time
 			switch {
+			case c.Has(&a.Masked) && !c.Sound(&a.Masked): // the binding has reported it
 			case mask != nil && !a.Masked && !c.Has(&s.AllowSensitive):
 				c.Fail(a, "add masked: true, or allow_sensitive with what it may hold as it is", "the archive does not say what becomes of sensitive attributes")
 			case mask == nil && a.Masked:
@@ -41,7 +43,35 @@ func (c *checker) checkSensitive() {
 			}
 		}
 		if left := mask.Except(s.AllowSensitive); left != nil {
-			c.checkReads(s, hiddenPaths{left, s.AllowSensitive})
+			hidden, before := hiddenPaths{left, s.AllowSensitive}, len(c.Problems)
+			if c.checkReads(s, hidden); len(c.Problems) == before { // what allows a value allows it as a key
+				c.checkKeys(s, hidden)
+			}
+		}
+	}
+}
+
+// checkKeys refuses a sink that stores the keys of items if an entity of it has a hidden key attribute. Other key
+// attributes are unknown before the first change.
+func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
+	hint := "add allow_sensitive: ['%s'] to the sink"
+	switch {
+	case s.View != nil, s.Aggregate != nil:
+	case s.Search != nil && !s.Search.HashID:
+		hint += ", or write id: hmac"
+	default:
+		return
+	}
+	of := c.scopeOf(s).Entities()
+	if of == nil {
+		of = c.entitySet().All()
+	}
+	for _, e := range of {
+		for _, k := range e.Key {
+			if path := item.PathText([]string{k.Attribute}); hidden.hidesValue(path) {
+				c.Fail(s, fmt.Sprintf(hint, path), "the key attribute %s is sensitive, and the sink stores the keys of items", k.Attribute)
+				return
+			}
 		}
 	}
 }
@@ -74,6 +104,11 @@ func (c *checker) checkHMACKey() {
 		"nothing uses it: the file has no sensitive, no id: hmac and no fields.hash")
 	c.FailIf(!key.Env, key, "write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one",
 		"a secret stands in the file")
+	if key.Default {
+		p := c.Problem(key, "set the variable, as to what `openssl rand -hex 32` prints; the default is for saved records",
+			"the default stands in the file: who reads it can find out what was hashed, by trying values")
+		c.Warnings, c.notLive = append(c.Warnings, p), append(c.notLive, p)
+	}
 }
 
 // hiddenPaths are the sensitive paths that a sink does not allow.
@@ -206,7 +241,7 @@ func (c *checker) checkTemplateReads(v *value, forEach string, hidden hiddenPath
 }
 
 func (c *checker) checkPathRead(v *value, path string, hidden hiddenPaths) {
-	c.FailIf(path != "" && hidden.mask.Hides(path), v, "add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink, or leave it out",
+	c.FailIf(path != "" && v.Data != nil && hidden.mask.Hides(path) && !c.undeclared[v], v, "add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink, or leave it out",
 		"%s is sensitive, and the sink does not say that it may hold it", path)
 }
 

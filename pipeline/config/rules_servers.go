@@ -25,7 +25,25 @@ func (c *checker) checkState() {
 	c.FailIf(c.Sound(&s.GuardRetention) && s.GuardRetention < streamRetention, &s.GuardRetention, "write 24h or more; 30d is the default",
 		"a stream keeps records for 24 h, and the guards that refuse old ones must outlive them")
 	c.FailIf(s.Table.Name != "" && c.isSource(s.Table.Name), &s.Table, "give state a table of its own", sourceTableMessage)
+	c.refuseRows(&s.Table, "state")
 	c.checkTableNameLength(&s.Table)
+}
+
+// refuseRows refuses rows in a table that state or leases are in.
+func (c *checker) refuseRows(t *Table, what string) {
+	var in []rows
+	for _, s := range c.sinks {
+		if r, ok := rowsOf(s); ok && t.Name != "" && r.table.Name == t.Name {
+			in = append(in, r)
+		}
+	}
+	switch names := texts(in, func(r rows) string { return r.sink.Name }); len(in) {
+	case 0:
+	case 1:
+		c.Fail(in[0].table, "give the rows a table of their own", "%s is the table of %s", yamlbind.Quoted(t.Name), what)
+	default:
+		c.Fail(t, "write another name here", "it is the table of %s, and %s write their rows into it", what, yamlbind.Enumerate(names, "and"))
+	}
 }
 
 // checkDeadLetters checks the place of dead letters, and max_hold. It warns of a consumer without dead letters if a

@@ -2,18 +2,22 @@ package config
 
 // checkViewShards checks that the shards of a view and the {@shard} of its partition key belong together, and that no
 // two items can claim a row: they could be in different shards.
-func (c *checker) checkViewShards(v *View) {
+func (c *checker) checkViewShards(s *Sink) {
+	v := s.View
 	key := c.Of(&v.Key)
-	if key == nil || len(v.Key) != len(key.All()) || len(v.Key) == 0 {
+	if !c.soundEntries(key, len(v.Key)) {
 		return // the binding has reported it
 	}
-	spread, ofOneItem := v.Key[0].Template.HasShard(), v.Unique() != nil || c.Has(&v.ForEach)
+	spread, ofOneItem := v.Key[0].Template.HasShard(), v.Unique() != nil || c.Has(&v.ForEach) || c.wrongOf(s) || c.wrongUnique(s.Scope)
 	for i, col := range v.Key[1:] {
 		c.FailIf(col.Template.HasShard(), key.Entries[i+1], "put {@shard} into the partition key, "+v.Key[0].Name,
 			"{@shard} is in the sort key: rows of one partition would only sort by their shards")
 		ofOneItem = ofOneItem || col.Template.HasKey()
 	}
-	const withKey = "put {@key} into the sort key, as in 'ROW#{@key}'; or remove shards and {@shard}"
+	withKey := "put {@key} into the sort key, as in 'ROW#{@key}'; or remove shards and {@shard}"
+	if len(v.unique) > 0 {
+		withKey = "put each name of `unique` into the key, with a text between it and others and |esc, as in '{A|esc}#{B|esc}'; or " + withKey
+	}
 	switch shards := c.Has(&v.Shards); {
 	case shards && !spread:
 		example := v.Key[0].Template.String() + "#{@shard}"

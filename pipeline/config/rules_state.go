@@ -1,23 +1,29 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
 const stateHint = "say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
 
-// checkStateFilters refuses filters that could drop a change by which an item leaves one of the sinks. where describes
-// the filters' position in a message, as in "above the state sink orders".
+// checkStateFilters refuses filters that could drop a change by which an item leaves one of the sinks. It leaves Go code
+// to the program that has it. where describes the filters' position in a message, as in "above the state sink orders".
 func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
-		switch {
+		code, isGo := f.Filter.(*GoFilter)
+		switch p := c.Problem(f.action, stateHint, "reads more than keys %s: %s", where, missedChanges(f.action)); {
 		case rules.ReadsKeysOnly(f.Filter):
-		case f.action.Name == "drop" && f.action.Text() == "ttl_deletes":
+		case f.dropsTTLDeletes():
 			c.checkTTLFilter(f, where, sinks)
+		case isGo:
+			p.Hint = "if its code reads keys alone, give sinks.WithFilter the option sinks.KeysOnly(); else " + p.Hint
+			code.StateSinks = &p
 		default:
-			c.Fail(f.action, stateHint, "reads more than keys %s: %s", where, missedChanges(f.action))
+			c.Problems = append(c.Problems, p)
 		}
 	}
 }
@@ -26,6 +32,7 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 // only the old image of a delete tells a sink which documents go. Else it warns of the effect on the sinks.
 func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 	stay, replaced := false, false
+	var beside []string // sinks in which nothing tells where the row or document of an expired item is
 	for _, s := range sinks {
 		switch {
 		case s.Search != nil && s.Search.ForEach != nil:
@@ -33,6 +40,9 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 			return
 		case s.Aggregate == nil:
 			stay = true
+			if !s.LocatedByKey() && (s.Search != nil || s.View.RowsGuardThemselves()) {
+				beside = append(beside, s.Name)
+			}
 		case s.Aggregate.KeepOnTTL:
 			replaced = true
 		default:
@@ -42,6 +52,8 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 	}
 	c.WarnIf(stay, f.action, "remove the filter where expired items should go",
 		"TTL deletes are dropped %s: rows and documents of expired items stay", where)
+	c.WarnIf(len(beside) > 0, f.action, "remove the filter, or make row keys and names of indexes of the item's key alone",
+		"TTL deletes are dropped %s: an expired item that comes back with other attributes leaves its old row or document in %s beside the new one", where, yamlbind.Enumerate(beside, "and"))
 	c.WarnIf(replaced, f.action, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
@@ -49,7 +61,11 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 // missedChanges describes the changes that a state sink would miss.
 func missedChanges(action *value) string {
 	drop := action.Name == "drop"
+	const otherwise = "a delete, or a change that makes an item leave, would be missed where the condition judges it otherwise " +
+		"than the change that let the item in"
 	switch word := action.Text(); {
+	case action.Name == "func":
+		return otherwise
 	case word == "":
 	case !drop:
 		return "every change but those would be missed"
@@ -80,7 +96,7 @@ func missedChanges(action *value) string {
 	case "changed", "unchanged":
 		return "a change elsewhere in the item that makes it leave would be missed"
 	default:
-		return "a delete, or a change that makes an item leave, would be missed where the condition judges it otherwise than the change that let the item in"
+		return otherwise
 	}
 }
 
@@ -93,13 +109,14 @@ func (c *checker) checkView(s *Sink) {
 			c.Warn(collision, "remove it", "no two items can claim a row: {@key} is in its key")
 		}
 	}
-	c.checkViewShards(s.View)
-	c.checkTransactionReach(s.View)
+	c.checkViewShards(s)
+	c.checkTransactionReach(s)
 }
 
 // checkTransactionReach checks that one transaction can write the rows of a view and their guards or tombstones. A
 // DynamoDB transaction covers one account and one Region.
-func (c *checker) checkTransactionReach(v *View) {
+func (c *checker) checkTransactionReach(s *Sink) {
+	v := s.View
 	rows, state := regionAndAccount(v.Table.ARN), ""
 	if c.cfg.State != nil {
 		state = regionAndAccount(c.cfg.State.Table.ARN)
@@ -112,11 +129,11 @@ func (c *checker) checkTransactionReach(v *View) {
 	apart := v.RowsMayGuardThemselves() && !v.InPlace
 	switch {
 	case c.cfg.State == nil && v.ForEach != nil:
-		c.failOnServers(v, "add state: {table: NAME}", "which rows an item has is in the state table, and the file names none")
+		c.wantState(s, v, "add state: {table: NAME}", "which rows an item has is in the state table, and the file names none")
 	case c.cfg.State == nil && apart:
-		c.failOnServers(at, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
+		c.wantState(s, at, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
 	case c.cfg.State == nil && !(v.InPlace && v.RowsGuardThemselves()):
-		c.failOnServers(at, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
+		c.wantState(s, at, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
 	case rows == "" || state == "" || rows == state:
 	case apart:
 		c.Fail(at, "give both tables one account and one Region, or "+inPlace,
@@ -137,4 +154,17 @@ func regionAndAccount(arn string) string {
 		return ""
 	}
 	return parts[3] + ":" + parts[4]
+}
+
+// wantState notes that the file names no state table, and what a sink keeps there.
+func (c *checker) wantState(s *Sink, at any, hint, message string) {
+	c.stateless = append(c.stateless, s.Name)
+	if len(c.stateless) == 1 {
+		c.failOnServers(at, hint, "%s", message)
+		c.firstStateless = len(c.localOnly) - 1
+		return
+	}
+	p := &c.localOnly[c.firstStateless]
+	p.Message = fmt.Sprintf("the file names no state table, and %s keep there what they know of items", yamlbind.Enumerate(c.stateless, "and"))
+	p.Hint = "add state: {table: NAME}"
 }

@@ -4,11 +4,17 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -16,19 +22,22 @@ import (
 var kinds = yamlbind.Kinds{
 	Named: map[string]*yamlbind.Kind{
 		"name":     yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
-		"bucket":   yamlbind.Like("bucket", `[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
+		"bucket":   yamlbind.Like("bucket", `[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
 		"stream":   yamlbind.Like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", readTable),
 		"entity":   yamlbind.Textual("the name of an entity", readOf),
-		"elements": {Wants: "a path", Takes: []yamlbind.Resolved{yamlbind.IsText}, AsWritten: true, Read: readElements},
+		"path":     pathKind(readPath(item.ParsePath)),
+		"elements": pathKind(readElements),
 		"kinesis":  yamlbind.Like("", `arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN", yamlbind.AsText),
 	},
 	Types: map[reflect.Type]*yamlbind.Kind{
 		reflect.TypeFor[Table]():              yamlbind.Like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN, "a table's name or ARN", readTable),
 		reflect.TypeFor[Start]():              yamlbind.Like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z", readStart),
-		reflect.TypeFor[*template.Template](): yamlbind.Textual("a template", readTemplate),
-		reflect.TypeFor[*expr.Item]():         yamlbind.Textual("an expression", expression((*expr.Env).CompileItem)),
-		reflect.TypeFor[*expr.Change]():       yamlbind.Textual("an expression", expression((*expr.Env).CompileChange)),
-		reflect.TypeFor[*entity.Pattern]():    yamlbind.Textual("a pattern", readPattern),
+		reflect.TypeFor[*template.Template](): braced(yamlbind.Textual("a template", readTemplate)),
+		reflect.TypeFor[*expr.Item]():         expressionKind("item", expression((*expr.Env).CompileItem)),
+		reflect.TypeFor[*expr.Change]():       expressionKind("new", expression((*expr.Env).CompileChange)),
+		reflect.TypeFor[*entity.Pattern]():    braced(yamlbind.Textual("a pattern", readPattern)),
+		reflect.TypeFor[item.Path]():          pathKind(readPath(item.ParsePath)),
+		reflect.TypeFor[item.Pattern]():       yamlbind.Textual("a path", readPath(item.ParsePattern)),
 		reflect.TypeFor[json.RawMessage]():    yamlbind.Textual("text", readMapping),
 	},
 }
@@ -37,6 +46,69 @@ var kinds = yamlbind.Kinds{
 const tableARN = `arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+`
 
 func readTable(_ *yamlbind.File, v *yamlbind.Value) any { return parseTable(v.Source) }
+
+// braced returns the kind of a text with placeholders.
+func braced(k *yamlbind.Kind) *yamlbind.Kind {
+	k.Braces = true
+	return k
+}
+
+// expressionKind returns the kind of an expression about root: item or new.
+func expressionKind(root string, read yamlbind.Reader) *yamlbind.Kind {
+	k := yamlbind.Textual("an expression", read)
+	k.Instead = func(n *yaml.Node) string { return comparison(root, n) }
+	return k
+}
+
+// comparison is the hint for a mapping or a list in place of an expression: {Status: paid} or [item.Status == "paid"]. It is ""
+// for others.
+func comparison(root string, n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.SequenceNode && len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode:
+		return "write it without brackets: " + yamlbind.Quoted(n.Content[0].Value)
+	case n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[1].Kind != yaml.ScalarNode || !yamlbind.Identifier.MatchString(n.Content[0].Value):
+		return ""
+	}
+	value := n.Content[1].Value
+	switch yamlbind.Resolve(n.Content[1]) {
+	case yamlbind.IsNull:
+		return ""
+	case yamlbind.IsText:
+		value = strconv.Quote(value)
+	}
+	return "write " + yamlbind.Quoted(root+"."+n.Content[0].Value+" == "+value)
+}
+
+// pathKind returns the kind of a path.
+func pathKind(read yamlbind.Reader) *yamlbind.Kind {
+	k := yamlbind.Textual("a path", read)
+	k.AsWritten = true
+	return k
+}
+
+// inBracesAlone is a path written as a placeholder of a template.
+var inBracesAlone = regexp.MustCompile(`^\{([A-Za-z_][A-Za-z0-9_.]*)\}$`)
+
+// readPath returns the reader of a path. About entities, item.PATH is a path as PATH is.
+func readPath[T any](parse func(string) (T, error)) yamlbind.Reader {
+	read := yamlbind.Parsed(parse)
+	return func(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
+		if m := inBracesAlone.FindStringSubmatch(v.Source); m != nil {
+			f.Fail(v, "write "+m[1], "it is a path, which has no braces")
+			return nil
+		}
+		path := itemPath(v.Source)
+		if path != "" && !readsNames(v) && yamlbind.Owner[*checker](f).scopeAt(v.Field) != nil {
+			v.Source = path
+		}
+		return read(f, v, parts)
+	}
+}
+
+// readsNames reports whether a path may be a name that a key binds.
+func readsNames(v *value) bool {
+	return strings.Contains(v.Field, ".notify.attributes") || strings.Contains(v.Field, ".aggregate.values")
+}
 
 // readStart reads source.start: a word or a time.
 func readStart(f *yamlbind.File, v *yamlbind.Value) any {
@@ -77,7 +149,11 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 			f.Fail(v, "use a plain string literal", "%s", problem)
 			return nil
 		}
-		env := yamlbind.Owner[*checker](f).exprEnv(v)
+		c := yamlbind.Owner[*checker](f)
+		if c.unsureAt(v.Field) {
+			return nil // the wrong `of`, or the wrong entity, is reported
+		}
+		env := c.exprEnv(v)
 		return compile(f, v, src, func(src string) (T, error) { return compileExpr(&env, src) })
 	}
 }

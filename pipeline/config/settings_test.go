@@ -281,3 +281,29 @@ func shuffle(r *rapid.T, n *yaml.Node, name string) {
 		n.Content = rapid.Permutation(n.Content).Draw(r, name)
 	}
 }
+
+// About entities item.PATH is the path PATH, wherever a path stands.
+func TestItemPaths(t *testing.T) {
+	text := func(prefix string) string {
+		return strings.ReplaceAll(`version: 1
+name: p
+source: {table: t}
+state: {table: s}
+entities:
+  Order: {key: {PK: '{OrderId}'}, attributes: {Status: S, Total: N, Items: [{sku: S}], Tags: SS}}
+connections: {os: {opensearch: 'https://a'}}
+detect:
+  moved: {of: Order, attribute: $Status}
+  changed: {of: Order, changed: ['$Items[*].sku']}
+  tagged: {of: Order, added: $Tags}
+sinks:
+  lines: {view: {of: Order, table: v, for_each: {path: $Items, by: sku}, key: {PK: '{OrderId|esc}', SK: '{@key}#{@each}'}}}
+  skus: {aggregate: {of: Order, table: c, for_each: $Items, group: {PK: '{each.sku}'}, values: {n: count}, on_ttl_delete: keep}}
+  search: {search: {of: Order, index: i, fields: {include: [$Status, '$Items.sku']}}}
+  mail: {notify: {of: Order, queue: q, events: [moved, changed, tagged]}}
+`, "$", prefix)
+	}
+	if diff := cmp.Diff(settingsOf(t, text("")), settingsOf(t, text("item."))); diff != "" {
+		t.Error(diff)
+	}
+}

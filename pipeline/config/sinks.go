@@ -97,6 +97,19 @@ func (s *Sink) ItemCondition() pipeline.ItemCondition {
 // items, and it remembers their versions.
 func (s *Sink) KeepsState() bool { return s.View != nil || s.Aggregate != nil || s.Search != nil }
 
+// LocatedByKey reports whether the key of an item alone tells where the view's row or the search index's document of the
+// item is. Otherwise an image of the item tells it, or the guard of the item.
+func (s *Sink) LocatedByKey() bool {
+	switch {
+	case s.View != nil:
+		reads := func(c Column) bool { return len(c.Template.Paths()) > 0 }
+		return s.View.RowsGuardThemselves() && !slices.ContainsFunc(s.View.Key, reads)
+	case s.Search != nil:
+		return s.Search.ForEach == nil && len(s.Search.Index.Paths()) == 0
+	}
+	return false
+}
+
 // Batch bounds one write. Zero values are the pipeline's defaults.
 type Batch struct {
 	_      any           `ref:"batch"`
@@ -113,11 +126,11 @@ type Column struct {
 
 // View keeps one row for each item that `when` takes.
 type View struct {
-	Table      Table    `key:"table,required" doc:"Table of the rows."`
+	Table      Table    `key:"table,required" form:"NAME" doc:"Table of the rows."`
 	ForEach    *ForEach `key:"for_each" doc:"Elements of the item that have a row each; templates read {each.path} and {@each}."` // nil: an item has one row
-	Key        []Column `key:"key,required,ordered,shard" ref:"columns" doc:"Partition key and sort key of a row."`
+	Key        []Column `key:"key,required,ordered,shard" form:"{PK: 'NAME#{Attribute}', SK: '{@key}'}" ref:"columns" doc:"Partition key and sort key of a row."`
 	Shards     int      `key:"shards" max:"256" def:"1" doc:"Number of shards that {@shard} in the partition key spreads a hot partition over."`
-	Attributes []Column `key:"attributes" ref:"all_or_columns" or:"all" doc:"What else a row holds; all copies the item."` // in the order of the file
+	Attributes []Column `key:"attributes" form:"{NAME: '{Attribute}'}" ref:"all_or_columns" or:"all" doc:"What else a row holds; all copies the item."` // in the order of the file
 	Collision  string   `key:"on_collision" words:"dead_letter,keep_first,last" def:"dead_letter" doc:"What to do when several items claim a row."`
 	InPlace    bool     `key:"tombstones" words:"apart,in_place" yes:"in_place" def:"apart" doc:"Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."`
 
@@ -161,19 +174,19 @@ func (v *View) Unique() []string {
 	return v.unique
 }
 
-// RowsMayGuardThemselves reports whether rows guard themselves at least for some source tables: those whose key
+// RowsMayGuardThemselves reports whether rows guard themselves, or do so at least for some source tables: those whose key
 // attributes are all in the row's key.
 func (v *View) RowsMayGuardThemselves() bool {
-	return v.ForEach == nil && slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
+	return v.RowsGuardThemselves() || v.ForEach == nil && slices.ContainsFunc(v.Key, func(c Column) bool { return len(c.Template.EscPaths()) > 0 })
 }
 
 // Aggregate counts the items that `when` takes, in groups.
 type Aggregate struct {
-	Table     Table            `key:"table,required" doc:"Table of the group rows."`
-	Group     []Column         `key:"group,required,ordered,each" doc:"Key of a group's row."`              // over the item, and over {each...} if ForEach is set
-	Values    []AggregateValue `key:"values,required" doc:"What is counted, by attribute."`                 // in the order of the file
-	ForEach   string           `key:"for_each" is:"path" doc:"List whose elements count one by one."`       // "": the item counts
-	Shards    int              `key:"shards" max:"256" def:"1" doc:"Rows that a hot group is spread over."` // a read of the group reads every shard
+	Table     Table            `key:"table,required" form:"NAME" doc:"Table of the group rows."`
+	Group     []Column         `key:"group,required,ordered,each" form:"{PK: 'NAME#{Attribute}', SK: ALL}" doc:"Key of a group's row."` // over the item, and over {each...} if ForEach is set
+	Values    []AggregateValue `key:"values,required" form:"{NAME: count, NAME: {sum: PATH}}" doc:"What is counted, by attribute."`     // in the order of the file
+	ForEach   string           `key:"for_each" is:"path" doc:"List whose elements count one by one."`                                   // "": the item counts
+	Shards    int              `key:"shards" max:"256" def:"1" doc:"Rows that a hot group is spread over."`                             // a read of the group reads every shard
 	KeepOnTTL bool             `key:"on_ttl_delete,required" words:"keep,retract" yes:"keep" doc:"Whether an expired item still counts."`
 }
 
@@ -187,10 +200,10 @@ type AggregateValue struct {
 	Bound *entity.Binding // that keys of the sink's entities have for the name Path; nil: Path is a path
 
 	_ string `key:"=" words:"count"`
-	_ string `key:"sum" is:"path" doc:"Exact sum."`
-	_ string `key:"min" is:"path" doc:"Least value."`
-	_ string `key:"max" is:"path" doc:"Greatest value."`
-	_ string `key:"distinct" is:"path" doc:"Count of distinct values."`
+	_ string `key:"sum" form:"PATH" is:"path" doc:"Exact sum."`
+	_ string `key:"min" form:"PATH" is:"path" doc:"Least value."`
+	_ string `key:"max" form:"PATH" is:"path" doc:"Greatest value."`
+	_ string `key:"distinct" form:"PATH" is:"path" doc:"Count of distinct values."`
 	_ any    `one:"sum,min,max,distinct"`
 }
 
@@ -224,7 +237,7 @@ func cutEachPrefix(path string) (rest string, ok bool) {
 type Search struct {
 	Connection string             `key:"connection,apart" is:"name" doc:"One of connections."`                                                                     // "": local only
 	ForEach    *ForEach           `key:"for_each" doc:"Elements of the item that have a document each, in which the element is in place of its list, set or map."` // nil: an item has one document
-	Index      *template.Template `key:"index,required" doc:"Index of the documents."`                                                                             // may have placeholders
+	Index      *template.Template `key:"index,required" form:"NAME" doc:"Index of the documents."`                                                                 // may have placeholders
 	Fields     Fields             `key:"fields" doc:"What a document holds."`
 	Mapping    json.RawMessage    `key:"mapping,apart" doc:"JSON file of the index's mapping, beside this file."`         // its JSON; nil: the store's own
 	Fast       bool               `key:"mode" words:"exact,fast" yes:"fast" def:"exact" doc:"How versions are compared."` // by creation times in whole seconds
@@ -300,7 +313,7 @@ type Notify struct {
 	Queue      string      `key:"queue,apart" doc:"URL of an SQS queue."`
 	Topic      string      `key:"topic,apart" doc:"ARN of an SNS topic."`
 	Bus        string      `key:"bus,apart" doc:"Name or ARN of an EventBridge bus."`
-	Events     []string    `key:"events,required" is:"name" doc:"Names of detectors."`
+	Events     []string    `key:"events,required" form:"[NAME], with names of detect" is:"name" doc:"Names of detectors."`
 	Region     string      `key:"region" doc:"Only changes of this Region raise events. A global table has a stream with all changes in each."`
 	Origin     item.Path   `key:"origin" doc:"Path of an attribute that names the Region that raises the events of the item."`
 	Attributes []item.Path `key:"attributes" doc:"Attributes of the item that each event has: of the new image, else the old."`
@@ -311,6 +324,6 @@ type Notify struct {
 
 // Custom is a Go sink given to sinks.Assemble by name.
 type Custom struct {
-	Name string `key:"name,required" is:"name" doc:"Name of the Go sink."`
+	Name string `key:"name,required" form:"NAME" is:"name" doc:"Name of the Go sink."`
 	With With   `key:"with" doc:"Settings of the Go sink."`
 }

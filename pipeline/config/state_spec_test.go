@@ -46,13 +46,13 @@ func TestShopSpecs(t *testing.T) {
 	if s := cfg.State; s.Line != 4 || s.GuardRetention != 720*time.Hour {
 		t.Errorf("state %+v", s)
 	}
-	if want := (config.Connection{Name: "os", Line: 6, OpenSearch: environment["OS_URL"], Auth: "sigv4"}); len(cfg.Connections) != 1 || cfg.Connections[0] != want {
+	if want := (config.Connection{Name: "os", Line: 5, OpenSearch: environment["OS_URL"], Auth: "sigv4"}); len(cfg.Connections) != 1 || cfg.Connections[0] != want {
 		t.Errorf("connections %+v", cfg.Connections)
 	}
 	if d := cfg.DeadLetters; d.MaxHold != 12*time.Hour || d.NoHold {
 		t.Errorf("dead letters %+v", d)
 	}
-	orders, user, products, deleted, history := cfg.Sinks[0], cfg.Sinks[1], cfg.Sinks[4].Search, cfg.Sinks[5].Archive, cfg.Sinks[6]
+	orders, user, products, deleted, history := cfg.Sinks[0], cfg.Sinks[3], cfg.Sinks[6].Search, cfg.Sinks[8].Archive, cfg.Sinks[9]
 	if orders.View.Collision != "dead_letter" || orders.View.InPlace || len(orders.AllowSensitive) != 0 {
 		t.Errorf("orders %+v", orders.View)
 	}

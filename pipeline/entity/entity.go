@@ -169,6 +169,10 @@ func (e *Entity) Names() []string {
 	return names
 }
 
+// Earlier returns the entities with which e has keys in common and that come first in the set: [Entity.Match] evaluates their
+// conditions before that of e.
+func (e *Entity) Earlier() []*Entity { return slices.Clone(e.earlier) }
+
 // pattern returns the pattern of a key attribute; nil if the entity has none.
 func (e *Entity) pattern(attribute string) *Pattern {
 	for _, k := range e.Key {

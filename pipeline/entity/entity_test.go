@@ -20,7 +20,7 @@ func pattern(t testing.TB, src string) *Pattern {
 	return p
 }
 
-// make returns an entity with patterns of PK and SK; "" for none.
+// makeEntity returns an entity with patterns of PK and SK; "" for none.
 func makeEntity(t testing.TB, name, pk, sk string) *Entity {
 	t.Helper()
 	e := &Entity{Name: name}

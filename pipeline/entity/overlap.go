@@ -69,7 +69,7 @@ func (e *Entity) text(texts map[string]string, at position) string {
 	return piece
 }
 
-// any is the pattern of a key attribute that an entity does not name.
+// anyKey is the pattern of a key attribute that an entity does not name.
 var anyKey = &Pattern{src: "{any}", literals: []string{"", ""}, names: []string{"any"}}
 
 // common returns the shortest text for which both patterns hold. A nil pattern holds for every text.
@@ -184,7 +184,7 @@ func (m machine) step(s state, r rune) state {
 	}
 	read := append(slices.Clone(literal[:s.matched]), r)
 	matched := len(read)
-	for matched > 0 && (matched > len(literal) || !slices.Equal(read[len(read)-matched:], literal[:matched])) {
+	for matched > 0 && !slices.Equal(read[len(read)-matched:], literal[:matched]) {
 		matched--
 	}
 	s.some = s.some || matched < len(read)

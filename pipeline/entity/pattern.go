@@ -92,14 +92,17 @@ func identifier(name string) bool {
 // String returns the source of the pattern.
 func (p *Pattern) String() string { return p.src }
 
+// Literals returns the texts before, between and behind the names.
+func (p *Pattern) Literals() []string { return slices.Clone(p.literals) }
+
 // Names returns the names that the pattern binds, in order. A name may stand twice.
 func (p *Pattern) Names() []string { return slices.Clone(p.names) }
 
-// Prefix returns the text with which every key begins; whole reports that this is the whole key.
-func (p *Pattern) Prefix() (text string, whole bool) { return p.literals[0], len(p.names) == 0 }
+// Prefix returns the text with which every key begins. fixed reports that this is the whole key.
+func (p *Pattern) Prefix() (text string, fixed bool) { return p.literals[0], len(p.names) == 0 }
 
-// Whole reports whether the pattern is one name alone, which binds a value of any type.
-func (p *Pattern) Whole() bool {
+// BindsAll reports whether the pattern is one name alone, which binds a value of any type.
+func (p *Pattern) BindsAll() bool {
 	return len(p.names) == 1 && p.literals[0] == "" && p.literals[1] == ""
 }
 
@@ -109,14 +112,14 @@ func (p *Pattern) Holds(v item.Value) bool {
 		_, ok = p.cut(text, -1)
 		return ok
 	}
-	return p.Whole() && (v.Kind() == item.KindN || v.Kind() == item.KindB)
+	return p.BindsAll() && (v.Kind() == item.KindN || v.Kind() == item.KindB)
 }
 
 // value returns the value that name i binds; the absent value if the pattern does not hold.
 func (p *Pattern) value(v item.Value, i int) item.Value {
 	text, ok := v.Text()
 	switch {
-	case p.Whole() && p.Holds(v):
+	case p.BindsAll() && p.Holds(v):
 		return v
 	case !ok:
 		return item.Value{}

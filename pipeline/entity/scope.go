@@ -154,8 +154,8 @@ func (b *Binding) Attributes() []string {
 	return names
 }
 
-// Value returns the value that the name binds in an item. m needs only the key. The value is absent if the item is of none
-// of the entities.
+// Value returns the value that the name binds in an item. m needs only the key. With one entity, m must match its key:
+// Value does not check that. With several, the value is absent if m matches none.
 func (b *Binding) Value(m item.Image) item.Value {
 	for i := range b.pieces {
 		p := &b.pieces[i]
@@ -170,7 +170,7 @@ func (b *Binding) Value(m item.Image) item.Value {
 
 // IsText reports whether the name binds a part of a text, and not a whole key attribute.
 func (b *Binding) IsText() bool {
-	return !slices.ContainsFunc(b.pieces, func(p piece) bool { return p.pattern.Whole() })
+	return !slices.ContainsFunc(b.pieces, func(p piece) bool { return p.pattern.BindsAll() })
 }
 
 // Excludes returns the bytes that the text of the name cannot contain: a name ends at the first fixed text that follows

@@ -9,9 +9,9 @@ import (
 
 // Shape is the declared type of a value, with what is inside.
 type Shape struct {
-	Kind    item.Kind
-	Members []Member // of an M, in the order of the file; nil: any
-	Elem    *Shape   // of an L; nil: any
+	Kind    item.Kind // Absent: any
+	Members []Member  // of an M, in the order of the file; nil: any
+	Elem    *Shape    // of an L; nil: any
 }
 
 // Member is an attribute of an M.
@@ -109,6 +109,8 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 func (s *Shape) inside(segment item.Segment) (shapes []*Shape, known bool) {
 	inList := segment.Wild == item.NoWildcard && segment.Index >= 0 || segment.Wild == item.AnyElement
 	switch {
+	case s.Kind == item.Absent:
+		known = true
 	case s.Kind == item.KindL && s.Elem == nil, s.Kind == item.KindM && s.Members == nil, sets(s.Kind):
 		known = (s.Kind != item.KindM) == inList
 	case s.Kind == item.KindL && inList:

@@ -50,7 +50,7 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 	}
 	parsed, issues := celEnv.Parse(src)
 	if issues.Err() != nil {
-		return compiled{}, e.explain(src, issues, names)
+		return compiled{}, e.explain(src, issues, names, nil)
 	}
 	r := newRewriter(src, parsed.NativeRep(), names)
 	clause := r.clauseOf(r.root)
@@ -59,7 +59,7 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 	}
 	checked, issues := celEnv.Check(parsed)
 	if issues.Err() != nil {
-		return compiled{}, e.explain(src, issues, names)
+		return compiled{}, e.explain(src, issues, names, r)
 	}
 	if t := checked.OutputType(); !t.IsExactType(types.BoolType) {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: "the result is no BOOL", Hint: "compare it, as in == true, or > 0"}

@@ -1,9 +1,11 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -49,8 +51,8 @@ var (
 	expectation = regexp.MustCompile(`,? expecting .*`)
 )
 
-// explain makes an Error of CEL's first issue, in the words of this package.
-func (e Env) explain(src string, issues *cel.Issues, names []variable) *Error {
+// explain makes an Error of CEL's first issue, in the words of this package. r is nil if the issue is one of syntax.
+func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewriter) *Error {
 	all := issues.Errors()
 	if len(all) == 0 {
 		return &Error{Line: 1, Column: 1, Message: issues.Err().Error()}
@@ -58,16 +60,18 @@ func (e Env) explain(src string, issues *cel.Issues, names []variable) *Error {
 	first := all[0]
 	at, text := first.Location, first.Message
 	if m := undeclared.FindStringSubmatch(text); m != nil {
-		return unknownName(src, at, m[1], names)
+		return e.unknownName(src, at, m[1], names)
 	}
 	if m := noField.FindStringSubmatch(text); m != nil {
 		return e.unknownAttribute(at, m[1])
 	}
 	if m := noOverload.FindStringSubmatch(text); m != nil {
-		return errorAt(at, "", "%s", mismatch(m[1], m[2]))
+		message, hint := mismatch(m[1], m[2], r.operands(first.ExprID))
+		return errorAt(at, hint, "%s", message)
 	}
 	if m := wrongType.FindStringSubmatch(text); m != nil {
-		return errorAt(at, "", "%s", mismatch(fnBool, m[1]))
+		message, hint := mismatch(fnBool, m[1], r.operands(first.ExprID))
+		return errorAt(at, hint, "%s", message)
 	}
 	if badLiteral.MatchString(text) {
 		return errorAt(at, `write it as number("...")`, "a number that no literal can hold")
@@ -76,12 +80,12 @@ func (e Env) explain(src string, issues *cel.Issues, names []variable) *Error {
 	if strings.Contains(text, "'<EOF>'") {
 		text = "the expression ends, and something is missing"
 	}
-	return errorAt(at, syntaxHint(src, at, text), "%s", text)
+	return errorAt(at, cmp.Or(templateHint(src, at, names), syntaxHint(src, at, text)), "%s", text)
 }
 
 // unknownName returns the error for an unknown name, or for an unknown function if the name is
 // called.
-func unknownName(src string, at common.Location, unknown string, names []variable) *Error {
+func (e Env) unknownName(src string, at common.Location, unknown string, names []variable) *Error {
 	if symbol, ok := strings.CutPrefix(unknown, "_"); ok && strings.HasSuffix(symbol, "_") {
 		return errorAt(at, "+ and - are there", "%s is not supported: its result may have no exact decimal", strings.Trim(symbol, "_"))
 	}
@@ -94,7 +98,9 @@ func unknownName(src string, at common.Location, unknown string, names []variabl
 		known = append(known, n.name)
 	}
 	hint := "known are " + strings.Join(known, ", ") + "; an attribute is written " + known[0] + "." + unknown
-	if spelled, ok := spellings[unknown]; ok {
+	if special := e.unknownHint(unknown); special != "" {
+		hint = special
+	} else if spelled, ok := spellings[unknown]; ok {
 		hint = "write " + spelled
 	} else if strings.HasSuffix(before, "-") {
 		hint = `a name with - in it is written in quotes, as in ` + known[0] + `["first-name"]`
@@ -106,6 +112,13 @@ func unknownName(src string, at common.Location, unknown string, names []variabl
 		hint = "did you mean " + near + "?"
 	}
 	return errorAt(at, hint, "unknown name %q", unknown)
+}
+
+func (e Env) unknownHint(name string) string {
+	if e.Unknown == nil {
+		return ""
+	}
+	return e.Unknown(name)
 }
 
 func (e Env) unknownAttribute(at common.Location, unknown string) *Error {
@@ -144,22 +157,56 @@ func kind(celType string) string {
 	}
 }
 
-// mismatch says which operation does not accept which types.
-func mismatch(function, args string) string {
+// mismatch says which operation does not accept which types, and what to write.
+func mismatch(function, args string, operands []callOperand) (message, hint string) {
 	args = celType.ReplaceAllStringFunc(args, kind)
 	args = strings.NewReplacer(".(", " and ", "(", "", ")", "", ", ", " and ").Replace(args)
+	kinds := strings.Split(args, " and ")
+	if len(kinds) == len(operands) {
+		named := slices.Clone(kinds)
+		for i, o := range operands {
+			if o.text != "" {
+				named[i] = fmt.Sprintf("%s (%s)", o.text, kinds[i])
+			}
+		}
+		args, hint = strings.Join(named, " and "), literalHint(function, kinds, operands)
+	}
 	switch function {
 	case fnGet:
-		return fmt.Sprintf("[ ] or a . cannot be applied to %s", args)
+		if len(operands) > 0 && operands[0].text != "" && kinds[0] == "list" {
+			of := operands[0].text
+			hint = fmt.Sprintf("read one element, as %s[0], or ask for any, as in %s.exists(e, e.qty > 1)", of, of)
+		}
+		return fmt.Sprintf("[ ] or a . cannot be applied to %s", args), hint
 	case fnBool:
-		return fmt.Sprintf("a value of type %s is no BOOL", args)
+		if len(operands) == 1 && operands[0].text != "" {
+			return args + " is no BOOL", "compare it, as in " + operands[0].text + " != null"
+		}
+		return fmt.Sprintf("a value of type %s is no BOOL", args), hint
 	case fnEach:
-		return fmt.Sprintf("a value of type %s has no members to go through", args)
+		return fmt.Sprintf("%s has no members to go through", args), ""
 	}
 	if symbol := strings.Trim(function, "_@"); symbol != function {
 		function = symbol
 	}
-	return fmt.Sprintf("%s cannot be applied to %s", function, args)
+	return fmt.Sprintf("%s cannot be applied to %s", function, args), hint
+}
+
+// literalHint says how to write a literal that is compared with a path or a name of another type.
+func literalHint(function string, kinds []string, operands []callOperand) string {
+	if len(operands) != 2 || !strings.HasPrefix(function, "_") {
+		return ""
+	}
+	for i, o := range operands {
+		switch of := kinds[1-i]; {
+		case !o.literal || operands[1-i].text == "":
+		case of == "N" && kinds[i] == "S":
+			return "write the number without quotes"
+		case of == "S" && kinds[i] == "N":
+			return "write the text in quotes"
+		}
+	}
+	return ""
 }
 
 // evalError is a run-time error of this package's functions. It shows types, never values.

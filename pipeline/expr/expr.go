@@ -59,6 +59,9 @@ type Env struct {
 	// Declare returns the hint for an attribute that Attributes lacks: how to declare it. Default: a general hint
 	Declare func(attribute string) string
 
+	// Unknown returns the hint for an unknown name, and "" for a general hint. Default: general hints
+	Unknown func(name string) string
+
 	// Scope has the entities that the rule of the expression is about. The names that their keys bind are variables.
 	// Default: none
 	Scope *entity.Scope

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"regexp"
 	"strings"
 
 	"cel.dev/cel-go/common"
@@ -45,6 +46,23 @@ func syntaxHint(src string, at common.Location, message string) string {
 	}
 	return ""
 }
+
+// templateHint is the hint for a placeholder of a template in an expression, which ends at the location; "" if there is none.
+func templateHint(src string, at common.Location, names []variable) string {
+	before, after := around(src, at)
+	open := strings.LastIndex(before, "{")
+	if open < 0 || !strings.HasPrefix(after, "}") || !placeholder.MatchString(before[open+1:]) {
+		return ""
+	}
+	root := "item"
+	if names[0].name != root {
+		root = "new"
+	}
+	return "write " + root + "." + before[open+1:] + ", without braces"
+}
+
+// placeholder is the path in a placeholder of a template.
+var placeholder = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // functionHint suggests a function for an unknown one.
 func functionHint(unknown string) string {

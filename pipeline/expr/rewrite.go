@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/common"
@@ -26,12 +27,13 @@ type rewriter struct {
 	nextID int64
 	names  []variable
 	reads  reads
+	texts  map[int64]string // source of paths and names, by the id of the expression
 }
 
 func newRewriter(src string, a *ast.AST, names []variable) *rewriter {
 	return &rewriter{
 		src: []rune(src), info: a.SourceInfo(), root: a.Expr(), make: ast.NewExprFactory(), nextID: ast.MaxID(a),
-		names: names, reads: reads{names: make(map[string]bool)},
+		names: names, reads: reads{names: make(map[string]bool)}, texts: make(map[int64]string),
 	}
 }
 
@@ -78,6 +80,9 @@ func (r *rewriter) move(e ast.Expr) ast.Expr {
 	id := r.id(e)
 	moved := r.make.NewUnspecifiedExpr(id)
 	moved.SetKindCase(e)
+	if text, ok := r.texts[e.ID()]; ok {
+		r.texts[id] = text
+	}
 	return moved
 }
 
@@ -92,6 +97,9 @@ func (r *rewriter) id(e ast.Expr) int64 {
 
 // value rewrites an expression of any type.
 func (r *rewriter) value(e ast.Expr) *Error {
+	if text := r.text(e); text != "" {
+		r.texts[e.ID()] = text
+	}
 	switch e.Kind() {
 	case ast.LiteralKind:
 		return r.literal(e)
@@ -152,6 +160,66 @@ func (r *rewriter) notePath(e ast.Expr) {
 	if segments, each, ok := r.segments(e); ok {
 		r.reads.paths = append(r.reads.paths, ReadPath{segments, each, max(at.Line(), 1), max(at.Column(), 0) + 1})
 	}
+}
+
+// text returns the source of a path or a name, before the rewrite; "" for any other expression.
+func (r *rewriter) text(e ast.Expr) string {
+	switch e.Kind() {
+	case ast.IdentKind:
+		if !internal(e.AsIdent()) {
+			return e.AsIdent()
+		}
+	case ast.SelectKind:
+		if of := r.text(e.AsSelect().Operand()); of != "" && !e.AsSelect().IsTestOnly() {
+			return of + "." + e.AsSelect().FieldName()
+		}
+	case ast.CallKind:
+		c := e.AsCall()
+		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
+			return ""
+		}
+		of := r.text(c.Args()[0])
+		if of == "" {
+			return ""
+		}
+		switch key := c.Args()[1].AsLiteral().(type) {
+		case types.String:
+			return of + "[" + strconv.Quote(string(key)) + "]"
+		case types.Int:
+			return of + "[" + strconv.FormatInt(int64(key), 10) + "]"
+		}
+	}
+	return ""
+}
+
+// operands returns the operands of the expression with this id: their sources where they are paths or names, and whether they
+// are literals.
+func (r *rewriter) operands(id int64) (ops []callOperand) {
+	add := func(es ...ast.Expr) {
+		for _, e := range es {
+			ops = append(ops, callOperand{r.texts[e.ID()], e.Kind() == ast.LiteralKind})
+		}
+	}
+	ast.PostOrderVisit(r.root, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.ID() != id || len(ops) > 0 {
+			return
+		}
+		if e.Kind() != ast.CallKind {
+			add(e)
+			return
+		}
+		if c := e.AsCall(); c.IsMemberFunction() {
+			add(c.Target())
+		}
+		add(e.AsCall().Args()...)
+	}))
+	return ops
+}
+
+// callOperand is an operand of a call.
+type callOperand struct {
+	text    string
+	literal bool
 }
 
 // element reports whether e is the element under for_each.

@@ -186,6 +186,15 @@ func (p Path) Names() ([]string, bool) {
 	return names, true
 }
 
+// CutItem returns the path of a text item.PATH, as rules about entities write it; false for any other text.
+func CutItem(text string) (path string, ok bool) {
+	rest, ok := strings.CutPrefix(text, "item")
+	if !ok || !strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "[") {
+		return "", false
+	}
+	return strings.TrimPrefix(rest, "."), true
+}
+
 // PathText returns the text of a path of names, as [ParsePath] reads it.
 func PathText(names []string) string {
 	var path []byte

@@ -106,6 +106,25 @@ func (c *Change) Removed() bool {
 	return c.Op == Remove || c.Op == Unknown && c.Old.Exists() && !c.New.Exists()
 }
 
+// Inserted reports whether the item did not exist before the change, by the record: an INSERT, or an unknown operation
+// without an old image though the records of its stream have old images.
+func (c *Change) Inserted() bool {
+	return c.Op == Insert || c.Op == Unknown && !c.Old.Exists() && c.ViewType.HasOld()
+}
+
+// FoundNoItem reports whether the item certainly did not exist before the change, so that a sink has nothing of it. A sink
+// that receives no TTL deletes does not know that of an INSERT: an item with the same key may have expired, and its output
+// may be stored, or wait in dead letters.
+func (c *Change) FoundNoItem(noTTLDeletes bool) bool {
+	return c.Op == Snapshot || c.Inserted() && !noTTLDeletes
+}
+
+// CameAndWent reports whether the item existed only within the time of an incremental export, which shows it as a REMOVE
+// without images.
+func (c *Change) CameAndWent() bool {
+	return c.Op == Remove && !c.Old.Exists() && c.ViewType.HasOld()
+}
+
 // maxLayerDigits is the length of the longest number of a layer. Sequence numbers of a stream have at least 21 digits.
 const maxLayerDigits = 6
 

@@ -32,7 +32,7 @@ func (t *Telemetry) AWS(sdk *awssdk.Config) error {
 			otelaws.WithTextMapPropagator(t.Propagator),
 			otelaws.WithAttributeBuilder(tableNames)) // in place of the default, which shows object keys
 	}
-	if t.metrics == nowhere {
+	if !t.measured {
 		return nil
 	}
 	count, err := cost.Middleware(t.pipeline, t.Meter)

@@ -15,5 +15,7 @@
 // [Telemetry.Flush] and [Telemetry.Shutdown] are bounded. The package uses no global of
 // OpenTelemetry; callers pass the providers on.
 //
+// [Options.Scrape] adds a reader beside the exporters, such as that of the package prometheus for GET /metrics.
+//
 // METRICS.md lists every metric and span, and what to watch.
 package telemetry

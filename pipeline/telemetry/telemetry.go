@@ -33,6 +33,10 @@ type Options struct {
 	Writer   io.Writer      // for EMF documents and the console exporters; each document is one Write. Default: os.Stdout
 	Logger   *slog.Logger   // for failed exports. Default: no log
 
+	// Scrape also reads the metrics, whatever exports them. It is not used if OTEL_SDK_DISABLED is true. The meter provider
+	// owns it from then on. Default: none.
+	Scrape sdkmetric.Reader
+
 	// Patience is the longest time of a Flush or a Shutdown, within their context. Default: 2s on
 	// Lambda, because an invocation waits for it, else 10s.
 	Patience time.Duration
@@ -51,6 +55,7 @@ type Telemetry struct {
 	pipeline string
 	patience time.Duration
 	metrics  string // destination in words
+	measured bool   // metrics are exported or scraped
 	traces   string
 	flush    []func(context.Context) error
 	shutdown []func(context.Context) error
@@ -93,14 +98,20 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if spans == nil && reader == nil {
+	if spans == nil && reader == nil && o.Scrape == nil {
 		return t, nil
 	}
 	res := detect(ctx, o)
-	if reader != nil {
-		p := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res))
-		t.Meter, t.metrics = p, metrics
-		t.flush, t.shutdown = append(t.flush, reader.flush), append(t.shutdown, p.Shutdown)
+	if reader != nil || o.Scrape != nil {
+		opts := []sdkmetric.Option{sdkmetric.WithResource(res)}
+		if reader != nil {
+			opts, t.metrics, t.flush = append(opts, sdkmetric.WithReader(reader)), metrics, append(t.flush, reader.flush)
+		}
+		if o.Scrape != nil {
+			opts = append(opts, sdkmetric.WithReader(o.Scrape))
+		}
+		p := sdkmetric.NewMeterProvider(opts...)
+		t.Meter, t.measured, t.shutdown = p, true, append(t.shutdown, p.Shutdown)
 	}
 	if spans != nil {
 		p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans), sdktrace.WithResource(res))
@@ -141,7 +152,7 @@ func propagator(o Options) (propagation.TextMapPropagator, error) {
 	return p, nil
 }
 
-// Enabled reports whether spans or metrics are exported.
+// Enabled reports whether spans or metrics are exported. A scrape is not an export.
 func (t *Telemetry) Enabled() bool { return t.metrics != nowhere || t.traces != nowhere }
 
 // String names the destinations: "metrics by otlp (http/protobuf), traces none".

@@ -18,6 +18,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -319,6 +321,44 @@ func TestPropagator(t *testing.T) {
 			if got := trace.SpanContextFromContext(p.Extract(t.Context(), c.carrier)).IsValid(); got != c.want {
 				t.Errorf("lambda %v, %v: %v is understood: %v", test.lambda, test.env, c.carrier, got)
 			}
+		}
+	}
+}
+
+// A scrape returns totals while EMF documents hold increments, and both end at the shutdown.
+func TestScrape_BesideAnExporter(t *testing.T) {
+	for _, metrics := range []config.Metrics{config.MetricsEMF, config.MetricsNone} {
+		var out bytes.Buffer
+		scrape := sdkmetric.NewManualReader()
+		tel := start(t, telemetry.Options{Environ: env(t), Metrics: metrics, Scrape: scrape, Writer: &out})
+		if want := "metrics " + map[config.Metrics]string{config.MetricsEMF: "as EMF", config.MetricsNone: "none"}[metrics] + ", traces none"; tel.String() != want {
+			t.Errorf("%s, want %s", tel, want)
+		}
+		n, err := tel.Meter.Meter("test").Int64Counter("n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for total := int64(2); total < 7; total += 2 {
+			n.Add(t.Context(), 2)
+			if err := tel.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var rm metricdata.ResourceMetrics
+			if err := scrape.Collect(t.Context(), &rm); err != nil {
+				t.Fatal(err)
+			}
+			if sum := rm.ScopeMetrics[0].Metrics[0].Data.(metricdata.Sum[int64]); sum.DataPoints[0].Value != total {
+				t.Errorf("%s: a scrape has %d, want %d", metrics, sum.DataPoints[0].Value, total)
+			}
+		}
+		if documents := strings.Count(out.String(), `"n":2`); documents != map[config.Metrics]int{config.MetricsEMF: 3}[metrics] {
+			t.Errorf("%s: %d documents: %s", metrics, documents, &out)
+		}
+		if err := tel.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := scrape.Collect(t.Context(), &metricdata.ResourceMetrics{}); !errors.Is(err, sdkmetric.ErrReaderShutdown) {
+			t.Errorf("%s: after the end: %v", metrics, err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (t *Template) BoundNames() []string {
 	var names []string
 	for i := range t.placeholders {
 		h := &t.placeholders[i]
-		injective := !slices.ContainsFunc(h.calls, func(c call) bool { return c.fn != fnEsc && c.fn != fnIndexName && c.fn != fnSortable })
+		injective := !slices.ContainsFunc(h.calls, func(c call) bool { return c.fn != fnEsc && c.fn != fnIndexName })
 		if h.source == fromBound && !h.optional && injective && (i < from || i >= to || to-from == 1) {
 			names = append(names, h.bound.Name())
 		}

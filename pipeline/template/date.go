@@ -1,11 +1,14 @@
 package template
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // a Lambda function's image has no time zones
 )
+
+var errEightDigits = errs.New("eight digits such as 20260102 are a date or epoch seconds, and date cannot know which: write a date as 2026-01-02")
 
 var errDate = errs.New("the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on), and ISO 8601 such as 2026-01-02, 2026-01-02T15:04 and 2026-01-02T15:04:05.678+01:00")
 
@@ -18,6 +21,9 @@ const millisFrom = 100_000_000_000
 func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, error) {
 	if zone == nil {
 		zone = time.UTC
+	}
+	if isBasicDate(dst[start:]) {
+		return dst, errEightDigits
 	}
 	t, ok := instant(dst[start:], zone)
 	t = t.In(zone)
@@ -45,6 +51,16 @@ func instant(text []byte, zone *time.Location) (time.Time, bool) {
 	default:
 		return time.Unix(n, 0), true
 	}
+}
+
+// isBasicDate reports whether a text is a date of the years 1900 to 2100 in the basic form of ISO 8601, without dashes.
+func isBasicDate(text []byte) bool {
+	const basic = "20060102"
+	if len(text) != len(basic) {
+		return false
+	}
+	t, err := time.Parse(basic, string(text))
+	return err == nil && t.Year() >= 1900 && t.Year() <= 2100
 }
 
 // parseISO parses a date of ISO 8601, with or without a time, and that with or without a zone. A time without a zone is one
@@ -172,4 +188,26 @@ func hasElement(layout string) bool {
 	a := time.Date(2001, time.February, 3, 4, 5, 6, 123_456_789, time.UTC)
 	b := time.Date(2012, time.November, 26, 19, 48, 57, 987_654_321, time.UTC)
 	return a.Format(layout) != b.Format(layout)
+}
+
+var (
+	// layoutZones and layoutFractions are layout elements with digits that are none elsewhere.
+	layoutZones     = regexp.MustCompile(`[Z+-]07(:?00(:?00)?)?`)
+	layoutFractions = regexp.MustCompile(`[.,](0+|9+)([^0-9]|$)`)
+	digitRuns       = regexp.MustCompile(`[0-9]+`)
+
+	// layoutDigits is a run of digits that is layout elements. One digit alone is an element; beside others it is a
+	// mistake, as in 2026 and 13.
+	layoutDigits = regexp.MustCompile(`^((2006|002|01|02|03|04|05|06|15)+|[1-5])$`)
+)
+
+// strayDigits returns digits of a layout that are no layout element, such as those of today's date; "" if there are none.
+func strayDigits(layout string) string {
+	layout = layoutFractions.ReplaceAllString(layoutZones.ReplaceAllString(layout, " "), " $2")
+	for _, run := range digitRuns.FindAllString(layout, -1) {
+		if !layoutDigits.MatchString(run) {
+			return run
+		}
+	}
+	return ""
 }

@@ -28,6 +28,16 @@ func TestFact2_DatesAreUTC(t *testing.T) {
 	}
 }
 
+// Eight digits are a date of ISO 8601 or seconds: those that read as a date are refused.
+func TestDate_EightDigits(t *testing.T) {
+	for text, want := range map[string]string{"20260102": "", "20261301": "1970-08-23", "30000101": "1970-12-14"} {
+		got, err := date([]byte(text), 0, "2006-01-02", nil)
+		if want == "" && err == nil || want != "" && (err != nil || string(got) != want) {
+			t.Errorf("%s is %s (%v), want %q", text, got, err, want)
+		}
+	}
+}
+
 // A time whose year has five digits in UTC has no text that sorts with the others.
 func TestDate_YearInUTC(t *testing.T) {
 	for text, want := range map[string]string{

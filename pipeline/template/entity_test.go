@@ -1,6 +1,7 @@
 package template
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -62,6 +63,7 @@ func TestBoundNames(t *testing.T) {
 		{`{item["Date"]}`, "attribute", ""},
 		{`{item["Date"]|esc}#{OrderId|esc}`, "attribute#7", "OrderId"},
 		{"{OrderId|hash}", "", ""},
+		{"{OrderId|sortable}", "25017-", ""}, // as that of 07 and 7.0
 		{"{@entity}#{OrderId}", "Order#7", "OrderId"},
 	} {
 		tpl, err := Parse(tt.template, Options{Entities: es, Scope: es.Scope("Order")})
@@ -98,6 +100,28 @@ func TestBoundNames(t *testing.T) {
 	}
 }
 
+// The name of an entity tells what its condition found in a hidden attribute.
+func TestEntityName_Masked(t *testing.T) {
+	es := orders(t)
+	tpl, err := Parse("{@entity}/{item.Total}", Options{Entities: es, Scope: es.Scope("Order")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := item.Parse([]byte(`{"PK":{"S":"USER#1"},"SK":{"S":"x"},"Refund":{"BOOL":true},"Total":{"N":"7"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		hidden string
+		masked bool
+	}{{"Refund", true}, {`["first-name"]`, true}, {"Email", false}} {
+		got, _, err := tpl.AppendText(nil, Scope{Item: m, Mask: maskOf(t, tt.hidden)})
+		if err != nil || bytes.Contains(got, []byte("Refund")) == tt.masked || !bytes.HasSuffix(got, []byte("/7")) {
+			t.Errorf("%s is hidden: %q, %v", tt.hidden, got, err)
+		}
+	}
+}
+
 func TestEntityName(t *testing.T) {
 	es := orders(t)
 	tpl, err := Parse("{@entity}", Options{Entities: es})
@@ -106,6 +130,10 @@ func TestEntityName(t *testing.T) {
 	}
 	if !tpl.ReadsEntity() || !slices.Equal(tpl.Paths(), []string{"Refund", `["first-name"]`}) {
 		t.Errorf("@entity reads %q", tpl.Paths())
+	}
+	other, err := Parse("{@key}/{@table}/{@op}", Options{Entities: es})
+	if err != nil || len(other.Paths()) > 0 {
+		t.Errorf("a template without @entity reads %q, %v", other.Paths(), err)
 	}
 	for _, tt := range []struct{ item, want, object string }{
 		{`{"PK":{"S":"USER#1"},"SK":{"S":"ORDER#d#7"}}`, "Order", "Order"},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
@@ -42,10 +43,17 @@ func (h *placeholder) hidden(s *Scope) bool {
 	case fromKey, fromShard: // a shard says a part of what its key is
 		_, hidden := s.Mask.HiddenKey(s.Change)
 		return hidden
+	case fromEntity: // its name tells what a condition found in an attribute
+		return slices.ContainsFunc(h.entities.Conditions(), func(c entity.Condition) bool { return s.hidesAny(c.Paths()) })
 	case fromBound:
-		return slices.ContainsFunc(h.bound.Attributes(), func(name string) bool { return s.Mask.Hides(item.PathText([]string{name})) })
+		return s.hidesAny(h.bound.Attributes())
 	}
 	return false
+}
+
+// hidesAny reports whether the mask may hide one of the attributes, or a value inside it.
+func (s *Scope) hidesAny(attributes []string) bool {
+	return slices.ContainsFunc(attributes, func(name string) bool { return s.Mask.Hides(item.PathText([]string{name})) })
 }
 
 // masked returns v, the value at the placeholder's path, with the mask applied.

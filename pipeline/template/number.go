@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-const writeSortable = ": |sortable makes texts of all numbers that sort by value"
+const useSortable = "use |sortable, which sorts all numbers"
 
 // pad adds zeros up to a width in characters, so that the texts of numbers sort by value. With a fraction of 0 or more the
 // number is rounded down to so many digits behind the point, which the width includes; -1 takes whole numbers, and other
@@ -20,16 +20,16 @@ func pad(dst []byte, start, width, fraction int) ([]byte, error) {
 	case !ok:
 		return zeros(dst, start, width-utf8.RuneCount(dst[start:])), nil
 	case negative:
-		return dst, errs.New("pad takes no negative number" + writeSortable)
+		return dst, errs.New("pad takes no negative number: " + useSortable)
 	case fraction < 0 && digits > 0:
-		return dst, errs.New("the number has a fraction: write |pad:12.2 for two digits of it" + writeSortable)
+		return dst, errs.New("the number has a fraction: write |pad:12.2 for two digits of it, or " + useSortable)
 	}
 	if fraction >= 0 {
 		dst = cutFraction(dst, start, whole, digits, fraction)
 	}
 	missing := width - (len(dst) - start)
 	if missing < 0 {
-		return dst, errs.Errorf("the number has more than pad's %d characters"+writeSortable, width)
+		return dst, errs.Errorf("the number has more than pad's %d characters: "+useSortable, width)
 	}
 	return zeros(dst, start, missing), nil
 }

@@ -159,21 +159,12 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 			h.source = fromBound
 			return nil
 		}
-		if rest, ok := cutItem(text); ok {
+		if rest, ok := item.CutItem(text); ok {
 			h.name = rest
 			return p.path(h, from+len(text)-len(rest), rest)
 		}
 	}
 	return p.path(h, from, text)
-}
-
-// cutItem returns the path inside the item: path for item.path, ["a-b"] for item["a-b"].
-func cutItem(text string) (rest string, ok bool) {
-	rest, ok = strings.CutPrefix(text, "item")
-	if !ok || !strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "[") {
-		return "", false
-	}
-	return strings.TrimPrefix(rest, "."), true
 }
 
 // atNames are the names after @, in the order of their sources.
@@ -182,7 +173,7 @@ var atNames = []string{"key", "version", "seq", "time", "op", "table", "shard", 
 func (p *parser) atName(h *placeholder, from int, text string) *Error {
 	for i, name := range atNames {
 		if text[1:] == name {
-			h.source, h.entities = fromKey+source(i), p.options.Entities
+			h.source = fromKey + source(i)
 			if h.source == fromShard && !p.options.Shard {
 				return p.fail(from, "remove it", "{@shard} is for the partition key of a view with shards alone")
 			}
@@ -191,6 +182,9 @@ func (p *parser) atName(h *placeholder, from int, text string) *Error {
 			}
 			if h.source == fromEntity && p.options.Entities == nil {
 				return p.fail(from, "add entities: {NAME: {key: {PK: 'PATTERN'}}} at the top", "@entity is the name of an entity, and the file has none")
+			}
+			if h.source == fromEntity {
+				h.entities = p.options.Entities
 			}
 			return nil
 		}
@@ -344,6 +338,9 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 		}
 		if !hasElement(a.text) {
 			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has no layout element", a.text)
+		}
+		if stray := strayDigits(a.text); stray != "" {
+			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has the digits %s, which are no part of a time", a.text, stray)
 		}
 		return c, nil
 	case fnSplit:

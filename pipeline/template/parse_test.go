@@ -49,6 +49,8 @@ func TestParseErrors(t *testing.T) {
 		{"{At|zone:Europe/Berlin|lower}", 24, "followed by date", ""},
 		{"{At|zone:UTC|zone:UTC|date:2006}", 14, "followed by date", ""},
 		{"{At|date}", 9, "Go layout", "2006-01-02"},
+		{"{At|date:2026-01}", 10, "the digits 2026, which are no part of a time", "year-month-day is 2006-01-02"},
+		{"{At|date:2006-13}", 10, "the digits 13", "year-month-day is 2006-01-02"},
 		{"{At|date:YYYY-MM-DD}", 10, "no layout element", "year-month-day is 2006-01-02"},
 		{"{At|date:}", 10, "Go layout", ""},
 		{"{PK|after}", 10, "takes a text", "{PK|after:#}"},

@@ -261,9 +261,9 @@ func (t *Template) paths(from source) []string {
 	return paths
 }
 
-// Prefix returns the text at the beginning of every result; whole reports that this is the whole
+// Prefix returns the text at the beginning of every result. fixed reports that this is the whole
 // result.
-func (t *Template) Prefix() (text string, whole bool) {
+func (t *Template) Prefix() (text string, fixed bool) {
 	if len(t.placeholders) == 0 {
 		text, _ = t.constant.Text()
 		return text, true

@@ -138,6 +138,16 @@ func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) ma
 	return tables
 }
 
+// Lag returns the greatest lag of the tables in s, a status of this consumer: tablewake.reader.lag, which is the age of the
+// oldest record that is not durable in every sink.
+func (c *Consumer) Lag(s coordinator.Status) time.Duration {
+	var lag time.Duration
+	for _, v := range lagByTable(s, time.Now(), c.o.Coordinator.Retention) {
+		lag = max(lag, v.lag)
+	}
+	return lag
+}
+
 // lagOf returns the age of the oldest record that is not durable in every sink. The lag is 0 if all records of the shard
 // are read and durable, whatever their age.
 func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {

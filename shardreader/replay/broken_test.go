@@ -2,6 +2,7 @@ package replay
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -202,18 +203,35 @@ func TestSource_LongForeignLine(t *testing.T) {
 	}
 }
 
+// A file that may not be read ends the replay before its first record. Root reads every file.
+func TestOpen_UnreadableFile(t *testing.T) {
+	path := filepath.Join(write(t, map[string]string{"f": recordJSON(1)}), "f")
+	if err := os.Chmod(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Options{Paths: []string{path}})
+	if err == nil {
+		_ = s.Close()
+	}
+	if root := os.Geteuid() == 0; (err == nil) != root || !root && !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("%v, want that it cannot be read", err)
+	}
+}
+
 // A file that was named and holds something else is an error that says what.
 func TestSource_ForeignFiles(t *testing.T) {
 	for content, want := range map[string]string{
 		`{"Item":{"PK":{"S":"a"}}}` + "\n": "export",
 		`{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"PK":{"S":"a"}},"NewImage":{}}`: "incremental",
 		`{"tablewakeNewestOnly":true,"eventName":"INSERT"}` + "\n":                              "newest change of each item alone",
-		"PK,SK,Total\na,b,3\n":     "CSV",
-		"version: 1\nname: shop\n": "no JSON",
-		`{"properties":{}}`:        "none of a record's members",
-		"\xff\xfe{\x00\"\x00":      "UTF-16",
-		"\x00\x01\x02\x03":         "no JSON",
-		"42":                       "no JSON",
+		"PK,SK,Total\na,b,3\n":                   "CSV",
+		"version: 1\nname: shop\n":               "no JSON",
+		`{"properties":{}}`:                      "none of a record's members",
+		`{"PK":{"S":"a"}}`:                       "tablewake backfill --items takes items",
+		`{"Items":[{"PK":{"S":"a"}}],"Count":1}`: "output of a scan",
+		"\xff\xfe{\x00\"\x00":                    "UTF-16",
+		"\x00\x01\x02\x03":                       "no JSON",
+		"42":                                     "no JSON",
 	} {
 		path := filepath.Join(write(t, map[string]string{"f": content}), "f")
 		g := readAll(t, open(t, Options{Paths: []string{path}}))

@@ -52,7 +52,7 @@ func (f *file) recognize() error {
 func foreign(head []byte) error {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if opensWith(head, "Item") {
-		return fmt.Errorf("%w: %w (items, not changes): replay takes stream records", errForeign, ErrExport)
+		return fmt.Errorf("%w: %w (items, not changes): replay takes stream records, and tablewake backfill --items takes items", errForeign, ErrExport)
 	}
 	if bytes.Contains(head, []byte(`"WriteTimestampMicros"`)) && (opensWith(head, "Metadata") || opensWith(head, "Keys")) {
 		return fmt.Errorf("%w: %w (an incremental one, without the order of changes): replay takes stream records", errForeign, ErrExport)
@@ -71,10 +71,13 @@ func foreign(head []byte) error {
 	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
 		return fmt.Errorf("%w that can be read: it is UTF-16, as PowerShell writes it; save it as UTF-8", errForeign)
 	}
+	if opensWith(head, "Items") {
+		return fmt.Errorf("%w: it is the output of a scan (items, not changes): tablewake backfill --items takes items, one a line", errForeign)
+	}
 	looks := "it is no JSON"
 	switch first, _, _ := bytes.Cut(head, newline); {
 	case head[0] == '{' || head[0] == '[':
-		looks = "its JSON has none of a record's members"
+		looks = "its JSON has none of a record's members (tablewake backfill --items takes items)"
 	case bytes.Count(first, []byte(",")) > 1:
 		looks = "it looks like CSV"
 	}

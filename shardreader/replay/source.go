@@ -48,7 +48,7 @@ type Source struct {
 
 var _ pipeline.Source = (*Source)(nil)
 
-// Open lists the files of o.Paths, and fails if a path does not exist. The caller must close the source.
+// Open lists the files of o.Paths, and fails if a path does not exist or cannot be read. The caller must close the source.
 func Open(o Options) (*Source, error) {
 	if len(o.Paths) == 0 {
 		return nil, errors.New("replay: Paths is empty: name files, folders, or - for standard input")
@@ -66,6 +66,9 @@ func Open(o Options) (*Source, error) {
 	files, err := inputs.List(o.Paths)
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
+	}
+	if err := checkReadable(files); err != nil {
+		return nil, fmt.Errorf("replay: an input cannot be read: %w", err)
 	}
 	s := &Source{
 		o:         o,
@@ -130,6 +133,21 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 			return s.page(b), nil
 		}
 	}
+}
+
+// checkReadable returns an error if a regular file cannot be opened. Others, such as a pipe, can be opened only once.
+func checkReadable(files []inputs.File) error {
+	for _, in := range files {
+		if info, err := os.Stat(in.Path); err != nil || !info.Mode().IsRegular() {
+			continue // it is standard input, or Read reports it
+		}
+		f, err := os.Open(in.Path)
+		if err != nil {
+			return err
+		}
+		_ = f.Close()
+	}
+	return nil
 }
 
 // open opens the next file. A file that cannot be opened is noted in broken.

@@ -9,19 +9,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/internal/rowqueue"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // base is what the sinks of all kinds have in common.
 type base struct {
-	cfg     *config.Config
-	spec    config.Sink
-	birth   string // of the sink's output; "" if births are not recorded
-	planner planner
-	mask    *mask.Mask
-	held    *heldKeys
-	dryRun  bool
+	cfg       *config.Config
+	spec      config.Sink
+	birth     string // of the sink's output; "" if births are not recorded
+	planner   planner
+	mask      *mask.Mask
+	held      *heldKeys
+	dryRun    bool
+	repairing *rowqueue.Queue[state.Row] // rows that repairs write
+	groups    int                        // that are repaired at once
+	filters   sinks.Option               // the Go code of filters
 }
 
 // Name returns the name of the sink.
@@ -119,6 +124,9 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 		if c.Sequence != "0" { // the version of the item is known
 			f.markStale(c.Version)
 		}
+		if f.Verdict == Extra && b.mayHaveExpired(c) {
+			f.Verdict, f.Why = Skipped, "the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
+		}
 		if !f.Verdict.Differs() && f.Verdict != Skipped {
 			continue
 		}
@@ -135,6 +143,12 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 		}
 	}
 	return fs, nil
+}
+
+// mayHaveExpired reports whether the item is gone and the sink did not get the delete if the item expired. A source without
+// the delete does not show whether it did.
+func (b *base) mayHaveExpired(c *record.Change) bool {
+	return c.Removed() && (c.Sequence == "0" || c.TTLDelete()) && b.cfg.DropsTTLDeletes(b.spec)
 }
 
 // cannotPlan returns the finding of an item of which nothing can be planned.

@@ -32,7 +32,7 @@ func newDocumentSink(ctx context.Context, b base, store search.Store) (*document
 	s := &documentSink{base: b, store: store, shown: b.planner}
 	var err error
 	if b.mask != nil {
-		s.shown, err = newPlanner(ctx, b.cfg, b.spec, b.birth, sinks.MaskAll())
+		s.shown, err = newPlanner(ctx, b.cfg, b.spec, b.birth, b.filters, sinks.MaskAll())
 	}
 	return s, err
 }

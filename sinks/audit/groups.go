@@ -165,7 +165,7 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 func (s *groupSink) markUnknown(sums map[state.Row]*groupSum, c *state.Contribution) {
 	for row, g := range sums {
 		for i := range c.Shares {
-			g.unknown = g.unknown || s.aggregate.HasShard(c.Shares[i].Group, row)
+			g.unknown = g.unknown || s.aggregate.IsRowOf(c.Shares[i].Group, row)
 		}
 	}
 }

@@ -297,6 +297,11 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
 	}
+	release, err := s.repairing.Wait(ctx, rewrite...)
+	defer release()
+	if err != nil {
+		return Outcome{}, err
+	}
 	r, err := op.RepairItemRows(ctx, s.rows, l.have, rewrite)
 	return s.outcome(r, err, wrote)
 }

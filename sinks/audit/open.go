@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/internal/rowqueue"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -34,7 +36,11 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	held := &heldKeys{cfg: cfg, stores: stores, flags: o.Command}
 	opened := make([]Sink, len(specs))
 	for i, spec := range specs {
-		b := base{cfg: cfg, spec: spec, birth: births[spec.Name].ID, mask: m, held: held, dryRun: o.DryRun}
+		b := base{
+			cfg: cfg, spec: spec, birth: births[spec.Name].ID, mask: m, held: held, dryRun: o.DryRun,
+			repairing: new(rowqueue.Queue[state.Row]), groups: cmp.Or(o.Groups, groupsAtOnce),
+			filters: sinks.FiltersOf(o.Extensions...),
+		}
 		if opened[i], err = openSink(ctx, b, stores); err != nil {
 			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, spec.Line, spec.Name, err)
 		}
@@ -80,7 +86,7 @@ func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, 
 
 // openSink opens one sink. Its planner refuses what cannot be planned twice alike, such as {@time} in a key.
 func openSink(ctx context.Context, b base, stores sinks.Stores) (_ Sink, err error) {
-	if b.planner, err = newPlanner(ctx, b.cfg, b.spec, b.birth); err != nil {
+	if b.planner, err = newPlanner(ctx, b.cfg, b.spec, b.birth, b.filters); err != nil {
 		return nil, err
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -57,15 +58,18 @@ func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) 
 	case r.Err != nil:
 		return Outcome{}, fmt.Errorf("%s: %w", b.spec.Name, r.Err)
 	case r.Lost || r.Superseded:
-		return Outcome{Result: Moved}, nil
+		return Outcome{Result: Moved, Lost: true}, nil
 	}
 	return Outcome{Result: Repaired, Wrote: wrote}, nil
 }
 
-// onlyOne returns the first of the results of a call with one write.
+// onlyOne returns the result of a call with one write.
 func onlyOne(rs []view.Result, err error) (view.Result, error) {
-	if err != nil || len(rs) == 0 {
+	switch {
+	case err != nil:
 		return view.Result{}, err
+	case len(rs) != 1:
+		return view.Result{}, pipeline.Fatal(errs.Errorf("the store answered %d of 1 writes", len(rs)))
 	}
 	return rs[0], nil
 }

@@ -3,12 +3,15 @@ package audit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -46,6 +49,15 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
 	}
+	rows := make([]state.Row, len(w.Groups))
+	for i := range rows {
+		rows[i] = w.Groups[i].Row
+	}
+	release, err := s.repairing.Wait(ctx, rows...)
+	defer release()
+	if err != nil {
+		return Outcome{}, err
+	}
 	r, err := onlyOne(s.store.Contribute(ctx, s.t, []state.GroupWrite{w}))
 	return s.outcome(r, err, wrote)
 }
@@ -65,9 +77,9 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
 	outcomes := make([]Outcome, len(fs))
+	var differing []int
 	for i := range looked {
-		now := &looked[i].finding
-		switch {
+		switch now := &looked[i].finding; {
 		case now.Verdict == Busy || now.Version != fs[i].Version:
 			outcomes[i] = Outcome{Result: Moved}
 		case now.Verdict == Skipped:
@@ -75,22 +87,41 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 		case !now.Verdict.Differs():
 			outcomes[i] = Outcome{Result: IsEqual}
 		default:
-			repair := view.GroupRepair{Was: looked[i].stored, Now: s.summed(&looked[i])}
-			wrote := fmt.Sprintf("group %s: %d shares", now.Where, repair.Now.Shares)
-			if outcomes[i], err = s.repairGroup(ctx, repairer, repair, wrote); err != nil {
-				return nil, err
-			}
+			differing = append(differing, i)
 		}
 	}
-	return outcomes, nil
+	var failed atomic.Bool
+	errs := parallel.Each(len(differing), s.groups, func(n int) (err error) {
+		if failed.Load() {
+			return nil
+		}
+		i := differing[n]
+		if outcomes[i], err = s.repairGroup(ctx, l, repairer, &looked[i]); err != nil {
+			failed.Store(true)
+		}
+		return err
+	})
+	return outcomes, errors.Join(errs...)
 }
 
-func (s *groupSink) repairGroup(ctx context.Context, repairer view.GroupRepairer, g view.GroupRepair, wrote string) (Outcome, error) {
+// groupsAtOnce is how many groups are repaired at once by default.
+const groupsAtOnce = 16
+
+// repairGroup sets a group to the sum of its contributions. It waits while it is throttled: the store writes it only if
+// it is still as it was read.
+func (s *groupSink) repairGroup(ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *lookedGroup) (Outcome, error) {
+	repair := view.GroupRepair{Was: g.stored, Now: s.summed(g)}
+	wrote := fmt.Sprintf("group %s: %d shares", g.finding.Where, repair.Now.Shares)
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
 	}
-	r, err := onlyOne(repairer.RepairGroups(ctx, s.t, []view.GroupRepair{g}))
-	return s.outcome(r, err, wrote)
+	var done Outcome
+	err := Patiently(ctx, l.Throttled, func() error {
+		r, err := onlyOne(repairer.RepairGroups(ctx, s.t, []view.GroupRepair{repair}))
+		done, err = s.outcome(r, err, wrote)
+		return err
+	})
+	return done, err
 }
 
 // summed returns the group that the contributions add up to.

@@ -42,6 +42,11 @@ var errOtherItem = errs.New("another item has the row, though the names in its k
 
 // repairRow writes a row that guards itself.
 func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p *plannedRow) (Outcome, error) {
+	release, err := s.repairing.Wait(ctx, p.row)
+	defer release()
+	if err != nil {
+		return Outcome{}, err
+	}
 	stored, err := s.stored(ctx, []plannedRow{*p})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
@@ -123,6 +128,11 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	g := guards[0]
 	if f.Kind == Guard && g.Version != f.Version || f.Kind != Guard && g.Version != f.Guard {
 		return Outcome{Result: Moved}, nil
+	}
+	release, err := s.repairing.Wait(ctx, g.Row, op.Row, extra)
+	defer release()
+	if err != nil {
+		return Outcome{}, err
 	}
 	claims, stored, err := s.claimsOn(ctx, items, g.Row, op.Row, extra)
 	if err != nil {

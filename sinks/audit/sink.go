@@ -6,6 +6,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -34,7 +35,8 @@ type Sink interface {
 	Note(c *record.Change) string
 
 	// Repair writes what the item should have at the place of a finding, if what is stored there still has the version of
-	// the finding, and keeps that version. So a later change of the stream wins, and a second repair does nothing.
+	// the finding, and keeps that version. So a later change of the stream wins, and a second repair does nothing. Repairs
+	// that write a row or a group in common take turns at it. The caller makes those of one item one after the other.
 	Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error)
 }
 
@@ -110,6 +112,7 @@ type Outcome struct {
 	Result Result `json:"result"`
 	Wrote  string `json:"wrote,omitempty"` // what was written, or would be, for people, masked
 	Why    string `json:"why,omitempty"`   // why nothing was written
+	Lost   bool   `json:"-"`               // of Moved: another write came after the look; another try may repair what is left
 }
 
 // Result is what a repair did.
@@ -129,4 +132,7 @@ type Options struct {
 	Command  string   // flags of the command for the file and the stores, as in "-c tablewake.yaml --live", for Finding.Command
 	AnyStage bool     // sinks that wait for their backfill, or are being filled, are opened too. Default: Open refuses them
 	DryRun   bool     // Repair writes nothing, and returns what it would write
+	Groups   int      // groups that RepairGroups repairs at once. Default: 16
+
+	Extensions []sinks.Extension // the program's Go code, of which an audit runs the filters. Default: none
 }

@@ -37,15 +37,14 @@ func (b *Bundle) refuseLostTable(ctx context.Context, cfg *config.Config, t rowT
 	if err != nil || !begun || b.lookOnly {
 		return err
 	}
-	_, err = db.Describe(ctx, t.Name)
-	return asLost(t.sink, err)
+	if _, err = db.Describe(ctx, t.Name); errors.Is(err, statedynamo.ErrNoTable) {
+		err = lostTarget(t.sink, err)
+	}
+	return err
 }
 
-// asLost makes a [state.LostError] of a table that is missing; any other error stays as it is.
-func asLost(s config.Sink, err error) error {
-	if !errors.Is(err, statedynamo.ErrNoTable) {
-		return err
-	}
+// lostTarget returns the error of a target that is missing although the state records what the sink wrote there.
+func lostTarget(s config.Sink, err error) error {
 	return state.NewLostError(s.Name, fmt.Sprintf("%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
 }
 

@@ -19,21 +19,12 @@ import (
 // Search connects to the sink's server, and creates the sink's index unless the index is created on
 // demand.
 func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) (search.Store, error) {
-	o, err := b.connection(cfg, s.Search.Connection)
+	o, err := b.searchOptions(cfg, s)
 	if err != nil {
 		return nil, err
 	}
-	if s.Search.Fast {
-		o.Mode = opensearch.Fast
-	}
-	begun, err := b.hasWritten(ctx, cfg, s)
-	if err != nil {
+	if o.Indexes.Begun, err = b.hasWritten(ctx, cfg, s); err != nil {
 		return nil, err
-	}
-	o.Indexes = &opensearch.Indexes{
-		Begun: begun, Pipeline: cfg.Name, Sink: s.Name, Name: s.Search.Index, Mapping: s.Search.Mapping, Fields: sinks.Fields(s.Search),
-		Attributes: cfg.Attributes,
-		OnDemand:   s.Search.OnDemand, Max: s.Search.MaxIndexes,
 	}
 	return open(b, "search "+s.Name, func() (*opensearch.Store, error) {
 		store, err := opensearch.New(o)
@@ -45,6 +36,23 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 		}
 		return store, nil
 	})
+}
+
+// searchOptions returns the options of the sink's store, without those that the state knows.
+func (b *Bundle) searchOptions(cfg *config.Config, s config.Sink) (opensearch.Options, error) {
+	o, err := b.connection(cfg, s.Search.Connection)
+	if err != nil {
+		return o, err
+	}
+	if s.Search.Fast {
+		o.Mode = opensearch.Fast
+	}
+	o.Indexes = &opensearch.Indexes{
+		Pipeline: cfg.Name, Sink: s.Name, Name: s.Search.Index, Mapping: s.Search.Mapping, Fields: sinks.Fields(s.Search),
+		Attributes: cfg.Attributes,
+		OnDemand:   s.Search.OnDemand, Max: s.Search.MaxIndexes,
+	}
+	return o, nil
 }
 
 // connection returns the options of the named connection.

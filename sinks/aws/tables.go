@@ -18,21 +18,17 @@ import (
 
 // View opens the sink's table.
 func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (view.Store, error) {
-	v := s.View
-	t := rowTable{Table: v.Table, sink: s, key: v.Key}
-	if v.InPlace && v.RowsGuardThemselves() {
+	t, selfGuarded := tableOf(s)
+	if selfGuarded {
 		return b.selfGuardedRows(ctx, cfg, t)
-	}
-	t.inPlace = ", or put {@key} into the row's key and write tombstones: in_place, for readers that leave tombstones out"
-	if v.RowsGuardThemselves() {
-		t.inPlace = ", or write tombstones: in_place, for readers that leave tombstones out"
 	}
 	return b.rows(ctx, cfg, t)
 }
 
 // Aggregate opens the sink's table.
 func (b *Bundle) Aggregate(ctx context.Context, cfg *config.Config, s config.Sink) (view.GroupStore, error) {
-	return b.rows(ctx, cfg, rowTable{Table: s.Aggregate.Table, sink: s, key: s.Aggregate.Group, sharded: s.Aggregate.Shards > 1})
+	t, _ := tableOf(s)
+	return b.rows(ctx, cfg, t)
 }
 
 // State opens the state table; nil if the file names none.
@@ -54,6 +50,25 @@ type rowTable struct {
 	key     []config.Column
 	sharded bool   // the partition key is a text
 	inPlace string // the end of the error for rows that no transaction reaches: the alternative; "" if there is none
+}
+
+// tableOf returns the table of a view or an aggregate. selfGuarded reports whether its rows guard themselves, with their
+// tombstones in place, so that no transaction is needed.
+func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
+	if a := s.Aggregate; a != nil {
+		return rowTable{Table: a.Table, sink: s, key: a.Group, sharded: a.Shards > 1}, false
+	}
+	v := s.View
+	t = rowTable{Table: v.Table, sink: s, key: v.Key}
+	switch {
+	case v.InPlace && v.RowsGuardThemselves():
+		return t, true
+	case v.RowsGuardThemselves():
+		t.inPlace = ", or write tombstones: in_place, for readers that leave tombstones out"
+	default:
+		t.inPlace = ", or put {@key} into the row's key and write tombstones: in_place, for readers that leave tombstones out"
+	}
+	return t, false
 }
 
 // rows opens a table whose rows change in one transaction with the state table.
@@ -80,15 +95,20 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 		if err := b.makeTable(ctx, store, table, k); err != nil {
 			return store, err
 		}
-		why, err := db.WhyNoTransaction(ctx, table.Name)
-		if err == nil && why == "" && t.ARN != "" && b.inOtherRegion(t.ARN) {
-			why = "the table " + t.ARN + " is in another Region than this process (" + b.sdk.Region + ")"
-		}
-		if err == nil && why != "" {
-			err = fmt.Errorf("no transaction reaches its rows and the state table: %s: give both one account and one Region, and no strong consistency between Regions%s", why, t.inPlace)
-		}
-		return store, err
+		return store, b.checkTransaction(ctx, db, t)
 	})
+}
+
+// checkTransaction returns an error if no transaction reaches both the table of rows and the state table.
+func (b *Bundle) checkTransaction(ctx context.Context, db *statedynamo.DB, t rowTable) error {
+	why, err := db.WhyNoTransaction(ctx, t.Name)
+	if err == nil && why == "" && t.ARN != "" && b.inOtherRegion(t.ARN) {
+		why = "the table " + t.ARN + " is in another Region than this process (" + b.sdk.Region + ")"
+	}
+	if err == nil && why != "" {
+		err = fmt.Errorf("no transaction reaches its rows and the state table: %s: give both one account and one Region, and no strong consistency between Regions%s", why, t.inPlace)
+	}
+	return err
 }
 
 // selfGuardedRows opens a table whose rows guard themselves, with their tombstones in place. The

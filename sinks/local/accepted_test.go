@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +142,16 @@ func assembleWhole(t *testing.T, cfg *config.Config) error {
 	for _, d := range cfg.Detectors {
 		if d.Func != "" {
 			opts = append(opts, sinks.WithFunc(d.Func, func(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil }))
+		}
+	}
+	filters := slices.Clone(cfg.Filters)
+	for _, s := range cfg.Sinks {
+		filters = append(filters, s.Filters...)
+	}
+	for _, f := range filters {
+		if g, isGo := f.Filter.(*config.GoFilter); isGo {
+			keep := func(*record.Change) (bool, error) { return true, nil }
+			opts = append(opts, sinks.WithFilter(g.Func, keep, sinks.KeysOnly()))
 		}
 	}
 	_, err = sinks.Assemble(t.Context(), cfg, stores, opts...)

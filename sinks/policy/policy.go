@@ -22,6 +22,7 @@ const (
 	Creator                // the role that creates tables, buckets, queues, topics and buses: --create
 	Backfill               // `tablewake backfill`
 	Audit                  // `tablewake audit`, without --repair
+	Tail                   // `tablewake tail`
 )
 
 // Options are the options of a policy.
@@ -67,6 +68,10 @@ func Statements(cfg *config.Config, o Options) []Statement {
 		w.audit()
 		return w.ss
 	}
+	if o.Runner == Tail {
+		w.tail()
+		return w.ss
+	}
 	w.source()
 	for _, s := range cfg.Sinks {
 		w.sink(s)
@@ -108,66 +113,6 @@ func (w *writer) table(t config.Table) string {
 
 func (w *writer) bucket(name, rest string) string {
 	return fmt.Sprintf("arn:%s:s3:::%s%s", w.o.Partition, w.name(name), rest)
-}
-
-// source adds the rights to read the streams, and to share their shards.
-func (w *writer) source() {
-	if w.o.Runner == Backfill {
-		w.snapshots()
-		return
-	}
-	src := w.cfg.Source
-	if src.Kinesis != "" {
-		w.allow("SourceStream", "the event source mapping reads the Kinesis stream with this role", kinesisActions, src.Kinesis)
-		return
-	}
-	var streams []string
-	named := true
-	for _, t := range src.Tables {
-		streams = append(streams, cmp.Or(t.StreamARN, w.arn("dynamodb", "table/"+w.name(t.Name)+"/stream/*")))
-		named = named && t.StreamARN != ""
-	}
-	why := "the event source mapping reads the stream with this role"
-	if w.o.Runner == Consumer {
-		why = "the consumer reads the stream"
-	}
-	w.allow("SourceStream", why, streamActions, streams...)
-	if w.o.Runner == Function || !named {
-		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"}, "*")
-	}
-	if w.consumes() {
-		w.allow("Leases", "consumers share the shards", leaseActions, w.table(w.cfg.Leases.Table))
-	}
-}
-
-// snapshots adds the rights to read what the source tables hold, and to see how far the stream is read.
-func (w *writer) snapshots() {
-	var tables, exports []string
-	named := true
-	for _, t := range w.cfg.Source.Tables {
-		tables = append(tables, w.table(t))
-		exports = append(exports, w.table(t)+"/export/*")
-		named = named && t.StreamARN != ""
-	}
-	if len(tables) == 0 {
-		return
-	}
-	w.allow("SourceTable", "the key is looked up, and --scan reads the items", scanTableActions, tables...)
-	if !named && w.cfg.Source.Kinesis == "" {
-		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"}, "*")
-	}
-	bucket := cmp.Or(w.o.ExportBucket, "EXPORT-BUCKET")
-	w.allow("Export", "--start-export requests an export", exportActions, tables...)
-	w.allow("ExportStatus", "it waits for the export", exportStatusActions, exports...)
-	w.allow("ExportObjects", "DynamoDB writes the export with these rights, and --export reads it", exportObjectActions, w.bucket(bucket, "/*"))
-	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
-	switch l := w.cfg.Leases; {
-	case l == nil:
-		w.allow("Function", "--function sees when a function was changed", functionActions, w.arn("lambda", "function:*"))
-		w.allow("Mappings", "--function sees the event source mappings of a stream, which takes no resource", mappingActions, "*")
-	case l.Table.Name != "":
-		w.allow("Leases", "it sees how far consumers are, and which sinks they have", readLeaseActions, w.table(l.Table))
-	}
 }
 
 // sink adds the rights of one sink.

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,6 +126,64 @@ Mappings: lambda:GetEventSourceMapping lambda:ListEventSourceMappings on *
 		got := lines(policy.Statements(parse(t, file+sinks), policy.Options{Runner: policy.Backfill}))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
+		}
+	}
+}
+
+// A tail reads the streams of the source tables, and nothing of sinks, leases and state.
+func TestTail(t *testing.T) {
+	const sinks = `leases: {table: leases}
+state: {table: state}
+sinks:
+  users: {view: {table: rows, key: {PK: '{Email}'}}}
+`
+	const stream = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
+	const actions = "SourceStream: dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator on "
+	const table = "SourceTable: dynamodb:DescribeTable on arn:aws:dynamodb:REGION:ACCOUNT:table/shop\n"
+	for source, want := range map[string]string{
+		"{table: shop}": actions + "arn:aws:dynamodb:REGION:ACCOUNT:table/shop/stream/*\n" +
+			"SourceStreams: dynamodb:ListStreams on *\n" + table,
+		"{stream: '" + stream + "'}": actions + stream + "\n" + table,
+	} {
+		got := lines(policy.Statements(parse(t, "source: "+source+"\n"+sinks), policy.Options{Runner: policy.Tail}))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", source, diff)
+		}
+	}
+}
+
+// A transaction that creates a row checks its tombstone in the state table, if the tombstone is apart and the row may
+// guard itself: by the item's key, or by the names that identify the item.
+func TestTombstonesApart(t *testing.T) {
+	const file = `source: {table: shop}
+state: {table: state}
+entities:
+  Order: {key: {PK: 'USER#{UserId}', SK: 'ORDER#{OrderId}'}, unique: OrderId}
+sinks:
+  rows: {view: {of: Order, table: rows, `
+	for view, want := range map[string]bool{
+		"key: {PK: '{Status}', SK: '{@key}'}":                                                true,
+		"key: {PK: '{Status|lower}', SK: '{OrderId}'}":                                       true,
+		"key: {PK: 'STATUS#{Status}#{@shard}', SK: '{OrderId}'}, shards: 10":                 true,
+		"key: {PK: '{Status|lower}', SK: '{OrderId}'}, tombstones: in_place":                 false,
+		"key: {PK: '{Status|lower}', SK: '{OrderId}'}, on_collision: keep_first":             false, // guarded by item
+		"key: {PK: 'S#{Status}#{UserId}'}":                                                   false, // guarded by item
+		"key: {PK: '{each.sku}', SK: '{OrderId}#{@each}'}, for_each: {path: Lines, by: sku}": false, // guarded by the contribution
+	} {
+		for _, runner := range []policy.Runner{policy.Function, policy.Consumer, policy.Backfill} {
+			cfg := parse(t, file+view+"}}\n")
+			if runner == policy.Consumer {
+				cfg = parse(t, "leases: {table: leases}\n"+file+view+"}}\n")
+			}
+			var on []string
+			for _, s := range policy.Statements(cfg, policy.Options{Runner: runner}) {
+				if slices.Contains(s.Actions, "dynamodb:ConditionCheckItem") {
+					on = append(on, s.Resources...)
+				}
+			}
+			if got := slices.Equal(on, []string{"arn:aws:dynamodb:REGION:ACCOUNT:table/state"}); got != want || !want && len(on) > 0 {
+				t.Errorf("%s, runner %d: ConditionCheckItem on %q, want on the state table: %v", view, runner, on, want)
+			}
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
@@ -68,7 +67,7 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) choice {
 	case rules.KeyStarts:
 		return t.key(k.Attribute, k.Texts[0], opposite)
 	case rules.KeyOf:
-		return t.keyOf(k.Scope, opposite)
+		return t.keyOf(k.Scope, k.Fails, opposite)
 	case rules.Expired:
 		return t.expired(opposite)
 	case rules.MayExpire:
@@ -183,37 +182,6 @@ func (t *translator) key(attribute, prefix string, opposite bool) choice {
 		{attributePath("Keys", attribute, "S"): leaf{starts: []string{prefix}}.tidy()},
 		{attributePath("Keys", attribute, "B"): leaf{starts: base64Prefixes(prefix)}.tidy()},
 	}
-}
-
-// keyOf compares the key with the beginnings of the entities' patterns.
-func (t *translator) keyOf(s *entity.Scope, opposite bool) choice {
-	if opposite {
-		return t.leave("not of: Lambda cannot ask what a text does not start with")
-	}
-	c := choice{}
-	for _, e := range s.Entities() {
-		p := pattern{}
-		for _, k := range e.Key {
-			prefix, whole := k.Pattern.Prefix()
-			at := attributePath("Keys", k.Attribute, "S")
-			switch {
-			case !nameable(k.Attribute):
-				t.leave("%s: a name with a dot or a $ means something else to Lambda", k.Attribute)
-			case whole:
-				p[at] = oneOf(prefix)
-			case prefix != "":
-				p[at] = leaf{starts: []string{prefix}}.tidy()
-			}
-			if !whole && !k.Pattern.Whole() {
-				t.leave("of %s: Lambda is asked how a key begins, and not for the rest of a pattern", e.Name)
-			}
-		}
-		if !s.KeysOnly() {
-			t.leave("of %s: its `when` is the function's to evaluate", e.Name)
-		}
-		c = c.or(choice{p})
-	}
-	return c
 }
 
 // base64Prefixes returns the beginnings of the base64 of all byte strings that start with prefix.

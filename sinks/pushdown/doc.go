@@ -14,8 +14,11 @@
 //   - The union of the sinks' own filters, `when` and kinds, if every sink needs less than all
 //     records.
 //
-// Aggregates, and views whose rows are guarded by item, need all records. They compare the new
-// image with what they stored of the item, so a change can correct a row even if neither image
+// What can fail before `when` is evaluated belongs in dead letters, and passes whatever `when` says: an
+// entity's condition, and the elements of a search sink with for_each whose `when` reads each.
+//
+// Aggregates, and views whose rows are guarded by item or have for_each, need all records. They compare
+// the new image with what they stored of the item, so a change can correct a row even if neither image
 // meets `when`.
 //
 // Lambda compares texts exactly: equal, one of, starts with, anything but, exists. It cannot

@@ -66,31 +66,3 @@ func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) 
 	}
 	return choice{{at: l}}
 }
-
-// eitherImage returns the choice of the records whose new or old image meets the condition: the
-// item enters, stays, moves or leaves.
-func (t *translator) eitherImage(when *expr.Item) choice {
-	if when == nil {
-		return anything
-	}
-	is := t.expression(when.Clause(), false, "NewImage")
-	was := t.expression(when.Clause(), false, "OldImage")
-	if is.anything() || was.anything() {
-		return anything
-	}
-	return requireImage(is, "NewImage", "REMOVE").or(requireImage(was, "OldImage", "INSERT"))
-}
-
-// requireImage narrows patterns that an absent image would match: it excludes the operation that
-// lacks the image.
-func requireImage(c choice, image, lacks string) choice {
-	for i, p := range c {
-		for at, l := range p {
-			if l.absent && at.within(image) {
-				c[i], _ = p.and(pattern{eventName: anyBut(lacks)})
-				break
-			}
-		}
-	}
-	return c.tidy()
-}

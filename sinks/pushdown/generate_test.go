@@ -101,7 +101,7 @@ func expression(t *rapid.T, depth int, images ...string) string {
 }
 
 // filters are lines of YAML. Above state sinks only such as may stand there.
-func filters(t *rapid.T, state bool, indent string) string {
+func (es entities) filters(t *rapid.T, state bool, indent string) string {
 	n := rapid.IntRange(0, 2).Draw(t, "filters")
 	if n == 0 {
 		return ""
@@ -111,10 +111,14 @@ func filters(t *rapid.T, state bool, indent string) string {
 		c := ""
 		switch {
 		case !state:
-			c = condition(t, 2)
+			if c = condition(t, 2); es.names != nil && rapid.IntRange(0, 3).Draw(t, "of") == 0 {
+				c = "{" + es.scope(t) + "}"
+			}
 		case rapid.IntRange(0, 3).Draw(t, "ttl") == 0:
 			b += indent + "  - drop: ttl_deletes\n"
 			continue
+		case es.keysOnly && rapid.IntRange(0, 3).Draw(t, "of") == 0:
+			c = "{" + es.scope(t) + "}"
 		case rapid.Bool().Draw(t, "any"):
 			c = fmt.Sprintf("{any: [{key_prefix: {PK: %s}}, {key_prefix: {SK: %s}}]}", quoted(pick(t, "prefix", words[1:]...)), quoted(pick(t, "prefix", words[1:]...)))
 		default:
@@ -125,21 +129,28 @@ func filters(t *rapid.T, state bool, indent string) string {
 	return b
 }
 
-// configuration is a file whose sinks are some of all kinds.
+// configuration is a file whose sinks are some of all kinds. They may be about entities.
 func configuration(t *rapid.T) string {
+	if rapid.IntRange(0, 2).Draw(t, "one") == 0 {
+		return oneSink(t)
+	}
+	es := drawEntities(t)
 	kinds := []string{"archive", "archive", "notify"}
 	state := rapid.Bool().Draw(t, "state")
 	if state {
-		kinds = append(kinds, "search", "search", "view", "view", "claimed", "aggregate")
+		kinds = append(kinds, "search", "search", "view", "view", "claimed", "aggregate", "lines", "elements", "elements")
 	}
 	b := "version: 1\nname: model\nsource: {table: shop, ttl_attribute: expires}\n"
-	b += filters(t, state, "")
-	b += "detect:\n  d: {attribute: Status, to: paid}\nsinks:\n"
+	b += es.yaml + es.filters(t, state, "")
+	b += fmt.Sprintf("detect:\n  d: {%sattribute: Status, to: paid}\nsinks:\n", es.of(t, "%s, "))
 	for i := range rapid.IntRange(1, 3).Draw(t, "sinks") {
 		kind := pick(t, "kind", kinds...)
 		when := ""
 		if rapid.IntRange(0, 3).Draw(t, "when") > 0 {
 			images := []string{"item"}
+			if kind == "lines" || kind == "elements" {
+				images = append(images, "each")
+			}
 			if kind == "archive" || kind == "notify" {
 				images = []string{"new", "old", "keys"}
 			}
@@ -155,7 +166,11 @@ func configuration(t *rapid.T) string {
 		case "notify":
 			b += "    notify:\n      events: [d]\n"
 		case "search":
-			b += fmt.Sprintf("    search:\n      index: s%d\n", i)
+			b += fmt.Sprintf("    search:\n      index: s%d%s\n", i, index(t)) + routing(t)
+		case "elements":
+			b += fmt.Sprintf("    search:\n      index: s%d%s\n", i, index(t)) + routing(t) + forEach(t)
+		case "lines":
+			b += fmt.Sprintf("    view:\n      table: s%d\n      key: {PK: '{@key}', SK: '{@each}'}\n", i) + forEach(t)
 		case "view":
 			b += fmt.Sprintf("    view:\n      table: s%d\n      key: {PK: '{@key}'}\n", i)
 		case "claimed":
@@ -163,13 +178,16 @@ func configuration(t *rapid.T) string {
 		default:
 			b += fmt.Sprintf("    aggregate:\n      table: s%d\n      group: {PK: '{Status}'}\n      values: {n: count}\n      on_ttl_delete: keep\n", i)
 		}
-		b += when + filters(t, kind != "archive" && kind != "notify", "      ")
+		b += es.of(t, "      %s\n") + when + es.filters(t, kind != "archive" && kind != "notify", "      ")
 	}
 	return b
 }
 
 func image(t *rapid.T, keys sinktest.Item) sinktest.Item {
 	it := maps.Clone(keys)
+	if list := drawList(t); list != nil {
+		it["List"] = list
+	}
 	for _, name := range append([]string{"a", "expires"}, attributes...) {
 		if _, key := keys[name]; key || rapid.Bool().Draw(t, "absent") {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	// Limit is the number of patterns that the event source mapping may have. Default:
 	// [DefaultLimit]
 	Limit int
+	// On are the entities of Go functions, which the file does not name: see sinks.OnEntities. Every record whose
+	// key is of one passes the part of the sinks. Default: none
+	On []string
 }
 
 // Plan has the patterns for Lambda.
@@ -81,7 +85,15 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 			return w.plan(), nil
 		}
 	}
-	w.add(sinksPart, 0, func(t *translator) choice { return t.sinks(cfg.Sinks) })
+	var on []*entity.Scope
+	for _, name := range o.On {
+		of, err := cfg.ScopeOf(name)
+		if err != nil {
+			return Plan{}, err
+		}
+		on = append(on, of)
+	}
+	w.add(sinksPart, 0, func(t *translator) choice { return t.sinks(cfg, on) })
 	return w.plan(), nil
 }
 

@@ -58,6 +58,23 @@ sinks:
 filter "drop_not": not, changed, unchanged, no_change, replication_echoes: Lambda cannot compare the old image with the new
 filter "keep_op": not, filter "drop_not" before it can fail on a record, which then goes to dead letters
 what the sinks take: not, filter "drop_not" before it can fail on a record, which then goes to dead letters`},
+		{"Go code passes all records, and can fail", `
+filters:
+  - keep: {key_prefix: {PK: 'USER#'}}
+  - func: eu
+  - keep: {op: [REMOVE]}
+sinks:
+  gone: {archive: {bucket: bucket, kinds: [user_delete]}}`, pushdown.Options{}, `
+{"dynamodb":{"Keys":{"PK":{"B":[{"prefix":"VVNFUiM"},{"prefix":"VVNFUiN"},{"prefix":"VVNFUiO"},{"prefix":"VVNFUiP"}]}}}}
+{"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"USER#"}]}}}}
+filter "keep_key_prefix": whole
+filter "eu": not, a function of Go: Lambda cannot call it
+filter "keep_op": not, filter "eu" before it can fail on a record, which then goes to dead letters
+what the sinks take: not, filter "eu" before it can fail on a record, which then goes to dead letters`},
+		{"Go code under a sink", `
+sinks:
+  gone: {archive: {bucket: bucket, filters: [{func: eu}]}}`, pushdown.Options{}, `
+what the sinks take: not, gone needs every change: Lambda cannot ask what its of, its filters and its when ask`},
 		{"who removed it", `
 filters:
   - drop: ttl_deletes
@@ -78,6 +95,43 @@ sinks:
   all: {archive: {bucket: bucket}}`, pushdown.Options{}, `
 filter "keep_any": not, the patterns would be 6, or longer than 4096 characters; an event source mapping takes 5
 what the sinks take: not, all needs every change: it archives every change`},
+		{"documents of elements: the item's condition comes first", `
+sinks:
+  lines: {search: {index: lines, for_each: Lines, when: 'item.Status == "paid"'}}`, pushdown.Options{}, `
+{"dynamodb":{"NewImage":{"Status":{"S":["paid"]}}}}
+{"dynamodb":{"OldImage":{"Status":{"S":["paid"]}}}}
+` + otherViewType + `
+what the sinks take: whole`},
+		{"documents of elements: those of a new image are listed before its condition reads them", `
+sinks:
+  lines: {search: {index: lines, for_each: Lines, when: 'item.Status == "paid" && each.qty > 1'}}`, pushdown.Options{}, `
+{"dynamodb":{"OldImage":{"Status":{"S":["paid"]}}}}
+{"eventName":[{"anything-but":["REMOVE"]}]}
+` + otherViewType + `
+what the sinks take: in part, a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith; for_each: the elements of a new image are listed before a ` + "`when`" + ` that reads each is evaluated`},
+		{"documents of elements: so is the index", `
+sinks:
+  lines: {search: {index: 'lines-{Shop}', create: on_demand, for_each: Lines, when: 'item.Status == "paid" && each.qty > 1'}}`, pushdown.Options{}, `
+what the sinks take: not, lines needs every change: Lambda cannot ask what its of, its filters and its when ask`},
+		{"rows of elements are guarded by item", `
+sinks:
+  lines: {view: {table: lines, for_each: Lines, key: {PK: '{@key}', SK: '{@each}'}, when: 'item.Status == "paid"'}}`, pushdown.Options{}, `
+what the sinks take: not, lines needs every change: a view whose rows are guarded by item compares an item with the row that it has, not with the old image`},
+		{"a condition of an entity that cannot fail comes before when", `
+entities: {Order: {key: {PK: '{OrderId}'}, when: 'item.Type == "Order"'}, User: {key: {PK: '{UserId}'}, when: 'item.Type == "User"'}}
+sinks:
+  orders: {view: {of: Order, table: rows, key: {PK: '{@key}'}, when: 'item.Status == "paid"'}}`, pushdown.Options{}, `
+{"dynamodb":{"NewImage":{"Status":{"S":["paid"]},"Type":{"S":["Order"]}}}}
+{"dynamodb":{"OldImage":{"Status":{"S":["paid"]},"Type":{"S":["Order"]}}}}
+` + otherViewType + `
+what the sinks take: whole`},
+		{"one that can fail passes whatever when says", `
+entities: {Order: {key: {PK: 'ORDER#{OrderId}'}, when: 'item.Total > 5'}}
+sinks:
+  orders: {view: {of: Order, table: rows, key: {PK: '{@key}'}, when: 'item.Status == "paid"'}}`, pushdown.Options{}, `
+{"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"ORDER#"}]}}}}
+` + otherViewType + `
+what the sinks take: in part, a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith; of Order: Lambda is asked how a key begins, and not for the rest of a pattern; of Order: its ` + "`when`" + ` is evaluated first and can fail, which is for dead letters`},
 		{"names that Lambda takes for others", `
 sinks:
   all: {archive: {bucket: bucket, when: 'new["a.b"] == "x" && op != "REMOVE"'}}`, pushdown.Options{}, `

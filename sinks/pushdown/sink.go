@@ -5,24 +5,35 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// sinks returns the choice of the records that at least one sink needs.
-func (t *translator) sinks(sinks []config.Sink) choice {
+// sinks returns the choice of the records that at least one sink needs, or a Go function about the items of one of on.
+func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) choice {
 	var all choice
-	for _, s := range sinks {
-		c := t.sink(s)
+	for _, s := range cfg.Sinks {
+		c := t.sink(s, cfg.DropsTTLDeletes(s))
 		if c.anything() {
 			t.left = nil
 			return t.leave("%s needs every change: %s", s.Name, whyEverything(s))
 		}
 		all = all.or(c)
 	}
+	for _, of := range on {
+		c := t.condition(rules.OfKeys(of), false)
+		if c.anything() {
+			t.left = nil
+			return t.leave("the Go function for %s needs every change", of)
+		}
+		all = all.or(c)
+	}
 	return all
 }
 
-// sink returns the choice of the records that a sink needs.
-func (t *translator) sink(s config.Sink) choice {
+// sink returns the choice of the records that a sink needs. noTTLDeletes says that a filter drops TTL deletes before it: an
+// item that comes back without a row or a document then removes that of the expired one.
+func (t *translator) sink(s config.Sink, noTTLDeletes bool) choice {
 	var kept []pipeline.Condition
 	for _, f := range s.Kept() {
 		kept = append(kept, keptBy(f))
@@ -32,10 +43,12 @@ func (t *translator) sink(s config.Sink) choice {
 		return c
 	}
 	switch {
-	case s.View != nil && s.View.RowsGuardThemselves():
-		return t.both(c, t.eitherImage(s.WhenItem))
-	case s.Search != nil:
-		return t.both(c, t.eitherImage(s.WhenItem))
+	case s.View != nil && s.View.RowsGuardThemselves(), s.Search != nil:
+		held := t.eitherImage(s)
+		if noTTLDeletes && s.LocatedByKey() {
+			held = held.or(choice{{eventName: anyBut("MODIFY", "REMOVE")}})
+		}
+		return t.both(c, held)
 	case s.Archive != nil:
 		return t.both(c, t.kinds(s.Archive.Kinds))
 	}

@@ -1,6 +1,7 @@
 package redrive_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,14 +45,21 @@ func refuse(n int) func(*record.Change) error {
 
 var text = `"S":"x"`
 
+// byKey sorts changes by their keys, which have no order among themselves. The order within each key stays.
+func byKey(changes string) string {
+	all := strings.Fields(changes)
+	slices.SortStableFunc(all, func(x, y string) int { return cmp.Compare(x[0], y[0]) })
+	return strings.Join(all, " ")
+}
+
 func TestRun_DeliversInOrderToTheFailedSinkOnly(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail, w.safe.fail = refuse(2), refuse(3)
 	w.run(t, recordJSON("a", 1, text), recordJSON("a", 2, text), recordJSON("a", 3, text), recordJSON("b", 4, text), recordJSON("a", 5, text))
-	if got := w.free.take(); got != "a1 b4" {
+	if got := byKey(w.free.take()); got != "a1 b4" {
 		t.Fatalf("the unguarded sink got %s", got)
 	}
-	if got := w.safe.take(); got != "a1 a2 b4 a5" {
+	if got := byKey(w.safe.take()); got != "a1 a2 a5 b4" {
 		t.Fatalf("the guarded sink got %s", got)
 	}
 	if got := w.marks.list(); got != "free:a" {

@@ -72,7 +72,7 @@ type elementDocuments struct {
 }
 
 // planElements is Plan with ForEach.
-func (s *Sink) planElements(d *pipeline.Delivery, routing string) error {
+func (s *Sink) planElements(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.Old.Exists() && c.Op != record.Insert && c.Op != record.Snapshot && !c.ViewType.HasOld() {
 		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left", redact.Safe(c.Op.String()), redact.Field(s.forEach.Path.String()))
@@ -82,9 +82,17 @@ func (s *Sink) planElements(d *pipeline.Delivery, routing string) error {
 	var docs [][]byte
 	var flaw error
 	if !c.Removed() {
-		if to, flaw = s.locateElements(c, c.New, s.forEach); flaw == nil {
-			docs, flaw = s.documentsOf(d, &to)
+		to, flaw = s.locateElements(c, c.New, s.forEach)
+	}
+	var routing string
+	if len(from.of) > 0 || len(to.of) > 0 {
+		var err error
+		if routing, err = s.route(c); err != nil {
+			return err
 		}
+	}
+	if flaw == nil {
+		docs, flaw = s.documentsOf(d, &to)
 	}
 	if flaw != nil {
 		for _, e := range from.of {

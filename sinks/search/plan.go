@@ -27,7 +27,7 @@ type documentLocation struct {
 }
 
 // Plan adds the mutations of a change: a put if the new image has a document, and a tombstone if the
-// old image had a document in another index.
+// old image had a document in another index. An item without a document is not routed.
 // If the stream does not show the old image, Plan assumes that there was a document. If the
 // index also depends on the item, the index of that document is unknown and the change is an
 // error ([Sink.Requires] makes the pipeline refuse such a stream when it starts).
@@ -46,12 +46,8 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if !c.New.Exists() && !c.Removed() {
 		return errs.Errorf("search: a %s without a new image: documents are made of it", redact.Safe(c.Op.String()))
 	}
-	routing, err := s.route(c)
-	if err != nil {
-		return err
-	}
 	if s.forEach != nil {
-		return s.planElements(d, routing)
+		return s.planElements(d)
 	}
 	from, oldFlaw := s.locateBefore(c)
 	if oldFlaw != nil && !c.Old.Exists() {
@@ -61,6 +57,13 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	var flaw error
 	if !c.Removed() {
 		to, flaw = s.locate(c, c.New)
+	}
+	var routing string
+	if from.index != "" || to.index != "" {
+		var err error
+		if routing, err = s.route(c); err != nil {
+			return err
+		}
 	}
 	var doc []byte
 	if flaw == nil && to.index != "" {
@@ -119,11 +122,11 @@ func (s *Sink) move(d *pipeline.Delivery, from, to documentLocation, routing str
 		return
 	}
 	why := MoveIn
-	switch from.index {
-	case to.index:
-		why = Stay
-	case "":
+	switch {
+	case from.index == "", d.Change.Inserted(): // an inserted item may replace the document of an expired one
 		why = Enter
+	case from.index == to.index:
+		why = Stay
 	}
 	addMutation(d, to.index, s.id(d.Change), routing, why).Doc = doc
 }
@@ -186,8 +189,10 @@ func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
 	switch {
 	case c.Old.Exists():
 		return s.locate(c, c.Old)
-	case c.Op == record.Insert || c.Op == record.Snapshot || c.ViewType.HasOld():
-		return documentLocation{why: ReasonWhen}, nil // there was no item
+	case c.FoundNoItem(s.noTTLDeletes), c.CameAndWent():
+		return documentLocation{why: ReasonWhen}, nil
+	case c.Inserted() && len(s.index.Paths()) > 0:
+		return documentLocation{why: ReasonWhen}, nil // nothing tells in which index the document of an expired item is
 	case len(s.index.Paths()) > 0:
 		return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", redact.Safe(c.Op.String()), s.index)
 	}

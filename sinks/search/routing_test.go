@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/elements"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -125,6 +126,35 @@ func TestRetention(t *testing.T) {
 			if _, ok := errors.AsType[*state.TooOldError](failed.Failed[0]); !ok {
 				t.Errorf("%s: %v", name, failed.Failed[0])
 			}
+		}
+	}
+}
+
+// A REMOVE without an old image, where the view type has old images, is a line of an incremental export: the item came
+// and went within its time, so that it never had a document.
+func TestRemoveOfAnItemThatCameAndWent(t *testing.T) {
+	for _, index := range []string{"docs", "docs-{Status}"} {
+		c := *changeOf(t, "REMOVE", `"Status":{"S":"paid"}`, "")
+		c.Old = item.Image{}
+		d := pipeline.Delivery{Change: &c}
+		if err := newSink(t, search.Options{Index: parse(t, index)}).Plan(&d); err != nil || len(d.Ops) > 0 || d.Outcome != pipeline.NoEffect {
+			t.Errorf("%s: planned %v, %v, %v, want no effect", index, d.Ops, d.Outcome, err)
+		}
+	}
+}
+
+// An item that has no document needs no routing: what Lambda may drop by `when` is no dead letter.
+func TestRouting_WithoutDocument(t *testing.T) {
+	never := pipeline.ItemConditionFunc(func(item.Image) (bool, error) { return false, nil })
+	lines, err := item.ParsePath("Lines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []search.Options{{When: never}, {When: never, ForEach: &elements.Spec{Path: lines}}, {ForEach: &elements.Spec{Path: lines}}} {
+		o.Index, o.Routing = parse(t, "docs"), parse(t, "{Tenant}")
+		d := pipeline.Delivery{Change: changeOf(t, "MODIFY", `"Tenant":{"S":"a"}`, `"Tenant":{"S":"b"}`)}
+		if err := newSink(t, o).Plan(&d); err != nil || d.Outcome != pipeline.NoEffect {
+			t.Errorf("planned %v, %v", d.Ops, err)
 		}
 	}
 }

@@ -61,6 +61,10 @@ type Options struct {
 	Mask *mask.Mask
 
 	Retention state.Retention // refuses changes older than the memory of Store. Default: refuses nothing
+
+	// NoTTLDeletes says that a filter drops TTL deletes before the sink. An inserted item may then follow an expired one of
+	// its key, and removes the document of that one. Default: the sink receives all deletes
+	NoTTLDeletes bool
 }
 
 // Sink plans and writes the documents of one index template. It is safe for
@@ -89,6 +93,8 @@ type Sink struct {
 	routing   *template.Template // nil routes by id
 	routed    []string           // key attributes that routing reads
 	retention state.Retention
+
+	noTTLDeletes bool // the sink receives no TTL deletes
 
 	mutations mutations
 }
@@ -129,7 +135,7 @@ func New(o Options) (*Sink, error) {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
 	s := &Sink{by: o.Pipeline, birth: o.Birth, store: o.Store, index: o.Index, when: o.When, fields: fields, whole: fields.takesAll(), hashID: o.HashID, mask: mask, keyMask: o.Mask,
-		routing: o.Routing, routed: routed, retention: o.Retention, forEach: o.ForEach}
+		routing: o.Routing, routed: routed, retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, forEach: o.ForEach}
 	if err := s.checkForEach(); err != nil {
 		return nil, fmt.Errorf("search: ForEach: %w", err)
 	}

@@ -35,6 +35,10 @@ type AggregateOptions struct {
 	Store GroupStore // writes the rows. Default: none; the sink then plans, and its Write fails
 
 	Retention state.Retention // how long Store keeps contributions: an older change is refused. Default: without limit
+
+	// NoTTLDeletes says that a filter drops TTL deletes before the sink. An inserted item may then follow an expired one of
+	// its key, and is remembered even if it counts for nothing. Default: the sink receives all deletes
+	NoTTLDeletes bool
 }
 
 // Value is one value of a group's row.
@@ -118,7 +122,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 		base: base{
 			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline, Birth: o.Birth},
 			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.ForEach, o.PK, o.SK),
-			retention: o.Retention, readsItem: o.When != nil || o.ForEach != "",
+			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, readsItem: o.When != nil || o.ForEach != "",
 		},
 		shards: cmp.Or(o.Shards, 1), keepOnTTL: o.KeepOnTTL, store: o.Store,
 	}

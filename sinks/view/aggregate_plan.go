@@ -103,7 +103,7 @@ func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
 // may still come, from dead letters. That change is then superseded.
 func (a *Aggregate) countedBefore(c *record.Change) bool {
 	switch {
-	case c.Op == record.Insert, c.Op == record.Snapshot:
+	case c.FoundNoItem(a.noTTLDeletes):
 		return false
 	case !c.Old.Exists():
 		return true

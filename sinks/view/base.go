@@ -19,6 +19,8 @@ type base struct {
 	masksKey  bool // row keys may have masked parts
 	retention state.Retention
 	readsItem bool // a template, a value or the condition reads attributes
+
+	noTTLDeletes bool // the sink receives no TTL deletes
 }
 
 // Target returns the sink's description for its store.

@@ -13,9 +13,9 @@ import (
 //
 //	the guard's version   the guard's row   the claim    outcome
 //	newer                 any               any          guardIsNewer
-//	the same, not void    none              any          noRowIsDurable
-//	the same, not void    a row             any          claimIsDurable
-//	the same, void        none              void         noRowIsDurable
+//	the same, not void    none              any          durableWithoutRow
+//	the same, not void    a row             any          durableWithRow
+//	the same, void        none              void         durableWithoutRow
 //	the same, void        none              any other    guardChanges
 //	older, or no guard    none              no row       guardNotNeeded if idle and not void, else guardChanges
 //	older, or no guard    any               any          guardChanges otherwise
@@ -29,9 +29,9 @@ func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	case known && order == 0 && g.Void && o.changeErr == nil:
 		return guardChanges
 	case known && order == 0 && g.Row == "":
-		return noRowIsDurable
+		return durableWithoutRow
 	case known && order == 0:
-		return claimIsDurable
+		return durableWithRow
 	case g.Row == "" && o.Row == "" && idle && !g.Void:
 		return guardNotNeeded
 	default:
@@ -43,11 +43,11 @@ func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 type guardOutcome uint8
 
 const (
-	guardIsNewer   guardOutcome = iota // the claim is superseded
-	noRowIsDurable                     // the guard of this version has no row
-	claimIsDurable                     // the guard of this version has a row
-	guardNotNeeded                     // there is nothing to write
-	guardChanges                       // applyClaim changes the guard and the claims on the rows
+	guardIsNewer      guardOutcome = iota // the claim is superseded
+	durableWithoutRow                     // the guard of this version has no row
+	durableWithRow                        // the guard of this version has a row
+	guardNotNeeded                        // there is nothing to write
+	guardChanges                          // applyClaim changes the guard and the claims on the rows
 )
 
 // applyClaim changes the claims on the row of the guard and on the row that the item requests, in memory. It

@@ -45,12 +45,12 @@ func TestCompareWithGuard(t *testing.T) {
 		{known: 4, had: "r", asks: "r", want: guardChanges},
 		{known: 4, had: "q", asks: "r", want: guardChanges},
 
-		{known: 5, had: "", asks: "", idle: true, want: noRowIsDurable},
-		{known: 5, had: "", asks: "", want: noRowIsDurable},
-		{known: 5, had: "", asks: "r", want: noRowIsDurable}, // the state of an item was backfilled twice
-		{known: 5, had: "r", asks: "r", want: claimIsDurable},
-		{known: 5, had: "q", asks: "r", want: claimIsDurable},
-		{known: 5, had: "r", asks: "", idle: true, want: claimIsDurable},
+		{known: 5, had: "", asks: "", idle: true, want: durableWithoutRow},
+		{known: 5, had: "", asks: "", want: durableWithoutRow},
+		{known: 5, had: "", asks: "r", want: durableWithoutRow}, // the state of an item was backfilled twice
+		{known: 5, had: "r", asks: "r", want: durableWithRow},
+		{known: 5, had: "q", asks: "r", want: durableWithRow},
+		{known: 5, had: "r", asks: "", idle: true, want: durableWithRow},
 
 		{known: 6, had: "", asks: "", idle: true, want: guardIsNewer},
 		{known: 6, had: "", asks: "r", want: guardIsNewer},
@@ -71,7 +71,7 @@ func TestCompareWithGuard(t *testing.T) {
 	if got := op.compareWithGuard(state.Guard{}, false); got != guardChanges {
 		t.Errorf("version 0 of an unknown item: got %d, want that it moves", got)
 	}
-	if got := op.compareWithGuard(state.Guard{Version: zero, Row: "r"}, false); got != claimIsDurable {
+	if got := op.compareWithGuard(state.Guard{Version: zero, Row: "r"}, false); got != durableWithRow {
 		t.Errorf("version 0 again: got %d, want that it stands", got)
 	}
 }

@@ -155,5 +155,5 @@ func (s *Sink) hadNoRow(c *record.Change) bool {
 		before, err := s.locate(c, c.Old, &buf)
 		return err == nil && before.reason != ""
 	}
-	return c.Op == record.Insert || c.Op == record.Snapshot || c.Op == record.Unknown && c.ViewType.HasOld()
+	return c.FoundNoItem(s.noTTLDeletes)
 }

@@ -92,11 +92,11 @@ func (w *claimWrite) round(ctx context.Context, attempts []attempt[*ClaimOp]) (l
 		switch a.op.compareWithGuard(guards[i], w.batch.allNoEffect(a.key)) {
 		case guardIsNewer:
 			w.batch.settle(a.key, superseded, nil)
-		case noRowIsDurable:
+		case durableWithoutRow:
 			w.batch.settle(a.key, written, nil)
 		case guardNotNeeded:
 			w.batch.settle(a.key, noEffect, nil)
-		case claimIsDurable:
+		case durableWithRow:
 			w.setDurable(a, guards[i].Row)
 		case guardChanges:
 			changing = append(changing, i)

@@ -101,14 +101,17 @@ func answer(q view.Query, rows []view.Row) iter.Seq2[view.Row, error] {
 func selects(q view.Query, m view.Mutation) bool {
 	pk, _ := m.PK.Text()
 	sk, _ := m.SK.Text()
+	direction := 1
+	if q.Reverse {
+		direction = -1
+	}
 	if q.From.Exists() {
-		c := compare(m.SK, q.From)
-		if q.Reverse {
-			c = -c
-		}
-		if c < 0 || c == 0 && q.After {
+		if c := direction * compare(m.SK, q.From); c < 0 || c == 0 && q.After {
 			return false
 		}
+	}
+	if q.To.Exists() && direction*compare(m.SK, q.To) > 0 {
+		return false
 	}
 	return (!q.PK.Exists() || q.PK.Equal(m.PK)) && strings.HasPrefix(pk, q.PKPrefix) && strings.HasPrefix(sk, q.SKPrefix)
 }

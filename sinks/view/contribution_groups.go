@@ -25,8 +25,8 @@ func (a *Aggregate) Values() []Value {
 	return vs
 }
 
-// HasShard reports whether a row is the row of a group, in any shard.
-func (a *Aggregate) HasShard(group, row state.Row) bool {
+// IsRowOf reports whether a row is one of a group, in any shard.
+func (a *Aggregate) IsRowOf(group, row state.Row) bool {
 	for shard := range a.shards {
 		if a.shardRow(group, shard) == row {
 			return true

@@ -21,7 +21,7 @@ func (o *ItemRowsOp) compareWithStored(have *state.Contribution, idle bool) guar
 	case known && order < 0:
 		return guardIsNewer
 	case known && order == 0 && !goesOn:
-		return noRowIsDurable
+		return durableWithoutRow
 	case known && order == 0:
 		return guardChanges
 	case len(have.Shares) == 0 && len(o.Rows) == 0 && idle && !have.Void:

@@ -74,7 +74,7 @@ func (s *Sink) hadNoElementRows(c *record.Change) bool {
 		rows, _, err := s.elementRows(c, c.Old)
 		return err == nil && len(rows) == 0
 	}
-	return c.Op == record.Insert || c.Op == record.Snapshot || c.Op == record.Unknown && c.ViewType.HasOld()
+	return c.FoundNoItem(s.noTTLDeletes)
 }
 
 // elementRows returns the rows of an image's elements, and the reason if there are none. An element without a whole row

@@ -123,9 +123,9 @@ func (s *Sink) showItemRows(err error, op *ItemRowsOp) error {
 	return showForeign(err, s.mask, op.Rows...)
 }
 
-// RepairItemRows makes the rows of an item those of the op, at the version that its contribution has; version is that of
-// an item without one. was is the contribution as it was compared with the rows, and rewrite has the rows that differ from
-// their share. It returns a lost Result if the contribution has changed meanwhile.
+// RepairItemRows writes the rows of the op at the contribution's version, which replaces o.Version if there is one. was is
+// the contribution that was compared with the rows. rewrite names the rows that differ from their share. It returns a lost
+// Result if the contribution has changed.
 func (o *ItemRowsOp) RepairItemRows(ctx context.Context, store ItemRowsStore, was state.Contribution, rewrite []state.Row) (Result, error) {
 	if !was.Version.IsZero() {
 		o.Version = was.Version

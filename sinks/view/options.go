@@ -48,6 +48,10 @@ type Options struct {
 	Store Store      // writes the rows; an [ItemStore] for rows guarded by item, an [ItemRowsStore] with ForEach. Default: none; the sink then plans, and its Write fails
 
 	Retention state.Retention // how long Store keeps tombstones and guards: an older change is refused. Default: without limit
+
+	// NoTTLDeletes says that a filter drops TTL deletes before the sink. An inserted item may then follow an expired one of
+	// its key, and is remembered even if it has no row. Default: the sink receives all deletes
+	NoTTLDeletes bool
 }
 
 // Attribute is one attribute of a row. A template of exactly one {path} keeps the DynamoDB type of the value. Every

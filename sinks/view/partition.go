@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"hash/crc32"
 	"iter"
 	"slices"
 	"strconv"
@@ -40,29 +41,40 @@ func ShardKeys(shards int, before, after string) []item.Value {
 
 // PartitionQuery selects rows of a [Partition].
 type PartitionQuery struct {
-	SKPrefix string // only rows whose sort key is an S with this prefix. Default: all
-	Limit    int    // maximum number of rows. Default: no limit
-	Reverse  bool   // the greatest sort key first. Default: the least first
+	SKPrefix string     // only rows whose sort key is an S with this prefix. Default: all
+	From, To item.Value // only rows from this sort key on, and up to that one, in the direction of the query. Default: all
+	Limit    int        // maximum number of rows. Default: no limit
+	Reverse  bool       // the greatest sort key first. Default: the least first
 
 	// Cursor is that of a row ([Partition.Cursor]): only rows behind that one, in the direction of the query. Default:
 	// from the first row on.
 	Cursor string
 }
 
-// ErrCursor is the error of a cursor that [Partition.Cursor] did not make.
-var ErrCursor = errs.New("not a cursor of a partition: pass one that a query returned, unchanged")
+// ErrCursor is the error of a cursor that [Partition.Cursor] did not make for this partition.
+var ErrCursor = errs.New("not a cursor of this partition: pass one that a query of it returned, unchanged")
 
 // Cursor returns the cursor of a row that Rows yielded: a text of the letters of base64url. It holds the row's sort key
-// and shard, from which the position in every shard follows. It stays valid if rows are written or removed, and it is
-// readable, not encrypted: give it to those who may see the row.
+// and shard, from which the position in every shard follows, and a checksum, so that another partition refuses it. It
+// stays valid if rows are written or removed, and it is readable, not encrypted: give it to those who may see the row.
 func (p Partition) Cursor(r Row) string {
 	shard := max(0, slices.IndexFunc(p.Keys, r.PK.Equal))
 	b := binary.AppendUvarint([]byte{cursorFormat}, uint64(shard))
-	return base64.RawURLEncoding.EncodeToString(append(b, sortText(r.SK)...))
+	b = append(b, sortText(r.SK)...)
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(b, p.checksum(b)))
 }
 
 // cursorFormat is the first byte of a cursor.
-const cursorFormat = 1
+const cursorFormat = 2
+
+// checksum returns the checksum of a cursor in the partition.
+func (p Partition) checksum(cursor []byte) uint32 {
+	b := append(slices.Clone(cursor), p.Table.Name...)
+	for _, key := range p.Keys {
+		b = append(append(b, 0), sortText(key)...)
+	}
+	return crc32.ChecksumIEEE(b)
+}
 
 // position is the place of a row in the order of a partition.
 type position struct {
@@ -70,13 +82,14 @@ type position struct {
 	shard int
 }
 
-func parseCursor(cursor string) (position, error) {
+func (p Partition) parseCursor(cursor string) (position, error) {
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(b) == 0 || b[0] != cursorFormat {
+	if err != nil || len(b) < 1+crc32.Size || b[0] != cursorFormat {
 		return position{}, ErrCursor
 	}
+	b, sum := b[:len(b)-crc32.Size], binary.BigEndian.Uint32(b[len(b)-crc32.Size:])
 	shard, n := binary.Uvarint(b[1:])
-	if n <= 0 || shard > maxCursorShard {
+	if n <= 0 || shard >= uint64(len(p.Keys)) || sum != p.checksum(b) {
 		return position{}, ErrCursor
 	}
 	sk, err := state.ParseSortable(string(b[1+n:]))
@@ -85,9 +98,6 @@ func parseCursor(cursor string) (position, error) {
 	}
 	return position{sk, int(shard)}, nil
 }
-
-// maxCursorShard bounds the shard of a cursor, which a client may have made up.
-const maxCursorShard = 1 << 20
 
 // Rows reads the shards page by page, several at the same time at first, and yields their rows in the order of the
 // sort key: S and B by their bytes, N by number. With a Limit each shard's page has its share of it and two rows more,
@@ -141,15 +151,18 @@ func (p Partition) shardPages(r Reader, q PartitionQuery) ([]shardPages, error) 
 	for i, pk := range p.Keys {
 		shards[i] = shardPages{
 			partition: p, reader: r,
-			query: Query{PK: pk, SKPrefix: q.SKPrefix, Reverse: q.Reverse, Limit: size},
+			query: Query{PK: pk, SKPrefix: q.SKPrefix, From: q.From, To: q.To, Reverse: q.Reverse, Limit: size},
 		}
 	}
 	if q.Cursor == "" {
 		return shards, nil
 	}
-	at, err := parseCursor(q.Cursor)
+	at, err := p.parseCursor(q.Cursor)
 	if err != nil {
 		return nil, err
+	}
+	if toFrom := (Query{To: q.From, Reverse: !q.Reverse}); toFrom.Ends(at.sk) {
+		return shards, nil // the cursor is of another query, and before From
 	}
 	for i := range shards {
 		// Of rows with one sort key, those of the shards up to the cursor's were yielded; in reverse those from it on.

@@ -134,3 +134,37 @@ func TestPartition_NamesWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// A cursor is of one partition, as it was made.
+func TestPartition_RefusesCursors(t *testing.T) {
+	shelf, p, _ := partitionOf(t, 3, 10)
+	cursor := ""
+	for row, err := range p.Rows(t.Context(), shelf, view.PartitionQuery{Limit: 4}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		cursor = p.Cursor(row)
+	}
+	refused := func(what string, p view.Partition, cursor string, want bool) {
+		t.Helper()
+		var err error
+		for _, err = range p.Rows(t.Context(), shelf, view.PartitionQuery{Cursor: cursor}) {
+			break
+		}
+		if errors.Is(err, view.ErrCursor) != want {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("its own", p, cursor, false)
+	for cut := 1; cut < len(cursor); cut++ {
+		refused("a cut one", p, cursor[:cut], true)
+	}
+	other := p
+	other.Keys = view.ShardKeys(3, "another", "")
+	refused("of another partition", other, cursor, true)
+	other.Keys, other.Table.Name = p.Keys, "another"
+	refused("of another table", other, cursor, true)
+	other = p
+	other.Keys = p.Keys[:2]
+	refused("of more shards", other, cursor, true)
+}

@@ -127,12 +127,17 @@ func (s *Sink) locationBefore(c *record.Change, buf *keyBuffer) (rowLocation, er
 	switch {
 	case c.Old.Exists():
 		return s.locate(c, c.Old, buf)
-	case c.Op == record.Insert, c.Op == record.Snapshot, c.Op != record.Modify && c.ViewType.HasOld():
-		return rowLocation{reason: noItem}, nil // an export shows an item without images that came and went within its time
+	case c.FoundNoItem(s.noTTLDeletes), c.CameAndWent():
+		return rowLocation{reason: noItem}, nil
 	case s.fixedKey:
 		// The row may not exist, but its key is known.
 		k, err := s.rowKey(&template.Scope{Change: c, Item: c.Keys, Shards: s.shards}, buf)
+		if err != nil && c.Inserted() {
+			return rowLocation{reason: noItem}, nil // an expired item had no row at such a key either
+		}
 		return rowLocation{key: k}, err
+	case c.Inserted():
+		return rowLocation{reason: noItem}, nil // nothing tells where the row of an expired item is
 	default:
 		return rowLocation{}, lacks(c, "an old", "its row may be at another key", record.NewAndOldImages.String())
 	}

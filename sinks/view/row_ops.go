@@ -38,6 +38,8 @@ func (s *Sink) planOps(d *pipeline.Delivery, before, after rowLocation) error {
 	case after.reason != "":
 		s.addTombstone(d, Leave, &before.key)
 		return nil
+	case before.key.equal(&after.key) && d.Change.Inserted(): // see FoundNoItem
+		return s.addPut(d, Enter, &after.key)
 	case before.key.equal(&after.key):
 		return s.addPut(d, Update, &after.key)
 	default:

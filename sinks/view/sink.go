@@ -55,7 +55,7 @@ func New(o Options) (*Sink, error) {
 		base: base{
 			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline, InPlace: o.InPlace, Birth: o.Birth},
 			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.forEachPath(), o.PK, o.SK),
-			retention: o.Retention, readsItem: o.When != nil || o.All != nil || o.ForEach != nil,
+			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, readsItem: o.When != nil || o.All != nil || o.ForEach != nil,
 		},
 		attributes: slices.Clone(o.Attributes), forEach: o.ForEach, copier: newCopier(o), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards, fixedKey: true,
 	}

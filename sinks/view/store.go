@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -91,12 +92,22 @@ type Query struct {
 
 	From  item.Value // only rows from this sort key on, in the direction of the read. It needs PK. Default: all
 	After bool       // only rows behind From. Default: a row at From, too
+	To    item.Value // only rows up to this sort key, in the direction of the read. It needs PK. Default: all
+}
+
+// Ends reports whether a row with the sort key sk is behind To, in the direction of the read. A reader ends there.
+func (q Query) Ends(sk item.Value) bool {
+	if !q.To.Exists() {
+		return false
+	}
+	order := strings.Compare(sortText(sk), sortText(q.To))
+	return order > 0 && !q.Reverse || order < 0 && q.Reverse
 }
 
 // Check returns an error if no reader answers the query.
 func (q Query) Check() error {
-	if q.From.Exists() && !q.PK.Exists() {
-		return errs.New("view: a Query with From, and without PK: a sort key is a place in one partition")
+	if (q.From.Exists() || q.To.Exists()) && !q.PK.Exists() {
+		return errs.New("view: a Query with From or To, and without PK: a sort key is a place in one partition")
 	}
 	return nil
 }

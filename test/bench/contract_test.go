@@ -31,6 +31,7 @@ var budgets = map[string]budget{
 	"processes":  {least: 1.8, allocs: -1},
 
 	"pipeline": {least: 0.35, allocs: 2},
+	"entities": {least: 0.95, allocs: 2},
 	"backfill": {least: 0.9, allocs: -1},
 	"audit":    {least: 0.8, allocs: -1},
 	"cores":    {least: 1.7, allocs: -1},

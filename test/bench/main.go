@@ -59,7 +59,7 @@ func command(ctx context.Context) error {
 	}
 	switch {
 	case flag.NArg() == 1 && flag.Arg(0) == "chart":
-		return chart(".", "../../README.md")
+		return chart(".", "README.md")
 	case flag.NArg() == 1 && flag.Arg(0) == "replay": // of the row resident
 		return replayed(ctx, o.input)
 	case flag.NArg() == 4 && flag.Arg(0) == "fill": // of the row processes

@@ -105,6 +105,11 @@ sinks:
   documents: {search: {connection: os, index: documents}}
   history: {custom: {name: history}}
 `
+	return newWholeOf(ctx, text, s, bodies)
+}
+
+// newWholeOf makes the pipeline of a file.
+func newWholeOf(ctx context.Context, text string, s *shape, bodies [][]byte) (*whole, error) {
 	cfg, err := config.Parse("bench.yaml", []byte(text), os.LookupEnv)
 	if err != nil {
 		return nil, err

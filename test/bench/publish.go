@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// The README's section stands between these.
+// The section of README.md is between these.
 const (
-	readmeBegin = "<!-- made by `go -C test/bench run . chart` from test/bench/results.json -->\n"
+	readmeBegin = "<!-- made by `go -C test/bench run . chart` from results.json -->\n"
 	readmeEnd   = "<!-- end of what is made -->\n"
 )
 
-// chart makes the README's table and chart.svg of the results file in dir.
+// chart makes the table of README.md and chart.svg of the results file in dir.
 func chart(dir, readme string) error {
 	r, err := readReport(filepath.Join(dir, "results.json"))
 	if err != nil {
@@ -47,10 +47,10 @@ func replaceSection(text []byte, section string) ([]byte, error) {
 // behind heads the list of rows that miss their budget.
 const behind = "\nBelow budget:\n\n"
 
-// markdown is the README's section: the rows that have a budget.
+// markdown is the section of README.md: the rows that have a budget.
 func (r *report) markdown() string {
 	var b strings.Builder
-	b.WriteString("![Ours beside the peers, one bar a row](test/bench/chart.svg)\n\n")
+	b.WriteString("![Ours beside the peers, one bar a row](chart.svg)\n\n")
 	fmt.Fprintf(&b, "%s:\n\n", r.caption())
 	b.WriteString("| row | work | against | ours | peer | ratio | budget |\n|---|---|---|--:|--:|--:|--:|\n")
 	for _, row := range r.Rows {

@@ -12,19 +12,19 @@ import (
 	"testing"
 )
 
-// TestPublished: the README's table and the chart are those of the results file.
+// TestPublished: the table of README.md and the chart are those of the results file.
 func TestPublished(t *testing.T) {
 	r, err := readReport("results.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const how = "run `go -C test/bench run . chart`"
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want, err := replaceSection(readme, r.markdown()); err != nil || !bytes.Equal(readme, want) {
-		t.Errorf("the README's table is not that of results.json: %s (%v)", how, err)
+		t.Errorf("the table of README.md is not that of results.json: %s (%v)", how, err)
 	}
 	drawn, err := os.ReadFile("chart.svg")
 	if err != nil {

@@ -100,7 +100,7 @@ func (m *missing) Error() string { return fmt.Sprintf("not measured: install %s"
 func rows() []row {
 	var all []row
 	for _, some := range [][]row{
-		eventRows(), validRows(), pageRows(), diffRows(), decodeRows(), jsonRows(), celRows(), handlerRows(), powertoolsRows(), consumeRows(), pipelineRows(), backfillRows(), processesRows(), auditRows(), coresRows(), residentRows(), flightRows(),
+		eventRows(), validRows(), pageRows(), diffRows(), decodeRows(), jsonRows(), celRows(), handlerRows(), powertoolsRows(), consumeRows(), pipelineRows(), entitiesRows(), backfillRows(), processesRows(), auditRows(), coresRows(), residentRows(), flightRows(),
 		growthRecordsRows(), growthShardsRows(), growthReaderRows(), growthAttributesRows(), sinkRows(),
 	} {
 		all = append(all, some...)

@@ -20,7 +20,7 @@ const starter = "deploy/minimal/template.yaml"
 var samTemplates = []string{starter, "template.yaml", "cmd/internal/template/testdata/shop.template.yaml"}
 
 // stacks are plain CloudFormation.
-var stacks = []string{"deploy/ecs.yaml"}
+var stacks = []string{"deploy/ecs.yaml", "cmd/internal/template/testdata/shop.storage.yaml"}
 
 func TestStacks(t *testing.T) {
 	t.Parallel()

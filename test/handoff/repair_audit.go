@@ -269,6 +269,7 @@ func (w *RepairWorld) report(r *report, sink int, f audit.Finding) {
 
 // repair repairs what a report has, as `tablewake audit --repair` does: groups first. It returns how many findings are left.
 func (w *RepairWorld) repair(r *report) (left int) {
+	sinks := w.openAudit() // as another process does: repairs of one process take turns at rows
 	groups := make(map[int][]audit.Finding)
 	var rest []finding
 	for _, f := range r.findings {
@@ -289,7 +290,7 @@ func (w *RepairWorld) repair(r *report) (left int) {
 		}
 	}
 	for _, sink := range slices.Sorted(maps.Keys(groups)) {
-		os, err := w.audited[sink].(audit.GroupSink).RepairGroups(w.ctx, state.Listing{}, groups[sink])
+		os, err := sinks[sink].(audit.GroupSink).RepairGroups(w.ctx, state.Listing{}, groups[sink])
 		if err != nil {
 			w.failf("%s: %v", w.sinks[sink].name, err)
 		}
@@ -306,13 +307,39 @@ func (w *RepairWorld) repair(r *report) (left int) {
 	for i := range rest {
 		f := &rest[i]
 		w.pause()
-		o, err := w.audited[f.sink].Repair(w.ctx, items[f.Item], f.Finding)
+		o, err := sinks[f.sink].Repair(w.ctx, items[f.Item], f.Finding)
 		if err != nil {
 			w.failf("%s: %s: %v", w.sinks[f.sink].name, f.Place, err)
+		}
+		if o.Result == audit.Repaired && !w.rules.Repair.Unread {
+			o = w.readAgain(sinks[f.sink], items[f.Item], f, o)
 		}
 		told(f, o)
 	}
 	return left + r.unsure
+}
+
+// readAgain returns the outcome of a repair once its item is read again: the place of an item that changed is as the item
+// is, or moved.
+func (w *RepairWorld) readAgain(sink audit.Sink, was *record.Change, f *finding, o audit.Outcome) audit.Outcome {
+	w.unsure++ // also of a repair that is killed here
+	w.pause()
+	now := w.lookUp(f.Item)
+	if string(now.New.AppendDynamoDBJSON(nil)) != string(was.New.AppendDynamoDBJSON(nil)) {
+		w.pause()
+		fs, err := sink.Look(w.ctx, now, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
+		if err != nil {
+			w.failf("%s: %v", w.sinks[f.sink].name, err)
+		}
+		for _, again := range fs {
+			if again.Verdict.Differs() && again.Kind == f.Kind && again.Place == f.Place {
+				w.count("an item changed during its repair")
+				return audit.Outcome{Result: audit.Moved, Why: "the item changed"}
+			}
+		}
+	}
+	w.unsure--
+	return o
 }
 
 // newRemovals returns a decoder of removals of items that an audit does not find.

@@ -25,10 +25,11 @@ var repairable = map[string]string{
 	"aggregate of elements": `elements: {aggregate: {when: W, table: rows, group: {PK: 'W-elements#{each.sku}', SK: ALL}, for_each: Lines, shards: 2, values: {n: count, sum: {sum: each.qty}, lo: {min: each.qty}, hi: {max: each.qty}, distinct: {distinct: PK}}, on_ttl_delete: retract}}`,
 	"documents":             `docs: {search: {when: W, index: 'W-docs'}}`,
 	"documents that move":   `moving: {search: {when: W, index: 'W-moving-{Status}', create: on_demand}}`,
+	"documents of elements": `lines: {search: {when: W, index: 'W-lines', for_each: Lines}}`,
 }
 
-// openAudit opens the sinks of the world for audits.
-func (w *RepairWorld) openAudit() {
+// openAudit opens the sinks of the world for audits and repairs.
+func (w *RepairWorld) openAudit() []audit.Sink {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version: 1\nname: %s\nsource: {table: %s}\nsinks:\n", pipelineName, sinktest.Table)
 	for i := range w.sinks {
@@ -39,7 +40,8 @@ func (w *RepairWorld) openAudit() {
 	if err != nil {
 		w.failf("%v\n%s", err, b.String())
 	}
-	if w.audited, err = audit.Open(w.ctx, cfg, auditStores{w: w}, audit.Options{AnyStage: true}); err != nil {
+	opened, err := audit.Open(w.ctx, cfg, auditStores{w: w}, audit.Options{AnyStage: true, Groups: 1})
+	if err != nil {
 		w.failf("%v", err)
 	}
 	for i := range w.sinks {
@@ -47,6 +49,7 @@ func (w *RepairWorld) openAudit() {
 			w.valuesOf[a.Target().View] = a.Values()
 		}
 	}
+	return opened
 }
 
 // rowsOf returns the rows, without pauses.
@@ -74,7 +77,7 @@ func (w *RepairWorld) pausedDocuments(prefix string) pausedDocuments {
 
 // indexesOf returns the indexes with a prefix.
 func (w *RepairWorld) indexesOf(prefix string) []string {
-	all := []string{w.id + "-docs", w.id + "-moving-paid", w.id + "-moving-shipped"}
+	all := []string{w.id + "-docs", w.id + "-moving-paid", w.id + "-moving-shipped", w.id + "-lines"}
 	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, prefix) })
 }
 

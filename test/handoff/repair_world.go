@@ -35,6 +35,7 @@ type RepairWorld struct {
 	writing   map[*shard]*process // the process that writes what was read last
 	reports   []*report
 	audits    int
+	unsure    int   // repairs of items that changed meanwhile, or that were killed before they knew
 	damagedAt int64 // milliseconds; what was made until then does not come late
 }
 
@@ -57,7 +58,7 @@ func RunRepair(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r
 			if !ok {
 				panic(p)
 			}
-			if err = e.error; rules.Repair.OtherBirth { // the next write of the stream is refused
+			if err = e.error; rules.Repair != (RepairRules{}) { // a sink refused what was written without a protection
 				w.wrong["any"], err = e.Error(), nil
 			}
 		}
@@ -75,7 +76,10 @@ func RunRepair(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r
 		w.repairAll()
 	}
 	w.playOn(w.rand.IntN(6))
-	w.drainRepair()
+	for w.drainRepair(); w.unsure > 0; w.drainRepair() { // whoever runs such a repair audits again
+		w.unsure = 0
+		w.repairAll()
+	}
 	w.check()
 	return r, nil
 }
@@ -126,7 +130,7 @@ func (w *RepairWorld) drawRepair() {
 	for _, p := range w.parts {
 		w.apply(w.readPart(p), true)
 	}
-	w.openAudit()
+	w.audited = w.openAudit()
 }
 
 // playRepair lets things happen to the table, the stream and the sinks. Damage ends with it.

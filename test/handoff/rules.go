@@ -37,6 +37,7 @@ type Rules struct {
 type RepairRules struct {
 	Unwaited    bool // the second look at a place does not wait for the consumers
 	ReadOnce    bool // an item is not read again after its places
+	Unread      bool // an item is not read again after its repair
 	AnyStored   bool // a repair writes whatever is stored by then
 	AnyShares   bool // a repair of a contribution does not expect the shares that it read
 	AnyRevision bool // a repair of a group does not expect the revision that it read

@@ -1,9 +1,7 @@
 package handoff
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -146,6 +144,7 @@ var kinds = []kind{
 	{name: "aggregate of elements", make: func(w *World) (sink, error) { return w.elements() }},
 	{name: "documents", documents: true, make: func(w *World) (sink, error) { return w.documents("") }},
 	{name: "documents that move", old: true, documents: true, make: func(w *World) (sink, error) { return w.documents("-{Status}") }},
+	{name: "documents of elements", old: true, documents: true, make: func(w *World) (sink, error) { return w.elementDocuments() }},
 }
 
 // isOrder is the condition of every sink.
@@ -419,89 +418,6 @@ func sum(shares []share) string {
 		count = fmt.Sprint(len(distinct))
 	}
 	return fmt.Sprintf("n=%d sum=%d lo=%d hi=%d distinct=%s", len(shares), total, lo, hi, count)
-}
-
-// documents is a search sink.
-func (w *World) documents(index string) (sink, error) {
-	name := w.id + "-docs"
-	if index != "" {
-		name = w.id + "-moving"
-	}
-	t, err := template.Parse(name+index, template.Options{})
-	if err != nil {
-		return sink{}, err
-	}
-	s, err := search.New(search.Options{Pipeline: pipelineName, Birth: w.id, Store: w.stores.documents, Index: t, When: isOrder})
-	if err != nil {
-		return sink{}, err
-	}
-	indexes := []string{name}
-	if index != "" {
-		indexes = []string{name + "-paid", name + "-shipped"}
-	}
-	got := func(ctx context.Context) (map[string]string, error) {
-		found := make(map[string]string)
-		for _, index := range indexes {
-			for d, err := range w.stores.documents.Documents(ctx, index) {
-				if errors.Is(err, search.ErrNoIndex) {
-					break
-				}
-				if err != nil {
-					return nil, err
-				}
-				if found[index+" "+d.ID], err = fields(d.Doc); err != nil {
-					return nil, err
-				}
-			}
-		}
-		return found, nil
-	}
-	want := func(w *World) map[string]string {
-		docs := make(map[string]string)
-		for i, m := range w.table.now {
-			if !m.isOrder() || index != "" && m.Status == "" {
-				continue
-			}
-			in := name
-			if index != "" {
-				in += "-" + m.Status
-			}
-			docs[in+" "+keyOf(i)+",o"] = m.document(i)
-		}
-		return docs
-	}
-	return sink{name: name, live: s, backfill: s, got: got, want: want}, nil
-}
-
-// fields returns a document's fields as text, without those of tablewake.
-func fields(doc []byte) (string, error) {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	d.UseNumber()
-	var all map[string]any
-	if err := d.Decode(&all); err != nil {
-		return "", fmt.Errorf("document %s: %w", doc, err)
-	}
-	delete(all, "_tw")
-	return fmt.Sprint(all), nil
-}
-
-// document returns the fields of an item's document as text.
-func (m *image) document(item int) string {
-	doc := map[string]any{"PK": keyOf(item), "SK": "o", "Type": m.Type, "Total": m.Total}
-	if m.Status != "" {
-		doc["Status"] = m.Status
-	}
-	if m.Email != "" {
-		doc["Email"] = m.Email
-	}
-	var lines []any
-	for _, l := range m.Lines {
-		lines = append(lines, map[string]any{"sku": l.SKU, "qty": l.Qty})
-	}
-	if lines != nil {
-		doc["Lines"] = lines
-	}
-	return fmt.Sprint(doc)
 }
 
 // differences returns what is wrong in a sink; "" if nothing is.

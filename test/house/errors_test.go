@@ -20,7 +20,7 @@ var speaking = []string{"pipeline", "pipeline/decimal", "pipeline/internal/ddbjs
 var silent = regexp.MustCompile(`test$|/testdata|^sinks/archive/athena|^sinks/internal/(awstest|linefile|fingerprint|queue|awserr)`)
 
 // setup are functions that check options and open stores: what they refuse ends the start with its whole text.
-var setup = regexp.MustCompile(`^(New.*|new[A-Z].*|Open|check|checkTags|checkColumns|checkName|CheckIndex|validate|withDefaults|compileFields|serverURL|rename|connection|goSink|detectors|DecodeInto|NewMask|Unescape|Parse[A-Z].*)$`)
+var setup = regexp.MustCompile(`^(New.*|new[A-Z].*|Open|check|checkTags|checkColumns|checkName|CheckIndex|validate|withDefaults|compileFields|serverURL|rename|connection|setGoSink|noGoSink|detectors|DecodeInto|NewMask|Unescape|Parse[A-Z].*)$`)
 
 // An error that is made by errors.New or fmt.Errorf, and wraps none, is *errors.errorString in a log. What
 // planners, stores and readers make has a class: redact.Class makes it, or a type that is a redact.Described.

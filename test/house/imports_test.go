@@ -51,6 +51,8 @@ var allowed = map[string][]string{
 	"pipeline/telemetry/cost": {"pipeline/instrument", "go.opentelemetry.io/otel", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"pipeline/telemetry/emf":  {"go.opentelemetry.io/otel"},
 
+	"pipeline/telemetry/prometheus": {"go.opentelemetry.io/otel"},
+
 	"pipeline/filelock": {"pipeline", "pipeline/private"},
 	"pipeline/private":  {},
 
@@ -79,6 +81,7 @@ var allowed = map[string][]string{
 	"sinks/internal/disk":             {"pipeline", "pipeline/redact", "pipeline/filelock"},
 	"sinks/internal/fingerprint":      {"pipeline/private", "sinks/state"},
 	"sinks/internal/parallel":         {},
+	"sinks/internal/rowqueue":         {"pipeline"},
 	"sinks/internal/queue":            {"pipeline", "pipeline/awserr", "pipeline/redact", "github.com/aws/aws-sdk-go-v2/service/sqs"},
 	"sinks/internal/linefile":         {"pipeline/private", "pipeline/filelock"},
 	"sinks/view/sqlite":               {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact", "sinks/view", "sinks/state", "sinks/state/sqlite"},
@@ -102,18 +105,18 @@ var allowed = map[string][]string{
 	"sinks/pushdown":                  {"pipeline", "pipeline/entity", "pipeline/record", "pipeline/rules", "pipeline/config", "pipeline/expr"},
 	"sinks/redrive":                   {"pipeline", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "sinks/deadletter", "sinks/state"},
 	"sinks/audit/run":                 {"pipeline", "sinks", "pipeline/awserr", "pipeline/config", "pipeline/filelock", "pipeline/item", "pipeline/private", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "shardreader/snapshot", "shardreader/snapshot/scan", "sinks/audit", "sinks/state", "github.com/aws/aws-sdk-go-v2"},
-	"sinks/audit":                     {"pipeline", "pipeline/config", "pipeline/decimal", "pipeline/instrument", "pipeline/item", "pipeline/jsoncursor", "pipeline/mask", "pipeline/record", "pipeline/redact", "sinks", "sinks/deadletter", "sinks/search", "sinks/state", "sinks/view", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
+	"sinks/audit":                     {"pipeline", "pipeline/awserr", "pipeline/config", "pipeline/decimal", "pipeline/instrument", "pipeline/item", "pipeline/jsoncursor", "pipeline/mask", "pipeline/record", "pipeline/redact", "sinks", "sinks/deadletter", "sinks/internal/parallel", "sinks/internal/rowqueue", "sinks/search", "sinks/state", "sinks/view", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
 	"sinks/state":                     {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact"},
 	"sinks/state/sqlite":              {"pipeline", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/private", "sinks/state", "modernc.org/sqlite"},
 	"sinks/state/dynamo":              {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/awserr", "pipeline/awshttp", "pipeline/sdkvalue", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"sinks/state/statetest":           {"pipeline", "pipeline/item", "pipeline/record", "sinks/state"},
 	"sinks/local": {"pipeline", "pipeline/private", "pipeline/filelock", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/sqlite",
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},
-	"sinks/aws": {"pipeline", "pipeline/item", "pipeline/bounded", "pipeline/config", "pipeline/template", "sinks", "sinks/view", "sinks/view/dynamo", "sinks/search", "sinks/search/opensearch",
+	"sinks/aws": {"pipeline", "pipeline/awserr", "pipeline/item", "pipeline/bounded", "pipeline/config", "pipeline/template", "sinks", "sinks/view", "sinks/view/dynamo", "sinks/search", "sinks/search/opensearch",
 		"sinks/archive", "sinks/archive/s3", "sinks/notify", "sinks/notify/aws", "sinks/deadletter", "sinks/deadletter/dir", "sinks/deadletter/s3", "sinks/deadletter/sqs", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2"},
 	"sinks/sinktest": {"pipeline", "pipeline/elements", "pipeline/item", "pipeline/mask", "pipeline/record", "go.opentelemetry.io/otel/metric/noop", "pgregory.net/rapid", "sinks/deadletter", "sinks/redrive", "sinks/state"},
 
-	"sinks/view/dynamo":             {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "sinks/view", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
+	"sinks/view/dynamo":             {"pipeline", "pipeline/decimal", "pipeline/item", "pipeline/record", "pipeline/redact", "pipeline/sdkvalue", "sinks/view", "sinks/internal/rowqueue", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 	"sinks/state/dynamo/dynamotest": {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb", "github.com/aws/smithy-go/middleware"},
 
 	"sinks/archive/internal/columnar": {"pipeline/redact", "github.com/parquet-go/parquet-go"},
@@ -132,7 +135,9 @@ var never = map[string][]string{
 	"pipeline": {"github.com/aws/", "cel.dev/", "modernc.org/", "go.yaml.in/"},
 	"sinks":    {"modernc.org/", "github.com/aws/aws-sdk-go-v2/service"},
 
-	"cmd/lambda": {"modernc.org/", "github.com/spf13/", module + "/sinks/local", module + "/shardreader/consumer"}, // every byte of it is loaded before the first event
+	// Every byte of a function is loaded before its first event.
+	"cmd/function": {"modernc.org/", "github.com/spf13/", module + "/sinks/local", module + "/shardreader/consumer", module + "/cmd/internal/cli", "github.com/aws/aws-sdk-go-v2/service/iam"},
+	"cmd/lambda":   {"modernc.org/", "github.com/spf13/", module + "/sinks/local", module + "/shardreader/consumer", module + "/cmd/internal/cli", "github.com/aws/aws-sdk-go-v2/service/iam"},
 }
 
 type listed struct {

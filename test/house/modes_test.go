@@ -18,6 +18,7 @@ var ownModes = []string{
 	"sinks/archive/spill.go",            // in a folder of os.MkdirTemp, which is the owner's alone
 	"cmd/internal/configtest/file.go",   // a test file of the user's, with its mode
 	"cmd/internal/generate/generate.go", // source code, which holds no item
+	"cmd/internal/initconfig/init.go",   // a configuration and source code, which hold no item
 }
 
 // What the program writes holds items, keys and events: pipeline/private makes it, for its owner alone.

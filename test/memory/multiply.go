@@ -49,11 +49,12 @@ func (m *multiplied) Read(context.Context) (*pipeline.Page, error) {
 	}, nil
 }
 
-// marks are what a copy has of its own: keys, and what one user alone has.
-var marks = [][]byte{[]byte(`"PK":{"S":"`), []byte(`"Email":{"S":"`)}
+// marks are what a copy has of its own: keys, the identifiers of orders, which are
+// unique, and what one user alone has.
+var marks = [][]byte{[]byte(`"PK":{"S":"`), []byte(`"SK":{"S":"ORDER#`), []byte(`"Email":{"S":"`)}
 
-// appendRecord appends the next record with its partition key and its e-mail
-// address, wherever they stand, marked by the number of the copy.
+// appendRecord appends the next record with its partition key, its order and its
+// e-mail address, wherever they stand, marked by the number of the copy.
 func (m *multiplied) appendRecord(dst []byte) []byte {
 	rest := m.lines[m.next]
 	if m.next++; m.next == len(m.lines) {

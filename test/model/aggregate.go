@@ -105,7 +105,7 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 			continue
 		}
 		was, before := a.shares(c.key, c.Old)
-		counted := before == failed || len(was) > 0 || c.Old == nil && c.EventName != "INSERT"
+		counted := before == failed || len(was) > 0 || c.mayReplace
 		if len(last.shares) == 0 && len(shares) == 0 && !last.void && !counted {
 			continue // it never counted, or the change by which it left is what is remembered, or is still to come
 		}

@@ -17,6 +17,9 @@ func (k *Search) documents(sink, pipeline string, cs []change, count *Count) Sta
 	s, newest := newState(), map[string]string{}
 	for _, c := range cs {
 		was, is := holds(k.When, c.Old), holds(k.When, c.New)
+		if c.mayReplace {
+			was = found
+		}
 		if is == failed { // of the old image nothing is asked but whether there may be a document
 			s.must(sink, c, count)
 			if was != missing && c.version >= newest[c.key] {
@@ -149,7 +152,7 @@ func (k *Notify) events(sink string, ds []Detector, cs []change, count *Count) S
 	for _, c := range cs {
 		seen := false
 		for _, d := range ds {
-			if slices.Contains(k.Events, d.Name) && !c.TTL && d.sees(c) {
+			if slices.Contains(k.Events, d.Name) && !c.TTL && d.sees(c) && d.Of.has(latest(c.Record)) == found {
 				seen = true
 				s.Events[EventName(sink, d.Name, c.key, c.version)] = "old " + attribute(c.Old, d.Attribute) + " new " + attribute(c.New, d.Attribute)
 			}

@@ -16,12 +16,17 @@ type Condition struct {
 	Texts  []string // of == != in: texts
 	Number string   // of == != < >: a number instead of a text
 	Null   bool     // of == !=: null instead of either
+	Bound  *Binding // of a comparison: a name instead of Path
+	Of     *Scope   // of "of", which no file has: the item is of these entities, and meets Inner if there is one
 	Inner  []Condition
 }
 
 // CEL writes the expression. image is the variable: item, old or new.
 func (c Condition) CEL(image string) string {
 	left := image + "." + strings.Join(c.Path, ".")
+	if c.Bound != nil {
+		left = c.Bound.Name
+	}
 	switch c.Op {
 	case "and", "or":
 		var parts []string
@@ -62,8 +67,16 @@ func (c Condition) eval(it sinktest.Item) verdict {
 		return c.combine(it, found)
 	case "not":
 		return not(c.Inner[0].eval(it))
+	case "of":
+		if is := c.Of.has(it); is != found || c.Inner == nil {
+			return is
+		}
+		return c.Inner[0].eval(it)
 	}
 	v := at(it, c.Path)
+	if c.Bound != nil {
+		v = c.Bound.value(it)
+	}
 	null := tag(v) == "" || tag(v) == "NULL"
 	switch c.Op {
 	case "<", ">":

@@ -8,6 +8,7 @@ import (
 // Config is a configuration as plain data.
 type Config struct {
 	Name      string
+	Entities  []Entity
 	Filters   []Filter
 	Detectors []Detector
 	Sinks     []Sink
@@ -16,6 +17,7 @@ type Config struct {
 // Sink is one sink. Exactly one of View, Aggregate, Search, Archive and Notify is set.
 type Sink struct {
 	Name        string
+	Of          *Scope // nil: every item
 	Filters     []Filter
 	Concurrency int // 0: not said
 	Batch       int // 0: not said
@@ -29,6 +31,7 @@ type Sink struct {
 // Filter drops or keeps.
 type Filter struct {
 	TTLDeletes bool   // drop: ttl_deletes
+	Of         *Scope // keep: {of: NAMES}
 	Attribute  string // keep: {key_prefix: {Attribute: Prefix}}
 	Prefix     string
 }
@@ -36,6 +39,7 @@ type Filter struct {
 // Detector raises one event at most for a change.
 type Detector struct {
 	Name      string
+	Of        *Scope // nil: every item
 	Attribute string
 	Op        string // of the change; "": see Changes
 	Changes   bool   // in any way; else see To
@@ -58,6 +62,7 @@ type View struct {
 	Attributes []Column
 	Collision  string // dead_letter, keep_first, last; "": not said
 	InPlace    bool
+	Unique     bool       // the key has the unique names of the one entity that the view is about
 	ForEach    *ForEach   // nil: an item has one row
 	WhenEach   *Condition // of an element, beside When
 }
@@ -106,6 +111,7 @@ func (c Config) YAML() string {
 	var b strings.Builder
 	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	w("version: 1\nname: %s\nsource: {table: shop}", c.Name)
+	writeEntities(w, c.Entities)
 	writeFilters(w, "", c.Filters)
 	if len(c.Detectors) > 0 {
 		w("detect:")
@@ -113,21 +119,22 @@ func (c Config) YAML() string {
 	for _, d := range c.Detectors {
 		switch {
 		case d.Op != "":
-			w("  %s: {op: [%s]}", d.Name, d.Op)
+			w("  %s: {%sop: [%s]}", d.Name, d.Of.ofYAML(), d.Op)
 		case d.Changes:
-			w("  %s: {attribute: %s}", d.Name, d.Attribute)
+			w("  %s: {%sattribute: %s}", d.Name, d.Of.ofYAML(), d.Attribute)
 		case d.To != "":
-			w("  %s: {attribute: %s, to: %s}", d.Name, d.Attribute, quote(d.To))
+			w("  %s: {%sattribute: %s, to: %s}", d.Name, d.Of.ofYAML(), d.Attribute, quote(d.To))
 		case d.Appears:
-			w("  %s: {appeared: %s}", d.Name, d.Attribute)
+			w("  %s: {%sappeared: %s}", d.Name, d.Of.ofYAML(), d.Attribute)
 		default:
-			w("  %s: {disappeared: %s}", d.Name, d.Attribute)
+			w("  %s: {%sdisappeared: %s}", d.Name, d.Of.ofYAML(), d.Attribute)
 		}
 	}
 	w("sinks:")
 	for _, s := range c.Sinks {
 		w("  %s:", s.Name)
 		s.write(w)
+		writeOf(w, s.Of)
 		writeFilters(w, "      ", s.Filters)
 		if s.Concurrency > 0 {
 			w("      concurrency: %d", s.Concurrency)
@@ -251,9 +258,12 @@ func writeFilters(w func(string, ...any), indent string, fs []Filter) {
 		w("%sfilters:", indent)
 	}
 	for _, f := range fs {
-		if f.TTLDeletes {
+		switch {
+		case f.TTLDeletes:
 			w("%s  - drop: ttl_deletes", indent)
-		} else {
+		case f.Of != nil:
+			w("%s  - keep: {of: %s}", indent, f.Of.yaml())
+		default:
 			w("%s  - keep: {key_prefix: {%s: %s}}", indent, f.Attribute, quote(f.Prefix))
 		}
 	}

@@ -70,6 +70,16 @@ func meets(when, whenEach *Condition, it sinktest.Item, e element) verdict {
 	if whenEach == nil {
 		return found
 	}
+	if when != nil && when.Op == "of" { // it comes first
+		if is := when.Of.has(it); is != found {
+			return is
+		}
+		if inner := when.Inner; inner != nil {
+			when = &inner[0]
+		} else {
+			when = nil
+		}
+	}
 	of := whenEach.eval(members(e.value))
 	if t := tag(e.value); t != "M" && t != "NULL" { // nothing can be read in it
 		of = failed

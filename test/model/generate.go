@@ -16,7 +16,8 @@ var Schemas = []map[string]string{{"PK": "S", "SK": "S"}, {"ID": "N"}, {"ID": "B
 func Configs(keys map[string]string) *rapid.Generator[Config] {
 	return rapid.Custom(func(t *rapid.T) Config {
 		g := generator{T: t, keys: slices.Sorted(maps.Keys(keys)), texts: keys["PK"] == "S"}
-		c := Config{Name: "model", Filters: g.filters()}
+		g.of = g.entities()
+		c := Config{Name: "model", Entities: g.of, Filters: g.filters(true)}
 		c.Detectors = []Detector{
 			{Name: "paid", Attribute: "Status", To: "paid"},
 			{Name: "came", Attribute: "Email", Appears: true},
@@ -24,8 +25,13 @@ func Configs(keys map[string]string) *rapid.Generator[Config] {
 			{Name: "moved", Attribute: "Total", Changes: true},
 			{Name: "placed", Op: "INSERT"},
 		}
+		for i := range c.Detectors {
+			if of := g.scope(); g.one(4) && !of.mayFail() {
+				c.Detectors[i].Of = of
+			}
+		}
 		for i := range rapid.IntRange(1, 5).Draw(t, "sinks") {
-			s := g.sink(fmt.Sprintf("s%d", i))
+			s := g.drawSink(fmt.Sprintf("s%d", i))
 			if slices.ContainsFunc(slices.Concat(c.Filters, s.Filters), func(f Filter) bool { return f.TTLDeletes }) {
 				s.withoutExpiries()
 			}
@@ -50,6 +56,10 @@ type generator struct {
 	*rapid.T
 	keys  []string
 	texts bool // the table's keys are texts
+
+	of     []Entity   // of the configuration
+	bound  []*Binding // names that the sink can read
+	unique []string   // names that are said to identify the sink's items
 }
 
 func (g generator) one(of int) bool { return rapid.IntRange(1, of).Draw(g.T, "one") == 1 }
@@ -58,7 +68,8 @@ func pick[T any](g generator, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(g.T, label)
 }
 
-func (g generator) filters() []Filter {
+// filters draws filters. Those before state sinks read keys alone.
+func (g generator) filters(state bool) []Filter {
 	var fs []Filter
 	if g.one(8) {
 		fs = append(fs, Filter{TTLDeletes: true})
@@ -66,11 +77,15 @@ func (g generator) filters() []Filter {
 	if g.texts && g.one(8) {
 		fs = append(fs, Filter{Attribute: "PK", Prefix: pick(g, "prefix", "u", "o", "%")})
 	}
+	if of := g.scope(); of != nil && g.one(4) && (!state || of.keysOnly()) {
+		fs = append(fs, Filter{Of: of})
+	}
 	return fs
 }
 
-func (g generator) sink(name string) Sink {
-	s := Sink{Name: name, Filters: g.filters()}
+func (g generator) drawSink(name string) Sink {
+	s := Sink{Name: name, Of: g.scope()}
+	g = g.about(s.Of)
 	if g.one(3) {
 		s.Concurrency = pick(g, "concurrency", 1, 2, 7)
 	}
@@ -90,6 +105,13 @@ func (g generator) sink(name string) Sink {
 		s.Archive = g.archive(name)
 	default:
 		s.Notify = &Notify{Events: []string{"paid", "moved", "placed", "came", "went"}[:rapid.IntRange(1, 5).Draw(g.T, "events")]}
+	}
+	s.Filters = g.filters(s.keepsState())
+	if s.Notify != nil { // what fails puts later events of its item in dead letters
+		s.Filters = slices.DeleteFunc(s.Filters, func(f Filter) bool { return f.Of.mayFail() })
+		if s.Of.mayFail() {
+			s.Of = nil
+		}
 	}
 	return s
 }
@@ -118,6 +140,9 @@ func (g generator) claimed(name, table string) (pk, sk Template) {
 		path("Day").with("date", "2006-01"), path("Tag").with("after", "#"), path("Tag").with("before", "#"),
 		path("Status").with("default", "none"), path("Flag"), path("Total"),
 	}
+	for _, b := range g.bound {
+		parts = append(parts, Part{Bound: b}, Part{Bound: b}.with("upper", ""))
+	}
 	pk = Template{pick(g, "pk", parts...)}
 	if table == "shared" || g.one(2) {
 		pk = append(Template{literal(name + "!")}, pk...)
@@ -138,6 +163,10 @@ func (g generator) claimed(name, table string) (pk, sk Template) {
 func (g generator) view(name, table string) *View {
 	v := &View{Table: table, When: g.when(), Attributes: g.columns()}
 	v.PK, v.SK = g.claimed(name, table)
+	if g.unique != nil && rapid.IntRange(0, 3).Draw(g.T, "unique rows") > 0 {
+		g.uniqueRows(name, v)
+		return v
+	}
 	if g.one(3) {
 		g.elementRows(name, v)
 		return v
@@ -171,6 +200,9 @@ func (g generator) view(name, table string) *View {
 			v.PK = append(v.PK, literal("#"), path("Rank")) // parts that may run together
 		}
 		v.Collision = pick(g, "collision", "", "dead_letter", "keep_first", "last")
+		if g.unique != nil && slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool { return p.Bound != nil }) {
+			v.Collision = pick(g, "rule", "keep_first", "last") // else its rows may guard themselves
+		}
 	}
 	return v
 }
@@ -221,6 +253,11 @@ func (g generator) columns() []Column {
 			cs = append(cs, c)
 		}
 	}
+	for _, b := range g.bound {
+		if g.one(2) {
+			cs = append(cs, Column{"of" + b.Name, Template{{Bound: b}}})
+		}
+	}
 	return cs
 }
 
@@ -254,6 +291,7 @@ func (g generator) aggregate(name, table string) *Aggregate {
 }
 
 func (g generator) archive(name string) *Archive {
+	g.bound = nil // a change has the names without an image, too
 	a := &Archive{Bucket: "bucket-" + name, Image: pick(g, "image", "old", "new")}
 	if g.one(2) {
 		a.When = g.when()
@@ -292,6 +330,9 @@ func (g generator) condition(depth int) Condition {
 			inner = append(inner, g.condition(depth-1))
 		}
 		return Condition{Op: op, Inner: inner}
+	}
+	if g.bound != nil && g.one(4) {
+		return g.boundCondition()
 	}
 	switch rapid.IntRange(0, 5).Draw(g.T, "comparison") {
 	case 0:

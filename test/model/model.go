@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,8 @@ type change struct {
 	sinktest.Record
 	key     string // canonical
 	version string
+
+	mayReplace bool // an insert that may follow an expired item of its key, whose TTL delete the sink did not get
 }
 
 func changeOf(r sinktest.Record) change {
@@ -36,7 +39,7 @@ func (c Config) Run(records []sinktest.Record) State {
 	s.Source = Source{Read: int64(len(records)), Filtered: map[string]int64{}}
 	var arrived []change
 	for _, r := range records {
-		if reason, ok := passes(c.Filters, r); ok {
+		if reason, is := passes(c.Filters, r); is == found {
 			arrived = append(arrived, changeOf(r))
 		} else {
 			s.Source.Filtered[reason]++
@@ -45,21 +48,29 @@ func (c Config) Run(records []sinktest.Record) State {
 	routed := map[string]bool{}
 	for _, sink := range c.Sinks {
 		count := &Count{Dropped: map[string]int64{}}
-		var mine []change
+		var mine, unknown []change
 		for i, ch := range arrived {
-			reason, ok := passes(sink.Filters, ch.Record)
-			if ok && sink.Archive.lacks(ch) {
-				reason, ok = "when", false
+			reason, is := sink.takes(ch.Record)
+			if is == found && sink.Archive.lacks(ch) {
+				reason, is = "when", missing
 			}
-			if !ok {
+			ch.mayReplace = ch.Old == nil && dropsTTLDeletes(slices.Concat(c.Filters, sink.Filters))
+			switch is {
+			case missing:
 				count.Dropped[reason]++
 				continue
+			case failed:
+				unknown = append(unknown, ch)
+			default:
+				mine = append(mine, ch)
 			}
-			mine = append(mine, ch)
 			routed[fmt.Sprint(i)] = true
 		}
-		count.Routed = int64(len(mine))
-		part := sink.run(c, mine, count)
+		count.Routed = int64(len(mine) + len(unknown))
+		part := sink.scoped().run(c, mine, count)
+		for _, ch := range unknown {
+			part.must(sink.Name, ch, count)
+		}
 		part.Counts = map[string]*Count{sink.Name: count}
 		s.add(part)
 	}
@@ -87,18 +98,27 @@ func (s Sink) run(c Config, cs []change, count *Count) State {
 	}
 }
 
+func dropsTTLDeletes(fs []Filter) bool {
+	return slices.ContainsFunc(fs, func(f Filter) bool { return f.TTLDeletes })
+}
+
 // passes tells whether filters let a record through, and else the reason that it
 // is counted by.
-func passes(fs []Filter, r sinktest.Record) (reason string, ok bool) {
+func passes(fs []Filter, r sinktest.Record) (reason string, is verdict) {
 	for _, f := range fs {
-		if f.TTLDeletes && r.TTL {
-			return "ttl_deletes", false
+		switch {
+		case f.TTLDeletes:
+			reason, is = "ttl_deletes", yes(!r.TTL)
+		case f.Of != nil:
+			reason, is = "keep_of", f.Of.has(latest(r))
+		default:
+			reason, is = "keep_key_prefix", yes(strings.HasPrefix(r.Keys.Text(f.Attribute), f.Prefix))
 		}
-		if !f.TTLDeletes && !strings.HasPrefix(r.Keys.Text(f.Attribute), f.Prefix) {
-			return "keep_key_prefix", false
+		if is != found {
+			return reason, is
 		}
 	}
-	return "", true
+	return "", found
 }
 
 // holds asks a condition of an item; nil holds for every one, and no item ever does.

@@ -32,6 +32,26 @@ func TestShuffled(t *testing.T) {
 	})
 }
 
+// Items that meet in a row whose names were to identify them: one has it, and the change of each other one is a dead letter.
+func TestUnique(t *testing.T) {
+	t.Parallel()
+	ctx, dir, contests := t.Context(), t.TempDir(), 0
+	rapid.Check(t, func(t *rapid.T) {
+		p := newProduct(ctx, t, dir, model.UniqueConfigs().Draw(t, "configuration"))
+		defer p.close()
+		s := model.Streams(model.Schemas[0], 30).Draw(t, "stream")
+		contests += len(p.cfg.Run(s.Records).Contested)
+		l := p.run(shuffle(t, s.Records), rapid.IntRange(1, 20).Draw(t, "page"), 1)
+		p.counted(l, s.Records)
+		p.want("a pass of items that meet", s.Records)
+		p.run(suffix(t, s.Records), rapid.IntRange(1, 20).Draw(t, "page again"), 1)
+		p.want("a suffix that came again", s.Records)
+	})
+	if contests == 0 {
+		t.Error("no items met: the test has seen nothing")
+	}
+}
+
 // Suffixes that come again, within a run and by later processes, change nothing.
 func TestReplayed(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {

@@ -11,14 +11,22 @@ import (
 
 // State is what stands in the end: by a name, as text that is equal for equal content.
 type State struct {
-	Rows      map[string]string // by table and key
-	Documents map[string]string // by index and id
-	Archived  map[string]string // by bucket, key and version
-	Events    map[string]string // by sink, detector, key and version
-	Letters   map[string]bool   // by sink, key and version: true where it must be there, false where it may
+	Rows      map[string]string  // by table and key
+	Contested map[string]Contest // rows that are of one of several items
+	Documents map[string]string  // by index and id
+	Archived  map[string]string  // by bucket, key and version
+	Events    map[string]string  // by sink, detector, key and version
+	Letters   map[string]bool    // by sink, key and version: true where it must be there, false where it may
 
 	Source Source
 	Counts map[string]*Count // by sink
+}
+
+// Contest is about a row that several items ask for, each sure that it alone does.
+type Contest struct {
+	Rows  map[string]string   // of each item that asks for it in the end, by the dead letter of the change that says so
+	Older map[string][]string // likewise, of its changes before that one: one of these stays where the last one is a dead letter
+	None  bool                // there may be no row
 }
 
 // Source is what the ledger of a source counts in one run.
@@ -85,8 +93,22 @@ func (s State) Differences(h Held) string {
 			report("dead letter %s should not be there: %s", name, err)
 		}
 	}
+	rows := maps.Clone(h.Rows)
+	for name, contest := range s.Contested {
+		is, known := rows[name], false
+		for letter, row := range contest.Rows {
+			known = known || row == is || slices.Contains(contest.Older[letter], is)
+			if _, ok := h.Letters[letter]; !ok && row != is && s.Letters != nil {
+				report("dead letter %s is missing, and its item asks for the row %s", letter, name)
+			}
+		}
+		if !known && (is != "" || !contest.None) {
+			report("row %s is\n       %s\n  want one of %s", name, is, strings.Join(slices.Sorted(maps.Values(contest.Rows)), "\n              "))
+		}
+		delete(rows, name)
+	}
 	for what, pair := range map[string][2]map[string]string{
-		"row": {s.Rows, h.Rows}, "document": {s.Documents, h.Documents}, "archived change": {s.Archived, h.Archived}, "event": {s.Events, h.Events},
+		"row": {s.Rows, rows}, "document": {s.Documents, h.Documents}, "archived change": {s.Archived, h.Archived}, "event": {s.Events, h.Events},
 	} {
 		want, got := pair[0], pair[1]
 		for name, w := range want {
@@ -107,7 +129,7 @@ func (s State) Differences(h Held) string {
 }
 
 func newState() State {
-	return State{Rows: map[string]string{}, Documents: map[string]string{}, Archived: map[string]string{},
+	return State{Rows: map[string]string{}, Contested: map[string]Contest{}, Documents: map[string]string{}, Archived: map[string]string{},
 		Events: map[string]string{}, Letters: map[string]bool{}, Counts: map[string]*Count{}}
 }
 
@@ -130,6 +152,7 @@ func (s State) may(sink string, c change) {
 
 func (s State) add(part State) {
 	maps.Copy(s.Rows, part.Rows)
+	maps.Copy(s.Contested, part.Contested)
 	maps.Copy(s.Documents, part.Documents)
 	maps.Copy(s.Archived, part.Archived)
 	maps.Copy(s.Events, part.Events)

@@ -19,6 +19,7 @@ type Part struct {
 	Identity bool     // {@each}
 	Version  bool     // {@version}
 	Shards   int      // {@shard} of so many; 0: not that
+	Bound    *Binding // {Name}; nil: not that
 	Path     []string // names from the item, or from the element where Each is set
 	Each     bool
 	Optional bool
@@ -49,6 +50,8 @@ func (p Part) String() string {
 		body = "@version"
 	case p.Shards > 0:
 		body = "@shard"
+	case p.Bound != nil:
+		body = p.Bound.Name
 	case len(p.Path) > 0:
 		body = strings.Join(p.Path, ".")
 		if p.Each {
@@ -88,7 +91,7 @@ type scope struct {
 
 // eval is the value of a template. Exactly one path keeps the type.
 func (t Template) eval(s scope) (sinktest.Attr, verdict) {
-	if len(t) == 1 && len(t[0].Path) > 0 && len(t[0].Funcs) == 0 {
+	if len(t) == 1 && (len(t[0].Path) > 0 || t[0].Bound != nil) && len(t[0].Funcs) == 0 {
 		v := t[0].lookup(s)
 		if empty(v) {
 			return nil, missing
@@ -119,6 +122,9 @@ func (t Template) evalKey(s scope) (sinktest.Attr, verdict) {
 }
 
 func (p Part) lookup(s scope) sinktest.Attr {
+	if p.Bound != nil {
+		return p.Bound.value(s.item)
+	}
 	if p.Each {
 		return at(members(s.each), p.Path)
 	}
@@ -134,7 +140,7 @@ func (p Part) text(s scope) (string, verdict) {
 	if p.Identity {
 		return escaped(s.id), found
 	}
-	if !p.Key && len(p.Path) == 0 {
+	if !p.Key && len(p.Path) == 0 && p.Bound == nil {
 		return p.Literal, found
 	}
 	text, ok := s.key, true

@@ -9,11 +9,16 @@ import (
 )
 
 // GuardsItself tells whether the item's key can be read from the row's key: it
-// holds {@key}, or every key attribute with |esc.
+// holds {@key}, every key attribute with |esc, or the names that are said to identify it.
 func (v *View) GuardsItself() bool {
-	return slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool {
+	return v.Unique || slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool {
 		return p.Key || len(p.Funcs) == 1 && p.Funcs[0].Name == "esc" // Configs escapes all of them or none
 	})
+}
+
+// fixed tells whether the key of an item alone gives the key of its row.
+func (v *View) fixed() bool {
+	return !slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool { return len(p.Path) > 0 })
 }
 
 // row is the row of an item, nil where it has none; failed where it can't be made.
@@ -52,18 +57,35 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	type place struct {
 		version string
 		row     sinktest.Item // nil: taken away
+		asked   []string      // every row that was put there
 	}
-	s, places := newState(), map[string]place{}
+	s, places := newState(), map[string]map[string]*place{} // by row, by item
+	var by change
 	write := func(at sinktest.Item, version string, row sinktest.Item) {
 		name := RowName(v.Table, at)
-		if places[name].version <= version {
-			places[name] = place{version, row}
+		if places[name] == nil {
+			places[name] = map[string]*place{}
+		}
+		p := places[name][by.key]
+		if p == nil {
+			p = &place{}
+			places[name][by.key] = p
+		}
+		if p.version <= version {
+			p.version, p.row = version, row
+		}
+		if row != nil {
+			p.asked = append(p.asked, sinktest.Canonical(row))
 		}
 	}
 	for _, c := range cs {
+		by = c
 		was, is1 := v.row(c.key, c.Old, false)
 		row, is2 := v.row(c.key, c.New, true)
 		unknown := false
+		if c.mayReplace && v.fixed() { // the expired item's row is at the same key, if it has one
+			was, _ = scope{key: c.key, item: c.Keys}.rowKey(v.PK, v.SK)
+		}
 		if is1 == failed { // no row was made of it, and its place stays free where it is known
 			var is verdict
 			was, is = scope{key: c.key, item: c.Old}.rowKey(v.PK, v.SK)
@@ -94,11 +116,30 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 			write(was, c.version, nil)
 		}
 	}
-	for _, p := range places {
-		if p.row != nil {
+	for name, items := range places {
+		contest := Contest{Rows: map[string]string{}, Older: map[string][]string{}}
+		for key, p := range items {
+			if p.row == nil {
+				contest.None = true
+				continue
+			}
 			s.put(v.Table, p.row)
+			letter := LetterName(sink, key, p.version)
+			contest.Rows[letter], contest.Older[letter] = sinktest.Canonical(p.row), p.asked
+		}
+		if len(items) > 1 { // the first keeps it, and changes of the others are dead letters
+			delete(s.Rows, name)
+			s.Contested[name] = contest
 		}
 	}
+	for _, c := range cs {
+		for name := range s.Contested {
+			if places[name][c.key] != nil {
+				s.may(sink, c)
+			}
+		}
+	}
+	count.Collide = v.Unique
 	return s
 }
 
@@ -158,7 +199,7 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 			everAsked[name][c.key] = true
 			asked[c.key+" "+c.version] = claim{c, row}
 		}
-		if isKnown && c.version <= last.version || !isKnown && row == nil {
+		if isKnown && c.version <= last.version || !isKnown && row == nil && !c.mayReplace {
 			continue
 		}
 		known[c.key] = claim{c, row}
@@ -185,10 +226,14 @@ func (s Sink) Collisions(source []Filter, records []sinktest.Record) []string {
 	if s.View == nil || s.View.ForEach != nil || s.View.Collision == "keep_first" || s.View.Collision == "last" || s.View.GuardsItself() {
 		return nil
 	}
+	s = s.scoped()
 	var letters []string
 	known := map[string]claim{}
 	for _, r := range records {
-		if _, ok := passes(slices.Concat(source, s.Filters), r); !ok {
+		if _, is := passes(source, r); is != found {
+			continue
+		}
+		if _, is := s.takes(r); is != found {
 			continue
 		}
 		c := changeOf(r)

@@ -24,14 +24,14 @@ func unmarshal(t *testing.T, b []byte, into any) {
 	}
 }
 
-// An object at a readable path for each deleted order, as it was when it was last deleted.
-func (r *readers) deletedOrders(t *testing.T) {
+// An object at a readable path for each item that was deleted, as it was when it was last deleted.
+func (r *readers) deletedItems(t *testing.T, bucket string, items map[string]row) {
 	t.Helper()
 	var want, got []string
-	for path, o := range r.deleted {
-		want = append(want, fmt.Sprintf("%s %s %s", path, o["Total"], o["Status"]))
+	for path, o := range items {
+		want = append(want, fmt.Sprintf("%s %v %v", path, o["Total"], o["Status"]))
 	}
-	root := r.stores.Dir().Archive("deleted")
+	root := r.stores.Dir().Archive(bucket)
 	check(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name := strings.TrimPrefix(path, root+string(filepath.Separator))
 		if err != nil || d.IsDir() || !strings.HasPrefix(name, "archive") {
@@ -43,12 +43,12 @@ func (r *readers) deletedOrders(t *testing.T) {
 		}
 		var change struct{ Old row }
 		unmarshal(t, b, &change)
-		got = append(got, fmt.Sprintf("%s %s %s", filepath.ToSlash(name), change.Old["Total"], change.Old["Status"]))
+		got = append(got, fmt.Sprintf("%s %v %v", filepath.ToSlash(name), change.Old["Total"], change.Old["Status"]))
 		return nil
 	}))
 	slices.Sort(want)
 	slices.Sort(got)
-	same(t, "deleted orders", want, got)
+	same(t, "deleted items", want, got)
 }
 
 // A confirmation of each order that was placed or moved, with what the mail says.
@@ -63,7 +63,7 @@ func (r *readers) confirmations(t *testing.T) {
 		}
 		unmarshal(t, line, &event)
 		a := event.Data.Attributes
-		name := strings.TrimPrefix(event.Type, "tablewake.patterns.")
+		name := event.Type[strings.LastIndexByte(event.Type, '.')+1:]
 		got = append(got, fmt.Sprintf("%s %s of %s: %s", name, a["OrderId"], a["UserId"], a["Total"]))
 	}
 	slices.Sort(got)

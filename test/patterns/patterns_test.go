@@ -13,8 +13,6 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-const file = "testdata/patterns.yaml"
-
 // Every pattern answers what the items of the table say, after any changes.
 func TestPatterns(t *testing.T) {
 	for seed := range uint64(5) {
@@ -24,7 +22,7 @@ func TestPatterns(t *testing.T) {
 			for range 400 {
 				s.step()
 			}
-			r := deliver(t, s)
+			r := deliver(t, s, "testdata/patterns.yaml")
 			r.ordersByStatus(t)
 			r.ordersByAmount(t)
 			r.ordersByDay(t)
@@ -33,7 +31,7 @@ func TestPatterns(t *testing.T) {
 			r.memberships(t)
 			r.ordersOfProducts(t)
 			r.revenue(t)
-			r.deletedOrders(t)
+			r.deletedItems(t, "deleted", s.deleted)
 			r.confirmations(t)
 		})
 	}
@@ -46,8 +44,8 @@ type readers struct {
 	stores *local.Stores
 }
 
-// deliver has the pipeline read the records of the shop.
-func deliver(t *testing.T, s *shop) *readers {
+// deliver has the pipeline of a file read the records of the shop.
+func deliver(t *testing.T, s *shop, file string) *readers {
 	t.Helper()
 	r := &readers{shop: s}
 	var err error

@@ -52,12 +52,13 @@ type shop struct {
 	*rand.Rand
 	items   map[string]row // by PK and SK
 	records []string
-	deleted map[string]row // orders that were deleted, as they last were
+	deleted map[string]row // orders that were deleted, as they last were, by the path of their objects
+	gone    map[string]row // the same of items that are no orders
 	events  []string       // what confirmations must say
 }
 
 func newShop(seed uint64) *shop {
-	return &shop{Rand: rand.New(rand.NewPCG(seed, 0)), items: make(map[string]row), deleted: make(map[string]row)}
+	return &shop{Rand: rand.New(rand.NewPCG(seed, 0)), items: make(map[string]row), deleted: make(map[string]row), gone: make(map[string]row)}
 }
 
 func one[T any](s *shop, from ...T) T { return from[s.IntN(len(from))] }
@@ -97,8 +98,11 @@ func (s *shop) write(is row, pk, sk string, expires bool) {
 	}
 	b, _ := json.Marshal(record)
 	s.records = append(s.records, string(b))
-	if strings.HasPrefix(sk, "ORDER#") {
+	switch {
+	case strings.HasPrefix(sk, "ORDER#"):
 		s.noteOrder(op, was, is)
+	case op == "REMOVE":
+		s.gone["archive/_none/"+pk+"/"+sk+".json"] = was
 	}
 }
 
@@ -158,6 +162,6 @@ func (s *shop) order(item func(row) row) {
 	for range s.IntN(4) {
 		items["p"+strconv.Itoa(s.IntN(5))] = 1 + s.IntN(9)
 	}
-	s.write(item(row{"Status": one(s, "pending", "paid", "sent"), "Total": json.Number(total), "CreatedAt": createdAt, "Items": items}),
+	s.write(item(row{"Status": one(s, "pending", "paid", "completed"), "Total": json.Number(total), "CreatedAt": createdAt, "Items": items}),
 		"USER#"+strconv.Itoa(number%7), fmt.Sprintf("ORDER#%s#o%02d", date, number), s.IntN(2) == 0)
 }

@@ -61,7 +61,7 @@ func same(t *testing.T, what string, want, got []string) {
 // The newest orders with a status, of one partition and of one that is spread over eight.
 func (r *readers) ordersByStatus(t *testing.T) {
 	t.Helper()
-	for _, status := range []string{"pending", "paid", "sent", "none"} {
+	for _, status := range []string{"pending", "paid", "completed", "none"} {
 		orders := r.orders(func(o row) bool { return o["Status"] == status })
 		slices.SortFunc(orders, func(a, b row) int {
 			if c := createdAt(b).Compare(createdAt(a)); c != 0 {

@@ -60,14 +60,15 @@ func PyLibrary(ctx context.Context, project, version string) (bin string, err er
 }
 
 // InstallTools installs all that is no server and that tests would install when they first need
-// it: the programs of [PyTool], Lambda's emulator, the collector. It takes minutes on a new machine,
+// it: the programs of [PyTool], Lambda's emulator, the collector, axe-core. It takes minutes on a new machine,
 // which are none of a test's time then.
 func InstallTools(ctx context.Context) error {
 	var all sync.WaitGroup
-	errs := make([]error, len(pyTools())+2)
+	errs := make([]error, len(pyTools())+3)
 	for i, t := range pyTools() {
 		all.Go(func() { _, errs[i] = PyTool(ctx, t.name) })
 	}
+	all.Go(func() { _, errs[len(errs)-3] = Axe(ctx) })
 	all.Go(func() { _, errs[len(errs)-2] = emulator(ctx) })
 	all.Go(func() { _, errs[len(errs)-1] = Collector().Install(ctx) })
 	all.Wait()

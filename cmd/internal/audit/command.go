@@ -157,7 +157,9 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		}
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	j.sinks, err = audit.Open(ctx, cfg, stores, audit.Options{Sinks: o.sinks, Command: o.CommandLine(cfg), DryRun: o.dryRun})
+	j.sinks, err = audit.Open(ctx, cfg, stores, audit.Options{
+		Sinks: o.sinks, Command: o.CommandLine(cfg), DryRun: o.dryRun, Extensions: s.Extensions,
+	})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ type JobOptions struct {
 	target.Flags
 	Config  *config.Config
 	Stores  *target.Stores
-	Streams cli.Streams // Err takes the progress
+	Streams cli.Streams // Err takes the progress; the filters of its extensions run
 	Sinks   []string    // names. Default: all that keep state
 	Running bool        // consumers or a function may write to the sinks meanwhile
 	DryRun  bool        // repairs write nothing
@@ -49,7 +49,9 @@ func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 	if j.aws, err = target.LoadAWS(ctx); err != nil {
 		return nil, err
 	}
-	j.sinks, err = audit.Open(ctx, o.Config, o.Stores, audit.Options{Sinks: o.Sinks, Command: o.CommandLine(o.Config), DryRun: o.DryRun})
+	j.sinks, err = audit.Open(ctx, o.Config, o.Stores, audit.Options{
+		Sinks: o.Sinks, Command: o.CommandLine(o.Config), DryRun: o.DryRun, Extensions: o.Streams.Extensions,
+	})
 	if err != nil {
 		return nil, err
 	}

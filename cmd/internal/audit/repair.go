@@ -3,14 +3,12 @@ package audit
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -35,7 +33,7 @@ func (r *Repairs) Write(w io.Writer) {
 		fmt.Fprintf(w, "%s %s\n", cli.Thousands(r.Results[result]), text)
 	}
 	if r.NotRepaired > 0 {
-		fmt.Fprintf(w, "%s were held, busy or skipped, and stay as they are: the report says why\n", cli.Thousands(r.NotRepaired))
+		fmt.Fprintf(w, "%s held, busy or skipped, and %s: the report says why\n", cli.Counted(r.NotRepaired, "finding", "was", "were"), cli.Either(r.NotRepaired == 1, "stays as it is", "stay as they are"))
 	}
 	switch {
 	case r.Unfinished:
@@ -48,21 +46,12 @@ func (r *Repairs) Write(w io.Writer) {
 // Err returns the error of a repair that left something.
 func (r *Repairs) Err() error {
 	if left := r.NotRepaired + r.Results[audit.Moved] + r.Results[audit.Refused]; left > 0 {
-		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s findings were not repaired: audit again", cli.Thousands(left)))
+		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s not repaired: audit again", cli.Counted(left, "finding", "was", "were")))
 	}
 	if r.Unfinished {
 		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("the audit of %s did not end: audit again", r.Report))
 	}
 	return nil
-}
-
-// repairsAtOnce is how many findings are repaired with one read of their items.
-const repairsAtOnce = 100
-
-// repaired is a finding of a report, with the sink that it is about.
-type repaired struct {
-	sink    int
-	finding audit.Finding
 }
 
 // repair repairs what the report of --repair has. Each write is conditional on what the audit saw, so that changes that
@@ -95,20 +84,18 @@ func (j *job) repair(ctx context.Context, lookup run.Lookup, about run.Header) (
 			return nil, err
 		}
 	}
-	var batch []repaired
+	repairer := run.NewRepairer(run.RepairOptions{
+		Sinks: j.sinks, Lookup: lookup, Budget: j.budget,
+		Done: func(sink int, f *audit.Finding, done audit.Outcome) { j.say(sink, f, done, r) },
+	})
 	_, _, err = j.findings(func(sink int, f *audit.Finding) error {
-		if f.Verdict.Differs() && f.Kind != audit.Group {
-			batch = append(batch, repaired{sink, *f})
-		}
-		if len(batch) < repairsAtOnce {
+		if !f.Verdict.Differs() || f.Kind == audit.Group {
 			return nil
 		}
-		err := j.repairBatch(ctx, lookup, batch, r)
-		batch = batch[:0]
-		return err
+		return repairer.Add(ctx, sink, f)
 	})
 	if err == nil {
-		err = j.repairBatch(ctx, lookup, batch, r)
+		err = repairer.Flush(ctx)
 	}
 	return r, err
 }
@@ -127,47 +114,13 @@ func (j *job) findings(do func(sink int, f *audit.Finding) error) (*run.Header, 
 	})
 }
 
-// repairBatch repairs some findings, one after the other.
-func (j *job) repairBatch(ctx context.Context, lookup run.Lookup, batch []repaired, r *Repairs) error {
-	var keys []item.Key
-	for _, b := range batch {
-		if b.finding.Item != "" && !slices.Contains(keys, b.finding.Item) {
-			keys = append(keys, b.finding.Item)
-		}
-	}
-	changes, err := lookup.Read(ctx, keys)
-	if err != nil {
-		return fmt.Errorf("read items: %w", err)
-	}
-	for _, b := range batch {
-		i := slices.Index(keys, b.finding.Item)
-		if i < 0 {
-			j.say(b.sink, &b.finding, audit.Outcome{Result: audit.Refused, Why: "nothing tells which item it was made of"}, r)
-			continue
-		}
-		if err := changes[i].Err; err != nil {
-			j.say(b.sink, &b.finding, audit.Outcome{Result: audit.Refused, Why: "the item cannot be decoded: " + err.Error()}, r)
-			continue
-		}
-		done, err := j.sinks[b.sink].Repair(ctx, &changes[i].Change, b.finding)
-		if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
-			done, err = audit.Outcome{Result: audit.Refused, Why: err.Error()}, nil // others can be read
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %s: %w", j.sinks[b.sink].Name(), b.finding.Where, err)
-		}
-		j.say(b.sink, &b.finding, done, r)
-	}
-	return context.Cause(ctx)
-}
-
 // repairGroups sets groups to the sums of what the items count for.
 func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r *Repairs) error {
 	groups, ok := j.sinks[sink].(audit.GroupSink)
 	if !ok {
 		return fmt.Errorf("%s: the report has groups, and the sink has none: audit again", j.sinks[sink].Name())
 	}
-	done, err := groups.RepairGroups(ctx, state.Listing{Spend: j.budget.Spend}, fs)
+	done, err := groups.RepairGroups(ctx, state.Listing{Spend: j.budget.Spend, Throttled: j.budget.Throttled}, fs)
 	if err != nil {
 		return fmt.Errorf("%s: %w", groups.Name(), err)
 	}

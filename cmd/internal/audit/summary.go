@@ -47,7 +47,7 @@ func (s *summary) Write(w io.Writer) {
 	if s.fromRecords && slices.ContainsFunc(s.Sinks, isMostlyExtra) {
 		fmt.Fprintln(w, "most of what a sink holds is of no item of these records: name all records that the folder was made of")
 	}
-	fmt.Fprintf(w, "%s items of %s in %s", cli.Thousands(s.Items), s.Source, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond))
+	fmt.Fprintf(w, "%s of %s in %s", cli.Count(s.Items, "item"), s.Source, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond))
 	if s.Seconds > 0 && s.Items > 0 {
 		fmt.Fprintf(w, ", %s a second", cli.Thousands(int64(float64(s.Items)/s.Seconds)))
 	}
@@ -71,7 +71,7 @@ func (s *summary) Write(w io.Writer) {
 		fmt.Fprintf(w, "assumed: %s\n", s.Assumed)
 	}
 	if s.Undecodable > 0 {
-		fmt.Fprintf(w, "%s items cannot be decoded, and were not compared\n", cli.Thousands(s.Undecodable))
+		fmt.Fprintf(w, "%s cannot be decoded, and %s not compared\n", cli.Count(s.Undecodable, "item"), cli.Either(s.Undecodable == 1, "was", "were"))
 	}
 	if s.Differing+s.Open > 0 {
 		fmt.Fprintf(w, "report: %s\n", s.Report)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,9 +13,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -63,9 +62,9 @@ is made later, and the source must show the table as it was after that. So an ex
 It can be killed anywhere, and run by several processes at once with the same flags: they share the parts. The same command
 goes on. Views, aggregates and indexes are complete when it says "live": every shard was read past the last read of the source.
 
-An archive takes part only if --sink names it: the items go into it as SNAPSHOT records, older than every change of the
-stream. It never waits, and has no floor. A notify sink takes no part, because a snapshot raises no events. The Go program
-that has a custom sink fills it.`,
+An archive or a Go sink takes part only if --sink names it: it gets the items as SNAPSHOT records, older than every change
+of the stream. It never waits, and has no floor. The program that has a Go sink fills it (package cmd/cli); a function for
+the entity Order is on_Order. A notify sink takes no part, because a snapshot raises no events.`,
 		Example: `  # A view that was added to a running pipeline
   tablewake backfill -c tablewake.yaml --live --sink units_sold --scan --rcu 500
 
@@ -95,7 +94,7 @@ that has a custom sink fills it.`,
 	o.AddCreate(c)
 	o.addSource(c)
 	f := c.Flags()
-	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks, archives too (default: those that wait or are being filled; "+
+	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks, archives and Go sinks too (default: those that wait or are being filled; "+
 		"if there are none, all views, aggregates and indexes that were never filled)")
 	f.BoolVar(&o.none, "none", false, "fill nothing: the sinks begin with the changes of now")
 	f.BoolVar(&o.prepare, "prepare", false, "set the floor alone, and say from when on an export can be used")
@@ -115,7 +114,7 @@ that has a custom sink fills it.`,
 func (o *options) run(ctx context.Context, s cli.Streams) error {
 	cfg, err := o.Input.Load()
 	if err == nil {
-		err = errors.Join(o.checkFlags(cfg), checkNames(cfg, o.sinks))
+		err = errors.Join(o.checkFlags(cfg), checkNames(cfg, s.Extensions, o.sinks))
 	}
 	if err != nil {
 		return err
@@ -157,6 +156,13 @@ func (j *job) runOverStores(ctx context.Context) (err error) {
 	if err := j.recordOutputs(ctx); err != nil {
 		return j.o.Hint(err)
 	}
+	for _, s := range j.allSinks() {
+		if s.Custom != nil && slices.Contains(j.o.sinks, s.Name) {
+			if err := sinks.RecordGoBirth(ctx, j.kept, s); err != nil {
+				return err
+			}
+		}
+	}
 	births, err := stream.Collect(j.kept.Births(ctx))
 	if err != nil {
 		return err
@@ -165,7 +171,7 @@ func (j *job) runOverStores(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if j.sel, err = selectSinks(j.cfg, births, stored, j.o.sinks); err != nil {
+	if j.sel, err = selectSinks(j.allSinks(), births, stored, j.o.sinks); err != nil {
 		return err
 	}
 	if j.o.none {
@@ -215,29 +221,9 @@ func (j *job) recordOutputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opts := append(standIns(j.cfg), sinks.ReadBefore(before), sinks.Suppressed("backfill"))
+	opts := []sinks.Option{sinks.WithExtensions(j.streams.Extensions...), sinks.HoldCustom("backfill"), sinks.ReadBefore(before), sinks.Suppressed("backfill")}
 	_, err = sinks.Assemble(ctx, j.cfg, j.stores, opts...)
 	return err
-}
-
-// standIns returns what replaces the Go sinks and the Go functions of a file, which only the program that has them can
-// make. Nothing is written with them.
-func standIns(cfg *config.Config) []sinks.Option {
-	var opts []sinks.Option
-	for _, s := range cfg.Sinks {
-		if s.Custom != nil {
-			opts = append(opts, sinks.With(s.Custom.Name, func(context.Context, any) (pipeline.Sink, error) {
-				return pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error { return nil }), nil
-			}))
-		}
-	}
-	noEvents := func(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil }
-	for _, d := range cfg.Detectors {
-		if d.Func != "" {
-			opts = append(opts, sinks.WithFunc(d.Func, noEvents))
-		}
-	}
-	return opts
 }
 
 // beginWithNow makes waiting sinks live without a backfill.

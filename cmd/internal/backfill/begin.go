@@ -134,7 +134,9 @@ func (j *job) warnOfArchives(shown time.Time) {
 		return // the command says from when on the stream is to be brought
 	}
 	for _, b := range j.sel.births {
-		isArchive := slices.ContainsFunc(j.sel.archives, func(s config.Sink) bool { return s.Name == b.Sink })
+		isArchive := slices.ContainsFunc(j.sel.neverWait, func(s config.Sink) bool {
+			return s.Archive != nil && s.Name == b.Sink
+		})
 		if isArchive && shown.Before(b.Made) {
 			fmt.Fprintf(j.streams.Err, cli.Warning+
 				"the archive %s begins at %s, and the source shows the table of %s: changes between the two are in it only if the stream still had them when the pipeline began\n",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func (j *job) describe(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if j.sel, err = selectSinks(j.cfg, births, stored, j.o.sinks); err != nil {
+	if j.sel, err = selectSinks(j.allSinks(), births, stored, j.o.sinks); err != nil {
 		return err
 	}
 	if err := j.loadAWS(ctx); err != nil {
@@ -103,7 +104,31 @@ func (j *job) lookAtOutputs(ctx context.Context) (births []state.Birth, stored [
 		}
 		births = append(births, b)
 	}
-	return births, stored, r, nil
+	goBirths, err := j.lookAtGoSinks(ctx)
+	return append(births, goBirths...), stored, r, err
+}
+
+// lookAtGoSinks returns the births of the Go sinks that have one, and those of named ones that a start would record.
+func (j *job) lookAtGoSinks(ctx context.Context) (births []state.Birth, err error) {
+	for _, s := range j.allSinks() {
+		if s.Custom == nil {
+			continue
+		}
+		var b state.Birth
+		var known bool
+		if j.kept != nil {
+			if b, known, err = state.FindBirth(ctx, j.kept, s.Name, sinks.Target(s)); err != nil {
+				return nil, err
+			}
+		}
+		if !known && slices.Contains(j.o.sinks, s.Name) {
+			b, known = state.Birth{Sink: s.Name, Target: sinks.Target(s)}, true
+		}
+		if known {
+			births = append(births, b)
+		}
+	}
+	return births, nil
 }
 
 // printDescription prints what a run would do, and why it would be refused.

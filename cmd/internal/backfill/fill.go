@@ -45,7 +45,18 @@ type job struct {
 }
 
 // api returns a client of the Streams API.
-func (j *job) api() shardreader.API { return stream.OpenRateLimited(j.aws, j.cfg) }
+func (j *job) api() shardreader.API { return stream.OpenRateLimited(j.aws, j.cfg, 2) }
+
+// allSinks returns the sinks of the file, and the functions of the program for entities.
+func (j *job) allSinks() []config.Sink { return sinks.AllSinks(j.cfg, j.streams.Extensions...) }
+
+// functions returns the names of the sinks that are functions of the program for entities.
+func (j *job) functions() (names []string) {
+	for _, s := range j.allSinks()[len(j.cfg.Sinks):] {
+		names = append(names, s.Name)
+	}
+	return names
+}
 
 // loadAWS loads the settings of AWS, if the run needs them.
 func (j *job) loadAWS(ctx context.Context) (err error) {
@@ -111,7 +122,7 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 	if j.narrowing != nil {
 		o.Narrowing = wider{j.narrowing}
 	}
-	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose), sinks.Backfill(o))
+	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose), sinks.WithExtensions(j.streams.Extensions...), sinks.Backfill(o))
 	if err != nil {
 		return nil, j.o.Hint(err)
 	}

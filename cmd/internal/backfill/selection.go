@@ -14,10 +14,10 @@ import (
 
 // selection has the sinks that a backfill fills.
 type selection struct {
-	births   []state.Birth  // in the order of their sinks' names
-	archives []config.Sink  // the archives among them
-	run      string         // of the backfill that fills them; a new one if none does yet
-	stored   state.Backfill // of that run; zero if none is stored
+	births    []state.Birth  // in the order of their sinks' names
+	neverWait []config.Sink  // the archives and Go sinks among them: they take all changes at every stage
+	run       string         // of the backfill that fills them; a new one if none does yet
+	stored    state.Backfill // of that run; zero if none is stored
 }
 
 // names returns the names of the sinks.
@@ -41,11 +41,11 @@ func (s *selection) hasWaiting() bool {
 }
 
 // missesChanges reports whether a consumer without one of the sinks would acknowledge changes that the sink needs: one
-// that waits, or an archive.
-func (s *selection) missesChanges() bool { return s.hasWaiting() || len(s.archives) > 0 }
+// that waits, an archive or a Go sink.
+func (s *selection) missesChanges() bool { return s.hasWaiting() || len(s.neverWait) > 0 }
 
-// onlyArchives reports whether no sink compares versions.
-func (s *selection) onlyArchives() bool { return len(s.archives) == len(s.births) }
+// keepsState reports whether a sink compares versions with the tombstones of the state.
+func (s *selection) keepsState() bool { return len(s.neverWait) < len(s.births) }
 
 // settling reports whether all parts were read. Some of the sinks may be live already.
 func (s *selection) settling() bool {
@@ -56,14 +56,14 @@ func (s *selection) settling() bool {
 // errNothingToFill is the error of a command without --sink if every sink is filled.
 var errNothingToFill = errors.New("every view, aggregate and search index is filled: nothing is to be done")
 
-// selectSinks returns the named sinks. births are those of all sinks, and stored has the backfills of the state. Without
-// names it returns, the first of these that there are:
+// selectSinks returns the named sinks of all. births are those of all sinks, and stored has the backfills of the state.
+// Without names it returns, the first of these that there are:
 //
 //   - the sinks of a run that was stored, also those that are live already: it goes on;
 //   - the sinks that wait or are being filled; beside those of a first start, of which a process that was killed began to
 //     store the stages, all that were never filled;
 //   - all that were never filled.
-func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfill, names []string) (*selection, error) {
+func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfill, names []string) (*selection, error) {
 	known := make(map[string]state.Birth)
 	open, storedRun := make(map[string]bool), "" // runs that did not end
 	waiting, first := false, true                // first: no sink is being filled behind a floor
@@ -88,7 +88,7 @@ func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfi
 		return b.Run != sinks.RebuildRun
 	}
 	var sel selection
-	for _, s := range cfg.Sinks {
+	for _, s := range all {
 		b, ok := known[s.Name+"\n"+sinks.Target(s)]
 		if !ok || len(names) > 0 && !slices.Contains(names, s.Name) || len(names) == 0 && !isDefault(s, b) {
 			continue
@@ -97,8 +97,8 @@ func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfi
 			return nil, err
 		}
 		sel.births = append(sel.births, b)
-		if s.Archive != nil {
-			sel.archives = append(sel.archives, s)
+		if !s.KeepsState() {
+			sel.neverWait = append(sel.neverWait, s)
 		}
 	}
 	for _, name := range names {
@@ -113,22 +113,27 @@ func selectSinks(cfg *config.Config, births []state.Birth, stored []state.Backfi
 	return &sel, sel.findRun(stored)
 }
 
-// checkNames returns an error if a named sink is not in the file, or cannot be filled whatever its stage is.
-func checkNames(cfg *config.Config, names []string) error {
+// checkNames returns an error if a named sink is not in the file, or cannot be filled whatever its stage is. exts are
+// the Go code of the program.
+func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) error {
+	all := sinks.AllSinks(cfg, exts...)
 	for _, name := range names {
-		i := slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
+		i := slices.IndexFunc(all, func(s config.Sink) bool { return s.Name == name })
 		if i < 0 {
 			return cli.Usagef("--sink %q: %s has no such sink", name, cfg.File)
 		}
-		s := cfg.Sinks[i]
+		s := all[i]
 		switch err := sinks.CheckNamed(s); {
 		case err != nil:
 			return cli.Usagef("--sink %s: %w", name, err)
 		case s.Custom != nil && s.Custom.Name == sinks.Discard:
 			return cli.Usagef("--sink %s: it drops every change: there is nothing to fill", name)
-		case s.Custom != nil:
-			return cli.Usagef("--sink %s: this command cannot build the Go sink %q, which a program of yours has: "+
-				"fill it there, with sinks.With and sinks.Backfill", name, s.Custom.Name)
+		case i < len(cfg.Sinks):
+			alone := config.Config{Sinks: []config.Sink{s}}
+			if missing := sinks.Missing(&alone, exts...); len(missing) > 0 {
+				return cli.Usagef("--sink %s: this program does not have %s: "+
+					"run the command in the program that has it (package cmd/cli)", name, strings.Join(missing, ", "))
+			}
 		}
 	}
 	return nil
@@ -141,6 +146,7 @@ func checkSelected(s config.Sink, b state.Birth, open bool) error {
 	case b.Stage == state.Live && b.Run == sinks.NoRun:
 		return cli.Usagef("--sink %s began with the changes of its first start "+
 			"(backfill --none, or backfill: none in the file), and later changes are counted on those: give it another name and a place of its own, and fill that", s.Name)
+	case filled && s.Custom != nil: // it gets the items again
 	case filled && s.Archive != nil:
 		return cli.Usagef("--sink %s has the items already (run %s), and a reader takes one of two with the same version: "+
 			"for the items of now, give it another name and a place of its own", s.Name, b.Run)

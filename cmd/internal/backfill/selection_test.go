@@ -2,12 +2,14 @@ package backfill
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -43,7 +45,7 @@ func parsed(t *testing.T) (*config.Config, []state.Birth) {
 	return cfg, births
 }
 
-// An archive is selected only by its name, or by the run that fills it already.
+// An archive or a Go sink is selected only by its name, or by the run that fills it already.
 func TestSelectSinks_Archives(t *testing.T) {
 	for name, c := range map[string]struct {
 		names  []string
@@ -73,6 +75,10 @@ func TestSelectSinks_Archives(t *testing.T) {
 				b.Run = "r"
 			}
 		}},
+		"a Go sink": {names: []string{"crm"}, want: "crm"},
+		"a Go sink that has the items": {names: []string{"crm"}, want: "crm", change: func(b *state.Birth) {
+			b.Run = "r"
+		}},
 		"after an archive was filled": {want: "a, b", change: func(b *state.Birth) {
 			if b.Sink == "log" {
 				b.Run = "r"
@@ -85,17 +91,23 @@ func TestSelectSinks_Archives(t *testing.T) {
 				c.change(&births[i])
 			}
 		}
-		sel, err := selectSinks(cfg, births, c.stored, c.names)
+		if slices.Contains(c.names, "crm") { // the command records its birth
+			births = append(births, state.NewBirth("crm", "Go sink crm", time.Now()))
+			if c.change != nil {
+				c.change(&births[len(births)-1])
+			}
+		}
+		sel, err := selectSinks(cfg.Sinks, births, c.stored, c.names)
 		switch {
 		case err != nil && c.want == "":
 		case err != nil:
 			t.Errorf("%s: %v", name, err)
 		case sel.String() != c.want:
 			t.Errorf("%s: %s is selected, want %q", name, sel, c.want)
-		case sel.missesChanges() != (sel.hasWaiting() || strings.Contains(c.want, "log")):
+		case sel.missesChanges() != (sel.hasWaiting() || strings.Contains(c.want, "log") || c.want == "crm"):
 			t.Errorf("%s: missesChanges is %t", name, sel.missesChanges())
-		case sel.onlyArchives() != (c.want == "log"):
-			t.Errorf("%s: onlyArchives is %t", name, sel.onlyArchives())
+		case sel.keepsState() != (c.want != "log" && c.want != "crm"):
+			t.Errorf("%s: keepsState is %t", name, sel.keepsState())
 		}
 	}
 }
@@ -105,14 +117,22 @@ func TestCheckNames(t *testing.T) {
 	cfg, _ := parsed(t)
 	for name, want := range map[string]string{
 		"told": "--sink told: a snapshot raises no events",
-		"crm":  `--sink crm: this command cannot build the Go sink "crm"`,
+		"crm":  "--sink crm: this program does not have the Go sink crm: run the command in the program that has it",
 		"nix":  `--sink "nix": tablewake.yaml has no such sink`,
 	} {
-		if err := checkNames(cfg, []string{"log", name}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := checkNames(cfg, nil, []string{"log", name}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
-	if err := checkNames(cfg, []string{"a", "log", "each"}); err != nil {
+	if err := checkNames(cfg, nil, []string{"a", "log", "each"}); err != nil {
+		t.Error(err)
+	}
+	newCRM := func(context.Context, struct{}) (pipeline.Sink, error) { return nil, nil }
+	exts := []sinks.Extension{sinks.With("crm", newCRM), sinks.On[struct{}]("Order", nil)}
+	if err := checkNames(cfg, exts[1:], []string{"crm"}); err == nil {
+		t.Error("a program without the Go sink fills it")
+	}
+	if err := checkNames(cfg, exts, []string{"crm", "on_Order"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -135,7 +155,7 @@ func TestCheckCopies(t *testing.T) {
 	} {
 		o := options{}
 		o.Live, o.Local, o.archive = strings.HasPrefix(path, "s3:"), "out", []string{path}
-		j := &job{o: &o, cfg: cfg, sel: &selection{archives: cfg.Sinks[at : at+1]}}
+		j := &job{o: &o, cfg: cfg, sel: &selection{neverWait: cfg.Sinks[at : at+1]}}
 		if err := j.checkCopies(); (err != nil) != refused {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -145,7 +165,7 @@ func TestCheckCopies(t *testing.T) {
 // An archive has no floor, so a source of before its begin is no error, and the command says what may be missing.
 func TestWarnOfArchives(t *testing.T) {
 	cfg, births := parsed(t)
-	sel, err := selectSinks(cfg, births, nil, []string{"log", "a"})
+	sel, err := selectSinks(cfg.Sinks, births, nil, []string{"log", "a"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -206,7 +206,8 @@ func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	if info.View != record.NewImage {
 		return nil
 	}
-	p, err := sinks.Assemble(ctx, j.cfg, sinks.PlanOnly(), sinks.Backfill(sinks.BackfillOptions{Sinks: j.sel.names()}))
+	p, err := sinks.Assemble(ctx, j.cfg, sinks.PlanOnly(), sinks.WithExtensions(j.streams.Extensions...),
+		sinks.HoldCustom("backfill", j.functions()...), sinks.Backfill(sinks.BackfillOptions{Sinks: j.sel.names()}))
 	if err != nil {
 		return err
 	}
@@ -216,10 +217,10 @@ func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	return nil
 }
 
-// checkAge returns an error if the state may forget what the backfill needs before it ends. Archives need no
-// tombstones.
+// checkAge returns an error if the state may forget what the backfill needs before it ends. Archives and Go sinks
+// need no tombstones.
 func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
-	if j.sel.onlyArchives() {
+	if !j.sel.keepsState() {
 		return nil
 	}
 	keep := time.Duration(0)
@@ -235,7 +236,10 @@ func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
 
 // checkCopies returns an error if an archive would be filled from itself.
 func (j *job) checkCopies() error {
-	for _, s := range j.sel.archives {
+	for _, s := range j.sel.neverWait {
+		if s.Archive == nil {
+			continue
+		}
 		bucket := cmp.Or(s.Archive.Bucket, s.Name)
 		own := "s3://" + bucket
 		if !j.o.Live {

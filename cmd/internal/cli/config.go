@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,21 @@ import (
 func AddConfig(c *cobra.Command, file *string) {
 	c.Flags().StringVarP(file, "config", "c", "", "the configuration file (default tablewake.yaml)")
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
+}
+
+// SourceTable returns the source table of cfg that --table names. Without a name it is the only one.
+func SourceTable(cfg *config.Config, name string) (config.Table, error) {
+	var names []string
+	for _, t := range cfg.Source.Tables {
+		if t.Name == name || name == "" && len(cfg.Source.Tables) == 1 {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	if name == "" {
+		return config.Table{}, Usagef("--table is missing: the source has several, %s", strings.Join(names, ", "))
+	}
+	return config.Table{}, Usagef("--table %q: the source has %s", name, strings.Join(names, ", "))
 }
 
 // LoadConfig reads and validates a configuration file. The default file is tablewake.yaml in the working directory.

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes of all commands. exitCodes, a part of the help text, explains them.
+// The exit codes of all commands. exitCodes, a page of the help, explains them.
 const (
 	ExitOK          = 0
 	ExitFailure     = 1
@@ -25,7 +25,8 @@ const exitCodes = `Exit codes:
   0  all went well
   1  something failed; the message says what to do
   2  the command line is wrong
-  3  the configuration is wrong, or a file of its tests
+  3  the configuration is wrong, or a file of its tests; validate --live: or the account is not
+     as the configuration needs it
   4  finished, and some of the input could not be decoded or delivered: it is named,
      and what was a record is kept in dead letters
   5  interrupted before the end, or stopped before all was written; the same command continues

@@ -115,6 +115,8 @@ func findLogWriter(w io.Writer) *logWriter {
 		return w
 	case *Progress:
 		return findLogWriter(w.w)
+	case *Block:
+		return findLogWriter(w.w)
 	}
 	return nil
 }

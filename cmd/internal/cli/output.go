@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -82,12 +81,17 @@ func Thousands(n int64) string {
 	return s
 }
 
-// Plural returns n and the noun, with an s unless n is 1: "1 sink", "2 sinks".
-func Plural(n int, noun string) string {
+// Count returns n with separators and the noun, with an s unless n is 1: "1 record", "1,234 records".
+func Count[N int | int64](n N, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return Thousands(int64(n)) + " " + noun
+}
+
+// Counted returns n with the noun and its verb: "1 shard waits", "1,234 shards wait" of "shard", "waits" and "wait".
+func Counted[N int | int64](n N, noun, one, many string) string {
+	return Count(n, noun) + " " + Either(n == 1, one, many)
 }
 
 // Either returns a if cond is true, else b.

@@ -3,12 +3,10 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 )
 
 // Progress shows the progress of a long command: a bar on a terminal, otherwise a line every five seconds.
@@ -44,14 +42,8 @@ var itemBar = []progressbar.Option{
 
 func startProgress(w io.Writer, description string, total int64, shown ...progressbar.Option) *Progress {
 	p := &Progress{w: w, description: description, interval: 5 * time.Second, begun: time.Now(), last: time.Now()}
-	if to := findLogWriter(w); to != nil && to.flags.format != FormatJSON {
-		w = to.w
-	}
-	if printable, ok := w.(*printableWriter); ok {
-		w = printable.w // the bar needs the control characters that printableWriter escapes
-	}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.bar = newBar(w, description, total, shown...)
+	if f := terminal(w); f != nil {
+		p.bar = newBar(f, description, total, shown...)
 	}
 	return p
 }

@@ -5,31 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/signal"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/sinks"
 )
 
-// Streams are the process's standard streams.
+// Streams are what a program gives to its commands: the standard streams, and its Go code.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+
+	Extensions []sinks.Extension // of the configurations that a command loads. Default: none
 }
 
-// Run runs one command line, and returns its exit code. Each function of commands makes one subcommand. The first
-// stop signal cancels the context of the command; the second one kills the process.
-func Run(args []string, s Streams, version string, commands []func(Streams) *cobra.Command) int {
+// Run runs one command line, and returns its exit code. Each function of commands makes one subcommand.
+func Run(ctx context.Context, args []string, s Streams, version string, commands []func(Streams) *cobra.Command) int {
 	out, errs := &printableWriter{w: s.Out}, &printableWriter{w: s.Err}
 	defer func() { _ = errs.flush() }() // there is nowhere to report its error
 	var logs logFlags
 	log := &logWriter{w: errs, flags: &logs}
 	defer log.flush()
 	s.Out, s.Err = out, log
-	ctx, stop := signal.NotifyContext(context.Background(), StopSignals()...)
-	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal has its default effect
 
 	var prof profile
 	root := newRoot(&prof, &logs)
@@ -89,7 +88,8 @@ func newRoot(prof *profile, logs *logFlags) *cobra.Command {
 		Use:   "tablewake",
 		Short: "Carry every change of a DynamoDB table to views, a search index and an archive",
 		Long: `tablewake carries every change of a DynamoDB table to the places that must follow
-it: materialized views, a search index, an archive, notifications.`,
+it: materialized views, a search index, an archive, notifications. ` + "`tablewake guide`" + `
+lists guides for those who are new to it.`,
 		Example: `  # The whole pipeline over saved records, into a folder on this machine
   tablewake replay -c tablewake.yaml --local out stream.jsonl
 
@@ -101,11 +101,16 @@ it: materialized views, a search index, an archive, notifications.`,
 
   # What stands in the views afterwards
   tablewake query view --local out`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return Usagef("there is no command %q; see `tablewake --help`", args[0])
+		SuggestionsMinimumDistance: 2,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
 			}
-			return nil
+			hint := "see `tablewake --help`"
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return Usagef("there is no command %q; %s", args[0], hint)
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
@@ -120,6 +125,9 @@ it: materialized views, a search index, an archive, notifications.`,
 	})
 	root.PersistentFlags().StringVar(&prof.dir, "profile", "", "write cpu.pprof and heap.pprof of this run into this `folder`")
 	logs.add(root)
-	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitCodes)
+	root.SetHelpTemplate(root.HelpTemplate() + "\n`tablewake help exit-codes` explains the exit codes.\n")
+	topic := &cobra.Command{Use: "exit-codes", Short: "What the exit codes of all commands mean", Long: exitCodes}
+	topic.SetHelpTemplate("{{.Long}}")
+	root.AddCommand(topic)
 	return root
 }

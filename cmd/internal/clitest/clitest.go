@@ -3,6 +3,7 @@ package clitest
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"strings"
@@ -22,7 +23,9 @@ func (p Program) Main(args []string, s cli.Streams) int {
 	if s.In == nil {
 		s.In = strings.NewReader("")
 	}
-	return cli.Run(args, s, "(test)", p)
+	ctx, stop := cli.WithStopSignals(context.Background())
+	defer stop()
+	return cli.Run(ctx, args, s, "(test)", p)
 }
 
 // Run runs a command line, wants its exit code, and returns what it printed.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
 )
 
 // flags are the flags of `test`.
@@ -95,9 +96,10 @@ func (o *flags) runTests(ctx context.Context, s cli.Streams, paths []string) err
 	if len(problems) > 0 {
 		return cli.Exit(cli.ExitConfig, problems)
 	}
+	code := s.PlanOnly(cfg, "test")
 	failed, ran := 0, 0
 	for _, f := range files {
-		n, bad, err := o.runFile(ctx, s.Out, cfg, f, wanted)
+		n, bad, err := o.runFile(ctx, s, cfg, f, wanted, code)
 		if err != nil {
 			return err
 		}
@@ -145,7 +147,9 @@ func testFiles(paths []string) ([]string, error) {
 }
 
 // runFile runs the tests of one file, and returns how many ran and failed.
-func (o *flags) runFile(ctx context.Context, w io.Writer, cfg *config.Config, f *File, wanted *regexp.Regexp) (ran, failed int, err error) {
+func (o *flags) runFile(ctx context.Context, s cli.Streams, cfg *config.Config, f *File, wanted *regexp.Regexp,
+	code sinks.Option) (ran, failed int, err error) {
+	w := s.Out
 	var cases []*Case
 	for _, c := range f.Cases {
 		if wanted.MatchString(c.Name) {
@@ -153,7 +157,7 @@ func (o *flags) runFile(ctx context.Context, w io.Writer, cfg *config.Config, f 
 		}
 	}
 	var results []*Result
-	for r := range Run(ctx, cfg, cases) {
+	for r := range Run(ctx, cfg, cases, code) {
 		results = append(results, r)
 	}
 	if ctx.Err() != nil {
@@ -180,9 +184,9 @@ func (o *flags) runFile(ctx context.Context, w io.Writer, cfg *config.Config, f 
 	}
 	if o.format == cli.FormatText && len(results) > 0 {
 		if failed > 0 {
-			fmt.Fprintf(w, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, cli.Plural(len(results), "test"))
+			fmt.Fprintf(w, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, cli.Count(len(results), "test"))
 		} else {
-			fmt.Fprintf(w, "ok\t%s\t%s\n", f.Path, cli.Plural(len(results), "test"))
+			fmt.Fprintf(w, "ok\t%s\t%s\n", f.Path, cli.Count(len(results), "test"))
 		}
 	}
 	return len(results), failed, nil

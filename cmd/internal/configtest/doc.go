@@ -1,4 +1,4 @@
-// Package configtest is the commands test and validate. It runs the tests that users write for their configuration.
+// Package configtest is the command test. It runs the tests that users write for their configuration.
 //
 // A test has given changes, and the expected contents of the sinks. [Load] parses a file of tests. [Run] runs each test
 // with the code of production: it assembles the configuration over empty embedded stores, turns each change into a

@@ -173,7 +173,7 @@ func children(f *yamlbind.File, v *fileValue) []*fileValue {
 // fields are the allowed keys of an element. The elements of other sections have the user's attributes.
 var fields = map[section][]string{
 	objects: {"op", "ttl", "table", "keys", "old", "new"},
-	events:  {"detector", "op", "table", "keys", "path", "old", "new"},
+	events:  {"detector", "op", "table", "keys", "path", "old", "new", "attributes"},
 	drops:   {"reason", "sink", "count"},
 	letters: {"class", "sink", "keys", "error"},
 }

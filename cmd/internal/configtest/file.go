@@ -30,7 +30,8 @@ type File struct {
 // Case is one test.
 type Case struct {
 	Name   string       `key:"name,required"`
-	Line   int          `key:"@"` // of the case in its file
+	Line   int          `key:"@"`         // of the case in its file
+	Of     []string     `key:"of,single"` // entities that the items of the steps must be of; a step can name its own
 	Given  []step       "key:\"given,required,empty\" add:\"add the changes that come: `given: [{new: {...}}]`\""
 	Expect expectations `key:"expect"`
 
@@ -103,6 +104,14 @@ func (f *File) Made(r *yamlbind.File, v *fileValue) {
 // Made implements yamlbind's hook. It stores the position of the case.
 func (c *Case) Made(f *yamlbind.File, v *fileValue) {
 	c.keys, c.node, c.noExpect = contextOf(f).keys, v.Node, v.Get("expect") == nil
+	if !knownEntities(f, &c.Of) {
+		return
+	}
+	for i := range c.Given {
+		if s := &c.Given[i]; len(s.Of) == 0 {
+			s.checkEntities(f, c.Of)
+		}
+	}
 }
 
 // keyNames are the key attributes by table. A file with one table has only a list.

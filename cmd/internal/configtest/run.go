@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,9 +38,9 @@ type Result struct {
 // Passed reports whether the actual contents are as expected.
 func (r *Result) Passed() bool { return r.Err == nil && len(r.Differences) == 0 }
 
-// Run runs cases in parallel, and yields their results in order. If the caller stops early, Run waits for the running
+// Run runs cases in parallel, in pipelines with the options, and yields their results in order. If the caller stops early, Run waits for the running
 // cases.
-func Run(ctx context.Context, cfg *config.Config, cases []*Case) iter.Seq[*Result] {
+func Run(ctx context.Context, cfg *config.Config, cases []*Case, opts ...sinks.Option) iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		results := make([]chan *Result, len(cases))
@@ -51,7 +52,7 @@ func Run(ctx context.Context, cfg *config.Config, cases []*Case) iter.Seq[*Resul
 		for range runtime.GOMAXPROCS(0) {
 			workers.Go(func() {
 				for i := next.Add(1) - 1; i < int64(len(cases)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-					results[i] <- runCase(ctx, cfg, cases[i])
+					results[i] <- runCase(ctx, cfg, cases[i], opts)
 				}
 			})
 		}
@@ -70,17 +71,17 @@ func Run(ctx context.Context, cfg *config.Config, cases []*Case) iter.Seq[*Resul
 	}
 }
 
-func runCase(ctx context.Context, cfg *config.Config, c *Case) *Result {
+func runCase(ctx context.Context, cfg *config.Config, c *Case, opts []sinks.Option) *Result {
 	start := time.Now()
 	r := &Result{Case: c}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("not finished after %v", maxTime))
 	defer cancel()
-	r.Err = r.run(ctx, cfg)
+	r.Err = r.run(ctx, cfg, opts)
 	r.Took = time.Since(start)
 	return r
 }
 
-func (r *Result) run(ctx context.Context, cfg *config.Config) (err error) {
+func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Option) (err error) {
 	dir, err := os.MkdirTemp(memoryDir(), "tablewake-test-")
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (r *Result) run(ctx context.Context, cfg *config.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	p, err := sinks.Assemble(ctx, cfg, s, sinks.Finite(), sinks.WithBounds(1, 0, 0))
+	p, err := sinks.Assemble(ctx, cfg, s, append(slices.Clip(opts), sinks.Finite(), sinks.WithBounds(1, 0, 0))...)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,9 @@ func (s *step) Made(f *yamlbind.File, v *fileValue) {
 	s.table(f, v)
 	s.operation(f, v)
 	s.itemKeys(f, v)
-	s.entities(f)
+	if knownEntities(f, &s.Of) {
+		s.checkEntities(f, s.Of)
+	}
 }
 
 // fixture checks the path and the lines of a fixture.
@@ -178,17 +180,23 @@ func (s *step) itemKeys(f *yamlbind.File, v *fileValue) {
 	}
 }
 
-// entities checks that the item is of one of the entities that `of` names, before the change and after it.
-func (s *step) entities(f *yamlbind.File) {
-	cfg := contextOf(f).cfg
-	for i, name := range s.Of {
-		if _, err := cfg.ScopeOf(name); err != nil {
-			f.Fail(f.Of(&s.Of).All()[i], "", "%v", err)
-			return
+// knownEntities reports whether the configuration has the entities that `of` names.
+func knownEntities(f *yamlbind.File, of *[]string) bool {
+	for i, name := range *of {
+		if _, err := contextOf(f).cfg.ScopeOf(name); err != nil {
+			f.Fail(f.Of(of).All()[i], "", "%v", err)
+			return false
 		}
 	}
+	return true
+}
+
+// checkEntities checks that the item is of one of the entities, before the change and after it. Without names there is
+// nothing to check.
+func (s *step) checkEntities(f *yamlbind.File, of []string) {
+	cfg := contextOf(f).cfg
 	for _, image := range []*value{&s.Old, &s.New} {
-		if len(s.Of) == 0 || image.kind == item.Absent {
+		if len(of) == 0 || image.kind == item.Absent {
 			continue
 		}
 		m, err := item.Parse(image.appendMembers(nil))
@@ -199,9 +207,9 @@ func (s *step) entities(f *yamlbind.File) {
 		case err != nil:
 			f.Fail(image, "", "the condition of the entity %s fails: %v", is.Name, err)
 		case is == nil:
-			f.Fail(image, "see `key` and `when` of the entity", "the item is of no entity, and not of %s", yamlbind.Enumerate(s.Of, "or"))
-		case !slices.Contains(s.Of, is.Name):
-			f.Fail(image, "see `key` and `when` of the entities", "the item is of %s, and not of %s", is.Name, yamlbind.Enumerate(s.Of, "or"))
+			f.Fail(image, "see `key` and `when` of the entity", "the item is of no entity, and not of %s", yamlbind.Enumerate(of, "or"))
+		case !slices.Contains(of, is.Name):
+			f.Fail(image, "see `key` and `when` of the entities", "the item is of %s, and not of %s", is.Name, yamlbind.Enumerate(of, "or"))
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/telemetry/prometheus"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/sinks"
@@ -29,12 +30,15 @@ type options struct {
 	worker      string
 	start       startup
 	health      string
+	page        bool                 // also on another address than loopback
+	scrape      *prometheus.Exporter // of /metrics; nil: there is none
 	stopTimeout time.Duration
 	idle        time.Duration
 	idleTimeout time.Duration
 	repairRCU   float64
 	verbose     bool
 	format      cli.Format
+	extensions  []sinks.Extension
 }
 
 // New is the command consume.
@@ -54,6 +58,9 @@ the stream is read, with on_gap: repair also the table, and nothing else of the 
 used. Credentials, Region and endpoints are those of the AWS SDK (AWS_PROFILE, AWS_REGION,
 AWS_ENDPOINT_URL_DYNAMODB_STREAMS).
 
+On a terminal it shows how fast it reads, how far it is behind, and what each sink has written,
+has pending and fails at. Elsewhere it logs that once a minute while there is something to do.
+
 SIGTERM, SIGINT or SIGHUP stops it softly: it reads no more, writes and checkpoints what it has,
 lets its shards go, and ends with 0, within --stop-timeout. What takes longer, or a second
 signal, stops it hard, with 5: what was pending comes again wherever it is read next.
@@ -68,7 +75,10 @@ shows how far that is. A stop, and --exit-when-idle, leave it to the next consum
 
 GET /livez, /readyz and /status on --health answer 200 or 503, with reasons. One that has
 nothing to do is ready; one that cannot finish what it has is not. /livez fails where only
-a restart helps.`,
+a restart helps. /metrics has the metrics for Prometheus, unless the file says metrics: none.
+
+A browser on the same machine finds a page there that says how the consumer and all others are. It only reads.
+On another address than loopback it needs --page.`,
 		Example: `  # Try it against the real stream, writing into a folder
   tablewake consume -c tablewake.yaml --local out
 
@@ -86,7 +96,8 @@ a restart helps.`,
 	o.AddCreate(c)
 	f := c.Flags()
 	f.StringVar(&o.worker, "worker", "", "name of this consumer, the same over restarts: what leases are pinned to (default: the host's)")
-	f.StringVar(&o.health, "health", "127.0.0.1:8080", "address of /livez, /readyz and /status, or off")
+	f.StringVar(&o.health, "health", "127.0.0.1:8080", "address of the page and of /livez, /readyz, /status and /metrics, or off")
+	f.BoolVar(&o.page, "page", false, "serve the page also where --health is no loopback address: whoever reaches the address reads it")
 	f.DurationVar(&o.stopTimeout, "stop-timeout", 25*time.Second, "how long a stop may take; below the time after which the process is killed (30s on ECS by default)")
 	f.DurationVar(&o.idle, "exit-when-idle", 0, "end when nothing came for this long, and all that the streams have is written and checkpointed, whichever consumer reads it")
 	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "with --exit-when-idle: end with 10 when not all is read, and nothing was done for this long (default: wait)")
@@ -113,6 +124,10 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	case o.repairRCU < 0:
 		return cli.Usagef("--repair-rcu is a number of read units a second, or 0 for no limit")
 	}
+	block := cli.NewBlock(s.Err)
+	if block != nil {
+		s.Err = block
+	}
 	log := s.Err
 	stop := newStopper(ctx, o.stopTimeout)
 	defer stop.close()
@@ -123,7 +138,11 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	}()
 	var emf io.Writer
 	if o.Live && cfg.Metrics == config.MetricsEMF {
-		emf, s.Out = s.Out, log // standard output has only EMF documents: the summary goes to standard error
+		block, emf, s.Out = nil, s.Out, log // standard output has only EMF documents: the summary goes to standard error
+	}
+	if o.health != "off" && cfg.Metrics != config.MetricsNone {
+		o.scrape = prometheus.New()
+		o.Scrape = o.scrape
 	}
 	endTelemetry, err := o.StartTelemetry(ctx, cfg, emf, log, o.verbose)
 	if err != nil {
@@ -138,6 +157,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if endpoint != nil {
 		defer func() { err = errors.Join(err, endpoint.Close()) }()
 	}
+	o.extensions = s.Extensions
 	res, err := o.openResources(ctx, cfg, log)
 	if err != nil {
 		return err
@@ -145,7 +165,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	defer func() { err = errors.Join(err, res.Close()) }()
 	var noEntity atomic.Int64
 	p, err := startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
-		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.Live(), sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(res.readBefore),
+		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.WithExtensions(s.Extensions...), sinks.Live(), sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(res.readBefore),
 			sinks.CountNoEntity(&noEntity))
 	})
 	if err != nil {
@@ -153,7 +173,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	}
 	var repair *gapRepair
 	if cfg.Source.OnGap == config.OnGapRepair {
-		repair = o.newGapRepair(cfg, res, log)
+		repair = o.newGapRepair(cfg, res, s.Extensions, log)
 	}
 	source, err := consumer.New(consumer.Options{
 		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.CallTimeout, Logger: o.logger(log),
@@ -165,7 +185,11 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if repair != nil {
 		repair.owner = source.ID()
 	}
-	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: res.stores, heldBack: res.heldBack, repair: repair, noEntity: &noEntity}
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, block: block, stores: res.stores, heldBack: res.heldBack, repair: repair, noEntity: &noEntity,
+		asking: make(chan struct{}, maxAsking)}
+	if endpoint != nil {
+		c.looks = o.newLooks(cfg, res)
+	}
 	o.start.done(c)
 	return c.run(ctx, s)
 }

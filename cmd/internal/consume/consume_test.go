@@ -39,7 +39,7 @@ func TestConsume_GapStops(t *testing.T) {
 	status := []string{"status", "-c", file, "--local", dir}
 
 	shard := clitest.Put(t, table, 1, "paid").Shard
-	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 record")
 	last := clitest.Put(t, table, 2, "lost")
 	clitest.Put(t, table, 3, "paid")
 	table.Stream().Trim(shard, 2)
@@ -57,7 +57,7 @@ func TestConsume_GapStops(t *testing.T) {
 	}
 
 	wants(t, ends(t, cli.ExitOK, "leases", "reset", "-c", file, "--local", dir, shard, "--to", "trim_horizon"), "checkpoint TRIM_HORIZON")
-	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 record")
 	rows := ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir)
 	wants(t, rows, "ORDER%231", "ORDER%233")
 	if strings.Contains(rows, "ORDER%232") {
@@ -74,7 +74,7 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"}
 
 	last := clitest.Put(t, table, 1, "paid")
-	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 record")
 	clitest.Put(t, table, 2, "lost")
 	table.Stream().Trim(last.Shard, 2)
 
@@ -98,7 +98,7 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 	wants(t, ends(t, cli.ExitUnhealthy, consume...), "shop: 0 records", "is read no further")
 	wants(t, ends(t, cli.ExitUnhealthy, "status", "-c", file, "--local", dir), " to "+next.Sequence)
 	wants(t, ends(t, cli.ExitOK, "leases", "reset", "-c", file, "--local", dir, last.Shard, "--to", "trim_horizon"), "checkpoint TRIM_HORIZON")
-	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 record")
 	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
 }
 
@@ -117,7 +117,7 @@ func TestConsume_GapIsLeftToTheNext(t *testing.T) {
 	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"}
 	shard := clitest.Put(t, table, 1, "paid").Shard
 	said := ends(t, cli.ExitOK, consume...)
-	wants(t, said, "shop: 1 records", "gaps are passed over, and then the sinks are repaired")
+	wants(t, said, "shop: 1 record", "gaps are passed over, and then the sinks are repaired")
 	if strings.Contains(said, "not repaired") {
 		t.Errorf("there is no gap, and it says\n%s", said)
 	}
@@ -125,7 +125,7 @@ func TestConsume_GapIsLeftToTheNext(t *testing.T) {
 	clitest.Put(t, table, 3, "paid")
 	table.Stream().Trim(shard, 2)
 
-	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records", "records were lost", "1 gap not repaired yet: the next consumer goes on with that, or `tablewake gaps -c "+file+" --local "+dir+" --repair --audit`")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 record", "records were lost", "1 gap not repaired yet: the next consumer goes on with that, or `tablewake gaps -c "+file+" --local "+dir+" --repair --audit`")
 	wants(t, ends(t, cli.ExitUnhealthy, "status", "-c", file, "--local", dir), "PROBLEM records of shard "+shard+" were lost; the sinks are not repaired yet", "--repair --audit")
 	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
 }
@@ -271,5 +271,5 @@ func TestConsume_IdleTimeout(t *testing.T) {
 	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "100ms", "--idle-timeout", "2s"}
 	wants(t, ends(t, cli.ExitUnread, consume...), "nothing was done for 2s (--idle-timeout): shard "+shard+" may have more records", "tablewake status -c "+file+" --local "+dir)
 	api.FailWhen(nil)
-	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 record")
 }

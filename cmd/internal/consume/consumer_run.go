@@ -13,6 +13,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/health"
+	"github.com/tablewake/tablewake/cmd/internal/page"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
 	"github.com/tablewake/tablewake/cmd/internal/target"
@@ -32,7 +33,11 @@ type consumerRun struct {
 	repair   *gapRepair    // nil: gaps are not repaired
 	stop     *stopper
 	log      io.Writer
+	block    *cli.Block    // at the end of the terminal; nil: log is none
 	noEntity *atomic.Int64 // changes of items of no entity; nil: they are not counted
+	looks    *page.Looks   // at what all consumers share; nil: nothing is served
+	rates    rates
+	asking   chan struct{} // has an element for each call of statusWithin that waits
 
 	mu            sync.Mutex
 	stopped       map[string]string // reason by stopped shard, as last seen
@@ -72,6 +77,9 @@ func (c *consumerRun) read(ctx context.Context) error {
 	var watchers sync.WaitGroup
 	watchers.Go(func() { c.watch(watching) })
 	watchers.Go(func() { c.noteHeldBack(watching) })
+	if c.looks != nil {
+		watchers.Go(func() { c.looks.Run(watching) })
+	}
 	if c.repair != nil {
 		watchers.Go(func() { c.repair.run(c.stop.soft) })
 	}

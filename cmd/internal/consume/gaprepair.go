@@ -126,6 +126,6 @@ func (r *gapRepair) count() func() int64 {
 // writeLeft says which command repairs what the consumer left.
 func (r *gapRepair) writeLeft(w io.Writer, command string) {
 	if n := r.unrepaired.Load(); n > 0 {
-		fmt.Fprintf(w, "%s not repaired yet: the next consumer goes on with that, or `tablewake gaps %s --repair --audit`\n", cli.Plural(int(n), "gap"), command)
+		fmt.Fprintf(w, "%s not repaired yet: the next consumer goes on with that, or `tablewake gaps %s --repair --audit`\n", cli.Count(n, "gap"), command)
 	}
 }

@@ -86,7 +86,7 @@ func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 func TestConsumerStatus_HeldBack(t *testing.T) {
 	since := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	st := coordinator.Status{Partitions: []coordinator.PartitionStatus{{Name: "shardId-1~7", Shard: "shardId-1"}}}
-	got := newConsumerStatus(st, []pipeline.HeldBack{
+	got := newProcess(st, []pipeline.HeldBack{
 		{Partition: "shardId-1~7", Sink: "history", Reason: pipeline.HeldByFilling, Since: since, Bytes: 5},
 		{Partition: "shardId-2~9", Reason: pipeline.HeldByBackoff, Since: since},
 	}).HeldBack
@@ -97,7 +97,7 @@ func TestConsumerStatus_HeldBack(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("held back %+v, want %+v", got, want)
 	}
-	if b, err := json.Marshal(newConsumerStatus(coordinator.Status{}, nil)); err != nil || !json.Valid(b) || !reflect.DeepEqual(newConsumerStatus(st, nil).HeldBack, []state.HeldBackShard{}) {
+	if b, err := json.Marshal(newProcess(coordinator.Status{}, nil)); err != nil || !json.Valid(b) || !reflect.DeepEqual(newProcess(st, nil).HeldBack, []state.HeldBackShard{}) {
 		t.Errorf("nothing is held back: %s, %v", b, err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
-	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
 // month is the period of the printed calls and costs.
@@ -45,26 +44,4 @@ var gapTexts = map[config.OnGap]string{
 	config.OnGapStop:     "shards stop at gaps",
 	config.OnGapContinue: "gaps are passed over",
 	config.OnGapRepair:   "gaps are passed over, and then the sinks are repaired",
-}
-
-// progressText formats the progress line of a consumer.
-func progressText(st coordinator.Status, read, pending int64) string {
-	behind := 0
-	var oldest time.Time
-	for _, p := range st.Partitions {
-		if p.Behind {
-			behind++
-			if !p.Last.IsZero() && (oldest.IsZero() || p.Last.Before(oldest)) {
-				oldest = p.Last
-			}
-		}
-	}
-	text := fmt.Sprintf("read %s records, %s pending; %s", cli.Thousands(read), cli.Thousands(pending), cli.Plural(len(st.Partitions), "shard"))
-	if behind > 0 {
-		text += fmt.Sprintf(", %d behind", behind)
-		if !oldest.IsZero() {
-			text += fmt.Sprintf(", by %s at the most", time.Since(oldest).Round(time.Second))
-		}
-	}
-	return text + "; at this rate " + callsText(st.Member.Calls)
 }

@@ -8,6 +8,6 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/query"
 )
 
-var program = clitest.Program{New, fleet.NewStatus, fleet.NewLeases, query.New}
+var program = clitest.Program{New, fleet.NewStatus(nil), fleet.NewLeases, query.New}
 
 func TestMain(m *testing.M) { program.TestMain(m) }

@@ -13,6 +13,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/gaps"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -25,14 +26,18 @@ const (
 )
 
 // newGapRepair returns the repair of the gaps of cfg. Its log goes to w.
-func (o *options) newGapRepair(cfg *config.Config, res *resources, w io.Writer) *gapRepair {
+func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.Extension, w io.Writer) *gapRepair {
 	r := &gapRepair{gaps: res.gaps, lease: stream.LeaseDuration(cfg), log: o.logger(w)}
-	r.do = func(ctx context.Context, due []state.NotedGap) error { return o.repairGaps(ctx, cfg, res, r, due, w) }
+	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: exts} // progress; each write is in the log
+	r.do = func(ctx context.Context, due []state.NotedGap) error {
+		return o.repairGaps(ctx, cfg, res, r, due, streams, w)
+	}
 	return r
 }
 
 // repairGaps repairs gaps by an audit of everything, and stores the result with each.
-func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resources, r *gapRepair, due []state.NotedGap, w io.Writer) (err error) {
+func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resources, r *gapRepair, due []state.NotedGap,
+	streams cli.Streams, w io.Writer) (err error) {
 	seen, err := res.table.Read(ctx)
 	if err != nil {
 		return err
@@ -42,7 +47,7 @@ func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resou
 	if len(due) == 0 {
 		return gaps.CheckStopped(all, seen, o.CommandLine(cfg))
 	}
-	sinks := cfg.SinksToRepair()
+	names := cfg.SinksToRepair()
 	check := func(ctx context.Context) error {
 		seen, err := res.table.Read(ctx)
 		if err == nil {
@@ -51,15 +56,14 @@ func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resou
 		if err != nil {
 			return err
 		}
-		return gaps.CheckLetters(ctx, &o.Flags, cfg, res.stores, sinks, w)
+		return gaps.CheckLetters(ctx, &o.Flags, cfg, res.stores, names, w)
 	}
 	if err := check(ctx); err != nil {
 		return err
 	}
 	r.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired", slog.Int("gaps", len(due)))
-	streams := cli.Streams{Out: io.Discard, Err: io.Discard} // progress; each write is in the log
 	job, err := auditor.NewJob(ctx, auditor.JobOptions{
-		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: sinks, Running: true,
+		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: names, Running: true,
 		Segments: run.DefaultSegments, Parts: run.DefaultParts, Rounds: run.DefaultRounds, RCU: o.repairRCU, MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
 		Repaired: func(sink string, f *audit.Finding, done audit.Outcome) { r.logRepair(ctx, sink, f, done) },
 	})

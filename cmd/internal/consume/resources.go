@@ -20,6 +20,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -30,6 +31,7 @@ type resources struct {
 	gaps   state.Gaps
 	stores *target.Stores
 
+	state      state.Store
 	heldBack   heldBackStore // nil: the state cannot store notes
 	readBefore string        // see [stream.ReadBeforeText]
 
@@ -49,10 +51,36 @@ func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Wr
 	}
 	r := &resources{api: stream.Open(sdk, cfg, readCalls)}
 	r.announceAccount(ctx, sdk, w)
-	if err := errors.Join(r.announceStreams(ctx, &o.start, cfg, w), r.open(ctx, o, cfg, sdk, path, w)); err != nil {
+	streams, err := r.announceStreams(ctx, &o.start, cfg, w)
+	if err := o.checkViewType(ctx, r.api, cfg, streams); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	if err := errors.Join(err, r.open(ctx, o, cfg, sdk, path, w)); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// checkViewType returns an error if --create is set and a stream lacks images that the sinks need: all tables would be
+// made, and the run would end at the first record. A stream that cannot be described now is described when it is read.
+func (o *options) checkViewType(ctx context.Context, api shardreader.API, cfg *config.Config, streams []shardreader.StreamRef) error {
+	if !o.Create {
+		return nil
+	}
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.WithExtensions(o.extensions...), sinks.HoldCustom("consume"))
+	if err != nil {
+		return err
+	}
+	for _, s := range streams {
+		d, err := api.DescribeStream(ctx, shardreader.DescribeQuery{StreamARN: s.ARN})
+		if err != nil {
+			continue
+		}
+		if err := p.CheckView(d.ViewType, s.ARN); err != nil {
+			return fmt.Errorf("%s:%d: source: %w", cfg.File, cfg.Source.Line, err)
+		}
+	}
+	return nil
 }
 
 // announceAccount prints the account in the background, so that a slow STS does not delay the start.
@@ -71,16 +99,16 @@ func (r *resources) announceAccount(ctx context.Context, sdk awssdk.Config, w io
 }
 
 // announceStreams prints the streams, where reading starts, and the cost of polling.
-func (r *resources) announceStreams(ctx context.Context, s *startup, cfg *config.Config, w io.Writer) error {
+func (r *resources) announceStreams(ctx context.Context, s *startup, cfg *config.Config, w io.Writer) ([]shardreader.StreamRef, error) {
 	refs, err := startStep(ctx, s, "listing the streams", func() ([]shardreader.StreamRef, error) { return stream.NewestStreams(ctx, r.api, cfg) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, ref := range refs {
 		fmt.Fprintf(w, "stream %s, %s, %s\n", ref.ARN, startText(cfg.Source.Start), gapTexts[cfg.Source.OnGap])
 	}
 	fmt.Fprintln(w, pollingText(cfg.Source.Polling))
-	return nil
+	return refs, nil
 }
 
 // open opens the stores, the state, the leases and the gaps.
@@ -98,6 +126,7 @@ func (r *resources) open(ctx context.Context, o *options, cfg *config.Config, sd
 	if err != nil {
 		return err
 	}
+	r.state = stateStore
 	r.heldBack, _ = stateStore.(heldBackStore)
 	if path != "" {
 		table, err := leasesfile.Open(path, cfg.Name)

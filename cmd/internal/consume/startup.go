@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/cmd/internal/health"
+	"github.com/tablewake/tablewake/cmd/internal/page"
 	"github.com/tablewake/tablewake/cmd/internal/patience"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/redact"
@@ -16,7 +17,8 @@ import (
 // startup is the state of a process before its consumer runs: the health endpoint answers already. The zero startup
 // logs nothing.
 type startup struct {
-	log *slog.Logger
+	log     *slog.Logger
+	monitor *health.Monitor // set before anything is served
 
 	mu      sync.Mutex
 	problem string       // the last failed step, and its error
@@ -64,24 +66,37 @@ func (s *startup) facts(ctx context.Context) (health.Facts, error) {
 	return f, nil
 }
 
-// status returns the consumer part of /status; nil before the consumer runs.
-func (s *startup) status() any {
-	if c, _ := s.current(); c != nil {
-		return newConsumerStatus(c.source.Status(), c.pipeline.HeldBack())
-	}
-	return nil
+// endpoint is the health endpoint, with the page.
+type endpoint struct {
+	*health.Server
+	page *page.Page
+}
+
+// Close ends the streams of the page and stops the server.
+func (e *endpoint) Close() error {
+	e.page.Close()
+	return e.Server.Close()
 }
 
 // serve starts the health endpoint; nil with --health off. It is called before the slow steps of a start.
-func (o *options) serve(cfg *config.Config, log io.Writer) (*health.Server, error) {
+func (o *options) serve(cfg *config.Config, log io.Writer) (*endpoint, error) {
 	if o.health == "off" {
 		return nil, nil
 	}
-	monitor := health.NewMonitor(health.Options{Patience: healthPatience(cfg), Status: "tablewake status " + o.CommandLine(cfg)})
-	s, err := health.Start(o.health, monitor, health.SourceFunc(o.start.facts), o.start.status)
+	o.start.monitor = health.NewMonitor(health.Options{Patience: healthPatience(cfg), Status: "tablewake status " + o.CommandLine(cfg)})
+	p := page.New(page.Options{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.start.pageStatus})
+	paths := health.Paths{Status: p.StatusOf, Page: p, PageEverywhere: o.page}
+	names := "/livez, /readyz, /status"
+	if o.scrape != nil {
+		paths.Metrics, names = o.scrape, names+", /metrics"
+	}
+	s, err := health.Start(o.health, o.start.monitor, health.SourceFunc(o.start.facts), paths)
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(log, "health: http://%s/livez, /readyz, /status\n", s.Addr())
-	return s, nil
+	fmt.Fprintf(log, "health: http://%s%s\n", s.Addr(), names)
+	if s.HasPage() {
+		fmt.Fprintf(log, "page: http://%s/\n", s.Addr())
+	}
+	return &endpoint{s, p}, nil
 }

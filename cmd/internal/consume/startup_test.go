@@ -99,7 +99,7 @@ func TestConsume_StartWaits(t *testing.T) {
 	if code := <-r.ended; code != cli.ExitOK {
 		t.Errorf("exit code %d\n%s", code, r.text())
 	}
-	wants(t, r.text(), "shop: 1 records")
+	wants(t, r.text(), "shop: 1 record")
 }
 
 // A terminal that goes stops a consumer softly, as SIGTERM does.

@@ -4,47 +4,86 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/page"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// consumerStatus is the consumer part of /status.
-type consumerStatus struct {
-	Worker      string        `json:"worker"`
-	Name        string        `json:"name"`
-	Lists       bool          `json:"lists_streams"` // it is the consumer that lists the streams for all
-	Consumers   int           `json:"consumers"`     // live consumers of the pipeline
-	CallsAMonth float64       `json:"calls_a_month"`
-	Shards      []shardStatus `json:"reads"`
-
-	HeldBack []state.HeldBackShard `json:"held_back"` // shards that are paused or whose checkpoint waits, the oldest reason first
+// pageStatus returns what the page and /status show. Before the consumer runs, it is the verdict alone.
+func (s *startup) pageStatus() (out page.Status) {
+	c, _ := s.current()
+	if s.monitor != nil {
+		v := s.monitor.Verdict(time.Now())
+		out.Verdict = &v
+	}
+	if c != nil {
+		out.Consumer = c.statusWithin(statusTimeout)
+		out.Fleet, out.FleetError = c.looks.Latest()
+	}
+	return out
 }
 
-// shardStatus is a shard that the consumer reads.
-type shardStatus struct {
-	Shard      string     `json:"shard"`
-	Stream     string     `json:"stream"`
-	Checkpoint string     `json:"checkpoint"`
-	Behind     bool       `json:"behind"`
-	Pending    int64      `json:"pending"`
-	LastRead   *time.Time `json:"last_read,omitempty"`     // creation time of the last record read
-	LastDone   *time.Time `json:"last_durable,omitempty"`  // creation time of the last record that all sinks have
-	Failures   int        `json:"failures,omitempty"`      // failed calls in a row
-	Failing    *time.Time `json:"failing_since,omitempty"` // time of the first failed call
-	Error      string     `json:"error,omitempty"`         // error of the last failed call
-	Full       bool       `json:"full,omitempty"`          // reading is paused: the sinks have as many pending records as they may
-	Draining   bool       `json:"draining,omitempty"`
-	Stopped    string     `json:"stopped,omitempty"` // why its reading is stopped
+const (
+	statusTimeout = time.Second // a consumer that does not return its status for this long hangs
+	maxAsking     = 4           // calls that wait for it
+)
+
+// statusWithin returns the status of this process; nil if the consumer hangs. Then the page and /status still have the
+// verdict, which says so.
+func (c *consumerRun) statusWithin(timeout time.Duration) *fleet.Process {
+	select {
+	case c.asking <- struct{}{}:
+	default:
+		return nil // earlier calls hang
+	}
+	got := make(chan *fleet.Process, 1)
+	go func() { // it ends once the consumer answers
+		defer func() { <-c.asking }()
+		got <- c.status(time.Now())
+	}()
+	select {
+	case p := <-got:
+		return p
+	case <-time.After(timeout):
+		return nil
+	}
 }
 
-func newConsumerStatus(st coordinator.Status, held []pipeline.HeldBack) consumerStatus {
-	c := consumerStatus{
-		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls, Shards: []shardStatus{},
-		HeldBack: heldBackShards(held, st),
+// status returns the status of this process.
+func (c *consumerRun) status(now time.Time) *fleet.Process {
+	st := c.source.Status()
+	p := newProcess(st, c.pipeline.HeldBack())
+	p.Ledger = c.pipeline.Ledger()
+	if st.Seen { // before that it reads nothing, and how far it is behind is unknown
+		lag := c.source.Lag(st).Seconds()
+		p.Lag = &lag
+	}
+	rates, measured := c.rates.latest()
+	if measured {
+		p.ReadRate = &rates.read
+	}
+	for _, s := range c.pipeline.Sinks() {
+		sink := fleet.ProcessSink{Sink: s.Name, Pending: s.Pending, Oldest: cli.OptionalTime(s.Oldest), Failing: cli.OptionalTime(s.Failing), Blocked: s.Blocked}
+		if !s.Failing.IsZero() || s.Blocked > 0 {
+			sink.Error = s.Error
+		}
+		if rate, known := rates.written[s.Name]; measured && known {
+			sink.Rate = &rate
+		}
+		p.Sinks = append(p.Sinks, sink)
+	}
+	return p
+}
+
+// newProcess returns the parts of a status that are about shards.
+func newProcess(st coordinator.Status, held []pipeline.HeldBack) *fleet.Process {
+	c := &fleet.Process{
+		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls, Shards: []fleet.ProcessShard{},
+		HeldBack: heldBackShards(held, st), Sinks: []fleet.ProcessSink{},
 	}
 	for _, p := range st.Partitions {
-		c.Shards = append(c.Shards, shardStatus{
+		c.Shards = append(c.Shards, fleet.ProcessShard{
 			Shard: p.Shard, Stream: p.Stream, Checkpoint: p.Checkpoint, Behind: p.Behind, Pending: p.Pending,
 			LastRead: cli.OptionalTime(p.Last), LastDone: cli.OptionalTime(p.Acked), Failures: p.Failures, Failing: cli.OptionalTime(p.Failing), Error: p.Error, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
 		})

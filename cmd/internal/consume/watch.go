@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -13,10 +14,12 @@ import (
 const (
 	watchIdleEvery = 200 * time.Millisecond // with --exit-when-idle, so that the end is noticed soon
 	watchEvery     = time.Second            // otherwise: the status of thousands of shards costs CPU
-	reportEvery    = time.Minute            // interval of progress lines, if records were read
+	drawEvery      = watchEvery * 9 / 10    // of the block of a terminal: each tick of watchEvery draws it
+	reportEvery    = time.Minute            // interval of progress lines, where there is no terminal
 )
 
-// watch prints progress until ctx is done. With --exit-when-idle it begins the stop when the stream is read, or when
+// watch shows the progress until ctx is done: on a terminal as a block, elsewhere as a line a minute if anything was read,
+// is pending or fails. With --exit-when-idle it begins the stop when the stream is read, or when
 // --idle-timeout has passed without progress.
 func (c *consumerRun) watch(ctx context.Context) {
 	interval := watchEvery
@@ -27,7 +30,10 @@ func (c *consumerRun) watch(ctx context.Context) {
 	defer tick.Stop()
 	var reported int64        // records read, at the last report
 	var lastProgress [2]int64 // records read, deliveries finished
-	nextReport, progressAt := time.Now().Add(reportEvery), time.Now()
+	nextShow, progressAt := time.Now().Add(c.showEvery()), time.Now()
+	if c.block != nil {
+		defer c.block.End()
+	}
 	for {
 		select {
 		case <-tick.C:
@@ -38,10 +44,16 @@ func (c *consumerRun) watch(ctx context.Context) {
 		st := c.refreshStopped()
 		ledger := c.pipeline.Ledger()
 		read, pending := readAndPending(ledger)
-		if now.After(nextReport) {
-			if nextReport = now.Add(reportEvery); read != reported {
+		rate := c.rates.add(now, ledger)
+		if now.After(nextShow) {
+			nextShow = now.Add(c.showEvery())
+			p := newProgress(c.cfg.Name, ledger, c.pipeline.Sinks(), st, c.source.Lag(st), rate, now)
+			switch failing := slices.ContainsFunc(p.sinks, func(s sinkProgress) bool { return s.state() != "" }); {
+			case c.block != nil:
+				c.block.Update(p.block())
+			case read != reported || pending > 0 || failing:
 				reported = read
-				fmt.Fprintln(c.log, progressText(st, read, pending))
+				fmt.Fprintln(c.log, p.line())
 			}
 		}
 		if c.o.idle == 0 || c.stop.soft.Err() != nil {
@@ -61,12 +73,20 @@ func (c *consumerRun) watch(ctx context.Context) {
 			c.mu.Lock()
 			c.unread = cmp.Or(st.Unread, "it is not known yet whether there is more")
 			if pending > 0 {
-				c.unread = fmt.Sprintf("%s records are pending, most of them in the sink %s", cli.Thousands(pending), slowestSink(ledger))
+				c.unread = fmt.Sprintf("%s pending, most of them in the sink %s", cli.Counted(pending, "record", "is", "are"), slowestSink(ledger))
 			}
 			c.mu.Unlock()
 			c.stop.begin()
 		}
 	}
+}
+
+// showEvery returns how often the progress is shown.
+func (c *consumerRun) showEvery() time.Duration {
+	if c.block != nil {
+		return drawEvery
+	}
+	return reportEvery
 }
 
 // refreshStopped stores the stopped shards of the consumer, and returns its status.

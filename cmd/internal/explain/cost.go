@@ -14,6 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
+	awscost "github.com/tablewake/tablewake/pipeline/telemetry/cost"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
@@ -39,7 +40,10 @@ It is what a change costs when it is written by itself and tried once. A write i
 larger of the row that is there and the row that comes; what is there is told from the old image,
 so that records without one cost more than is said. Batches of aggregates take less, since a
 group's row is written once for all of a batch; large group rows, indexes of a table, and
-tries that were in vain, take more.`,
+tries that were in vain, take more. Dollars are list prices of us-east-1, on demand.
+
+With records it also says what would cost less: a filter that keeps changes from a sink that only
+reads for them, and the other kind of tombstones.`,
 		Example: `  tablewake cost -c tablewake.yaml
   tablewake cost -c tablewake.yaml stream.jsonl
   tablewake cost -c tablewake.yaml -o json stream.jsonl | jq '.sinks[] | {sink, write_units}'`,
@@ -64,14 +68,24 @@ type sinkCost struct {
 	WriteUnits float64 `json:"write_units"` // of all changes
 	ReadUnits  float64 `json:"read_units"`
 	Most       float64 `json:"most_write_units"` // of the most expensive change
+	Dollars    float64 `json:"dollars"`          // at the list prices of us-east-1, on demand
+
+	OtherTombstones float64  `json:"write_units_with_other_tombstones,omitempty"` // if the kind makes a difference
+	Advice          []string `json:"advice,omitempty"`                            // what would cost less
+
+	inPlace bool        // its tombstones are in place
+	idle    idleChanges // what it reads in vain
 }
+
+// The list prices of a write unit and a read unit.
+var writePrice, readPrice = awscost.DynamoDBUnits()
 
 func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) error {
 	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}
-	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.Suppressed("replay"))
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "replay"), sinks.Suppressed("replay"))
 	if err != nil {
 		return err
 	}
@@ -80,13 +94,14 @@ func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) er
 	for _, sink := range cfg.Sinks {
 		if rule := costRule(sink); rule != "" {
 			index[sink.Name] = len(sum.Sinks)
-			sum.Sinks = append(sum.Sinks, sinkCost{Sink: sink.Name, Rule: rule})
+			sum.Sinks = append(sum.Sinks, sinkCost{Sink: sink.Name, Rule: rule, inPlace: sink.View != nil && sink.View.InPlace})
 		}
 	}
 	if len(paths) > 0 {
 		if err := o.count(ctx, s, cfg, p, paths, &sum, index); err != nil {
 			return err
 		}
+		sum.advise()
 	}
 	return cli.Print(s.Out, o.format, sum, func(w io.Writer) { sum.write(w, len(paths) > 0) })
 }
@@ -105,7 +120,7 @@ func (o *costOptions) count(ctx context.Context, s cli.Streams, cfg *config.Conf
 		}
 	}
 	if undecodable > 0 {
-		fmt.Fprintf(s.Err, "%d records cannot be decoded and cost nothing here; tablewake explain names them\n", undecodable)
+		fmt.Fprintf(s.Err, "not decoded, and without cost here: %s; tablewake explain names them\n", cli.Count(undecodable, "record"))
 	}
 	return nil
 }
@@ -117,12 +132,15 @@ func (c *costs) add(x pipeline.Explanation, index map[string]int) {
 		if !ok || r.Err != nil {
 			continue
 		}
-		if cost := costOf(x.Change, r.Ops); cost != nil {
+		if cost, ok := dynamo.CostOf(x.Change, r.Ops); ok {
 			s := &c.Sinks[i]
 			s.Changes++
 			s.WriteUnits += cost.WriteUnits
 			s.ReadUnits += cost.ReadUnits
 			s.Most = max(s.Most, cost.WriteUnits)
+			s.OtherTombstones += cost.OtherTombstones
+			s.Dollars += cost.WriteUnits*writePrice.Dollars + cost.ReadUnits*readPrice.Dollars
+			s.idle.add(x.Change.Keys, cost)
 		}
 	}
 }
@@ -177,15 +195,23 @@ func (c costs) write(w io.Writer, counted bool) {
 	}
 	fmt.Fprintf(w, "\nof %s changes:\n", cli.Thousands(c.Changes))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "sink\tchanges\twrite units\tread units\twrite units a change\tmost\t")
+	fmt.Fprintln(tw, "sink\tchanges\twrite units\tread units\twrite units a change\tmost\t$ a million changes\t")
+	million := func(dollars float64) float64 { return dollars / max(float64(c.Changes), 1) * 1e6 }
 	var all sinkCost
 	for _, s := range c.Sinks {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t%s\t\n", s.Sink, cli.Thousands(s.Changes), cli.Thousands(int64(s.WriteUnits)), cli.Thousands(int64(s.ReadUnits)), s.WriteUnits/max(float64(s.Changes), 1), units(s.Most))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t%s\t%.2f\t\n", s.Sink, cli.Thousands(s.Changes), cli.Thousands(int64(s.WriteUnits)), cli.Thousands(int64(s.ReadUnits)),
+			s.WriteUnits/max(float64(s.Changes), 1), units(s.Most), million(s.Dollars))
 		all.WriteUnits += s.WriteUnits
 		all.ReadUnits += s.ReadUnits
+		all.Dollars += s.Dollars
 	}
-	fmt.Fprintf(tw, "all\t\t%s\t%s\t\t\t\n", cli.Thousands(int64(all.WriteUnits)), cli.Thousands(int64(all.ReadUnits)))
+	fmt.Fprintf(tw, "all\t\t%s\t%s\t\t\t%.2f\t\n", cli.Thousands(int64(all.WriteUnits)), cli.Thousands(int64(all.ReadUnits)), million(all.Dollars))
 	_ = tw.Flush()
+	for _, s := range c.Sinks {
+		for _, advice := range s.Advice {
+			fmt.Fprintf(w, "%s: %s\n", s.Sink, advice)
+		}
+	}
 }
 
 // unitCostJSON is the cost of one change at one sink, in DynamoDB units.

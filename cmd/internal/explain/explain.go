@@ -5,21 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/itemkey"
 	"github.com/tablewake/tablewake/cmd/internal/records"
-	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/entity"
-	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
-	"github.com/tablewake/tablewake/pipeline/rules"
-	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -53,7 +48,7 @@ there. The rest is as sensitive as the table.`,
 	}
 	o.Add(c)
 	f := c.Flags()
-	f.StringVar(&o.key, "key", "", "only changes of this item: its canonical key, as explain prints it")
+	f.StringVar(&o.key, "key", "", "only items with these key attributes, PK=...,SK=... or PK=..., or this canonical key")
 	f.StringVar(&o.sequence, "sequence", "", "only the change with this sequence number")
 	f.Int64VarP(&o.limit, "limit", "n", 0, "stop behind so many changes (0: all)")
 	cli.AddFormat(c, &o.format)
@@ -75,17 +70,25 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 	if err != nil {
 		return err
 	}
-	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.Suppressed("replay"), sinks.MaskAll())
+	key, err := o.parsedKey(cfg)
+	if err != nil {
+		return err
+	}
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "replay"), sinks.Suppressed("replay"), sinks.MaskAll())
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(s.Out)
-	n, err := o.explainPages(o.Pages(ctx, cfg, s, paths), explainer{p, mask, cfg.EntitySet()}, out)
+	printer := Printer{
+		Explain: p.Explain, Mask: mask, Entities: cfg.EntitySet(), Limit: o.limit, Format: o.format,
+		Selects: func(c *record.Change) bool { return o.selects(c, key, mask) },
+	}
+	n, err := printer.Print(o.Pages(ctx, cfg, s, paths), out)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
 	if n == 0 && err == nil && (o.key != "" || o.sequence != "") {
-		fmt.Fprintln(s.Err, "no change of the input matches; --key takes a key as explain prints it, with its escapes")
+		fmt.Fprintln(s.Err, o.noneSelected())
 	}
 	if ctx.Err() != nil {
 		return cli.Exit(cli.ExitInterrupted, errors.New("interrupted"))
@@ -93,100 +96,24 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 	return err
 }
 
-// explainer explains changes and masks the explanations.
-type explainer struct {
-	*pipeline.Pipeline
-	mask     *mask.Mask
-	entities *entity.Set // nil if the file has none
+// parsedKey reads --key; every key matches if it is not given.
+func (o *options) parsedKey(cfg *config.Config) (key itemkey.Key, err error) {
+	if o.key != "" {
+		key, err = itemkey.Parse(o.key, cfg, "")
+	}
+	return key, err
 }
 
-// entityOf returns the entity of a change's item, as {@entity} does; nil if the file has no entities.
-func (e explainer) entityOf(c *record.Change) *entityJSON {
-	if e.entities == nil {
-		return nil
+// noneSelected says that the flags select no change.
+func (o *options) noneSelected() string {
+	if o.key == "" {
+		return "no change of the input has the sequence number " + o.sequence
 	}
-	of, err := e.entities.Of(rules.LatestImage(c))
-	x := &entityJSON{Error: cli.ErrorText(err)}
-	if of != nil && err == nil {
-		x.Name = of.Name
-	}
-	return x
-}
-
-func (e explainer) explain(c *record.Change) pipeline.Explanation {
-	return e.mask.Explanation(e.Explain(c))
-}
-
-// explainPages prints the explanations that the flags select, and returns their number.
-func (o *options) explainPages(pages iter.Seq2[*record.Page, error], p explainer, out io.Writer) (printed int64, err error) {
-	var before, undecodable int64 // records of earlier pages; undecodable records
-	for page, err := range pages {
-		for x := range o.explanations(p, page, before) {
-			if x.Error != nil {
-				undecodable++
-			}
-			if err := o.print(out, x); err != nil {
-				return printed, err
-			}
-			if printed++; printed == o.limit {
-				return printed, nil
-			}
-		}
-		before += int64(len(page.Changes) + len(page.Errors))
-		if broken, ok := errors.AsType[*replay.BrokenError](err); ok {
-			return printed, cli.Exit(cli.ExitDeadLetters, broken)
-		}
-		if err != nil {
-			return printed, err
-		}
-	}
-	if undecodable > 0 {
-		return printed, cli.Exit(cli.ExitDeadLetters, nil)
-	}
-	return printed, nil
-}
-
-// explanations yields the explanations of a page that the flags select, in the order of the records. before is the
-// number of records of earlier pages. Flags match a key as stored, and as masked.
-func (o *options) explanations(p explainer, page *record.Page, before int64) func(func(explanation) bool) {
-	return func(yield func(explanation) bool) {
-		errs := page.Errors
-		for i := 0; i < len(page.Changes) || len(errs) > 0; {
-			if len(errs) > 0 && (i == len(page.Changes) || errs[0].Index < int(page.Changes[i].Index)) {
-				key := errs[0].Key
-				e := p.mask.RecordError(errs[0])
-				errs = errs[1:]
-				x := explanation{
-					Record: before + int64(e.Index) + 1, Op: "UNDECODABLE", Key: e.Key, Sequence: e.Sequence,
-					Error: &decodeErrorJSON{e.Path, records.ErrorText(e)},
-				}
-				if (o.selects(key, e.Sequence) || o.selects(e.Key, e.Sequence)) && !yield(x) {
-					return
-				}
-				continue
-			}
-			c := &page.Changes[i]
-			i++
-			if (o.selects(c.Key, c.Sequence) || o.selects(p.mask.Key(c), c.Sequence)) && !yield(p.explanation(before+int64(c.Index)+1, c)) {
-				return
-			}
-		}
-	}
-}
-
-// explanation explains record n of the input.
-func (e explainer) explanation(n int64, c *record.Change) explanation {
-	x := newExplanation(n, e.explain(c))
-	x.Entity = e.entityOf(c)
-	return x
+	return "no change of the input matches; " + itemkey.Usage
 }
 
 // selects reports whether the flags select a change.
-func (o *options) selects(key item.Key, sequence string) bool {
-	return (o.key == "" || item.Key(o.key) == key) &&
-		(o.sequence == "" || record.CompareSequence(o.sequence, sequence) == 0)
-}
-
-func (o *options) print(w io.Writer, x explanation) error {
-	return cli.Print(w, o.format, x, x.write)
+func (o *options) selects(c *record.Change, key itemkey.Key, m *mask.Mask) bool {
+	return key.Matches(c, m) &&
+		(o.sequence == "" || record.CompareSequence(o.sequence, c.Sequence) == 0)
 }

@@ -27,7 +27,7 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 		r.addProblem(NotRepaired, subject, takesOver, "%s; %s repaired the sinks, and ended before it was done", lost, rep.Owner)
 	case rep.Left > 0:
 		r.addProblem(NotRepaired, subject, cli.Either(obs.RepairsGaps, "a consumer tries again; "+command+" does, and says what is left", command+" says what is left"),
-			"%s; a repair of the sinks left %s", lost, cli.Plural(int(rep.Left), "difference"))
+			"%s; a repair of the sinks left %s", lost, cli.Count(rep.Left, "difference"))
 	case rep.Run != "":
 		r.addProblem(NotRepaired, subject, takesOver, "%s; a repair of the sinks did not end", lost)
 	default:

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
@@ -30,7 +31,7 @@ func (u uncountable) Error() string { return string(u) }
 // countLetters counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing. It
 // does not count the letters of a queue, as a read of a queue hides its messages from other readers.
 func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, shared *sharedStores) *Letters {
-	l := &Letters{Sinks: map[string]int{}, Keys: map[string]int{}}
+	l := &Letters{Sinks: map[string]int{}, Keys: map[string]int{}, Reasons: map[string]int{}}
 	if cfg.DeadLetters == nil && o.Live { // a folder keeps them in any case
 		l.None = true
 		return l
@@ -43,6 +44,10 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 			return errMaxLetters
 		}
 		l.Sinks[d.Sink]++
+		l.Reasons[d.Class]++
+		if l.Oldest == nil || d.Time.Before(*l.Oldest) {
+			l.Oldest = cli.OptionalTime(d.Time.UTC())
+		}
 		return nil
 	}
 	var err error

@@ -21,6 +21,7 @@ type Observation struct {
 	HeldBack []state.HeldBack // notes of consumers; Report ignores those of silent consumers
 	Letters  *Letters         // nil: they were not counted
 	Births   []state.Birth    // of all outputs
+	Fills    map[string]Fill  // by run: the backfills of Births
 	Lost     []LostOutput     // sinks whose output does not belong to the state
 	Unknown  []ReadFailure    // what could not be read
 
@@ -43,6 +44,9 @@ type Letters struct {
 	More    bool           `json:"more,omitempty"`    // there are more than were counted
 	Unknown string         `json:"unknown,omitempty"` // why some or all could not be counted
 	Failed  bool           `json:"failed,omitempty"`  // the count failed; false: such letters are never counted
+
+	Reasons map[string]int `json:"reasons,omitempty"` // letters by class: write, plan, quarantined, ...
+	Oldest  *time.Time     `json:"oldest,omitempty"`  // when the oldest of the counted ones was stored
 }
 
 // ReadFailure is something that could not be read, and the error.

@@ -34,12 +34,16 @@ type sharedStores struct {
 
 	heldBack func(context.Context) ([]state.HeldBack, error) // nil if no consumer notes it
 	births   func(context.Context) ([]state.Birth, error)    // nil if the file names no state
+	fills    fillReader                                      // nil if births is
 	stores   sinks.Stores                                    // existing stores of sinks; nil if leases are in a file, or if the command does not read them
 
 	silent time.Duration // a consumer without a new heartbeat for this long is silent
 	gone   time.Duration // how long no process has used the lease file; 0: one does, or it is unknown
 	target.Closers
 }
+
+// fillReader reads the backfills that fill the outputs of births.
+type fillReader func(ctx context.Context, births []state.Birth) (map[string]Fill, error)
 
 // openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
 // first names them on w.
@@ -55,7 +59,7 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 	}
 	shared := &sharedStores{silent: stream.LeaseDuration(cfg), streams: func() (shardreader.API, error) {
 		sdk, err := target.LoadAWS(ctx)
-		return stream.OpenRateLimited(sdk, cfg), err
+		return stream.OpenRateLimited(sdk, cfg, 2), err
 	}}
 	if path != "" {
 		if change && !t.Live {
@@ -151,6 +155,9 @@ func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk 
 		shared.stores = opened
 	}
 	shared.births = func(ctx context.Context) ([]state.Birth, error) { return stream.Collect(kept.Births(ctx)) }
+	shared.fills = func(ctx context.Context, births []state.Birth) (map[string]Fill, error) {
+		return ReadFills(ctx, kept, births)
+	}
 	shared.gaps = func(ctx context.Context) ([]state.NotedGap, error) { return stream.Collect(kept.Gaps(ctx)) }
 	return nil
 }
@@ -178,6 +185,13 @@ func (shared *sharedStores) openHeldBack(ctx context.Context, t *target.Flags, c
 	if !t.Live {
 		shared.heldBack = func(ctx context.Context) ([]state.HeldBack, error) { return localHeldBack(ctx, t.Local, cfg.Name) }
 		shared.births = func(ctx context.Context) ([]state.Birth, error) { return localBirths(ctx, t.Local, cfg.Name) }
+		shared.fills = func(ctx context.Context, births []state.Birth) (fills map[string]Fill, err error) {
+			err = target.ReadState(ctx, local.Dir(t.Local), cfg.Name, func(kept *sqlite.State) error {
+				fills, err = ReadFills(ctx, kept, births)
+				return err
+			})
+			return fills, err
+		}
 		return nil
 	}
 	if cfg.State == nil {
@@ -190,7 +204,7 @@ func (shared *sharedStores) openHeldBack(ctx context.Context, t *target.Flags, c
 	stateOnly := &sharedStores{}
 	shared.OnClose(stateOnly.Close)
 	err = stateOnly.openState(ctx, t, sdk, cfg, w)
-	shared.heldBack, shared.births = stateOnly.heldBack, stateOnly.births
+	shared.heldBack, shared.births, shared.fills = stateOnly.heldBack, stateOnly.births, stateOnly.fills
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 // Report is the state of a fleet, with its problems.
 type Report struct {
 	Pipeline  string     `json:"pipeline"`
+	Flags     string     `json:"flags,omitempty"` // of every command of this pipeline: -c FILE --live
 	At        time.Time  `json:"at"`
 	Healthy   bool       `json:"healthy"`        // there are no problems
 	Note      string     `json:"note,omitempty"` // why the report cannot have consumers; "": it can
@@ -145,7 +146,7 @@ type Shard struct {
 func (obs Observation) Report() Report {
 	obs.Retention = cmp.Or(obs.Retention, 24*time.Hour)
 	obs.Urgent = cmp.Or(obs.Urgent, 4*time.Hour)
-	r := Report{Pipeline: obs.Pipeline, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, Filling: []Stage{}}
+	r := Report{Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, Filling: []Stage{}}
 	switch {
 	case obs.Unconfigured != "":
 		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases; what Lambda invokes shows in its own metrics and log"
@@ -196,7 +197,7 @@ func (obs Observation) Report() Report {
 	case reads:
 	case unread:
 		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner }) // no shard has a live owner: one problem is enough
-		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+"`, or look why it stopped", "no consumer reads: %d shards wait", r.countUnowned())
+		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+"`, or look why it stopped", "no consumer reads: %s", cli.Counted(r.countUnowned(), "shard", "waits", "wait"))
 	case len(obs.Streams) == 0 && obs.Unconfigured == "" && obs.NoTable == "" && len(r.Problems) == 0:
 		r.addProblem(NoConsumers, obs.Pipeline, "look without --no-stream, or start `"+obs.command("consume")+"`", "no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
 	}
@@ -224,7 +225,7 @@ func (r *Report) addLostLeases(obs *Observation) {
 	}
 	users := "consumers had it, and none of them lives"
 	if alive > 0 {
-		users = fmt.Sprintf("%d consumers live, and cannot write their checkpoints", alive)
+		users = cli.Counted(alive, "consumer", "lives, and cannot write its checkpoints", "live, and cannot write their checkpoints")
 	}
 	r.addProblem(LostLeases, obs.Pipeline, "restore the table under its name if there is a copy. `"+obs.command("consume")+" --create` makes an empty one: the stream is then read from source.start, and archives and notifications get again what they have",
 		"the lease table %s is gone: %s", obs.NoTable, users)

@@ -60,7 +60,7 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 // findShardProblems adds the problems of a shard.
 func (r *Report) findShardProblems(obs *Observation, t tree, n *node, s *Shard) {
 	if below := t.breach(n); below != nil {
-		r.addProblem(Breach, n.id, "stop the consumers and reset the lease that is wrong: "+obs.command("leases list"),
+		r.addProblem(Breach, n.id, "stop the consumers and reset the lease that is wrong: `"+obs.command("leases list")+"`",
 			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
 	}
 	switch {
@@ -91,16 +91,16 @@ func (obs *Observation) command(name string) string {
 
 // stoppedHint returns what to do about a stopped shard.
 func (obs *Observation) stoppedHint(shard, why string) string {
-	reset := obs.command("leases reset") + " " + shard + " --to "
+	reset := "`" + obs.command("leases reset") + " " + shard + " --to "
 	switch why {
 	case coordinator.StoppedGone:
-		return reset + "end --skip goes on with its children"
+		return reset + "end --skip` goes on with its children"
 	case coordinator.StoppedBroken:
 		return "it goes on by itself once the row is repaired"
 	case coordinator.StoppedBelow, coordinator.StoppedContrary:
 		return "versions cannot be trusted there: hold the views against the table before anything is reset"
 	}
-	return reset + "trim_horizon goes on behind what is lost"
+	return reset + "trim_horizon` goes on behind what is lost"
 }
 
 // state returns the state of a shard, and the reason for it.

@@ -28,10 +28,10 @@ func (r *Report) addSinks(obs *Observation) {
 			failing := Sink{s, max(obs.At.Sub(s.Failing), 0).Seconds(), h.Consumer}
 			r.Sinks = append(r.Sinks, failing)
 			hint := "the consumer's log has a line every ten seconds; mend the cause, and the sink continues"
-			text := fmt.Sprintf("sink %s has failed for %s, with %s changes pending: %s", s.Sink, FormatAge(seconds(failing.Seconds)), cli.Thousands(s.Pending), s.Error)
+			text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", s.Sink, FormatAge(seconds(failing.Seconds)), cli.Count(s.Pending, "change"), s.Error)
 			if s.Blocked > 0 {
 				hint = "mend the cause, or configure dead_letters and start again"
-				text += fmt.Sprintf("; %s keys are blocked by a change that can never be written: no dead letters are configured", cli.Thousands(int64(s.Blocked)))
+				text += "; " + cli.Counted(s.Blocked, "key", "is", "are") + " blocked by a change that can never be written: no dead letters are configured"
 			}
 			r.addProblem(FailingSink, s.Sink, hint, "%s", text)
 		}
@@ -46,18 +46,18 @@ func (r *Report) addSinks(obs *Observation) {
 	}
 	if n := total(obs.Letters.Sinks); n > 0 {
 		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
-			"%s changes are in dead letters", obs.Letters.countText(n))
+			"%s in dead letters", obs.Letters.countText(n))
 	} else if n := total(obs.Letters.Keys); n > 0 {
-		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+"` delivers the waiting changes and releases the keys", "%s keys are quarantined", cli.Thousands(int64(n)))
+		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+"` delivers the waiting changes and releases the keys", "%s quarantined", cli.Counted(n, "key", "is", "are"))
 	}
 }
 
 // countText formats a count of dead letters.
 func (l *Letters) countText(n int) string {
 	if l.More {
-		return "more than " + cli.Thousands(int64(n))
+		return "more than " + cli.Thousands(int64(n)) + " changes are"
 	}
-	return cli.Thousands(int64(n))
+	return cli.Counted(n, "change", "is", "are")
 }
 
 func total(by map[string]int) (n int) {

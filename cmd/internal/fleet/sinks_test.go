@@ -58,11 +58,11 @@ func TestReport_SinksAndLetters(t *testing.T) {
 			[]string{"all is well"}},
 		"letters":     {Observation{Letters: &Letters{Sinks: map[string]int{"orders": 7, "": 2}, Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 9 changes", "7 of orders", "2 of every sink", "quarantined keys: 1 of orders", "redrive", "--list"}},
 		"many":        {Observation{Letters: &Letters{Sinks: map[string]int{"orders": 10_000}, More: true}}, false, []string{"more than 10,000"}},
-		"quarantined": {Observation{Letters: &Letters{Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 1 keys are quarantined"}},
+		"quarantined": {Observation{Letters: &Letters{Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 1 key is quarantined"}},
 		"a queue":     {Observation{Letters: &Letters{Unknown: "it is a queue"}}, true, []string{"dead letters: unknown: it is a queue"}},
 		"not counted": {Observation{Letters: &Letters{Unknown: "no answer", Failed: true}}, false, []string{"PROBLEM dead letters could not be counted: no answer"}},
 		"not looked":  {Observation{Unknown: []ReadFailure{{"what sinks wrote", errors.New("throttled")}}}, false, []string{"PROBLEM what sinks wrote could not be looked at: throttled"}},
-		"no leases":   {Observation{NoTable: "shop-leases", Flags: "-c shop.yaml --live"}, false, []string{"PROBLEM the lease table shop-leases is gone: 1 consumers live", "read from source.start"}},
+		"no leases":   {Observation{NoTable: "shop-leases", Flags: "-c shop.yaml --live"}, false, []string{"PROBLEM the lease table shop-leases is gone: 1 consumer lives", "read from source.start"}},
 		"none":        {Observation{Letters: &Letters{None: true}}, true, []string{"dead letters: none are configured"}},
 	} {
 		test.observed.Pipeline, test.observed.At, test.observed.Leases = "shop", at, members

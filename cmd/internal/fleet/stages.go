@@ -14,6 +14,13 @@ type Stage struct {
 	Stage string     `json:"stage"` // waiting, filling or settling
 	Run   string     `json:"run,omitempty"`
 	Floor *time.Time `json:"floor,omitempty"` // the stream writes what was made then or later
+
+	Started   *time.Time `json:"started,omitempty"`        // of the backfill; absent, as all that follows, if unknown
+	Parts     int        `json:"parts,omitempty"`          // of what the backfill reads
+	PartsDone *int       `json:"parts_done,omitempty"`     // those that are written
+	Items     *int64     `json:"items,omitempty"`          // items that are written
+	Rate      *float64   `json:"items_a_second,omitempty"` // since it started, pauses included
+	Left      *float64   `json:"seconds_left,omitempty"`   // by the parts that are written; absent before the first one
 }
 
 // addStages adds the sinks that are not live.
@@ -27,6 +34,7 @@ func (r *Report) addStages(obs *Observation) {
 			floor := b.Floor
 			s.Floor = &floor
 		}
+		s.addFill(obs)
 		r.Filling = append(r.Filling, s)
 		if b.Stage == state.Waiting {
 			r.addProblem(WaitingSink, b.Sink,

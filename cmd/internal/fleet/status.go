@@ -29,11 +29,18 @@ type statusOptions struct {
 	noWatch  bool
 	all      bool
 	urgent   time.Duration
+	watch    watchInterval // 0: one look
+	serve    string        // address of the page; "": none is served
+	page     bool
 	format   cli.Format
 }
 
-// NewStatus is the command status.
-func NewStatus(s cli.Streams) *cobra.Command {
+// NewStatus makes the command status. serve serves the page of --serve; without it there is no such flag.
+func NewStatus(serve ServePage) func(cli.Streams) *cobra.Command {
+	return func(s cli.Streams) *cobra.Command { return newStatus(s, serve) }
+}
+
+func newStatus(s cli.Streams, serve ServePage) *cobra.Command {
 	var o statusOptions
 	c := &cobra.Command{
 		Use:   "status -c FILE (--live | --local DIR)",
@@ -56,12 +63,20 @@ keys are counted, up to 10,000 or for five seconds; what cannot be known is "unk
 A look that is not answered for 20 seconds ends. What could not be looked at is a problem, too.
 
 It ends with exit code 6 if something needs attention: a sink fails, changes are in dead letters, a shard is stopped at a gap, or read
-by no consumer, or cannot be read; a consumer sends no heartbeats; unread records are lost within --loss-within.`,
+by no consumer, or cannot be read; a consumer sends no heartbeats; unread records are lost within --loss-within.
+
+With --watch it looks again and again until it is interrupted, and ends with the code of its last look.
+
+With --serve it serves all of that as a page for browsers until it is interrupted, and looks while somebody
+watches the page. /status has the report as JSON. On another address than loopback it needs --page: whoever reaches
+the address reads the page.`,
 		Example: `  tablewake status -c tablewake.yaml --live
+  tablewake status -c tablewake.yaml --live --watch 10s
+  tablewake status -c tablewake.yaml --live --serve
   tablewake status -c tablewake.yaml --live -o json | jq '.problems'
   tablewake status -c tablewake.yaml --live --no-stream --loss-within 12h || page-somebody`,
 		Args: cli.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s, serve) },
 	}
 	cli.AddConfig(c, &o.config)
 	o.Add(c, "the folder that a consumer works on")
@@ -69,15 +84,31 @@ by no consumer, or cannot be read; a consumer sends no heartbeats; unread record
 	f.BoolVar(&o.noStream, "no-stream", false, "do not list the stream: the leases alone tell")
 	f.BoolVar(&o.noWatch, "no-watch", false, "do not wait for signs of life: every consumer counts as alive")
 	f.BoolVar(&o.all, "all", false, "show shards that are read to their end, too")
+	o.addWatch(c)
+	if serve != nil {
+		f.StringVar(&o.serve, "serve", "", "serve the report as a page for browsers at this address ("+serveDefault+"), until it is interrupted")
+		f.Lookup("serve").NoOptDefVal = serveDefault
+		f.BoolVar(&o.page, "page", false, "with --serve: serve the page also where the address is no loopback address")
+	}
+	o.addPositional(c)
 	f.DurationVar(&o.urgent, "loss-within", 4*time.Hour, "unread records that are lost within this time are a problem")
 	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *statusOptions) run(ctx context.Context, s cli.Streams) error {
+func (o *statusOptions) run(ctx context.Context, s cli.Streams, serve ServePage) error {
+	if o.urgent <= 0 {
+		return cli.Usagef("--loss-within is a time, as 4h")
+	}
+	if o.serve != "" {
+		return o.servePage(ctx, s, serve)
+	}
+	if o.watch > 0 {
+		return o.watchReports(ctx, s)
+	}
 	err := o.report(ctx, s)
 	if ctx.Err() != nil {
-		return cli.Exit(cli.ExitInterrupted, errors.New("interrupted before all was looked at: the same command looks again"))
+		return errInterrupted()
 	}
 	return err
 }
@@ -103,44 +134,51 @@ func explainTimeout(ctx context.Context, err error) error {
 
 var errNoAnswer = fmt.Errorf("no answer for %v", lookTimeout)
 
-// report reads all stores and prints the report.
-func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.Load(o.config)
+// report prints the report of one look.
+func (o *statusOptions) report(ctx context.Context, s cli.Streams) error {
+	r, err := o.look(ctx, s.Err)
 	if err != nil {
 		return err
 	}
-	if o.urgent <= 0 {
-		return cli.Usagef("--loss-within is a time, as 4h")
+	err = cli.Print(s.Out, o.format, r, func(w io.Writer) { r.Write(w, o.all) })
+	if err == nil && !r.Healthy {
+		err = cli.Exit(cli.ExitUnhealthy, nil)
+	}
+	return err
+}
+
+// look reads all stores, and returns their report. It first names the stores on w.
+func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err error) {
+	cfg, err := o.Load(o.config)
+	if err != nil {
+		return Report{}, err
 	}
 	o.LookOnly = true
 	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent, RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(errNoAnswer) })
-	shared, err := o.open(opening, cfg, s.Err, &obs)
+	shared, err := o.open(opening, cfg, w, &obs)
 	if late.Stop(); err != nil {
-		return explainTimeout(opening, err)
+		return Report{}, explainTimeout(opening, err)
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
 	if err := o.observe(ctx, cfg, shared, &obs); err != nil {
-		return err
+		return Report{}, err
 	}
 	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) { return lostStores(ctx, cfg, shared, obs.Leases) })
 	obs.AddUnread("what sinks wrote", err)
 	if shared.births != nil {
 		obs.Births, err = withTimeout(ctx, shared.births)
 		obs.AddUnread("the stages of sinks", err)
+		obs.Fills, err = withTimeout(ctx, func(ctx context.Context) (map[string]Fill, error) { return shared.fills(ctx, obs.Births) })
+		obs.AddUnread("how far backfills are", err)
 	}
 	obs.Letters = o.countLetters(ctx, cfg, shared)
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return Report{}, context.Cause(ctx)
 	}
-	r := obs.Report()
-	err = cli.Print(s.Out, o.format, r, func(w io.Writer) { r.Write(w, o.all) })
-	if err == nil && !r.Healthy {
-		err = cli.Exit(cli.ExitUnhealthy, nil)
-	}
-	return err
+	return obs.Report(), nil
 }
 
 // open opens the stores that status reads. If the file has no leases, or the lease table does not exist, it leaves

@@ -29,7 +29,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-var program = clitest.Program{NewStatus}
+var program = clitest.Program{NewStatus(nil)}
 
 // Where there are no leases, status shows the gaps that a function noted. That the lease
 // table of a consumer is missing is a problem; that there is no consumer is none.
@@ -106,12 +106,12 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	if err := beats.Heartbeat(t.Context(), leases.Member{Worker: "w1", Heartbeat: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if out, _ := program.Run(t, cli.ExitUnhealthy, "status", "-c", consumer, "--live", "--no-watch"); !strings.Contains(out, "the lease table "+name+"-leases is gone: 1 consumers live") || !strings.Contains(out, "w1") || strings.Contains(out, "has begun") {
+	if out, _ := program.Run(t, cli.ExitUnhealthy, "status", "-c", consumer, "--live", "--no-watch"); !strings.Contains(out, "the lease table "+name+"-leases is gone: 1 consumer lives") || !strings.Contains(out, "w1") || strings.Contains(out, "has begun") {
 		t.Errorf("of a consumer whose lease table is gone it says\n%s", out)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if err := (&statusOptions{config: consumer, Flags: target.Flags{Live: true}, urgent: time.Hour}).run(stopped, cli.Streams{Out: io.Discard, Err: io.Discard}); err == nil || cli.ExitCode(err) != cli.ExitInterrupted {
+	if err := (&statusOptions{config: consumer, Flags: target.Flags{Live: true}, urgent: time.Hour}).run(stopped, cli.Streams{Out: io.Discard, Err: io.Discard}, nil); err == nil || cli.ExitCode(err) != cli.ExitInterrupted {
 		t.Errorf("interrupted it ends with %v", err)
 	}
 	if _, said := program.Run(t, cli.ExitFailure, "status", "-c", file(""), "--live"); !strings.Contains(said, "add state: {table: NAME}") {

@@ -93,10 +93,10 @@ func (r *Result) write(w io.Writer) {
 		fmt.Fprintf(w, "another process repairs the gaps\n")
 		return
 	case r.DryRun:
-		fmt.Fprintf(w, "%s items compared, %s differences, of which %s would be repaired; nothing is written\n", cli.Thousands(d.Items), cli.Thousands(d.Differences), cli.Thousands(d.Repaired))
+		fmt.Fprintf(w, "%s compared, %s, of which %s would be repaired; nothing is written\n", cli.Count(d.Items, "item"), cli.Count(d.Differences, "difference"), cli.Thousands(d.Repaired))
 		return
 	}
-	fmt.Fprintf(w, "%s items compared, %s differences, %s repaired, %s left\n", cli.Thousands(d.Items), cli.Thousands(d.Differences), cli.Thousands(d.Repaired), cli.Thousands(d.Left))
+	fmt.Fprintf(w, "%s compared, %s, %s repaired, %s left\n", cli.Count(d.Items, "item"), cli.Count(d.Differences, "difference"), cli.Thousands(d.Repaired), cli.Thousands(d.Left))
 	if r.Report != "" {
 		fmt.Fprintf(w, "what is left: %s\n", r.Report)
 	}

@@ -100,7 +100,7 @@ func (w *writer) boundFields(e *entity.Entity) []field {
 			}
 			bound[name] = true
 			f := field{attribute: name, kind: "string", comment: "bound by " + k.Attribute + ", " + k.Pattern.String()}
-			if k.Pattern.Whole() {
+			if k.Pattern.BindsAll() {
 				f.kind = w.wholeKind(e, k.Attribute)
 			}
 			fields = append(fields, f)

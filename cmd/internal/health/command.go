@@ -99,7 +99,7 @@ func (o *options) getVerdict(ctx context.Context) (v Verdict, ok bool, err error
 
 // verdictText formats a verdict as one line.
 func verdictText(v Verdict) string {
-	text := fmt.Sprintf("%s: %s, %s records pending", v.State, cli.Plural(v.Shards, "shard"), cli.Thousands(v.Pending))
+	text := fmt.Sprintf("%s: %s, %s pending", v.State, cli.Count(v.Shards, "shard"), cli.Count(v.Pending, "record"))
 	if len(v.Reasons) > 0 {
 		text += "; " + strings.Join(v.Reasons, "; ")
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // Options are the timeouts of a [Monitor].
@@ -129,13 +131,13 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	case !f.Contact:
 		v.unready(Isolated, f.Reasons...)
 	case f.Pending > 0 && noProgress > m.o.Patience:
-		v.unready(Stuck, fmt.Sprintf("%d records are pending, and none was finished for %s: look at what %s", f.Pending, round(noProgress), f.slowestAnswers()))
+		v.unready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s", cli.Counted(f.Pending, "record", "is", "are"), round(noProgress), f.slowestAnswers()))
 	case !f.Ready:
 		v.unready(Stuck, f.Reasons...)
 	}
 	v.Live = v.State != Dead // a restart helps no isolated consumer: it continues once the lease table answers
 	if v.Stopped > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%d shards are read no further: `%s` says why", v.Stopped, m.o.Status))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%s read no further: `%s` says why", cli.Counted(v.Stopped, "shard", "is", "are"), m.o.Status))
 	}
 	return v
 }

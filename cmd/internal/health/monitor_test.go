@@ -56,7 +56,7 @@ func TestVerdict(t *testing.T) {
 		"it does not answer for long":       {[]step{{0, &well}, {5 * time.Second, nil}}, 31 * time.Second, false, false, health.Dead, "it does not answer for 31s"},
 		"its loop stands still":             {[]step{{0, &health.Facts{Reasons: []string{"nothing was done for 40s"}}}}, time.Second, false, false, health.Dead, "nothing was done for 40s"},
 		"it drains":                         {[]step{{0, with(func(f *health.Facts) { f.Leaving, f.Pending = true, 5 })}}, time.Second, true, false, health.Draining, "it stops"},
-		"a shard is stopped at a gap":       {[]step{{0, with(func(f *health.Facts) { f.Stopped, f.Behind = 1, 1 })}}, time.Second, true, true, health.Idle, "1 shards are read no further"},
+		"a shard is stopped at a gap":       {[]step{{0, with(func(f *health.Facts) { f.Stopped, f.Behind = 1, 1 })}}, time.Second, true, true, health.Idle, "1 shard is read no further"},
 		"it has no shards, as one too many": {[]step{{0, with(func(f *health.Facts) { f.Shards = 0 })}}, time.Second, true, true, health.Idle, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/ownhost"
 )
 
 // Source is a consumer. Facts may block until ctx is done and must return an error then.
@@ -24,12 +24,13 @@ type SourceFunc func(ctx context.Context) (Facts, error)
 // Facts calls f.
 func (f SourceFunc) Facts(ctx context.Context) (Facts, error) { return f(ctx) }
 
-// Server answers GET /livez, /readyz and /status with 200 or 503 and a [Verdict] as JSON. /status answers 403 to the
-// host name of another machine: with DNS rebinding a web page could read it from the user's browser.
+// Server answers GET /livez, /readyz and /status with 200 or 503 and JSON, which has a [Verdict], and what its [Paths]
+// add. /status and the page answer 403 to the host name of another machine (package ownhost). /metrics does so while the
+// server listens on a loopback address. On other addresses a scraper may know the machine by any name.
 type Server struct {
 	monitor *Monitor
 	source  Source
-	status  func() any
+	paths   Paths
 	host    string // the host part of the listen address
 	http    *http.Server
 	listen  net.Listener
@@ -37,36 +38,56 @@ type Server struct {
 	work    sync.WaitGroup
 }
 
-// Start listens on addr, like 127.0.0.1:8080, and observes source until Close. status returns the consumer part of
-// /status; it may be nil.
-func Start(addr string, monitor *Monitor, source Source, status func() any) (*Server, error) {
+// Paths are what a [Server] answers beside /livez and /readyz.
+type Paths struct {
+	Status  func(Verdict) any // the answer of /status. Default: the verdict alone
+	Metrics http.Handler      // answers /metrics. Default: there is no such path
+
+	// Page answers all other paths. Without PageEverywhere it does so only while the server listens on a loopback
+	// address. Default: there are no other paths.
+	Page           http.Handler
+	PageEverywhere bool
+}
+
+// Start listens on addr, like 127.0.0.1:8080, and observes source until Close.
+func Start(addr string, monitor *Monitor, source Source, paths Paths) (*Server, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("health endpoint: %w (give it another address, or off)", err)
 	}
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		host = "" // addr has only a port
-	}
-	return serve(l, host, monitor, source, status), nil
+	return serve(l, ownhost.Part(addr), monitor, source, paths), nil
 }
 
 // serve starts a Server on l. host is the host part of the listen address.
-func serve(l net.Listener, host string, monitor *Monitor, source Source, status func() any) *Server {
+func serve(l net.Listener, host string, monitor *Monitor, source Source, paths Paths) *Server {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{monitor: monitor, source: source, status: status, host: host, listen: l, stop: stop}
+	s := &Server{monitor: monitor, source: source, paths: paths, host: host, listen: l, stop: stop}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", s.probe(func(v Verdict) bool { return v.Live }))
 	mux.HandleFunc("GET /readyz", s.probe(func(v Verdict) bool { return v.Ready }))
 	mux.HandleFunc("GET /status", s.serveStatus)
-	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second}
+	if paths.Metrics != nil {
+		mux.HandleFunc("GET /metrics", s.serveMetrics)
+	}
+	if paths.Page != nil {
+		mux.HandleFunc("GET /", s.servePage)
+	}
+	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: WriteTimeout}
 	s.work.Go(func() { s.watch(ctx) })
 	s.work.Go(func() { _ = s.http.Serve(l) })
 	return s
 }
 
+// WriteTimeout is how long an answer may take. A stream of the page sets a deadline of its own.
+const WriteTimeout = 10 * time.Second
+
 // Addr returns the listen address.
 func (s *Server) Addr() string { return s.listen.Addr().String() }
+
+// HasPage reports whether the page is served: it has one, and its address allows it.
+func (s *Server) HasPage() bool {
+	return s.paths.Page != nil && (s.paths.PageEverywhere || ownhost.Loopback(s.listen))
+}
 
 // Close stops the server and waits for its goroutines.
 func (s *Server) Close() error {
@@ -112,41 +133,38 @@ func (s *Server) probe(ok func(Verdict) bool) http.HandlerFunc {
 
 // serveStatus handles /status.
 func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request) {
-	if !s.isOwnHost(r) {
-		http.Error(w, "the Host of this request is not the consumer's: ask 127.0.0.1, or the address that it listens on", http.StatusForbidden)
+	if !ownhost.Is(r, s.host) {
+		ownhost.Forbid(w)
 		return
 	}
 	v := s.monitor.Verdict(time.Now())
-	out := struct {
-		Verdict
-		Consumer any `json:"consumer,omitempty"`
-	}{Verdict: v}
-	if s.status != nil {
-		out.Consumer = s.status()
+	var out any = v
+	if s.paths.Status != nil {
+		out = s.paths.Status(v)
 	}
 	write(w, v.Live && v.Ready, out)
 }
 
-// isOwnHost reports whether the Host of a request names this machine. That is localhost, the address of the connection,
-// or the host of --health.
-func (s *Server) isOwnHost(r *http.Request) bool {
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+// serveMetrics handles /metrics.
+func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	if ownhost.Loopback(s.listen) && !ownhost.Is(r, s.host) {
+		ownhost.Forbid(w)
+		return
 	}
-	host = strings.Trim(host, "[]")
-	if strings.EqualFold(host, "localhost") || s.host != "" && strings.EqualFold(host, s.host) {
-		return true
+	w.Header().Set("Cache-Control", "no-store")
+	s.paths.Metrics.ServeHTTP(w, r)
+}
+
+// servePage handles / and all that has no other path.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !ownhost.Is(r, s.host):
+		ownhost.Forbid(w)
+	case !s.HasPage():
+		http.Error(w, "there is no page on this address: `tablewake consume --page` serves one to all who reach it; /livez, /readyz and /status answer", http.StatusNotFound)
+	default:
+		s.paths.Page.ServeHTTP(w, r)
 	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return false
-	}
-	if ip.Unmap().IsLoopback() {
-		return true
-	}
-	addr, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return ok && addr.AddrPort().Addr().Unmap().WithZone("") == ip.Unmap().WithZone("")
 }
 
 func write(w http.ResponseWriter, ok bool, v any) {

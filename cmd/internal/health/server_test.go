@@ -27,7 +27,12 @@ func TestServer(t *testing.T) {
 		case <-ctx.Done():
 		}
 		return *facts.Load(), nil
-	}), func() any { return map[string]int{"leases": 2} })
+	}), health.Paths{Status: func(v health.Verdict) any {
+		return struct {
+			health.Verdict
+			Consumer map[string]int `json:"consumer"`
+		}{v, map[string]int{"leases": 2}}
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +56,7 @@ func TestServer(t *testing.T) {
 	if code, _ := get(t, s, "/livez"); code != 200 {
 		t.Errorf("/livez of one that stops: %d", code)
 	}
-	if _, err := health.Start(s.Addr(), m, nil, nil); err == nil {
+	if _, err := health.Start(s.Addr(), m, nil, health.Paths{}); err == nil {
 		t.Error("two listen on one address")
 	}
 	for range 2 {
@@ -79,7 +84,7 @@ func get(t *testing.T, s *health.Server, path string) (int, map[string]any) {
 // startEverywhere starts a server at all addresses of the machine until the test ends.
 func startEverywhere(t *testing.T) (port string) {
 	t.Helper()
-	s, err := health.Start("0.0.0.0:0", health.NewMonitor(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
+	s, err := health.Start("0.0.0.0:0", health.NewMonitor(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), health.Paths{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,11 +172,73 @@ func TestHostOfAnotherAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := health.Serve(elsewhere{l, tt.at}, "0.0.0.0", health.NewMonitor(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
+		s := health.Serve(elsewhere{l, tt.at}, "0.0.0.0", health.NewMonitor(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), health.Paths{})
 		for host, want := range tt.hosts {
 			if code := codeOf(t, "http://"+s.Addr()+"/status", host); (code != http.StatusForbidden) != want {
 				t.Errorf("%s: /status of %s: %d", tt.at.String(), host, code)
 			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A scraper may know a machine by any name, but nobody outside knows a loopback address. Without metrics there is no
+// such path.
+func TestMetrics(t *testing.T) {
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	for _, tt := range []struct {
+		addr, host string
+		metrics    http.Handler
+		want       int
+	}{
+		{"127.0.0.1:0", "127.0.0.1", metrics, http.StatusAccepted},
+		{"127.0.0.1:0", "localhost:8080", metrics, http.StatusAccepted},
+		{"127.0.0.1:0", "evil.example", metrics, http.StatusForbidden},
+		{"0.0.0.0:0", "consumer.shop.svc", metrics, http.StatusAccepted},
+		{"127.0.0.1:0", "127.0.0.1", nil, http.StatusNotFound},
+	} {
+		source := health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil })
+		s, err := health.Start(tt.addr, health.NewMonitor(health.Options{}), source, health.Paths{Metrics: tt.metrics})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(s.Addr())
+		if code := codeOf(t, "http://127.0.0.1:"+port+"/metrics", tt.host); code != tt.want {
+			t.Errorf("/metrics on %s for %s: %d, want %d", tt.addr, tt.host, code, tt.want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A page of the web reads no page of a consumer either. On another address than loopback there is one only if that
+// was asked for.
+func TestPage(t *testing.T) {
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	for _, tt := range []struct {
+		addr, host string
+		paths      health.Paths
+		want       int
+	}{
+		{"127.0.0.1:0", "127.0.0.1", health.Paths{Page: page}, http.StatusAccepted},
+		{"127.0.0.1:0", "localhost:8080", health.Paths{Page: page}, http.StatusAccepted},
+		{"127.0.0.1:0", "evil.example", health.Paths{Page: page}, http.StatusForbidden},
+		{"127.0.0.1:0", "127.0.0.1", health.Paths{}, http.StatusNotFound},
+		{"0.0.0.0:0", "127.0.0.1", health.Paths{Page: page}, http.StatusNotFound},
+		{"0.0.0.0:0", "127.0.0.1", health.Paths{Page: page, PageEverywhere: true}, http.StatusAccepted},
+		{"0.0.0.0:0", "evil.example", health.Paths{Page: page, PageEverywhere: true}, http.StatusForbidden},
+	} {
+		source := health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil })
+		s, err := health.Start(tt.addr, health.NewMonitor(health.Options{}), source, tt.paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(s.Addr())
+		if code := codeOf(t, "http://127.0.0.1:"+port+"/", tt.host); code != tt.want {
+			t.Errorf("/ on %s for %s: %d, want %d", tt.addr, tt.host, code, tt.want)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

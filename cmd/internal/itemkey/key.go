@@ -10,6 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Usage explains the flag.
@@ -67,6 +69,19 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
 	}
 	return Key{attributes, key}, nil
+}
+
+// Matches reports whether it is the key of a change, or a part of it. A canonical key matches as stored, and as m masks it.
+func (k Key) Matches(c *record.Change, m *mask.Mask) bool {
+	if !k.Attributes.Exists() {
+		return k.Canonical == "" || c.Key == k.Canonical || m.Key(c) == k.Canonical
+	}
+	for name, want := range k.Attributes.All() {
+		if v, ok := c.Keys.Get(name); !ok || !v.Equal(want) {
+			return false
+		}
+	}
+	return true
 }
 
 // splitEscaped splits at commas without a backslash before them.

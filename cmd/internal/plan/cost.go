@@ -36,7 +36,7 @@ func (f *costFlags) addCost(c *cobra.Command) {
 }
 
 // The list prices of a write unit and a read unit.
-var writePrice, readPrice = awscost.PriceOf(awscost.DynamoDB, "write"), awscost.PriceOf(awscost.DynamoDB, "read")
+var writePrice, readPrice = awscost.DynamoDBUnits()
 
 // cost is what filling the sinks costs that are new or wait.
 type cost struct {
@@ -76,7 +76,8 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 	if len(fill) == 0 {
 		return nil
 	}
-	planner, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.Backfill(sinks.BackfillOptions{Sinks: fill}))
+	planner, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "plan"),
+		sinks.Backfill(sinks.BackfillOptions{Sinks: fill}))
 	if err != nil {
 		return err
 	}

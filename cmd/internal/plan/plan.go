@@ -136,12 +136,9 @@ func (r *report) write(w io.Writer) {
 	if r.Cost != nil {
 		r.Cost.write(w)
 	}
-	switch r.Todo {
-	case 0:
+	if r.Todo == 0 {
 		fmt.Fprintln(w, "there is nothing to do")
-	case 1:
-		fmt.Fprintln(w, "1 sink has something to do")
-	default:
-		fmt.Fprintf(w, "%d sinks have something to do\n", r.Todo)
+		return
 	}
+	fmt.Fprintf(w, "%s something to do\n", cli.Counted(r.Todo, "sink", "has", "have"))
 }

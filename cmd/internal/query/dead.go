@@ -42,11 +42,8 @@ each with what was the first to fail: that is to be mended before tablewake redr
   tablewake query dead --local out --unmasked -o json | jq -c .record | tablewake replay -c tablewake.yaml --local again -`,
 		Args: cli.ArgumentRange(0, 0, "(--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if d.live {
-				return d.runLive(c.Context(), o, s)
-			}
-			if d.config != "" {
-				return cli.Usagef("-c is of --live: a folder knows what wrote it")
+			if o.live {
+				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error { return d.showLive(c.Context(), l, out) })
 			}
 			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
 				box := folderBox(dir, cli.Logger(s.Err, false))
@@ -63,15 +60,11 @@ each with what was the first to fail: that is to be mended before tablewake redr
 	f := c.Flags()
 	f.BoolVar(&d.unmasked, "unmasked", false, "show sensitive attributes as they are")
 	f.BoolVar(&d.keys, "quarantined", false, "show the quarantined keys, not the letters")
-	f.BoolVar(&d.live, "live", false, "the letters of the bucket, queue or folder that the configuration names, with the AWS credentials of this shell")
-	cli.AddConfig(c, &d.config)
 	return c
 }
 
 // deadOptions are the flags of `query dead`.
 type deadOptions struct {
-	config         string
-	live           bool
 	unmasked, keys bool
 }
 
@@ -100,20 +93,9 @@ func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 	}
 }
 
-// runLive shows the letters of the real stores that the configuration names.
-func (d *deadOptions) runLive(ctx context.Context, o *options, s cli.Streams) (err error) {
-	if o.local != "" || o.limit < 0 {
-		return cli.Usagef("--local and --live cannot stand together, and --limit is a number of results, or 0 for all")
-	}
-	cfg, err := cli.LoadConfig(d.config)
-	if err != nil {
-		return err
-	}
-	opened, err := (&target.Flags{Live: true, LookOnly: true}).OpenWritten(ctx, cfg, s.Err)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
+// showLive prints the letters of the real stores.
+func (d *deadOptions) showLive(ctx context.Context, l liveStores, out *cli.Results) (err error) {
+	cfg, opened := l.cfg, l.Stores
 	kept, err := letters.Open(ctx, cfg, opened)
 	if err != nil {
 		return err
@@ -138,8 +120,7 @@ func (d *deadOptions) runLive(ctx context.Context, o *options, s cli.Streams) (e
 			return err
 		}
 	}
-	out := cli.NewResults(s, o.format, o.limit)
-	return out.End(d.show(ctx, box, out), s.Err)
+	return d.show(ctx, box, out)
 }
 
 // show prints the letters, or with --quarantined the quarantined keys.
@@ -172,7 +153,7 @@ func (k quarantinedKey) text() string {
 	if k.Letters == 0 {
 		reason = "its letters are delivered; a redrive lets it go"
 	}
-	return fmt.Sprintf("%s  %s  %s letters since %s  %s", k.Sink, k.Key, cli.Thousands(int64(k.Letters)), k.Since.Format(time.RFC3339), reason)
+	return fmt.Sprintf("%s  %s  %s since %s  %s", k.Sink, k.Key, cli.Count(k.Letters, "letter"), k.Since.Format(time.RFC3339), reason)
 }
 
 func quarantined(ctx context.Context, box letterBox, out *cli.Results) error {

@@ -21,9 +21,31 @@ func (o *options) archive(s cli.Streams) *cobra.Command {
 		Use:   "archive [BUCKET]",
 		Short: "Archived changes by item, each version once",
 		Example: `  tablewake query archive shop-archive --local out
+  tablewake query archive shop-archive -c tablewake.yaml --live --prefix changes/ -n 20
   tablewake query archive --local out --prefix changes/ -o json | tablewake replay -c other.yaml --local other -`,
-		Args: cli.ArgumentRange(0, 1, "[BUCKET] --local DIR"),
+		Args: cli.ArgumentRange(0, 1, "[BUCKET] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
+			show := func(store archive.Lister, tableInKey bool, out *cli.Results) error {
+				for e, err := range archive.Read(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: tableInKey}) {
+					if err != nil {
+						return err
+					}
+					line := json.RawMessage(e.Line)
+					if err := out.Add(line, func() string { return entryText(e) }); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			if o.live {
+				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error {
+					store, err := l.archive(c.Context(), args)
+					if err != nil {
+						return err
+					}
+					return show(store, len(l.cfg.Source.Tables) > 1, out)
+				})
+			}
 			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
 				buckets, err := chooseFile(args, filepath.Dir(dir.Archive("x")), "bucket", "")
 				if err != nil {
@@ -37,16 +59,7 @@ func (o *options) archive(s cli.Streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				for e, err := range archive.Read(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: owner.TableInKey}) {
-					if err != nil {
-						return err
-					}
-					line := json.RawMessage(e.Line)
-					if err := out.Add(line, func() string { return entryText(e) }); err != nil {
-						return err
-					}
-				}
-				return nil
+				return show(store, owner.TableInKey, out)
 			})
 		},
 	}
@@ -64,11 +77,15 @@ func entryText(e archive.Entry) string {
 
 func (o *options) events(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use:     "events [SINK]",
-		Short:   "Events that a notify sink published (replay --notify)",
-		Example: `  tablewake query events on_completed --local out`,
-		Args:    cli.ArgumentRange(0, 1, "[SINK] --local DIR"),
+		Use:   "events [SINK]",
+		Short: "Events that a notify sink published (replay --notify); with --live how many wait in its queue",
+		Example: `  tablewake query events on_completed --local out
+  tablewake query events -c tablewake.yaml --live`,
+		Args: cli.ArgumentRange(0, 1, "[SINK] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if o.live {
+				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error { return l.queues(c.Context(), args, out) })
+			}
 			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
 				sink, err := chooseFile(args, filepath.Dir(dir.Events("x")), "sink", ".jsonl")
 				if err != nil {

@@ -1,7 +1,7 @@
 package query
 
 import (
-	"context"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
-	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
 // shards are the sinks whose output is spread over shards, by their stored settings.
@@ -18,8 +17,8 @@ type shards struct {
 	views  []spreadView  // of t
 }
 
-func shardsOf(ctx context.Context, db *sqlite.Store, t view.Table) (all shards, err error) {
-	for f, err := range db.Fingerprints(ctx) {
+func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (all shards, err error) {
+	for f, err := range fingerprints {
 		if err != nil {
 			return all, err
 		}

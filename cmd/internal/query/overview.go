@@ -38,7 +38,7 @@ func (o overview) list(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// add prints a line for a store with n units, like rows.
+// add prints a line for a store with n units, as a row.
 func (o overview) add(kind, name string, n int64, unit string) error {
 	type entry struct {
 		Kind string `json:"kind"`
@@ -46,7 +46,7 @@ func (o overview) add(kind, name string, n int64, unit string) error {
 		N    int64  `json:"count"`
 	}
 	return o.out.Add(entry{kind, name, n}, func() string {
-		return fmt.Sprintf("%-8s %-24s %s %s", kind, name, cli.Thousands(n), unit)
+		return fmt.Sprintf("%-8s %-24s %s", kind, name, cli.Count(n, unit))
 	})
 }
 
@@ -69,7 +69,7 @@ func (o overview) views(ctx context.Context) error {
 	return target.WithViews(ctx, o.dir, func(db *sqlite.Store) error {
 		tables, err := db.Tables(ctx)
 		for _, t := range tables {
-			if err := addCount(o, "view", t.Name, db.Rows(ctx, t, view.Query{}), "rows"); err != nil {
+			if err := addCount(o, "view", t.Name, db.Rows(ctx, t, view.Query{}), "row"); err != nil {
 				return err
 			}
 		}
@@ -88,7 +88,7 @@ func (o overview) indexes(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if err := o.add("search", index, int64(hits.Total), "documents"); err != nil {
+			if err := o.add("search", index, int64(hits.Total), "document"); err != nil {
 				return err
 			}
 		}
@@ -103,7 +103,7 @@ func (o overview) archives(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := addCount(o, "archive", b, store.List(ctx, ""), "objects"); err != nil {
+		if err := addCount(o, "archive", b, store.List(ctx, ""), "object"); err != nil {
 			return err
 		}
 	}
@@ -113,7 +113,7 @@ func (o overview) archives(ctx context.Context) error {
 func (o overview) events(context.Context) error {
 	sinks, err := names(filepath.Dir(o.dir.Events("x")), ".jsonl")
 	for _, sink := range sinks {
-		if err := addCount(o, "events", sink, jsonl.Read(o.dir.Events(sink)), "events"); err != nil {
+		if err := addCount(o, "events", sink, jsonl.Read(o.dir.Events(sink)), "event"); err != nil {
 			return err
 		}
 	}
@@ -127,12 +127,12 @@ func (o overview) dead(ctx context.Context, log *slog.Logger) error {
 	if err := box.letters(ctx, func(pipeline.DeadLetter) error { n++; return nil }); err != nil || n == 0 {
 		return err
 	}
-	if err := o.add("dead", "letters", n, "records"); err != nil {
+	if err := o.add("dead", "letters", n, "record"); err != nil {
 		return err
 	}
 	keys, err := quarantinedKeys(ctx, box)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	return o.add("dead", "quarantined", int64(len(keys)), "keys")
+	return o.add("dead", "quarantined", int64(len(keys)), "key")
 }

@@ -10,6 +10,9 @@ import (
 	"unicode"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/decimal"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -28,7 +31,9 @@ type spreadView struct {
 
 // spreadViewOf returns the view of a fingerprint; false if it is of another table, or has no shards.
 func spreadViewOf(f state.Fingerprint, t view.Table) (spreadView, bool) {
-	pk, err := template.Parse(f.Settings["view.key."+t.PK], template.Options{Shard: true})
+	// Only the texts between the placeholders are used, so any entities do.
+	all := template.Options{Shard: true, Each: true, Identity: true, Entities: entity.NewSet()}
+	pk, err := template.Parse(f.Settings["view.key."+t.PK], all)
 	if err != nil || !pk.HasShard() || f.Settings["view.table"] != t.Name {
 		return spreadView{}, false
 	}
@@ -67,8 +72,69 @@ func (v spreadView) punctuation() (string, bool) {
 // viewQuery is what `query view` selects.
 type viewQuery struct {
 	pk, pkPrefix, skPrefix, after string
-	reverse                       bool
+	beginsWith, between           string
+	reverse, typed                bool
 	limit                         int // 0: all
+
+	key      item.Value // of pk; absent: all
+	from, to item.Value // of between, in the direction of the read; absent: no bound
+}
+
+// keyValue reads a key: a text, or a value as DynamoDB JSON. An empty text is no value.
+func keyValue(flag, text string) (item.Value, error) {
+	if !strings.HasPrefix(text, "{\"") {
+		if text == "" {
+			return item.Value{}, nil
+		}
+		return item.StringValue(text), nil
+	}
+	v, err := item.ParseValue([]byte(text))
+	if k := v.Kind(); err == nil && k != item.KindS && k != item.KindN && k != item.KindB {
+		err = fmt.Errorf("a key is an S, an N or a B, and not %s", k)
+	}
+	if d, ok := v.Number(); ok {
+		v = item.NumberValue(d)
+	}
+	if err != nil {
+		return item.Value{}, cli.Usagef("--%s %s: %w", flag, text, err)
+	}
+	return v, nil
+}
+
+// parse reads pk, beginsWith and between.
+func (q *viewQuery) parse() (err error) {
+	if q.key, err = keyValue("pk", q.pk); err != nil {
+		return err
+	}
+	if q.beginsWith != "" {
+		if q.skPrefix != "" && q.skPrefix != q.beginsWith {
+			return cli.Usagef("--begins-with and --sk-prefix are one flag by two names: give one of them")
+		}
+		q.skPrefix = q.beginsWith
+	}
+	if q.between == "" {
+		return nil
+	}
+	low, high, ok := strings.Cut(q.between, ",")
+	switch {
+	case !ok || low == "" && high == "":
+		return cli.Usagef("--between takes two sort keys, as 2026-01,2026-03; one of them may be empty")
+	case q.pk == "":
+		return cli.Usagef("--between is of a partition: name it with --pk")
+	}
+	if q.from, err = keyValue("between", low); err != nil {
+		return err
+	}
+	if q.to, err = keyValue("between", high); err != nil {
+		return err
+	}
+	if q.from.Exists() && (view.Query{To: q.to}).Ends(q.from) {
+		return cli.Usagef("--between %s: no sort key is between the two: the lesser comes first", q.between)
+	}
+	if q.reverse {
+		q.from, q.to = q.to, q.from
+	}
+	return nil
 }
 
 // rows returns the rows of a table, and the partition that pk names; it has no Keys if there is none to continue.
@@ -78,6 +144,8 @@ func (q viewQuery) rows(ctx context.Context, db view.Reader, t view.Table, s sha
 	partition := view.Partition{Table: t}
 	all := view.Query{PKPrefix: q.pkPrefix, SKPrefix: q.skPrefix, Reverse: q.reverse}
 	switch {
+	case q.between != "" && t.SK == "":
+		return nil, partition, cli.Usagef("--between: the table %s has no sort key", t.Name)
 	case q.after != "" && (q.pk == "" || t.SK == ""):
 		return nil, partition, cli.Usagef("--after continues a partition of a table with a sort key: name it with --pk")
 	case q.pk == "":
@@ -91,7 +159,7 @@ func (q viewQuery) rows(ctx context.Context, db view.Reader, t view.Table, s sha
 		return nil, partition, cli.Usagef("--pk %s: no view of the table %s has shards: write the partition key itself",
 			q.pk, t.Name)
 	case !spread:
-		partition.Keys = append(partition.Keys, item.StringValue(q.pk))
+		partition.Keys = append(partition.Keys, q.key)
 	}
 	for _, v := range s.views {
 		for _, key := range v.keys(q.pk) {
@@ -101,13 +169,13 @@ func (q viewQuery) rows(ctx context.Context, db view.Reader, t view.Table, s sha
 		}
 	}
 	if len(partition.Keys) == 1 && q.after == "" {
-		all.PK = partition.Keys[0]
+		all.PK, all.From, all.To = partition.Keys[0], q.from, q.to
 		if t.SK == "" {
 			partition.Keys = nil
 		}
 		return view.Merged(ctx, db, t, all, s.groups...), partition, nil
 	}
-	read := view.PartitionQuery{SKPrefix: q.skPrefix, Reverse: q.reverse, Cursor: q.after}
+	read := view.PartitionQuery{SKPrefix: q.skPrefix, From: q.from, To: q.to, Reverse: q.reverse, Cursor: q.after}
 	if q.limit > 0 {
 		read.Limit = q.limit + 1 // to know whether there are more
 	}
@@ -122,6 +190,32 @@ type mergedReader struct {
 
 func (r mergedReader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return view.Merged(ctx, r.Reader, t, q, r.groups...)
+}
+
+// numberHint says how a partition key is written that is a number; "" if it is written so, or is not a number.
+func (q viewQuery) numberHint() string {
+	d, err := decimal.Parse(q.pk)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(`if the partition key is a number, write --pk '{"N":"%s"}'`, d)
+}
+
+// hint says what may be wrong with a partition key that has no rows; "" if nothing seems wrong.
+func (q viewQuery) hint(s shards) string {
+	if hint := q.numberHint(); hint != "" && len(s.views) == 0 {
+		return "no rows; " + hint
+	}
+	return s.hint()
+}
+
+// explainError adds to the error of a read what may be wrong with the partition key: DynamoDB refuses a text where the key
+// of the table is a number.
+func (q viewQuery) explainError(err error) error {
+	if hint := q.numberHint(); hint != "" && awserr.Code(err) == "ValidationException" {
+		return fmt.Errorf("%w; %s", err, hint)
+	}
+	return err
 }
 
 // hint returns how the partition keys of the views with shards are written; "" if there are none.

@@ -18,6 +18,8 @@ import (
 // options are the flags of all subcommands.
 type options struct {
 	local  string
+	config string
+	live   bool
 	limit  int
 	format cli.Format
 }
@@ -26,17 +28,24 @@ type options struct {
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use:   "query [view | search | archive | events | dead] --local DIR",
-		Short: "Look into what a replay wrote into a folder",
+		Use:   "query [view | search | archive | events | dead] (--local DIR | -c FILE --live)",
+		Short: "Look into what was written, in a folder or in the real stores",
 		Long: `query shows what stands in a --local folder: rows of views, documents of search
 indexes, archived changes (each version of an item once), events, dead letters. Without
-a kind it lists what there is. Of dead letters it shows real ones too. Deleted rows and documents are not shown.`,
+a kind it lists what there is. Deleted rows and documents are not shown.
+
+With --live it shows the same of the real stores that the configuration names, with the AWS
+credentials of this shell. It writes nothing, and creates nothing. Events stay in their
+queue: events says about how many messages wait there. A kind is needed.`,
 		Example: `  tablewake query --local out
   tablewake query view shop-views --local out --pk-prefix STATUS#paid
   tablewake query search products lamp --local out
   tablewake query archive shop-archive --local out -o json
   tablewake query events --local out
   tablewake query dead --local out
+  tablewake query view shop-views -c tablewake.yaml --live --pk 'STATUS#paid'
+  tablewake query search products lamp -c tablewake.yaml --live
+  tablewake query events -c tablewake.yaml --live
   tablewake query dead -c tablewake.yaml --live`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -45,27 +54,45 @@ a kind it lists what there is. Of dead letters it shows real ones too. Deleted r
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
+			if o.live {
+				return cli.Usagef("query --live needs a kind: view, search, archive, events or dead")
+			}
 			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
 				return overview{dir, out}.list(c.Context(), cli.Logger(s.Err, false))
 			})
 		},
 	}
 	f := c.PersistentFlags()
-	f.StringVar(&o.local, "local", "", "the folder that a replay wrote (required)")
+	f.StringVar(&o.local, "local", "", "the folder that a replay or a consumer wrote")
+	f.BoolVar(&o.live, "live", false, "the real stores that the configuration names, with the AWS credentials of this shell")
+	f.StringVarP(&o.config, "config", "c", "", "with --live: the configuration file (default tablewake.yaml)")
 	f.IntVarP(&o.limit, "limit", "n", 0, "at most so many results (0: all; default all, of a search 10)")
 	_ = c.MarkPersistentFlagDirname("local")
+	_ = c.MarkPersistentFlagFilename("config", "yaml", "yml")
 	cli.AddPersistentFormat(c, &o.format)
 	c.AddCommand(o.view(s), o.search(s), o.archive(s), o.events(s), o.dead(s))
 	return c
 }
 
+// check returns the error of wrong flags.
+func (o *options) check() error {
+	switch {
+	case o.local != "" && o.live:
+		return cli.Usagef("--local and --live cannot stand together: embedded stores in a folder, or the real ones")
+	case o.limit < 0:
+		return cli.Usagef("--limit is a number of results, or 0 for all")
+	case o.local == "" && !o.live:
+		return cli.Usagef("--local is missing: name the folder that a replay wrote, or -c FILE --live for the real stores")
+	case o.config != "" && !o.live:
+		return cli.Usagef("-c is of --live: a folder knows what wrote it")
+	}
+	return nil
+}
+
 // withFolder runs a query on the --local folder. It locks the folder, so that no replay writes to it meanwhile.
 func (o *options) withFolder(s cli.Streams, query func(local.Dir, *cli.Results) error) (err error) {
-	if o.limit < 0 {
-		return cli.Usagef("--limit is a number of results, or 0 for all")
-	}
-	if o.local == "" {
-		return cli.Usagef("--local is missing: name the folder that a replay wrote")
+	if err := o.check(); err != nil {
+		return err
 	}
 	if err := target.CheckLocalFolder(o.local); err != nil {
 		return err

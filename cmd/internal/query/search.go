@@ -33,29 +33,33 @@ func (o *options) search(s cli.Streams) *cobra.Command {
   CreatedAt:>="2026-01-15"       dates and times, likewise
 
 A backslash takes the next character as it is, quotes take all between them. Fuzzy words,
-regular expressions, groups and boosts are not supported.`,
+regular expressions, groups and boosts are not supported.
+
+With --live the query is in OpenSearch's query string language, which has all of these forms, and
+at most 10,000 documents match.`,
 		Example: `  tablewake query search products --local out
   tablewake query search products 'title:lamp' --local out -o json
-  tablewake query search products '+Price:>=20 +Price:<30' --local out`,
-		Args: cli.ArgumentRange(1, 2, "INDEX [QUERY] --local DIR"),
+  tablewake query search products '+Price:>=20 +Price:<30' --local out
+  tablewake query search products 'title:lamp' -c tablewake.yaml --live`,
+		Args: cli.ArgumentRange(1, 2, "INDEX [QUERY] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
-				return withSearch(c.Context(), dir, func(store *sqlite.Store) error {
-					if len(args) == 1 {
-						return allDocuments(c.Context(), store, args[0], out)
-					}
-					hits, err := store.Search(c.Context(), args[0], args[1], o.searchLimit(c))
+			show := func(store search.Reader, limit int, out *cli.Results) error {
+				if len(args) == 1 {
+					return allDocuments(c.Context(), store, args[0], out)
+				}
+				return found(c.Context(), store, args[0], args[1], limit, out)
+			}
+			if o.live {
+				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error {
+					store, err := l.indexes(c.Context(), args[0])
 					if err != nil {
-						return noIndex(c.Context(), store, args[0], err)
+						return err
 					}
-					out.More = int64(hits.Total) > int64(len(hits.Documents))
-					for _, d := range hits.Documents {
-						if err := addDocument(out, d); err != nil {
-							return err
-						}
-					}
-					return nil
+					return show(store, min(o.searchLimit(c), maxLiveHits), out)
 				})
+			}
+			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
+				return withSearch(c.Context(), dir, func(store *sqlite.Store) error { return show(store, o.searchLimit(c), out) })
 			})
 		},
 	}
@@ -69,7 +73,25 @@ func (o *options) searchLimit(c *cobra.Command) int {
 	return cmp.Or(o.limit, 10)
 }
 
-func allDocuments(ctx context.Context, store *sqlite.Store, index string, out *cli.Results) error {
+// maxLiveHits is the largest number of documents that OpenSearch returns for a query (index.max_result_window).
+const maxLiveHits = 10_000
+
+// found prints the documents of an index that match a query.
+func found(ctx context.Context, store search.Reader, index, query string, limit int, out *cli.Results) error {
+	hits, err := store.Search(ctx, index, query, limit)
+	if err != nil {
+		return noIndex(ctx, store, index, err)
+	}
+	out.More = int64(hits.Total) > int64(len(hits.Documents))
+	for _, d := range hits.Documents {
+		if err := addDocument(out, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func allDocuments(ctx context.Context, store search.Reader, index string, out *cli.Results) error {
 	for d, err := range store.Documents(ctx, index) {
 		if err != nil {
 			return noIndex(ctx, store, index, err)
@@ -86,7 +108,7 @@ func addDocument(out *cli.Results, d search.Document) error {
 }
 
 // noIndex adds the existing indexes to the error for a missing index.
-func noIndex(ctx context.Context, store *sqlite.Store, index string, err error) error {
+func noIndex(ctx context.Context, store search.Reader, index string, err error) error {
 	if !errors.Is(err, search.ErrNoIndex) {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -20,7 +21,6 @@ import (
 
 func (o *options) view(s cli.Streams) *cobra.Command {
 	var q viewQuery
-	var typed bool
 	c := &cobra.Command{
 		Use:   "view [TABLE]",
 		Short: "Rows of a view table, in the order of their keys",
@@ -29,47 +29,43 @@ func (o *options) view(s cli.Streams) *cobra.Command {
 A partition of a view that is spread over shards is read as one, in the order of the sort key.
 With the partition key 'STATUS#{Status}#{@shard}' it is --pk STATUS#paid, without the shard and
 the punctuation before it, or --pk 'STATUS#paid#{@shard}', which also names a shard that is not
-the end of the key. With --limit, a read with --pk prints a cursor if there are more rows, and
---after continues there, in the direction of the read.`,
+the end of the key. A text that is one partition and, with the shard, another one answers both.
+A key that is a number or binary is written as DynamoDB JSON: --pk '{"N":"10"}'. With --limit, a
+read with --pk prints a cursor if there are more rows, and --after continues there, in the
+direction of the read.
+
+With --live a read without --pk scans the whole table.`,
 		Example: `  tablewake query view shop-views --local out
   tablewake query view shop-views --local out --pk STATUS#paid --limit 5
   tablewake query view shop-views --local out --pk 'STATUS#paid#{@shard}' --reverse --limit 5
-  tablewake query view shop-views --local out --sk-prefix 2026-03 -o json`,
-		Args: cli.ArgumentRange(0, 1, "[TABLE] --local DIR"),
+  tablewake query view shop-views --local out --sk-prefix 2026-03 -o json
+  tablewake query view shop-views -c tablewake.yaml --live --pk STATUS#paid --between 2026-03-01,2026-03-31 --reverse -n 20`,
+		Args: cli.ArgumentRange(0, 1, "[TABLE] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			q.limit = o.limit
+			if err := q.parse(); err != nil {
+				return err
+			}
+			if o.live {
+				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error {
+					db, t, spread, err := l.view(c.Context(), args)
+					if err != nil {
+						return err
+					}
+					return q.show(c.Context(), db, t, spread, out, s.Err)
+				})
+			}
 			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
 				return target.WithViews(c.Context(), dir, func(db *sqlite.Store) error {
 					t, err := chooseTable(c.Context(), db, args)
 					if err != nil {
 						return err
 					}
-					spread, err := shardsOf(c.Context(), db, t)
+					spread, err := shardsOf(db.Fingerprints(c.Context()), t)
 					if err != nil {
 						return err
 					}
-					rows, partition, err := q.rows(c.Context(), db, t, spread)
-					if err != nil {
-						return err
-					}
-					for row, err := range rows {
-						if errors.Is(err, view.ErrCursor) {
-							return cli.Usagef("--after: %w", err)
-						}
-						if err != nil {
-							return err
-						}
-						if err := out.Add(itemJSON(row.Item, typed), func() string { return rowText(t, row) }); err != nil {
-							return err
-						}
-						if len(partition.Keys) > 0 && out.N == q.limit {
-							out.Next = "--after " + partition.Cursor(row)
-						}
-					}
-					if hint := spread.hint(); hint != "" && q.pk != "" && out.N == 0 && q.after == "" {
-						fmt.Fprintln(s.Err, hint)
-					}
-					return nil
+					return q.show(c.Context(), db, t, spread, out, s.Err)
 				})
 			})
 		},
@@ -78,10 +74,38 @@ the end of the key. With --limit, a read with --pk prints a cursor if there are 
 	f.StringVar(&q.pk, "pk", "", "only rows with this partition key; of a view with shards without the shard, or with {@shard}")
 	f.StringVar(&q.pkPrefix, "pk-prefix", "", "only rows whose partition key begins so")
 	f.StringVar(&q.skPrefix, "sk-prefix", "", "only rows whose sort key begins so")
+	f.StringVar(&q.beginsWith, "begins-with", "", "as --sk-prefix")
+	f.StringVar(&q.between, "between", "", "with --pk: only rows whose sort key is between A and B or one of them; A or B may be empty: `A,B`")
 	f.BoolVar(&q.reverse, "reverse", false, "the greatest keys first")
 	f.StringVar(&q.after, "after", "", "with --pk: continue behind a read, from the cursor that it printed")
-	f.BoolVar(&typed, "typed", false, "JSON with DynamoDB's types")
+	f.BoolVar(&q.typed, "typed", false, "JSON with DynamoDB's types")
 	return c
+}
+
+// show prints the rows of a table.
+func (q viewQuery) show(ctx context.Context, db view.Reader, t view.Table, spread shards, out *cli.Results, errs io.Writer) error {
+	rows, partition, err := q.rows(ctx, db, t, spread)
+	if err != nil {
+		return err
+	}
+	for row, err := range rows {
+		if errors.Is(err, view.ErrCursor) {
+			return cli.Usagef("--after: %w", err)
+		}
+		if err != nil {
+			return q.explainError(err)
+		}
+		if err := out.Add(itemJSON(row.Item, q.typed), func() string { return rowText(t, row) }); err != nil {
+			return err
+		}
+		if len(partition.Keys) > 0 && out.N == q.limit {
+			out.Next = "--after " + partition.Cursor(row)
+		}
+	}
+	if hint := q.hint(spread); hint != "" && q.pk != "" && out.N == 0 && q.after == "" {
+		fmt.Fprintln(errs, hint)
+	}
+	return nil
 }
 
 // chooseTable returns the table in args, or the only table.

@@ -108,7 +108,7 @@ func TestRedrive_Live(t *testing.T) {
 			if list, _ := program.Run(t, cli.ExitOK, "query", "dead", "-c", file, "--live", "-n", "2", "-o", "json"); strings.Count(list, `"record":{`) != 2 {
 				t.Errorf("query dead --live -n 2 -o json says\n%s", list)
 			}
-			if list, _ := program.Run(t, cli.ExitOK, "query", "dead", "-c", file, "--live", "--quarantined"); !strings.HasPrefix(list, "orders  a  1 letters since") {
+			if list, _ := program.Run(t, cli.ExitOK, "query", "dead", "-c", file, "--live", "--quarantined"); !strings.HasPrefix(list, "orders  a  1 letter since") {
 				t.Errorf("query dead --live --quarantined says\n%s", list)
 			}
 			program.Run(t, cli.ExitUsage, "query", "dead", "-c", file, "--live", "--local", "out")

@@ -172,15 +172,19 @@ func (o *options) announceRemoved(ctx context.Context, cfg *config.Config, ro re
 	if err != nil {
 		return err
 	}
+	n := report.Sinks[o.sink].Letters
 	action := cli.Either(o.to == "", "to be discarded", "to be moved to "+o.to)
-	fmt.Fprintf(s.Err, "%s letters of the sink %s, which %s has no more, are %s\n", cli.Thousands(int64(report.Sinks[o.sink].Letters)), o.sink, cfg.File, action)
+	fmt.Fprintf(s.Err, "%s of the sink %s, which %s has no more, %s %s\n", cli.Count(n, "letter"), o.sink, cfg.File, cli.Either(n == 1, "is", "are"), action)
 	return nil
 }
 
 // deliver redrives the selected letters, and prints the report.
 func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams) error {
 	bar := cli.NewCountProgress(s.Err, "redriving")
-	opts := []sinks.Option{sinks.Redrive()}
+	opts := []sinks.Option{sinks.WithExtensions(s.Extensions...), sinks.Redrive()}
+	if len(s.Extensions) == 0 {
+		opts = append(opts, s.HoldCustom(cfg, "redrive")) // their letters stay
+	}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
 	}

@@ -1,9 +1,12 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -26,6 +29,7 @@ type options struct {
 	fresh   bool
 	rebuild bool
 	notify  bool
+	custom  []string // Go sinks to run
 	verbose bool
 	format  cli.Format
 }
@@ -47,7 +51,7 @@ Region and endpoint are those of the AWS SDK (AWS_PROFILE, AWS_REGION, AWS_ENDPO
 
 With --local every sink has its embedded store in that folder. A folder that the same
 configuration wrote is gone on with: what was written stays, nothing is written twice.
-Notifications are held back unless --notify is given.
+Notifications are held back unless --notify is given, and Go sinks unless --custom names them.
 
 Real stores are written with --live alone, which says first which they are: tables,
 indexes and buckets of the account whose credentials this shell has. What is there already is
@@ -66,6 +70,7 @@ compared by version: a replay never puts back what a newer change has written.`,
 	f := c.Flags()
 	f.BoolVar(&o.fresh, "fresh", false, "empty the --local folder first")
 	f.BoolVar(&o.rebuild, "rebuild", false, "replay the whole history into empty views and aggregates: nothing is refused for its age")
+	f.StringSliceVar(&o.custom, "custom", nil, "run these Go sinks too: sinks that are custom, and on_ENTITY of sinks.On")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
 	cli.AddFormat(c, &o.format)
@@ -84,6 +89,9 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return cli.Usagef("--fresh empties a --local folder; real stores are not emptied")
 	}
 	if err := o.Check(); err != nil {
+		return err
+	}
+	if err := o.checkCustom(cfg, s); err != nil {
 		return err
 	}
 	mask, err := sinks.Mask(cfg)
@@ -108,7 +116,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 
 	bar := cli.NewProgress(s.Err, "replaying", src.Progress().TotalBytes)
 	var noEntity atomic.Int64
-	opts := []sinks.Option{sinks.Finite(), sinks.CountNoEntity(&noEntity)}
+	opts := []sinks.Option{o.holdCustom(cfg, s), sinks.Finite(), sinks.CountNoEntity(&noEntity)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}
@@ -137,6 +145,29 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	}
 	in.Warn(s.Err)
 	return o.exitError(sum, in.Broken, runErr)
+}
+
+// checkCustom returns a usage error if --custom names a sink that is not Go code.
+func (o *options) checkCustom(cfg *config.Config, s cli.Streams) error {
+	has := sinks.CustomSinks(cfg, s.Extensions...)
+	for _, name := range o.custom {
+		if !slices.Contains(has, name) {
+			return cli.Usagef("--custom %q: no Go sink is named so; %s and this program have %s",
+				name, cfg.File, cmp.Or(strings.Join(has, ", "), "none"))
+		}
+	}
+	return nil
+}
+
+// holdCustom returns the option that holds back the Go sinks that --custom does not name, and says which these are.
+func (o *options) holdCustom(cfg *config.Config, s cli.Streams) sinks.Option {
+	held := slices.DeleteFunc(sinks.CustomSinks(cfg, s.Extensions...), func(name string) bool {
+		return slices.Contains(o.custom, name)
+	})
+	if len(held) > 0 {
+		fmt.Fprintf(s.Err, "held back: %s; --custom NAME runs a Go sink\n", strings.Join(held, ", "))
+	}
+	return s.HoldCustom(cfg, "replay", o.custom...)
 }
 
 // finishRebuild makes the sinks live that the rebuild has filled.

@@ -135,7 +135,7 @@ func TestReplayFromS3(t *testing.T) {
 	}
 
 	_, errs := program.Run(t, cli.ExitFailure, "replay", "-c", shopConfig, "--local", t.TempDir(), "s3://"+bucket+"-none/x/")
-	if !strings.Contains(errs, "NoSuchBucket") || !strings.Contains(errs, "check its name") {
+	if !strings.Contains(errs, "NoSuchBucket") || !strings.Contains(errs, "check the bucket's name") {
 		t.Errorf("of a bucket that is not there: %s", errs)
 	}
 	for _, args := range [][]string{

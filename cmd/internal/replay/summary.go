@@ -21,7 +21,7 @@ type Summary struct {
 	Pipeline         string          `json:"pipeline"`
 	Records          int64           `json:"records"`
 	Seconds          float64         `json:"seconds"`
-	RecordsPerSecond float64         `json:"records_per_second"`
+	RecordsPerSecond float64         `json:"records_per_second,omitempty"` // of a run that never waits for new records
 	Interrupted      bool            `json:"interrupted"`
 	Ledger           pipeline.Ledger `json:"ledger"`
 	Balanced         bool            `json:"balanced"`
@@ -29,6 +29,7 @@ type Summary struct {
 	DeadLetters      string          `json:"dead_letters,omitempty"` // the command that lists the dead letters; "": there are none
 	Redrive          string          `json:"redrive,omitempty"`      // the command that delivers the dead letters
 	Errors           []string        `json:"errors,omitempty"`       // of broken input files
+	Silent           []SilentSink    `json:"silent,omitempty"`       // sinks that wrote nothing of many changes
 }
 
 // Run runs a pipeline, and returns its summary. It calls report five times a second, which updates bar, and removes bar at
@@ -47,18 +48,19 @@ func Run(ctx context.Context, name string, p *pipeline.Pipeline, src pipeline.So
 	stop()
 	ticker.Wait()
 	bar.End()
-	return Summarize(name, p.Ledger(), took), err
+	sum := Summarize(name, p.Ledger(), took)
+	if took > 0 {
+		sum.RecordsPerSecond = float64(sum.Records) / took.Seconds()
+	}
+	return sum, err
 }
 
 // Summarize makes the summary of a run from its ledger.
 func Summarize(name string, l pipeline.Ledger, took time.Duration) Summary {
-	s := Summary{
+	return Summary{
 		Pipeline: name, Records: l.Source.Read, Seconds: took.Seconds(), Ledger: l, Balanced: l.Check() == nil,
+		Silent: silentSinks(l),
 	}
-	if took > 0 {
-		s.RecordsPerSecond = float64(l.Source.Read) / took.Seconds()
-	}
-	return s
 }
 
 // refused returns the number of records that could not be decoded or delivered.
@@ -92,7 +94,11 @@ func (s Summary) DeadLetterError() error {
 
 // Write prints the summary for people.
 func (s Summary) Write(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s records in %.2f s, %s records/s\n\n", s.Pipeline, cli.Thousands(s.Records), s.Seconds, cli.Thousands(int64(s.RecordsPerSecond)))
+	fmt.Fprintf(w, "%s: %s in %.2f s", s.Pipeline, cli.Count(s.Records, "record"), s.Seconds)
+	if s.RecordsPerSecond > 0 {
+		fmt.Fprintf(w, ", %s records/s", cli.Thousands(int64(s.RecordsPerSecond)))
+	}
+	fmt.Fprint(w, "\n\n")
 	src := s.Ledger.Source
 	parts := []string{}
 	for _, reason := range slices.Sorted(maps.Keys(src.Filtered)) {
@@ -144,6 +150,10 @@ func (s Summary) writeSinks(w io.Writer) {
 		for _, reason := range slices.Sorted(maps.Keys(dropped)) {
 			fmt.Fprintf(w, "dropped before %s (%s): %s\n", n, reason, cli.Thousands(dropped[reason]))
 		}
+	}
+	writeOutcomes(w, s.Ledger.Sinks)
+	for _, silent := range s.Silent {
+		silent.write(w)
 	}
 	fmt.Fprintln(w)
 }

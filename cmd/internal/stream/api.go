@@ -63,16 +63,18 @@ func NewestStreams(ctx context.Context, api shardreader.API, cfg *config.Config)
 	return refs, nil
 }
 
-// rateLimitedStreams is a Streams API for commands that only inspect a stream. It retries transient errors. It limits
-// the rate of DescribeStream calls, because the consumers need the quota of the account.
+// rateLimitedStreams is a Streams API for commands that only look at a stream. It retries transient errors of
+// ListStreams and DescribeStream. It limits the rate of DescribeStream calls, because the consumers need the quota of the
+// account. Its DescribeStream is not safe for concurrent use.
 type rateLimitedStreams struct {
 	shardreader.API
 	next time.Time // earliest time of the next DescribeStream call
 }
 
-// OpenRateLimited returns a client of the Streams API for a command that only inspects a stream.
-func OpenRateLimited(conf awssdk.Config, cfg *config.Config) shardreader.API {
-	return &rateLimitedStreams{API: Open(conf, cfg, 2)}
+// OpenRateLimited returns a client of the Streams API for a command that only looks at a stream, with a pool of
+// connections for up to calls concurrent calls. It does not retry GetShardIterator and GetRecords.
+func OpenRateLimited(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
+	return &rateLimitedStreams{API: Open(conf, cfg, calls)}
 }
 
 // describePause is the pause between two DescribeStream calls. 2 calls a second are a fifth of the account's quota:

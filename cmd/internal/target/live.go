@@ -19,11 +19,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// openLive prints to w which real stores cfg names, and opens them. It refuses names that no table of DynamoDB has. tel
+// openLive prints to w which real stores cfg names, and opens them. It refuses what is in cfg.NotLive. tel
 // may be nil.
 func openLive(ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option) (*Stores, error) {
-	if len(cfg.BadTables) > 0 {
-		return nil, cli.Exit(cli.ExitConfig, cfg.BadTables)
+	if len(cfg.NotLive) > 0 {
+		return nil, cli.Exit(cli.ExitConfig, cfg.NotLive)
 	}
 	sdk, err := LoadAWSWithTelemetry(ctx, tel)
 	if err != nil {
@@ -61,20 +61,25 @@ func Announce(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.W
 // AccountID returns the account of sdk's credentials, or a text that begins with "unknown". That is not an error: the
 // stores may be usable without the right to call STS.
 func AccountID(ctx context.Context, sdk awssdk.Config) string {
-	short, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	id, err := sts.NewFromConfig(sdk, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(short, nil)
+	id, err := Caller(ctx, sdk)
 	if err != nil {
 		return "unknown (sts:GetCallerIdentity does not answer)"
 	}
 	return awssdk.ToString(id.Account)
 }
 
+// Caller returns whose credentials sdk has. It waits five seconds at most.
+func Caller(ctx context.Context, sdk awssdk.Config) (*sts.GetCallerIdentityOutput, error) {
+	short, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return sts.NewFromConfig(sdk, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(short, nil)
+}
+
 // AnnounceStores prints the stores of cfg to w.
 func AnnounceStores(cfg *config.Config, w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range cfg.Sinks {
-		fmt.Fprintf(tw, "  %s\t%s\n", s.Name, destination(cfg, s))
+		fmt.Fprintf(tw, "  %s\t%s\n", s.Name, Destination(cfg, s))
 	}
 	if cfg.State != nil {
 		fmt.Fprintf(tw, "  state\ttable %s\n", cfg.State.Table.Name)
@@ -85,8 +90,8 @@ func AnnounceStores(cfg *config.Config, w io.Writer) {
 	_ = tw.Flush()
 }
 
-// destination describes the store of a sink.
-func destination(cfg *config.Config, s config.Sink) string {
+// Destination describes the store of a sink.
+func Destination(cfg *config.Config, s config.Sink) string {
 	switch {
 	case s.View != nil:
 		return "table " + s.View.Table.Name

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/private"
@@ -58,6 +59,9 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	case !owned && foreign > 0:
 		return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
 	case owned && fresh:
+		if err := checkOwn(dir, entries); err != nil {
+			return err
+		}
 		for _, e := range entries {
 			if e.Name() == local.LockFile || e.Name() == ownerFile { // the owner file stays, so that an interrupted --fresh can be repeated
 				continue
@@ -80,4 +84,17 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 		return err
 	}
 	return private.WriteFile(filepath.Join(dir, ownerFile), filepath.Join(dir, "."+ownerFile), append(b, '\n'))
+}
+
+// ownNames match what tablewake writes into a --local folder. Folders of older formats have search.
+var ownNames = regexp.MustCompile(`^(\.lock|\.?pipeline\.json|views\.(db|witness).*|\.?leases\.json.*|archive|events|dead|search)$`)
+
+// checkOwn returns an error that names an entry of the folder that tablewake did not write.
+func checkOwn(dir string, entries []fs.DirEntry) error {
+	for _, e := range entries {
+		if !ownNames.MatchString(e.Name()) {
+			return fmt.Errorf("%s holds %s, which tablewake did not write, and --fresh empties the folder: move it elsewhere first", dir, e.Name())
+		}
+	}
+	return nil
 }

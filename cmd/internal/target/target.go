@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
@@ -26,6 +27,7 @@ type Flags struct {
 	Create bool // make tables, indexes and buckets that are missing
 
 	LookOnly  bool                 // open real stores read-only: create nothing. Set by the command
+	Scrape    sdkmetric.Reader     // see [telemetry.Options.Scrape]. Set by the command
 	Telemetry *telemetry.Telemetry // for calls to real stores; nil: none. StartTelemetry sets it
 }
 

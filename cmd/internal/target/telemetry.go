@@ -26,14 +26,14 @@ func (t *Flags) StartTelemetry(ctx context.Context, cfg *config.Config, emf, log
 		metrics = config.MetricsNone
 	}
 	t.Telemetry, err = telemetry.Start(ctx, telemetry.Options{
-		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.Logger(log, verbose), Patience: telemetryTimeout,
+		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.Logger(log, verbose), Patience: telemetryTimeout, Scrape: t.Scrape,
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case t.Telemetry.Enabled():
 		fmt.Fprintf(log, "telemetry: %s\n", t.Telemetry)
-	case metrics == config.MetricsOTLP:
+	case metrics == config.MetricsOTLP && t.Scrape == nil:
 		fmt.Fprintf(log, "telemetry: %s has metrics: otlp, and none are exported: set OTEL_EXPORTER_OTLP_ENDPOINT\n", cfg.File)
 	}
 	return func() {

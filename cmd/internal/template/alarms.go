@@ -2,34 +2,77 @@ package template
 
 import "path/filepath"
 
-// alarm is an alarm of the template. It fires above a threshold of 0.
+// alarm is an alarm of a template. It fires above its threshold.
 type alarm struct {
 	ID          string
 	Function    string // for a metric of Lambda: the logical id of the function
-	Metric      string
-	Periods     int  // of five minutes
-	Missing     bool // it fires if the metric was below 1, or is missing, for so many days
+	Queue       string // for a metric of SQS: the logical id of the queue
+	Metric      string // without Function and Queue it is a metric of the pipeline
+	Highest     bool   // the maximum counts, not the sum
+	Period      int    // seconds; 0: 300
+	Periods     int
+	Threshold   int
+	Parameter   string // parameter with the threshold; "": it is Threshold
+	Audit       bool   // it exists only with an audit
+	Missing     bool   // it fires if the metric was below 1, or is missing, for so many days
+	Told        bool   // it reports an event once: the end of the alarm does not mean that the problem is solved
 	Description string
-	Told        bool // it reports an event once: the end of the alarm does not mean that the problem is solved
 }
 
-// FunctionAlarms returns the alarms on Lambda's own metrics.
-func (s sam) FunctionAlarms() []alarm {
-	return []alarm{
+// Namespace returns the namespace of the metric.
+func (a alarm) Namespace() string {
+	switch {
+	case a.Function != "":
+		return "AWS/Lambda"
+	case a.Queue != "":
+		return "AWS/SQS"
+	}
+	return "tablewake"
+}
+
+// Statistic returns the statistic of the metric.
+func (a alarm) Statistic() string {
+	if a.Highest || a.Missing {
+		return "Maximum"
+	}
+	return "Sum"
+}
+
+// Seconds returns the length of a period.
+func (a alarm) Seconds() int {
+	switch {
+	case a.Missing:
+		return 86400
+	case a.Period > 0:
+		return a.Period
+	}
+	return 300
+}
+
+// Alarms returns all alarms, those of an audit last.
+func (s sam) Alarms() []alarm {
+	const perDay = 24 * 60 * 60 * 1000
+	all := []alarm{
+		{ID: "IteratorAge", Function: "Function", Metric: "IteratorAge", Highest: true, Period: 60, Periods: 5, Parameter: "IteratorAgeAlarm", Description: "The function is behind the table. After 24 hours the stream drops what is not carried. Look at errors, throttles and the sinks' lag; raise ParallelizationFactor where they are well."},
+		{ID: "NearlyLost", Function: "Function", Metric: "IteratorAge", Highest: true, Period: 60, Periods: 5, Threshold: perDay / 24 * 20, Description: "The function is 20 hours behind the table, and after 24 the stream drops what is not carried, of which nothing tells. Mend the sink, or remove what the log names, within four hours."},
 		{ID: "Errors", Function: "Function", Metric: "Errors", Periods: 3, Description: "Invocations fail as a whole, so that batches come again and again. The log says why; a crash is halved until the record that causes it stands alone."},
 		{ID: "Throttles", Function: "Function", Metric: "Throttles", Periods: 3, Description: "The account has no concurrency left for the function, and it falls behind."},
 		{ID: "NotKept", Function: "Function", Metric: "DestinationDeliveryFailures", Periods: 1, Told: true, Description: "Lambda gave records up and could not write them into the bucket FailedBatches: they are nowhere else once the stream drops them. Look at the role's rights on the bucket and the key; the function's log names the records that failed."},
 		{ID: "RedriveErrors", Function: "Redrive", Metric: "Errors", Periods: 3, Description: "What Lambda gave up, or dead letters, cannot be brought back. The log says why."},
-	}
-}
-
-// PipelineAlarms returns the alarms on the pipeline's metrics.
-func (s sam) PipelineAlarms() []alarm {
-	return []alarm{
 		{ID: "DeadLetters", Metric: "tablewake.sink.letters", Periods: 1, Told: true, Description: "Changes could not be delivered and lie in dead letters. Look with `tablewake redrive --live --list`, mend the cause, then redrive."},
 		{ID: "Returned", Metric: "tablewake.handler.returned", Periods: 6, Description: "For half an hour records have been given back to come again: a sink does not answer, or the function's time is too short. The log names the sink."},
 		{ID: "Lost", Metric: "tablewake.handler.lost", Periods: 1, Told: true, Description: "Batches that Lambda gave up, which it does by a limit of yours alone, held records that neither the bucket nor the stream has. `tablewake status --live` lists the gaps; what they changed has to be carried anew."},
+		{ID: "RedriveFailed", Queue: "RedriveFailures", Metric: "ApproximateNumberOfMessagesVisible", Highest: true, Periods: 1, Description: "Batches that Lambda gave up could not be brought back. They lie in the bucket FailedBatches; mend what the function's log says, and start the redrive of the queue RedriveFailures."},
+		// SQS leaves a message out of this age from its third receipt on, which is after an hour.
+		{ID: "RedriveLate", Queue: "RedriveQueue", Metric: "ApproximateAgeOfOldestMessage", Highest: true, Periods: 1, Threshold: 2700, Description: "Batches that Lambda gave up wait for 45 minutes to be brought back. The log of Redrive says why; what fails four times goes to the queue RedriveFailures, and the bucket FailedBatches keeps it for 90 days."},
 	}
+	if s.Audited() {
+		all = append(all,
+			alarm{ID: "SinksDiffer", Metric: "tablewake.audit.differences", Periods: 1, Audit: true, Told: true, Description: "A sample of the table differs from the sinks. The log of Audit lists the entries; `tablewake audit --live` compares everything, and repairs it with --repair."},
+			alarm{ID: "NotAudited", Metric: "tablewake.audit.complete", Periods: 2, Audit: true, Missing: true, Description: "No audit was complete for two days. The log of Audit says why: it failed, its time was over, or entries could not be compared. Choose a smaller sample or more read units."},
+		)
+	}
+	return all
 }
 
 // ConfigBase returns the name of the configuration in the layer.

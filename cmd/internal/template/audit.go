@@ -36,11 +36,3 @@ func auditRights(cfg *config.Config, o policy.Options) []policy.Statement {
 		return s.Sid == "ExportObjects" || s.Sid == "ExportBucket" || s.Sid == "Leases"
 	})
 }
-
-// AuditAlarms returns the alarms on the metrics of audits.
-func (s sam) AuditAlarms() []alarm {
-	return []alarm{
-		{ID: "SinksDiffer", Metric: "tablewake.audit.differences", Periods: 1, Told: true, Description: "A sample of the table differs from the sinks. The log of Audit lists the entries; `tablewake audit --live` compares everything, and repairs it with --repair."},
-		{ID: "NotAudited", Metric: "tablewake.audit.complete", Periods: 2, Missing: true, Description: "No audit was complete for two days. The log of Audit says why: it failed, its time was over, or entries could not be compared. Choose a smaller sample or more read units."},
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/policy"
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
@@ -31,9 +32,11 @@ func New(s cli.Streams) *cobra.Command {
 		Short: "Print what runs a configuration as a Lambda function",
 		Long: `template prints what follows from a configuration: the FilterCriteria of an event source
 mapping, by which Lambda drops what no sink needs; the policies, with no action that is not
-called; or a whole template of SAM or Terraform around them. It says of each part why it is
-there, and of what could not be pushed down to Lambda, why not. It connects to nothing.`,
+called; a whole template of SAM or Terraform around them; or a stack of CloudFormation with the
+tables, buckets, queues, topics and buses that the pipeline stores in. It says of each part why
+it is there, and of what could not be pushed down to Lambda, why not. It connects to nothing.`,
 		Example: `  tablewake template -c config/tablewake.yaml > template.yaml
+  tablewake template -c config/tablewake.yaml -o cloudformation > storage.yaml
   tablewake template -c config/tablewake.yaml -o filters
   tablewake template -c config/tablewake.yaml -o policies --for consumer
   tablewake template -c config/tablewake.yaml -o terraform > tablewake.tf`,
@@ -42,8 +45,8 @@ there, and of what could not be pushed down to Lambda, why not. It connects to n
 	}
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
-	f.StringVarP(&o.output, "output", "o", "sam", "what to print: filters, policies, sam or terraform")
-	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, backfill, audit, or create (who makes what --create makes)")
+	f.StringVarP(&o.output, "output", "o", "sam", "what to print: filters, policies, sam, cloudformation (what the pipeline stores in) or terraform")
+	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, backfill, audit, tail, or create (who makes what --create makes)")
 	f.BoolVar(&o.redrive, "redrive", false, "with -o policies: to bring dead letters back too (default where the file says redrive: auto)")
 	f.StringVar(&o.code, "code", "", "with -o sam or terraform: the archive with the bootstrap (default tablewake-lambda.zip)")
 	f.BoolVar(&o.identity, "match-user-identity", false, "have Lambda tell TTL deletes by userIdentity, which nothing proves that its filters see")
@@ -52,10 +55,13 @@ there, and of what could not be pushed down to Lambda, why not. It connects to n
 }
 
 func (o *flags) run(s cli.Streams) error {
-	runners := map[string]policy.Runner{"lambda": policy.Function, "consumer": policy.Consumer, "create": policy.Creator, "backfill": policy.Backfill, "audit": policy.Audit}
+	runners := map[string]policy.Runner{
+		"lambda": policy.Function, "consumer": policy.Consumer, "create": policy.Creator, "backfill": policy.Backfill, "audit": policy.Audit,
+		"tail": policy.Tail,
+	}
 	runner, ok := runners[o.runner]
 	if !ok {
-		return cli.Usagef("--for %q is nobody: write lambda, consumer, backfill, audit or create", o.runner)
+		return cli.Usagef("--for %q is nobody: write lambda, consumer, backfill, audit, tail or create", o.runner)
 	}
 	if o.limit < 1 || o.limit > pushdown.MaxLimit {
 		return cli.Usagef("--patterns %d: Lambda takes 1 to %d", o.limit, pushdown.MaxLimit)
@@ -72,7 +78,7 @@ func (o *flags) run(s cli.Streams) error {
 		return fmt.Errorf("read configuration: %w", err)
 	}
 	d := Options{
-		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit},
+		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit, On: sinks.OnEntities(s.Extensions...)},
 		Runner:   runner, Redrive: o.redrive, Code: o.code,
 		Environment: ReadEnvironment(file, cfg.Name, os.LookupEnv),
 	}
@@ -86,8 +92,10 @@ func (o *flags) run(s cli.Streams) error {
 		err = SAM(&b, cfg, d)
 	case "terraform":
 		err = Terraform(&b, cfg, d)
+	case "cloudformation":
+		err = CloudFormation(&b, cfg, d)
 	default:
-		return cli.Usagef("-o %q cannot be printed: write filters, policies, sam or terraform", o.output)
+		return cli.Usagef("-o %q cannot be printed: write filters, policies, sam, cloudformation or terraform", o.output)
 	}
 	if err != nil {
 		return err

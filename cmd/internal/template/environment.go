@@ -12,6 +12,7 @@ import (
 type Variable struct {
 	Name   string
 	Value  string // as YAML of a template
+	Text   string // the value itself, or ssm:NAME
 	Secret bool   // it may be a secret: Value is ssm:NAME
 	SSM    string // the parameter's name, where Secret is set
 }
@@ -37,7 +38,8 @@ func ReadEnvironment(file []byte, pipeline string, getenv func(string) (string, 
 	for i := range vs {
 		if vs[i].Secret {
 			vs[i].SSM = "/tablewake/" + pipeline + "/" + vs[i].Name
-			vs[i].Value = "ssm:" + vs[i].SSM
+			vs[i].Text = "ssm:" + vs[i].SSM
+			vs[i].Value = vs[i].Text
 		}
 	}
 	return vs
@@ -83,7 +85,7 @@ func (e *environment) scalar(text string, secret bool) {
 		}
 		value, set := e.getenv(name)
 		if set {
-			e.vs[i].Value = yamlText(value)
+			e.vs[i].Value, e.vs[i].Text = yamlText(value), value
 		}
 		within := authority.MatchString(text[:at[4]]) && strings.Contains(text[at[5]:], "@")
 		e.vs[i].Secret = e.vs[i].Secret || secret || within || login.MatchString(value)

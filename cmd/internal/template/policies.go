@@ -12,7 +12,11 @@ import (
 // Policies prints the statements as a policy document in YAML for CloudFormation. REGION and ACCOUNT in it are
 // placeholders.
 func Policies(w io.Writer, cfg *config.Config, o Options) error {
-	who := map[policy.Runner]string{policy.Function: "a Lambda function", policy.Consumer: "`tablewake consume`", policy.Creator: "who makes tables, buckets, queues, topics and buses (--create)", policy.Backfill: "`tablewake backfill`", policy.Audit: "`tablewake audit`"}[o.Runner]
+	who := map[policy.Runner]string{
+		policy.Function: "a Lambda function", policy.Consumer: "`tablewake consume`", policy.Backfill: "`tablewake backfill`",
+		policy.Creator: "who makes tables, buckets, queues, topics and buses (--create)", policy.Audit: "`tablewake audit`",
+		policy.Tail: "`tablewake tail`",
+	}[o.Runner]
 	fmt.Fprintf(w, "# What %s may do for the pipeline %s. Put your Region and account in place of REGION and ACCOUNT.\n", who, cfg.Name)
 	if o.Runner == policy.Backfill || o.Runner == policy.Audit {
 		fmt.Fprintln(w, "# Put the bucket of the exports in place of EXPORT-BUCKET, or leave the statements of exports out.")

@@ -35,6 +35,7 @@ func TestPrinted(t *testing.T) {
 		o := template.Options{Environment: template.ReadEnvironment(text, cfg.Name, env)}
 		for out, print := range map[string]func(io.Writer, *config.Config, template.Options) error{
 			".filters.yaml": template.Filters, ".policies.yaml": template.Policies, ".template.yaml": template.SAM, ".tf": template.Terraform,
+			".storage.yaml": template.CloudFormation,
 		} {
 			var b bytes.Buffer
 			if err := print(&b, cfg, o); err != nil {
@@ -60,10 +61,10 @@ sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}'}}}
 		return v, ok
 	})
 	want := []template.Variable{
-		{Name: "NAME", Value: "'it''s'"},
-		{Name: "HMAC", Value: "ssm:/tablewake/shop/HMAC", Secret: true, SSM: "/tablewake/shop/HMAC"},
-		{Name: "URL", Value: "'https://x'"},
-		{Name: "PASS", Value: "ssm:/tablewake/shop/PASS", Secret: true, SSM: "/tablewake/shop/PASS"},
+		{Name: "NAME", Value: "'it''s'", Text: "it's"},
+		{Name: "HMAC", Value: "ssm:/tablewake/shop/HMAC", Text: "ssm:/tablewake/shop/HMAC", Secret: true, SSM: "/tablewake/shop/HMAC"},
+		{Name: "URL", Value: "'https://x'", Text: "https://x"},
+		{Name: "PASS", Value: "ssm:/tablewake/shop/PASS", Text: "ssm:/tablewake/shop/PASS", Secret: true, SSM: "/tablewake/shop/PASS"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -109,11 +110,10 @@ func TestTheLayerIsAFolderOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := template.SAM(io.Discard, cfg, template.Options{}); err == nil || !strings.Contains(err.Error(), "into a folder of its own") {
-			t.Errorf("%s: it says %v", file, err)
-		}
-		if err := template.Terraform(io.Discard, cfg, template.Options{}); err != nil {
-			t.Errorf("%s: there is no layer in Terraform: %v", file, err)
+		for _, print := range []func(io.Writer, *config.Config, template.Options) error{template.SAM, template.Terraform} {
+			if err := print(io.Discard, cfg, template.Options{}); err == nil || !strings.Contains(err.Error(), "into a folder of its own") {
+				t.Errorf("%s: it says %v", file, err)
+			}
 		}
 	}
 }

@@ -26,13 +26,11 @@ type sam struct {
 	Config   *config.Config
 	Plan     pushdown.Plan
 	Streams  []stream
-	Rights   []policy.Statement // of the function in the Terraform template
-	Audits   []policy.Statement // of the function that audits, there
-	Redriven bool               // a schedule redrives dead letters
+	Redriven bool // a schedule redrives dead letters
 	Roles    []role
 }
 
-// role is a role of the SAM template, with the rights of a function.
+// role is a role with the rights of a function.
 type role struct {
 	ID      string
 	Log     string // log group of the function
@@ -52,7 +50,10 @@ type stream struct {
 
 // SAM prints a template that deploys the function.
 func SAM(w io.Writer, cfg *config.Config, o Options) error {
-	d, err := newSAM(cfg, o)
+	d, err := newTemplate(cfg, o, policy.Options{
+		Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Suffix: "${AWS::URLSuffix}",
+		Names: o.Names, Pipeline: o.Pipeline,
+	})
 	if err != nil {
 		return err
 	}
@@ -93,8 +94,8 @@ func checkConfigFolder(file string) error {
 	return fmt.Errorf("%s: its folder would become the function's layer, with all that lies in it: move the file, and what it names, into a folder of its own, and write -c config/%s", file, filepath.Base(file))
 }
 
-// newSAM returns the data of a template.
-func newSAM(cfg *config.Config, o Options) (sam, error) {
+// newTemplate returns the data of a template. rights has its references to account and Region.
+func newTemplate(cfg *config.Config, o Options, rights policy.Options) (sam, error) {
 	plan, err := pushdown.New(cfg, o.Pushdown)
 	if err != nil {
 		return sam{}, err
@@ -106,7 +107,6 @@ func newSAM(cfg *config.Config, o Options) (sam, error) {
 		o.Code = "tablewake-lambda.zip"
 	}
 	d := sam{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
-	rights := policy.Options{Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Suffix: "${AWS::URLSuffix}", Names: o.Names, Pipeline: o.Pipeline}
 	d.Roles = []role{
 		{ID: "Role", Log: "Log", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Statements(withoutAutoRedrive(cfg), rights)},
 		{ID: "RedriveRole", Log: "Log", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Statements(cfg, rights)},

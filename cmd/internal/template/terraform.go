@@ -14,37 +14,99 @@ import (
 //go:embed terraform.tf.tmpl
 var terraformText string
 
-// Terraform prints the policy and the event source mappings for a function that the user defines.
+// terraform is the data of the Terraform module.
+type terraform struct {
+	sam
+	Storage *storage
+}
+
+// function is a function of the Terraform module with its role.
+type function struct {
+	role
+	ID      string // in names of resources
+	Suffix  string // of its name
+	What    string
+	Timeout string
+}
+
+// bucket is a bucket of the Terraform module.
+type bucket struct {
+	ID, Name, What string
+	Counted        bool // it is made only with create_storage
+	Days           int  // after which objects expire; 0: never
+	NoncurrentDays int
+}
+
+// Ref returns the reference to the bucket.
+func (b bucket) Ref() string {
+	if b.Counted {
+		return "aws_s3_bucket." + b.ID + "[0]"
+	}
+	return "aws_s3_bucket." + b.ID
+}
+
+// Terraform prints a module with all that runs the configuration as a Lambda function.
 func Terraform(w io.Writer, cfg *config.Config, o Options) error {
-	d, err := newSAM(cfg, o)
+	d, err := newTemplate(cfg, o, policy.Options{
+		Partition: "${data.aws_partition.current.partition}", Region: "${data.aws_region.current.region}",
+		Account: "${data.aws_caller_identity.current.account_id}", Suffix: "${data.aws_partition.current.dns_suffix}",
+	})
 	if err != nil {
 		return err
 	}
-	rights := policy.Options{
-		Partition: "${data.aws_partition.current.partition}", Region: "${data.aws_region.current.name}", Account: "${data.aws_caller_identity.current.account_id}",
-		Suffix: "${data.aws_partition.current.dns_suffix}",
-	}
-	d.Rights = policy.Statements(cfg, rights)
-	if d.Audited() {
-		d.Audits = auditRights(cfg, rights)
+	if err := checkConfigFolder(cfg.File); err != nil {
+		return err
 	}
 	t, err := template.New("terraform").Delims("<%", "%>").Funcs(template.FuncMap{
-		"quote":     hclText,
-		"comments":  comments,
-		"snake":     snake,
-		"alarmName": func(pipeline, id string) string { return "tablewake-" + pipeline + "-" + snake(id) },
-		"list": func(texts []string) string {
-			quoted := make([]string, len(texts))
-			for i, s := range texts {
-				quoted[i] = `"` + s + `"` // names and ARNs keep their references
-			}
-			return "[" + strings.Join(quoted, ", ") + "]"
-		},
+		"quote": hclText, "comments": comments, "snake": snake, "list": hclList,
 	}).Parse(terraformText)
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, d)
+	return t.Execute(w, terraform{d, newStorage(cfg, false)})
+}
+
+// Stored reports whether the pipeline stores in something that can be made.
+func (t terraform) Stored() bool { return !t.Storage.empty() }
+
+// Functions returns the functions with their roles.
+func (t terraform) Functions() []function {
+	var all []function
+	for _, r := range t.Roles {
+		f := function{role: r, ID: "pipeline", What: "Delivers the changes of the table to the sinks of " + t.ConfigBase() + ".", Timeout: "var.timeout"}
+		switch {
+		case r.Redrive:
+			f.ID, f.Suffix, f.What, f.Timeout = "redrive", "-redrive", "Delivers the batches that Lambda gave up.", "300"
+		case r.Audit:
+			f.ID, f.Suffix, f.What, f.Timeout = "audit", "-audit", "Compares a sample of the table with the sinks.", "900"
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// FailedBatches is the bucket of what Lambda gives up.
+func (t terraform) FailedBatches() bucket {
+	return bucket{ID: "failed_batches", Name: "tablewake-failed-batches-", What: "It may hold records that are nowhere else.", Days: 90, NoncurrentDays: 7}
+}
+
+// TerraformBuckets returns the buckets that the pipeline stores in.
+func (t terraform) TerraformBuckets() []bucket {
+	var all []bucket
+	for _, b := range t.Storage.Buckets {
+		of := bucket{ID: snake(b.ID), Name: b.Name, What: b.What, Counted: true, NoncurrentDays: 30}
+		if b.Letters {
+			of.Days, of.NoncurrentDays = t.Storage.LetterDays(), 7
+		}
+		all = append(all, of)
+	}
+	return all
+}
+
+// Resource returns the name of the resource with that logical id.
+func (t terraform) Resource(id string) string {
+	names := map[string]string{"Function": "pipeline", "Redrive": "redrive", "RedriveQueue": "redrive", "RedriveFailures": "redrive_failures"}
+	return names[id]
 }
 
 // hclText quotes a text for HCL, so that it has no references.
@@ -54,4 +116,13 @@ func hclText(s string) string {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(s) // a string always encodes
 	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strings.TrimSpace(b.String()))
+}
+
+// hclList formats names and ARNs, which keep their references.
+func hclList(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, s := range texts {
+		quoted[i] = `"` + s + `"`
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
 }

@@ -92,7 +92,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if mask != nil && !find.key.Attributes.Exists() && len(paths) == 0 && !o.Live {
 		return cli.Usagef("what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
 	}
-	a, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.from, Known: item.known})
+	a, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.from, Known: item.known, Extensions: s.Extensions})
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,6 @@ package why
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -35,24 +33,15 @@ type foundItem struct {
 }
 
 func newFinder(o *options, cfg *config.Config) (*finder, error) {
-	f := &finder{o: o, cfg: cfg, table: o.table}
-	var names []string
-	for _, t := range cfg.Source.Tables {
-		names = append(names, t.Name)
+	table, err := cli.SourceTable(cfg, o.table)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case o.table == "" && len(names) > 1:
-		return nil, cli.Usagef("--table is missing: the source has several, %s", strings.Join(names, ", "))
-	case o.table == "" && len(names) == 1:
-		f.table = names[0]
-	case !slices.Contains(names, o.table):
-		return nil, cli.Usagef("--table %q: the source has %s", o.table, strings.Join(names, ", "))
-	}
+	f := &finder{o: o, cfg: cfg, table: table.Name}
 	prefix := ""
-	if len(names) > 1 {
+	if len(cfg.Source.Tables) > 1 {
 		prefix = f.table
 	}
-	var err error
 	f.key, err = itemkey.Parse(o.key, cfg, prefix)
 	return f, err
 }

@@ -30,6 +30,8 @@ type Request struct {
 	Item  record.Change // the item as a SNAPSHOT; or its REMOVE, with the old image if that is known
 	From  string        // where it was read
 	Known bool          // false: only the key of the item is known
+
+	Extensions []sinks.Extension // Go code of the program. Default: none
 }
 
 // Comparison is the result for one item, and the output of `why -o json`.
@@ -86,7 +88,7 @@ func (v Verdict) isProblem() bool { return v == Missing || v == Differs || v == 
 
 // Compare compares the item with each sink. An error names the sink that could not be read.
 func Compare(ctx context.Context, q Request) (Comparison, error) {
-	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.Suppressed("why"))
+	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.WithExtensions(q.Extensions...), sinks.HoldCustom("why"), sinks.Suppressed("why"))
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -146,7 +148,7 @@ func (q Request) audited(ctx context.Context) (map[string]audit.Sink, error) {
 	if !slices.ContainsFunc(q.Config.Sinks, func(s config.Sink) bool { return s.KeepsState() }) {
 		return compared, nil
 	}
-	opened, err := audit.Open(ctx, q.Config, q.Stores, audit.Options{AnyStage: true})
+	opened, err := audit.Open(ctx, q.Config, q.Stores, audit.Options{AnyStage: true, Extensions: q.Extensions})
 	for _, s := range opened {
 		compared[s.Name()] = s
 	}

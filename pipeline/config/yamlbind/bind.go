@@ -1,11 +1,14 @@
 package yamlbind
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
 // Maker is a struct that needs more work once its fields are bound: Made does that.
@@ -124,20 +127,24 @@ func (f *File) object(v *Value, dst, outer reflect.Value) {
 		return
 	}
 	v.Entries = f.Known(members, r.keyNames(), func(name string) string { return r.hint(members, name) })
+	unknown := len(v.Entries) < len(members)
 	for _, k := range r.Keys {
-		m := v.Get(k.Name)
-		if m == nil {
-			f.FailIf(k.required, v, k.missing(), "the key %q is missing", k.Name)
-			continue
-		}
 		to := dst
 		if k.outer {
 			to = outer
 		}
-		f.bind(m, k.Rule, fieldOf(to, k.field), dst)
+		if m := v.Get(k.Name); m != nil {
+			f.bind(m, k.Rule, fieldOf(to, k.field), dst)
+		} else if m := r.meant(members, k.Name); m != nil {
+			f.bindMeant(v, m, k, fieldOf(to, k.field), dst)
+		} else {
+			f.FailIf(k.required, v, k.missing(), "the key %q is missing", k.Name)
+		}
 	}
 	for _, g := range r.groups {
-		f.group(v, g)
+		if !unknown { // the unknown key is reported, and is probably one of the group
+			f.group(v, g)
+		}
 	}
 	if dst.IsValid() {
 		if m, is := dst.Addr().Interface().(Maker); is {
@@ -146,12 +153,29 @@ func (f *File) object(v *Value, dst, outer reflect.Value) {
 	}
 }
 
+// bindMeant binds a member that is probably the key k under a wrong name, which is reported. It reports nothing else about it:
+// it keeps what refers to the key from being wrong too.
+func (f *File) bindMeant(v, m *Value, k Key, dst, outer reflect.Value) {
+	before := len(f.Problems)
+	meant := &Value{Field: Join(v.Field, k.Name), Name: k.Name, Key: m.Key, Node: m.Node, Alias: m.Alias, depth: m.depth}
+	v.Entries = append(v.Entries, meant)
+	f.bind(meant, k.Rule, dst, outer)
+	f.Problems = f.Problems[:before]
+}
+
 // missing is the hint for a required key that is missing.
 func (k Key) missing() string {
-	if k.add == "" && k.Doc != "" {
+	switch {
+	case k.add != "":
+		return k.add
+	case k.form != "":
+		return "add " + k.Name + ": " + k.form
+	case k.Rule.Words != nil:
+		return "add " + k.Name + ": " + Enumerate(k.Rule.Words, "or")
+	case k.Doc != "":
 		return "add it: " + strings.TrimSuffix(k.Doc, ".")
 	}
-	return k.add
+	return ""
 }
 
 // group checks that exactly one of a set of keys is given, or at most one.
@@ -163,7 +187,7 @@ func (f *File) group(v *Value, g group) {
 		}
 	}
 	f.FailIf(len(have) > 1, v, "keep one of them", "%s cannot stand together", Enumerate(have, "and"))
-	f.FailIf(len(have) == 0 && !g.optional, v, "add one", "wants one of the keys %s", Enumerate(g.keys, "or"))
+	f.FailIf(len(have) == 0 && !g.optional, v, cmp.Or(g.add, "add one"), "wants one of the keys %s", Enumerate(g.keys, "or"))
 }
 
 // hint is the hint for an unknown key: to indent it under the key that it belongs to, or to write the nearest known
@@ -176,7 +200,39 @@ func (r *Rule) hint(beside []*Value, name string) string {
 			}
 		}
 	}
-	return Hint(name, r.keyNames(), "the keys here are")
+	if r.scalar != nil && slices.Contains(r.scalar.Words, name) {
+		return "write " + name + " alone"
+	}
+	near := r.near(name)
+	switch value, glued := strings.CutPrefix(name, near+":"); {
+	case near == "":
+		return Hint(name, r.keyNames(), "the keys here are")
+	case glued:
+		return "write a space behind the colon: " + near + ": " + value
+	}
+	return "did you mean " + near + "?"
+}
+
+// near returns the key that an unknown name probably is: tabel, TableName or table:NAME for table; "" if there is none.
+func (r *Rule) near(name string) string {
+	for _, key := range r.keyNames() {
+		if strings.HasPrefix(name, key+":") || len(key) > 3 && strings.HasPrefix(strings.ToLower(name), key) {
+			return key
+		}
+	}
+	return nearest.Name(name, r.keyNames())
+}
+
+// meant returns the member that is probably the key under a wrong name; nil if there is none.
+func (r *Rule) meant(members []*Value, key string) *Value {
+	i := slices.IndexFunc(members, func(m *Value) bool {
+		_, known := r.key(m.Name)
+		return !known && r.near(m.Name) == key
+	})
+	if i < 0 {
+		return nil
+	}
+	return members[i]
 }
 
 // table binds a mapping of the user's own names.

@@ -33,6 +33,7 @@ func (f *File) document(b []byte) *yaml.Node {
 	switch err := dec.Decode(&second); {
 	case err == nil:
 		f.At(second.Line, second.Column, "", "a second YAML document begins here", f.o.Words.Second)
+		return nil
 	case !errors.Is(err, io.EOF):
 		f.syntax(err)
 	}
@@ -70,9 +71,34 @@ func (f *File) syntax(err error) {
 			line = 1 + f.readable()
 		}
 		line = min(max(line, 1), len(f.lines))
-		column, hint = f.unquoted(line)
+		line, column, hint = f.explained(line)
 	}
 	f.At(max(line, 1), column, "", "not YAML: "+message, hint)
+}
+
+// explained returns the place of a mistake that makes a line, or the braces and brackets that begin in it, not YAML. The hint
+// is "" if no reason is found.
+func (f *File) explained(line int) (at, column int, hint string) {
+	for _, at := range []int{line, f.above(line)} {
+		if strings.HasPrefix(strings.TrimSpace(f.line(at)), "//") {
+			return at, f.indent(at) + 1, "a comment begins with #"
+		}
+	}
+	if column, hint = f.unquoted(line); hint == "" {
+		column, hint = f.layout(line)
+	}
+	depth := f.openedBraces(line)
+	for at = line + 1; hint == "" && depth > 0 && at <= len(f.lines); at++ {
+		inside, why := f.unquoted(at)
+		if c := f.colonInText(at); why == "" && c > 0 {
+			inside, why = c, f.colonHint(at, c)
+		}
+		if why != "" {
+			return at, inside, why
+		}
+		depth += f.openedBraces(at)
+	}
+	return line, column, hint
 }
 
 // readable is the number of lines of the longest beginning of the file that is YAML.

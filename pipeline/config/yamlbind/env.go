@@ -7,8 +7,9 @@ import (
 
 // Part is a piece of a scalar: text of the file, or the value of ${NAME}.
 type Part struct {
-	Text string
-	Env  bool
+	Text    string
+	Env     bool
+	Default bool // the variable is not set, and the file has a default
 }
 
 // Identifier is the form of a name that needs no quotes.
@@ -44,8 +45,9 @@ func (f *File) expand(s string) (parts []Part, bad [][2]string) {
 		}
 		s = rest
 		value, set := f.o.Getenv(name)
+		byDefault := value == "" && hasDefault
 		switch {
-		case value == "" && hasDefault:
+		case byDefault:
 			value = def
 		case !set:
 			bad = append(bad, [2]string{"the environment variable " + name + " is not set", "set it, or give a default as in ${" + name + ":-default}; where the text ${" + name + "} is meant, write $${" + name + "}"})
@@ -55,7 +57,7 @@ func (f *File) expand(s string) (parts []Part, bad [][2]string) {
 			parts = append(parts, Part{Text: text.String()})
 			text.Reset()
 		}
-		parts = append(parts, Part{Text: value, Env: true})
+		parts = append(parts, Part{Text: value, Env: true, Default: byDefault})
 	}
 	text.WriteString(s)
 	if text.Len() > 0 {

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
@@ -18,7 +20,11 @@ type Kind struct {
 	Schema    map[string]any // of the text without ${NAME}; nil: any text
 	Takes     []Resolved     // the YAML types that it may have; nil: any scalar
 	AsWritten bool           // a string field gets the text as it is written
+	Braces    bool           // {NAME} is a placeholder in it
 	Read      Reader
+
+	// Instead is the hint for a mapping or a list in place of the text; nil or "": to quote it.
+	Instead func(n *yaml.Node) string
 
 	env    *regexp.Regexp // form of a value of the environment; nil: any
 	units  string         // hint for a number N without its unit; ""

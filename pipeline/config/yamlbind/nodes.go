@@ -1,9 +1,13 @@
 package yamlbind
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
 // maxDepth bounds how deep a file may nest.
@@ -47,7 +51,7 @@ func (f *File) count(v *Value, depth int) (tooLarge bool) {
 // keys, and merge keys.
 func (f *File) Members(v *Value) []*Value {
 	if v.Node.Kind != yaml.MappingNode {
-		f.Fail(v, "", "wants a mapping, not %s", f.Found(v.Node))
+		f.Fail(v, f.asMapping(v), "wants a mapping, not %s", f.Found(v.Node))
 		return nil
 	}
 	var members []*Value
@@ -71,12 +75,60 @@ func (f *File) Members(v *Value) []*Value {
 	return members
 }
 
+// asMapping is the hint for a value that is no mapping.
+func (f *File) asMapping(v *Value) string {
+	r, text := v.Rule, v.Node.Kind == yaml.ScalarNode && plainText.MatchString(v.Node.Value)
+	switch key := r.mainKey(); {
+	case r == nil:
+		return ""
+	case key != "" && text && f.o.Words.Values:
+		return "write {" + key + ": " + v.Node.Value + "}"
+	case r.form != "" && r.word != "":
+		return "write " + r.word + ", or " + r.form
+	case r.form != "":
+		return "write " + r.form
+	case len(r.Keys) > 0 && len(r.Keys) <= maxListed:
+		return "the keys here are " + Enumerate(r.keyNames(), "and")
+	}
+	return ""
+}
+
+// maxListed is the most keys that a hint about a wrong shape lists.
+const maxListed = 12
+
+// plainText is text that needs no quotes in braces.
+var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
+
+// mainKey returns the key of an object that a text in its place is probably for: the first that is required, or of a group, if
+// its value is text; "" if there is none.
+func (r *Rule) mainKey() string {
+	if r == nil || r.Shape != ObjectShape {
+		return ""
+	}
+	main := func(k Key) bool {
+		return k.required || len(r.groups) > 0 && k.Name == r.groups[0].keys[0]
+	}
+	i := slices.IndexFunc(r.Keys, main)
+	if i < 0 || r.Keys[i].Rule.Shape != ScalarShape || !slices.Contains(r.Keys[i].Rule.Kind.Takes, IsText) {
+		return ""
+	}
+	return r.Keys[i].Name
+}
+
+// asElement returns a text as the element of a list: the word that it probably is, or the text in quotes.
+func (r *Rule) asElement(text string) string {
+	if r == nil || r.elem == nil || r.elem.Words == nil {
+		return Quoted(text)
+	}
+	return cmp.Or(nearest.Name(text, r.elem.Words), text)
+}
+
 // Elements returns the elements of a list.
 func (f *File) Elements(v *Value) []*Value {
 	if v.Node.Kind != yaml.SequenceNode {
 		hint := ""
 		if f.o.Words.Values && v.Node.Kind == yaml.ScalarNode && v.Node.Value != "" {
-			hint = "write [" + Quoted(v.Node.Value) + "]"
+			hint = "write [" + v.Rule.asElement(v.Node.Value) + "]"
 		}
 		f.Fail(v, hint, "wants a list, not %s", f.Found(v.Node))
 		return nil

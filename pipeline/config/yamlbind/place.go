@@ -12,6 +12,12 @@ func (f *File) FailWithin(v *Value, line, column int, message, hint string) {
 	f.At(line, column, v.Field, message, hint)
 }
 
+// WarnWithin notes a warning like FailWithin.
+func (f *File) WarnWithin(v *Value, line, column int, message, hint string) {
+	line, column = f.within(v.Node, line, column)
+	f.Warnings = append(f.Warnings, Problem{f.name, line, column, v.Field, message, hint})
+}
+
 // within returns the line and column in the file of a line and column of a scalar's text, all 1-based. If the file
 // spells the text differently (an escape, the environment, folded lines), it returns the beginning of the scalar.
 func (f *File) within(n *yaml.Node, line, column int) (int, int) {

@@ -1,7 +1,9 @@
 package yamlbind
 
 import (
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -59,6 +61,8 @@ func (f *File) misread(key, n *yaml.Node) (message, hint string, ok bool) {
 		return "wants text, and YAML made a list of it", f.quoteHint(n.Line, n.Column), true
 	case n.Kind != yaml.ScalarNode || n.Style != 0:
 		return "", "", false
+	case len([]rune(n.Value)) > 1 && isCurly([]rune(n.Value)[0]) && isCurly(lastRune(n.Value)):
+		return "curly quotes are no quotes of YAML", "write " + Quoted(strings.Trim(n.Value, curlyQuotes)), true
 	case n.Value == "" && key != nil:
 		line, after := f.line(key.Line), key.Column-1+len([]rune(key.Value))
 		if rest := string(tail([]rune(line), after)); startsText(strings.TrimLeft(rest, ": ")) {
@@ -73,6 +77,28 @@ func (f *File) misread(key, n *yaml.Node) (message, hint string, ok bool) {
 	}
 	return "", "", false
 }
+
+// curlyQuotes are the quotes that word processors write.
+const curlyQuotes = "‘’“”"
+
+func isCurly(r rune) bool { return strings.ContainsRune(curlyQuotes, r) }
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
+// curly is the hint for a text in curly quotes, which begins at an index.
+func curly(rs []rune, start int) string {
+	text, _, _ := strings.Cut(strings.TrimLeft(string(rs[start:]), curlyQuotes), string(closing[rs[start]]))
+	return "curly quotes are no quotes of YAML: write " + Quoted(text)
+}
+
+// closing is the curly quote that ends a text, by the one that begins it.
+var closing = map[rune]rune{'‘': '’', '’': '’', '“': '”', '”': '”'}
+
+// unclosed finds, in what a line quotes, the beginning of the next key: the quote before it is missing.
+var unclosed = regexp.MustCompile(`^(.*?), *[A-Za-z_][A-Za-z0-9_-]*: *$`)
 
 // startsText reports whether a comment was probably meant as text: people write a space after the #.
 func startsText(s string) bool {
@@ -98,6 +124,9 @@ func (f *File) unquoted(line int) (column int, hint string) {
 			start := i
 			i = pastQuote(rs, i)
 			if rest := strings.TrimLeft(string(tail(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
+				if m := unclosed.FindStringSubmatch(string(rs[start+1 : i-1])); m != nil {
+					return start + 1, "the closing quote is missing: write " + Quoted(m[1])
+				}
 				return start + 1, "quote the whole: " + Quoted(f.written(line, start+1)) // "x" in item.Tags
 			}
 		case r == '{' || r == '[':
@@ -110,6 +139,8 @@ func (f *File) unquoted(line int) (column int, hint string) {
 			i++
 		case r == '#':
 			return indent + 1, ""
+		case isCurly(r):
+			return i + 1, curly(rs, i)
 		default: // a plain scalar, up to what ends it
 			start, bad := i, strings.ContainsRune("*@`%!&|>", r)
 			for depth := 0; i < len(rs); i++ {

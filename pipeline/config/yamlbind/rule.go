@@ -46,6 +46,8 @@ type Rule struct {
 	empty  bool           // of a list or map: it may be empty
 	single bool           // of a list: an entry alone is a list of one
 	word   string         // of a map: the word that may replace it; "": none
+	form   string         // of a map: how it is written, for hints
+	object *Rule          // of a scalar that may replace an object: the object
 	schema map[string]any // of AnyShape; nil: any value
 }
 
@@ -58,6 +60,7 @@ type Key struct {
 	Apart bool   // has no effect on the output, or only by its effect on other keys
 
 	add      string // the hint if it is required and missing
+	form     string // how its value is written, for hints
 	required bool
 	outer    bool  // bound to the struct around the struct of the object that has the key
 	field    []int // nil: bound to no field
@@ -66,7 +69,8 @@ type Key struct {
 // group is a set of keys of which exactly one is given, or at most one.
 type group struct {
 	keys     []string
-	optional bool // at most one
+	optional bool   // at most one
+	add      string // the hint if none is given
 }
 
 // RuleOf returns the rule of a type. Its scalars have these kinds, or those that every file has.
@@ -91,7 +95,8 @@ type rules struct {
 //	is:"KIND"              the kind of a scalar, if not that of the Go type
 //	words:"a,b" yes:"b"    the allowed words, and the one for which a bool is true
 //	max:"256"              the largest integer
-//	add:"..."              the hint if a required key is missing. Default: its sentence
+//	form:"..."             how the value is written, in the hint if it is missing, or is no mapping
+//	add:"..."              the hint if a required key, or each key of a group, is missing. Default: its form, words or sentence
 //	ref:"NAME"             its name under $defs, which a struct that contains itself needs
 //	below:"KEY,..."        the key is written inside the objects of these keys
 //	or:"WORD"              of a map: the word that may replace it; it is the data of the value
@@ -159,7 +164,7 @@ func (rs rules) fields(r *Rule, t reflect.Type) {
 		}
 		for _, of := range []string{"one", "most"} {
 			if keys := f.Tag.Get(of); keys != "" {
-				r.groups = append(r.groups, group{strings.Split(keys, ","), of == "most"})
+				r.groups = append(r.groups, group{strings.Split(keys, ","), of == "most", f.Tag.Get("add")})
 			}
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("key"), ",")
@@ -170,7 +175,8 @@ func (rs rules) fields(r *Rule, t reflect.Type) {
 		case "@":
 			r.line = f.Index
 		case "=":
-			if r.scalar = rs.of(f.Type, f.Tag); f.Name != "_" {
+			r.scalar = rs.of(f.Type, f.Tag)
+			if r.scalar.object = r; f.Name != "_" {
 				r.at = f.Index
 			}
 		case "*":
@@ -178,7 +184,10 @@ func (rs rules) fields(r *Rule, t reflect.Type) {
 				r.Name = rs.of(f.Type, f.Tag)
 			}
 		default:
-			k := Key{Name: name, Rule: rs.of(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"), add: f.Tag.Get("add")}
+			k := Key{Name: name, Rule: rs.of(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"), add: f.Tag.Get("add"), form: f.Tag.Get("form")}
+			if k.Rule.Shape == MapShape {
+				k.Rule.form = k.form
+			}
 			k.required, k.Apart = strings.Contains(options, "required"), strings.Contains(options, "apart")
 			if f.Name != "_" {
 				k.field = f.Index

@@ -1,6 +1,7 @@
 package yamlbind
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -22,6 +23,9 @@ func (f *File) scalar(v *Value) {
 		if secret {
 			message, hint = "wants text, and YAML made something else of it", "write '${NAME}', or quote it"
 		}
+		if instead := v.Rule.Kind.Instead; instead != nil && n.Kind != yaml.ScalarNode {
+			hint = cmp.Or(instead(n), hint)
+		}
 		f.Fail(v, hint, "%s", message)
 		return
 	}
@@ -31,12 +35,19 @@ func (f *File) scalar(v *Value) {
 	}
 	parts, bad := f.expand(n.Value)
 	for _, b := range bad {
+		if secret && strings.HasSuffix(b[0], "is not set") {
+			b[1] = "set it; a default would stand in the file"
+		}
+		if v.Rule.Kind.Braces {
+			b[1] += "; for a placeholder, write " + Quoted(strings.ReplaceAll(n.Value, "${", "{"))
+		}
 		f.Fail(v, b[1], "%s", b[0])
 	}
 	if len(bad) > 0 {
 		return
 	}
 	v.Source, v.Env = join(parts)
+	v.Default = slices.ContainsFunc(parts, func(p Part) bool { return p.Default })
 	switch is := Resolve(n); {
 	case v.fits(is):
 		v.Data = v.Rule.Kind.Read(f, v, parts)
@@ -99,10 +110,23 @@ func ReadText(f *File, v *Value, _ []Part) any {
 
 func readWord(f *File, v *Value, _ []Part) any {
 	if !slices.Contains(v.Rule.Words, v.Source) {
-		f.Fail(v, Hint(v.Source, v.Rule.Words, "the words here are"), "%s is not known here", Quoted(v.Source))
+		f.Fail(v, v.Rule.wordHint(v.Source), "%s is not known here", Quoted(v.Source))
 		return nil
 	}
 	return v.Source
+}
+
+// wordHint is the hint for an unknown word, which may be meant as a key of the object that the word replaces.
+func (r *Rule) wordHint(got string) string {
+	hint := Hint(got, r.Words, "the words here are")
+	if r.object == nil || len(r.object.Keys) == 0 {
+		return hint
+	}
+	name, value, _ := strings.Cut(got, ":")
+	if k, known := r.object.key(name); known {
+		return "write {" + name + ": " + cmp.Or(strings.TrimSpace(value), k.form, "...") + "}"
+	}
+	return hint
 }
 
 func readBoolean(_ *File, v *Value, _ []Part) any { return strings.EqualFold(v.Source, "true") }

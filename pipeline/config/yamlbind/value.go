@@ -19,6 +19,7 @@ type Value struct {
 	Data    any      // of a scalar: string, int64, bool, time.Duration, *template.Template, ...
 	Source  string   // of a scalar: its text, expanded
 	Env     bool     // of a scalar: the environment gave some of it
+	Default bool     // of a scalar: a default in the file gave some of it, since a variable is not set
 	Entries []*Value // of an object or map: in the order of the file; of a list: its elements
 
 	depth int

@@ -54,6 +54,11 @@ func Prices() []Price {
 	return table
 }
 
+// DynamoDBUnits returns the prices of a write unit and of a read unit.
+func DynamoDBUnits() (write, read Price) {
+	return PriceOf(DynamoDB, "write"), PriceOf(DynamoDB, "read")
+}
+
 // PriceOf returns the price of a service's unit, and the zero Price if it is unknown.
 func PriceOf(service, unit string) Price {
 	table := Prices()

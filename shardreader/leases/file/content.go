@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// version is the version of the file's format.
-const version = 2
+// Format is the version of the file's format.
+const Format = 2
 
 // document is the JSON of the file.
 type document struct {
@@ -40,7 +40,7 @@ func (t *Table) content() ([]byte, error) {
 	}
 	var b writer
 	b.Grow(t.size + t.size/8)
-	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": ", version)
+	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": ", Format)
 	b.value(t.pipeline)
 	if len(s.Begun) > 0 {
 		b.WriteString(",\n\"begun\": ")
@@ -119,8 +119,8 @@ func parse(b []byte) (contents, error) {
 	if dec.More() {
 		return contents{}, errs.Errorf("there is more behind byte %d", dec.InputOffset())
 	}
-	if d.Version != version {
-		return contents{}, errs.Errorf("its version is %d, and this program reads %d", d.Version, version)
+	if d.Version != Format {
+		return contents{}, errs.Errorf("its version is %d, and this program reads %d", d.Version, Format)
 	}
 	c := contents{pipeline: d.Pipeline}
 	shards := make(map[string]bool)

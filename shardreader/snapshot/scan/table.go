@@ -27,6 +27,7 @@ type Table struct {
 	StreamARN string    // ARN of the newest stream, enabled or not; "" if the table never had one
 	Streams   bool      // the newest stream is enabled
 	Keys      []string  // names of the key attributes, partition key first
+	KeyTypes  []string  // their types, S, N or B, in the same order
 	Created   time.Time // UTC
 
 	// DynamoDB counts items and bytes about every six hours, so both are approximate (API reference, TableDescription).
@@ -57,7 +58,8 @@ func Describe(ctx context.Context, client Client, table string) (Table, error) {
 	for _, kind := range []types.KeyType{types.KeyTypeHash, types.KeyTypeRange} {
 		for _, k := range d.KeySchema {
 			if k.KeyType == kind {
-				t.Keys = append(t.Keys, aws.ToString(k.AttributeName))
+				name := aws.ToString(k.AttributeName)
+				t.Keys, t.KeyTypes = append(t.Keys, name), append(t.KeyTypes, typeOf(d, name))
 			}
 		}
 	}
@@ -65,6 +67,16 @@ func Describe(ctx context.Context, client Client, table string) (Table, error) {
 		return Table{}, errs.Errorf("scan: the description of the table %s has no key schema", table)
 	}
 	return t, nil
+}
+
+// typeOf returns the type of an attribute of the table's definition; "" if it has none.
+func typeOf(d *types.TableDescription, name string) string {
+	for _, a := range d.AttributeDefinitions {
+		if aws.ToString(a.AttributeName) == name {
+			return string(a.AttributeType)
+		}
+	}
+	return ""
 }
 
 // checkAnswers is an option of each call: an answer must be DynamoDB's, or the SDK retries.

@@ -16,6 +16,15 @@ import (
 // of expired objects.
 const abandoned = 7
 
+// Check returns an error if the bucket does not exist, or cannot be reached.
+func (s *Store) Check(ctx context.Context) error {
+	_, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.o.Bucket}, moreRetries)
+	if err != nil {
+		return fmt.Errorf("archive: %w", s.failed(ctx, "HeadBucket", err))
+	}
+	return nil
+}
+
 // Create creates the bucket if it does not exist, private as S3 creates it, with a rule that deletes
 // unfinished uploads. It does not change an existing bucket.
 func (s *Store) Create(ctx context.Context) error { return s.create(ctx, 0) }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -32,6 +33,11 @@ type Lookup interface {
 type Item struct {
 	Change record.Change // a SNAPSHOT, or the REMOVE if the item is not there
 	Err    error         // it cannot be decoded: nobody can say what its entries should be
+}
+
+// sameAs reports whether the item is as it was when it was read before.
+func (i *Item) sameAs(before *record.Change) bool {
+	return i.Err == nil && bytes.Equal(i.Change.New.AppendDynamoDBJSON(nil), before.New.AppendDynamoDBJSON(nil))
 }
 
 // Options configure an audit.

@@ -598,11 +598,13 @@ func TestUpperBound(t *testing.T) {
 func TestAudit_OnlyTheSame(t *testing.T) {
 	w := newTestWorld(200)
 	path := filepath.Join(t.TempDir(), "report.jsonl")
-	w.failing = 5
-	if _, err := Audit(t.Context(), w.auditOptions(path)); !errors.Is(err, errBroken) {
+	delete(w.rows, "k00003")
+	o := w.auditOptions(path)
+	o.Wait = func(context.Context, time.Time) error { return errBroken } // between two looks, when all items are read
+	if _, err := Audit(t.Context(), o); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
-	o := w.auditOptions(path)
+	o = w.auditOptions(path)
 	o.Request = "another"
 	if _, err := Audit(t.Context(), o); err == nil || !strings.Contains(err.Error(), "was interrupted") {
 		t.Errorf("error %v", err)

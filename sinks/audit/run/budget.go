@@ -2,13 +2,12 @@ package run
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
+	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -25,9 +24,6 @@ type Budget struct {
 
 // maxBurst is for how long units that were not used can be used later.
 const maxBurst = 2 * time.Second
-
-// throttledWait is the wait before what is throttled is read again.
-var throttledWait = pipeline.Backoff{Base: 100 * time.Millisecond, Max: 20 * time.Second}
 
 // NewBudget returns a budget of units a second; 0 is no limit, until the first throttled request sets one at half of
 // what was read in the last second.
@@ -78,29 +74,7 @@ func (b *Budget) tell(told func(rate float64)) {
 
 // patiently calls read until it is not throttled. It returns its error, or the cause of ctx.
 func (b *Budget) patiently(ctx context.Context, read func() error) error {
-	for attempt := 0; ; attempt++ {
-		err := read()
-		if err == nil || !isThrottled(err) || ctx.Err() != nil {
-			return err
-		}
-		b.pace.Throttled()
-		if err := pipeline.Sleep(ctx, throttledWait.Delay(attempt, 0)); err != nil {
-			return err
-		}
-	}
-}
-
-// isThrottled reports whether a read failed because it was throttled, by what the service or the store says.
-func isThrottled(err error) bool {
-	described, ok := errors.AsType[interface {
-		error
-		Describe() (class, field string)
-	}](err)
-	if ok {
-		class, _ := described.Describe()
-		ok = class == "throttled"
-	}
-	return ok || awserr.Throttled(err)
+	return audit.Patiently(ctx, b.Throttled, read)
 }
 
 // listing bounds a listing.

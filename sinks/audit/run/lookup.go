@@ -15,6 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/audit"
 )
 
 // batchGetter is the part of *dynamodb.Client that a tableLookup calls.
@@ -100,7 +101,7 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 		}
 		if len(asked.Keys) > 0 { // what is left out is throttled
 			t.budget.pace.Throttled()
-			if err := pipeline.Sleep(ctx, throttledWait.Delay(try, 0)); err != nil {
+			if err := pipeline.Sleep(ctx, audit.ThrottledWait.Delay(try, 0)); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -274,9 +273,7 @@ func (a *audited) findMoved(ctx context.Context, looks []look) error {
 		return fmt.Errorf("read items: %w", err)
 	}
 	for _, l := range found {
-		again := &changes[slices.Index(keys, l.item)]
-		now := &again.Change
-		l.moved = again.Err != nil || !bytes.Equal(now.New.AppendDynamoDBJSON(nil), l.change.New.AppendDynamoDBJSON(nil))
+		l.moved = !changes[slices.Index(keys, l.item)].sameAs(l.change)
 	}
 	return nil
 }

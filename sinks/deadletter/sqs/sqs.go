@@ -162,7 +162,7 @@ func (s *Store) hints(op string) map[awserr.Kind]string {
 	return map[awserr.Kind]string{
 		awserr.Denied: fmt.Sprintf("check the credentials, and that they and the queue's policy allow sqs:%s, and the use of its KMS key where it has one",
 			strings.TrimSuffix(op, "Batch")),
-		awserr.Missing: "check the queue's name, Region and account; it is never made by the pipeline",
+		awserr.Missing: "check the queue's name, Region and account, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)",
 	}
 }
 

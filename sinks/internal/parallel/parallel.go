@@ -10,8 +10,10 @@ import (
 // the order of the calls.
 func Each(n, limit int, do func(i int) error) []error {
 	errs := make([]error, n)
-	if n == 1 {
-		errs[0] = do(0)
+	if n == 1 || limit == 1 {
+		for i := range errs {
+			errs[i] = do(i)
+		}
 		return errs
 	}
 	var next atomic.Int64

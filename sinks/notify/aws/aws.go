@@ -49,7 +49,7 @@ func group(k item.Key) string {
 func hints(place, action string) map[awserr.Kind]string {
 	return map[awserr.Kind]string{
 		awserr.Denied:  fmt.Sprintf("check the credentials, and that they and the policy of the %s allow %s, and the use of its KMS key where it has one", place, action),
-		awserr.Missing: fmt.Sprintf("check name, Region and account of the %s, or have `tablewake replay --live --create` create it", place),
+		awserr.Missing: fmt.Sprintf("check name, Region and account of the %s, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)", place),
 	}
 }
 

@@ -84,6 +84,24 @@ func (q *Queue) look(ctx context.Context) error {
 	return nil
 }
 
+// Waiting is how many messages a queue has, by SQS' counts, which are approximate.
+type Waiting struct {
+	Visible  string // no receiver has taken them yet
+	InFlight string // received and not deleted
+}
+
+// Waiting counts the messages of the queue.
+func (q *Queue) Waiting(ctx context.Context) (Waiting, error) {
+	const visible, inFlight = types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
+	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &q.place.URL, AttributeNames: []types.QueueAttributeName{visible, inFlight},
+	}, q.place.In)
+	if err != nil {
+		return Waiting{}, q.failed(ctx, "GetQueueAttributes", err)
+	}
+	return Waiting{out.Attributes[string(visible)], out.Attributes[string(inFlight)]}, nil
+}
+
 func (q *Queue) failed(ctx context.Context, op string, err error) error {
 	return awserr.CallError(ctx, q.op(op), err, hints(q.name, "sqs:"+op))
 }

@@ -87,11 +87,12 @@ func (s *Store) begin(ctx context.Context) error {
 		if there, err = s.mine(ctx); err != nil {
 			return false, err
 		}
-		if err := s.anyLost(r, found, there); err != nil {
+		if err := s.compare(r, found, there); err != nil {
 			return false, err
 		}
-		switch asked := x.definition.settingsByPath; {
-		case !found || len(there) == 0 && !r.pending(s.clock()):
+		asked := x.definition.settingsByPath
+		switch {
+		case s.begins(r, found, there):
 			*r = indexRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked, Fingerprint: r.Fingerprint}
 			for _, index := range there {
 				r.Born = index.createdBefore(r.Born)
@@ -99,15 +100,8 @@ func (s *Store) begin(ctx context.Context) error {
 			changed = true
 		case r.Asked == nil:
 			r.Asked, changed = asked, true
-		default:
-			if d := changedFile(r.Asked, asked); d != "" {
-				return false, pipeline.Fatal(errDiffers(x.Name.String(), d))
-			}
 		}
 		for name, index := range there {
-			if err := s.verify(name, index); err != nil {
-				return false, err
-			}
 			changed = r.note(name, index) || changed
 		}
 		return changed, nil
@@ -118,6 +112,29 @@ func (s *Store) begin(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// begins reports whether the sink has no record, or neither an index nor one that is being created.
+func (s *Store) begins(r *indexRecord, found bool, there map[string]*indexState) bool {
+	return !found || len(there) == 0 && !r.pending(s.clock())
+}
+
+// compare compares the record and the existing indexes with the configuration.
+func (s *Store) compare(r *indexRecord, found bool, there map[string]*indexState) error {
+	if err := s.anyLost(r, found, there); err != nil {
+		return err
+	}
+	if !s.begins(r, found, there) && r.Asked != nil {
+		if d := changedFile(r.Asked, s.indexes.definition.settingsByPath); d != "" {
+			return pipeline.Fatal(errDiffers(s.indexes.Name.String(), d))
+		}
+	}
+	for name, index := range there {
+		if err := s.verify(name, index); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // anyLost returns the error of a record or an index that is missing or was exchanged.

@@ -62,11 +62,20 @@ func (s *Store) ensureScript(ctx context.Context) error {
 		return err
 	case there == nil:
 		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there", redact.Safe(s.script)))
-	case there.Lang != painless || there.Source != script:
-		return pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(s.script)))
+	}
+	if err := s.compareScript(there); err != nil {
+		return err
 	}
 	s.installed.done = true
 	return nil
+}
+
+// compareScript returns an error if the stored script is another one.
+func (s *Store) compareScript(there *storedScript) error {
+	if there.Lang == painless && there.Source == script {
+		return nil
+	}
+	return pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(s.script)))
 }
 
 const painless = "painless"

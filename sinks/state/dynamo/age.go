@@ -21,11 +21,11 @@ const (
 	attrFormat = "format" // number of the layout of the pipeline's items
 )
 
-// format is the number of the layout of a pipeline's items, stored in its memory item. In format 1, which had no
+// Format is the number of the layout of a pipeline's items, stored in its memory item. In format 1, which had no
 // number, partition keys began with the kind of the item. Such items are not found, so output that was written
 // under them is refused because its state is lost. Format 3 added the stages of births: a program of format 2 would
 // write to a sink that waits for its backfill. Format 4 added the repairs of gaps.
-const format = 4
+const Format = 4
 
 // StoreAge returns when the memory of the pipeline began: when [DB.CreateState] made the table or, for a table
 // made otherwise, when StoreAge was called first. The table forgets, by its TTL or by [DB.Purge]. The error is fatal
@@ -47,7 +47,7 @@ func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 			}
 			return state.StoreAge{Born: born, Forgets: true}, nil
 		}
-		born := Item{attrBorn: nanoseconds(db.now()), attrFormat: N(strconv.Itoa(format))}
+		born := Item{attrBorn: nanoseconds(db.now()), attrFormat: N(strconv.Itoa(Format))}
 		if _, err = db.writeIf(ctx, Put(db.table, with(ref.Key, born), Condition{Text: "attribute_not_exists(pk)"})); err != nil {
 			return state.StoreAge{}, err
 		}
@@ -57,16 +57,16 @@ func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 // checkFormat returns a fatal error if the memory item has another format.
 func (db *DB) checkFormat(stored Item) error {
 	found := Digits(stored, attrFormat)
-	if found == strconv.Itoa(format) {
+	if found == strconv.Itoa(Format) {
 		return nil
 	}
 	hint := "name another state table and other tables, and fill them with `tablewake replay --live --create --rebuild` over the whole history"
-	if n, err := strconv.Atoi(found); err == nil && n > format {
+	if n, err := strconv.Atoi(found); err == nil && n > Format {
 		hint = "use a newer tablewake"
 	}
 	return pipeline.Fatal(&Error{
 		Op: "read", Table: db.table, Action: -1, Hint: hint,
-		Detail: fmt.Sprintf("the rows of the pipeline %s have the format %s, and this program writes %d", db.pipeline, cmp.Or(found, "1"), format),
+		Detail: fmt.Sprintf("the rows of the pipeline %s have the format %s, and this program writes %d", db.pipeline, cmp.Or(found, "1"), Format),
 	})
 }
 

@@ -179,7 +179,7 @@ func (e *Error) marked(after time.Duration) error {
 	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, ErrTokenReused, ErrUnavailable, ErrInUse: //nolint:errorlint // a Kind is one of these, never wrapped
 		return pipeline.RetryAfter(e, after)
 	case ErrNoTable:
-		e.Hint = "make it, or have `tablewake replay --live --create` make it (in Go, aws.Create); check name, Region and account"
+		e.Hint = "check name, Region and account, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)"
 		return pipeline.Fatal(e)
 	case ErrDenied:
 		e.Hint = "check the credentials, and that they allow dynamodb:" + e.Op

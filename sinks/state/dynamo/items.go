@@ -88,7 +88,8 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 	}
 	setVersion(item, w.Now.Version, w.Now.Void)
 	if n := SizeOfItem(item); n > MaxItem {
-		return Action{}, TooLarge("what is remembered of the item", n)
+		return Action{}, viewErrs.Errorf("dynamodb: the keys of the rows or groups of the item would be an item of %d bytes "+
+			"in the state table, and DynamoDB takes at most 400 KB (%d): make these keys shorter, or split the item", n, MaxItem)
 	}
 	return Put(db.table, item, over(w.Was, w.WasVoid)), nil
 }

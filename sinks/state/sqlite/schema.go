@@ -8,9 +8,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// format is the number of the file's layout, stored as user_version. It also counts the layouts of the
+// Format is the number of the file's layout, stored as user_version. It also counts the layouts of the
 // tables that the stores of rows and documents create.
-const format = 8
+const Format = 8
 
 // Prefix begins the names of the tables of state. Tables of views have other names.
 const Prefix = "_tws_"
@@ -178,7 +178,7 @@ var layout = []string{
 // prepareFile creates the tables in an empty file, all or none.
 func (w *Writer) prepareFile(ctx context.Context) error {
 	found, err := w.db.format(ctx, w.conn)
-	if err != nil || found == format {
+	if err != nil || found == Format {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -187,7 +187,7 @@ func (w *Writer) prepareFile(ctx context.Context) error {
 		if found, err = w.db.format(ctx, w.conn); err != nil {
 			return err
 		}
-		if found == format {
+		if found == Format {
 			return nil
 		}
 		for _, q := range layout {
@@ -195,7 +195,7 @@ func (w *Writer) prepareFile(ctx context.Context) error {
 				return err
 			}
 		}
-		return w.ExecDDL(ctx, fmt.Sprintf("PRAGMA user_version = %d", format))
+		return w.ExecDDL(ctx, fmt.Sprintf("PRAGMA user_version = %d", Format))
 	})
 }
 
@@ -210,10 +210,10 @@ func (db *DB) format(ctx context.Context, q queryer) (int, error) {
 		return 0, db.WrapError("open", err)
 	}
 	switch {
-	case found > 0 && found < format:
-		return 0, pipeline.Fatal(errs.Errorf("sqlite: %s has the format %d of an older tablewake and this one writes %d: fill it again with `tablewake replay --local DIR --fresh` over the whole history, or move it away", db.path, found, format))
-	case found > format:
-		return 0, pipeline.Fatal(errs.Errorf("sqlite: %s has the format %d and this program knows %d: use a newer tablewake, or another file", db.path, found, format))
+	case found > 0 && found < Format:
+		return 0, pipeline.Fatal(errs.Errorf("sqlite: %s has the format %d of an older tablewake and this one writes %d: fill it again with `tablewake replay --local DIR --fresh` over the whole history, or move it away", db.path, found, Format))
+	case found > Format:
+		return 0, pipeline.Fatal(errs.Errorf("sqlite: %s has the format %d and this program knows %d: use a newer tablewake, or another file", db.path, found, Format))
 	}
 	return found, nil
 }

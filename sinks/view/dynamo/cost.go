@@ -17,6 +17,8 @@ type Cost struct {
 	WriteUnits float64 // a standard write takes one for each 1 KB or part of it, twice that in a transaction
 	ReadUnits  float64 // a consistent read takes one for each 4 KB or part of it
 	Why        string  // the requests, as text
+
+	OtherTombstones float64 // the write units with the other kind of tombstones; 0: the kind makes no difference
 }
 
 // CostOf returns the cost of the planned ops of a change if they are written by themselves; false if they write no
@@ -64,15 +66,23 @@ func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
 		totalSize += size
 		rows = append(rows, rowWrite{mutation: &op.Mutation})
 	}
-	apart, description := costApart(t, rows, before)
-	if t.InPlace {
-		return Cost{WriteUnits: inPlace, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), totalSize, units(apart))}
+	apart, description, err := costApart(t, rows, before)
+	if err != nil {
+		return refusedCost(err)
 	}
-	return Cost{WriteUnits: apart, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", description, totalSize, units(inPlace))}
+	if t.InPlace {
+		return Cost{WriteUnits: inPlace, OtherTombstones: apart, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), totalSize, units(apart))}
+	}
+	return Cost{WriteUnits: apart, OtherTombstones: inPlace, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", description, totalSize, units(inPlace))}
+}
+
+// refusedCost is the cost of a change that can never be written: err says why, and what to do.
+func refusedCost(err error) Cost {
+	return Cost{Why: "the change goes to dead letters: " + err.Error()}
 }
 
 // costApart is the cost of rows with tombstones apart, which replace the rows before, and describes the requests.
-func costApart(t view.Target, rows, before []rowWrite) (cost float64, description string) {
+func costApart(t view.Target, rows, before []rowWrite) (cost float64, description string, err error) {
 	w := newRowWriter(offlineDB(), t)
 	stored := make(sizes)
 	for i := range before {
@@ -84,21 +94,21 @@ func costApart(t view.Target, rows, before []rowWrite) (cost float64, descriptio
 	for i := range rows {
 		m := rows[i].mutation
 		if err := w.setActions(&rows[i]); err != nil {
-			return 0, "nothing is written: " + err.Error()
+			return 0, "", err
 		}
 		if row := rows[i].actions[:1]; row[0].Put != nil && !m.Fresh {
-			return stored.transactionUnits(t.Table, row) / 2, "1 conditional put"
+			return stored.transactionUnits(t.Table, row) / 2, "1 conditional put", nil
 		}
 		actions = append(actions, rows[i].actions[:]...)
 	}
 	cost = stored.transactionUnits(t.Table, actions)
 	if len(rows) > 1 {
-		return cost, "a transaction of both rows, a check and a tombstone"
+		return cost, "a transaction of both rows, a check and a tombstone", nil
 	}
 	if rows[0].mutation.Tombstone {
-		return cost, "a transaction that deletes the row and puts its tombstone"
+		return cost, "a transaction that deletes the row and puts its tombstone", nil
 	}
-	return cost, "a transaction of the row and a check of its tombstone"
+	return cost, "a transaction of the row and a check of its tombstone", nil
 }
 
 // units formats a number of units.
@@ -149,7 +159,7 @@ func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 	}
 	actions, err := itemActions(t, &write)
 	if err != nil {
-		return Cost{Why: "nothing is written: " + err.Error()}
+		return refusedCost(err)
 	}
 	cost.WriteUnits = stored.transactionUnits(t.Table, actions)
 	cost.Why = "a transaction of the guard" + claimedItems(claimed, op.Row, before) + ", read before"
@@ -198,7 +208,7 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 	for i := range w.Items {
 		a, err := writer.SetContribution(writer.stateTarget, &w.Items[i])
 		if err != nil {
-			return Cost{Why: "nothing is written: " + err.Error()}
+			return refusedCost(err)
 		}
 		actions = append(actions, a)
 	}
@@ -207,7 +217,7 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 		g := groupRowWrite{GroupChange: &w.Groups[i]}
 		row, err := writer.newRow(&g)
 		if err != nil {
-			return Cost{Why: "nothing is written: " + err.Error()}
+			return refusedCost(err)
 		}
 		actions = append(actions, row)
 		if !g.addable() {

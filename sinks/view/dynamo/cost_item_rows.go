@@ -32,7 +32,7 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 	actions, err := itemRowsActions(t, &write)
 	switch {
 	case err != nil:
-		return Cost{Why: "nothing is written: " + err.Error()}
+		return refusedCost(err)
 	case len(actions) == 1:
 		cost.WriteUnits, cost.Why = stored.transactionUnits(t.Table, actions)/2, "1 conditional put of the contribution, read before: no row differs"
 	default:

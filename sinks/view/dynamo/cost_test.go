@@ -304,3 +304,51 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// A change that is too large to be written costs nothing, and is said to go to dead letters.
+func TestCostOf_TooLarge(t *testing.T) {
+	large := sinktest.Attr{"S": strings.Repeat("x", 400<<10)}
+	var long []sinktest.Attr
+	for range 400 {
+		long = append(long, sinktest.Attr{"S": strings.Repeat("k", 1010)})
+	}
+	options := func(sk string, more func(*view.Options)) view.Options {
+		o := view.Options{Name: "v", Pipeline: "shop", Table: "views"}
+		for at, source := range map[*view.Attribute]string{&o.PK: "{@key}", &o.SK: sk} {
+			parsed, err := template.Parse(source, template.Options{Each: true, Identity: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at.Template = parsed
+		}
+		o.PK.Name, o.SK.Name = "PK", "SK"
+		more(&o)
+		return o
+	}
+	ofLines := func(o *view.Options) { o.ForEach = sinktest.LinesBy("") }
+	attributes := []view.Attribute{attribute(t, "a", "{a}")}
+	for name, c := range map[string]struct {
+		o    view.Options
+		want string
+	}{
+		"a row":             {options("R", func(o *view.Options) { o.Attributes = attributes }), "the row would be an item of"},
+		"a row in place":    {options("R", func(o *view.Options) { o.Attributes, o.InPlace = attributes, true }), "the row would be an item of"},
+		"a row of elements": {options("{@each}", func(o *view.Options) { ofLines(o); o.Attributes = attributes }), "the row would be an item of"},
+		"keys of elements":  {options("{@each}#{each}", ofLines), "make these keys shorter, or split the item"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sink, err := view.New(c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := pipeline.Delivery{Change: inserted(t, sinktest.Item{"a": large, "Lines": {"L": long}})[0]}
+			if err := sink.Plan(&d); err != nil {
+				t.Fatal(err)
+			}
+			cost, ok := dynamo.CostOf(d.Change, d.Ops)
+			if !ok || cost.WriteUnits != 0 || !strings.Contains(cost.Why, "dead letters") || !strings.Contains(cost.Why, c.want) {
+				t.Errorf("it is said to cost %+v (%t)", cost, ok)
+			}
+		})
+	}
+}

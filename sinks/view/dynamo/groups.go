@@ -84,7 +84,7 @@ func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 			return false, err
 		}
 	}
-	release, err := c.rowQueue.wait(ctx, rows)
+	release, err := c.rowQueue.Wait(ctx, rows...)
 	defer release()
 	if err != nil {
 		return false, err

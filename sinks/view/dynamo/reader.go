@@ -93,7 +93,7 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 			return
 		}
 		for row, err := range toRows(t, r.views.Query(ctx, in)) {
-			if sk, _ := row.SK.Text(); err == nil && !strings.HasPrefix(sk, q.SKPrefix) || !yield(row, err) {
+			if sk, _ := row.SK.Text(); err == nil && (!strings.HasPrefix(sk, q.SKPrefix) || q.Ends(row.SK)) || !yield(row, err) {
 				return
 			}
 		}

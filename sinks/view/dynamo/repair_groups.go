@@ -43,7 +43,7 @@ func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 	if g.ref, err = refOf(w.target.Table, now.Row); err != nil {
 		return false, err
 	}
-	release, err := w.rowQueue.wait(ctx, []rowID{{w.target.Name, now.Row}})
+	release, err := w.rowQueue.Wait(ctx, rowID{w.target.Name, now.Row})
 	defer release()
 	if err != nil {
 		return false, err

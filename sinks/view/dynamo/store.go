@@ -8,6 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/internal/rowqueue"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -20,7 +21,7 @@ type Store struct {
 	*dynamo.DB
 	Reader
 
-	rowQueue rowQueue[rowID]
+	rowQueue rowqueue.Queue[rowID]
 }
 
 var (

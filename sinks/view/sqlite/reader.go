@@ -139,6 +139,14 @@ func selection(table string, q view.Query) (string, []any) {
 		b.WriteString(" AND sk" + comparison + " ?")
 		args = append(args, keyColumn(q.From))
 	}
+	if q.To.Exists() {
+		end := " <="
+		if q.Reverse {
+			end = " >="
+		}
+		b.WriteString(" AND sk" + end + " ?")
+		args = append(args, keyColumn(q.To))
+	}
 	b.WriteString(" ORDER BY pk" + direction + ", sk" + direction)
 	if q.Limit > 0 {
 		b.WriteString(" LIMIT ?")

@@ -32,6 +32,7 @@ func contract(t *testing.T, suite Suite) {
 		"QueriesGoOn":       queriesGoOn,
 		"PartitionsMerge":   partitionsMerge,
 		"PartitionsReadFew": partitionsReadLittle,
+		"PartitionsBetween": partitionsBetween,
 		"OneKeyAttribute":   oneKeyAttribute,
 		"KeysAreDistinct":   func(t *testing.T, s kindStore) { keysAreDistinct(t, s, suite.TypedKeys) },
 		"ManyRowsInOneCall": func(t *testing.T, s kindStore) { manyRows(t, s, cmp.Or(suite.Many, 3000)) },

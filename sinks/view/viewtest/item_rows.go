@@ -33,6 +33,7 @@ func RunItemRows(t *testing.T, open func(ctx context.Context, dir string) (ItemR
 		"TooMany":     func(_ *testing.T, s itemRowsCheck) { s.tooMany() },
 		"NewerWins":   func(_ *testing.T, s itemRowsCheck) { s.newerWins() },
 		"GoesOnAfter": func(_ *testing.T, s itemRowsCheck) { s.goesOnAfterACrash() },
+		"InShards":    func(_ *testing.T, s itemRowsCheck) { s.inShards() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			check(t, itemRowsCheck{opener(t, open)(), t, target})
@@ -180,13 +181,19 @@ func (s itemRowsCheck) sink(store view.Store, most int) *view.Sink {
 	s.t.Helper()
 	spec := sinktest.LinesBy("")
 	spec.Max = most
-	o := view.Options{Name: s.target.View, Pipeline: s.target.Pipeline, Table: s.target.Name, ForEach: spec, Store: store}
+	return s.linesView(view.Options{Store: store, ForEach: spec}, "{@key}", "{@each}")
+}
+
+// linesView returns a view with the options, a row key and the element as the text.
+func (s itemRowsCheck) linesView(o view.Options, pk, sk string) *view.Sink {
+	s.t.Helper()
 	attribute := func(name, source string) view.Attribute {
-		t, err := template.Parse(source, template.Options{Each: true, Identity: true})
+		t, err := template.Parse(source, template.Options{Each: true, Identity: true, Shard: true})
 		must(s.t, err)
 		return view.Attribute{Name: name, Template: t}
 	}
-	o.PK, o.SK, o.Attributes = attribute("PK", "{@key}"), attribute("SK", "{@each}"), []view.Attribute{attribute("text", "{each}")}
+	o.Name, o.Pipeline, o.Table = s.target.View, s.target.Pipeline, s.target.Name
+	o.PK, o.SK, o.Attributes = attribute("PK", pk), attribute("SK", sk), []view.Attribute{attribute("text", "{each}")}
 	v, err := view.New(o)
 	must(s.t, err)
 	return v

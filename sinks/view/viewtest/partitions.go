@@ -40,6 +40,13 @@ func queriesGoOn(t *testing.T, s kindStore) {
 		{view.Query{From: item.StringValue("a"), SKPrefix: "b", Reverse: true}, ""},
 		{view.Query{From: item.StringValue("c"), SKPrefix: "b"}, ""},
 		{view.Query{From: item.StringValue("c"), SKPrefix: "b", Reverse: true}, "b3 b2 b1"},
+		{view.Query{To: item.StringValue("b2")}, "a b1 b2"},
+		{view.Query{To: item.StringValue("b2"), Reverse: true}, "c b3 b2"},
+		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b2")}, "b1 b2"},
+		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b25"), After: true, Limit: 1}, "b2"},
+		{view.Query{From: item.StringValue("b2"), To: item.StringValue("b0"), Reverse: true}, "b2 b1"},
+		{view.Query{From: item.StringValue("b1"), To: item.StringValue("a")}, ""},
+		{view.Query{To: item.StringValue("b2"), SKPrefix: "b"}, "b1 b2"},
 	} {
 		q.query.PK = item.StringValue("p")
 		var got []string
@@ -53,9 +60,11 @@ func queriesGoOn(t *testing.T, s kindStore) {
 	if len(both) != 2 || !both[0].PK.Equal(item.StringValue("q")) {
 		t.Errorf("a read of all partitions in reverse begins with %v", both)
 	}
-	for _, err := range s.Rows(t.Context(), target.Table, view.Query{From: item.StringValue("b")}) {
-		if err == nil {
-			t.Error("a sort key without a partition key is read from")
+	for _, bound := range []view.Query{{From: item.StringValue("b")}, {To: item.StringValue("b")}} {
+		for _, err := range s.Rows(t.Context(), target.Table, bound) {
+			if err == nil {
+				t.Error("a sort key without a partition key bounds a read")
+			}
 		}
 	}
 }
@@ -99,6 +108,44 @@ func partitionsMerge(t *testing.T, s kindStore) {
 	}
 }
 
+// partitionsBetween checks that a merged read obeys its bounds, also from a cursor within them or before them.
+func partitionsBetween(t *testing.T, s kindStore) {
+	p := view.Partition{Table: target.Table, Keys: view.ShardKeys(3, "between", "")}
+	for i, sk := range []string{"a", "b", "c", "d", "e", "f"} {
+		apply(t, s, target, row(t, fmt.Sprintf("between%d", i%3), sk, 1, ""))
+	}
+	first := all(t, p.Rows(t.Context(), s, view.PartitionQuery{Limit: 1}))
+	for _, q := range []struct {
+		from, to, cursor string
+		reverse          bool
+		want             string
+	}{
+		{"b", "d", "", false, "b c d"},
+		{"d", "b", "", true, "d c b"},
+		{"", "b", "", false, "a b"},
+		{"bb", "", "", false, "c d e f"},
+		{"b", "e", p.Cursor(all(t, p.Rows(t.Context(), s, view.PartitionQuery{Limit: 3}))[2]), false, "d e"},
+		{"c", "d", p.Cursor(first[0]), false, "c d"},
+	} {
+		query := view.PartitionQuery{Reverse: q.reverse, Cursor: q.cursor}
+		if q.from != "" {
+			query.From = item.StringValue(q.from)
+		}
+		if q.to != "" {
+			query.To = item.StringValue(q.to)
+		}
+		var got []string
+		for _, r := range all(t, p.Rows(t.Context(), s, query)) {
+			sk, _ := r.SK.Text()
+			got = append(got, sk)
+		}
+		same(t, fmt.Sprintf("%+v", q), got, strings.Fields(q.want))
+	}
+}
+
+// maxWalked is more rows than any partition of the tests has.
+const maxWalked = 1000
+
 // walk reads a partition in pages of limit rows, each from the cursor of the last one. 0 is one page of all.
 func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool) (rows []string) {
 	t.Helper()
@@ -108,6 +155,9 @@ func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool
 			pk, _ := r.PK.Text()
 			rows = append(rows, fmt.Sprintf("%s %s", strings.Trim(pk, "S#x"), r.SK))
 			cursor = p.Cursor(r)
+		}
+		if len(rows) > maxWalked {
+			t.Fatalf("pages of %d rows do not end: %v", limit, rows[:10])
 		}
 		if limit == 0 || len(page) < limit {
 			return rows

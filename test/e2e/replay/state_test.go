@@ -39,21 +39,11 @@ func look(t *testing.T, p pipelineFile, out string) state {
 		decode(t, line, &row)
 		s.put(t, rows, canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]}), canonical(row))
 	}
-	for _, line := range query(t, out, "search", p.index) {
-		var d struct {
-			ID       string
-			Document map[string]any
-		}
-		decode(t, line, &d)
-		if own, ok := d.Document["_tw"].(map[string]any); ok {
-			if birth, _ := own["birth"].(string); len(birth) != 16 {
-				t.Errorf("document %s bears the birth %v", d.ID, own["birth"])
-			}
-			delete(own, "birth") // each folder has others
-		}
-		s.put(t, documents, d.ID, document(d.Document))
-	}
+	s[documents] = storedDocuments(t, out, p.index)
 	for part, prefix := range map[string]string{deleted: p.ofItem, history: p.log} {
+		if prefix == "" {
+			continue
+		}
 		for _, line := range query(t, out, "archive", p.bucket, "--prefix", prefix) {
 			c, err := readChange(line)
 			if err != nil {

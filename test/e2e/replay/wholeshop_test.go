@@ -1,16 +1,15 @@
 package replay
 
 import (
-	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 )
 
 // wholeShop is the configuration that stands beside the fixture.
-var wholeShop = pipelineFile{path: fixture + "tablewake.yaml", rows: "shop-views", index: "products", bucket: "shop-archive", ofItem: "archive/", log: "changes/"}
+var wholeShop = pipelineFile{path: fixture + "tablewake.yaml", rows: "shop-views", index: "products", bucket: "shop-archive", log: "changes/"}
 
 // shopAggregates says in plain Go what its aggregates count.
 var shopAggregates = []aggregate{
@@ -48,37 +47,19 @@ var shopAggregates = []aggregate{
 func checkShop(t *testing.T, out string, arrived []change) {
 	t.Helper()
 	want, got := wantShop(arrived), look(t, wholeShop, out)
-	may := make(map[string][]string)
-	for _, part := range []map[string]string{want[rows], counted(shopAggregates, arrived)} {
-		for name, row := range part {
-			may[name] = append(may[name], row)
-		}
-	}
-	for _, c := range last(arrived) {
-		if mail := text(c.new["Email"]); text(c.keys["SK"]) == "PROFILE" && mail != "" {
-			row := oracleItem{"PK": str("EMAIL#" + strings.ToLower(mail)), "SK": str("USER"), "user": c.keys["PK"]}
-			name := canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]})
-			may[name] = append(may[name], canonical(row))
-		}
+	may := shopRows(arrived)
+	for name, row := range counted(shopAggregates, arrived) {
+		may[name] = append(may[name], row)
 	}
 	checkRows(t, out, wholeShop.rows, shopAggregates, may)
 	delete(want, rows)
-	for _, c := range arrived {
-		if c.gone {
-			for _, name := range []string{"Email", "Address"} {
-				if _, ok := c.old[name]; ok {
-					c.old = maps.Clone(c.old)
-					c.old[name] = str("masked")
-				}
-			}
-			want[deleted][c.key+" "+c.version] = archived(c)
-		}
-	}
-	for name, is := range got[deleted] {
-		got[deleted][name] = mask.ReplaceAllString(is, `"masked"`)
-	}
+	want[deleted], got[deleted] = deletedItems(arrived), deletedObjects(t, filepath.Join(out, "archive", wholeShop.bucket))
+	want[completed], got[completed] = completedOrders(arrived), storedDocuments(t, out, "orders")
 	same(t, got, want)
 }
+
+// completed is the part of a state that has the documents of completed orders.
+const completed = "completed orders"
 
 // mask is what stands for a sensitive value.
 var mask = regexp.MustCompile(`"masked-[0-9a-f]{12}"`)

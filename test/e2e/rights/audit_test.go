@@ -71,8 +71,8 @@ func TestAFunctionAuditsWithItsRights(t *testing.T) {
 	f := server.StartFunctionFor(t, server.FunctionOptions{Bootstrap: bootstrap, Root: dir, Env: append(slices.Clone(w.env), "TABLEWAKE_COMMAND=audit")})
 	event := []byte(`{"tablewake":"audit","sample":2,"segments":2,"rcu":0,"lag":"100ms"}`)
 	answer, err := f.Invoke(t.Context(), event)
-	if err != nil || !strings.Contains(string(answer), `"differing":4`) {
-		t.Errorf("%s, %v, want the row, its guard, its claim and the share of d", answer, err)
+	if err != nil || !strings.Contains(string(answer), `"differing":5`) {
+		t.Errorf("%s, %v, want the row of d in both views, its guard, its claim and its share", answer, err)
 	}
 	calls := w.taken(t)
 	allowed(t, "a function's audit", calls, audit)

@@ -15,6 +15,7 @@ import (
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
+	"github.com/tablewake/tablewake/sinks/search"
 	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -60,11 +61,16 @@ func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for d, err := range index.Documents(t.Context(), n.Index) {
-		if err != nil {
-			t.Fatal(err)
+	for _, name := range []string{n.Index, n.Index + "-orders"} {
+		for d, err := range index.Documents(t.Context(), name) {
+			if errors.Is(err, search.ErrNoIndex) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.document(t, d.ID, d.Doc)
 		}
-		s.document(t, d.ID, d.Doc)
 	}
 	dead, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters()})
 	if err != nil {
@@ -76,11 +82,13 @@ func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 		}
 		s[Letters][fmt.Sprint(l.Sink, " ", l.Key, " ", l.Version)] = ""
 	}
-	for line, err := range jsonl.Read(dir.Events("on_completed")) {
-		if err != nil {
-			t.Fatal(err)
+	for _, sink := range []string{"on_completed", "mail"} {
+		for line, err := range jsonl.Read(dir.Events(sink)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.event(t, line)
 		}
-		s.event(t, line)
 	}
 	root := dir.Archive(n.Bucket)
 	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

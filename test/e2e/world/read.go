@@ -51,10 +51,12 @@ func (w *World) ReadTable(t *testing.T, s State) {
 	}
 }
 
-// ReadIndex reads what the alias shows.
+// ReadIndex reads what the aliases show: that of the world, and that of the shop's orders if there is one.
 func (w *World) ReadIndex(t *testing.T, s State) {
 	t.Helper()
-	w.Search(t, http.MethodPost, "/"+w.Index+"/_refresh", "")
+	const some = "?ignore_unavailable=true"
+	aliases := "/" + w.Index + "," + w.Index + "-orders"
+	w.Search(t, http.MethodPost, aliases+"/_refresh"+some, "")
 	var found struct {
 		Hits struct {
 			Hits []struct {
@@ -63,7 +65,7 @@ func (w *World) ReadIndex(t *testing.T, s State) {
 			}
 		}
 	}
-	body := w.Search(t, http.MethodPost, "/"+w.Index+"/_search", `{"size": 10000, "query": {"match_all": {}}}`)
+	body := w.Search(t, http.MethodPost, aliases+"/_search"+some, `{"size": 10000, "query": {"match_all": {}}}`)
 	if err := json.Unmarshal(body, &found); err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,13 @@ type World struct {
 // New makes the buckets and the queue; tables and indexes are the pipeline's to make.
 func New(t *testing.T, to Endpoints) *World {
 	t.Helper()
-	w := &World{Names: NewNames(), Dead: t.TempDir(), To: to, SDK: sdk(t, to), http: client(t)}
+	return Named(t, NewNames(), to)
+}
+
+// Named is New with names that no other test has at the same time.
+func Named(t *testing.T, n Names, to Endpoints) *World {
+	t.Helper()
+	w := &World{Names: n, Dead: t.TempDir(), To: to, SDK: sdk(t, to), http: client(t)}
 	for _, bucket := range []string{w.Bucket, w.Bucket + "-dead"} {
 		if _, err := s3.NewFromConfig(w.SDK).CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
 			t.Fatal(err)
@@ -113,7 +119,7 @@ func (w *World) ShopText(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := strings.NewReplacer("name: shop", "name: "+w.Pipeline, "shop-views", w.Table, "tablewake-state", w.State, "index: products", "index: "+w.Index, "shop-archive", w.Bucket, "shop-dead", w.Bucket+"-dead")
+	own := strings.NewReplacer("name: shop", "name: "+w.Pipeline, "shop-views", w.Table, "tablewake-state", w.State, "index: products", "index: "+w.Index, "index: orders", "index: "+w.Index+"-orders", "shop-archive", w.Bucket, "shop-dead", w.Bucket+"-dead")
 	return own.Replace(string(b))
 }
 
@@ -135,7 +141,8 @@ func (w *World) Config(t *testing.T, folder, text string, to Endpoints) *config.
 func (w *World) Variables(to Endpoints) map[string]string {
 	return map[string]string{
 		"NAME": w.Pipeline, "VIEWS": w.Table, "STATE": w.State, "INDEX": w.Index, "BUCKET": w.Bucket, "DEAD": w.Dead,
-		"OS_URL": to.OpenSearch, "COMPLETED_QUEUE": w.Queue,
+		"OS_URL": to.OpenSearch, "COMPLETED_QUEUE": w.Queue, "MAIL_QUEUE": w.Queue,
+		"TABLEWAKE_HMAC_KEY": "a key of tests, which need no secret",
 	}
 }
 

@@ -1,0 +1,188 @@
+package function
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/tablewake/tablewake/handlers"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/audit/run"
+)
+
+// auditError makes the errors of events of an audit.
+const auditError = redact.Class("event")
+
+// auditor is a function that audits samples of the table. It only reads, and so has no pipeline.
+type auditor struct {
+	cfg     *config.Config
+	exts    []sinks.Extension
+	sdk     awssdk.Config
+	stores  sinks.Stores // opened to look only
+	metrics *audit.Metrics
+	log     *slog.Logger
+}
+
+var _ lambda.Handler = (*auditor)(nil)
+
+func newAuditor(cfg *config.Config, exts []sinks.Extension, sdk awssdk.Config, stores sinks.Stores,
+	meter metric.MeterProvider, log *slog.Logger) (*auditor, error) {
+	if len(cfg.Source.Tables) > 1 {
+		return nil, errors.New("the configuration has several source tables, and an audit is of one: give each its file")
+	}
+	metrics, err := audit.NewMetrics(meter, cfg.Name)
+	if err != nil {
+		log.Error("metrics of audits are incomplete", slog.String("error", err.Error()))
+	}
+	return &auditor{cfg, exts, sdk, stores, metrics, log}, nil
+}
+
+// Invoke implements [lambda.Handler]. The answer is the summary of the audit.
+func (a *auditor) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	sum, err := a.audit(ctx, payload)
+	if err != nil {
+		a.metrics.Record(ctx, audit.Outcomes{})
+		return nil, &handlers.Error{Err: err}
+	}
+	outcomes := audit.Outcomes{Complete: sum.Complete(), Coverage: sum.Coverage, Findings: map[string]map[audit.Verdict]int64{}}
+	for _, s := range sum.Sinks {
+		outcomes.Findings[s.Sink] = s.Findings
+	}
+	a.metrics.Record(ctx, outcomes)
+	return json.Marshal(sum)
+}
+
+// audit makes the audit that an event requests, and logs what differs.
+func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, error) {
+	e, err := parseAuditEvent(payload)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "tablewake-audit-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	opened, err := audit.Open(ctx, a.cfg, a.stores, audit.Options{
+		Sinks: e.Sinks, Command: "-c " + a.cfg.File + " --live", Extensions: a.exts,
+	})
+	if err != nil {
+		return nil, auditError.Errorf("the sinks cannot be audited: %s", redact.Safe(err.Error())) // names of the file, and what AWS said of them
+	}
+	differences := differenceLog{log: a.log}
+	sum, err := run.Sampled(ctx, run.SampledOptions{
+		Config: a.cfg, SDK: a.sdk, Sinks: opened, Dir: dir, Sample: e.Sample, Segments: e.Segments, RCU: *e.RCU, Lag: e.lag, Until: auditUntil(ctx, time.Now()),
+		Retry: func(err error, wait time.Duration) {
+			a.log.WarnContext(ctx, "a request of the scan failed, and is repeated", slog.Duration("after", wait), slog.String("error", redact.LogText(err)))
+		},
+	}, differences.add)
+	if err != nil {
+		return nil, err
+	}
+	sum.Report = "" // it goes with the folder
+	a.logSummary(ctx, sum)
+	return sum, nil
+}
+
+// logSummary logs the result in one line.
+func (a *auditor) logSummary(ctx context.Context, sum *run.Summary) {
+	level, text := slog.LevelInfo, "the sample is equal"
+	switch {
+	case sum.Differing > 0:
+		level, text = slog.LevelWarn, "sinks differ from the table: tablewake audit --live finds all differences"
+	case !sum.Complete():
+		level, text = slog.LevelWarn, "the audit is incomplete"
+	}
+	a.log.Log(ctx, level, text, slog.Int64("differing", sum.Differing), slog.Int64("open", sum.Open), slog.Float64("coverage", sum.Coverage),
+		slog.Int64("items", sum.Items), slog.String("incomplete", sum.Incomplete))
+}
+
+// maxLogged is how many differences of an audit are logged.
+const maxLogged = 100
+
+// differenceLog logs the differences of an audit, with the keys as the mask shows them.
+type differenceLog struct {
+	log    *slog.Logger
+	logged int
+}
+
+func (d *differenceLog) add(sink string, f *audit.Finding) error {
+	if !f.Verdict.Differs() && f.Verdict != audit.Held || d.logged == maxLogged {
+		return nil
+	}
+	d.logged++
+	d.log.Warn("an entry differs", slog.String("sink", sink), slog.String("verdict", string(f.Verdict)), slog.String("kind", string(f.Kind)), slog.String("where", f.Where))
+	return nil
+}
+
+// The reserve of an audit is a tenth of the invocation's time, up to maxAuditReserve. The answer and the metrics need it.
+const (
+	auditReserveDivisor = 10
+	maxAuditReserve     = 30 * time.Second
+)
+
+// auditUntil returns when an audit that starts now ends at the latest; zero if the invocation has no deadline.
+func auditUntil(ctx context.Context, now time.Time) time.Time {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return deadline.Add(-min(deadline.Sub(now)/auditReserveDivisor, maxAuditReserve))
+}
+
+// auditEvent is the event that requests an audit.
+type auditEvent struct {
+	Command  string   `json:"tablewake"`
+	Sample   int      `json:"sample"`   // default: 1
+	Segments int      `json:"segments"` // default: 100
+	Sinks    []string `json:"sinks"`    // default: all that keep state
+	RCU      *float64 `json:"rcu"`      // default: 500; 0 is no limit
+	Lag      string   `json:"lag"`      // default: 1m
+
+	lag time.Duration
+}
+
+// auditEventForm is an event that is right.
+const auditEventForm = redact.Safe(`write {"tablewake":"audit","sample":1,"segments":100,"sinks":["NAME"],"rcu":500,"lag":"1m"}; all but "tablewake" can be left out`)
+
+// maxSegments is the largest number of segments that DynamoDB takes.
+const maxSegments = 1_000_000
+
+// parseAuditEvent returns the event with its defaults. An error says what to write.
+func parseAuditEvent(payload []byte) (e auditEvent, err error) {
+	d := json.NewDecoder(bytes.NewReader(payload))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil {
+		return e, auditError.Errorf("the event does not request an audit (%s): %s", redact.Safe(err.Error()), auditEventForm)
+	}
+	if e.Command != "audit" {
+		return e, auditError.Errorf(`this function takes the command audit only: %s`, auditEventForm)
+	}
+	e.Segments, e.Sample = cmp.Or(e.Segments, 100), cmp.Or(e.Sample, 1)
+	if e.RCU == nil {
+		e.RCU = new(float64)
+		*e.RCU = 500
+	}
+	if e.lag, err = time.ParseDuration(cmp.Or(e.Lag, "1m")); err != nil || e.lag < 0 {
+		return e, auditError.Errorf(`"lag" must be a duration such as "90s" or "5m": %s`, auditEventForm)
+	}
+	switch {
+	case e.Segments < 1 || e.Segments > maxSegments || *e.RCU < 0:
+		return e, auditError.Errorf(`"segments" must be 1 to %d, and "rcu" must not be negative: %s`, maxSegments, auditEventForm)
+	case e.Sample < 1 || e.Sample > e.Segments:
+		return e, auditError.Errorf(`"sample" must be 1 up to "segments", which is %d: %s`, e.Segments, auditEventForm)
+	}
+	return e, nil
+}

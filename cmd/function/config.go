@@ -1,0 +1,127 @@
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// configVariable names the location of the configuration.
+const configVariable = "TABLEWAKE_CONFIG"
+
+// layerFile is the configuration in a layer.
+const layerFile = "/opt/tablewake.yaml"
+
+// maxFile is the largest size of a configuration, and of a file that it names.
+const maxFile = 1 << 20
+
+// environment looks up the function's variables, as os.LookupEnv does.
+type environment func(name string) (value string, set bool)
+
+// loadConfig reads the configuration from the location that the environment names.
+func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.Config, error) {
+	params := &parameters{ctx: ctx, sdk: sdk}
+	location, err := configLocation(env, layerFile)
+	if err != nil {
+		return nil, err
+	}
+	text, read, err := fetch(ctx, sdk, env, params, location)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
+	}
+	cfg, err := config.ParseFrom(location, text, params.environment(env), read)
+	if params.err != nil { // errors of the file only follow from this one
+		return nil, params.err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the configuration is wrong (tablewake validate -c FILE tells on a laptop):\n%w", err)
+	}
+	return cfg, nil
+}
+
+// configLocation returns the file, the object or the parameter that has the configuration.
+func configLocation(env environment, layer string) (string, error) {
+	if location, _ := env(configVariable); location != "" {
+		return location, nil
+	}
+	root, _ := env("LAMBDA_TASK_ROOT")
+	inPackage := filepath.Join(root, "tablewake.yaml")
+	for _, file := range []string{inPackage, layer} {
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("there is no configuration: put tablewake.yaml into the package (%s) or a layer (%s), or set %s to s3://BUCKET/KEY or ssm:NAME",
+		inPackage, layer, configVariable)
+}
+
+// fetch reads the configuration at a location. read reads the files that the configuration names:
+// from the same folder of a bucket, or from the package.
+func fetch(ctx context.Context, sdk aws.Config, env environment, params *parameters, location string) (text []byte, read func(string) ([]byte, error), err error) {
+	root, _ := env("LAMBDA_TASK_ROOT")
+	if url, ok := strings.CutPrefix(location, "s3://"); ok {
+		bucket, key, _ := strings.Cut(url, "/")
+		if bucket == "" || key == "" {
+			return nil, nil, fmt.Errorf("%s=%s names no object: write s3://BUCKET/KEY", configVariable, location)
+		}
+		client := bucketClient(sdk)
+		text, err = object(ctx, client, bucket, key)
+		return text, func(file string) ([]byte, error) {
+			return object(ctx, client, bucket, path.Join(path.Dir(key), file))
+		}, err
+	}
+	if name, ok := strings.CutPrefix(location, parameterPrefix); ok {
+		value, err := params.get(name)
+		return []byte(value), inFolder(root), err
+	}
+	text, err = inFolder("")(location)
+	return text, inFolder(filepath.Dir(location)), err
+}
+
+func object(ctx context.Context, client *s3.Client, bucket, key string) ([]byte, error) {
+	got, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+	if err != nil {
+		return nil, fmt.Errorf("s3://%s/%s: %w (the function's role needs s3:GetObject on it)", bucket, key, err)
+	}
+	defer got.Body.Close()
+	b, err := readLimited(got.Body)
+	if err != nil {
+		return nil, fmt.Errorf("s3://%s/%s: %w", bucket, key, err)
+	}
+	return b, nil
+}
+
+// inFolder returns a function that reads files. Relative paths start in dir.
+func inFolder(dir string) func(file string) ([]byte, error) {
+	return func(file string) ([]byte, error) {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return readLimited(f)
+	}
+}
+
+// readLimited reads up to maxFile bytes, and fails if there are more.
+func readLimited(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxFile)
+	}
+	return b, err
+}

@@ -1,0 +1,107 @@
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/tablewake/tablewake/cmd/internal/patience"
+	"github.com/tablewake/tablewake/handlers"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/telemetry"
+	"github.com/tablewake/tablewake/shardreader/sdk"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/aws"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// commandVariable names the only command that the function takes. Without it the function runs the pipeline.
+const commandVariable = "TABLEWAKE_COMMAND"
+
+// open opens everything that the function uses. Nothing closes it again, because Lambda ends the
+// process without notice.
+func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda.Handler, error) {
+	// The SDK only logs connections that it retries.
+	conf, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
+	if err != nil {
+		return nil, fmt.Errorf("AWS configuration: %w", err)
+	}
+	cfg, err := patience.Wait(ctx, log, "reading the configuration", nil, func() (*config.Config, error) { return loadConfig(ctx, conf, os.LookupEnv) })
+	if err != nil {
+		return nil, err
+	}
+	if err := requireDurable(cfg); err != nil {
+		return nil, err
+	}
+	if len(cfg.NotLive) > 0 {
+		return nil, cfg.NotLive
+	}
+	for _, w := range cfg.Warnings {
+		log.WarnContext(ctx, "the configuration may surprise", slog.String("warning", w.String()))
+	}
+	tel, err := telemetry.Start(ctx, telemetry.Options{Pipeline: cfg.Name, Metrics: cfg.Metrics, Lambda: true, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	if err := tel.AWS(&conf); err != nil {
+		return nil, err
+	}
+	switch command := os.Getenv(commandVariable); command {
+	case "":
+	case "audit":
+		a, err := newAuditor(cfg, exts, conf, aws.Stores(conf, aws.WithLogger(log), aws.LookOnly()), tel.Meter, log)
+		if err != nil {
+			return nil, err
+		}
+		return observed(a, tel, log), nil
+	default:
+		return nil, fmt.Errorf("%s=%s is not a command: write audit, or remove the variable from a function that reads a stream", commandVariable, command)
+	}
+	stores := aws.Stores(conf, aws.WithLogger(log))
+	p, err := patience.Wait(ctx, log, "opening what the sinks write to", nil, func() (*pipeline.Pipeline, error) {
+		return sinks.Assemble(ctx, cfg, stores, sinks.WithExtensions(exts...), sinks.Live(), sinks.WithLogger(log), sinks.WithCommands("-c "+cfg.File+" --live"),
+			sinks.WithTelemetry(tel.Tracer, tel.Meter), sinks.CountNoEntity(new(atomic.Int64)))
+	})
+	if err != nil {
+		return nil, errors.Join(err, stores.Close())
+	}
+	opts := []handlers.Option{
+		handlers.WithLogger(log),
+		handlers.WithMeter(tel.Meter),
+		handlers.WithStreams(sdk.New(dynamodbstreams.NewFromConfig(conf), sinks.Decoder(cfg))),
+		handlers.WithObjects(objects{bucketClient(conf)}),
+	}
+	kept, err := patience.Wait(ctx, log, "opening the state", nil, func() (state.Store, error) { return stores.State(ctx, cfg) })
+	if err != nil {
+		return nil, errors.Join(err, stores.Close())
+	}
+	if kept != nil {
+		opts = append(opts, handlers.WithGaps(kept))
+	}
+	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
+		again, err := patience.Wait(ctx, log, "opening the dead letters", nil, func() (func(context.Context) error, error) { return outageRedrive(ctx, cfg, stores, p, log) })
+		if err != nil {
+			return nil, errors.Join(err, stores.Close())
+		}
+		opts = append(opts, handlers.WithRedrive(again))
+	}
+	return observed(handlers.All(p, opts...), tel, log), nil
+}
+
+// requireDurable refuses a configuration that stores dead letters in a folder, because Lambda
+// deletes the function's folders.
+func requireDurable(cfg *config.Config) error {
+	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
+		return fmt.Errorf("%s:%d: dead_letters.dir: a function's folders go with its environment, and letters in them: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
+)
+
+// parameterPrefix marks a value that names a parameter of the Parameter Store.
+const parameterPrefix = "ssm:"
+
+// parameters reads each parameter of the Parameter Store once. It is not safe for concurrent use.
+type parameters struct {
+	ctx context.Context // of the init phase: no parameter is read later
+	sdk aws.Config
+
+	client *ssm.Client // nil until the first parameter is read
+	known  map[string]string
+	err    error // the first error of a variable's parameter
+}
+
+// get returns the decrypted value of a parameter.
+func (p *parameters) get(name string) (string, error) {
+	if value, ok := p.known[name]; ok {
+		return value, nil
+	}
+	if name == "" {
+		return "", errors.New("ssm: names no parameter: write ssm:NAME")
+	}
+	if p.client == nil {
+		p.client, p.known = ssm.NewFromConfig(p.sdk), make(map[string]string)
+	}
+	got, err := p.client.GetParameter(p.ctx, &ssm.GetParameterInput{Name: &name, WithDecryption: aws.Bool(true)})
+	if _, absent := errors.AsType[*types.ParameterNotFound](err); absent {
+		return "", fmt.Errorf("the parameter %s does not exist: put it, in the Region %s", name, p.sdk.Region)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the parameter %s cannot be read: %w (the function's role needs ssm:GetParameter on it, and kms:Decrypt on its key; a secret behind it, secretsmanager:GetSecretValue)", name, err)
+	}
+	p.known[name] = aws.ToString(got.Parameter.Value)
+	return p.known[name], nil
+}
+
+// environment returns env with parameters replaced by their values.
+func (p *parameters) environment(env environment) environment {
+	return func(name string) (string, bool) {
+		value, set := env(name)
+		parameter, is := strings.CutPrefix(value, parameterPrefix)
+		if !is {
+			return value, set
+		}
+		value, err := p.get(parameter)
+		if err != nil && p.err == nil {
+			p.err = fmt.Errorf("the environment variable %s: %w", name, err)
+		}
+		return value, err == nil
+	}
+}

@@ -1,0 +1,75 @@
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/tablewake/tablewake/cmd/internal/letters"
+	"github.com/tablewake/tablewake/handlers"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/redrive"
+)
+
+// outageRedrive returns the function for the event {"tablewake":"redrive"}. It tries to deliver the
+// dead letters of an outage once. A function runs nothing between invocations, so it cannot wait
+// and retry.
+func outageRedrive(ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger) (func(context.Context) error, error) {
+	kept, err := letters.Open(ctx, cfg, stores)
+	if err != nil {
+		return nil, err
+	}
+	o, err := letters.Options(ctx, cfg, stores, kept, p)
+	if err != nil {
+		return nil, err
+	}
+	o.Classes, o.Attempts = redrive.Outage(), 1
+	return func(ctx context.Context) error {
+		report, err := redrive.Run(ctx, o)
+		log.InfoContext(ctx, "dead letters of an outage are redriven", slog.Int("delivered", report.Delivered()), slog.Int("left", report.Left()))
+		return err
+	}, nil
+}
+
+// maxRecord is the largest record of a discarded batch: the 6 MB of an event, escaped.
+const maxRecord = 64 << 20
+
+// objects reads the records of discarded batches.
+type objects struct{ client *s3.Client }
+
+var _ handlers.Objects = objects{}
+
+// GetObject implements [handlers.Objects].
+func (o objects) GetObject(ctx context.Context, bucket, key, version string) ([]byte, error) {
+	in := &s3.GetObjectInput{Bucket: &bucket, Key: &key}
+	if version != "" {
+		in.VersionId = &version
+	}
+	got, err := o.client.GetObject(ctx, in)
+	if _, gone := errors.AsType[*types.NoSuchKey](err); gone {
+		return nil, fmt.Errorf("%w: %w", handlers.ErrGone, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer got.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(got.Body, maxRecord+1))
+	if err == nil && len(b) > maxRecord {
+		err = fmt.Errorf("the object is larger than %d bytes", maxRecord)
+	}
+	return b, err
+}
+
+// bucketClient returns a client of S3. With servers other than AWS it puts bucket names into paths,
+// because these servers have no host names for buckets.
+func bucketClient(sdk awssdk.Config) *s3.Client {
+	return s3.NewFromConfig(sdk, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// Block shows lines at the end of a terminal, and draws them again at each update. What a command writes meanwhile
+// appears above them. It is safe for concurrent use.
+type Block struct {
+	w    io.Writer                  // of the lines above
+	term io.Writer                  // gets control characters
+	size func() (width, height int) // of the terminal
+
+	mu      sync.Mutex
+	lines   []string // as they were last updated
+	drawn   int      // lines on the terminal
+	partial []byte   // a line above without its end, while lines are drawn
+}
+
+// NewBlock returns a Block at the end of w; nil if w is not a terminal, or if the log is JSON.
+func NewBlock(w io.Writer) *Block {
+	f := terminal(w)
+	if f == nil {
+		return nil
+	}
+	return &Block{w: w, term: f, size: func() (int, int) {
+		width, height, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return 80, 24
+		}
+		return width, height
+	}}
+}
+
+// terminal returns the terminal that w writes to, which takes control characters; nil if w writes to none, or JSON.
+func terminal(w io.Writer) *os.File {
+	if to := findLogWriter(w); to != nil {
+		if to.flags.format == FormatJSON {
+			return nil
+		}
+		w = to.w
+	}
+	if printable, ok := w.(*printableWriter); ok {
+		w = printable.w // it escapes control characters
+	}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// Write prints lines above the block.
+func (b *Block) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.drawn == 0 && len(b.partial) == 0 {
+		return b.w.Write(p)
+	}
+	b.partial = append(b.partial, p...)
+	n := bytes.LastIndexByte(b.partial, '\n') + 1
+	if n == 0 {
+		return len(p), nil
+	}
+	b.erase()
+	_, err := b.w.Write(b.partial[:n])
+	b.partial = append([]byte(nil), b.partial[n:]...)
+	b.draw()
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Update replaces the lines. Lines are cut to the width of the terminal, and lines that do not fit its height are left out.
+func (b *Block) Update(lines []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.erase()
+	b.lines = lines
+	b.draw()
+}
+
+// End removes the lines.
+func (b *Block) End() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.erase()
+	b.lines = nil
+	_, _ = b.w.Write(b.partial) // there is nowhere to report its error
+	b.partial = nil
+}
+
+// erase removes the drawn lines. The cursor is then where the first of them began.
+func (b *Block) erase() {
+	if b.drawn > 0 {
+		fmt.Fprintf(b.term, "\x1b[%dA\r\x1b[J", b.drawn)
+		b.drawn = 0
+	}
+}
+
+// draw draws the lines.
+func (b *Block) draw() {
+	width, height := b.size()
+	var text strings.Builder
+	for _, line := range b.lines[:min(len(b.lines), max(height-1, 1))] {
+		text.WriteString(cut(string(item.AppendPrintable(nil, []byte(line))), max(width-1, 1)) + "\r\n")
+		b.drawn++
+	}
+	_, _ = io.WriteString(b.term, text.String())
+}
+
+// cut returns the first n characters of a line.
+func cut(line string, n int) string {
+	if utf8.RuneCountInString(line) <= n {
+		return line
+	}
+	return string([]rune(line)[:n])
+}

@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+// HoldCustom returns the options of a pipeline with the Go code of the program, which holds back all Go sinks but
+// those of names. If the program has no Go code, and cfg names some, it says so on standard error.
+func (s Streams) HoldCustom(cfg *config.Config, reason string, names ...string) sinks.Option {
+	s.SayMissing(cfg, "planned")
+	return sinks.Options(sinks.WithExtensions(s.Extensions...), sinks.HoldCustom(reason, names...))
+}
+
+// PlanOnly is HoldCustom for a command that only shows plans. It can also do without the Go code of filters.
+func (s Streams) PlanOnly(cfg *config.Config, reason string) sinks.Option {
+	return sinks.Options(s.HoldCustom(cfg, reason), sinks.PassMissingFilters())
+}
+
+// SayMissing says on standard error which Go code of cfg the program lacks, if it has none. done is what the command
+// does not do with that code: planned, checked.
+func (s Streams) SayMissing(cfg *config.Config, done string) {
+	if missing := sinks.Missing(cfg, s.Extensions...); len(missing) > 0 && len(s.Extensions) == 0 {
+		fmt.Fprintf(s.Err, "this program does not have %s: what that does is not %s; "+
+			"run the command in the program that has it (package cmd/cli)\n", strings.Join(missing, ", "), done)
+	}
+}

@@ -1,0 +1,29 @@
+package cli
+
+import "io"
+
+// Screen shows one text at a time: on a terminal in place of the one before, elsewhere below it.
+type Screen struct {
+	w     io.Writer
+	clear io.Writer // gets control characters; nil: w is not a terminal
+}
+
+// NewScreen returns a Screen on the standard output of a command.
+func NewScreen(w io.Writer) *Screen {
+	s := &Screen{w: w}
+	if f := terminal(w); f != nil {
+		s.clear = f
+	}
+	return s
+}
+
+// Show shows text.
+func (s *Screen) Show(text string) error {
+	if s.clear != nil {
+		if _, err := io.WriteString(s.clear, "\x1b[H\x1b[2J"); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(s.w, text)
+	return err
+}

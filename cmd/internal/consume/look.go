@@ -1,0 +1,57 @@
+package consume
+
+import (
+	"context"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/page"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
+
+const (
+	lookPause   = 5 * time.Second  // between two looks at what all consumers share, while somebody watches the page
+	lookTimeout = 20 * time.Second // of one look
+)
+
+// newLooks returns the looks at what all consumers share: leases, heartbeats, gaps, notes and stages of sinks. A look lists
+// no stream and counts no dead letters: `status` does.
+func (o *options) newLooks(cfg *config.Config, r *resources) *page.Looks {
+	var beats fleet.Beats
+	return page.NewLooks(lookPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {
+		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+		defer cancel()
+		obs := fleet.Observation{
+			Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), RepairsGaps: cfg.Source.OnGap == config.OnGapRepair,
+		}
+		var err error
+		if obs.Leases, err = r.table.Read(ctx); err != nil {
+			return nil, err
+		}
+		obs.At = time.Now()
+		obs.Silent = beats.Silent(obs.Leases.Members, obs.At, stream.LeaseDuration(cfg))
+		obs.Gaps, err = stream.Collect(r.gaps.Gaps(ctx))
+		obs.AddUnread("gaps", err)
+		r.readState(ctx, &obs)
+		report := obs.Report()
+		return &report, nil
+	})
+}
+
+// readState reads the notes of consumers, and the stages of sinks.
+func (r *resources) readState(ctx context.Context, obs *fleet.Observation) {
+	var err error
+	if r.heldBack != nil {
+		obs.HeldBack, err = r.heldBack.HeldBack(ctx)
+		obs.AddUnread("what consumers note of sinks", err)
+	}
+	if r.state == nil {
+		return
+	}
+	obs.Births, err = stream.Collect(r.state.Births(ctx))
+	obs.AddUnread("the stages of sinks", err)
+	obs.Fills, err = fleet.ReadFills(ctx, r.state, obs.Births)
+	obs.AddUnread("how far backfills are", err)
+}

@@ -1,0 +1,75 @@
+package consume
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// rateWindow is the time over which a rate is measured: what a consumer reads now, not since its start.
+const rateWindow = 10 * time.Second
+
+// rateMeter measures the rate of a count that grows.
+type rateMeter struct{ samples []rateSample } // of the window, and one before it
+
+type rateSample struct {
+	at time.Time
+	n  int64
+}
+
+// add adds the count at now, and returns how much it grows a second.
+func (m *rateMeter) add(now time.Time, n int64) float64 {
+	m.samples = append(m.samples, rateSample{now, n})
+	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= rateWindow {
+		m.samples = m.samples[1:]
+	}
+	first := m.samples[0]
+	if took := now.Sub(first.at).Seconds(); took > 0 {
+		return float64(n-first.n) / took
+	}
+	return 0
+}
+
+// rates measures how fast a consumer reads, and how fast its sinks write. The zero rates is ready.
+type rates struct {
+	read  rateMeter
+	sinks map[string]*rateMeter
+
+	mu       sync.Mutex
+	last     ratesNow
+	measured bool // last has two samples
+}
+
+// ratesNow are counts a second.
+type ratesNow struct {
+	read    float64            // records
+	written map[string]float64 // changes, by sink
+}
+
+// add adds the ledger at now, and returns the rate of reading. One goroutine calls it.
+func (r *rates) add(now time.Time, l pipeline.Ledger) float64 {
+	first := len(r.read.samples) == 0
+	next := ratesNow{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks))}
+	if r.sinks == nil {
+		r.sinks = make(map[string]*rateMeter)
+	}
+	for name := range maps.Keys(l.Sinks) {
+		if r.sinks[name] == nil {
+			r.sinks[name] = &rateMeter{}
+		}
+		next.written[name] = r.sinks[name].add(now, l.Sinks[name].Written)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last, r.measured = next, !first
+	return next.read
+}
+
+// latest returns the rates; false before they are measured.
+func (r *rates) latest() (ratesNow, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last, r.measured
+}

@@ -1,0 +1,104 @@
+package explain
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/view/dynamo"
+)
+
+// idleChanges are the changes for which a sink reads and writes nothing, by the prefixes of their key attributes.
+type idleChanges struct {
+	attributes map[string]prefixes
+}
+
+// prefixes are the counts of one key attribute.
+type prefixes struct {
+	reads   map[string]float64 // read units of idle changes
+	written map[string]bool    // prefixes of changes that are written; "": one of them has no prefix
+}
+
+// maxPrefixes bounds the prefixes that a filter lists.
+const maxPrefixes = 8
+
+// prefixOf returns the text of a key up to the first punctuation that people write there; "" if it has none.
+func prefixOf(v item.Value) string {
+	text, _ := v.Text()
+	if at := strings.IndexAny(text, "#:|/"); at > 0 {
+		return text[:at+1]
+	}
+	return ""
+}
+
+// add counts a change with the cost that it has at the sink.
+func (c *idleChanges) add(keys item.Image, cost dynamo.Cost) {
+	if c.attributes == nil {
+		c.attributes = make(map[string]prefixes)
+	}
+	for name, v := range keys.All() {
+		p, known := c.attributes[name]
+		if !known {
+			p = prefixes{make(map[string]float64), make(map[string]bool)}
+			c.attributes[name] = p
+		}
+		switch prefix := prefixOf(v); {
+		case cost.WriteUnits == 0:
+			p.reads[prefix] += cost.ReadUnits
+		case len(p.written) <= maxPrefixes:
+			p.written[prefix] = true
+		}
+	}
+}
+
+// filter returns the filter that keeps the most idle changes away and no change that is written, and the read units that it
+// saves; "" if there is none.
+func (c *idleChanges) filter() (filter string, saved float64) {
+	for _, name := range slices.Sorted(maps.Keys(c.attributes)) {
+		p := c.attributes[name]
+		if len(p.written) == 0 || len(p.written) > maxPrefixes || p.written[""] {
+			continue
+		}
+		units := 0.0
+		for prefix, reads := range p.reads {
+			if !p.written[prefix] {
+				units += reads
+			}
+		}
+		if units <= saved {
+			continue
+		}
+		var conditions []string
+		for _, prefix := range slices.Sorted(maps.Keys(p.written)) {
+			conditions = append(conditions, fmt.Sprintf("{key_prefix: {%s: %s}}", name, yamlbind.Quoted(prefix)))
+		}
+		filter, saved = conditions[0], units
+		if len(conditions) > 1 {
+			filter = "{any: [" + strings.Join(conditions, ", ") + "]}"
+		}
+	}
+	return filter, saved
+}
+
+// advise sets the advice of each sink.
+func (c *costs) advise() {
+	for i := range c.Sinks {
+		s := &c.Sinks[i]
+		if filter, saved := s.idle.filter(); saved > 0 {
+			s.Advice = append(s.Advice, fmt.Sprintf("filters: [{keep: %s}] on it would save %s read units of changes that write nothing, $%.2f a million changes",
+				filter, cli.Thousands(int64(saved)), saved*readPrice.Dollars/float64(c.Changes)*1e6))
+		}
+		if s.OtherTombstones > 0 && s.OtherTombstones != s.WriteUnits {
+			kinds := [2]string{"apart", "in_place"}
+			if s.inPlace {
+				slices.Reverse(kinds[:])
+			}
+			s.Advice = append(s.Advice, fmt.Sprintf("%s write units with tombstones: %s, %s with tombstones: %s; readers of tombstones: in_place leave them out",
+				cli.Thousands(int64(s.WriteUnits)), kinds[0], cli.Thousands(int64(s.OtherTombstones)), kinds[1]))
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Fill is how far a backfill is, by its parts.
+type Fill struct {
+	state.Backfill
+	Done  int   // parts that are written
+	Items int64 // items that are written
+}
+
+// ReadFills returns the backfills that fill the outputs of births, by run.
+func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) (map[string]Fill, error) {
+	fills := make(map[string]Fill)
+	for _, b := range births {
+		if b.Stage != state.Live && b.Run != "" {
+			fills[b.Run] = Fill{}
+		}
+	}
+	if len(fills) == 0 {
+		return nil, nil
+	}
+	for b, err := range kept.Backfills(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if _, wanted := fills[b.Run]; wanted {
+			fills[b.Run] = Fill{Backfill: b}
+		}
+	}
+	for run, f := range fills {
+		for p, err := range kept.Parts(ctx, run) {
+			if err != nil {
+				return nil, err
+			}
+			f.Items += p.Items
+			if p.Done {
+				f.Done++
+			}
+		}
+		fills[run] = f
+	}
+	return fills, nil
+}
+
+// addFill adds how far the backfill of a sink is. A run without a stored backfill stays unknown.
+func (s *Stage) addFill(obs *Observation) {
+	f, known := obs.Fills[s.Run]
+	if !known || f.Start.IsZero() {
+		return
+	}
+	s.Started, s.Parts, s.PartsDone, s.Items = &f.Start, f.Parts, &f.Done, &f.Items
+	took := obs.At.Sub(f.Start)
+	if took <= 0 || s.Stage != state.Filling.String() {
+		return
+	}
+	rate := float64(f.Items) / took.Seconds()
+	s.Rate = &rate
+	if f.Done > 0 && f.Done <= f.Parts {
+		left := (took / time.Duration(f.Done) * time.Duration(f.Parts-f.Done)).Seconds()
+		s.Left = &left
+	}
+}

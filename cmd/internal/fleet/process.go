@@ -1,0 +1,53 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Process is what a consumer reports about itself: what it reads and writes, since it started.
+type Process struct {
+	Worker      string         `json:"worker"`
+	Name        string         `json:"name"`
+	Lists       bool           `json:"lists_streams"` // it is the consumer that lists the streams for all
+	Consumers   int            `json:"consumers"`     // live consumers of the pipeline
+	CallsAMonth float64        `json:"calls_a_month"`
+	Shards      []ProcessShard `json:"reads"`
+
+	HeldBack []state.HeldBackShard `json:"held_back"` // shards that are paused or whose checkpoint waits, the oldest reason first
+
+	ReadRate *float64        `json:"records_a_second,omitempty"` // absent: not measured yet
+	Lag      *float64        `json:"lag_seconds,omitempty"`      // age of the oldest record that is not durable everywhere; absent if unknown
+	Ledger   pipeline.Ledger `json:"ledger"`
+	Sinks    []ProcessSink   `json:"sinks"` // in the order of the file
+}
+
+// ProcessShard is a shard that a consumer reads.
+type ProcessShard struct {
+	Shard      string     `json:"shard"`
+	Stream     string     `json:"stream"`
+	Checkpoint string     `json:"checkpoint"`
+	Behind     bool       `json:"behind"`
+	Pending    int64      `json:"pending"`
+	LastRead   *time.Time `json:"last_read,omitempty"`     // creation time of the last record read
+	LastDone   *time.Time `json:"last_durable,omitempty"`  // creation time of the last record that all sinks have
+	Failures   int        `json:"failures,omitempty"`      // failed calls in a row
+	Failing    *time.Time `json:"failing_since,omitempty"` // time of the first failed call
+	Error      string     `json:"error,omitempty"`         // error of the last failed call
+	Full       bool       `json:"full,omitempty"`          // reading is paused: the sinks have as many pending records as they may
+	Draining   bool       `json:"draining,omitempty"`
+	Stopped    string     `json:"stopped,omitempty"` // why its reading is stopped
+}
+
+// ProcessSink is the state of a sink in one consumer.
+type ProcessSink struct {
+	Sink    string     `json:"sink"`
+	Rate    *float64   `json:"written_a_second,omitempty"` // absent: not measured yet
+	Pending int64      `json:"pending"`
+	Oldest  *time.Time `json:"oldest_waiting,omitempty"` // creation time of the oldest failed change that waits; absent if there is none, or if it is unknown
+	Failing *time.Time `json:"failing_since,omitempty"`
+	Error   string     `json:"error,omitempty"`   // redacted text of the last failure
+	Blocked int        `json:"blocked,omitempty"` // keys blocked by a change that can never be written
+}

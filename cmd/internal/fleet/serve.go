@@ -1,0 +1,64 @@
+package fleet
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+)
+
+// serveDefault is the address of --serve without a value. A consumer on the same machine has 8080.
+const serveDefault = "127.0.0.1:8081"
+
+// Page is what --serve serves until ctx is done.
+type Page struct {
+	Addr       string
+	Everywhere bool                                   // also on another address than loopback
+	Look       func(context.Context) (*Report, error) // reads all stores. One call at a time
+	Pipeline   string
+	Flags      string    // of every command of this pipeline
+	Log        io.Writer // takes the address
+}
+
+// ServePage serves a page, and returns nil once ctx is done. It is a parameter of NewStatus, as the page is made of reports of this package.
+type ServePage func(ctx context.Context, p Page) error
+
+// addPositional takes the value of --watch and of --serve as an argument, too: a flag with an optional value takes only
+// --watch=10s.
+func (o *statusOptions) addPositional(c *cobra.Command) {
+	c.Args = func(c *cobra.Command, args []string) error {
+		watch, serve := c.Flags().Changed("watch"), c.Flags().Changed("serve")
+		switch {
+		case watch && serve:
+			return cli.Usagef("--watch prints and --serve serves: give one of them")
+		case len(args) == 1 && watch:
+			if err := o.watch.Set(args[0]); err != nil {
+				return cli.Usagef("--watch: %w", err)
+			}
+			return nil
+		case len(args) == 1 && serve:
+			o.serve = args[0]
+			return nil
+		}
+		return cli.NoArguments(c, args)
+	}
+}
+
+// servePage serves the page until ctx is done. It looks while somebody watches the page.
+func (o *statusOptions) servePage(ctx context.Context, s cli.Streams, serve ServePage) error {
+	cfg, err := o.Load(o.config)
+	if err != nil {
+		return err
+	}
+	errs := s.Err // whose stores these are is said once
+	return serve(ctx, Page{
+		Addr: o.serve, Everywhere: o.page, Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Log: s.Err,
+		Look: func(ctx context.Context) (*Report, error) {
+			r, err := o.look(ctx, errs)
+			errs = io.Discard
+			return &r, err
+		},
+	})
+}

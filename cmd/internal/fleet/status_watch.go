@@ -1,0 +1,92 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// watchDefault is the interval of --watch without a value, and watchLeast the shortest one: a look reads the lease table
+// and lists the stream.
+const (
+	watchDefault = 5 * time.Second
+	watchLeast   = time.Second
+)
+
+// watchInterval is the value of --watch.
+type watchInterval time.Duration
+
+// String returns the value of the flag.
+func (w *watchInterval) String() string {
+	if *w == 0 {
+		return ""
+	}
+	return time.Duration(*w).String()
+}
+
+// Type returns the name of the flag's type in the help text.
+func (w *watchInterval) Type() string { return "interval" }
+
+// Set sets the value of the flag.
+func (w *watchInterval) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < watchLeast {
+		return fmt.Errorf("%q is no interval of at least %s, as 10s", s, watchLeast)
+	}
+	*w = watchInterval(d)
+	return nil
+}
+
+// addWatch adds --watch.
+func (o *statusOptions) addWatch(c *cobra.Command) {
+	c.Flags().Var(&o.watch, "watch", "look again and again, with this pause (5s), until it is interrupted")
+	c.Flags().Lookup("watch").NoOptDefVal = watchDefault.String()
+}
+
+// watchReports prints a report at each interval until ctx is done: on a terminal in place of the one before, elsewhere below it. The
+// error is that of the last look. A look that fails is shown, and does not end the watch unless the command line or
+// the configuration is wrong.
+func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
+	var last error
+	screen := cli.NewScreen(s.Out)
+	looked := false
+	for errs := s.Err; ; errs = io.Discard { // whose stores these are is said once
+		var page bytes.Buffer
+		err := o.report(ctx, cli.Streams{Out: &page, Err: errs})
+		switch code := cli.ExitCode(err); {
+		case ctx.Err() != nil && looked: // interrupted while it looked: the report before stays
+			return last
+		case ctx.Err() != nil:
+			return errInterrupted()
+		case err != nil && (code == cli.ExitUsage || code == cli.ExitConfig):
+			return err
+		case err != nil && err.Error() != "":
+			fmt.Fprintf(s.Err, "this look failed: %s; the next is in %s\n", err, time.Duration(o.watch))
+			err = cli.Exit(cli.ExitCode(err), nil)
+		case o.format != cli.FormatJSON:
+			fmt.Fprintf(&page, "\nthe next look is in %s\n", time.Duration(o.watch))
+		}
+		last, looked = err, true
+		if page.Len() > 0 {
+			if err := screen.Show(page.String()); err != nil {
+				return err
+			}
+		}
+		if pipeline.Sleep(ctx, time.Duration(o.watch)) != nil {
+			return last
+		}
+	}
+}
+
+// errInterrupted is the error of a look that was interrupted.
+func errInterrupted() error {
+	return cli.Exit(cli.ExitInterrupted, errors.New("interrupted before all was looked at: the same command looks again"))
+}

@@ -1,0 +1,128 @@
+package guide
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// width is that of the text. Code keeps its lines.
+const width = 90
+
+var (
+	bullet = regexp.MustCompile(`^( *)(- |\d+\. )(.*)$`)
+	indent = regexp.MustCompile(`^ +`)
+)
+
+// render returns a page of Markdown as plain text. It knows the Markdown of the guides: headings, paragraphs, lists, tables
+// and blocks of code.
+func render(markdown string) string {
+	var r renderer
+	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(line), "```"):
+			r.flush()
+			i = r.code(lines, i)
+		case strings.HasPrefix(line, "|"):
+			r.flush()
+			end := i
+			for end < len(lines) && strings.HasPrefix(lines[end], "|") {
+				end++
+			}
+			r.out.WriteString(table(lines[i:end]))
+			i = end - 1
+		case strings.HasPrefix(line, "#"):
+			r.flush()
+			r.heading(line)
+		case line == "" || strings.HasPrefix(line, "<!--"):
+			r.flush()
+			r.blank()
+		default:
+			r.text(line)
+		}
+	}
+	r.flush()
+	return strings.TrimLeft(r.out.String(), "\n")
+}
+
+// renderer collects the lines of a paragraph or of an item of a list until it ends.
+type renderer struct {
+	out         strings.Builder
+	first, rest string // what its first line and the others begin with
+	lines       []string
+}
+
+// text adds a line to the paragraph, or begins an item.
+func (r *renderer) text(line string) {
+	if m := bullet.FindStringSubmatch(line); m != nil {
+		r.flush()
+		r.first = m[1] + m[2]
+		r.rest = strings.Repeat(" ", len(r.first))
+		line = m[3]
+	} else if len(r.lines) == 0 {
+		r.first = indent.FindString(line)
+		r.rest = r.first
+	}
+	r.lines = append(r.lines, strings.TrimSpace(line))
+}
+
+func (r *renderer) flush() {
+	if len(r.lines) > 0 { // a link can have an end of a line in it
+		r.out.WriteString(wrap(r.first, r.rest, strings.Fields(inline(strings.Join(r.lines, " ")))))
+	}
+	r.lines = nil
+}
+
+// blank ends a block with one empty line.
+func (r *renderer) blank() {
+	if !strings.HasSuffix(r.out.String(), "\n\n") {
+		r.out.WriteByte('\n')
+	}
+}
+
+func (r *renderer) heading(line string) {
+	text := inline(strings.TrimLeft(line, "# "))
+	r.blank()
+	r.out.WriteString(text + "\n")
+	if underline := map[bool]string{true: "=", false: "-"}[strings.HasPrefix(line, "# ")]; !strings.HasPrefix(line, "###") {
+		r.out.WriteString(strings.Repeat(underline, utf8.RuneCountInString(text)) + "\n")
+	}
+}
+
+// code writes the block of code that begins at lines[i], and returns the index of its last line.
+func (r *renderer) code(lines []string, i int) int {
+	margin := indent.FindString(lines[i])
+	r.blank()
+	for i++; i < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[i]), "```"); i++ {
+		if line := strings.TrimPrefix(lines[i], margin); line != "" {
+			r.out.WriteString(margin + "    " + line)
+		}
+		r.out.WriteByte('\n')
+	}
+	r.blank()
+	return i
+}
+
+// wrap returns words in lines of the width, each with its end.
+func wrap(first, rest string, words []string) string {
+	var b strings.Builder
+	b.WriteString(first)
+	used, begun := utf8.RuneCountInString(first), false
+	for _, w := range words {
+		n := utf8.RuneCountInString(w)
+		if begun && used+1+n > width {
+			b.WriteString("\n" + rest)
+			used, begun = utf8.RuneCountInString(rest), false
+		}
+		if begun {
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(w)
+		used, begun = used+n, true
+	}
+	b.WriteByte('\n')
+	return b.String()
+}

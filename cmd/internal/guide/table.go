@@ -1,0 +1,78 @@
+package guide
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// table returns a table in columns, or row by row if columns would be wider than the text.
+func table(lines []string) string {
+	head := cells(lines[0])
+	var rows [][]string
+	for _, line := range lines[2:] { // the second has the dashes
+		rows = append(rows, cells(line))
+	}
+	if text, fits := columns(head, rows); fits {
+		return text
+	}
+	var b strings.Builder
+	for i, row := range rows {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(wrap("* ", "  ", strings.Fields(row[0])))
+		for j, cell := range row[1:] {
+			if cell == "" {
+				continue
+			}
+			label := ""
+			if j+1 < len(head) && head[j+1] != "" {
+				label = head[j+1] + ": "
+			}
+			b.WriteString(wrap("    ", "    ", strings.Fields(label+cell)))
+		}
+	}
+	return b.String()
+}
+
+// columns returns a table with aligned columns, and whether it fits into the width.
+func columns(head []string, rows [][]string) (text string, fits bool) {
+	all := append([][]string{head}, rows...)
+	widths := make([]int, len(head))
+	for _, row := range all {
+		for j, cell := range row {
+			if j < len(widths) {
+				widths[j] = max(widths[j], utf8.RuneCountInString(cell))
+			}
+		}
+	}
+	total := 0
+	for _, w := range widths {
+		total += w + 2
+	}
+	if total-2 > width {
+		return "", false
+	}
+	var b strings.Builder
+	for i, row := range all {
+		var line strings.Builder
+		for j, cell := range row {
+			line.WriteString(cell + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)+2))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		if i == 0 {
+			b.WriteString(strings.Repeat("-", total-2) + "\n")
+		}
+	}
+	return b.String(), true
+}
+
+// cells returns the cells of a line of a table as plain text.
+func cells(line string) []string {
+	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
+	parts := strings.Split(strings.ReplaceAll(line, `\|`, "\x00"), "|")
+	for i, p := range parts {
+		parts[i] = inline(strings.ReplaceAll(strings.TrimSpace(p), "\x00", "|"))
+	}
+	return parts
+}

@@ -1,0 +1,199 @@
+package initconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/sample"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// options are the flags of init.
+type options struct {
+	table  string
+	sample []string
+	keys   []string
+	out    string
+
+	modulePath string // of the module to write; "": none
+	version    string // of the program
+}
+
+// New is the command init.
+func New(s cli.Streams) *cobra.Command {
+	var o options
+	c := &cobra.Command{
+		Use:   "init --table NAME | --sample FILE",
+		Short: "Write a first configuration from some items of a table",
+		Long: `init writes a configuration: the kinds of items, found by their keys; their attributes with
+types; what looks sensitive by its name; one view; and other sinks as comments. It learns from
+up to 1,024 items of a table, or from a sample: records, an export, lines with an item each in
+DynamoDB JSON, or what ` + "`aws dynamodb scan`" + ` prints.
+
+--module also writes a Go module for code of your own, beside the file: the command line
+(main.go), the bootstrap of a Lambda function, one sink as an example, which the file names,
+and a Dockerfile.
+
+It writes no value of an item, but texts at the beginning of keys such as USER#. It overwrites
+no file, and changes nothing else. With --table and --sample, the table is not read, but named.`,
+		Example: `  tablewake init --sample stream.jsonl
+  tablewake init --table shop
+  tablewake init --table shop --module example.com/shop
+  tablewake init --table shop --sample items.jsonl --keys PK,SK --out shop.yaml`,
+		Args: cli.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.version = c.Root().Version
+			return o.run(c.Context(), s)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.table, "table", "", "name of the table")
+	f.StringArrayVar(&o.sample, "sample", nil, "file or folder of items to learn from, instead of the table")
+	f.StringSliceVar(&o.keys, "keys", nil, "names of the table's key attributes, partition key first (default: those of the table or the records)")
+	f.StringVar(&o.out, "out", "tablewake.yaml", "file to write; - is standard output")
+	f.StringVar(&o.modulePath, "module", "", "also write a Go module of this path, for code of your own")
+	return c
+}
+
+func (o *options) run(ctx context.Context, s cli.Streams) error {
+	if o.table == "" && len(o.sample) == 0 {
+		return cli.Usagef("name a table with --table, or items of it with --sample")
+	}
+	files, err := o.module()
+	if err != nil {
+		return err
+	}
+	if o.out != "-" {
+		files = append([]file{{path: o.out}}, files...)
+	}
+	for _, f := range files {
+		if _, err := os.Stat(f.path); err == nil {
+			return o.existing(f.path)
+		}
+	}
+	items, err := o.read(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := o.setKeys(items); err != nil {
+		return err
+	}
+	d := newDraft(items)
+	d.module = o.modulePath != ""
+	text := d.write()
+	if _, err := config.Parse(o.out, []byte(text), func(string) (string, bool) { return "", false }); err != nil {
+		return fmt.Errorf("the configuration that was made is not valid, which is a bug of tablewake: %w", err)
+	}
+	if o.out == "-" {
+		_, err := fmt.Fprint(s.Out, text)
+		return err
+	}
+	files[0].text = text
+	for _, f := range files {
+		if err := o.write(f); err != nil {
+			return err
+		}
+	}
+	from := cli.Count(len(items.Items), "item")
+	if !d.module {
+		fmt.Fprintf(s.Out, "wrote %s from %s: look at it, then `tablewake validate -c %[1]s`\n", o.out, from)
+		return nil
+	}
+	fmt.Fprintf(s.Out, "wrote %s from %s, and the module %s beside it\n", o.out, from, o.modulePath)
+	dir := filepath.Dir(o.out)
+	if o.requiredVersion() == "" {
+		fmt.Fprintf(s.Out, "this program does not know its version: in %s run `go get %s@VERSION`, "+
+			"or `go mod edit -replace %[2]s=CLONE` for a clone of its repository\n", dir, tablewakeModule)
+	}
+	fmt.Fprintf(s.Out, "in %s run `go mod tidy`, look at the files, then `go run . validate -c %s`\n",
+		dir, filepath.Base(o.out))
+	return nil
+}
+
+// write writes a file, and the folders above it that are missing. It does not overwrite one.
+func (o *options) write(f file) error {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
+		return err
+	}
+	w, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return o.existing(f.path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.WriteString(f.text)
+	return errors.Join(err, w.Close())
+}
+
+func (o *options) existing(path string) error {
+	other := "another file"
+	if path != o.out {
+		other = "a file in another folder"
+	}
+	return cli.Usagef("%s is there already, and init overwrites nothing: name %s with --out", path, other)
+}
+
+// read reads the items.
+func (o *options) read(ctx context.Context, s cli.Streams) (*sample.Sample, error) {
+	if len(o.sample) == 0 {
+		return sample.Scan(ctx, s, o.table)
+	}
+	items, err := sample.Read(ctx, s, o.sample)
+	if err == nil && o.table != "" {
+		_, name, isARN := strings.Cut(o.table, ":table/")
+		if items.Table = o.table; isARN {
+			items.Table, _, _ = strings.Cut(name, "/")
+		}
+	}
+	return items, err
+}
+
+// setKeys sets the names of the key attributes: those of --keys, else those that the sample has or shows.
+func (o *options) setKeys(s *sample.Sample) error {
+	switch {
+	case len(o.keys) > 2:
+		return cli.Usagef("--keys takes one or two names, as in PK,SK")
+	case len(o.keys) > 0:
+		s.Keys = o.keys
+	case s.Keys == nil:
+		s.Keys = guessKeys(s.Items)
+	}
+	if len(s.Keys) == 0 {
+		return cli.Usagef("the sample does not show which attributes are the key: name them with --keys, as in --keys PK,SK")
+	}
+	for i, m := range s.Items {
+		for _, name := range s.Keys {
+			if _, ok := m.Get(name); !ok {
+				return cli.Usagef("item %d of the sample has no %s: name the key attributes of the table with --keys", i+1, name)
+			}
+		}
+	}
+	return nil
+}
+
+// keyNames are usual names of key attributes, partition key first.
+var keyNames = [][2]string{{"PK", "SK"}, {"pk", "sk"}, {"partitionKey", "sortKey"}, {"PartitionKey", "SortKey"}, {"hashKey", "rangeKey"}, {"id", ""}, {"Id", ""}, {"ID", ""}, {"PK", ""}, {"pk", ""}}
+
+// guessKeys returns the key attributes by their names, if all items have them; nil if no name is a usual one.
+func guessKeys(items []item.Image) []string {
+	everywhere := func(name string) bool {
+		return !slices.ContainsFunc(items, func(m item.Image) bool { _, ok := m.Get(name); return !ok })
+	}
+	for _, names := range keyNames {
+		if everywhere(names[0]) && (names[1] == "" || everywhere(names[1])) {
+			return strings.Fields(names[0] + " " + names[1])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package initconfig
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/sample"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// samples are tables of several designs, with what the file must have and what it must not have.
+var samples = []struct {
+	name, lines string
+	want        []string
+	private     []string // values
+}{
+	{"hotel", `
+{"PK":{"S":"HOTEL#rome-1"},"SK":{"S":"META"},"Name":{"S":"Sea View"},"Stars":{"N":"4"},"ContactEmail":{"S":"a@example.com"}}
+{"PK":{"S":"HOTEL#rome-1"},"SK":{"S":"BOOKING#2026-01-02#b77"},"Status":{"S":"booked"},"Nights":{"L":[{"M":{"date":{"S":"2026-01-02"},"rate":{"N":"9"}}}]},"ttl":{"N":"1790000000"}}
+{"PK":{"S":"HOTEL#rome-1"},"SK":{"S":"BOOKING#2026-01-03#b78"},"Status":{"S":"cancelled"}}
+{"PK":{"S":"GUEST#mira"},"SK":{"S":"GUEST#mira"},"Phones":{"M":{"home":{"S":"+39 1"}}},"Seen":{"M":{"2026-01-02":{"N":"1"}}},"Mixed":{"S":"x"}}
+{"PK":{"S":"GUEST#otto"},"SK":{"S":"GUEST#otto"},"Mixed":{"N":"1"}}`,
+		[]string{
+			"ttl_attribute: ttl}", "sensitive: [ContactEmail, 'Phones.**']",
+			"key: {PK: 'HOTEL#{HotelId}', SK: META}", "key: {PK: 'HOTEL#{HotelId}', SK: 'BOOKING#{Date}#{BookingId}'}", "key: {PK: 'GUEST#{GuestId}', SK: 'GUEST#{GuestId}'}",
+			"Nights: [{date: S, rate: N}]", "Seen: M", "Mixed: NULL", "booking_by_status:", "PK: 'STATUS#{Status}'",
+		},
+		[]string{"rome", "b77", "Sea View", "example.com", "booked", "mira", "otto", "+39", "2026-01-03", "1790000000"}},
+	{"colons", `
+{"pk":{"S":"user:1"},"sk":{"S":"profile"},"plan":{"S":"free"}}
+{"pk":{"S":"user:2"},"sk":{"S":"profile"},"plan":{"S":"gold"}}
+{"pk":{"S":"user:2"},"sk":{"S":"order:1:line:1"},"sku":{"S":"A1"}}
+{"pk":{"S":"user:2"},"sk":{"S":"order:1:line:2"},"sku":{"S":"A2"}}`,
+		[]string{"'user:{UserId}'", "'order:{OrderId}:{OrderId2}:{OrderId3}'"},
+		[]string{"free", "gold", "A1"}},
+	{"lines of orders", `
+{"PK":{"S":"ORDER#1"},"SK":{"S":"ORDER#1"},"Total":{"N":"1"}}
+{"PK":{"S":"ORDER#1"},"SK":{"S":"ORDER#1#LINE#1"},"Sku":{"S":"A1"}}
+{"PK":{"S":"ORDER#1"},"SK":{"S":"ORDER#1#LINE#2"},"Sku":{"S":"A2"}}`,
+		[]string{"'ORDER#{OrderId}#LINE#{LineId}'", "# Keys of Order are also keys of Line"},
+		[]string{"A1"}},
+	{"one key", `
+{"id":{"S":"9f1c0f4e-1"},"state":{"S":"waits"},"password_hash":{"S":"$2b$"},"a b":{"S":"x"},"yes":{"BOOL":true}}
+{"id":{"S":"7a2b0f4e-2"},"state":{"S":"done"}}`,
+		[]string{"key: {id: '{Id}'}", "'a b': S", "sensitive: [password_hash]", "item_by_state:"},
+		[]string{"9f1c", "7a2b", "$2b", "waits"}},
+	{"numbers", `
+{"id":{"N":"7"},"at":{"N":"1"}}
+{"id":{"N":"8"}}`,
+		[]string{"key: {id: '{Id}'}", "PK: 'ITEM', SK: '{@key}'"},
+		nil},
+	{"names of people", `
+{"PK":{"S":"alice"},"SK":{"S":"anna|2"},"Friends":{"M":{"bob":{"N":"1"},"carol":{"N":"2"}}}}
+{"PK":{"S":"alice"},"SK":{"S":"berta|3"},"Friends":{"M":{"dave":{"N":"1"}}}}
+{"PK":{"S":"bob"},"SK":{"S":"clara|4"},"Friends":{"M":{"erin":{"N":"1"},"frank":{"N":"1"},"gus":{"N":"1"}}}}
+{"PK":{"S":"bob"},"SK":{"S":"dora|4"},"Friends":{"M":{"x1":{"N":"1"}}}}
+{"PK":{"S":"bob"},"SK":{"S":"dora|5"},"Friends":{"M":{"y":{"N":"1"}}}}
+{"PK":{"S":"bob"},"SK":{"S":"emil|5"},"Friends":{"M":{"z":{"N":"1"}}}}`,
+		[]string{"Friends: M"},
+		[]string{"alice", "bob", "carol", "anna", "dora", "frank"}},
+}
+
+func TestInit(t *testing.T) {
+	for _, tt := range samples {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file, out := filepath.Join(dir, "items.jsonl"), filepath.Join(dir, "made.yaml")
+			if err := os.WriteFile(file, []byte(tt.lines), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text := made(t, options{sample: []string{file}, table: "my.table", out: out})
+			for _, want := range tt.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("the file has no %s", want)
+				}
+			}
+			for _, private := range tt.private {
+				if strings.Contains(text, private) {
+					t.Errorf("the file has the value %s", private)
+				}
+			}
+			check(t, text, file)
+			if t.Failed() {
+				t.Log(text)
+			}
+		})
+	}
+}
+
+// The file of the shop's stream has its kinds, and no warning about any of its items.
+func TestInitShop(t *testing.T) {
+	stream := filepath.Join("..", "..", "..", "test", "fixtures", "shop", "stream.jsonl")
+	text := made(t, options{sample: []string{stream}, out: filepath.Join(t.TempDir(), "made.yaml")})
+	check(t, text, stream)
+	for _, want := range []string{"name: shop\n", "key: {PK: 'USER#{UserId}', SK: PROFILE}", "order_by_status:"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the file has no %s", want)
+		}
+	}
+}
+
+// made runs init, twice: the second time it refuses to overwrite the file.
+func made(t *testing.T, o options) string {
+	t.Helper()
+	var out bytes.Buffer
+	s := cli.Streams{Out: &out, Err: &out}
+	if err := o.run(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(o.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.run(t.Context(), s); cli.ExitCode(err) != cli.ExitUsage {
+		t.Errorf("a second run: %v", err)
+	}
+	return string(b)
+}
+
+// check checks that a file is valid for real servers, and that nothing is to be said about it with the items.
+func check(t *testing.T, text, items string) {
+	t.Helper()
+	cfg, err := config.Parse("made.yaml", []byte(text), func(name string) (string, bool) { return "a secret of its own", name == "TABLEWAKE_HMAC_KEY" })
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	read, err := sample.Read(t.Context(), cli.Streams{Err: &bytes.Buffer{}}, []string{items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ps := range []config.Problems{cfg.LocalOnly, cfg.Warnings, cfg.CheckSample(read.Items)} {
+		if len(ps) > 0 {
+			t.Error(ps)
+		}
+	}
+}
+
+func TestInitRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "items.jsonl")
+	if err := os.WriteFile(file, []byte(`{"a":{"S":"x"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		o    options
+		want string
+	}{
+		{options{}, "--table, or items of it with --sample"},
+		{options{sample: []string{file}}, "name them with --keys"},
+		{options{sample: []string{file}, keys: []string{"b"}}, "item 1 of the sample has no b"},
+		{options{sample: []string{file}, keys: []string{"a", "b", "c"}}, "one or two names"},
+	} {
+		tt.o.out = filepath.Join(dir, "made.yaml")
+		err := tt.o.run(t.Context(), cli.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
+		if cli.ExitCode(err) != cli.ExitUsage || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v, want %s", tt.o, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,345 @@
+package initconfig
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// separators are the characters that part a key.
+const separators = "#:|/"
+
+var (
+	capitals = regexp.MustCompile(`^[A-Z][A-Z_-]*$`)
+	letters  = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]*$`)
+	isDate   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+)
+
+const (
+	maxPrefixes = 50 // of a key attribute; what has more is data
+	maxInner    = 5  // texts between the separators of a key attribute; what has more is data
+	maxEntities = 40
+)
+
+// kind is a kind of item: those whose keys have one form.
+type kind struct {
+	name    string
+	key     []keyPart
+	items   []item.Image
+	entity  *entity.Entity
+	overlap string // the kind whose patterns hold for some keys of this one; "" if there is none
+}
+
+// keyPart is the pattern of a key attribute.
+type keyPart struct {
+	attribute string
+	separator string
+	tokens    []token // none: any value
+}
+
+// token is a part of a key: a text that all keys have, or a name.
+type token struct {
+	text  string // "" for a name
+	name  string
+	value func(m item.Image) string // of a name
+}
+
+// prefixes are the texts at the beginning of a key attribute, or between its separators, that name a kind.
+type prefixes map[string]bool
+
+// findPrefixes finds the texts that part the values of a key attribute into kinds. A text in capitals is one, others are if
+// few of them stand at the beginning of many values. sortKey says that a whole value can be a text, as META is.
+func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
+	first, whole, inner := make(map[string]int), make(map[string]int), make(map[string]int)
+	for _, m := range items {
+		text, separator := keyText(m, attribute)
+		switch parts := split(text, separator); {
+		case separator != "":
+			first[parts[0]]++
+			for _, part := range parts[1:] {
+				if capitals.MatchString(part) && len(part) > 2 {
+					inner[part]++
+				}
+			}
+		case text != "" && sortKey:
+			whole[text]++
+		}
+	}
+	found := make(prefixes)
+	for _, counts := range []map[string]int{first, whole} {
+		if len(counts) > maxPrefixes {
+			continue
+		}
+		for text, n := range counts {
+			if capitals.MatchString(text) || letters.MatchString(text) && n > 1 && len(counts) <= max(1, len(items)/10) {
+				found[text] = true
+			}
+		}
+	}
+	for text, n := range inner {
+		if len(inner) <= maxInner && n > 1 {
+			found[text] = true
+		}
+	}
+	return found
+}
+
+// keyText returns the text of a key attribute and the first separator in it; "" for a key of another type.
+func keyText(m item.Image, attribute string) (text, separator string) {
+	v, _ := m.Get(attribute)
+	text, _ = v.Text()
+	if i := strings.IndexAny(text, separators); i > 0 {
+		separator = text[i : i+1]
+	}
+	return text, separator
+}
+
+func split(text, separator string) []string {
+	if separator == "" {
+		return []string{text}
+	}
+	return strings.Split(text, separator)
+}
+
+// form returns the form of a key attribute: its texts, and ? for what differs.
+func (p prefixes) form(m item.Image, attribute string) string {
+	text, separator := keyText(m, attribute)
+	parts := split(text, separator)
+	if !p[parts[0]] {
+		return "?"
+	}
+	form := parts[0]
+	for _, part := range parts[1:] {
+		if !p[part] || !capitals.MatchString(part) {
+			part = "?"
+		}
+		form += separator + part
+	}
+	return form
+}
+
+// kindsOf groups the items by the forms of their keys, those with more items first. Overlapping kinds are marked.
+func kindsOf(items []item.Image, keys []string) []*kind {
+	found := make([]prefixes, len(keys))
+	for i, name := range keys {
+		found[i] = findPrefixes(items, name, i > 0)
+	}
+	byForm := make(map[string][]item.Image)
+	for _, m := range items {
+		var forms []string
+		for i, name := range keys {
+			forms = append(forms, shortest(found[i].form(m, name)))
+		}
+		form := strings.Join(forms, "\x00")
+		byForm[form] = append(byForm[form], m)
+	}
+	var kinds []*kind
+	for _, form := range slices.Sorted(maps.Keys(byForm)) {
+		k := &kind{items: byForm[form]}
+		for i, f := range strings.Split(form, "\x00") {
+			k.key = append(k.key, partOf(keys[i], f, k.items))
+		}
+		kinds = append(kinds, k)
+	}
+	slices.SortStableFunc(kinds, func(a, b *kind) int { return cmp.Compare(b.texts(), a.texts()) })
+	kinds = kinds[:min(len(kinds), maxEntities)]
+	nameKinds(kinds)
+	for i, k := range kinds {
+		k.make()
+		for _, o := range kinds[:i] {
+			if o.overlap == "" && entity.Compare(o.entity, k.entity).Overlap != entity.Disjoint {
+				k.overlap = o.name
+			}
+		}
+	}
+	slices.SortStableFunc(kinds, func(a, b *kind) int { return cmp.Compare(len(b.items), len(a.items)) })
+	return kinds
+}
+
+// shortest returns the form without names at its end that follow a name: the last name binds the rest of a key.
+func shortest(form string) string {
+	for _, s := range separators {
+		for strings.HasSuffix(form, "?"+string(s)+"?") {
+			form = strings.TrimSuffix(form, string(s)+"?")
+		}
+	}
+	return form
+}
+
+// partOf returns the pattern of a form, with more names where all keys have them.
+func partOf(attribute, form string, items []item.Image) keyPart {
+	p := keyPart{attribute: attribute}
+	if form == "?" {
+		return p
+	}
+	if i := strings.IndexAny(form, separators); i > 0 {
+		p.separator = form[i : i+1]
+	}
+	least := 0
+	for i, m := range items {
+		text, _ := keyText(m, attribute)
+		if n := len(split(text, p.separator)); i == 0 || n < least {
+			least = n
+		}
+	}
+	parts := split(form, p.separator)
+	for len(parts) < least && parts[len(parts)-1] == "?" {
+		parts = append(parts, "?")
+	}
+	for i, part := range parts {
+		t := token{text: part}
+		if part == "?" {
+			last := i == len(parts)-1
+			t = token{value: func(m item.Image) string {
+				text, _ := keyText(m, attribute)
+				values := strings.SplitN(text, p.separator, i+2)
+				if last {
+					values = strings.SplitN(text, p.separator, i+1)
+				}
+				return values[min(i, len(values)-1)]
+			}}
+		}
+		p.tokens = append(p.tokens, t)
+	}
+	return p
+}
+
+// texts returns how many texts the patterns of a kind have.
+func (k *kind) texts() int {
+	n := 0
+	for _, p := range k.key {
+		for _, t := range p.tokens {
+			if t.text != "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// last returns the last text of a pattern; "" if it has none.
+func (p keyPart) last() string {
+	for _, t := range slices.Backward(p.tokens) {
+		if t.text != "" {
+			return t.text
+		}
+	}
+	return ""
+}
+
+// named reports whether the pattern binds a name.
+func (p keyPart) named() bool {
+	return slices.ContainsFunc(p.tokens, func(t token) bool { return t.text == "" })
+}
+
+// nameKinds names the kinds, and what their keys bind.
+func nameKinds(kinds []*kind) {
+	taken := make(map[string]bool)
+	for _, k := range kinds {
+		first, second := k.key[0].last(), ""
+		if len(k.key) > 1 {
+			second = k.key[1].last()
+		}
+		name := cmp.Or(pascal(second), pascal(first), "Item")
+		if first != "" && len(k.key) > 1 && !k.key[1].named() {
+			if name = pascal(first); taken[name] {
+				name += pascal(second)
+			}
+		}
+		if taken[name] {
+			name = pascal(first) + name
+		}
+		for n := 2; taken[name] || name == ""; n++ {
+			name = fmt.Sprintf("%s%d", cmp.Or(pascal(second), pascal(first), "Item"), n)
+		}
+		taken[name], k.name = true, name
+		k.nameTokens()
+	}
+}
+
+// nameTokens names what a key binds, as UserId behind USER#. A name stands twice only if it always binds the same value.
+func (k *kind) nameTokens() {
+	named := make(map[string]token)
+	for i := range k.key {
+		of := ""
+		for j := range k.key[i].tokens {
+			t := &k.key[i].tokens[j]
+			if t.text != "" {
+				of = pascal(t.text)
+				continue
+			}
+			base := of + "Id"
+			if k.all(func(m item.Image) bool { return isDate.MatchString(t.value(m)) }) {
+				base = "Date"
+			}
+			name := base
+			for n := 2; ; n++ {
+				other, taken := named[name]
+				if !taken || k.all(func(m item.Image) bool { return other.value(m) == t.value(m) }) {
+					break
+				}
+				name = fmt.Sprintf("%s%d", base, n)
+			}
+			t.name, named[name] = name, *t
+		}
+	}
+}
+
+func (k *kind) all(holds func(item.Image) bool) bool {
+	return !slices.ContainsFunc(k.items, func(m item.Image) bool { return !holds(m) })
+}
+
+// pattern returns the source of a pattern.
+func (p keyPart) pattern() string {
+	parts := make([]string, len(p.tokens))
+	for i, t := range p.tokens {
+		if parts[i] = t.text; t.text == "" {
+			parts[i] = "{" + t.name + "}"
+		}
+	}
+	return strings.Join(parts, p.separator)
+}
+
+// make makes the entity.
+func (k *kind) make() {
+	k.entity = &entity.Entity{Name: k.name}
+	for _, p := range k.key {
+		source := p.pattern()
+		if source == "" {
+			source = "{" + wholeName(p.attribute) + "}"
+		}
+		if made, err := entity.ParsePattern(source); err == nil {
+			k.entity.Key = append(k.entity.Key, entity.KeyPattern{Attribute: p.attribute, Pattern: made})
+		}
+	}
+	entity.NewSet(k.entity)
+}
+
+// wholeName returns the name that a whole key attribute is bound by.
+func wholeName(attribute string) string {
+	if name := pascal(attribute); name != "" {
+		return name
+	}
+	return "Key"
+}
+
+// pascal returns a text as the name of a type: UserProfile for USER_PROFILE, user-profile and userProfile.
+func pascal(text string) string {
+	var b strings.Builder
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	}) {
+		rest := word[1:]
+		if strings.ToUpper(word) == word {
+			rest = strings.ToLower(rest)
+		}
+		b.WriteString(strings.ToUpper(word[:1]) + rest)
+	}
+	return strings.TrimLeft(b.String(), "0123456789")
+}

@@ -1,0 +1,229 @@
+package initconfig
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/cmd/internal/sample"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+const (
+	placeholderTable = "my-table"
+	mostStates       = 20 // values of an attribute that rows are found by
+)
+
+var (
+	ttlName   = regexp.MustCompile(`(?i)^_?(ttl|(expires?|expiry|expiration)(_?(at|on|time|date))?)$`)
+	stateName = regexp.MustCompile(`(?i)(status|state|stage|phase|type|kind|category)$`)
+	notName   = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+)
+
+// draft is a configuration before it is written.
+type draft struct {
+	table string
+	keys  []string
+	kinds []*kind
+	stats []*stat // of the kinds
+	all   *stat
+
+	module bool // it names the sink of a module
+}
+
+// newDraft learns from a sample. Its Keys must be known.
+func newDraft(s *sample.Sample) *draft {
+	d := &draft{table: s.Table, keys: s.Keys, kinds: kindsOf(s.Items, s.Keys), all: statOf(s.Items)}
+	for _, k := range d.kinds {
+		d.stats = append(d.stats, statOf(k.items))
+	}
+	return d
+}
+
+// write returns the file.
+func (d *draft) write() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	table := d.table
+	line("# Written by `tablewake init`. `tablewake validate --schema` describes every key.")
+	line("version: 1")
+	line("name: %s", pipelineName(table))
+	if table == "" {
+		line("# Write the name of your table here.")
+		table = placeholderTable
+	}
+	source := "table: " + scalar(table)
+	ttl := d.ttl()
+	if ttl != "" {
+		source += ", ttl_attribute: " + scalar(ttl)
+	}
+	line("source: {%s}", source)
+	line("state: {table: %s}   # what sinks remember of items", scalar(table+"-state"))
+	if paths := d.all.sensitive("", d.keys, nil); len(paths) > 0 {
+		line("")
+		line("# What looks sensitive by its name: it is masked where people look, and reaches only sinks that name it.")
+		line("hmac_key: '${TABLEWAKE_HMAC_KEY:-no secret, for saved records only}'")
+		for i, p := range paths {
+			paths[i] = scalar(p)
+		}
+		line("sensitive: [%s]", strings.Join(paths, ", "))
+	}
+	line("")
+	line("# The kinds of items, by their keys, and the attributes that the sample has. Correct what it does not show.")
+	line("entities:")
+	for i, k := range d.kinds {
+		d.writeEntity(line, k, d.stats[i])
+	}
+	d.writeSinks(line, table)
+	return b.String()
+}
+
+func (d *draft) writeEntity(line func(string, ...any), k *kind, s *stat) {
+	comment := ""
+	if k.overlap != "" {
+		line("  # Keys of %s are also keys of %s: change the patterns, or give both a `when`, as in item.Type == \"%[1]s\".", k.name, k.overlap)
+		comment = "# "
+	}
+	var key []string
+	for _, p := range k.entity.Key {
+		if pattern := p.Pattern.String(); len(k.entity.Key) == 1 || !p.Pattern.BindsAll() || len(d.kinds) == 1 {
+			key = append(key, scalar(p.Attribute)+": "+patternScalar(pattern))
+		}
+	}
+	if len(key) == 0 {
+		key = append(key, scalar(k.entity.Key[0].Attribute)+": "+patternScalar(k.entity.Key[0].Pattern.String()))
+	}
+	line("  %s%s:", comment, k.name)
+	line("  %s  key: {%s}", comment, strings.Join(key, ", "))
+	rest := newStat()
+	for name, m := range s.members {
+		if !slices.Contains(d.keys, name) {
+			rest.members[name] = m
+		}
+	}
+	if n := len(rest.members); n > 0 && n <= maxAttributes {
+		line("  %s  attributes: %s", comment, rest.attributes())
+	}
+}
+
+func patternScalar(pattern string) string {
+	if plainScalar.MatchString(pattern) {
+		return scalar(pattern)
+	}
+	return "'" + strings.ReplaceAll(pattern, "'", "''") + "'"
+}
+
+// writeSinks writes one view, and others as comments.
+func (d *draft) writeSinks(line func(string, ...any), table string) {
+	k, by := d.viewed()
+	line("")
+	line("sinks:")
+	if by == "" {
+		line("  %s_items:", strings.ToLower(k.name))
+		line("    view: {of: %s, table: %s, key: {PK: '%s', SK: '{@key}'}, attributes: all}", k.name, scalar(table+"-views"), strings.ToUpper(k.name))
+	} else {
+		line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name, by)
+		line("  %s_by_%s:", strings.ToLower(k.name), strings.ToLower(notName.ReplaceAllString(by, "_")))
+		line("    view: {of: %s, table: %s, key: {PK: '%s#{%s}', SK: '{@key}'}, attributes: all}",
+			k.name, scalar(table+"-views"), strings.ToUpper(notName.ReplaceAllString(by, "_")), item.PathText([]string{by}))
+	}
+	if d.module {
+		line("  # Go code of your own, in extensions. `go run . replay` runs it with --custom %s.", moduleSink)
+		line("  %s:", moduleSink)
+		line("    custom: {name: log}")
+	}
+	line("")
+	line("  # Other sinks: remove the # of those that you want.")
+	line("  # counts:")
+	line("  #   aggregate: {of: %s, table: %s-counts, group: {PK: COUNT, SK: %[1]s}, values: {items: count}, on_ttl_delete: keep}", k.name, table)
+	line("  # history:")
+	line("  #   archive: {bucket: %s-archive, partition: 'dt={@time|date:2006-01-02}'%s}", bucketName(table), d.masked())
+	line("  # documents:")
+	line("  #   search: {of: %s, connection: os, index: %s, create: on_start}   # and: connections: {os: {opensearch: 'https://...'}}", k.name, bucketName(k.name))
+	line("  # mail:")
+	line("  #   notify: {queue: %s-events, events: [created]}   # and: detect: {created: {of: %s, op: [INSERT]}}", table, k.name)
+	line("")
+	line("# Where changes go that cannot be delivered.")
+	line("# dead_letters: {bucket: %s-dead}", bucketName(table))
+}
+
+// viewed returns the kind that the view is about, and the attribute that its rows are found by: those of the first kind that
+// has one, else the first kind and "". The first kind has most items.
+func (d *draft) viewed() (k *kind, by string) {
+	for i, of := range d.kinds {
+		if of.overlap != "" {
+			continue
+		}
+		if k == nil {
+			k = of
+		}
+		if by := d.stateOf(of, d.stats[i]); by != "" {
+			return of, by
+		}
+	}
+	return k, ""
+}
+
+// masked returns the key of an archive in a file with sensitive attributes.
+func (d *draft) masked() string {
+	if len(d.all.sensitive("", d.keys, nil)) > 0 {
+		return ", masked: true"
+	}
+	return ""
+}
+
+// stateOf returns the attribute that tells in which of a few states an item is; "" if there is none.
+func (d *draft) stateOf(k *kind, s *stat) string {
+	best, bestScore := "", 0
+	for name, m := range s.members {
+		if slices.Contains(d.keys, name) || looksSensitive(name) || m.kind() != item.KindS || m.kinds[item.KindS]*2 < len(k.items) {
+			continue
+		}
+		values := make(map[string]bool)
+		for _, it := range k.items {
+			v, _ := it.Get(name)
+			text, _ := v.Text()
+			values[text] = true
+		}
+		score := 1
+		if len(values) > mostStates {
+			continue
+		}
+		if len(values) > 1 {
+			score += 2
+		}
+		if stateName.MatchString(name) {
+			score += 3
+		}
+		if score > bestScore || score == bestScore && name < best {
+			best, bestScore = name, score
+		}
+	}
+	return best
+}
+
+// ttl returns the attribute that is probably that of the TTL; "" if there is none.
+func (d *draft) ttl() string {
+	for _, name := range slices.Sorted(maps.Keys(d.all.members)) {
+		if ttlName.MatchString(name) && d.all.members[name].kind() == item.KindN && !slices.Contains(d.keys, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// pipelineName returns a name of a pipeline for a table.
+func pipelineName(table string) string {
+	name := strings.Trim(notName.ReplaceAllString(table, "-"), "-_0123456789")
+	if name == "" {
+		return "changes"
+	}
+	return strings.TrimRight(name[:min(len(name), 64)], "-")
+}
+
+// bucketName returns a name that S3 and OpenSearch accept.
+func bucketName(name string) string {
+	return strings.Trim(strings.ReplaceAll(strings.ToLower(notName.ReplaceAllString(name, "-")), "_", "-"), "-")
+}

@@ -1,0 +1,52 @@
+// Package ownhost tells requests to this machine from those that a page of the web makes. With DNS rebinding such a
+// page gives the machine's address a name of its own, and could read answers from the user's browser.
+package ownhost
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Is reports whether the Host of a request names this machine. That is localhost, the address of the connection, or
+// listen, the host part of the listen address; listen may be "".
+func Is(r *http.Request, listen string) bool {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	if strings.EqualFold(host, "localhost") || listen != "" && strings.EqualFold(host, listen) {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	if ip.Unmap().IsLoopback() {
+		return true
+	}
+	addr, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && addr.AddrPort().Addr().Unmap().WithZone("") == ip.Unmap().WithZone("")
+}
+
+// Part returns the host part of a listen address; "" if the address has only a port.
+func Part(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// Loopback reports whether only this machine reaches a listener.
+func Loopback(l net.Listener) bool {
+	addr, ok := l.Addr().(*net.TCPAddr)
+	return ok && addr.IP.IsLoopback()
+}
+
+// Forbid answers a request that names another host.
+func Forbid(w http.ResponseWriter) {
+	http.Error(w, "the Host of this request is not this machine's: ask 127.0.0.1, or the address that is listened on", http.StatusForbidden)
+}

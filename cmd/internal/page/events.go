@@ -1,0 +1,122 @@
+package page
+
+import (
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	maxViewers  = 32               // streams at a time
+	eventWrite  = 10 * time.Second // a viewer that takes no bytes for this long is gone
+	aliveEvery  = 15 * time.Second // something is sent this often, so that proxies and browsers keep the stream
+	largePart   = 64 << 10         // a part of more bytes is sent seldom
+	largeEvery  = 15 * time.Second
+	streamRetry = "retry: 3000\n\n" // milliseconds after which a browser connects again
+)
+
+// enter counts a viewer. It returns false if there are too many, or if the page is closed.
+func (p *Page) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.viewers >= maxViewers {
+		return false
+	}
+	p.viewers++
+	p.viewing.Add(1)
+	return true
+}
+
+func (p *Page) leave() {
+	p.mu.Lock()
+	p.viewers--
+	p.mu.Unlock()
+	p.viewing.Done()
+}
+
+// serveEvents streams the parts that changed, until the viewer leaves or the page is closed.
+func (p *Page) serveEvents(w http.ResponseWriter, r *http.Request) {
+	if !p.enter() {
+		w.Header().Set("Retry-After", "30")
+		http.Error(w, "too many viewers are connected, or the process stops", http.StatusServiceUnavailable)
+		return
+	}
+	defer p.leave()
+	control := http.NewResponseController(w)
+	// The timeouts of the server are for short answers. Each write of a stream has its own, and nothing is read any more.
+	_ = control.SetReadDeadline(time.Time{})
+	w.Header().Set("Content-Type", "text/event-stream")
+	stream := viewer{w: w, control: control, sent: make(map[string]sentPart), text: []byte(streamRetry)}
+	tick := time.NewTicker(p.o.Every)
+	defer tick.Stop()
+	for {
+		parts, err := p.render()
+		if err != nil || stream.update(parts, time.Now()) != nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-r.Context().Done():
+			return
+		case <-p.done:
+			return
+		}
+	}
+}
+
+// viewer is the stream to one browser.
+type viewer struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	sent    map[string]sentPart
+	text    []byte // not written yet
+	wrote   time.Time
+}
+
+// sentPart is what the browser has of a part, and since when.
+type sentPart struct {
+	html template.HTML
+	at   time.Time
+}
+
+// update sends the parts that changed, and a comment if nothing was sent for long.
+func (v *viewer) update(parts []part, now time.Time) error {
+	for _, p := range parts {
+		last, known := v.sent[p.Name]
+		if known && (last.html == p.HTML || len(p.HTML) > largePart && now.Sub(last.at) < largeEvery) {
+			continue
+		}
+		v.sent[p.Name] = sentPart{p.HTML, now}
+		v.text = appendEvent(v.text, p)
+	}
+	if len(v.text) == 0 && now.Sub(v.wrote) >= aliveEvery {
+		v.text = append(v.text, ": alive\n\n"...)
+	}
+	if len(v.text) == 0 {
+		return nil
+	}
+	if err := v.control.SetWriteDeadline(now.Add(eventWrite)); err != nil {
+		return err
+	}
+	_, err := v.w.Write(v.text)
+	if err == nil {
+		err = v.control.Flush()
+	}
+	v.text, v.wrote = v.text[:0], now
+	return err
+}
+
+// lineEnds are what ends a line of an event.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// appendEvent appends a part as an event: its name, then its lines.
+func appendEvent(out []byte, p part) []byte {
+	out = append(out, "event: part\ndata: "...)
+	out = append(out, p.Name...)
+	for line := range strings.SplitSeq(strings.TrimSpace(lineEnds.Replace(string(p.HTML))), "\n") {
+		out = append(out, "\ndata: "...)
+		out = append(out, line...)
+	}
+	return append(out, "\n\n"...)
+}

@@ -1,0 +1,67 @@
+package page
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// ledgersPanel shows what became of each record, and of each delivery to a sink.
+func ledgersPanel(s Status) panel {
+	p := panel{Title: "Ledgers"}
+	if s.Consumer == nil {
+		p.Blocks = []block{{Scope: thisProcess, Text: "Only the page of a consumer has them: each keeps its own.", Tone: dim}}
+		return p
+	}
+	l := s.Consumer.Ledger
+	p.Blocks = append(p.Blocks, block{Scope: thisProcess, Table: sourceLedger(l.Source), ID: "ledger-source"})
+	if len(l.Sinks) > 0 {
+		p.Blocks = append(p.Blocks, block{Scope: thisProcess, Table: sinkLedgers(l.Sinks), ID: "ledger-sinks"})
+	}
+	balance := block{
+		Scope: thisProcess, Text: "Both balance: every record, and every delivery, is in one of these counts.",
+		Tone: good,
+	}
+	if err := l.Check(); err != nil {
+		balance.Text, balance.Tone = "They do not balance, which is a bug of tablewake: "+err.Error(), bad
+	}
+	p.Blocks = append(p.Blocks, balance)
+	return p
+}
+
+func sourceLedger(l pipeline.SourceLedger) *table {
+	t := &table{Caption: "Records read, since this process started", Head: []column{
+		{Name: "Records"}, {Name: "Count", Number: true},
+	}}
+	add := func(name string, n int64) { t.Rows = append(t.Rows, []cell{{Text: name}, counted(n)}) }
+	add("read", l.Read)
+	add("routed to sinks", l.Routed)
+	add("duplicates", l.Duplicate)
+	for _, reason := range slices.Sorted(maps.Keys(l.Filtered)) {
+		add("filtered: "+reason, l.Filtered[reason])
+	}
+	add("of no sink", l.Unrouted)
+	add("undecodable", l.Undecodable)
+	return t
+}
+
+func sinkLedgers(by map[string]pipeline.SinkLedger) *table {
+	t := &table{Caption: "Deliveries to sinks, since this process started", Head: []column{{Name: "Sink"}}}
+	for _, name := range []string{"Routed", "Written", "Superseded", "No effect", "Coalesced", "Suppressed", "Dead letters", "Quarantined", "Revoked", "Pending"} {
+		t.Head = append(t.Head, column{Name: name, Number: true})
+	}
+	for _, sink := range slices.Sorted(maps.Keys(by)) {
+		k := by[sink]
+		var noEffect int64
+		for _, n := range k.NoEffect {
+			noEffect += n
+		}
+		row := []cell{{Text: sink}}
+		for _, n := range []int64{k.Routed, k.Written, k.Superseded, noEffect, k.Coalesced, k.Suppressed, k.DeadLettered, k.Quarantined, k.Revoked, k.Pending} {
+			row = append(row, counted(n))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}

@@ -1,0 +1,58 @@
+package page_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/page"
+)
+
+// Stores are read while somebody asks, at most once a pause, and what was read before stays where a look fails.
+func TestLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var looked atomic.Int64
+		var fails atomic.Bool
+		looks := page.NewLooks(5*time.Second, func(err error) string { return "failed: " + err.Error() }, func(context.Context) (*fleet.Report, error) {
+			looked.Add(1)
+			if fails.Load() {
+				return nil, errors.New("no answer")
+			}
+			return &fleet.Report{Pipeline: "shop"}, nil
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			looks.Run(ctx)
+		}()
+		time.Sleep(time.Hour)
+		if n := looked.Load(); n != 0 {
+			t.Errorf("it looked %d times, and nobody asked", n)
+		}
+		if r, problem := looks.Latest(); r != nil || problem != "" {
+			t.Errorf("before a look it has %+v, %q", r, problem)
+		}
+		for range 600 { // asked each tenth of a second, for a minute
+			time.Sleep(100 * time.Millisecond)
+			if r, problem := looks.Latest(); r == nil || r.Pipeline != "shop" || problem != "" {
+				t.Fatalf("it has %+v, %q", r, problem)
+			}
+		}
+		if n := looked.Load(); n < 10 || n > 14 {
+			t.Errorf("it looked %d times in a minute", n)
+		}
+		fails.Store(true)
+		looks.Latest()
+		time.Sleep(time.Minute)
+		if r, problem := looks.Latest(); r == nil || problem != "failed: no answer" {
+			t.Errorf("after a failure it has %+v, %q", r, problem)
+		}
+		stop()
+		<-ended
+	})
+}

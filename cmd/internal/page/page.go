@@ -1,0 +1,149 @@
+package page
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/health"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Options are what a [Page] shows.
+type Options struct {
+	Pipeline string           // name of the pipeline
+	Flags    string           // of every command of this pipeline: -c FILE --live
+	Source   func() Status    // the status now. It is called once a second at most, and must not block
+	Every    time.Duration    // interval of updates. Default: 2s
+	Now      func() time.Time // the clock that ages are relative to. Default: time.Now
+}
+
+// Page is the handler of the page. It does not check the Host of requests: its server does.
+type Page struct {
+	o    Options
+	mux  *http.ServeMux
+	done chan struct{} // closed by Close
+
+	mu       sync.Mutex
+	parts    []part
+	rendered time.Time // when parts were
+	closed   bool
+	viewers  int
+	viewing  sync.WaitGroup // viewers
+}
+
+// part is a part of the page, which is replaced as a whole.
+type part struct {
+	Name string
+	HTML template.HTML
+}
+
+// partNames are the parts in the order of the page. Each is a template.
+var partNames = []string{"verdict", "totals", "problems", "sinks", "shards", "letters", "gaps", "fills", "consumers", "ledgers", "foot"}
+
+// New returns a Page. Close ends the streams of its viewers.
+func New(o Options) *Page {
+	if o.Every == 0 {
+		o.Every = 2 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	p := &Page{o: o, mux: http.NewServeMux(), done: make(chan struct{})}
+	p.mux.HandleFunc("GET /{$}", p.servePage)
+	p.mux.HandleFunc("GET /events", p.serveEvents)
+	for path, kind := range map[string]string{"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
+		p.mux.HandleFunc("GET /"+path, serveAsset(path, kind))
+	}
+	return p
+}
+
+// securityPolicy allows what the page itself has, and nothing else.
+const securityPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// ServeHTTP answers / and what the page loads.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", securityPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	p.mux.ServeHTTP(w, r)
+}
+
+// serveAsset answers with an embedded file.
+func serveAsset(path, kind string) http.HandlerFunc {
+	b, err := assets.ReadFile("assets/" + path)
+	if err != nil {
+		panic(err) // the program was built without it
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write(b) // it fails only if the client is gone
+	}
+}
+
+// servePage answers /. With ?paused a browser without JavaScript does not load it again.
+func (p *Page) servePage(w http.ResponseWriter, r *http.Request) {
+	parts, err := p.render()
+	var out bytes.Buffer
+	if err == nil {
+		err = templates.ExecuteTemplate(&out, "page", struct {
+			Pipeline string
+			Reload   bool
+			Parts    []part
+		}{p.o.Pipeline, !r.URL.Query().Has("paused"), parts})
+	}
+	if err != nil {
+		http.Error(w, "the page cannot be rendered, which is a bug: /status has the same as JSON", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(out.Bytes()) // it fails only if the client is gone
+}
+
+// render returns the parts of the page. Those of less than a second ago are returned again.
+func (p *Page) render() ([]part, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.parts != nil && time.Since(p.rendered) < min(time.Second, p.o.Every) {
+		return p.parts, nil
+	}
+	v := newView(p.o, p.o.Source(), p.o.Now())
+	parts := make([]part, len(partNames))
+	for i, name := range partNames {
+		var out bytes.Buffer
+		if err := templates.ExecuteTemplate(&out, name, v); err != nil {
+			return nil, err
+		}
+		parts[i] = part{name, template.HTML(out.String())} // html/template made it
+	}
+	p.parts, p.rendered = parts, time.Now()
+	return parts, nil
+}
+
+// StatusOf returns the status that Source has, with the verdict of /status.
+func (p *Page) StatusOf(v health.Verdict) any {
+	s := p.o.Source()
+	s.Verdict = &v
+	return s
+}
+
+// Close ends the streams, and waits for them. Later requests for a stream are refused.
+func (p *Page) Close() {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		close(p.done)
+	}
+	p.mu.Unlock()
+	p.viewing.Wait()
+}

@@ -1,0 +1,181 @@
+// Package pagetest has states of a pipeline that tests of the page show.
+package pagetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/health"
+	"github.com/tablewake/tablewake/cmd/internal/page"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Now is the time of the states.
+var Now = time.Date(2026, 3, 4, 3, 12, 9, 0, time.UTC)
+
+// Flags are those of the pipeline's commands.
+const Flags = "-c shop.yaml --live"
+
+const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
+
+func ago(d time.Duration) time.Time { return Now.Add(-d) }
+
+func at(d time.Duration) *time.Time {
+	t := ago(d)
+	return &t
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// States are the states by name.
+func States() map[string]page.Status {
+	return map[string]page.Status{"well": Well(), "failing": Failing(), "filling": Filling()}
+}
+
+// Options are those of a page that shows s.
+func Options(s page.Status) page.Options {
+	return page.Options{Pipeline: "shop", Flags: Flags, Source: func() page.Status { return s }, Now: func() time.Time { return Now }}
+}
+
+func shardID(n int) string {
+	return fmt.Sprintf("shardId-%020d-%08x", 1767322000000+n*7919, n*2654435761%(1<<32))
+}
+
+// observation is a fleet of two consumers that read six shards. Two shards are read to their end, and two wait.
+func observation() fleet.Observation {
+	obs := fleet.Observation{
+		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second), Letters: &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}},
+		Leases: leases.Snapshot{Members: []leases.Member{
+			{Worker: "shop-1-7f3a", Name: "shop-1", Heartbeat: 5, Leases: 3, Load: 184211, Calls: 1.21e6, Behind: map[string]time.Time{}},
+			{Worker: "shop-2-c09d", Name: "shop-2", Heartbeat: 9, Leases: 3, Load: 171902, Calls: 1.18e6, Behind: map[string]time.Time{}},
+		}},
+		Streams: []fleet.Stream{{ARN: arn, Status: shardreader.Enabled}},
+	}
+	for n := range 10 {
+		sh := shardreader.Shard{ID: shardID(n), First: fmt.Sprint(1000 + n*100)}
+		l := leases.Lease{Shard: sh.ID, Stream: arn, Counter: int64(40 + n), Time: ago(time.Duration(3+n) * time.Second), Checkpoint: leases.After(fmt.Sprint(300000000000000499659 % 1_000_000_007 * (n + 1)))}
+		switch {
+		case n < 2:
+			sh.Last, l.Checkpoint = fmt.Sprint(1050+n*100), leases.Checkpoint{Kind: leases.ShardEnd}
+			l.Time = ago(4 * time.Hour)
+		case n >= 8: // children of two that are read
+			sh.Parent = shardID(n - 4)
+		default:
+			l.Owner = obs.Leases.Members[n%2].Worker
+			if n < 4 {
+				sh.Parent = shardID(n - 2)
+				l.Parents = []string{sh.Parent}
+			}
+		}
+		obs.Streams[0].Shards = append(obs.Streams[0].Shards, sh)
+		if n < 8 {
+			obs.Leases.Leases = append(obs.Leases.Leases, l)
+		}
+	}
+	return obs
+}
+
+// process is the first consumer, which writes to three sinks.
+func process() *fleet.Process {
+	p := &fleet.Process{
+		Worker: "shop-1-7f3a", Name: "shop-1", Lists: true, Consumers: 2, CallsAMonth: 1.21e6, ReadRate: ptr(412.4), Lag: ptr(3.2),
+		Ledger: pipeline.Ledger{
+			Source: pipeline.SourceLedger{Read: 48_211_904, Duplicate: 12, Filtered: map[string]int64{"replication": 1204, "func": 31}, Unrouted: 880, Routed: 48_209_777},
+			Sinks: map[string]pipeline.SinkLedger{
+				"orders":  {Routed: 48_209_777, Written: 48_201_033, Superseded: 211, NoEffect: map[string]int64{"same row": 8491}, Pending: 42},
+				"search":  {Routed: 31_004_120, Written: 31_004_001, Coalesced: 101, Pending: 18},
+				"history": {Routed: 48_209_777, Written: 48_209_777},
+			},
+		},
+		Sinks: []fleet.ProcessSink{{Sink: "orders", Rate: ptr(411.8), Pending: 42}, {Sink: "search", Rate: ptr(266.0), Pending: 18}, {Sink: "history", Rate: ptr(412.4)}},
+	}
+	for _, n := range []int{2, 4, 6} {
+		p.Shards = append(p.Shards, fleet.ProcessShard{Shard: shardID(n), Stream: arn, Checkpoint: fmt.Sprint(3000000 + n), Pending: int64(n * 5), LastRead: at(time.Second), LastDone: at(time.Duration(n) * time.Second)})
+	}
+	return p
+}
+
+func verdict() *health.Verdict {
+	return &health.Verdict{Live: true, Ready: true, State: health.Working, Reasons: []string{}, Since: 0.4, Shards: 3, Pending: 42, Read: 48_211_904}
+}
+
+// Well has no problem.
+func Well() page.Status {
+	r := observation().Report()
+	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: &r}
+}
+
+// Failing has a sink that fails, stopped and unread shards, a silent consumer, dead letters and a gap.
+func Failing() page.Status {
+	obs := observation()
+	obs.RepairsGaps = true
+	obs.Silent = map[string]time.Duration{"shop-2-c09d": 14 * time.Minute}
+	obs.Leases.Members[0].Stopped = map[string]string{shardID(4): "records behind 1400 were lost"}
+	obs.Leases.Members[0].Behind = map[string]time.Time{shardID(6): ago(21*time.Hour + 40*time.Minute)}
+	obs.Leases.Members[0].Pending = 10_000
+	obs.Leases.Leases[6].Time = ago(21*time.Hour + 40*time.Minute)
+	reason := "OpenSearch answers 429 Too Many Requests: the queue of writes is full"
+	obs.HeldBack = []state.HeldBack{{Consumer: "shop-1-7f3a", Total: 24, Worst: []state.HeldBackShard{
+		{Shard: shardID(6), Sink: "search", Reason: "backoff", Since: ago(26 * time.Minute), Bytes: 8_388_608},
+		{Shard: shardID(2), Sink: "search", Reason: "share", Since: ago(11 * time.Minute), Bytes: 4_194_304},
+	}, Sinks: []state.SinkTrouble{{Sink: "search", Pending: 10_000, Oldest: at(27 * time.Minute), Failing: ago(26 * time.Minute), Error: reason}}}}
+	obs.Letters = &fleet.Letters{Sinks: map[string]int{"orders": 1204, "search": 38}, Keys: map[string]int{"orders": 17}, Reasons: map[string]int{"write": 1001, "quarantined": 240, "plan": 1}, Oldest: at(50 * time.Hour)}
+	obs.Gaps = []state.NotedGap{{
+		Gap:    record.Gap{StreamARN: arn, Shard: shardID(4), After: "1400", Before: "1490", From: ago(29 * time.Hour), To: ago(26 * time.Hour), Found: ago(2 * time.Hour)},
+		Repair: state.GapRepair{Stage: state.GapRepairing, Run: "9f3c", Owner: "shop-1-7f3a", Expires: Now.Add(time.Minute), At: ago(20 * time.Second), How: "audit", Items: 1_204_330, Differences: 812, Repaired: 640},
+	}}
+	r := obs.Report()
+	p, v := process(), verdict()
+	p.Lag, p.ReadRate = ptr((27 * time.Minute).Seconds()), ptr(0.0)
+	p.Sinks[1] = fleet.ProcessSink{Sink: "search", Rate: ptr(0.0), Pending: 10_000, Oldest: at(27 * time.Minute), Failing: at(26 * time.Minute), Error: reason}
+	p.Shards[1].Stopped, p.Shards[2].Full = "records behind 1400 were lost", true
+	k := p.Ledger.Sinks["search"]
+	k.Pending, k.Written = 10_000, k.Written-9_982
+	p.Ledger.Sinks["search"] = k
+	k = p.Ledger.Sinks["orders"]
+	k.DeadLettered, k.Quarantined, k.Written = 1201, 240, k.Written-1441
+	p.Ledger.Sinks["orders"] = k
+	v.Ready, v.State, v.Pending = false, health.Stuck, 10_000
+	v.Reasons = []string{"10,000 records are pending, and none was finished for 26m0s: look at what the sink search answers"}
+	return page.Status{Verdict: v, Consumer: p, Fleet: &r}
+}
+
+// Filling has a sink that a backfill fills, another one that settles, and no problem.
+func Filling() page.Status {
+	obs := observation()
+	obs.Births = []state.Birth{
+		{Sink: "orders", Target: "table shop-views"},
+		{Sink: "by-customer", Target: "table shop-views", Stage: state.Filling, Run: "b7e1", Floor: ago(42 * time.Minute)},
+		{Sink: "search-v2", Target: "index products-2", Stage: state.Settling, Run: "0c44", Floor: ago(3 * time.Hour)},
+	}
+	obs.Fills = map[string]fleet.Fill{
+		"b7e1": {Backfill: state.Backfill{Run: "b7e1", Start: ago(41 * time.Minute), Parts: 64}, Done: 23, Items: 17_900_412},
+		"0c44": {Backfill: state.Backfill{Run: "0c44", Start: ago(3 * time.Hour), Parts: 16}, Done: 16, Items: 50_000_001},
+	}
+	r := obs.Report()
+	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: &r}
+}
+
+// Many is a fleet with n open shards, every fiftieth of which nobody reads.
+func Many(n int) page.Status {
+	obs := observation()
+	for i := 10; i < n; i++ {
+		owner := obs.Leases.Members[i%2].Worker
+		if i%50 == 0 {
+			owner = ""
+		}
+		obs.Streams[0].Shards = append(obs.Streams[0].Shards, shardreader.Shard{ID: shardID(i), First: "1"})
+		obs.Leases.Leases = append(obs.Leases.Leases, leases.Lease{Shard: shardID(i), Stream: arn, Owner: owner, Checkpoint: leases.After(fmt.Sprint(i)), Time: ago(time.Duration(i) * time.Second)})
+	}
+	r := obs.Report()
+	p := process()
+	for i := 10; i < n; i += 2 {
+		p.Shards = append(p.Shards, fleet.ProcessShard{Shard: shardID(i), Stream: arn, Checkpoint: fmt.Sprint(i), LastRead: at(time.Second)})
+	}
+	return page.Status{Verdict: verdict(), Consumer: p, Fleet: &r}
+}

@@ -1,0 +1,56 @@
+// Command preview serves the page in the states of pagetest, for people who work on it and for the tests of browsers.
+//
+//	go run ./cmd/internal/page/preview 127.0.0.1:8090
+//
+// It prints its address, and ends when its standard input does.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/page"
+	"github.com/tablewake/tablewake/cmd/internal/page/pagetest"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "preview:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	addr := "127.0.0.1:0"
+	if len(args) > 0 {
+		addr = args[0]
+	}
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	states := pagetest.States()
+	for _, name := range slices.Sorted(maps.Keys(states)) {
+		o := pagetest.Options(states[name])
+		o.Every = 200 * time.Millisecond
+		mux.Handle("/"+name+"/", http.StripPrefix("/"+name, page.New(o)))
+		fmt.Printf("http://%s/%s/\n", l.Addr(), name)
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		_ = server.Close() // viewers are cut off
+	}()
+	if err := server.Serve(l); err != http.ErrServerClosed {
+		return err
+	}
+	return nil
+}

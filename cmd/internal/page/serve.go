@@ -1,0 +1,86 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/health"
+	"github.com/tablewake/tablewake/cmd/internal/ownhost"
+)
+
+// lookPause is the pause after a look of `status --serve`, which reads all stores and lists the stream.
+const lookPause = 5 * time.Second
+
+// ServeReports serves the page of `status --serve` until ctx is done. /status answers with the report.
+func ServeReports(ctx context.Context, o fleet.Page) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Addr)
+	if err != nil {
+		return fmt.Errorf("--serve: %w", err)
+	}
+	if !o.Everywhere && !ownhost.Loopback(l) {
+		return errors.Join(cli.Usagef("--serve %s: whoever reaches this address reads the page: --page says that this is meant", o.Addr), l.Close())
+	}
+	fmt.Fprintf(o.Log, "page: http://%s/\n", l.Addr())
+	return serveReports(ctx, l, o)
+}
+
+// serveReports serves on l.
+func serveReports(ctx context.Context, l net.Listener, o fleet.Page) error {
+	looks := NewLooks(lookPause, cli.ErrorText, o.Look)
+	p := New(Options{Pipeline: o.Pipeline, Flags: o.Flags, Source: func() (s Status) {
+		s.Fleet, s.FleetError = looks.Latest()
+		return s
+	}})
+	mux := http.NewServeMux()
+	mux.Handle("GET /", p)
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeReport(w, looks) })
+	host := ownhost.Part(o.Addr)
+	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: health.WriteTimeout,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !ownhost.Is(r, host) {
+				ownhost.Forbid(w)
+				return
+			}
+			mux.ServeHTTP(w, r)
+		})}
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	var work sync.WaitGroup
+	work.Go(func() { looks.Run(serving) })
+	work.Go(func() {
+		<-serving.Done()
+		_ = server.Close() // no answer is worth the wait
+	})
+	err := server.Serve(l)
+	stop()
+	p.Close()
+	work.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+// writeReport answers /status with the report of the last look.
+func writeReport(w http.ResponseWriter, looks *Looks) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	report, problem := looks.Latest()
+	if report == nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_ = json.NewEncoder(w).Encode(Status{FleetError: problem}) // it fails only if the client is gone
+		return
+	}
+	if !report.Healthy || problem != "" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = cli.WriteJSON(w, report) // as above
+}

@@ -1,0 +1,320 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+)
+
+const (
+	foldSize  = 100      // shards of a fold
+	maxFolds  = 5        // folds of all streams; the other shards are counted
+	maxWorst  = 50       // shards in the table of the worst
+	lossAlarm = 4 * 3600 // seconds until a loss that make a shard one of the worst
+	openBelow = 25       // a fold of up to so many shards is open
+	maxDepth  = 6        // deeper generations are not indented further
+)
+
+var shardColumns = []column{
+	{Name: "Shard"}, {Name: "State"}, {Name: "Owner"}, {Name: "Read up to"}, {Name: "Last change", Number: true},
+	{Name: "Unread"}, {Name: "Lost in", Number: true},
+}
+
+// checkpointColumn is the index of the checkpoint in shardColumns.
+const checkpointColumn = 3
+
+// shardStates are the states in the order of their counts, and their words.
+var shardStates = []struct {
+	state fleet.State
+	text  string
+}{
+	{fleet.Stopped, "stopped"}, {fleet.Unowned, "without an owner"}, {fleet.Unclaimed, "without a lease"},
+	{fleet.Reading, "being read"}, {fleet.Waiting, "waiting for their parents"}, {fleet.Done, "read to their end"},
+}
+
+func countStates(shards []fleet.Shard) map[fleet.State]int {
+	n := make(map[fleet.State]int)
+	for i := range shards {
+		n[shards[i].State]++
+	}
+	return n
+}
+
+// statesText lists the counts of all states but one.
+func statesText(n map[fleet.State]int, but fleet.State) string {
+	var parts []string
+	for _, s := range shardStates {
+		if n[s.state] > 0 && s.state != but {
+			parts = append(parts, count(n[s.state])+" "+s.text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shardsPanel shows the worst shards, the lineage of each stream, and what this process reads.
+func shardsPanel(s Status, now time.Time) panel {
+	p := panel{Title: "Shards"}
+	if r := s.Fleet; r != nil {
+		p.Blocks = append(p.Blocks, worstBlock(r)...)
+		folds := 0
+		for _, stream := range streamsOf(r) {
+			p.Blocks = append(p.Blocks, lineage(r, stream, &folds)...)
+		}
+		if len(r.Shards) == 0 {
+			p.Blocks = append(p.Blocks, block{Scope: all, Text: cmp.Or(r.Note, "no shard is known"), Tone: dim})
+		}
+	} else {
+		p.Blocks = append(p.Blocks, block{Scope: all, Text: "unknown: a look is under way", Tone: dim})
+	}
+	if s.Consumer != nil {
+		p.Blocks = append(p.Blocks, processShards(s.Consumer.Shards, now)...)
+	}
+	return p
+}
+
+// worstBlock returns the shards that need attention.
+func worstBlock(r *fleet.Report) []block {
+	var worst []fleet.Shard
+	for i := range r.Shards {
+		if shardTone(&r.Shards[i]) == bad || shardTone(&r.Shards[i]) == warn {
+			worst = append(worst, r.Shards[i])
+		}
+	}
+	if len(worst) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(worst, func(a, b fleet.Shard) int {
+		return cmp.Or(severity(shardTone(&b))-severity(shardTone(&a)), cmp.Compare(lossOrder(&a), lossOrder(&b)))
+	})
+	t := &table{Caption: "Shards that need attention", Head: append(slices.Clone(shardColumns), column{Name: "Why", Long: true})}
+	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage has it
+	for _, sh := range worst[:min(len(worst), maxWorst)] {
+		why := sh.Why
+		if sh.FailingFor != nil {
+			why = "its reads fail: " + cmp.Or(sh.Failing, unknown)
+		}
+		t.Rows = append(t.Rows, slices.Delete(append(shardRow(&sh, 0), cell{Text: why}), checkpointColumn, checkpointColumn+1))
+	}
+	blocks := []block{{Scope: all, Table: t, ID: "worst"}}
+	if n := len(worst) - maxWorst; n > 0 {
+		blocks = append(blocks, block{Text: "and " + count(n) + " more"})
+	}
+	return blocks
+}
+
+func lossOrder(sh *fleet.Shard) float64 {
+	if sh.LossIn == nil {
+		return 1e12
+	}
+	return *sh.LossIn
+}
+
+func shardTone(sh *fleet.Shard) tone {
+	switch {
+	case sh.State == fleet.Stopped, sh.FailingFor != nil, sh.LossIn != nil && *sh.LossIn < lossAlarm:
+		return bad
+	case sh.State == fleet.Unowned, sh.State == fleet.Unclaimed:
+		return warn
+	case sh.State == fleet.Done, sh.State == fleet.Waiting:
+		return dim
+	}
+	return plain
+}
+
+// streamsOf returns the listed streams, and the others that shards name.
+func streamsOf(r *fleet.Report) []fleet.Listing {
+	streams := slices.Clone(r.Streams)
+	known := make(map[string]bool, len(streams))
+	for _, l := range streams {
+		known[l.ARN] = true
+	}
+	for i := range r.Shards {
+		if arn := r.Shards[i].Stream; !known[arn] {
+			known[arn] = true
+			streams = append(streams, fleet.Listing{ARN: arn})
+		}
+	}
+	return streams
+}
+
+// lineage returns the shards of a stream as a tree, in folds. It leaves out the shards that are read to their end.
+func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
+	var shards []*fleet.Shard
+	states := make(map[fleet.State]int)
+	for i := range r.Shards {
+		sh := &r.Shards[i]
+		if sh.Stream != stream.ARN {
+			continue
+		}
+		states[sh.State]++
+		if sh.State != fleet.Done {
+			shards = append(shards, sh)
+		}
+	}
+	head := cmp.Or(stream.ARN, "A stream that the leases do not name")
+	if stream.Status != "" {
+		head += ", " + strings.ToLower(string(stream.Status))
+	}
+	blocks := []block{{Scope: all, Text: head + ": " + cmp.Or(statesText(states, ""), "no shards") + "."}}
+	if stream.Error != "" {
+		blocks = append(blocks, block{Text: "It cannot be listed: " + stream.Error, Tone: warn})
+	}
+	depth := make(map[string]int)
+	for from := 0; from < len(shards); from += foldSize {
+		some := shards[from:min(from+foldSize, len(shards))]
+		if *folds == maxFolds {
+			blocks = append(blocks, block{
+				Text: fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.", count(len(shards)-from), r.Flags),
+				Tone: dim,
+			})
+			break
+		}
+		*folds++
+		t := &table{Caption: "Lineage", Head: shardColumns}
+		in := make(map[fleet.State]int)
+		for _, sh := range some {
+			in[sh.State]++
+			for _, parent := range sh.Parents {
+				if d, shown := depth[parent]; shown {
+					depth[sh.ID] = max(depth[sh.ID], d+1)
+				}
+			}
+			depth[sh.ID] += 0 // it is shown
+			t.Rows = append(t.Rows, shardRow(sh, min(depth[sh.ID], maxDepth)))
+		}
+		title := "Lineage: "
+		if len(shards) > foldSize {
+			title = fmt.Sprintf("Lineage, shards %s to %s: ", count(from+1), count(from+len(some)))
+		}
+		blocks = append(blocks, block{
+			Fold: title + statesText(in, ""), Open: len(shards) <= openBelow, Table: t,
+			ID: fmt.Sprintf("lineage-%d", *folds),
+		})
+	}
+	return blocks
+}
+
+// shardRow returns the cells of a shard.
+func shardRow(sh *fleet.Shard, depth int) []cell {
+	state := string(sh.State)
+	switch {
+	case sh.FailingFor != nil:
+		state = "reads fail for " + ageOf(*sh.FailingFor)
+	case sh.State == fleet.Waiting && sh.Why != "":
+		state = "waits for its parent"
+		if strings.Contains(sh.Why, "the stream") {
+			state = "waits for an older stream"
+		}
+	}
+	owner := cell{Text: cmp.Or(sh.Owner, "nobody")}
+	if sh.Owner == "" {
+		owner.Tone = dim
+	}
+	if sh.Pinned != "" {
+		owner.Text += ", pinned to " + sh.Pinned
+	}
+	last, loss := unknownCell(), cell{Text: "–", Tone: dim}
+	if sh.AgeSeconds != nil {
+		last = cell{Text: ageOf(*sh.AgeSeconds) + " ago"}
+	}
+	unread := hasUnread(sh)
+	switch {
+	case sh.LossIn != nil && *sh.LossIn <= 0:
+		loss = cell{Text: "now", Tone: bad}
+	case sh.LossIn != nil:
+		loss = cell{Text: ageOf(*sh.LossIn)}
+		if *sh.LossIn < lossAlarm {
+			loss.Tone = bad
+		}
+	case unread != no && sh.State != fleet.Waiting:
+		loss = unknownCell()
+	}
+	return []cell{
+		{Text: sh.ID, Depth: depth}, {Text: state, Tone: shardTone(sh)}, owner, {Text: cmp.Or(sh.Checkpoint, "–")},
+		last, unreadCell(sh, unread), loss,
+	}
+}
+
+func unreadCell(sh *fleet.Shard, unread certainty) cell {
+	switch {
+	case sh.FailingFor != nil:
+		return unknownCell()
+	case sh.Records != nil && *sh.Records > 0:
+		return cell{Text: cli.Count(*sh.Records, "record") + " pending"}
+	case unread == yes:
+		return cell{Text: "yes"}
+	case unread == no:
+		return cell{Text: "no", Tone: dim}
+	case sh.Behind != nil && !*sh.Behind:
+		return cell{Text: "no; pending is unknown", Tone: dim}
+	}
+	return unknownCell()
+}
+
+// maxReads is how many shards of this process are shown; the others are counted.
+const maxReads = 100
+
+// processShards returns what this process reads, the worst first.
+func processShards(reads []fleet.ProcessShard, now time.Time) []block {
+	if len(reads) == 0 {
+		return []block{{Scope: thisProcess, Text: "It reads no shard.", Tone: dim}}
+	}
+	sorted := slices.Clone(reads)
+	slices.SortStableFunc(sorted, func(a, b fleet.ProcessShard) int {
+		return cmp.Or(severity(readTone(&b))-severity(readTone(&a)), cmp.Compare(b.Pending, a.Pending))
+	})
+	t := &table{Caption: "Shards that it reads", Head: []column{
+		{Name: "Shard"}, {Name: "State", Long: true}, {Name: "Pending", Number: true},
+		{Name: "Last change read", Number: true}, {Name: "Last one everywhere", Number: true}, {Name: "Checkpoint"},
+	}}
+	for i := range sorted[:min(len(sorted), maxReads)] {
+		sh := &sorted[i]
+		t.Rows = append(t.Rows, []cell{
+			{Text: sh.Shard}, {Text: readState(sh, now), Tone: readTone(sh)}, counted(sh.Pending),
+			agoCell(sh.LastRead, now), agoCell(sh.LastDone, now), {Text: sh.Checkpoint},
+		})
+	}
+	blocks := []block{{Scope: thisProcess, Fold: "It reads " + cli.Count(len(reads), "shard"), Open: len(reads) <= openBelow, Table: t, ID: "reads"}}
+	if n := len(reads) - maxReads; n > 0 {
+		blocks = append(blocks, block{Text: fmt.Sprintf("and %s more, none of them worse", count(n)), Tone: dim})
+	}
+	return blocks
+}
+
+func agoCell(at *time.Time, now time.Time) cell {
+	if at == nil {
+		return unknownCell()
+	}
+	return cell{Text: since(at, now) + " ago"}
+}
+
+func readTone(sh *fleet.ProcessShard) tone {
+	switch {
+	case sh.Stopped != "":
+		return bad
+	case sh.Failing != nil:
+		return warn
+	}
+	return plain
+}
+
+func readState(sh *fleet.ProcessShard, now time.Time) string {
+	switch {
+	case sh.Stopped != "":
+		return "stopped: " + sh.Stopped
+	case sh.Failing != nil:
+		return fmt.Sprintf("its calls fail for %s: %s", since(sh.Failing, now), sh.Error)
+	case sh.Draining:
+		return "is handed over"
+	case sh.Full:
+		return "pauses: the sinks have all that they may"
+	case sh.Behind:
+		return "reads, and has more to read"
+	}
+	return "reads"
+}

@@ -1,0 +1,228 @@
+package page
+
+import (
+	"fmt"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+)
+
+// totals returns the numbers at the top.
+func totals(s Status) []total {
+	var out []total
+	if c := s.Consumer; c != nil {
+		lag := total{Label: "Behind by", Scope: thisProcess, Value: unknown, Tone: dim, Note: "age of the oldest change that is not everywhere"}
+		if c.Lag != nil {
+			lag.Value, lag.Tone = ageOf(*c.Lag), plain
+		}
+		out = append(out, lag)
+	} else if s.Fleet != nil {
+		out = append(out, fleetLag(s.Fleet))
+	}
+	out = append(out, lossTotal(s.Fleet))
+	switch c := s.Consumer; {
+	case c != nil:
+		read := total{Label: "Records read", Scope: thisProcess, Value: count(c.Ledger.Source.Read), Note: "since it started"}
+		if c.ReadRate != nil {
+			read.Note += "; " + rate(*c.ReadRate)
+		}
+		var pending int64
+		for _, k := range c.Sinks {
+			pending = max(pending, k.Pending)
+		}
+		out = append(out, read, total{Label: "Pending", Scope: thisProcess, Value: count(pending), Note: "changes of the sink with the most"})
+	case s.Fleet != nil:
+		var pending int64
+		for _, c := range s.Fleet.Consumers {
+			if c.Alive {
+				pending += c.Pending
+			}
+		}
+		out = append(out, fleetTotal(s.Fleet, total{Label: "Pending", Scope: all, Value: count(pending), Note: "records read, not everywhere yet"}))
+	}
+	if s.Fleet != nil {
+		out = append(out, shardsTotal(s.Fleet), consumersTotal(s.Fleet))
+	}
+	return append(out, lettersTotal(s), gapsTotal(s))
+}
+
+// fleetTotal returns t; unknown if the report cannot have consumers.
+func fleetTotal(r *fleet.Report, t total) total {
+	if r.Note != "" {
+		t.Value, t.Tone, t.Note = unknown, dim, "there are no leases"
+	}
+	return t
+}
+
+// fleetLag returns the age of the oldest record that is not durable everywhere, over all shards.
+func fleetLag(r *fleet.Report) total {
+	t := total{Label: "Behind by", Scope: all, Note: "age of the last change that is everywhere, of the worst shard"}
+	var worst float64
+	uncertain := 0
+	for i := range r.Shards {
+		sh := &r.Shards[i]
+		switch {
+		case sh.State == fleet.Done, sh.State == fleet.Waiting:
+		case sh.AgeSeconds == nil && hasUnread(sh) != no:
+			uncertain++
+		case hasUnread(sh) == yes:
+			worst = max(worst, *sh.AgeSeconds)
+		case hasUnread(sh) == maybe:
+			uncertain++
+		}
+	}
+	switch {
+	case uncertain > 0 && worst == 0, len(r.Shards) == 0:
+		t.Value, t.Tone = unknown, dim
+	case uncertain > 0:
+		t.Value = "at least " + ageOf(worst)
+	default:
+		t.Value = ageOf(worst)
+	}
+	if uncertain > 0 {
+		t.Note = "unknown of " + cli.Count(uncertain, "shard")
+	}
+	return fleetTotal(r, t)
+}
+
+// certainty is what is known of a question.
+type certainty int
+
+const (
+	maybe certainty = iota
+	no
+	yes
+)
+
+// hasUnread tells whether a shard has records that are not durable everywhere.
+func hasUnread(sh *fleet.Shard) certainty {
+	switch {
+	case sh.LossIn != nil || sh.Behind != nil && *sh.Behind || sh.Records != nil && *sh.Records > 0:
+		return yes
+	case sh.State == fleet.Reading && sh.Behind != nil && sh.Records != nil:
+		return no
+	}
+	return maybe
+}
+
+// lossTotal returns the time until the stream drops the first record that is not read.
+func lossTotal(r *fleet.Report) total {
+	t := total{Label: "First loss in", Scope: all, Value: unknown, Tone: dim, Note: "until the stream drops a record that is not everywhere"}
+	if r == nil {
+		t.Note = "a look is under way"
+		return t
+	}
+	var least *float64
+	uncertain := 0
+	for i := range r.Shards {
+		sh := &r.Shards[i]
+		switch {
+		case sh.State == fleet.Done, sh.State == fleet.Waiting:
+		case sh.LossIn != nil:
+			if least == nil || *sh.LossIn < *least {
+				least = sh.LossIn
+			}
+		case hasUnread(sh) != no:
+			uncertain++
+		}
+	}
+	switch {
+	case least != nil && *least <= 0:
+		t.Value, t.Tone = "now", bad
+	case least != nil && *least < lossAlarm:
+		t.Value, t.Tone = ageOf(*least), bad
+	case least != nil:
+		t.Value, t.Tone = ageOf(*least), plain
+	case uncertain == 0 && len(r.Shards) > 0:
+		t.Value, t.Tone, t.Note = "nothing unread", plain, "every shard is read and written"
+	}
+	if uncertain > 0 {
+		t.Note += "; unknown of " + cli.Count(uncertain, "shard")
+	}
+	return fleetTotal(r, t)
+}
+
+func shardsTotal(r *fleet.Report) total {
+	states := countStates(r.Shards)
+	t := total{Label: "Shards being read", Scope: all, Value: count(states[fleet.Reading]), Note: statesText(states, fleet.Reading)}
+	switch {
+	case states[fleet.Stopped] > 0:
+		t.Tone = bad
+	case states[fleet.Unowned]+states[fleet.Unclaimed] > 0:
+		t.Tone = warn
+	}
+	return fleetTotal(r, t)
+}
+
+func consumersTotal(r *fleet.Report) total {
+	alive, silent := 0, 0
+	for _, c := range r.Consumers {
+		switch {
+		case c.Alive:
+			alive++
+		case !c.Gone:
+			silent++
+		}
+	}
+	t := total{Label: "Consumers alive", Scope: all, Value: count(alive)}
+	if silent > 0 {
+		t.Note, t.Tone = count(silent)+" silent", warn
+	}
+	return fleetTotal(r, t)
+}
+
+func lettersTotal(s Status) total {
+	t := total{Label: "Dead letters", Scope: all, Value: unknown, Tone: dim}
+	switch l := fleetLetters(s); {
+	case l != nil && l.None:
+		t.Value, t.Tone, t.Note = "none", plain, "none are configured"
+	case l != nil && l.Unknown == "":
+		n := sum(l.Sinks)
+		t.Value, t.Tone = count(n), plain
+		if l.More {
+			t.Value = "more than " + t.Value
+		}
+		if n > 0 {
+			t.Tone, t.Note = warn, "stored changes that could not be written"
+		}
+	case l == nil && s.Consumer != nil:
+		var n int64
+		for _, k := range s.Consumer.Ledger.Sinks {
+			n += k.DeadLettered + k.Quarantined
+		}
+		n += s.Consumer.Ledger.Source.Undecodable
+		t.Scope, t.Value, t.Tone, t.Note = thisProcess, count(n), plain, "since it started"
+		if n > 0 {
+			t.Tone = warn
+		}
+	}
+	return t
+}
+
+// fleetLetters returns the counted dead letters; nil if they were not counted.
+func fleetLetters(s Status) *fleet.Letters {
+	if s.Fleet == nil {
+		return nil
+	}
+	return s.Fleet.Letters
+}
+
+func gapsTotal(s Status) total {
+	t := total{Label: "Gaps", Scope: all, Value: unknown, Tone: dim}
+	if s.Fleet == nil {
+		return t
+	}
+	n := len(s.Fleet.Gaps)
+	t.Value, t.Tone, t.Note = count(n), plain, fmt.Sprintf("%s lost before they were read", cli.Either(n == 0, "no records were", "ranges of records"))
+	if n > 0 {
+		t.Tone = warn
+	}
+	return t
+}
+
+func sum(by map[string]int) (n int) {
+	for _, m := range by {
+		n += m
+	}
+	return n
+}

@@ -1,0 +1,208 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/health"
+)
+
+// verdict is the first sentence of the page, and what to do.
+type verdict struct {
+	Word string // said to screen readers when it changes, and in the title of the window
+	Tone tone
+	Text string
+	Do   string // "": nothing
+}
+
+// problem is something that needs attention.
+type problem struct {
+	Kind    fleet.ProblemKind
+	Subject string
+	Scope   string
+	Tone    tone
+	Text    string
+	Do      string
+	More    string // how many others of its kind are not listed; "": none
+}
+
+// mild are the problems that lose nothing by themselves, or end by themselves.
+var mild = []fleet.ProblemKind{
+	fleet.WaitingSink, fleet.NotRepaired, fleet.DeadLetters, fleet.SilentMember, fleet.NoOwner, fleet.NotListed, fleet.NotLookedAt,
+}
+
+// findProblems returns the problems of this process and of all consumers, the worst first.
+func findProblems(o Options, s Status, now time.Time) []problem {
+	found := append(sinkProblems(s, now), processProblems(s)...) // a sink that fails is why a consumer is stuck
+	if s.Fleet != nil {
+		for _, p := range s.Fleet.Problems {
+			if slices.ContainsFunc(found, func(have problem) bool { return have.Kind == p.Kind && have.Subject == p.Subject }) {
+				continue // this process says it sooner
+			}
+			t := bad
+			if slices.Contains(mild, p.Kind) {
+				t = warn
+			}
+			found = append(found, problem{Kind: p.Kind, Subject: p.Subject, Scope: all, Tone: t, Text: p.Text, Do: p.Hint})
+		}
+	}
+	if s.FleetError != "" {
+		found = append(found, problem{
+			Kind: fleet.NotLookedAt, Scope: all, Tone: warn,
+			Text: "what all consumers share could not be read: " + s.FleetError,
+			Do:   "`tablewake status " + o.Flags + "` says more; it is tried again",
+		})
+	}
+	slices.SortStableFunc(found, func(a, b problem) int { return cmp.Compare(severity(b.Tone), severity(a.Tone)) })
+	for i := range found {
+		found[i].Text, found[i].Do = capital(found[i].Text), capital(found[i].Do)
+	}
+	return found
+}
+
+// maxAlike is how many problems of a kind are listed.
+const maxAlike = 3
+
+// listed returns the problems that the page lists. The last one of a kind says how many others there are.
+func listed(problems []problem) []problem {
+	of, alike := make(map[fleet.ProblemKind]int), make(map[fleet.ProblemKind]int)
+	for _, p := range problems {
+		of[p.Kind]++
+	}
+	var list []problem
+	for _, p := range problems {
+		if alike[p.Kind]++; p.Kind != "" && alike[p.Kind] > maxAlike || len(list) == maxProblems {
+			continue
+		}
+		if n := of[p.Kind] - maxAlike; p.Kind != "" && alike[p.Kind] == maxAlike && n > 0 {
+			p.More = "and " + count(n) + " more like this"
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func severity(t tone) int { return slices.Index([]tone{plain, warn, bad}, t) }
+
+// processProblems returns what the health check of this process finds.
+func processProblems(s Status) []problem {
+	if s.Verdict == nil || s.Ready {
+		return nil
+	}
+	why := strings.Join(s.Reasons, "; ")
+	switch s.State {
+	case health.Dead:
+		return []problem{{
+			Scope: thisProcess, Tone: bad, Text: "this consumer is dead: " + why, Do: "restart it: nothing else helps",
+		}}
+	case health.Isolated:
+		return []problem{{
+			Scope: thisProcess, Tone: bad, Text: "this consumer has lost contact, and reads nothing: " + why,
+			Do: "look at the network and at the state table; it goes on by itself, and others take its shards meanwhile",
+		}}
+	case health.Stuck:
+		return []problem{{
+			Scope: thisProcess, Tone: bad, Text: "this consumer is stuck: " + why,
+			Do: "no restart helps; mend the cause, and it goes on",
+		}}
+	case health.Starting:
+		if len(s.Reasons) > 1 { // a step of the start failed
+			return []problem{{
+				Scope: thisProcess, Tone: warn, Text: "this consumer cannot start yet: " + why,
+				Do: "mend the cause; it is tried again",
+			}}
+		}
+	}
+	return nil
+}
+
+// sinkProblems returns the sinks of this process that fail.
+func sinkProblems(s Status, now time.Time) (found []problem) {
+	if s.Consumer == nil {
+		return nil
+	}
+	for _, k := range s.Consumer.Sinks {
+		blocked := ""
+		if k.Blocked > 0 {
+			blocked = cli.Counted(k.Blocked, "key", "is", "are") + " blocked by a change that can never be written"
+		}
+		switch {
+		case k.Failing != nil:
+			text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", k.Sink, since(k.Failing, now), cli.Count(k.Pending, "change"), k.Error)
+			if blocked != "" {
+				text += "; " + blocked
+			}
+			found = append(found, problem{
+				Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad, Text: text,
+				Do: "mend the cause, and the sink goes on by itself",
+			})
+		case blocked != "":
+			found = append(found, problem{
+				Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad,
+				Text: "sink " + k.Sink + ": " + blocked, Do: "mend the cause, or configure dead_letters and start again",
+			})
+		}
+	}
+	return found
+}
+
+// judge returns the verdict on a status with these problems.
+func judge(s Status, problems []problem) verdict {
+	switch {
+	case len(problems) > 0:
+		first := problems[0]
+		v := verdict{Word: "Needs attention", Tone: first.Tone, Text: first.Text + ".", Do: first.Do}
+		if n := len(problems) - 1; n > 0 {
+			v.Text += " " + cli.Either(n == 1, "One more thing needs attention.", count(n)+" more things need attention.")
+		}
+		if first.Tone == bad {
+			v.Word = "Failing"
+		}
+		return v
+	case s.Verdict != nil && s.State == health.Starting:
+		return verdict{"Starting", busy, "This consumer is starting. Nothing is known yet.", ""}
+	case s.Verdict != nil && s.State == health.Draining:
+		return verdict{"Stopping", busy, "This consumer stops: it writes what it has read, and lets its shards go.", ""}
+	case s.Fleet == nil && s.Consumer == nil:
+		return verdict{"Looking", busy, "Nothing is known yet: a look is under way.", ""}
+	case s.Fleet == nil:
+		return verdict{"Well so far", good, fmt.Sprintf("This consumer is well and reads %s. All the others are unknown yet.", cli.Count(len(s.Consumer.Shards), "shard")), ""}
+	}
+	return verdict{"Well", good, wellText(s.Fleet), ""}
+}
+
+// wellText describes a fleet without problems.
+func wellText(r *fleet.Report) string {
+	if r.Note != "" {
+		return "Nothing needs attention, as far as it is known: " + r.Note + "."
+	}
+	alive, reading := 0, 0
+	for _, c := range r.Consumers {
+		if c.Alive {
+			alive++
+		}
+	}
+	for i := range r.Shards {
+		if r.Shards[i].State == fleet.Reading {
+			reading++
+		}
+	}
+	text := fmt.Sprintf("All is well: %s %s.", cli.Counted(alive, "consumer", "reads", "read"), cli.Count(reading, "shard"))
+	if n := len(r.Filling); n > 0 {
+		text += " " + cli.Counted(n, "sink", "is", "are") + " being filled."
+	}
+	return text
+}
+
+// capital returns a text that begins a sentence.
+func capital(text string) string {
+	if text == "" || text[0] < 'a' || text[0] > 'z' {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

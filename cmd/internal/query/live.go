@@ -1,0 +1,221 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/archive"
+	notifyaws "github.com/tablewake/tablewake/sinks/notify/aws"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// liveStores are the real stores that a configuration names. They are opened to be read only.
+type liveStores struct {
+	*target.Stores
+	cfg *config.Config
+}
+
+// withLive runs a query on the real stores.
+func (o *options) withLive(ctx context.Context, s cli.Streams, query func(liveStores, *cli.Results) error) (err error) {
+	if err := o.check(); err != nil {
+		return err
+	}
+	cfg, err := cli.LoadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	opened, err := (&target.Flags{Live: true, LookOnly: true}).OpenWritten(ctx, cfg, s.Err)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	out := cli.NewResults(s, o.format, o.limit)
+	return out.End(query(liveStores{opened, cfg}, out), s.Err)
+}
+
+// tables returns the view tables by name, each with a sink that writes to it.
+func (l liveStores) tables() (names []string, of map[string]config.Sink) {
+	of = make(map[string]config.Sink)
+	for _, s := range l.cfg.Sinks {
+		if t := tableOf(s); t.Name != "" && of[t.Name].Name == "" {
+			names = append(names, t.Name)
+			of[t.Name] = s
+		}
+	}
+	return names, of
+}
+
+// tableOf returns the table of a view or an aggregate; the zero Table of other sinks.
+func tableOf(s config.Sink) view.Table {
+	var name string
+	var key []config.Column
+	switch {
+	case s.View != nil:
+		name, key = s.View.Table.Name, s.View.Key
+	case s.Aggregate != nil:
+		name, key = s.Aggregate.Table.Name, s.Aggregate.Group
+	default:
+		return view.Table{}
+	}
+	t := view.Table{Name: name, PK: key[0].Name}
+	if len(key) > 1 {
+		t.SK = key[1].Name
+	}
+	return t
+}
+
+// view opens the view table in args, or the only one.
+func (l liveStores) view(ctx context.Context, args []string) (view.Reader, view.Table, shards, error) {
+	names, of := l.tables()
+	name, err := choose(args, names, l.cfg.File+" has no views and no aggregates", "view table", "name one of the view tables")
+	if err != nil {
+		return nil, view.Table{}, shards{}, err
+	}
+	sink, t := of[name], tableOf(of[name])
+	var opened any
+	if sink.View != nil {
+		opened, err = l.View(ctx, l.cfg, sink)
+	} else {
+		opened, err = l.Aggregate(ctx, l.cfg, sink)
+	}
+	if err != nil {
+		return nil, t, shards{}, err
+	}
+	reader, ok := opened.(view.Reader)
+	if !ok {
+		return nil, t, shards{}, fmt.Errorf("the store of the sink %s cannot be read", sink.Name)
+	}
+	spread, err := shardsOf(l.fingerprints(), t)
+	return reader, t, spread, err
+}
+
+// fingerprints yields the settings of all sinks, as the configuration has them.
+func (l liveStores) fingerprints() iter.Seq2[state.Fingerprint, error] {
+	return func(yield func(state.Fingerprint, error) bool) {
+		for _, s := range l.cfg.Sinks {
+			if !yield(state.Fingerprint{Pipeline: l.cfg.Name, Sink: s.Name, Settings: s.Settings}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// indexes returns a reader of the sink that writes to index. A sink can write to several indexes, so each is asked.
+func (l liveStores) indexes(ctx context.Context, index string) (search.Reader, error) {
+	var all []string
+	for _, s := range l.cfg.Sinks {
+		if s.Search == nil {
+			continue
+		}
+		store, err := l.Search(ctx, l.cfg, s)
+		if err != nil {
+			return nil, err
+		}
+		reader, ok := store.(search.Reader)
+		if !ok {
+			return nil, fmt.Errorf("the store of the sink %s cannot be read", s.Name)
+		}
+		names, err := reader.Indexes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(names, index) {
+			return reader, nil
+		}
+		all = append(all, names...)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("there is no index yet: %s has no search sink, or it has written nothing", l.cfg.File)
+	}
+	slices.Sort(all)
+	return nil, fmt.Errorf("no index %q; there are: %s", index, strings.Join(slices.Compact(all), ", "))
+}
+
+// archive opens the archive in the bucket in args, or the only one.
+func (l liveStores) archive(ctx context.Context, args []string) (archive.Lister, error) {
+	var buckets []string
+	of := make(map[string]config.Sink)
+	for _, s := range l.cfg.Sinks {
+		if s.Archive != nil && of[s.Archive.Bucket].Name == "" {
+			buckets = append(buckets, s.Archive.Bucket)
+			of[s.Archive.Bucket] = s
+		}
+	}
+	bucket, err := choose(args, buckets, l.cfg.File+" has no archives", "bucket", "name one bucket")
+	if err != nil {
+		return nil, err
+	}
+	store, err := l.Archive(ctx, l.cfg, of[bucket])
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := store.(archive.Lister)
+	if !ok {
+		return nil, fmt.Errorf("the store of the sink %s cannot be read", of[bucket].Name)
+	}
+	return lister, nil
+}
+
+// waiting are the messages of a queue that no receiver has taken yet, by SQS' count, which is approximate.
+type waiting struct {
+	Sink     string `json:"sink"`
+	Queue    string `json:"queue"`
+	Messages string `json:"messages_approximately"`
+	InFlight string `json:"received_approximately"` // and not deleted
+}
+
+// queues prints how many messages wait in the queues of the notify sinks in args, or of all.
+func (l liveStores) queues(ctx context.Context, args []string, out *cli.Results) error {
+	var names []string
+	for _, s := range l.cfg.Sinks {
+		if s.Notify != nil && s.Notify.Queue != "" {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("%s has no notify sink with a queue; a topic and a bus keep no events", l.cfg.File)
+	}
+	if len(args) == 1 {
+		name, err := choose(args, names, "", "sink with a queue", "")
+		if err != nil {
+			return err
+		}
+		names = []string{name}
+	}
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return err
+	}
+	client := sqs.NewFromConfig(sdk)
+	for _, s := range l.cfg.Sinks {
+		if !slices.Contains(names, s.Name) {
+			continue
+		}
+		q, err := notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: client, Queue: s.Notify.Queue})
+		if err != nil {
+			return err
+		}
+		n, err := q.Waiting(ctx)
+		if err != nil {
+			return err
+		}
+		w := waiting{Sink: s.Name, Queue: s.Notify.Queue, Messages: n.Visible, InFlight: n.InFlight}
+		if err := out.Add(w, func() string {
+			return fmt.Sprintf("%s  queue %s: about %s messages wait, and %s are received and not deleted", w.Sink, w.Queue, w.Messages, w.InFlight)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+const (
+	silentFrom  = 10 // changes that a sink must have seen before it is remarkable that it wrote none
+	mostReasons = 3
+)
+
+// SilentSink is a sink that wrote nothing of many changes.
+type SilentSink struct {
+	Sink    string        `json:"sink"`
+	Changes int64         `json:"changes"`
+	Reasons []ReasonCount `json:"reasons"` // the most frequent ones
+}
+
+// ReasonCount is why changes were not written.
+type ReasonCount struct {
+	Reason  string `json:"reason"`
+	Changes int64  `json:"changes"`
+}
+
+// reasonTexts explain the reasons of sinks. Other reasons are names of filters.
+var reasonTexts = map[string]string{
+	"of":           "the item is of another entity",
+	"when":         "`when` is false",
+	"sparse":       "the item has no value for its key or its index: is each name in the template spelled as in the table?",
+	"no_event":     "no detector of the sink raised an event",
+	"ttl_delete":   "the item expired",
+	"region":       "another Region raises the event",
+	"kind":         "`kinds` leaves it out",
+	"removed":      "the item was removed",
+	"expired":      "the item expired, and stays counted",
+	"waiting":      "the sink waits for `tablewake backfill`",
+	"before_floor": "the backfill of the sink has its result",
+	deadLetters:    "could not be written",
+}
+
+const deadLetters = "dead letters"
+
+// silentSinks returns the sinks that wrote nothing of many changes, though nothing else keeps their output: no newer version is
+// stored, and nothing is held back or pending.
+func silentSinks(l pipeline.Ledger) []SilentSink {
+	var silent []SilentSink
+	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
+		k := l.Sinks[name]
+		n := k.Routed + total(k.Dropped)
+		if n < silentFrom || k.Written+k.Superseded+k.Suppressed+k.Coalesced+k.Pending+k.Revoked > 0 {
+			continue
+		}
+		reasons := maps.Clone(k.NoEffect)
+		if reasons == nil {
+			reasons = make(map[string]int64)
+		}
+		for reason, n := range k.Dropped {
+			reasons[reason] += n
+		}
+		if letters := k.DeadLettered + k.Quarantined; letters > 0 {
+			reasons[deadLetters] += letters
+		}
+		s := SilentSink{Sink: name, Changes: n, Reasons: []ReasonCount{}}
+		for reason, n := range reasons {
+			s.Reasons = append(s.Reasons, ReasonCount{reason, n})
+		}
+		slices.SortFunc(s.Reasons, func(a, b ReasonCount) int {
+			return cmp.Or(cmp.Compare(b.Changes, a.Changes), strings.Compare(a.Reason, b.Reason))
+		})
+		s.Reasons = s.Reasons[:min(len(s.Reasons), mostReasons)]
+		silent = append(silent, s)
+	}
+	return silent
+}
+
+func (s SilentSink) write(w io.Writer) {
+	fmt.Fprintf(w, "%s wrote nothing of %s:\n", s.Sink, cli.Count(s.Changes, "change"))
+	for _, r := range s.Reasons {
+		text := reasonTexts[r.Reason]
+		if text == "" {
+			text = "a filter drops it"
+		}
+		fmt.Fprintf(w, "  %s: %s (%s)\n", cli.Thousands(r.Changes), text, r.Reason)
+	}
+}
+
+// outcomeTexts explain the outcomes that are not plain from their names.
+var outcomeTexts = []struct {
+	outcome, text string
+	count         func(pipeline.SinkLedger) int64
+}{
+	{"superseded", "a newer version of the item was stored already", func(l pipeline.SinkLedger) int64 { return l.Superseded }},
+	{"coalesced", "a later change of the item was written in its place", func(l pipeline.SinkLedger) int64 { return l.Coalesced }},
+	{"suppressed", "held back, as notifications are without --notify", func(l pipeline.SinkLedger) int64 { return l.Suppressed }},
+	{"quarantined", "not tried, because an earlier change of the item is a dead letter", func(l pipeline.SinkLedger) int64 { return l.Quarantined }},
+	{"revoked", "left to another consumer, which took over the shard", func(l pipeline.SinkLedger) int64 { return l.Revoked }},
+}
+
+// writeOutcomes explains the outcomes that some sink has.
+func writeOutcomes(w io.Writer, sinks map[string]pipeline.SinkLedger) {
+	for _, o := range outcomeTexts {
+		for _, l := range sinks {
+			if o.count(l) > 0 {
+				fmt.Fprintf(w, "%s: %s\n", o.outcome, o.text)
+				break
+			}
+		}
+	}
+}

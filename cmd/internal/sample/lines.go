@@ -1,0 +1,143 @@
+package sample
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// readLines adds the items of a file or of the files of a folder that have an item in each line. It returns the paths that
+// have something else, probably records.
+func (out *Sample) readLines(path string) (others []string, err error) {
+	if path == "-" {
+		return []string{path}, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		is, err := out.readFile(path, true)
+		if !is {
+			others = append(others, path)
+		}
+		return others, err
+	}
+	before := len(out.Items)
+	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !d.Type().IsRegular() || len(out.Items) >= mostItems {
+			return err
+		}
+		_, err = out.readFile(name, false)
+		return err
+	})
+	if err == nil && len(out.Items) == before {
+		others = append(others, path)
+	}
+	return others, err
+}
+
+// readFile adds the items of a file, unless its first line has none. named says that the file is not one of a folder.
+func (out *Sample) readFile(path string, named bool) (is bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<20)
+	if head, _ := in.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		unzipped, err := gzip.NewReader(in)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", path, err)
+		}
+		in = bufio.NewReaderSize(unzipped, 1<<20)
+	}
+	for n := 1; len(out.Items) < mostItems; n++ {
+		line, readErr := in.ReadBytes('\n')
+		if readErr != nil && !errors.Is(readErr, io.EOF) {
+			return is, fmt.Errorf("%s: %w", path, readErr)
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			m, err := itemOf(line)
+			switch {
+			case err == nil:
+				out.Items, is = append(out.Items, m), true
+			case is:
+				return true, fmt.Errorf("%s:%d: it is no item in DynamoDB JSON: %w", path, n, err)
+			case named:
+				return out.readAnswer(path, line, in)
+			default:
+				return false, nil
+			}
+		}
+		if readErr != nil {
+			break
+		}
+	}
+	return is, nil
+}
+
+// itemOf returns the item of a line: the line itself, or what a full or an incremental export has in it.
+func itemOf(line []byte) (item.Image, error) {
+	var export struct{ Item, NewImage, Metadata json.RawMessage }
+	if json.Unmarshal(line, &export) == nil && bytes.HasPrefix(bytes.TrimSpace(line[1:]), []byte(`"`)) {
+		switch {
+		case export.NewImage != nil && export.Metadata != nil:
+			line = export.NewImage
+		case export.Item != nil && bytes.Contains(line[:min(len(line), 16)], []byte(`"Item"`)):
+			if m, err := item.Parse(export.Item); err == nil {
+				return m, nil
+			}
+		}
+	}
+	return item.Parse(line)
+}
+
+// maxAnswer is the most bytes of an answer of Scan that is read.
+const maxAnswer = 256 << 20
+
+// readAnswer adds the items of a file that is an answer of Scan or Query. line is its first line, and rest the others.
+func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (is bool, err error) {
+	if line[0] != '{' {
+		return false, nil
+	}
+	all, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(line), rest), maxAnswer))
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	var answer map[string]json.RawMessage
+	if json.Unmarshal(all, &answer) != nil {
+		return false, nil //nolint:nilerr // these are no items: records, perhaps
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(answer["Items"], &items) != nil {
+		return false, plainJSON(path, answer)
+	}
+	for i, text := range items[:min(len(items), mostItems)] {
+		m, err := item.Parse(text)
+		if err != nil {
+			return true, fmt.Errorf("%s: Items[%d] is no item in DynamoDB JSON: %w", path, i, err)
+		}
+		out.Items = append(out.Items, m)
+	}
+	return true, nil
+}
+
+// plainJSON returns an error if a document is an item in plain JSON, as the console shows it.
+func plainJSON(path string, document map[string]json.RawMessage) error {
+	for name, v := range document {
+		if name == "Records" || name == "eventID" || v[0] == '{' {
+			return nil
+		}
+	}
+	return fmt.Errorf(`%s:1: it is an item in plain JSON, which has no types: write DynamoDB JSON, as in {"PK": {"S": "USER#1"}}`, path)
+}

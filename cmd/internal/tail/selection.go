@@ -1,0 +1,51 @@
+package tail
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/itemkey"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/rules"
+)
+
+// selection is what --key and --of select.
+type selection struct {
+	key      itemkey.Key // zero: every item
+	of       []string    // names of entities; empty: every item
+	entities *entity.Set // nil if the file has none
+	mask     *mask.Mask
+}
+
+// setEntities sets the names of --of.
+func (s *selection) setEntities(names []string, file string) error {
+	s.of = names
+	for _, name := range names {
+		switch {
+		case s.entities == nil:
+			return cli.Usagef("--of %s: %s has no entities", name, file)
+		case s.entities.Named(name) == nil:
+			var known []string
+			for _, e := range s.entities.All() {
+				known = append(known, e.Name)
+			}
+			return cli.Usagef("--of %s: %s has the entities %s", name, file, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// has reports whether a change is selected. With --of, a change whose entity cannot be determined is selected, too.
+func (s *selection) has(c *record.Change) bool {
+	if !s.key.Matches(c, s.mask) {
+		return false
+	}
+	if len(s.of) == 0 {
+		return true
+	}
+	e, err := s.entities.Of(rules.LatestImage(c))
+	return err != nil || e != nil && slices.Contains(s.of, e.Name)
+}

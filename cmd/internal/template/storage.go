@@ -1,0 +1,230 @@
+package template
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/policy"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+//go:embed storage.yaml.tmpl
+var storageText string
+
+// storage is what a pipeline stores in: the tables, buckets, queues, topics and buses of its configuration as --create
+// would make them. The source tables exist.
+type storage struct {
+	Config  *config.Config
+	Tables  []storedTable
+	Buckets []storedBucket
+	Queues  []channel
+	Topics  []channel
+	Buses   []channel
+	Left    []string        // what is left out, and why
+	ids     map[string]bool // logical ids that are used
+}
+
+// id returns a logical id that nothing else has: my-orders and my_orders are both MyOrders.
+func (s *storage) id(kind, name string) string {
+	base := kind + alphanumeric(name)
+	id := base
+	for n := 2; s.ids[id]; n++ {
+		id = fmt.Sprint(base, n)
+	}
+	s.ids[id] = true
+	return id
+}
+
+// owner is the account and Region that an ARN or the URL of a queue names; zero: the file has a name alone. The stack makes
+// what has an owner only in that account and Region.
+type owner struct{ Account, Region string }
+
+// Condition returns the name of the owner's condition; "" if there is none.
+func (o owner) Condition() string {
+	if o.Account == "" {
+		return ""
+	}
+	return "In" + o.Account + alphanumeric(o.Region)
+}
+
+// HCL returns the condition for Terraform.
+func (o owner) HCL() string {
+	if o.Account == "" {
+		return "var.create_storage"
+	}
+	return fmt.Sprintf(`var.create_storage && data.aws_caller_identity.current.account_id == %q && `+
+		`data.aws_region.current.region == %q`, o.Account, o.Region)
+}
+
+// storedTable is a DynamoDB table with a key of texts.
+type storedTable struct {
+	owner
+	ID, Name, What string
+	Key            []string // names of the partition key and the sort key, if there is one
+	TTL            string   // TTL attribute; "": none
+}
+
+// storedBucket is an S3 bucket.
+type storedBucket struct {
+	ID, Name, What string
+	Letters        bool // all objects are dead letters, and expire
+}
+
+// channel is a queue, a topic or a bus.
+type channel struct {
+	owner
+	ID, Name, What string
+}
+
+// FIFO reports whether the queue or topic is a FIFO one.
+func (c channel) FIFO() bool { return strings.HasSuffix(c.Name, ".fifo") }
+
+// CloudFormation prints a stack with the tables, buckets, queues, topics and buses of the configuration. With
+// policy.Consumer as the runner it has the lease table, too.
+func CloudFormation(w io.Writer, cfg *config.Config, o Options) error {
+	t, err := template.New("storage").Delims("<%", "%>").Funcs(template.FuncMap{"text": yamlText}).Parse(storageText)
+	if err != nil {
+		return err
+	}
+	s := newStorage(cfg, o.Runner == policy.Consumer)
+	if s.empty() {
+		return fmt.Errorf("%s names no table, bucket, queue, topic or bus: there is nothing to create", cfg.File)
+	}
+	return t.Execute(w, s)
+}
+
+// empty reports whether there is nothing to make.
+func (s *storage) empty() bool {
+	return len(s.Tables)+len(s.Buckets)+len(s.Queues)+len(s.Topics)+len(s.Buses) == 0
+}
+
+// LetterDays returns after how many days dead letters expire: older ones would be refused for their age.
+func (s *storage) LetterDays() int {
+	keep := state.DefaultRetention
+	if s.Config.State != nil {
+		keep = s.Config.State.GuardRetention
+	}
+	return int(keep / (24 * time.Hour))
+}
+
+// newStorage returns what the configuration stores in. leases adds the lease table of consumers.
+func newStorage(cfg *config.Config, leases bool) *storage {
+	s := &storage{Config: cfg, ids: make(map[string]bool)}
+	for _, sink := range cfg.Sinks {
+		what := "of " + sink.Name
+		switch {
+		case sink.View != nil:
+			s.addTable(sink.View.Table, what, columnNames(sink.View.Key), "_tw_expires")
+		case sink.Aggregate != nil:
+			s.addTable(sink.Aggregate.Table, what, columnNames(sink.Aggregate.Group), "_tw_expires")
+		case sink.Search != nil:
+			s.Left = append(s.Left, fmt.Sprintf("the domain of %s: OpenSearch domains and serverless collections have a life of their own", sink.Name))
+		case sink.Archive != nil && sink.Archive.Bucket != "":
+			s.addBucket(sink.Archive.Bucket, what, false)
+		case sink.Notify != nil && sink.Notify.Queue != "":
+			s.Queues = s.addChannel(s.Queues, "Queue", sink.Notify.Queue, what)
+		case sink.Notify != nil && sink.Notify.Topic != "":
+			s.Topics = s.addChannel(s.Topics, "Topic", sink.Notify.Topic, what)
+		case sink.Notify != nil && sink.Notify.Bus != "" && sink.Notify.Bus != "default":
+			s.Buses = s.addChannel(s.Buses, "Bus", sink.Notify.Bus, what)
+		}
+	}
+	if cfg.State != nil {
+		s.addTable(cfg.State.Table, "of what the sinks remember of items", []string{"pk", "sk"}, "expires")
+	}
+	if leases && cfg.Leases != nil && cfg.Leases.Table.Name != "" {
+		s.addTable(cfg.Leases.Table, "of the consumers' leases", []string{"leaseKey"}, "")
+	}
+	if d := cfg.DeadLetters; d != nil && d.Bucket != "" {
+		s.addBucket(d.Bucket, "of dead letters", true)
+	}
+	if d := cfg.DeadLetters; d != nil && d.Queue != "" {
+		s.Queues = s.addChannel(s.Queues, "Queue", d.Queue, "of dead letters")
+	}
+	return s
+}
+
+// columnNames returns the names of columns.
+func columnNames(columns []config.Column) []string {
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func (s *storage) addTable(t config.Table, what string, key []string, ttl string) {
+	o, _ := parseAddress(t.ARN)
+	same := func(is storedTable) bool { return is.owner == o && is.Name == t.Name }
+	if i := slices.IndexFunc(s.Tables, same); i >= 0 {
+		s.Tables[i].What = joined(s.Tables[i].What, what)
+		return
+	}
+	s.Tables = append(s.Tables, storedTable{owner: o, ID: s.id("Table", t.Name), Name: t.Name, What: what, Key: key, TTL: ttl})
+}
+
+// addBucket adds a bucket. A bucket of letters that an archive uses, too, does not expire.
+func (s *storage) addBucket(name, what string, letters bool) {
+	if i := slices.IndexFunc(s.Buckets, func(is storedBucket) bool { return is.Name == name }); i >= 0 {
+		s.Buckets[i].What = joined(s.Buckets[i].What, what)
+		return
+	}
+	s.Buckets = append(s.Buckets, storedBucket{ID: s.id("Bucket", name), Name: name, What: what, Letters: letters})
+}
+
+// addChannel adds a queue, topic or bus: address is a name, a URL or an ARN.
+func (s *storage) addChannel(all []channel, kind, address, what string) []channel {
+	o, name := parseAddress(address)
+	same := func(is channel) bool { return is.owner == o && is.Name == name }
+	if i := slices.IndexFunc(all, same); i >= 0 {
+		all[i].What = joined(all[i].What, what)
+		return all
+	}
+	return append(all, channel{o, s.id(kind, name), name, what})
+}
+
+// parseAddress returns the owner and the name in an ARN, the URL of a queue, or a name alone.
+func parseAddress(address string) (o owner, name string) {
+	if parts := strings.SplitN(address, ":", 6); len(parts) == 6 && parts[0] == "arn" {
+		_, name, is := strings.Cut(parts[5], "/")
+		if !is {
+			name = parts[5]
+		}
+		return owner{Account: parts[4], Region: parts[3]}, name
+	}
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		account, name, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+		if host := strings.Split(u.Host, "."); len(host) > 2 {
+			o = owner{Account: account, Region: host[1]}
+		}
+		return o, name
+	}
+	return owner{}, address
+}
+
+// Owners returns the owners that have a condition.
+func (s *storage) Owners() []owner {
+	var all []owner
+	add := func(o owner) {
+		if o.Account != "" && !slices.Contains(all, o) {
+			all = append(all, o)
+		}
+	}
+	for _, t := range s.Tables {
+		add(t.owner)
+	}
+	for _, c := range slices.Concat(s.Queues, s.Topics, s.Buses) {
+		add(c.owner)
+	}
+	return all
+}
+
+// joined returns what two users of one resource are.
+func joined(a, b string) string { return a + ", " + strings.TrimPrefix(b, "of ") }

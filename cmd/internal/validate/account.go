@@ -1,0 +1,203 @@
+package validate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/aws"
+)
+
+// liveReport is what `validate --live -o json` prints of the account.
+type liveReport struct {
+	Account    string      `json:"account,omitempty"` // absent if STS does not answer
+	Region     string      `json:"region"`
+	Caller     string      `json:"caller,omitempty"` // ARN of whose credentials they are
+	Checked    []string    `json:"checked"`          // what is as the configuration needs it
+	NotChecked []unchecked `json:"not_checked"`
+}
+
+// unchecked is something that could not be asked.
+type unchecked struct {
+	What string `json:"what"`
+	Why  string `json:"why"`
+}
+
+// write prints the report.
+func (r *liveReport) write(w io.Writer) {
+	const unknown = "unknown"
+	fmt.Fprintf(w, "account %s, Region %s, caller %s\n", cmp.Or(r.Account, unknown), r.Region, cmp.Or(r.Caller, unknown))
+	for _, line := range r.Checked {
+		fmt.Fprintf(w, "checked: %s\n", line)
+	}
+	for _, n := range r.NotChecked {
+		fmt.Fprintf(w, "not checked: %s: because %s\n", n.What, n.Why)
+	}
+}
+
+// account compares a configuration with the account of the shell's credentials. It writes nothing there.
+type account struct {
+	cfg      *config.Config
+	sdk      awssdk.Config
+	pipeline *pipeline.Pipeline // it plans, and knows which images it needs
+	tables   *dynamodb.Client
+	api      shardreader.API
+	denied   deniedCalls
+	newest   map[string]string // ARNs of the newest streams, by the pattern of all streams of their tables
+
+	liveReport
+	problems config.Problems
+}
+
+// checkTime bounds one check.
+const checkTime = time.Minute
+
+// checkAccount checks what the configuration names in the account, and the rights of the caller. It returns all
+// problems.
+func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*liveReport, config.Problems, error) {
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := &account{cfg: cfg, newest: make(map[string]string)}
+	a.liveReport = liveReport{Region: sdk.Region, Checked: []string{}, NotChecked: []unchecked{}}
+	sdk.APIOptions = append(sdk.APIOptions, a.denied.watch)
+	a.sdk, a.tables, a.api = sdk, dynamodb.NewFromConfig(sdk), stream.OpenRateLimited(sdk, cfg, 2)
+	a.pipeline, err = sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.WithExtensions(s.Extensions...),
+		sinks.HoldCustom("validate"), sinks.PassMissingFilters(), sinks.Suppressed("validate"))
+	if err != nil {
+		return nil, nil, err
+	}
+	caller, callerErr := target.Caller(ctx, sdk)
+	if callerErr == nil {
+		a.Account, a.Caller = awssdk.ToString(caller.Account), awssdk.ToString(caller.Arn)
+	}
+	for _, t := range cfg.Source.Tables {
+		a.checkSource(ctx, t)
+	}
+	stores := aws.Stores(sdk)
+	defer stores.Close()
+	a.checkStores(ctx, stores)
+	a.checkRights(ctx, callerErr)
+	if ctx.Err() != nil {
+		return nil, nil, cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", context.Cause(ctx)))
+	}
+	a.problems.Sort()
+	return &a.liveReport, a.problems, nil
+}
+
+// part is what a setting of the file names.
+type part struct {
+	field string // state.table
+	line  int
+	what  string // table shop-state
+}
+
+// check runs the check of a part, and notes its result. do returns a remark about what is as it must be; "" if there is
+// none. A call that is denied and that do can do without is noted, too.
+func (a *account) check(ctx context.Context, p part, do func(ctx context.Context) (remark string, err error)) {
+	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, fmt.Errorf("no answer within %s", checkTime))
+	defer cancel()
+	a.denied.take()
+	before := len(a.problems)
+	remark, err := do(ctx)
+	denied := a.denied.take()
+	switch {
+	case err != nil && awserr.KindOf(err) == awserr.Missing:
+		a.problem(p, fmt.Sprintf("%s is missing in %s", p.what, a.where()), "`"+a.createCommand()+"` creates it")
+	case err != nil:
+		for text := range strings.SplitSeq(err.Error(), "\n") {
+			a.problem(p, text, "")
+		}
+	case len(a.problems) > before: // do has noted it
+	case denied != "":
+		a.skip(p.field+": "+p.what, "the credentials do not allow "+denied)
+	case remark != "":
+		a.Checked = append(a.Checked, p.field+": "+p.what+": "+remark)
+	default:
+		a.Checked = append(a.Checked, p.field+": "+p.what)
+	}
+}
+
+// problem notes that a part is not as it must be. hint says what mends it; "" if message does.
+func (a *account) problem(p part, message, hint string) {
+	same := func(is config.Problem) bool { return is.Message == message && is.Hint == hint }
+	if slices.ContainsFunc(a.problems, same) {
+		return // several sinks of a table, or entities, meet one cause
+	}
+	a.problems = append(a.problems, config.Problem{
+		File: a.cfg.File, Line: max(p.line, 1), Column: 1, Field: p.field, Message: message, Hint: hint,
+	})
+}
+
+// skip notes what could not be asked.
+func (a *account) skip(what, why string) { a.NotChecked = append(a.NotChecked, unchecked{what, why}) }
+
+// where names the account and the Region.
+func (a *account) where() string {
+	if a.Account == "" {
+		return "this account, Region " + a.Region
+	}
+	return "account " + a.Account + ", Region " + a.Region
+}
+
+// createCommand returns the command that creates what is missing. Without leases a Lambda function reads the stream.
+func (a *account) createCommand() string {
+	if a.consumes() {
+		return "tablewake consume -c " + a.cfg.File + " --live --create"
+	}
+	return "tablewake replay -c " + a.cfg.File + " --live --create /dev/null"
+}
+
+// consumes reports whether `tablewake consume` runs the configuration, and no Lambda function.
+func (a *account) consumes() bool { return a.cfg.Leases != nil && a.cfg.Source.Kinesis == "" }
+
+// deniedCalls notes the calls of the SDK that are denied: stores can do without some of them. It is safe for concurrent
+// use.
+type deniedCalls struct {
+	mu   sync.Mutex
+	last string // DynamoDB DescribeTable; "" if none was denied
+}
+
+// watch adds d to the calls of a client.
+func (d *deniedCalls) watch(stack *middleware.Stack) error {
+	note := func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+		out middleware.InitializeOutput, metadata middleware.Metadata, err error,
+	) {
+		out, metadata, err = next.HandleInitialize(ctx, in)
+		if err != nil && awserr.Forbidden(err) {
+			d.mu.Lock()
+			d.last = awsmiddleware.GetServiceID(ctx) + " " + awsmiddleware.GetOperationName(ctx)
+			d.mu.Unlock()
+		}
+		return out, metadata, err
+	}
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("tablewake.denied", note), middleware.After)
+}
+
+// take returns a call that was denied since the last take; "" if there is none.
+func (d *deniedCalls) take() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last := d.last
+	d.last = ""
+	return last
+}

@@ -1,0 +1,172 @@
+package validate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/iam/types"
+
+	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/sinks/policy"
+)
+
+// checkRights has IAM simulate the actions of the policy of the runner for the caller. callerErr is why the caller is
+// unknown. Rights at OpenSearch are skipped: the domain decides them, too.
+func (a *account) checkRights(ctx context.Context, callerErr error) {
+	for _, s := range a.cfg.Sinks {
+		if s.Search != nil {
+			a.skip("rights of sinks."+s.Name+" at its server",
+				"only the server knows them, and a request that shows them would write")
+		}
+	}
+	const what = "rights"
+	if callerErr != nil {
+		a.skip(what, awserr.CallError(ctx, "sts:GetCallerIdentity", callerErr, nil).Error())
+		return
+	}
+	caller, err := arn.Parse(a.Caller)
+	if err != nil {
+		a.skip(what, "STS names the caller "+a.Caller)
+		return
+	}
+	client := iam.NewFromConfig(a.sdk)
+	principal, err := principalOf(ctx, client, caller)
+	if err != nil {
+		a.skip(what, err.Error())
+		return
+	}
+	runner, name := policy.Function, "lambda"
+	if a.consumes() {
+		runner, name = policy.Consumer, "consumer"
+	}
+	refused := 0
+	statements := policy.Statements(a.cfg, policy.Options{
+		Runner: runner, Partition: caller.Partition, Region: a.sdk.Region, Account: caller.AccountID,
+	})
+	for _, s := range statements {
+		if strings.HasPrefix(s.Actions[0], "es:") {
+			continue
+		}
+		s.Resources = a.withStreams(s.Resources)
+		found, err := simulate(ctx, client, principal, s)
+		if err != nil {
+			a.skip("rights of "+principal, simulationError(ctx, err))
+			return
+		}
+		for _, resource := range slices.Sorted(maps.Keys(found)) {
+			d := found[resource]
+			text := fmt.Sprintf("%s may not %s on %s: %s", principal, strings.Join(d.actions, ", "), resource, s.Why)
+			if len(d.missing) > 0 {
+				a.skip(text, "policies also compare "+strings.Join(d.missing, ", ")+", which a simulation does not know")
+				continue
+			}
+			refused++
+			a.problem(part{}, text,
+				fmt.Sprintf("`tablewake template -c %s -o policies --for %s` prints the statement %s", a.cfg.File, name, s.Sid))
+		}
+	}
+	if refused == 0 {
+		a.Checked = append(a.Checked, fmt.Sprintf("rights of %s: the policy of a %s", principal, name))
+	}
+}
+
+// withStreams replaces the pattern of all streams of a table by the newest stream, which a policy may name alone.
+func (a *account) withStreams(resources []string) []string {
+	concrete := slices.Clone(resources)
+	for i, r := range concrete {
+		concrete[i] = cmp.Or(a.newest[r], r)
+	}
+	return concrete
+}
+
+// simulationError says why IAM simulates nothing.
+func simulationError(ctx context.Context, err error) string {
+	return awserr.CallError(ctx, "iam:SimulatePrincipalPolicy", err, map[awserr.Kind]string{
+		awserr.Denied: "allow it on the caller's own ARN",
+	}).Error()
+}
+
+// principalOf returns the ARN of the user or the role of a caller, as IAM knows it. The ARN of a session lacks the path
+// of its role. GetRole returns it; if that is denied, the role is taken to have no path, as most have none.
+func principalOf(ctx context.Context, client *iam.Client, caller arn.ARN) (string, error) {
+	kind, rest, _ := strings.Cut(caller.Resource, "/")
+	switch {
+	case caller.Service == "iam" && kind == "user":
+		return caller.String(), nil
+	case caller.Service == "sts" && kind == "assumed-role":
+		name, _, _ := strings.Cut(rest, "/")
+		if out, err := client.GetRole(ctx, &iam.GetRoleInput{RoleName: &name}); err == nil && out.Role != nil {
+			return awssdk.ToString(out.Role.Arn), nil
+		}
+		return fmt.Sprintf("arn:%s:iam::%s:role/%s", caller.Partition, caller.AccountID, name), nil
+	}
+	return "", fmt.Errorf("the caller %s is neither a user nor a role of IAM, whose policies can be simulated", caller)
+}
+
+// denial is what a simulation denies on a resource.
+type denial struct {
+	actions []string
+	missing []string // keys of conditions that the simulation did not know
+}
+
+// simulate returns what IAM denies of a statement, by resource.
+func simulate(
+	ctx context.Context, client *iam.Client, principal string, s policy.Statement,
+) (map[string]denial, error) {
+	denied := make(map[string]denial)
+	note := func(action, resource *string, decision types.PolicyEvaluationDecisionType, missing []string) {
+		if decision == types.PolicyEvaluationDecisionTypeAllowed {
+			return
+		}
+		d := denied[awssdk.ToString(resource)]
+		if name := awssdk.ToString(action); !slices.Contains(d.actions, name) {
+			d.actions = append(d.actions, name)
+		}
+		d.missing = slices.Compact(slices.Sorted(slices.Values(slices.Concat(d.missing, missing))))
+		denied[awssdk.ToString(resource)] = d
+	}
+	pages := iam.NewSimulatePrincipalPolicyPaginator(client, &iam.SimulatePrincipalPolicyInput{
+		PolicySourceArn: &principal, ActionNames: s.Actions, ResourceArns: s.Resources,
+		ContextEntries: contextOf(s.Conditions),
+	})
+	for pages.HasMorePages() {
+		out, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range out.EvaluationResults {
+			if len(r.ResourceSpecificResults) == 0 {
+				note(r.EvalActionName, r.EvalResourceName, r.EvalDecision, r.MissingContextValues)
+			}
+			for _, one := range r.ResourceSpecificResults {
+				note(r.EvalActionName, one.EvalResourceName, one.EvalResourceDecision, one.MissingContextValues)
+			}
+		}
+	}
+	return denied, nil
+}
+
+// contextOf returns the context of a request that meets the conditions of a statement.
+func contextOf(conditions []policy.Condition) []types.ContextEntry {
+	var entries []types.ContextEntry
+	for _, c := range conditions {
+		kind := types.ContextKeyTypeEnumString
+		switch {
+		case c.Operator == "Null": // the key is there by another condition
+			continue
+		case strings.HasPrefix(c.Operator, "ForA"):
+			kind = types.ContextKeyTypeEnumStringList
+		}
+		entries = append(entries, types.ContextEntry{
+			ContextKeyName: &c.Key, ContextKeyType: kind, ContextKeyValues: c.Values,
+		})
+	}
+	return entries
+}

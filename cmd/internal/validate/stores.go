@@ -1,0 +1,74 @@
+package validate
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/config"
+	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
+	"github.com/tablewake/tablewake/sinks/aws"
+)
+
+// checkStores checks the state table, the lease table, the targets of the sinks, and the place of dead letters.
+func (a *account) checkStores(ctx context.Context, stores *aws.Bundle) {
+	if s := a.cfg.State; s != nil {
+		a.check(ctx, part{"state.table", s.Line, "table " + s.Table.Name}, func(ctx context.Context) (string, error) {
+			_, err := stores.State(ctx, a.cfg)
+			return "", err
+		})
+	}
+	if l := a.cfg.Leases; l != nil && l.Table.Name != "" {
+		a.check(ctx, part{"leases.table", l.Line, "table " + l.Table.Name}, a.checkLeases)
+	}
+	for _, s := range a.cfg.Sinks {
+		p := part{"sinks." + s.Name, s.Line, target.Destination(a.cfg, s)}
+		switch {
+		case s.Custom != nil:
+			a.skip(p.field+": "+p.what, "only its code knows what it needs")
+			continue
+		case s.Archive != nil:
+			p.what = "bucket " + s.Archive.Bucket
+		}
+		a.check(ctx, p, func(ctx context.Context) (string, error) { return stores.CheckSink(ctx, a.cfg, s) })
+	}
+	a.checkLetters(ctx, stores)
+}
+
+// checkLeases checks the lease table.
+func (a *account) checkLeases(ctx context.Context) (string, error) {
+	if err := aws.SameRegion("leases.table", a.cfg.Leases.Table.ARN, a.sdk); err != nil {
+		return "", err
+	}
+	table, err := stream.NewLeaseTable(a.sdk, a.cfg)
+	if err == nil {
+		err = table.Check(ctx)
+	}
+	if e, ok := errors.AsType[*leasesdynamo.Error](err); ok && e.Table == a.cfg.State.Table.Name {
+		err = nil // it is a problem of the state table
+	}
+	return "", err
+}
+
+// checkLetters checks the queue and the bucket of dead letters, each without the other.
+func (a *account) checkLetters(ctx context.Context, stores *aws.Bundle) {
+	d := a.cfg.DeadLetters
+	if d == nil {
+		return
+	}
+	check := func(field, what string, d config.DeadLetters) {
+		only := *a.cfg
+		only.Sinks, only.DeadLetters = nil, &d
+		a.check(ctx, part{"dead_letters." + field, a.cfg.DeadLetters.Line, what}, func(ctx context.Context) (string, error) {
+			_, err := stores.DeadLetters(ctx, &only)
+			return "", err
+		})
+	}
+	if d.Queue != "" {
+		check("queue", "queue "+d.Queue, config.DeadLetters{Queue: d.Queue})
+	}
+	if d.Bucket != "" {
+		check("bucket", "bucket "+d.Bucket, config.DeadLetters{Bucket: d.Bucket, Prefix: d.Prefix})
+	}
+}

@@ -1,0 +1,151 @@
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/sample"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+// New is the command validate.
+func New(s cli.Streams) *cobra.Command {
+	var file string
+	var schema, live bool
+	var f cli.Format
+	var from sampleFlags
+	c := &cobra.Command{
+		Use:   "validate -c FILE",
+		Short: "Check a configuration, and print its JSON Schema",
+		Long: `validate checks a configuration whole: grammar, templates, expressions, and rules that
+would lose deletes or mix items. It prints every error with its line, and warnings. What a run
+with --local can do without, as a state table, is an error here all the same.
+
+--sample and --table check the names of attributes against items too, whether the file
+declares any or not: a name that no item has is a warning, as is an entity that no item is
+of. --sample reads records, an export, lines with an item each in DynamoDB JSON, or what
+` + "`aws dynamodb scan`" + ` prints. --table reads up to 1,024 items of the table, and writes nothing.
+
+--live compares the file with the account of the shell's credentials, and writes nothing: the key,
+the stream and the TTL of the table, the tables, indexes, buckets, queues, topics and buses that
+sinks, state, leases and dead letters name, and by simulation whether the caller has the rights
+of ` + "`template -o policies`" + `. Each problem is a line with the command that mends it. What
+could not be asked is listed, with the reason.`,
+		Example: `  tablewake validate -c tablewake.yaml
+  tablewake validate -c tablewake.yaml --sample stream.jsonl
+  tablewake validate -c tablewake.yaml --table shop
+  tablewake validate -c tablewake.yaml --live
+  tablewake validate --schema > tablewake.schema.json`,
+		Args: cli.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if schema {
+				_, err := s.Out.Write(config.Schema())
+				return err
+			}
+			return validate(c.Context(), s, file, from, live, f)
+		},
+	}
+	cli.AddConfig(c, &file)
+	c.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of the file, and nothing else")
+	c.Flags().StringArrayVar(&from.files, "sample", nil, "check names of attributes against the items of this file or folder")
+	c.Flags().StringVar(&from.table, "table", "", "check names of attributes against some items of this table, by name or ARN")
+	c.Flags().BoolVar(&live, "live", false, "compare the file with the account: what it names there, and rights")
+	c.MarkFlagsMutuallyExclusive("sample", "table")
+	cli.AddFormat(c, &f)
+	return c
+}
+
+// sampleFlags say where the items are that names are checked against.
+type sampleFlags struct {
+	files []string
+	table string
+}
+
+// read reads the items; nil if there is no flag.
+func (f sampleFlags) read(ctx context.Context, s cli.Streams) (*sample.Sample, error) {
+	switch {
+	case f.table != "":
+		return sample.Scan(ctx, s, f.table)
+	case len(f.files) > 0:
+		return sample.Read(ctx, s, f.files)
+	}
+	return nil, nil
+}
+
+// validation is what `validate -o json` prints.
+type validation struct {
+	Valid    bool            `json:"valid"`
+	Errors   config.Problems `json:"errors"`
+	Warnings config.Problems `json:"warnings"`
+	Sampled  int             `json:"sampled_items,omitempty"` // items that names were checked against
+	Live     *liveReport     `json:"live,omitempty"`          // of --live
+}
+
+func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags, live bool, f cli.Format) error {
+	cfg, err := cli.LoadConfig(file)
+	if err == nil {
+		s.SayMissing(cfg, "checked")
+		ps := slices.Concat(cfg.LocalOnly, sinks.CheckCode(cfg, s.Extensions...))
+		if ps.Sort(); len(ps) > 0 {
+			err = cli.Exit(cli.ExitConfig, ps)
+		}
+	}
+	problems, bad := errors.AsType[config.Problems](err)
+	if err != nil && !bad {
+		return err
+	}
+	v := validation{Errors: append(config.Problems{}, problems...), Warnings: config.Problems{}}
+	if cfg != nil {
+		v.Warnings = append(v.Warnings, cfg.Warnings...)
+		items, err := from.read(ctx, s)
+		if err != nil {
+			return err
+		}
+		if items != nil {
+			v.Sampled = len(items.Items)
+			v.Warnings = append(v.Warnings, cfg.CheckSample(items.Items)...)
+			v.Warnings.Sort()
+		}
+	}
+	if live && !bad {
+		if v.Live, problems, err = checkAccount(ctx, s, cfg); err != nil {
+			return err
+		}
+		v.Errors = append(v.Errors, problems...)
+	}
+	v.Valid = len(v.Errors) == 0
+	if f == cli.FormatJSON {
+		if err := cli.WriteJSON(s.Out, v); err != nil {
+			return err
+		}
+		if !v.Valid {
+			return cli.Exit(cli.ExitConfig, nil)
+		}
+		return nil
+	}
+	for _, w := range v.Warnings {
+		fmt.Fprintf(s.Err, "%s%v\n", cli.Warning, w)
+	}
+	if v.Live != nil {
+		v.Live.write(s.Out)
+	}
+	if !v.Valid {
+		return cli.Exit(cli.ExitConfig, v.Errors)
+	}
+	filters := len(cfg.Filters)
+	for _, sink := range cfg.Sinks {
+		filters += len(sink.Filters)
+	}
+	fmt.Fprintf(s.Out, "%s is valid: pipeline %s, %s, %s, %s\n",
+		cfg.File, cfg.Name, cli.Count(len(cfg.Sinks), "sink"), cli.Count(len(cfg.Detectors), "detector"), cli.Count(filters, "filter"))
+	if v.Sampled > 0 {
+		fmt.Fprintf(s.Out, "its names were checked against %s\n", cli.Count(v.Sampled, "item"))
+	}
+	return nil
+}

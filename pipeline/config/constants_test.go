@@ -1,0 +1,40 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Texts that are probably meant as something else are told once, and so are types that do not fit.
+func TestProbablyMeant(t *testing.T) {
+	const head = "version: 1\nname: hotel\nsource: {table: hotel}\nstate: {table: hotel-state}\nentities:\n" +
+		"  Booking: {key: {PK: 'BOOKING#{BookingId}'}, attributes: {Status: S, Total: N, Nights: [{price: N}]}}\n"
+	const view = "sinks: {rows: {view: {of: Booking, table: hotel-rows, key: {PK: 'X#{BookingId}', SK: ROW}, attributes: {a: '{Status}'}}}}\n"
+	const told = "sinks: {told: {notify: {queue: told, events: [low]}}, "
+	for _, c := range []struct{ from, to, want string }{
+		{"{PK: 'X#{BookingId}', SK: ROW}", "{PK: EMAIL, SK: ROW}", "all items are one row"},
+		{"SK: ROW", "SK: 'ROW#BookingId'", "write 'ROW#{BookingId}' for its value"},
+		{"'{Status}'", "$Status", "write '{Status}' for its value"},
+		{"'{Status}'", "<Status>", "write '{Status}' for its value"},
+		{"PK: 'BOOKING#{BookingId}'", "PK: 'BOOKING#{{BookingId}}'", "it matches keys with the text '{BookingId}'; write {NAME}, in one pair of braces"},
+		{"PK: 'BOOKING#{BookingId}'", "PK: 'BOOKING#<BookingId>'", "it matches keys with the text '<BookingId>'"},
+		{"PK: 'BOOKING#{BookingId}'", "PK: 'BOOKING#*'", "it matches keys with the text '*'"},
+		{"sinks: {", "detect: {low: {of: Booking, attribute: Status, below: 3}}\n" + told, "a threshold is of numbers, and Status is declared S"},
+		{"sinks: {", "detect: {low: {of: Booking, attribute: Status, to: '[a, b]'}}\n" + told, "reads no list; write one value, or a detector with when: 'new.A in"},
+		{"sinks: {", "sinks: {sums: {aggregate: {of: Booking, table: hotel-sums, group: {PK: SUM}, values: {s: {sum: Status}}, on_ttl_delete: keep}}, ",
+			"a sum is of numbers, and Status is declared S"},
+		{"'{Status}'", "'{Status|date:2026-01}'", "the digits 2026, which are no part of a time"},
+	} {
+		text := strings.Replace(head+view, c.from, c.to, 1)
+		if strings.HasPrefix(c.to, "PK: 'BOOKING#") { // the view reads what the pattern does not bind then
+			text = strings.ReplaceAll(text, "X#{BookingId}", "X#{@key}")
+		}
+		said := messages(t, text)
+		if len(said) != 1 || !strings.Contains(said[0].String(), c.want) {
+			t.Errorf("%s: %q, want %q", c.to, said, c.want)
+		}
+	}
+	if said := messages(t, head+view); len(said) > 0 {
+		t.Errorf("without a mistake: %q", said)
+	}
+}

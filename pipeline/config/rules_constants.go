@@ -1,0 +1,117 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// inBraces is a name in braces within the text of a template. The file spells it with two braces.
+var inBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// checkConstants warns of constants where a template was probably meant: hotel: HotelId instead of '{HotelId}'. shapesOf
+// returns what is known of the items of a scope.
+func (c *checker) checkConstants(shapesOf func(*entity.Scope) []*entity.Shape) {
+	for _, s := range c.sinks {
+		v, sc := c.Of(s), c.scopeOf(s)
+		if v == nil {
+			continue
+		}
+		shapes := shapesOf(sc)
+		c.checkConstantsIn(v, func(text string) bool {
+			return sc.Binding(text) != nil || slices.ContainsFunc(shapes, func(of *entity.Shape) bool { return of.Member(text) != nil })
+		})
+	}
+}
+
+func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
+	for _, e := range v.All() {
+		c.checkConstantsIn(e, isName)
+	}
+	t := templateOf(v)
+	if t == nil || c.constants[v] {
+		return
+	}
+	text, constant := t.Prefix()
+	if name := text[strings.LastIndexAny(text, "#/|")+1:]; constant && isName(strings.Trim(name, "$<>:%")) {
+		before, name := text[:len(text)-len(name)], strings.Trim(name, "$<>:%")
+		c.constants[v] = true
+		c.Warn(v, "write "+yamlbind.Quoted(before+"{"+item.PathText([]string{name})+"}")+" for its value", "it is the text %s, and not the value that an item has there", text)
+		return
+	}
+	for _, literal := range t.Literals() {
+		if m := inBraces.FindStringSubmatch(literal); m != nil && (isName(m[1]) || constant && m[0] == text) {
+			c.constants[v] = true
+			c.Warn(v, "write "+yamlbind.Quoted(m[0])+" for its value", "it is the text %s: two braces are a brace of the text", m[0])
+			return
+		}
+	}
+}
+
+// checkOneRow warns of a view whose items all have one row.
+func (c *checker) checkOneRow(v *View) {
+	key := c.Of(&v.Key).All()
+	if len(key) == 0 || v.ForEach != nil {
+		return
+	}
+	for _, e := range key {
+		if t := templateOf(e); t == nil || c.constants[e] {
+			return
+		} else if _, constant := t.Prefix(); !constant {
+			return
+		}
+	}
+	c.Warn(&v.Key, "read the item in it, as in {@key}", "its texts are constant: all items are one row")
+}
+
+// placeholder is a placeholder of another language within the text of a pattern.
+var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|])[:$][A-Za-z_]\w*|\*`)
+
+// checkPatterns warns of patterns of keys whose text looks like a placeholder: they match items that have that text.
+func (c *checker) checkPatterns() {
+	for _, e := range c.Of(&c.cfg.Entities).All() {
+		for _, k := range e.Get("key").All() {
+			p := yamlbind.As[*entity.Pattern](k)
+			if p == nil {
+				continue
+			}
+			for _, literal := range p.Literals() {
+				if found := strings.TrimLeft(placeholder.FindString(literal), "#/|"); found != "" {
+					c.Warn(k, "write {NAME}, in one pair of braces, for a part that differs", "it matches keys with the text %s", yamlbind.Quoted(found))
+				}
+			}
+		}
+	}
+}
+
+// checkComparedTexts warns of detectors that compare with a text in braces, which is no template there, or with a list.
+func (c *checker) checkComparedTexts() {
+	for _, d := range c.Of(&c.cfg.Detectors).All() {
+		for _, name := range []string{"from", "to"} {
+			e := d.Get(name)
+			if text := e.Text(); strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+				c.Warn(e, "write one value, or a detector with when: 'new.A in [\"X\", \"Y\"]'", "the detector compares with the text %s, and reads no list", yamlbind.Quoted(text))
+			}
+			if inBraces.MatchString(e.Text()) {
+				c.Warn(e, "write the value, or when: 'new.A == old.B' for two attributes", "the detector compares with the text %s, and reads no template", yamlbind.Quoted(e.Text()))
+			}
+		}
+	}
+}
+
+// checkThresholds refuses thresholds of attributes that are declared and no numbers: they are never crossed.
+func (c *checker) checkThresholds() {
+	for _, d := range c.Of(&c.cfg.Detectors).All() {
+		path := yamlbind.As[item.Path](d.Get("attribute"))
+		if path.Root() != path.String() || d.Get("below") == nil && d.Get("above") == nil || c.unsureAt(d.Field) {
+			continue
+		}
+		if kind := c.declaredKind(c.scopeAt(d.Field), path.Root()); kind != item.Absent && kind != item.KindN {
+			c.Fail(d.Get("attribute"), "name an N, or declare it so", "a threshold is of numbers, and %s is declared %s", path, kind)
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package config
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// nameCheck checks the names of attributes that a part of the file reads.
+type nameCheck struct {
+	c      *checker
+	shapes []*entity.Shape // what the items of the part can have; nil: anything
+	scope  *entity.Scope   // the entities that the part is about; nil: any item
+	list   string          // the pattern of the elements that {each} is; "": there are none, or they are unknown
+
+	// report reports the first part of a path that the shapes do not have. line and column are where an expression has
+	// the path; 0 for the beginning of v.
+	report func(v *value, line, column int, u *entity.Undeclared)
+}
+
+// checkNames checks the names of attributes wherever the file declares which ones there are. Beside an `of` whose entities
+// declare all their attributes, a name that is not declared is an error. Elsewhere it is a warning: an item of no entity can
+// have others.
+func (c *checker) checkNames() {
+	warned := make(map[string]bool)
+	c.eachReader(func(sc *entity.Scope) *nameCheck {
+		n := &nameCheck{c: c, shapes: c.shapesOf(sc), scope: sc}
+		if n.shapes != nil {
+			n.report = func(v *value, line, column int, u *entity.Undeclared) {
+				message, hint := c.undeclaredIn(u, sc)
+				c.FailWithin(v, line, column, message, n.meant(v, u, hint))
+				c.undeclared[v] = true
+			}
+			return n
+		}
+		n.shapes = c.knownShapes(sc)
+		n.report = func(v *value, line, column int, u *entity.Undeclared) {
+			if name := u.Path + "\x00" + u.Name; !warned[name] {
+				warned[name] = true
+				c.undeclared[v] = true
+				message, hint := c.unknown(u)
+				c.WarnWithin(v, line, column, message, n.meant(v, u, hint))
+			}
+		}
+		return n
+	})
+	c.checkTTLName()
+}
+
+// eachReader checks every part of the file that reads attributes. of returns how to check what reads items of the scope.
+func (c *checker) eachReader(of func(*entity.Scope) *nameCheck) {
+	for _, at := range []any{&c.cfg.Filters, &c.cfg.Sensitive} {
+		if v := c.Of(at); v != nil {
+			of(nil).check(v, nil)
+		}
+	}
+	for _, s := range c.sinks {
+		if v := c.Of(s); v != nil && len(v.Entries) == 1 {
+			if kind := v.Entries[0]; !c.wrongOf(s) {
+				of(c.scopeOf(s)).check(kind, kind.Get("for_each"))
+			}
+		}
+	}
+	for _, d := range c.Of(&c.cfg.Detectors).All() {
+		if !c.unsureAt(d.Field) {
+			of(c.scopeAt(d.Field)).check(d, nil)
+		}
+	}
+}
+
+// knownShapes returns the shapes of the items of a scope whose entities do not all declare their attributes: what the whole
+// file declares of items. It returns nil if that is not all that they can have.
+func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
+	entities := c.entitySet().All()
+	complete := len(c.cfg.Attributes) > 0 || sc == nil && len(entities) > 0
+	top := &entity.Shape{Kind: item.KindM}
+	for _, name := range slices.Sorted(maps.Keys(c.cfg.Attributes)) {
+		top.Members = append(top.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: c.cfg.Attributes[name]}})
+	}
+	if len(entities) == 0 { // the file does not name the key otherwise
+		for _, name := range c.keyPrefixes(c.Of(&c.cfg.Filters), nil) {
+			top.Members = append(top.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: item.KindS}})
+		}
+	}
+	shapes := []*entity.Shape{top}
+	for _, e := range entities {
+		complete = complete && (e.Attributes != nil || len(c.cfg.Attributes) > 0)
+		shapes = append(shapes, c.shapeOf(e))
+	}
+	if !complete || c.unsureEntities() {
+		return nil
+	}
+	top.Members = append(top.Members, entity.Member{Name: c.cfg.Source.TTLAttribute, Shape: &entity.Shape{Kind: item.KindN}})
+	return shapes
+}
+
+// declaredShapes returns what the file declares of the items of a scope, which need not be all that they have.
+func (c *checker) declaredShapes(sc *entity.Scope) []*entity.Shape {
+	if shapes := c.shapesOf(sc); shapes != nil {
+		return shapes
+	}
+	return c.knownShapes(sc)
+}
+
+// keyPrefixes adds the key attributes that filters name.
+func (c *checker) keyPrefixes(v *value, names []string) []string {
+	for _, e := range v.All() {
+		if e.Name == "key_prefix" {
+			names = append(names, texts(e.All(), func(key *value) string { return key.Name })...)
+		}
+		names = c.keyPrefixes(e, names)
+	}
+	return names
+}
+
+// checkTTLName warns of an attribute of the TTL that is probably a declared one, spelled otherwise. It needs no declaration
+// itself.
+func (c *checker) checkTTLName() {
+	ttl := c.cfg.Source.TTLAttribute
+	if ttl == "" {
+		return // every name of one letter is near it
+	}
+	known := slices.Collect(maps.Keys(c.cfg.Attributes))
+	for _, e := range c.entitySet().All() {
+		if e.Attributes != nil {
+			known = append(known, e.Attributes.Names()...)
+		}
+	}
+	slices.Sort(known)
+	if near := nearest.Name(ttl, known); near != "" && !slices.Contains(known, ttl) {
+		c.Warn(&c.cfg.Source.TTLAttribute, "did you mean "+near+"? Or "+c.declareAnywhere("N", ttl), "%s is not among the declared attributes", yamlbind.Quoted(ttl))
+	}
+}
+
+// check checks v and everything inside it. list is the `for_each` whose elements {each} is; nil: there is none.
+func (n *nameCheck) check(v, list *value) {
+	if n == nil || n.shapes == nil {
+		return
+	}
+	path := list.Written()
+	if p := list.Get("path"); p != nil {
+		path = p.Written()
+	}
+	n.list = n.elements(path)
+	check := func(v *value, read string) {
+		if rest, each := cutEachPrefix(read); each && path != "" {
+			if n.list == "" || n.mapForList(v, path, rest) {
+				return
+			}
+			read = within(n.list, rest)
+		}
+		if p, err := item.ParsePattern(read); err == nil {
+			n.path(v, p.Segments())
+		}
+	}
+	var walk func(v *value)
+	walk = func(v *value) {
+		switch d := v.Data.(type) {
+		case *template.Template:
+			for _, p := range slices.Concat(d.ItemPaths(), d.EachPaths()) {
+				check(v, p)
+			}
+		case *expr.Item:
+			n.expression(v, fromItem(d.ReadPaths(), n.list))
+		case *expr.Change:
+			n.expression(v, d.ReadPaths())
+		case item.Path:
+			if strings.HasSuffix(v.Field, ".for_each.by") {
+				check(v, "each"+map[bool]string{true: v.Source, false: "." + v.Source}[strings.HasPrefix(v.Source, "[")])
+				break
+			}
+			read := cmp.Or(documentField(v, v.Source, n.shapes, path), itemPath(v.Source), v.Source)
+			if b := n.scope.Binding(v.Source); b != nil {
+				attribute := entity.Find(n.shapes, []item.Segment{{Name: v.Source, Index: -1}}) == nil
+				n.c.FailIf(!attribute && !readsNames(v), v, "name an attribute", "%s is a part of %s, and not an attribute",
+					v.Source, yamlbind.Enumerate(b.Attributes(), "and"))
+				break
+			}
+			check(v, read)
+		case item.Pattern:
+			check(v, d.String())
+		}
+		for _, e := range v.Entries {
+			if name := v.Rule.Name; name != nil && name.Kind != nil && name.Kind.AsWritten {
+				check(e, cmp.Or(documentField(v, e.Name, n.shapes, path), e.Name))
+			}
+			if (v.Name == "entity" || v.Name == "key_prefix") && strings.Contains(v.Field, "filters[") {
+				n.path(e, []item.Segment{{Name: e.Name, Index: -1}})
+			}
+			walk(e)
+		}
+	}
+	walk(v)
+}
+
+// elements returns the pattern of the elements at a path; "" if they are unknown, because a problem says that the path is
+// wrong, or no list.
+func (n *nameCheck) elements(path string) string {
+	if path == "" {
+		return ""
+	}
+	_, err := item.ParsePath(path)
+	p, _ := item.ParsePattern(path)
+	of := elementsOf(n.shapes, path)
+	if err != nil || entity.Find(n.shapes, p.Segments()) != nil || of == "" && n.c.shapesOf(n.scope) != nil {
+		return ""
+	}
+	return cmp.Or(of, path+"[*]")
+}
+
+// path checks a path.
+func (n *nameCheck) path(v *value, path []item.Segment) {
+	if len(path) > 0 && item.Replicated(path[0].Name) {
+		return
+	}
+	if u := entity.Find(n.shapes, path); u != nil {
+		n.report(v, 0, 0, u)
+	}
+}
+
+// mapForList reports a map whose elements are read as if it were one of them: the brackets of a list are forgotten in its
+// declaration.
+func (n *nameCheck) mapForList(v *value, path, rest string) bool {
+	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.list, ".*") || rest == "" || !n.declares(within(path, rest)) || n.declares(within(n.list, rest)) {
+		return false
+	}
+	n.list = "" // its elements are unknown
+	n.c.Fail(v, "declare a list of such maps in brackets, as "+path+": [{...}]", "%s is declared as a map, and each of its values is an element", path)
+	return true
+}
+
+// declares reports whether the shapes have the whole path.
+func (n *nameCheck) declares(path string) bool {
+	p, err := item.ParsePattern(path)
+	return err == nil && entity.Find(n.shapes, p.Segments()) == nil
+}
+
+// expression checks the paths that an expression reads, and reports the first of them.
+func (n *nameCheck) expression(v *value, paths []expr.ReadPath) {
+	for _, p := range paths {
+		if u := entity.Find(n.shapes, p.Segments); u != nil {
+			n.report(v, p.Line, p.Column, u)
+			return
+		}
+	}
+}
+
+// documentField returns the pattern of what a path among the fields of a search sink names: a path into a list means all
+// elements, and so does one into the elements of for_each. It returns "" for other paths.
+func documentField(v *value, path string, shapes []*entity.Shape, forEach string) string {
+	p, err := item.ParsePath(path)
+	names, ok := p.Names()
+	if err != nil || !ok || !strings.Contains(v.Field, ".search.fields.") {
+		return ""
+	}
+	pattern := ""
+	for i, name := range names {
+		if name = item.PathText([]string{name}); i > 0 {
+			name = within(pattern, name)
+		}
+		if pattern = name; i == len(names)-1 {
+			break
+		}
+		if of := elementsOf(shapes, pattern); strings.HasSuffix(of, "[*]") || of != "" && pattern == forEach {
+			pattern = of
+		}
+	}
+	return pattern
+}
+
+// fromItem returns the paths that an expression reads as paths of the item: those of an element begin at the pattern of all.
+// If there is no pattern, they are left out.
+func fromItem(paths []expr.ReadPath, elements string) []expr.ReadPath {
+	if elements == "" {
+		return slices.DeleteFunc(paths, func(p expr.ReadPath) bool { return p.Each })
+	}
+	p, err := item.ParsePattern(elements)
+	for i := range paths {
+		if paths[i].Each && err == nil {
+			paths[i].Segments = slices.Concat(p.Segments(), paths[i].Segments)
+		}
+	}
+	return paths
+}

@@ -1,0 +1,131 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// unknown says what no part of the file declares, and what to write.
+func (c *checker) unknown(u *entity.Undeclared) (message, hint string) {
+	switch {
+	case u.Name == "":
+		return fmt.Sprintf("%s is declared %s, and has no such elements", u.Path, u.Kind), "name what is declared there"
+	case u.Path != "" && len(u.Known) == 0:
+		return fmt.Sprintf("%s is declared %s, and has no %s", u.Path, u.Kind, u.Name), "name the attribute itself, or declare it as M"
+	case u.Path != "":
+		message, hint = fmt.Sprintf("%s is declared without %s", u.Path, yamlbind.Quoted(u.Name)), fmt.Sprintf("add `%s: S` (or its type) to %s", u.Name, u.Path)
+	default:
+		message, hint = yamlbind.Quoted(u.Name)+" is not among the declared attributes", c.declareAnywhere("S", u.Name)
+	}
+	near := nearest.Name(u.Name, u.Known)
+	switch bound := c.boundHint(u.Name); {
+	case u.Path == "" && u.Name == "item":
+		hint = "item.PATH is written only beside `of`: write the attribute alone. Or " + hint
+	case u.Path == "" && bound != "":
+		hint = bound + ". Or " + hint
+	case near != "":
+		hint = "did you mean " + near + "? Or " + hint
+	}
+	return message, hint
+}
+
+// declareAnywhere says which line declares an attribute, where the file declares others.
+func (c *checker) declareAnywhere(kind, name string) string {
+	where := "`attributes`"
+	if len(c.cfg.Attributes) == 0 {
+		where = "the attributes of its entity"
+	}
+	return fmt.Sprintf("add `%s: %s` (or its type) to %s", name, kind, where)
+}
+
+// undeclaredIn says what the entities of a scope do not declare, and what to write.
+func (c *checker) undeclaredIn(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
+	switch {
+	case u.Name == "":
+		return fmt.Sprintf("%s is of type %s in %s, and has no such elements", u.Path, u.Kind, sc), "name what is declared there"
+	case u.Path != "" && len(u.Known) == 0:
+		return fmt.Sprintf("%s is of type %s in %s, and has no %s", u.Path, u.Kind, sc, u.Name), "name the attribute itself, or declare it as M"
+	case u.Path == "":
+		message = fmt.Sprintf("%s is no attribute of %s", yamlbind.Quoted(u.Name), sc)
+		if sc.Binding(u.Name) != nil {
+			return message, "write " + u.Name + " alone, which is the name that the key binds"
+		}
+		for _, e := range sc.Entities() {
+			if slices.Contains(e.Names(), u.Name) {
+				return message, "the key of " + e.Name + " binds it, and a rule about several entities can read only what all of them bind alike: write one for each"
+			}
+		}
+	default:
+		message = fmt.Sprintf("%s has no %s in %s", u.Path, yamlbind.Quoted(u.Name), sc)
+	}
+	hint = declareHint(sc, u.Path, u.Name)
+	known := slices.Clone(u.Known)
+	if u.Path == "" {
+		for _, b := range sc.Bindings() {
+			known = append(known, b.Name())
+		}
+	}
+	switch near := nearest.Name(u.Name, known); {
+	case near != "":
+		hint = "did you mean " + near + "? Or " + hint
+	case u.Path == "" && c.declaredBy(u.Name) != "":
+		hint = c.declaredBy(u.Name) + " has it. Or " + hint
+	}
+	return message, hint
+}
+
+// declaredBy names the only entity that declares an attribute; "" if none does, or several.
+func (c *checker) declaredBy(name string) (only string) {
+	for _, e := range c.entitySet().All() {
+		switch {
+		case e.Attributes == nil || e.Attributes.Member(name) == nil:
+		case only != "":
+			return ""
+		default:
+			only = e.Name
+		}
+	}
+	return only
+}
+
+// ownNames are the names of templates that people write without @.
+var ownNames = []string{"key", "version", "time", "table", "entity"}
+
+// meant returns the hint for a name that is not declared: what it was probably meant as, or the hint that it has.
+func (n *nameCheck) meant(v *value, u *entity.Undeclared, hint string) string {
+	isTemplate := templateOf(v) != nil
+	switch {
+	case u.Path != "":
+	case isTemplate && (u.Name == "new" || u.Name == "old"):
+		return "write the path without " + u.Name + ".: a template reads one item"
+	case isTemplate && slices.Contains(ownNames, u.Name):
+		return "write {@" + u.Name + "}. Or " + hint
+	case slices.Contains(n.elementNames(), u.Name) && v.Name != "index" && v.Name != "routing": // these are of the item
+		each := "each." + u.Name
+		if isTemplate {
+			each = "{" + each + "}"
+		}
+		return "write " + each + " for that of the element"
+	case v.Name == "sum" && !isTemplate:
+		return strings.Replace(hint, ": S` (or its type)", ": N`", 1)
+	}
+	return hint
+}
+
+// elementNames returns the names that are declared in the elements.
+func (n *nameCheck) elementNames() []string {
+	p, err := item.ParsePattern(n.list)
+	if err != nil {
+		return nil
+	}
+	if u := entity.Find(n.shapes, slices.Concat(p.Segments(), []item.Segment{{Index: -1}})); u != nil {
+		return u.Known
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+// CheckSample checks the names of attributes in the file against items of the table. It returns a warning for each name that
+// no item of the sample has, for each entity that no item is of, and for constants that are names of attributes. What
+// Warnings says is not repeated. The file must be one that [Parse] has read.
+func (cfg *Config) CheckSample(items []item.Image) Problems {
+	c := cfg.checker
+	before := len(c.Warnings)
+	s := learn(cfg.entities, items)
+	warned := make(map[string]bool)
+	for i := range cfg.Entities {
+		e := &cfg.Entities[i]
+		c.WarnIf(s.byEntity[e.Name] == nil, e, "correct its pattern, or give a sample that has one", "no item of the sample is of %s", e.Name)
+	}
+	c.eachReader(func(sc *entity.Scope) *nameCheck {
+		return &nameCheck{c: c, shapes: s.shapesOf(sc), scope: sc, report: func(v *value, line, column int, u *entity.Undeclared) {
+			if name := sc.String() + "\x00" + u.Path + "\x00" + u.Name; !warned[name] && !c.undeclared[v] {
+				warned[name] = true
+				message, hint := notInSample(u, sc)
+				c.WarnWithin(v, line, column, message, hint)
+			}
+		}}
+	})
+	if ttl := cfg.Source.TTLAttribute; ttl != "" && s.all != nil && s.all.Member(ttl) == nil {
+		message, hint := notInSample(&entity.Undeclared{Name: ttl, Known: s.all.Names()}, nil)
+		c.Warn(&cfg.Source.TTLAttribute, hint, "%s", message)
+	}
+	c.checkConstants(s.shapesOf)
+	found := slices.Clone(c.Warnings[before:])
+	c.Warnings = c.Warnings[:before]
+	found.Sort()
+	return found
+}
+
+// learned is what a sample has.
+type learned struct {
+	all      *entity.Shape // nil: the sample is empty
+	byEntity map[string]*entity.Shape
+}
+
+// learn returns what the items have. entities may be nil.
+func learn(entities *entity.Set, items []item.Image) learned {
+	s := learned{byEntity: make(map[string]*entity.Shape)}
+	for _, m := range items {
+		s.all = s.all.Learn(m.Value())
+		if entities == nil {
+			continue
+		}
+		if e, err := entities.Of(m); e != nil && err == nil {
+			s.byEntity[e.Name] = s.byEntity[e.Name].Learn(m.Value())
+		}
+	}
+	if s.all != nil {
+		s.all = s.all.Settled()
+	}
+	for name, shape := range s.byEntity {
+		s.byEntity[name] = shape.Settled()
+	}
+	return s
+}
+
+// shapesOf returns the shapes of the items of a scope; nil if the sample has none of one of the entities.
+func (s learned) shapesOf(sc *entity.Scope) []*entity.Shape {
+	if sc == nil && s.all != nil {
+		return []*entity.Shape{s.all}
+	}
+	var shapes []*entity.Shape
+	for _, e := range sc.Entities() {
+		if s.byEntity[e.Name] == nil {
+			return nil
+		}
+		shapes = append(shapes, s.byEntity[e.Name])
+	}
+	return shapes
+}
+
+// notInSample says what no item of a sample has, and what to write.
+func notInSample(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
+	of := "item"
+	if sc != nil {
+		of = sc.String()
+	}
+	name := yamlbind.Quoted(u.Name)
+	switch {
+	case u.Name == "":
+		message = fmt.Sprintf("%s of each %s of the sample is of type %s, and has no such elements", u.Path, of, u.Kind)
+	case u.Path != "":
+		message = fmt.Sprintf("no %s of the sample has %s in %s", of, name, u.Path)
+	default:
+		message = fmt.Sprintf("no %s of the sample has %s", of, name)
+	}
+	if near := nearest.Name(u.Name, u.Known); near != "" {
+		return message, "did you mean " + near + "?"
+	}
+	return message, "correct the name, unless it is that of a rare attribute"
+}

@@ -1,0 +1,141 @@
+package yamlbind
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// layout explains a line that is not YAML by its colons and its indentation. It returns a hint with a 1-based column; "" if it
+// finds no reason.
+func (f *File) layout(line int) (column int, hint string) {
+	if column := f.colonInText(line); column > 0 {
+		return column, f.colonHint(line, column)
+	}
+	indent := f.indent(line)
+	above := f.above(line)
+	if above == 0 {
+		return indent + 1, ""
+	}
+	text := strings.TrimSpace(f.line(line))
+	if deeper := indent > f.indent(above); deeper {
+		if key, value, ok := strings.Cut(strings.TrimSpace(f.line(above)), ": "); ok && ends(value) {
+			return indent + 1, fmt.Sprintf("it is indented deeper than line %d, and %s has a value there: begin both in one column, or write nothing after %[2]s:", above, key)
+		}
+		return indent + 1, ""
+	}
+	opened := f.opened(above)
+	at := slices.IndexFunc(opened, func(l int) bool { return f.indent(l) == indent })
+	switch {
+	case at < 0 && len(opened) > 0:
+		return indent + 1, "no line above begins in this column: begin it in " + f.columns(opened, indent)
+	case at >= 0 && !strings.HasPrefix(text, "-") && strings.HasPrefix(strings.TrimSpace(f.line(opened[at])), "- "):
+		return indent + 1, fmt.Sprintf("line %d in the same column begins a list: remove its -, where entries have names", opened[at])
+	case at >= 0 && strings.HasPrefix(text, "- ") && !strings.HasPrefix(strings.TrimSpace(f.line(opened[at])), "-"):
+		return indent + 1, fmt.Sprintf("- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list", opened[at])
+	case at >= 0 && !strings.HasPrefix(text, "-") && !strings.Contains(text, ": ") && !strings.HasSuffix(text, ":"):
+		return indent + 1, "write a colon and a space behind the key"
+	}
+	return indent + 1, ""
+}
+
+// columns names the columns next to an indentation in which lines begin that are open, the deepest first.
+func (f *File) columns(opened []int, indent int) string {
+	var near []string
+	for i, line := range opened {
+		next := i+1 == len(opened) || f.indent(opened[i+1]) < indent
+		if f.indent(line) > indent && next || f.indent(line) < indent && (i == 0 || f.indent(opened[i-1]) > indent) {
+			near = append(near, fmt.Sprintf("column %d, as line %d", f.indent(line)+1, line))
+		}
+	}
+	return strings.Join(near, ", or ")
+}
+
+// colonHint is the hint to quote the text at a 1-based place.
+func (f *File) colonHint(line, column int) string {
+	return "quote a text that has a colon: " + Quoted(f.written(line, column))
+}
+
+// openedBraces returns how many braces and brackets a line opens and does not close.
+func (f *File) openedBraces(line int) int {
+	rs, n := []rune(f.line(line)), 0
+	for i := 0; i < len(rs); i++ {
+		switch rs[i] {
+		case '\'', '"':
+			i = pastQuote(rs, i) - 1
+		case '{', '[':
+			n++
+		case '}', ']':
+			n--
+		}
+	}
+	return n
+}
+
+// indent returns the number of spaces at the beginning of a line.
+func (f *File) indent(line int) int {
+	text := f.line(line)
+	return len(text) - len(strings.TrimLeft(text, " "))
+}
+
+// above returns the number of the last line before this one that is neither empty nor a comment; 0 if there is none.
+func (f *File) above(line int) int {
+	for line--; line > 0; line-- {
+		if text := strings.TrimSpace(f.line(line)); text != "" && text[0] != '#' {
+			return line
+		}
+	}
+	return 0
+}
+
+// opened returns the lines whose columns a line after this one can begin in, the deepest first.
+func (f *File) opened(line int) []int {
+	var lines []int
+	for ; line > 0; line = f.above(line) {
+		if len(lines) == 0 || f.indent(line) < f.indent(lines[len(lines)-1]) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// ends reports whether a value is finished in its line.
+func ends(value string) bool {
+	value, _, _ = strings.Cut(value, " #")
+	value = strings.TrimSpace(value)
+	return value != "" && !strings.ContainsAny(value[:1], "|>&") &&
+		strings.Count(value, "{")+strings.Count(value, "[") <= strings.Count(value, "}")+strings.Count(value, "]")
+}
+
+// colonInText returns the 1-based column of an unquoted text of the line that has a colon and a space, which make another key
+// of it; 0 if there is none.
+func (f *File) colonInText(line int) int {
+	rs := []rune(f.line(line))
+	value := 0 // column of the value after the last key; 0 in a key
+	for i := 0; i < len(rs); {
+		switch r := rs[i]; {
+		case (r == '\'' || r == '"') && (value == 0 || value-1 == i):
+			i = pastQuote(rs, i)
+			continue
+		case r == '#' && (i == 0 || rs[i-1] == ' '):
+			return 0
+		case strings.ContainsRune(",{}[]", r):
+			value = 0
+		case r == ':' && (i+1 == len(rs) || rs[i+1] == ' '):
+			if value > 0 && value-1 < i {
+				return value
+			}
+			next := i + 1
+			for next < len(rs) && rs[next] == ' ' {
+				next++
+			}
+			if next < len(rs) {
+				value = next + 1
+			}
+			i = next
+			continue
+		}
+		i++
+	}
+	return 0
+}

@@ -1,0 +1,94 @@
+package prometheus
+
+import (
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// kind is a type of a metric family.
+type kind string
+
+// The types. An unsupported kind has none.
+const (
+	counter     kind = "counter"
+	gauge       kind = "gauge"
+	histogram   kind = "histogram"
+	unsupported kind = ""
+)
+
+// kindOf returns the type of a metric. A sum that can fall is a gauge.
+func kindOf(data metricdata.Aggregation) kind {
+	monotonic := func(m bool) kind {
+		if m {
+			return counter
+		}
+		return gauge
+	}
+	switch d := data.(type) {
+	case metricdata.Sum[int64]:
+		return monotonic(d.IsMonotonic)
+	case metricdata.Sum[float64]:
+		return monotonic(d.IsMonotonic)
+	case metricdata.Gauge[int64], metricdata.Gauge[float64]:
+		return gauge
+	case metricdata.Histogram[int64], metricdata.Histogram[float64]:
+		return histogram
+	}
+	return unsupported
+}
+
+// units are the words for UCUM's units. A unit that is not among them is not changed.
+var units = map[string]string{
+	"d": "days", "h": "hours", "min": "minutes", "s": "seconds", "ms": "milliseconds", "By": "bytes", "%": "percent",
+}
+
+// familyName returns the name of a metric: tablewake.reader.lag in seconds is tablewake_reader_lag_seconds. A unit in
+// braces adds nothing, and the unit 1 adds ratio to a gauge. A word that the name has already is not repeated.
+func familyName(name, unit string, k kind) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return !isNameRune(r) || r == '_' })
+	add := func(word string) {
+		words = slices.DeleteFunc(words, func(w string) bool { return w == word && (word == "total" || word == "ratio") })
+		if word != "" && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	switch {
+	case strings.ContainsAny(unit, "{}"):
+	case unit == "1":
+		if k == gauge {
+			add("ratio")
+		}
+	case units[unit] != "":
+		add(units[unit])
+	default:
+		add(labelName(unit))
+	}
+	if k == counter {
+		add("total")
+	}
+	full := strings.Join(words, "_")
+	if full == "" || full[0] >= '0' && full[0] <= '9' {
+		return "_" + full
+	}
+	return full
+}
+
+// labelName returns an attribute's key with underscores for what a label cannot have.
+func labelName(key string) string {
+	name := strings.Map(func(r rune) rune {
+		if isNameRune(r) {
+			return r
+		}
+		return '_'
+	}, key)
+	if name != "" && name[0] >= '0' && name[0] <= '9' {
+		return "key_" + name
+	}
+	return name
+}
+
+func isNameRune(r rune) bool {
+	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+}

@@ -1,0 +1,175 @@
+package prometheus
+
+import (
+	"bytes"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// family is all series of one name.
+type family struct {
+	name, help string
+	kind       kind
+	series     []series
+}
+
+// series are the lines of one set of labels.
+type series struct {
+	labels string // name="value",name="value"
+	lines  func(b *bytes.Buffer, name, labels string)
+}
+
+// Write writes metrics to b, sorted by name and labels, so that equal metrics make equal pages. Counters and histograms
+// must be cumulative. Metrics of two scopes with one name are one family; if their types differ, the later is left out.
+// Exponential histograms and summaries are left out: no instrument of tablewake makes them.
+func Write(b *bytes.Buffer, rm *metricdata.ResourceMetrics) {
+	families := map[string]*family{}
+	for _, scope := range rm.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			k := kindOf(m.Data)
+			name := familyName(m.Name, m.Unit, k)
+			f := families[name]
+			if f == nil {
+				f = &family{name: name, help: m.Description, kind: k}
+			}
+			if k == unsupported || f.kind != k {
+				continue
+			}
+			f.series = append(f.series, seriesOf(m.Data)...)
+			families[name] = f
+		}
+	}
+	if rm.Resource != nil && rm.Resource.Len() > 0 {
+		families["target_info"] = &family{name: "target_info", help: "the resource of the metrics", kind: gauge,
+			series: []series{{labelText(rm.Resource.Iter()), valueLines("", int64(1))}}}
+	}
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		families[name].write(b)
+	}
+}
+
+func (f *family) write(b *bytes.Buffer) {
+	if len(f.series) == 0 {
+		return
+	}
+	if f.help != "" {
+		b.WriteString("# HELP " + f.name + " " + strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(f.help) + "\n")
+	}
+	b.WriteString("# TYPE " + f.name + " " + string(f.kind) + "\n")
+	slices.SortStableFunc(f.series, func(x, y series) int { return strings.Compare(x.labels, y.labels) })
+	last := ""
+	for i, s := range f.series {
+		if i > 0 && s.labels == last {
+			continue // two scopes have the series: a page with it twice is refused as a whole
+		}
+		last = s.labels
+		s.lines(b, f.name, s.labels)
+	}
+}
+
+func seriesOf(data metricdata.Aggregation) []series {
+	switch d := data.(type) {
+	case metricdata.Sum[int64]:
+		return pointSeries(d.DataPoints)
+	case metricdata.Sum[float64]:
+		return pointSeries(d.DataPoints)
+	case metricdata.Gauge[int64]:
+		return pointSeries(d.DataPoints)
+	case metricdata.Gauge[float64]:
+		return pointSeries(d.DataPoints)
+	case metricdata.Histogram[int64]:
+		return histogramSeries(d.DataPoints)
+	case metricdata.Histogram[float64]:
+		return histogramSeries(d.DataPoints)
+	}
+	return nil
+}
+
+func pointSeries[N int64 | float64](points []metricdata.DataPoint[N]) []series {
+	all := make([]series, len(points))
+	for i, p := range points {
+		all[i] = series{labelText(p.Attributes.Iter()), valueLines("", p.Value)}
+	}
+	return all
+}
+
+func histogramSeries[N int64 | float64](points []metricdata.HistogramDataPoint[N]) []series {
+	all := make([]series, len(points))
+	for i, p := range points {
+		all[i] = series{labelText(p.Attributes.Iter()), func(b *bytes.Buffer, name, labels string) {
+			var sum uint64 // the buckets of Prometheus count what is in the ones before, too
+			for i, bound := range p.Bounds {
+				sum += p.BucketCounts[i]
+				bucketLine(b, name, labels, formatFloat(bound), sum)
+			}
+			bucketLine(b, name, labels, "+Inf", p.Count)
+			valueLines("_sum", p.Sum)(b, name, labels)
+			valueLines("_count", int64(p.Count))(b, name, labels) //nolint:gosec // no process observes 2^63 times
+		}}
+	}
+	return all
+}
+
+func bucketLine(b *bytes.Buffer, name, labels, bound string, n uint64) {
+	if labels != "" {
+		labels += ","
+	}
+	b.WriteString(name + "_bucket{" + labels + `le="` + bound + `"} ` + strconv.FormatUint(n, 10) + "\n")
+}
+
+// valueLines returns the function that writes the one line of a value.
+func valueLines[N int64 | float64](suffix string, v N) func(b *bytes.Buffer, name, labels string) {
+	return func(b *bytes.Buffer, name, labels string) {
+		b.WriteString(name + suffix)
+		if labels != "" {
+			b.WriteString("{" + labels + "}")
+		}
+		b.WriteByte(' ')
+		switch v := any(v).(type) {
+		case int64:
+			b.WriteString(strconv.FormatInt(v, 10))
+		case float64:
+			b.WriteString(formatFloat(v))
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func formatFloat(v float64) string {
+	switch {
+	case math.IsInf(v, 1):
+		return "+Inf"
+	case math.IsInf(v, -1):
+		return "-Inf"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64) // NaN is NaN
+}
+
+// labelText returns the labels of a series, sorted by name. Attributes whose names become equal share a label, as in
+// OpenTelemetry's specification: their values are joined by semicolons.
+func labelText(attributes attribute.Iterator) string {
+	values := map[string]string{}
+	for attributes.Next() {
+		a := attributes.Attribute()
+		name, value := labelName(string(a.Key)), strings.ToValidUTF8(a.Value.String(), "\uFFFD")
+		if before, ok := values[name]; ok {
+			value = before + ";" + value
+		}
+		values[name] = value
+	}
+	escape := strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(name + `="` + escape.Replace(values[name]) + `"`)
+	}
+	return b.String()
+}

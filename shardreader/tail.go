@@ -1,0 +1,169 @@
+package shardreader
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// TailOptions configure [Tail].
+type TailOptions struct {
+	API    API    // required
+	Stream string // required: a stream's ARN
+
+	// Started is called once, when each open shard has its position: every later change is read. shards is the number
+	// of these shards. Default: not called
+	Started func(shards int)
+
+	// Retryable reports whether a failed call is tried again, and after which wait at least. Default:
+	// [pipeline.Retryable]
+	Retryable func(error) (after time.Duration, ok bool)
+
+	Attempts int // tries of a call in a row, in addition to the API's own. Default: 8
+}
+
+// readPause is the time from one GetRecords call of a shard to the next, so that a tail leaves the throughput of the
+// shard to the consumers of the stream.
+const readPause = time.Second
+
+// relistPause is the time before the children of a shard that ended are listed. It doubles up to relistMost while none
+// is listed.
+const (
+	relistPause = time.Second
+	relistMost  = time.Minute
+)
+
+// Tail yields the records that are written to a stream from now on. A page has records of one shard, and the pages of a
+// parent come before those of its children. Tail calls GetRecords of a shard at most once a second, keeps no position, and
+// writes nothing. The pages own their bytes.
+// Every page has records, but the page of an error.
+//
+// The sequence ends after a disabled stream is read to its end, and with the error of ctx or of a call. If the stream
+// has dropped records that the tail has not read yet, that error is [ErrTrimmed] or [ErrNotFound].
+func Tail(ctx context.Context, o TailOptions) iter.Seq2[*record.Page, error] {
+	if o.Retryable == nil {
+		o.Retryable = pipeline.Retryable
+	}
+	o.Attempts = cmp.Or(o.Attempts, 8)
+	return func(yield func(*record.Page, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		api := newRetryingAPI(o.API, 8, o.Attempts, pipeline.Backoff{})
+		api.retryable = o.Retryable
+		t := &tailer{o: o, api: api, pages: make(chan *record.Page)}
+		var err error
+		go func() {
+			defer close(t.pages)
+			err = t.run(ctx)
+		}()
+		defer func() {
+			cancel()
+			for range t.pages { // until run has returned
+			}
+		}()
+		for page := range t.pages {
+			if !yield(page, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(&record.Page{}, err)
+		}
+	}
+}
+
+// tailer reads the newest shards of a stream and their descendants, each in a goroutine of its own.
+type tailer struct {
+	o       TailOptions
+	api     API // retries
+	pages   chan *record.Page
+	lineage lineage
+	status  StreamStatus
+}
+
+// run returns once all shards of a disabled stream are read, or one has failed. Its goroutines have ended then.
+func (t *tailer) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	ends := make(chan shardEnd)
+	running := 0
+	defer func() {
+		cancel()
+		for ; running > 0; running-- {
+			<-ends
+		}
+	}()
+	began := time.Now()
+	newest, err := t.begin(ctx)
+	if err != nil {
+		return err
+	}
+	for pause := relistPause; ; {
+		for _, s := range t.lineage.ready() {
+			running++
+			r := &tailReader{tailer: t, shard: s.ID, start: TrimHorizon, iterator: newest[s.ID], readAt: began}
+			if r.iterator != "" {
+				r.start = Latest
+			}
+			go func() { ends <- shardEnd{shard: s.ID, err: r.run(ctx)} }()
+		}
+		var relist <-chan time.Time
+		switch {
+		case t.lineage.childless() && t.status != Disabled:
+			relist = time.After(pause)
+		case running == 0:
+			return nil
+		}
+		select {
+		case end := <-ends:
+			running--
+			if end.err != nil {
+				return end.err
+			}
+			t.lineage.finish(end.shard)
+			pause = relistPause
+		case <-relist:
+			if err := t.list(ctx); err != nil {
+				return err
+			}
+			pause = min(2*pause, relistMost)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// begin takes the position of each open shard. Shards that are closed already are not read.
+func (t *tailer) begin(ctx context.Context) (newest map[string]string, err error) {
+	if err := t.list(ctx); err != nil {
+		return nil, err
+	}
+	if newest, err = newestIterators(ctx, t.api, t.o.Stream, &t.lineage); err != nil {
+		return nil, err
+	}
+	open := 0
+	for _, id := range t.lineage.order {
+		if t.lineage.open(id) {
+			open++
+		} else {
+			t.lineage.skip(id)
+		}
+	}
+	if t.o.Started != nil {
+		t.o.Started(open)
+	}
+	return newest, nil
+}
+
+// list adds the shards that are listed now.
+func (t *tailer) list(ctx context.Context) error {
+	d, err := ListShards(ctx, t.api, t.o.Stream)
+	if err != nil {
+		return err
+	}
+	t.status = d.Status
+	t.lineage.add(d.Shards)
+	return nil
+}

@@ -1,0 +1,94 @@
+package shardreader
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// tailReader reads one shard for [Tail].
+type tailReader struct {
+	*tailer
+	shard        string
+	start        IteratorType // Latest or TrimHorizon
+	iterator     string       // of the next page; "": at position
+	lastSequence string       // of the last record read
+	readAt       time.Time    // of the last GetRecords call that succeeded; before the first one, of the start
+}
+
+// run reads the shard to its end. It calls GetRecords at most once in readPause, also after a failure.
+func (r *tailReader) run(ctx context.Context) error {
+	for failures := 0; ; {
+		if r.iterator == "" {
+			var err error
+			if r.iterator, err = r.api.GetShardIterator(ctx, r.position()); err != nil {
+				return err
+			}
+		}
+		calledAt := time.Now()
+		page, err := r.o.API.GetRecords(ctx, RecordsQuery{Iterator: r.iterator, StreamARN: r.o.Stream, Shard: r.shard})
+		wait := readPause
+		if err == nil {
+			failures, r.readAt, r.iterator = 0, calledAt, page.NextIterator
+			if err := r.deliver(ctx, page.Page); err != nil || page.Ended {
+				return err
+			}
+		} else {
+			failures++
+			after, ok := r.afterFailure(err)
+			if !ok || failures >= r.o.Attempts || ctx.Err() != nil {
+				return err
+			}
+			wait = max(wait, after)
+		}
+		if err := pipeline.Sleep(ctx, time.Until(calledAt.Add(wait))); err != nil {
+			return err
+		}
+	}
+}
+
+// position returns where the next page begins, without an iterator.
+func (r *tailReader) position() ShardPosition {
+	at := ShardPosition{StreamARN: r.o.Stream, Shard: r.shard, Type: r.start}
+	switch {
+	case r.lastSequence != "":
+		at.Type, at.Sequence = AfterSequence, r.lastSequence
+	case r.start == Latest: // no record came up to readAt
+		at.Type, at.Time = AtTimestamp, r.readAt.Truncate(time.Second)
+	}
+	return at
+}
+
+// afterFailure reports whether the next call can succeed after the error of GetRecords, and after which wait.
+func (r *tailReader) afterFailure(err error) (after time.Duration, ok bool) {
+	switch {
+	case errors.Is(err, ErrExpiredIterator): // the process was suspended
+		r.iterator = ""
+		return 0, true
+	case errors.Is(err, ErrTrimmed) && r.lastSequence == "": // all records left were written after the start
+		r.iterator, r.start = "", TrimHorizon
+		return 0, true
+	}
+	return r.o.Retryable(err)
+}
+
+// deliver hands a page to the caller of Tail, unless it is empty.
+func (r *tailReader) deliver(ctx context.Context, p *record.Page) error {
+	for line := range records(p) {
+		if line.sequence != "" {
+			r.lastSequence = line.sequence
+		}
+	}
+	if len(p.Changes)+len(p.Errors) == 0 {
+		return nil
+	}
+	select {
+	case r.pages <- p:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,309 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// RepairOptions configure a [Repairer].
+type RepairOptions struct {
+	Sinks  []audit.Sink
+	Lookup Lookup
+	AtOnce int     // repairs that run at once. Default: 16
+	Budget *Budget // is slowed by repairs that are throttled. Default: no limit
+
+	// Done is called after each finding, in the order of Add, by one goroutine at a time. Required.
+	Done func(sink int, f *audit.Finding, o audit.Outcome)
+}
+
+// DefaultRepairs is how many repairs run at once by default.
+const DefaultRepairs = 16
+
+const (
+	repairsInBatch = 100 // findings that are in memory, with their items, which are read together
+	looksOfRepair  = 4   // of a repair that loses against concurrent writes
+)
+
+// Repairer repairs findings, several at once. One goroutine calls Add for each finding, and Flush at the end.
+//
+// The order of repairs: two findings of one sink are related if they are about one item, or about one place. Related
+// findings are repaired one after the other, in the order of Add. Other findings have no order. A repair may also write
+// rows and groups that its finding does not name, such as the row that an item leaves. The sink lets those who write
+// them take turns, so no two repairs of one row or group run side by side, but in any order.
+//
+// A repair that loses against a write that came between its look and its own write looks again, a few times: it then
+// finds that the place moved, or repairs what still differs. A throttled repair waits and looks again, and fewer run at
+// once for some time. After any other error no repair begins, those that run end, and the error is returned. What is
+// damaged is refused, and is no error.
+//
+// A repair that filled an empty place may have written an item that changed since it was read: an empty place has no
+// version that tells, and the record of the change may be lost. So the items of repairs are read again after the writes,
+// and a place that is not as the changed item requires is moved.
+type Repairer struct {
+	o     RepairOptions
+	batch []repairedFinding
+	gate  *gate
+}
+
+// repairedFinding is a finding and the result of its repair.
+type repairedFinding struct {
+	sink    int
+	finding audit.Finding
+	item    *Item // nil if no item is known
+	outcome audit.Outcome
+	done    bool
+}
+
+// NewRepairer returns a Repairer without findings.
+func NewRepairer(o RepairOptions) *Repairer {
+	o.AtOnce = cmp.Or(o.AtOnce, DefaultRepairs)
+	if o.Budget == nil {
+		o.Budget = NewBudget(0)
+	}
+	return &Repairer{o: o, gate: newGate(o.AtOnce)}
+}
+
+// Add adds a finding that differs, and is not of a group. It blocks while it repairs a full batch. After an error the
+// Repairer is not used any more.
+func (r *Repairer) Add(ctx context.Context, sink int, f *audit.Finding) error {
+	r.batch = append(r.batch, repairedFinding{sink: sink, finding: *f})
+	if len(r.batch) < repairsInBatch {
+		return nil
+	}
+	return r.Flush(ctx)
+}
+
+// Flush repairs all findings that are left. It returns when no repair runs any more: the first error, or the cause of
+// ctx.
+func (r *Repairer) Flush(ctx context.Context) error {
+	defer func() { r.batch = r.batch[:0] }()
+	if err := r.readItems(ctx); err != nil {
+		return fmt.Errorf("read items: %w", err)
+	}
+	var (
+		mu     sync.Mutex // guards the following, and done of each finding
+		first  error
+		chains = relatedFindings(r.batch)
+	)
+	ended := func(at int, err error) (goOn bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		first = cmp.Or(first, err)
+		r.batch[at].done = err == nil
+		return first == nil
+	}
+	next := func() []int {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(chains) == 0 || first != nil {
+			return nil
+		}
+		chain := chains[0]
+		chains = chains[1:]
+		return chain
+	}
+	var repairers sync.WaitGroup
+	for range min(r.o.AtOnce, len(chains)) {
+		repairers.Go(func() {
+			for chain := next(); chain != nil; chain = next() {
+				for _, at := range chain {
+					if !ended(at, r.repair(ctx, &r.batch[at])) {
+						return
+					}
+				}
+			}
+		})
+	}
+	repairers.Wait()
+	if first = cmp.Or(first, context.Cause(ctx)); first == nil {
+		first = r.findChanged(ctx)
+	}
+	for i := range r.batch {
+		if b := &r.batch[i]; b.done {
+			r.o.Done(b.sink, &b.finding, b.outcome)
+		}
+	}
+	return first
+}
+
+// readItems reads the items of the batch.
+func (r *Repairer) readItems(ctx context.Context) error {
+	items, err := r.itemsOf(ctx, func(*repairedFinding) bool { return true })
+	for i := range r.batch {
+		r.batch[i].item = items[r.batch[i].finding.Item]
+	}
+	return err
+}
+
+// itemsOf reads the items of some findings of the batch.
+func (r *Repairer) itemsOf(ctx context.Context, of func(b *repairedFinding) bool) (map[item.Key]*Item, error) {
+	items := make(map[item.Key]*Item)
+	var keys []item.Key
+	for i := range r.batch {
+		key := r.batch[i].finding.Item
+		if _, known := items[key]; key != "" && !known && of(&r.batch[i]) {
+			items[key] = nil
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	read, err := r.o.Lookup.Read(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, key := range keys {
+		items[key] = &read[i]
+	}
+	return items, nil
+}
+
+// findChanged finds the repairs whose items changed since they were read. If their places are not as the changed items
+// require, they are moved: another audit looks at them.
+func (r *Repairer) findChanged(ctx context.Context) error {
+	repaired := func(b *repairedFinding) bool { return b.done && b.outcome.Result == audit.Repaired }
+	items, err := r.itemsOf(ctx, repaired)
+	if err != nil {
+		return fmt.Errorf("read the items of repairs again: %w", err)
+	}
+	for i := range r.batch {
+		b := &r.batch[i]
+		now := items[b.finding.Item]
+		if !repaired(b) || now == nil || now.sameAs(&b.item.Change) {
+			continue
+		}
+		equal := false
+		if now.Err == nil {
+			if equal, err = r.isEqual(ctx, b, &now.Change); err != nil {
+				return err
+			}
+		}
+		if !equal {
+			b.outcome = audit.Outcome{Result: audit.Moved, Why: "the item changed during the repair"}
+		}
+	}
+	return nil
+}
+
+// isEqual reports whether the place of a finding is as an item requires.
+func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, now *record.Change) (equal bool, err error) {
+	sink, f := r.o.Sinks[b.sink], &b.finding
+	var fs []audit.Finding
+	err = r.o.Budget.patiently(ctx, func() (err error) {
+		fs, err = sink.Look(ctx, now, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("%s: %s: %w", sink.Name(), f.Where, err)
+	}
+	return !slices.ContainsFunc(fs, func(now audit.Finding) bool {
+		return now.Verdict.Differs() && now.Kind == f.Kind && now.Place == f.Place
+	}), nil
+}
+
+// relatedFindings returns the indexes of the findings in chains: those of a chain are repaired one after the other, and
+// chains have no item and no place of a sink in common.
+func relatedFindings(batch []repairedFinding) [][]int {
+	first := make([]int, len(batch)) // of a finding: itself, or an earlier one that it is related to
+	firstOf := func(i int) int {
+		for first[i] != i {
+			i = first[i]
+		}
+		return i
+	}
+	type subject struct {
+		sink       int
+		kind, name string
+	}
+	last := make(map[subject]int) // the last finding about it
+	for i := range batch {
+		b := &batch[i]
+		first[i] = i
+		about := []subject{{b.sink, "place " + placeKind(b.finding.Kind), placeOf(&b.finding)}}
+		if b.finding.Item != "" {
+			about = append(about, subject{b.sink, "item", string(b.finding.Item)})
+		}
+		for _, of := range about {
+			if j, known := last[of]; known {
+				a, b := firstOf(i), firstOf(j)
+				first[max(a, b)] = min(a, b)
+			}
+			last[of] = i
+		}
+	}
+	chains := make([][]int, len(batch)) // by the first finding
+	for i := range batch {
+		chains[firstOf(i)] = append(chains[firstOf(i)], i)
+	}
+	return slices.DeleteFunc(chains, func(c []int) bool { return len(c) == 0 })
+}
+
+// placeKind is one text for the kinds of entries that are about one row.
+func placeKind(k audit.Kind) string {
+	if k == audit.Claim || k == audit.Seat {
+		return string(audit.Row)
+	}
+	return string(k)
+}
+
+// placeOf returns the row of a claim, and the place of other findings.
+func placeOf(f *audit.Finding) string {
+	if placeKind(f.Kind) != string(audit.Row) {
+		return f.Place
+	}
+	row, _, _ := strings.Cut(f.Place, " ")
+	return row
+}
+
+// refusal returns why nothing can be repaired for the finding; "" if its item is known.
+func (b *repairedFinding) refusal() string {
+	switch {
+	case b.item == nil:
+		return "nothing tells which item it was made of"
+	case b.item.Err != nil:
+		return "the item cannot be decoded: " + b.item.Err.Error()
+	}
+	return ""
+}
+
+// repair makes one repair, and sets its outcome. The error ends all repairs.
+func (r *Repairer) repair(ctx context.Context, b *repairedFinding) error {
+	if why := b.refusal(); why != "" {
+		b.outcome = audit.Outcome{Result: audit.Refused, Why: why}
+		return nil
+	}
+	sink := r.o.Sinks[b.sink]
+	for look := 1; ; look++ {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		var done audit.Outcome
+		err := r.o.Budget.patiently(ctx, func() (err error) {
+			halved := r.gate.enter()
+			done, err = sink.Repair(ctx, &b.item.Change, b.finding)
+			r.gate.leave(halved, audit.IsThrottled(err))
+			return err
+		})
+		if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
+			done, err = audit.Outcome{Result: audit.Refused, Why: err.Error()}, nil // others can be read
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %s: %w", sink.Name(), b.finding.Where, err)
+		case !done.Lost || look == looksOfRepair:
+			b.outcome = done
+			return nil
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
+)
+
+// IsThrottled reports whether a call failed because it was throttled, by what the service or the store says.
+func IsThrottled(err error) bool {
+	described, ok := errors.AsType[interface {
+		error
+		Describe() (class, field string)
+	}](err)
+	if ok {
+		class, _ := described.Describe()
+		ok = class == "throttled"
+	}
+	return ok || awserr.Throttled(err)
+}
+
+// ThrottledWait is the wait after a throttled call, before it is made again.
+var ThrottledWait = pipeline.Backoff{Base: 100 * time.Millisecond, Max: 20 * time.Second}
+
+// Patiently makes a call until it is not throttled, and returns its error, or the cause of ctx. throttled is called before
+// each wait; it can be nil.
+func Patiently(ctx context.Context, throttled func(err error, wait time.Duration), call func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := call()
+		if !IsThrottled(err) {
+			return err
+		}
+		wait := ThrottledWait.Delay(attempt, 0)
+		if throttled != nil {
+			throttled(err, wait)
+		}
+		if err := pipeline.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/archive/s3"
+	"github.com/tablewake/tablewake/sinks/search/opensearch"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view/dynamo"
+)
+
+// CheckSink compares the target of a sink with the configuration, as a start does: a table, indexes, a bucket, a queue,
+// a topic or a bus. It writes nothing, and does not need the state table. The error is a [state.LostError] if the
+// target is missing and the state records what the sink wrote there. later says what is missing and is created by a
+// start or a first document; "" if nothing is.
+func (b *Bundle) CheckSink(ctx context.Context, cfg *config.Config, s config.Sink) (later string, err error) {
+	begun, _ := b.hasWritten(ctx, cfg, s) // the caller checks the state itself
+	switch {
+	case s.View != nil, s.Aggregate != nil:
+		err = b.checkRows(ctx, cfg, s)
+	case s.Search != nil:
+		return b.checkIndexes(ctx, cfg, s, begun)
+	case s.Archive != nil:
+		var store *s3.Store
+		if store, err = s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket}); err == nil {
+			err = store.Check(ctx)
+		}
+	case s.Notify != nil:
+		_, err = b.publisher(ctx, s.Notify, nil)
+	}
+	if begun && err != nil && awserr.KindOf(err) == awserr.Missing {
+		err = lostTarget(s, err)
+	}
+	return "", err
+}
+
+// checkRows checks the table of a view or an aggregate.
+func (b *Bundle) checkRows(ctx context.Context, cfg *config.Config, s config.Sink) error {
+	t, selfGuarded := tableOf(s)
+	o := statedynamo.Options{Client: b.dynamodb, Table: "none", Pipeline: cfg.Name} // Table is never used
+	if selfGuarded {
+		o.Client = b.tableClient(t)
+	}
+	db, err := statedynamo.New(o)
+	if err != nil {
+		return err
+	}
+	table, k, err := tableAndKeyTypes(ctx, cfg, db, t)
+	if err != nil {
+		return err
+	}
+	rows, err := dynamo.NewRows(db)
+	if err == nil {
+		err = rows.Check(ctx, table, k)
+	}
+	if err != nil || selfGuarded || cfg.State == nil {
+		return err
+	}
+	if remembers, unusable := b.stateDB(ctx, cfg); unusable == nil { // the caller checks the state itself
+		return b.checkTransaction(ctx, remembers, t)
+	}
+	return nil
+}
+
+// checkIndexes checks the server and the indexes of a search sink. begun says that the state records documents.
+func (b *Bundle) checkIndexes(
+	ctx context.Context, cfg *config.Config, s config.Sink, begun bool,
+) (later string, err error) {
+	o, err := b.searchOptions(cfg, s)
+	if err != nil {
+		return "", err
+	}
+	o.Indexes.Begun = begun
+	store, err := opensearch.New(o)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	names, err := store.Check(ctx)
+	if err != nil || len(names) > 0 {
+		return "", err
+	}
+	by := "a start creates it"
+	if _, one := s.Search.Index.Prefix(); !one || s.Search.OnDemand {
+		by = "its first document creates it"
+	}
+	return fmt.Sprintf("the index %s is missing, and %s", s.Search.Index, by), nil
+}

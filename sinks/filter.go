@@ -1,0 +1,155 @@
+package sinks
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/rules"
+)
+
+// FilterOption is an option of [WithFilter].
+type FilterOption func(*goFilter)
+
+// KeysOnly declares that a filter reads nothing but the key of an item. It then keeps all changes of an item, or none.
+// The function gets a change that has the key and its table, and neither images nor an operation.
+func KeysOnly() FilterOption { return func(f *goFilter) { f.keysOnly = true } }
+
+// WithFilter registers the filter for `func: NAME` in `filters`. keep reports whether the pipeline keeps a change. Its
+// calls are concurrent, and it must be pure: the same change always has the same result. An error dead-letters the
+// change. The change is valid until keep returns, and its sensitive attributes are not masked.
+//
+// A filter above or under a view, an aggregate or a search index must be one of [KeysOnly]. Any other could drop the
+// change by which an item leaves the sink, and Assemble refuses it there.
+func WithFilter(name string, keep func(c *record.Change) (bool, error), opts ...FilterOption) Extension {
+	f := goFilter{keep: keep}
+	for _, o := range opts {
+		o(&f)
+	}
+	return Extension{func(a *assembly) { a.goFilters[name] = f }}
+}
+
+// goFilter is the condition of a filter that is Go code.
+type goFilter struct {
+	keep     func(c *record.Change) (bool, error)
+	keysOnly bool
+}
+
+var (
+	_ pipeline.Condition = goFilter{}
+	_ rules.KeyReader    = goFilter{}
+)
+
+// KeysOnly reports whether the function gets nothing but the key.
+func (f goFilter) KeysOnly() bool { return f.keysOnly }
+
+// Match calls the function.
+func (f goFilter) Match(c *record.Change) (bool, error) {
+	if f.keysOnly {
+		c = &record.Change{Key: c.Key, Keys: c.Keys, Table: c.Table, Region: c.Region, StreamARN: c.StreamARN}
+	}
+	return f.keep(c)
+}
+
+// FiltersOf is the Option of the filters of the extensions alone, for a pipeline that only plans sinks of the file.
+func FiltersOf(exts ...Extension) Option {
+	return optionFunc(func(a *assembly) { maps.Copy(a.goFilters, codeOf(exts).goFilters) })
+}
+
+// PassMissingFilters makes a filter keep every change if its Go code is missing, in a program without extensions. It is
+// for commands that only show plans. [Missing] names that code.
+func PassMissingFilters() Option {
+	return optionFunc(func(a *assembly) { a.passMissing = true })
+}
+
+// keepsAll is the condition in place of Go code that the program does not have.
+func keepsAll(*record.Change) (bool, error) { return true, nil }
+
+// filter returns a filter of the file, with its Go code if it is some. [assembly.checkFilters] has found that code.
+func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
+	g, isGo := f.(*config.GoFilter)
+	if !isGo {
+		return f
+	}
+	if code, has := a.goFilters[g.Func]; has {
+		return rules.Keep(g.Name(), code)
+	}
+	return rules.Keep(g.Name()+" (Go code of another program)", pipeline.ConditionFunc(keepsAll))
+}
+
+// CheckCode returns the problems of what cfg and the extensions say of each other: Go sinks and filters that the extensions
+// do not have, settings that a Go sink does not take, filters that read more than keys before a state sink, functions of
+// entities that the file does not have. Without extensions there are none: [Missing] names the code.
+func CheckCode(cfg *config.Config, exts ...Extension) config.Problems {
+	a := codeOf(exts)
+	a.cfg, a.passMissing = cfg, true
+	ps := a.filterProblems()
+	if !a.extended {
+		return ps
+	}
+	problem := func(line int, field string, err error) {
+		ps = append(ps, config.Problem{File: cfg.File, Line: max(line, 1), Column: 1, Field: field, Message: err.Error()})
+	}
+	for _, s := range cfg.Sinks {
+		if !isGoSink(s) {
+			continue
+		}
+		code, has := a.custom[s.Custom.Name]
+		err := a.noGoSink(s.Custom.Name)
+		if has {
+			err = code.check(s.Custom.With)
+		}
+		if err != nil {
+			problem(s.Line, "sinks."+s.Name+".custom", err)
+		}
+	}
+	for _, t := range a.typed {
+		if _, err := cfg.ScopeOf(t.entity); err != nil {
+			problem(0, "entities", fmt.Errorf("sinks.On: %w", err))
+		}
+	}
+	return ps
+}
+
+// checkFilters returns an error if the pipeline cannot have one of the filters of the file.
+func (a *assembly) checkFilters() error {
+	if ps := a.filterProblems(); len(ps) > 0 {
+		return ps
+	}
+	return nil
+}
+
+// fileFilters returns the filters of the file that are Go code and that the pipeline runs. A backfill runs its sinks'.
+func (a *assembly) fileFilters() (code []*config.GoFilter) {
+	all := slices.Clip(a.cfg.Filters)
+	for _, s := range a.cfg.Sinks {
+		if a.isRouted(s.Name) {
+			all = append(all, s.Filters...)
+		}
+	}
+	for _, f := range all {
+		if g, isGo := f.Filter.(*config.GoFilter); isGo {
+			code = append(code, g)
+		}
+	}
+	return code
+}
+
+func (a *assembly) filterProblems() (ps config.Problems) {
+	for _, f := range a.fileFilters() {
+		switch code, has := a.goFilters[f.Func]; {
+		case !has && a.passMissing && !a.extended:
+		case !has:
+			ps = append(ps, f.Problem(fmt.Sprintf("no Go filter is named %q", f.Func), fmt.Sprintf(
+				"give it to cli.Main, function.Main or Assemble with sinks.WithFilter (it has %s)", names(a.goFilters))))
+		case code.keep == nil:
+			ps = append(ps, f.Problem(fmt.Sprintf("the Go filter %s is nil", f.Func), "give sinks.WithFilter a function"))
+		case f.StateSinks != nil && !code.keysOnly:
+			ps = append(ps, *f.StateSinks)
+		}
+	}
+	return ps
+}

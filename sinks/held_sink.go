@@ -1,0 +1,133 @@
+package sinks
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/redact"
+)
+
+// HoldCustom holds back the Go sinks, but those of names: Assemble does not make them ([With]), and their functions
+// ([On]) are not called. Each of their changes counts as suppressed, with the reason. [CustomSinks] returns the names
+// that can be held back.
+//
+// A program without extensions can hold back sinks whose code it does not have. If its notify sinks are [Suppressed]
+// too, it can also do without the Go functions of detectors: they then raise no events. [Missing] names that code.
+func HoldCustom(reason string, names ...string) Option {
+	return optionFunc(func(a *assembly) { a.holdReason, a.notHeld = reason, names })
+}
+
+// CustomSinks returns the names of the sinks that are Go code: those of the file, and those of [On].
+func CustomSinks(cfg *config.Config, exts ...Extension) []string {
+	var names []string
+	for _, s := range AllSinks(cfg, exts...) {
+		if isGoSink(s) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// AllSinks returns the sinks of the file, and a Go sink for each function of [On].
+func AllSinks(cfg *config.Config, exts ...Extension) []config.Sink {
+	all := slices.Clip(cfg.Sinks)
+	for _, t := range codeOf(exts).typed {
+		all = append(all, config.Sink{Name: t.name(), Custom: &config.Custom{Name: t.name()}})
+	}
+	return all
+}
+
+// OnEntities returns the entities whose changes [On] and [OnBatch] hand to functions. The file does not name these functions.
+func OnEntities(exts ...Extension) []string {
+	var names []string
+	for _, t := range codeOf(exts).typed {
+		names = append(names, t.entity)
+	}
+	return names
+}
+
+// Missing describes the Go code that cfg names and that the extensions do not have, each as in "the Go sink crm".
+func Missing(cfg *config.Config, exts ...Extension) []string {
+	code := codeOf(exts)
+	var missing []string
+	for _, s := range cfg.Sinks {
+		if isGoSink(s) && code.custom[s.Custom.Name].make == nil {
+			missing = append(missing, "the Go sink "+s.Custom.Name)
+		}
+	}
+	for _, d := range cfg.Detectors {
+		if d.Func != "" && code.funcs[d.Func] == nil {
+			missing = append(missing, "the Go function "+d.Func)
+		}
+	}
+	code.cfg = cfg
+	for _, g := range code.fileFilters() {
+		what := "the Go filter " + g.Func
+		if _, has := code.goFilters[g.Func]; !has && !slices.Contains(missing, what) {
+			missing = append(missing, what)
+		}
+	}
+	return missing
+}
+
+// isGoSink reports whether the code of a program is the sink.
+func isGoSink(s config.Sink) bool { return s.Custom != nil && s.Custom.Name != Discard }
+
+// isHeld reports whether [HoldCustom] holds the sink back.
+func (a *assembly) isHeld(name string) bool {
+	return a.holdReason != "" && !slices.Contains(a.notHeld, name)
+}
+
+// checkNotHeld returns an error if [HoldCustom] names a sink that is not Go code.
+func (a *assembly) checkNotHeld() error {
+	for _, name := range a.notHeld {
+		ofFile := slices.ContainsFunc(a.cfg.Sinks, func(s config.Sink) bool { return isGoSink(s) && s.Name == name })
+		if !ofFile && !slices.ContainsFunc(a.typed, func(t typedSpec) bool { return t.name() == name }) {
+			return errs.Errorf("%s: no Go sink is named %q: name a sink that is custom, or on_ENTITY", redact.Safe(a.cfg.File), name)
+		}
+	}
+	return nil
+}
+
+// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries.
+type heldSink struct{ op heldOp }
+
+var (
+	_ pipeline.Planner = heldSink{}
+	_ pipeline.Sink    = heldSink{}
+)
+
+// Plan plans that the Go sink gets the change.
+func (s heldSink) Plan(d *pipeline.Delivery) error {
+	d.Ops = append(d.Ops[:0], s.op)
+	return nil
+}
+
+// Write fails: the route suppresses its deliveries.
+func (heldSink) Write(context.Context, []pipeline.Delivery) error { return errPlanOnly }
+
+// heldOp says who would get a change.
+type heldOp string
+
+// String describes the op.
+func (o heldOp) String() string { return string(o) }
+
+// hold holds the sink of a route back.
+func (a *assembly) hold(r *pipeline.Route, op string) {
+	r.Sink, r.Suppress = heldSink{heldOp(op)}, a.holdReason
+}
+
+// lacks reports whether the program lacks code that its file names. A program without extensions can run what needs
+// none of it.
+func (a *assembly) lacks(has bool) bool { return !has && (a.extended || a.holdReason == "") }
+
+// codeOf returns an assembly with the code of the extensions alone.
+func codeOf(exts []Extension) *assembly {
+	a := newAssembly()
+	for _, e := range exts {
+		e.apply(a)
+	}
+	return a
+}

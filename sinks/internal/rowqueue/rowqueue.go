@@ -1,0 +1,114 @@
+// Package rowqueue serializes writes of one process to the same rows.
+package rowqueue
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Queue lets the writers of a row write it one after the other, in the order of their arrival. Two transactions on one
+// row conflict, and one of them would be sent again. Writers of other processes are not in the queue: conditions detect
+// them. The zero Queue is ready, and safe for concurrent use.
+type Queue[K comparable] struct {
+	mu   sync.Mutex
+	last map[K]*turn[K] // by row: the last writer that arrived
+}
+
+// turn is a writer in the queues of its rows.
+type turn[K comparable] struct {
+	earlier   map[K]*turn[K] // by row: the writer that arrived before
+	released  chan struct{}  // closed by release
+	cancelled bool           // released before all of earlier were: later writers wait for those, too. Set before released is closed
+}
+
+// Wait blocks until all earlier writers of the rows have released them. The caller must call release, also after an
+// error. The error is the cause of ctx. The zero K is not a row, and a row can be given twice.
+//
+// A writer of several rows enters the queues of all of them at once, so that writers cannot wait for each other in a
+// circle.
+func (q *Queue[K]) Wait(ctx context.Context, rows ...K) (release func(), err error) {
+	t := q.enter(rows)
+	release = func() { q.release(t, rows) }
+	if err := t.waitForEarlier(ctx); err != nil {
+		t.cancelled = true
+		return release, pipeline.Transient(err)
+	}
+	return release, nil
+}
+
+func (q *Queue[K]) enter(rows []K) *turn[K] {
+	t := &turn[K]{earlier: make(map[K]*turn[K]), released: make(chan struct{})}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.last == nil {
+		q.last = make(map[K]*turn[K])
+	}
+	var none K
+	for _, row := range rows {
+		last := q.last[row]
+		if row == none || last == t {
+			continue
+		}
+		if last != nil {
+			t.earlier[row] = last
+		}
+		q.last[row] = t
+	}
+	return t
+}
+
+// waitForEarlier blocks until each earlier writer has released its rows, and all that a cancelled one waited for.
+func (t *turn[K]) waitForEarlier(ctx context.Context) error {
+	for _, e := range t.earlier {
+		select {
+		case <-e.released:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if !e.cancelled {
+			continue
+		}
+		if err := e.waitForEarlier(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *Queue[K]) release(t *turn[K], rows []K) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, row := range rows {
+		if q.last[row] != t {
+			continue
+		}
+		if w := t.writerBefore(row); w != nil {
+			q.last[row] = w
+		} else {
+			delete(q.last, row)
+		}
+	}
+	if !t.cancelled {
+		t.earlier = nil
+	}
+	close(t.released)
+}
+
+// writerBefore returns the last writer of the row that arrived before t and has not released it; nil if there is none.
+func (t *turn[K]) writerBefore(row K) *turn[K] {
+	if !t.cancelled {
+		return nil
+	}
+	e := t.earlier[row]
+	if e == nil {
+		return nil
+	}
+	select {
+	case <-e.released:
+		return e.writerBefore(row)
+	default:
+		return e
+	}
+}

@@ -1,0 +1,37 @@
+package aws_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/tablewake/tablewake/sinks/internal/awstest"
+	"github.com/tablewake/tablewake/sinks/notify/aws"
+)
+
+// A queue counts the messages that wait, and those that a receiver has and did not delete.
+func TestQueue_Waiting(t *testing.T) {
+	made := newQueue(t, awstest.SQS, false, nil)
+	q, err := aws.NewQueue(t.Context(), aws.QueueOptions{Client: made.client, Queue: made.arn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(w aws.Waiting) {
+		t.Helper()
+		if got, err := q.Waiting(t.Context()); err != nil || got != w {
+			t.Errorf("the queue has %+v, %v, want %+v", got, err, w)
+		}
+	}
+	want(aws.Waiting{Visible: "0", InFlight: "0"})
+	body := "event"
+	for range 3 {
+		if _, err := made.client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &made.url, MessageBody: &body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(aws.Waiting{Visible: "3", InFlight: "0"})
+	if _, err := made.client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &made.url, MaxNumberOfMessages: 1}); err != nil {
+		t.Fatal(err)
+	}
+	want(aws.Waiting{Visible: "2", InFlight: "1"})
+}

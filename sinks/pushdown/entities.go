@@ -1,0 +1,86 @@
+package pushdown
+
+import (
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/entity"
+	"github.com/tablewake/tablewake/pipeline/expr"
+)
+
+// keyOf compares the key with the beginnings of the entities' patterns. fails says that the conditions of the entities
+// are evaluated, too.
+func (t *translator) keyOf(s *entity.Scope, fails, opposite bool) choice {
+	if opposite {
+		return t.leave("not of: Lambda cannot ask what a text does not start with")
+	}
+	c := choice{}
+	for _, e := range s.Entities() {
+		c = c.or(choice{t.keyPattern(e)})
+	}
+	if fails {
+		t.leave("of %s: its `when` is the function's to evaluate", s)
+	}
+	return c
+}
+
+// keyPattern returns the pattern of the records whose key could be of an entity.
+func (t *translator) keyPattern(e *entity.Entity) pattern {
+	p := pattern{}
+	for _, k := range e.Key {
+		prefix, whole := k.Pattern.Prefix()
+		at := attributePath("Keys", k.Attribute, "S")
+		switch {
+		case !nameable(k.Attribute):
+			t.leave("%s: a name with a dot or a $ means something else to Lambda", k.Attribute)
+		case whole:
+			p[at] = oneOf(prefix)
+		case prefix != "":
+			p[at] = leaf{starts: []string{prefix}}.tidy()
+		}
+		if !whole && !k.Pattern.BindsAll() {
+			t.leave("of %s: Lambda is asked how a key begins, and not for the rest of a pattern", e.Name)
+		}
+	}
+	return p
+}
+
+// ofEntities returns the choice of the records whose image is of one of the entities and meets a sink's when, or fails
+// in either. The conditions of entities are evaluated first: where one can fail, the record passes whatever when says.
+func (t *translator) ofEntities(s *entity.Scope, image string, when choice) choice {
+	c := choice{}
+	for _, e := range s.Entities() {
+		c = c.or(t.both(choice{t.keyPattern(e)}, t.ofEntity(e, image, when)))
+	}
+	return c
+}
+
+func (t *translator) ofEntity(e *entity.Entity, image string, when choice) choice {
+	earlier := e.Earlier()
+	if i := slices.IndexFunc(earlier, conditionFails); i >= 0 {
+		return t.leave("of %s: the `when` of %s is evaluated first and can fail, which is for dead letters", e.Name, earlier[i].Name)
+	}
+	for _, o := range earlier {
+		t.leave("of %s: whether an item is of %s is the function's to evaluate", e.Name, o.Name)
+	}
+	if e.When == nil {
+		return when
+	}
+	is := t.expression(entityClause(e), false, image)
+	if conditionFails(e) {
+		return t.inexact(is, "of "+e.Name+": its `when` is evaluated first and can fail, which is for dead letters")
+	}
+	return t.both(is, when)
+}
+
+// conditionFails reports whether the condition of an entity can fail.
+func conditionFails(e *entity.Entity) bool {
+	return e.When != nil && !clauseNeverFails(entityClause(e))
+}
+
+// entityClause returns the structure of the condition of an entity.
+func entityClause(e *entity.Entity) expr.Clause {
+	if x, ok := e.When.(*expr.Item); ok {
+		return x.Clause()
+	}
+	return expr.Clause{}
+}

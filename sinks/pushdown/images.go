@@ -1,0 +1,50 @@
+package pushdown
+
+import "github.com/tablewake/tablewake/pipeline/config"
+
+// eitherImage returns the choice of the records for which a sink may have to do something, because their new or old
+// image meets its when: the item enters, stays, moves or leaves. Whatever can fail before when is evaluated passes,
+// too.
+func (t *translator) eitherImage(s config.Sink) choice {
+	if s.WhenItem == nil {
+		if s.Scope != nil && !s.Scope.KeysOnly() {
+			t.leave("of %s: its `when` is the function's to evaluate", s.Scope)
+		}
+		return anything
+	}
+	is, was := t.meets(s, "NewImage"), t.meets(s, "OldImage")
+	if s.Search != nil && s.Search.ForEach != nil && s.WhenItem.ReadsElement() {
+		if _, fixed := s.Search.Index.Prefix(); !fixed {
+			return t.leave("for_each: the index is made before a `when` that reads each is evaluated")
+		}
+		const why = "for_each: the elements of a new image are listed before a `when` that reads each is evaluated"
+		is = t.inexact(choice{{eventName: anyBut("REMOVE")}}, why)
+	}
+	if is.anything() || was.anything() {
+		return anything
+	}
+	return requireImage(is, "NewImage", "REMOVE").or(requireImage(was, "OldImage", "INSERT"))
+}
+
+// meets returns the choice of the records whose image meets a sink's when, or cannot be evaluated.
+func (t *translator) meets(s config.Sink, image string) choice {
+	when := t.expression(s.WhenItem.Clause(), false, image)
+	if s.Scope == nil || s.Scope.KeysOnly() {
+		return when
+	}
+	return t.ofEntities(s.Scope, image, when)
+}
+
+// requireImage narrows patterns that an absent image would match: it excludes the operation that
+// lacks the image.
+func requireImage(c choice, image, lacks string) choice {
+	for i, p := range c {
+		for at, l := range p {
+			if l.absent && at.within(image) {
+				c[i], _ = p.and(pattern{eventName: anyBut(lacks)})
+				break
+			}
+		}
+	}
+	return c.tidy()
+}

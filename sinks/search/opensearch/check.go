@@ -1,0 +1,44 @@
+package opensearch
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+// Check compares the script, the record and the indexes of the sink with the configuration, as [Store.Open] does. It
+// writes nothing, and sends each request once. It returns the names of the indexes that exist. A missing script or index
+// is not an error: Open or the first document creates it.
+func (s *Store) Check(ctx context.Context) (names []string, err error) {
+	if s.indexes == nil {
+		return nil, errs.New("opensearch: Check: the store has no Indexes: give them in Options")
+	}
+	if s.mode == Exact {
+		there, err := s.readScript(ctx)
+		if err == nil && there != nil {
+			err = s.compareScript(there)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	records, err := s.list(ctx, stateIndex)
+	if err != nil {
+		return nil, err
+	}
+	if len(records) > 0 {
+		there := records[stateIndex]
+		if err := there.keepsRecords(); err != nil {
+			return nil, err
+		}
+	}
+	r, _, found, err := s.record(ctx, s.indexes.sink())
+	if err != nil {
+		return nil, err
+	}
+	there, err := s.mine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(there)), s.compare(&r, found, there)
+}

@@ -1,0 +1,70 @@
+package viewtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// inShards checks that the rows of elements in shards are read as those of one partition: in pages of each size, in both
+// directions, before and after elements moved within it and left it.
+func (s itemRowsCheck) inShards() {
+	const shards, items = 4, 9
+	sink := s.linesView(view.Options{Store: s, Shards: shards, ForEach: sinktest.LinesBy("")}, "P#{@shard}", "{each}#{@key}#{@each}")
+	p := view.Partition{Table: s.target.Table, Keys: view.ShardKeys(shards, "P#", "")}
+	var before, after []sinktest.Record
+	var was, now []string
+	image := func(i int, texts ...string) sinktest.Item {
+		list := make([]sinktest.Attr, len(texts))
+		for at, t := range texts {
+			list[at] = text(t)
+		}
+		return sinktest.Item{"PK": text(fmt.Sprint("i", i)), "SK": text("x"), "Lines": sinktest.Attr{"L": list}}
+	}
+	sortKeys := func(it sinktest.Item) (sks []string) {
+		list, _ := it["Lines"]["L"].([]sinktest.Attr)
+		for at, t := range list {
+			sks = append(sks, fmt.Sprintf("%s#%s#%d", t["S"], keyOf(it, "PK", "SK"), at))
+		}
+		return sks
+	}
+	for i := range items {
+		first := image(i, "same", fmt.Sprint(items-i), "same")
+		second := image(i, "same", "moved")
+		before = append(before, sinktest.Record{EventName: "INSERT", New: first})
+		was = append(was, sortKeys(first)...)
+		if i%3 == 0 {
+			now = append(now, sortKeys(first)...)
+			continue
+		}
+		after = append(after, sinktest.Record{EventName: "MODIFY", Old: first, New: second})
+		now = append(now, sortKeys(second)...)
+	}
+	stream, err := sinktest.Build(append(before, after...)...)
+	must(s.t, err)
+	at := 0
+	for _, step := range []struct {
+		records int
+		want    []string
+	}{{len(before), was}, {len(after), now}} {
+		for range step.records {
+			must(s.t, writeOne(s.t, sink, stream, at))
+			at++
+		}
+		slices.Sort(step.want)
+		for _, reverse := range []bool{false, true} {
+			for limit := range len(step.want) + 2 {
+				var got []string
+				for _, r := range walk(s.t, s, p, limit, reverse) {
+					_, sk, _ := strings.Cut(r, " ")
+					got = append(got, strings.TrimSuffix(strings.TrimPrefix(sk, `{"S":"`), `"}`))
+				}
+				same(s.t, fmt.Sprintf("reverse %t, limit %d", reverse, limit), got, step.want)
+			}
+			slices.Reverse(step.want)
+		}
+	}
+}

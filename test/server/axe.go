@@ -1,0 +1,37 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// axeVersion is that of a package of the Python index that has axe-core 4.12.1, and little else where what it depends on is
+// left out.
+const axeVersion = "0.1.8"
+
+// Axe is the path of axe-core's script, which finds what keeps people from using a page. The first call on a machine installs
+// it, as [PyTool] does.
+func Axe(ctx context.Context) (script string, err error) {
+	check := func() error {
+		if lacks := lacking([]tool{python()}); lacks != "" {
+			return errors.New("this machine lacks " + lacks + "; install it")
+		}
+		return nil
+	}
+	dir, err := installOnce("axe-"+axeVersion, check, func(dir string) error {
+		return pipInstall(ctx, dir, "--no-deps", "axe-playwright-python=="+axeVersion)
+	})
+	if err != nil {
+		return "", err
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "venv", "lib", "python*", "site-packages", "axe_playwright_python", "axe.min.js"))
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("%s has %d scripts axe.min.js, want 1", dir, len(found))
+	}
+	if err != nil {
+		return "", err
+	}
+	return found[0], nil
+}
