@@ -1,0 +1,142 @@
+package formats
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// checked is a module that was read.
+type checked struct {
+	declared map[string]bool // addresses: var.x, local.x, data.type.name, type.name
+	used     map[string]bool
+	problems []string
+}
+
+// check parses a module and collects what it declares and uses.
+func check(file string, text []byte) *checked {
+	c := &checked{declared: make(map[string]bool), used: make(map[string]bool)}
+	f, problems := hclsyntax.ParseConfig(text, file, hcl.InitialPos)
+	if problems.HasErrors() {
+		c.problems = append(c.problems, problems.Error())
+		return c
+	}
+	body := f.Body.(*hclsyntax.Body)
+	for _, b := range body.Blocks {
+		c.declare(b)
+	}
+	hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
+		if e, is := n.(*hclsyntax.ScopeTraversalExpr); is {
+			c.use(e.Traversal)
+		}
+		return nil
+	})
+	for _, name := range slices.Sorted(maps.Keys(c.used)) {
+		if !c.declared[name] {
+			c.problems = append(c.problems, name+" is used, and not declared")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.declared)) {
+		if strings.HasPrefix(name, "var.") && !c.used[name] {
+			c.problems = append(c.problems, name+" is declared, and not used")
+		}
+	}
+	return c
+}
+
+// declare adds what a block at the top declares. Nothing may be declared twice.
+func (c *checked) declare(b *hclsyntax.Block) {
+	var names []string
+	switch b.Type {
+	case "variable":
+		names = append(names, "var."+b.Labels[0])
+	case "resource":
+		names = append(names, strings.Join(b.Labels, "."))
+	case "data":
+		names = append(names, "data."+strings.Join(b.Labels, "."))
+	case "output":
+		names = append(names, "output."+b.Labels[0])
+	case "locals":
+		for name := range b.Body.Attributes {
+			names = append(names, "local."+name)
+		}
+	case "terraform":
+	default:
+		c.problems = append(c.problems, "a block "+b.Type)
+	}
+	for _, name := range names {
+		if c.declared[name] {
+			c.problems = append(c.problems, name+" is declared twice")
+		}
+		c.declared[name] = true
+	}
+}
+
+// use adds the address that an expression reads. Iterators of dynamic blocks, types and path.module are no addresses.
+func (c *checked) use(t hcl.Traversal) {
+	step := func(i int) string {
+		if i < len(t) {
+			if a, is := t[i].(hcl.TraverseAttr); is {
+				return a.Name
+			}
+		}
+		return ""
+	}
+	switch root := t.RootName(); root {
+	case "path", "statement", "server_side_encryption", "string", "number", "bool":
+	case "var", "local":
+		c.used[root+"."+step(1)] = true
+	case "data":
+		c.used[fmt.Sprint("data.", step(1), ".", step(2))] = true
+		if step(1) == "aws_region" && step(3) == "name" {
+			c.problems = append(c.problems, "the name of aws_region is deprecated")
+		}
+	default:
+		c.used[root+"."+step(1)] = true
+	}
+}
+
+// Every printed module parses, and all that it names is declared once.
+func TestModules(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "cmd", "internal", "template", "testdata", "*.tf"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no modules: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := check(file, text)
+		for _, p := range c.problems {
+			t.Errorf("%s: %s", file, p)
+		}
+		if len(c.declared) < 40 {
+			t.Errorf("%s declares %d things", file, len(c.declared))
+		}
+	}
+}
+
+// The check finds mistakes.
+func TestCheck(t *testing.T) {
+	for text, want := range map[string]string{
+		`resource "a" "b" {`:                               "Unclosed configuration block",
+		`resource "a" "b" { x = var.y }`:                   "var.y is used, and not declared",
+		`resource "a" "b" { x = "${c.d.arn}/*" }`:          "c.d is used, and not declared",
+		`variable "y" {}`:                                  "var.y is declared, and not used",
+		"resource \"a\" \"b\" {}\nresource \"a\" \"b\" {}": "a.b is declared twice",
+		`module "m" {}`:                                    "a block module",
+		"data \"aws_region\" \"c\" {}\nresource \"a\" \"b\" { x = data.aws_region.c.name }": "is deprecated",
+	} {
+		if got := check("x.tf", []byte(text)).problems; !strings.Contains(strings.Join(got, "\n"), want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
