@@ -104,6 +104,8 @@ type Reporting struct {
 	epochZero bool   // some records do not name their stream
 	named     bool   // some records name their stream
 	foreign   string // a table of records that the configuration does not name
+	operation string // an operation of records that is not known
+	records   bool   // there are some
 }
 
 // Read returns a page that reports its undecodable records when it is decoded. Read stores a BrokenError in Broken and
@@ -147,17 +149,27 @@ func (r *Reporting) Warn(w io.Writer) {
 	if r.epochZero {
 		fmt.Fprintln(w, cli.Warning+"the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
 	}
+	if r.Ended && !r.records {
+		fmt.Fprintln(w, cli.Warning+"the input has no records")
+	}
+	if r.operation != "" {
+		fmt.Fprintf(w, cli.Warning+"some records have the eventName %q; DynamoDB writes INSERT, MODIFY and REMOVE. Their images say what they are\n", r.operation)
+	}
 	if r.foreign != "" {
 		fmt.Fprintf(w, cli.Warning+"some records are of the table %s, which the source of the configuration does not name\n", r.foreign)
 	}
 }
 
-// report prints the undecodable records of a page, and notes streams and tables for [Reporting.Warn].
+// report prints the undecodable records of a page, and notes for [Reporting.Warn] what is odd.
 func (r *Reporting) report(p *record.Page) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.records = r.records || len(p.Changes)+len(p.Errors)+p.Duplicates > 0
 	for i := range p.Changes {
 		c := &p.Changes[i]
+		if c.Op == record.Unknown {
+			r.operation = c.EventName
+		}
 		r.epochZero = r.epochZero || c.Version.Epoch() == 0
 		r.named = r.named || c.Version.Epoch() != 0
 		if c.Table != "" && !slices.ContainsFunc(r.Tables, func(t config.Table) bool { return t.Name == c.Table }) {
