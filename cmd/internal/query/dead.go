@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,9 +132,15 @@ func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results)
 	return box.letters(ctx, func(l pipeline.DeadLetter) error {
 		letter := letters.MaskedJSON(box.mask, l)
 		return out.Add(letter, func() string {
-			return fmt.Sprintf("%s  %s  %s: %s", letters.EverySink(letter.Sink), letter.Key, letter.Class, letter.Error)
+			return fmt.Sprintf("%s  %s  %s: %s", letters.EverySink(letter.Sink), letter.Key, letter.Class, firstLine(letter.Error))
 		})
 	})
+}
+
+// firstLine leaves out the stack of a panic, which -o json prints.
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return first
 }
 
 // quarantinedKey is a key in `query dead --quarantined -o json`.
@@ -149,7 +156,7 @@ type quarantinedKey struct {
 }
 
 func (k quarantinedKey) text() string {
-	reason := fmt.Sprintf("%s: %s", k.Class, k.Error)
+	reason := fmt.Sprintf("%s: %s", k.Class, firstLine(k.Error))
 	if k.Letters == 0 {
 		reason = "its letters are delivered; a redrive lets it go"
 	}
