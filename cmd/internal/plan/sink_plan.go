@@ -62,14 +62,17 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	return p
 }
 
+// missesChanges warns of an output that is kept for later.
+const missesChanges = "If you put the sink back, it misses the changes of the time between, and nothing tells: `tablewake audit --sink NAME --repair` mends it"
+
 // removedTodo says what is left of a removed sink, and how to drop it.
 func removedTodo(c sinks.OutputChange) string {
 	kind, name, _ := strings.Cut(c.Target, " ")
 	switch kind {
 	case "table":
-		return fmt.Sprintf("its rows stay in the table %s, with _tw.view = %s, and what is remembered of them in the state; delete the rows, or the table if no other sink writes there", name, c.Sink)
+		return fmt.Sprintf("its rows stay in the table %s, with _tw.view = %s, and what is remembered of them in the state; delete the rows, or the table if no other sink writes there. "+missesChanges, name, c.Sink)
 	case "index":
-		return "its documents stay in the index " + name + ": delete the index if no other sink writes there"
+		return "its documents stay in the index " + name + ": delete the index if no other sink writes there. " + missesChanges
 	case "bucket":
 		return "its objects stay in the bucket and prefix " + strings.TrimSpace(name) +
 			": delete them there, or keep them: they are the history"
