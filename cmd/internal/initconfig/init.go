@@ -183,7 +183,7 @@ func (o *options) setKeys(s *sample.Sample) error {
 }
 
 // keyNames are usual names of key attributes, partition key first.
-var keyNames = [][2]string{{"PK", "SK"}, {"pk", "sk"}, {"partitionKey", "sortKey"}, {"PartitionKey", "SortKey"}, {"hashKey", "rangeKey"}, {"id", ""}, {"Id", ""}, {"ID", ""}, {"PK", ""}, {"pk", ""}}
+var keyNames = [][2]string{{"PK", "SK"}, {"pk", "sk"}, {"partitionKey", "sortKey"}, {"PartitionKey", "SortKey"}, {"hashKey", "rangeKey"}, {"PK", ""}, {"pk", ""}, {"id", ""}, {"Id", ""}, {"ID", ""}}
 
 // guessKeys returns the key attributes by their names, if all items have them; nil if no name is a usual one.
 func guessKeys(items []item.Image) []string {

@@ -2,6 +2,7 @@ package initconfig
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,11 @@ var samples = []struct {
 {"id":{"S":"7a2b0f4e-2"},"state":{"S":"done"}}`,
 		[]string{"key: {id: '{Id}'}", "'a b': S", "sensitive: [password_hash]", "item_by_state:"},
 		[]string{"9f1c", "7a2b", "$2b", "waits"}},
+	{"an odd name", `
+{"PK":{"S":"JOB#1"},"id":{"N":"1"},"its 'state'":{"S":"waits"}}
+{"PK":{"S":"JOB#2"},"id":{"N":"2"},"its 'state'":{"S":"done"}}`,
+		[]string{"key: {PK: 'JOB#{JobId}'}", "PK: 'ITS_STATE_#{[\"its ''state''\"]}'"},
+		[]string{"waits", "done"}},
 	{"numbers", `
 {"id":{"N":"7"},"at":{"N":"1"}}
 {"id":{"N":"8"}}`,
@@ -62,6 +68,25 @@ var samples = []struct {
 {"PK":{"S":"bob"},"SK":{"S":"emil|5"},"Friends":{"M":{"z":{"N":"1"}}}}`,
 		[]string{"Friends: M"},
 		[]string{"alice", "bob", "carol", "anna", "dora", "frank"}},
+}
+
+// An item can have more names than a file lists. A list of some would make errors of the others.
+func TestInit_ManyNames(t *testing.T) {
+	for n, listed := range map[int]bool{maxAttributes - 2: true, maxAttributes - 1: false, 150: false} {
+		dir := t.TempDir()
+		file, out := filepath.Join(dir, "items.jsonl"), filepath.Join(dir, "made.yaml")
+		line := `{"PK":{"S":"WIDE#1"},"SK":{"S":"META"}`
+		for i := range n {
+			line += fmt.Sprintf(`,"a%03d":{"N":"1"}`, i)
+		}
+		if err := os.WriteFile(file, []byte(line+"}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		text := made(t, options{sample: []string{file}, table: "wide", out: out})
+		if strings.Contains(text, " attributes: {a000: N") != listed {
+			t.Errorf("of %d names:\n%s", n, text)
+		}
+	}
 }
 
 func TestInit(t *testing.T) {

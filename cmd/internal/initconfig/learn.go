@@ -31,7 +31,7 @@ func (s *stat) add(v item.Value) {
 	case item.KindM:
 		for name, inside := range v.Members() {
 			if s.members[name] == nil {
-				if len(s.members) > maxAttributes {
+				if len(s.members) > maxAttributes { // one more shows that there are others
 					continue
 				}
 				s.members[strings.Clone(name)] = newStat()

@@ -103,7 +103,8 @@ func (d *draft) writeEntity(line func(string, ...any), k *kind, s *stat) {
 			rest.members[name] = m
 		}
 	}
-	if n := len(rest.members); n > 0 && n <= maxAttributes {
+	// Of an item of more names s has some only, and a list of some would make errors of the others.
+	if len(rest.members) > 0 && len(s.members) <= maxAttributes {
 		line("  %s  attributes: %s", comment, rest.attributes())
 	}
 }
@@ -124,10 +125,10 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 		line("  %s_items:", strings.ToLower(k.name))
 		line("    view: {of: %s, table: %s, key: {PK: '%s', SK: '{@key}'}, attributes: all}", k.name, scalar(table+"-views"), strings.ToUpper(k.name))
 	} else {
-		line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name, by)
+		line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name, item.PathText([]string{by}))
 		line("  %s_by_%s:", strings.ToLower(k.name), strings.ToLower(notName.ReplaceAllString(by, "_")))
-		line("    view: {of: %s, table: %s, key: {PK: '%s#{%s}', SK: '{@key}'}, attributes: all}",
-			k.name, scalar(table+"-views"), strings.ToUpper(notName.ReplaceAllString(by, "_")), item.PathText([]string{by}))
+		line("    view: {of: %s, table: %s, key: {PK: %s, SK: '{@key}'}, attributes: all}",
+			k.name, scalar(table+"-views"), patternScalar(strings.ToUpper(notName.ReplaceAllString(by, "_"))+"#{"+item.PathText([]string{by})+"}"))
 	}
 	if d.module {
 		line("  # Go code of your own, in extensions. `go run . replay` runs it with --custom %s.", moduleSink)

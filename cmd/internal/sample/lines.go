@@ -88,11 +88,15 @@ func (out *Sample) readFile(path string, named bool) (is bool, err error) {
 
 // itemOf returns the item of a line: the line itself, or what a full or an incremental export has in it.
 func itemOf(line []byte) (item.Image, error) {
-	var export struct{ Item, NewImage, Metadata json.RawMessage }
+	var export struct{ Item, NewImage, OldImage, Keys, Metadata json.RawMessage }
 	if json.Unmarshal(line, &export) == nil && bytes.HasPrefix(bytes.TrimSpace(line[1:]), []byte(`"`)) {
 		switch {
-		case export.NewImage != nil && export.Metadata != nil:
-			line = export.NewImage
+		case export.Metadata != nil && export.Keys != nil: // of an incremental export: a deletion has no new image
+			for _, image := range []json.RawMessage{export.NewImage, export.OldImage, export.Keys} {
+				if image != nil {
+					return item.Parse(image)
+				}
+			}
 		case export.Item != nil && bytes.Contains(line[:min(len(line), 16)], []byte(`"Item"`)):
 			if m, err := item.Parse(export.Item); err == nil {
 				return m, nil
@@ -110,9 +114,12 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (is bool
 	if line[0] != '{' {
 		return false, nil
 	}
-	all, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(line), rest), maxAnswer))
-	if err != nil {
+	all, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(line), rest), maxAnswer+1))
+	switch {
+	case err != nil:
 		return false, fmt.Errorf("%s: %w", path, err)
+	case len(all) > maxAnswer:
+		return false, fmt.Errorf("%s: its first line is no item, and it is larger than %d MiB, the largest answer of Scan that is read", path, maxAnswer>>20)
 	}
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(all, &answer) != nil {
@@ -122,7 +129,7 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (is bool
 	if json.Unmarshal(answer["Items"], &items) != nil {
 		return false, plainJSON(path, answer)
 	}
-	for i, text := range items[:min(len(items), mostItems)] {
+	for i, text := range items[:min(len(items), mostItems-len(out.Items))] {
 		m, err := item.Parse(text)
 		if err != nil {
 			return true, fmt.Errorf("%s: Items[%d] is no item in DynamoDB JSON: %w", path, i, err)
@@ -134,6 +141,9 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (is bool
 
 // plainJSON returns an error if a document is an item in plain JSON, as the console shows it.
 func plainJSON(path string, document map[string]json.RawMessage) error {
+	if len(document) == 0 {
+		return nil
+	}
 	for name, v := range document {
 		if name == "Records" || name == "eventID" || v[0] == '{' {
 			return nil

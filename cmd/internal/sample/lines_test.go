@@ -1,0 +1,24 @@
+package sample
+
+import (
+	"testing"
+)
+
+// A line of an export shows its item, also where it is a deletion; an item may have attributes of these names.
+func TestItemOf(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"Item":{"PK":{"S":"a"}}}`: `{"PK":{"S":"a"}}`,
+		`{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"PK":{"S":"a"}},"NewImage":{"PK":{"S":"a"},"n":{"N":"1"}}}`: `{"PK":{"S":"a"},"n":{"N":"1"}}`,
+		`{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"PK":{"S":"a"}},"OldImage":{"PK":{"S":"a"},"n":{"N":"2"}}}`: `{"PK":{"S":"a"},"n":{"N":"2"}}`,
+		`{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"PK":{"S":"a"}}}`:                                           `{"PK":{"S":"a"}}`,
+		`{"Item":{"S":"an attribute"},"PK":{"S":"a"}}`:                                                                      `{"Item":{"S":"an attribute"},"PK":{"S":"a"}}`,
+	} {
+		m, err := itemOf([]byte(line))
+		if err != nil || string(m.Bytes()) != want {
+			t.Errorf("%s\nis %s, %v", line, m.Bytes(), err)
+		}
+	}
+	if _, err := itemOf([]byte(`{"PK":"a"}`)); err == nil {
+		t.Error("plain JSON is an item")
+	}
+}
