@@ -83,6 +83,9 @@ func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 			return target.EachLetter(ctx, dir, log, do)
 		},
 		marks: func(ctx context.Context, pipelines []string, do func(state.Mark) error) error {
+			if owner, err := target.ReadOwner(string(dir)); err == nil && !slices.Contains(pipelines, owner.Pipeline) {
+				pipelines = append(pipelines, owner.Pipeline) // all of its letters can be delivered
+			}
 			for _, name := range pipelines {
 				err := target.ReadState(ctx, dir, name, func(kept *sqlite.State) error { return target.EachMark(ctx, kept, do) })
 				if err != nil {
@@ -176,8 +179,8 @@ func quarantined(ctx context.Context, box letterBox, out *cli.Results) error {
 	return nil
 }
 
-// quarantinedKeys returns the quarantined keys with the error of their first letter. It reads the letters first, as they
-// name the pipelines whose marks are read.
+// quarantinedKeys returns the quarantined keys with the error of their first letter. A key stays quarantined without
+// letters if a redrive was interrupted. The letters also name pipelines whose marks a folder can have.
 func quarantinedKeys(ctx context.Context, box letterBox) ([]quarantinedKey, error) {
 	type keyOfSink struct {
 		sink string // "": every sink
@@ -196,7 +199,7 @@ func quarantinedKeys(ctx context.Context, box letterBox) ([]quarantinedKey, erro
 		known[id] = k
 		return nil
 	})
-	if err != nil || len(known) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	var keys []quarantinedKey
