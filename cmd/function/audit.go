@@ -2,7 +2,6 @@ package function
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,7 +82,7 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 	}
 	differences := differenceLog{log: a.log}
 	sum, err := run.Sampled(ctx, run.SampledOptions{
-		Config: a.cfg, SDK: a.sdk, Sinks: opened, Dir: dir, Sample: e.Sample, Segments: e.Segments, RCU: *e.RCU, Lag: e.lag, Until: auditUntil(ctx, time.Now()),
+		Config: a.cfg, SDK: a.sdk, Sinks: opened, Dir: dir, Sample: e.Sample, Segments: e.Segments, RCU: e.RCU, Lag: e.lag, Until: auditUntil(ctx, time.Now()),
 		Retry: func(err error, wait time.Duration) {
 			a.log.WarnContext(ctx, "a request of the scan failed, and is repeated", slog.Duration("after", wait), slog.String("error", redact.LogText(err)))
 		},
@@ -148,7 +147,7 @@ type auditEvent struct {
 	Sample   int      `json:"sample"`   // default: 1
 	Segments int      `json:"segments"` // default: 100
 	Sinks    []string `json:"sinks"`    // default: all that keep state
-	RCU      *float64 `json:"rcu"`      // default: 500; 0 is no limit
+	RCU      float64  `json:"rcu"`      // default: 500; 0 is no limit
 	Lag      string   `json:"lag"`      // default: 1m
 
 	lag time.Duration
@@ -162,6 +161,7 @@ const maxSegments = 1_000_000
 
 // parseAuditEvent returns the event with its defaults. An error says what to write.
 func parseAuditEvent(payload []byte) (e auditEvent, err error) {
+	e = auditEvent{Sample: 1, Segments: 100, RCU: 500, Lag: "1m"}
 	d := json.NewDecoder(bytes.NewReader(payload))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&e); err != nil {
@@ -170,16 +170,11 @@ func parseAuditEvent(payload []byte) (e auditEvent, err error) {
 	if e.Command != "audit" {
 		return e, auditError.Errorf(`this function takes the command audit only: %s`, auditEventForm)
 	}
-	e.Segments, e.Sample = cmp.Or(e.Segments, 100), cmp.Or(e.Sample, 1)
-	if e.RCU == nil {
-		e.RCU = new(float64)
-		*e.RCU = 500
-	}
-	if e.lag, err = time.ParseDuration(cmp.Or(e.Lag, "1m")); err != nil || e.lag < 0 {
+	if e.lag, err = time.ParseDuration(e.Lag); err != nil || e.lag < 0 {
 		return e, auditError.Errorf(`"lag" must be a duration such as "90s" or "5m": %s`, auditEventForm)
 	}
 	switch {
-	case e.Segments < 1 || e.Segments > maxSegments || *e.RCU < 0:
+	case e.Segments < 1 || e.Segments > maxSegments || e.RCU < 0:
 		return e, auditError.Errorf(`"segments" must be 1 to %d, and "rcu" must not be negative: %s`, maxSegments, auditEventForm)
 	case e.Sample < 1 || e.Sample > e.Segments:
 		return e, auditError.Errorf(`"sample" must be 1 up to "segments", which is %d: %s`, e.Segments, auditEventForm)

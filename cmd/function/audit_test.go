@@ -18,6 +18,7 @@ func TestEventsOfAuditsAreChecked(t *testing.T) {
 		`{"tablewake":"audit","sample":"2"}`:           "sample",
 		`{"tablewake":"audit","sample":101}`:           `up to "segments", which is 100`,
 		`{"tablewake":"audit","sample":-1}`:            `up to "segments", which is 100`,
+		`{"tablewake":"audit","segments":0}`:           `"segments" must be 1 to 1000000`,
 		`{"tablewake":"audit","segments":-5}`:          `"segments" must be 1 to 1000000`,
 		`{"tablewake":"audit","segments":1000001}`:     `"segments" must be 1 to 1000000`,
 		`{"tablewake":"audit","rcu":-1}`:               `"rcu" must not be negative`,
@@ -40,11 +41,11 @@ func TestEventsOfAuditsAreChecked(t *testing.T) {
 
 func TestEventsOfAuditsHaveDefaults(t *testing.T) {
 	e, err := parseAuditEvent([]byte(`{"tablewake":"audit"}`))
-	if err != nil || e.Sample != 1 || e.Segments != 100 || *e.RCU != 500 || e.lag != time.Minute || e.Sinks != nil {
+	if err != nil || e.Sample != 1 || e.Segments != 100 || e.RCU != 500 || e.lag != time.Minute || e.Sinks != nil {
 		t.Errorf("%+v, %v", e, err)
 	}
 	e, err = parseAuditEvent([]byte(`{"tablewake":"audit","sample":3,"segments":7,"rcu":0,"lag":"90s","sinks":["a","b"]}`))
-	if err != nil || e.Sample != 3 || e.Segments != 7 || *e.RCU != 0 || e.lag != 90*time.Second || len(e.Sinks) != 2 {
+	if err != nil || e.Sample != 3 || e.Segments != 7 || e.RCU != 0 || e.lag != 90*time.Second || len(e.Sinks) != 2 {
 		t.Errorf("%+v, %v", e, err)
 	}
 }
