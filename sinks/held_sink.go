@@ -52,21 +52,25 @@ func OnEntities(exts ...Extension) []string {
 func Missing(cfg *config.Config, exts ...Extension) []string {
 	code := codeOf(exts)
 	var missing []string
+	add := func(what string) {
+		if !slices.Contains(missing, what) {
+			missing = append(missing, what)
+		}
+	}
 	for _, s := range cfg.Sinks {
 		if isGoSink(s) && code.custom[s.Custom.Name].make == nil {
-			missing = append(missing, "the Go sink "+s.Custom.Name)
+			add("the Go sink " + s.Custom.Name)
 		}
 	}
 	for _, d := range cfg.Detectors {
 		if d.Func != "" && code.funcs[d.Func] == nil {
-			missing = append(missing, "the Go function "+d.Func)
+			add("the Go function " + d.Func)
 		}
 	}
 	code.cfg = cfg
 	for _, g := range code.fileFilters() {
-		what := "the Go filter " + g.Func
-		if _, has := code.goFilters[g.Func]; !has && !slices.Contains(missing, what) {
-			missing = append(missing, what)
+		if _, has := code.goFilters[g.Func]; !has {
+			add("the Go filter " + g.Func)
 		}
 	}
 	return missing

@@ -37,8 +37,9 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 		return
 	}
 	text, constant := t.Prefix()
-	if name := text[strings.LastIndexAny(text, "#/|")+1:]; constant && isName(strings.Trim(name, "$<>:%")) {
-		before, name := text[:len(text)-len(name)], strings.Trim(name, "$<>:%")
+	last := text[strings.LastIndexAny(text, "#/|")+1:]
+	if name := strings.Trim(last, "$<>:%"); constant && name != "" && isName(name) {
+		before := text[:len(text)-len(last)]
 		c.constants[v] = true
 		c.Warn(v, "write "+yamlbind.Quoted(before+"{"+item.PathText([]string{name})+"}")+" for its value", "it is the text %s, and not the value that an item has there", text)
 		return

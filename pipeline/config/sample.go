@@ -31,7 +31,7 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 			}
 		}}
 	})
-	if ttl := cfg.Source.TTLAttribute; ttl != "" && s.all != nil && s.all.Member(ttl) == nil {
+	if ttl := cfg.Source.TTLAttribute; ttl != "" && s.all != nil && entity.Find([]*entity.Shape{s.all}, []item.Segment{{Name: ttl, Index: -1}}) != nil {
 		message, hint := notInSample(&entity.Undeclared{Name: ttl, Known: s.all.Names()}, nil)
 		c.Warn(&cfg.Source.TTLAttribute, hint, "%s", message)
 	}
