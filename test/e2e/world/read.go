@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -132,7 +133,7 @@ func (w *World) readBucket(t *testing.T, s State) {
 	}
 }
 
-// readQueue takes what is in the queue.
+// readQueue takes what is in the queue. Messages of an answer that got lost come again after the visibility timeout.
 func (w *World) readQueue(t *testing.T, s State) {
 	t.Helper()
 	q := sqs.NewFromConfig(w.SDK)
@@ -141,12 +142,16 @@ func (w *World) readQueue(t *testing.T, s State) {
 		t.Fatal(err)
 	}
 	for {
-		got, err := q.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url.QueueUrl, MaxNumberOfMessages: 10, VisibilityTimeout: 600})
+		got, err := q.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url.QueueUrl, MaxNumberOfMessages: 10, VisibilityTimeout: 30})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(got.Messages) == 0 {
-			return
+			if !messagesTaken(t, q, url.QueueUrl) {
+				return
+			}
+			time.Sleep(time.Second)
+			continue
 		}
 		var done []types.DeleteMessageBatchRequestEntry
 		for _, m := range got.Messages {
@@ -157,6 +162,18 @@ func (w *World) readQueue(t *testing.T, s State) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// messagesTaken reports whether messages of the queue were received and not deleted.
+func messagesTaken(t *testing.T, q *sqs.Client, url *string) bool {
+	t.Helper()
+	a, err := q.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
+		QueueUrl: url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessagesNotVisible},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Attributes[string(types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)] != "0"
 }
 
 // ReadLetters reads the dead letters.
