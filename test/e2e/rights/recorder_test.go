@@ -231,6 +231,9 @@ var equals = regexp.MustCompile(`^\s*(#?\w+)\s*=\s*(:\w+)`)
 
 // on is an action on the rows that are named.
 func (r *recorder) on(action, table string, all ...rows) call {
+	if _, name, isARN := strings.Cut(table, ":table/"); isARN { // the API takes either
+		table = name
+	}
 	name := r.partition(table)
 	keys := map[string]bool{}
 	add := func(v map[string]any) {
