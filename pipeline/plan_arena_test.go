@@ -50,7 +50,7 @@ func TestPlanArena(t *testing.T) {
 // use makes memory for n deliveries of a page.
 func use(a *planArena, n int) {
 	for len(a.ops) < n {
-		a.grow(a.deliveries, len(a.deliveries), n)
+		a.grow(a.deliveries, len(a.deliveries), len(a.deliveries)+n)
 	}
 	a.count = n
 }
@@ -58,6 +58,7 @@ func use(a *planArena, n int) {
 // TestPlanArena_Grow: deliveries that move keep their plans, and there is memory for few more than there are.
 func TestPlanArena_Grow(t *testing.T) {
 	const changes, step = 4000, 13
+	in := &inflightPage{page: &Page{Page: record.Page{Changes: make([]record.Change, changes)}}}
 	var out preparedRoute
 	r := route{Route: Route{Sink: SinkFunc(nil), Name: "few"}, planner: plannerFunc(func(d *Delivery) error {
 		d.Ops = append(d.Ops, &intent{})
@@ -65,7 +66,7 @@ func TestPlanArena_Grow(t *testing.T) {
 	})}
 	for i := 0; i < changes; i += step {
 		c := &record.Change{Raw: make([]byte, i)}
-		if taken, err := r.prepareDelivery(c, uint64(i), &evaluation{}, nil, &out, i, changes-i); !taken || err != nil {
+		if taken, err := r.prepareDelivery(c, uint64(i), &evaluation{}, in, &out, i); !taken || err != nil {
 			t.Fatal(taken, err)
 		}
 	}

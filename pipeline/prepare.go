@@ -67,7 +67,7 @@ func (p *Pipeline) evaluatePage(in *inflightPage) *preparedPage {
 		routed := false
 		hash := maphash.String(p.seed, string(c.Key))
 		for r := range p.routes {
-			taken, err := p.routes[r].prepareDelivery(c, hash, &ev, in, &out.routes[r], i, len(page.Changes)-i)
+			taken, err := p.routes[r].prepareDelivery(c, hash, &ev, in, &out.routes[r], i)
 			if err != nil {
 				out.fatal = err
 				return out
@@ -94,9 +94,9 @@ func (p *Pipeline) accept(c *record.Change) error {
 }
 
 // prepareDelivery adds the delivery of a change to the deliveries of a route, unless a filter of the route drops it or
-// its plan finishes it. hash is that of the key. seen is how many changes of the page came
-// before, and left how many there are with this one. taken reports that no filter dropped the change.
-func (r *route) prepareDelivery(c *record.Change, hash uint64, ev *evaluation, in *inflightPage, out *preparedRoute, seen, left int) (taken bool, fatal error) {
+// its plan finishes it. hash is that of the key, and index the place of the change in its page. taken reports that no
+// filter dropped the change.
+func (r *route) prepareDelivery(c *record.Change, hash uint64, ev *evaluation, in *inflightPage, out *preparedRoute, index int) (taken bool, fatal error) {
 	v, fail := r.applyFilters(c, ev, nil)
 	if v.Drop {
 		out.dropped.add(v.Reason)
@@ -108,7 +108,7 @@ func (r *route) prepareDelivery(c *record.Change, hash uint64, ev *evaluation, i
 	}
 	n := len(out.deliveries)
 	if n == cap(out.deliveries) {
-		out.deliveries = out.arena.grow(out.deliveries, seen, left)
+		out.deliveries = out.arena.grow(out.deliveries, index, len(in.page.Changes))
 	}
 	out.deliveries = out.deliveries[:n+1] // arenas are zeroed
 	out.arena.count = max(out.arena.count, n+1)
