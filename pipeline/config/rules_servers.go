@@ -46,13 +46,22 @@ func (c *checker) refuseRows(t *Table, what string) {
 	}
 }
 
+// SinkWithoutDeadLetters returns a sink that can refuse a change for good, if the file has no dead letters; else nil.
+func (c *Config) SinkWithoutDeadLetters() *Sink {
+	i := slices.IndexFunc(c.Sinks, func(s Sink) bool { return s.Archive == nil })
+	if c.DeadLetters != nil || i < 0 {
+		return nil
+	}
+	return &c.Sinks[i]
+}
+
 // checkDeadLetters checks the place of dead letters, and max_hold. It warns of a consumer without dead letters if a
 // sink can fail permanently.
 func (c *checker) checkDeadLetters() {
 	d, inTable := c.cfg.DeadLetters, c.cfg.Leases != nil && c.cfg.Leases.Table.Name != ""
 	if d == nil {
-		if i := slices.IndexFunc(c.cfg.Sinks, func(s Sink) bool { return s.Archive == nil }); c.cfg.Leases != nil && i >= 0 {
-			c.Warn(&c.cfg.Sinks[i], "add dead_letters: {queue: NAME} or another place for them", "a change that this sink can never write blocks its item and the checkpoint: the file has no dead_letters")
+		if s := c.cfg.SinkWithoutDeadLetters(); c.cfg.Leases != nil && s != nil {
+			c.Warn(s, "add dead_letters: {queue: NAME} or another place for them", "a change that this sink can never write blocks its item and the checkpoint: the file has no dead_letters")
 		}
 		return
 	}

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/policy"
 	"github.com/tablewake/tablewake/sinks/pushdown"
@@ -102,15 +100,10 @@ func (o *flags) run(s cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	if (o.output == "sam" || o.output == "terraform") && needsDeadLetters(cfg) {
+	if (o.output == "sam" || o.output == "terraform") && cfg.SinkWithoutDeadLetters() != nil {
 		fmt.Fprintln(s.Err, cli.Warning+"the file has no dead_letters: a change that a sink can never write holds up its shard until Lambda gives its batch up, "+
 			"and fails again in the function Redrive; add dead_letters: {bucket: NAME}")
 	}
 	_, err = s.Out.Write(b.Bytes())
 	return err
-}
-
-// needsDeadLetters reports whether a sink can refuse a change, and the file has no dead letters.
-func needsDeadLetters(cfg *config.Config) bool {
-	return cfg.DeadLetters == nil && slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Archive == nil })
 }

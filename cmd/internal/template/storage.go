@@ -27,7 +27,7 @@ type storage struct {
 	Queues  []channel
 	Topics  []channel
 	Buses   []channel
-	Left    []string        // what is left out, and why
+	Left    []string        // what the stack does not have, and why
 	ids     map[string]bool // logical ids that are used
 }
 
