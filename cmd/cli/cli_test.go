@@ -45,7 +45,7 @@ tests:
           - {PK: STATUS#paid, SK: 'ORDER%231'}
 `
 
-// program is a program with Go code of its own, with what was called of it.
+// program is a program with Go code of its own. It counts the calls of that code.
 type program struct {
 	t            *testing.T
 	dir          string

@@ -15,7 +15,7 @@ import (
 // awaited has an expression's promise awaited.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
-// The page is live, a button pauses it, and what is open stays open; the policy of the page refuses nothing that it does.
+// The page is live, a button pauses it, and what is open stays open; its content security policy refuses none of this.
 func TestPage_Live(t *testing.T) {
 	ctx := open(t)
 	var refused []string

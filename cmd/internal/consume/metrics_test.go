@@ -2,7 +2,6 @@ package consume
 
 import (
 	"bytes"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -46,7 +45,7 @@ func TestConsume_Metrics(t *testing.T) {
 		page, missing := "", "a first scrape"
 		for i := 0; missing != "" && i < 600; i++ { // until both changes are written
 			var code int
-			if code, page = get(t, addr+"/metrics"); code != tt.code {
+			if code, page = answer(t, addr+"/metrics"); code != tt.code {
 				t.Fatalf("/metrics with %s answers %d: %s", tt.file, code, page)
 			}
 			missing = ""
@@ -70,18 +69,4 @@ func TestConsume_Metrics(t *testing.T) {
 			t.Errorf("exit code %d\n%s", code, r.text())
 		}
 	}
-}
-
-func get(t *testing.T, url string) (code int, body string) {
-	t.Helper()
-	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	b, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, string(b)
 }

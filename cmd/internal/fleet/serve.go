@@ -46,7 +46,7 @@ func (o *statusOptions) addPositional(c *cobra.Command) {
 	}
 }
 
-// servePage serves the page until ctx is done. It looks while somebody watches the page.
+// servePage serves the page until ctx is done. It reads the stores while somebody watches the page, and not otherwise.
 func (o *statusOptions) servePage(ctx context.Context, s cli.Streams, serve ServePage) error {
 	cfg, err := o.Load(o.config)
 	if err != nil {

@@ -51,7 +51,7 @@ func (l *Looks) Latest() (report *fleet.Report, problem string) {
 	return l.report, l.err
 }
 
-// Run looks whenever somebody asked, until ctx is done.
+// Run makes a new report after calls of Latest, until ctx is done.
 func (l *Looks) Run(ctx context.Context) {
 	for {
 		select {

@@ -31,7 +31,7 @@ type liveReport struct {
 	Account    string      `json:"account,omitempty"` // absent if STS does not answer
 	Region     string      `json:"region"`
 	Caller     string      `json:"caller,omitempty"` // ARN of whose credentials they are
-	Checked    []string    `json:"checked"`          // what is as the configuration needs it
+	Checked    []string    `json:"checked"`          // parts that fit the configuration
 	NotChecked []unchecked `json:"not_checked"`
 }
 

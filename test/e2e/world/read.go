@@ -133,7 +133,7 @@ func (w *World) readBucket(t *testing.T, s State) {
 	}
 }
 
-// readQueue takes what is in the queue. Messages of an answer that got lost come again after the visibility timeout.
+// readQueue takes what is in the queue. If an answer is lost, its messages come again after the visibility timeout.
 func (w *World) readQueue(t *testing.T, s State) {
 	t.Helper()
 	q := sqs.NewFromConfig(w.SDK)

@@ -161,7 +161,7 @@ func Filling() page.Status {
 	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: &r}
 }
 
-// Many is a fleet with n open shards, every fiftieth of which nobody reads.
+// Many is a fleet with n open shards, and no consumer reads one in fifty of them.
 func Many(n int) page.Status {
 	obs := observation()
 	for i := 10; i < n; i++ {
