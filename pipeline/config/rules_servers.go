@@ -47,12 +47,12 @@ func (c *checker) refuseRows(t *Table, what string) {
 }
 
 // SinkWithoutDeadLetters returns a sink that can refuse a change for good, if the file has no dead letters; else nil.
-func (c *Config) SinkWithoutDeadLetters() *Sink {
-	i := slices.IndexFunc(c.Sinks, func(s Sink) bool { return s.Archive == nil })
-	if c.DeadLetters != nil || i < 0 {
+func (cfg *Config) SinkWithoutDeadLetters() *Sink {
+	i := slices.IndexFunc(cfg.Sinks, func(s Sink) bool { return s.Archive == nil })
+	if cfg.DeadLetters != nil || i < 0 {
 		return nil
 	}
-	return &c.Sinks[i]
+	return &cfg.Sinks[i]
 }
 
 // checkDeadLetters checks the place of dead letters, and max_hold. It warns of a consumer without dead letters if a
