@@ -140,12 +140,14 @@ func (s *shardReader) read(ctx context.Context) (page record.GetRecordsPage, gon
 	}
 }
 
+// surelyKept is the age up to which a stream keeps all records: an hour less than the retention, because clocks differ.
+const surelyKept = 23 * time.Hour
+
 // isYoung reports whether the shard is younger than the retention. Such a shard has lost no records: a position that is
 // refused as trimmed is below its first record.
 func (s *shardReader) isYoung() bool {
-	const keeps = 23 * time.Hour // an hour less than the retention, because clocks differ
 	made, ok := ShardTime(s.shard)
-	return ok && time.Since(made) < keeps
+	return ok && time.Since(made) < surelyKept
 }
 
 // write writes the records of a page up to stopAt, and reports whether it reached stopAt.

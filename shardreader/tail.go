@@ -43,7 +43,7 @@ const (
 // Every page has records, but the page of an error.
 //
 // The sequence ends after a disabled stream is read to its end, and with the error of ctx or of a call. If the stream
-// has dropped records that the tail has not read yet, that error is [ErrTrimmed] or [ErrNotFound].
+// has dropped records that the tail has not read yet, or may have because a shard could not be read for 23 hours, that error is [ErrTrimmed] or [ErrNotFound].
 func Tail(ctx context.Context, o TailOptions) iter.Seq2[*record.Page, error] {
 	if o.Retryable == nil {
 		o.Retryable = pipeline.Retryable
@@ -103,9 +103,9 @@ func (t *tailer) run(ctx context.Context) error {
 	for pause := relistPause; ; {
 		for _, s := range t.lineage.ready() {
 			running++
-			r := &tailReader{tailer: t, shard: s.ID, start: TrimHorizon, iterator: newest[s.ID], readAt: began}
+			r := &tailReader{tailer: t, shard: s.ID, start: TrimHorizon, iterator: newest[s.ID], readAt: time.Now()}
 			if r.iterator != "" {
-				r.start = Latest
+				r.start, r.readAt = Latest, began
 			}
 			go func() { ends <- shardEnd{shard: s.ID, err: r.run(ctx)} }()
 		}

@@ -3,6 +3,7 @@ package shardreader
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -16,13 +17,16 @@ type tailReader struct {
 	start        IteratorType // Latest or TrimHorizon
 	iterator     string       // of the next page; "": at position
 	lastSequence string       // of the last record read
-	readAt       time.Time    // of the last GetRecords call that succeeded; before the first one, of the start
+	readAt       time.Time    // of the last GetRecords call that succeeded; before the first one, of the reader's start
 }
 
 // run reads the shard to its end. It calls GetRecords at most once in readPause, also after a failure.
 func (r *tailReader) run(ctx context.Context) error {
 	for failures := 0; ; {
 		if r.iterator == "" {
+			if since := time.Since(r.readAt); r.lastSequence == "" && since > surelyKept {
+				return fmt.Errorf("shard %s could not be read for %s, and the stream may have dropped records of it: %w", r.shard, since.Round(time.Minute), ErrTrimmed)
+			}
 			var err error
 			if r.iterator, err = r.api.GetShardIterator(ctx, r.position()); err != nil {
 				return err

@@ -176,6 +176,33 @@ func TestTail_Trimmed(t *testing.T) {
 	})
 }
 
+// A tail that could read no record of a shard for as long as the stream keeps them ends, and does not go on at the oldest
+// record left.
+func TestTail_NothingReadForADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := streamtest.New(streamtest.Options{})
+		st := server.AddStream("shop")
+		down := false
+		server.FailWhen(func(c streamtest.Call) streamtest.Fault {
+			if c.Op == "GetRecords" && down {
+				return streamtest.Faults()["internal"]
+			}
+			return streamtest.Fault{}
+		})
+		stop := tail(t, server, shardreader.TailOptions{Stream: st.ARN(), Attempts: 1 << 30})
+		time.Sleep(10 * time.Second)
+		down = true
+		st.Put(st.Shards()[0], items(0, 2)...)
+		time.Sleep(25 * time.Hour)
+		down = false
+		st.Put(st.Shards()[0], items(2, 2)...)
+		got, err := stop()
+		if !errors.Is(err, shardreader.ErrTrimmed) || len(got) > 0 {
+			t.Errorf("it ends with %v after the records %v", err, got)
+		}
+	})
+}
+
 // A caller that breaks off ends the goroutines and the calls of the tail.
 func TestTail_BrokenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
