@@ -218,12 +218,17 @@ func (n *nameCheck) elements(path string) string {
 
 // path checks a path.
 func (n *nameCheck) path(v *value, path []item.Segment) {
-	if len(path) > 0 && item.Replicated(path[0].Name) {
-		return
-	}
-	if u := entity.Find(n.shapes, path); u != nil {
+	if u := n.undeclared(path); u != nil {
 		n.report(v, 0, 0, u)
 	}
+}
+
+// undeclared returns the first part of a path that the shapes do not have; nil if they have all of it.
+func (n *nameCheck) undeclared(path []item.Segment) *entity.Undeclared {
+	if len(path) > 0 && item.Replicated(path[0].Name) {
+		return nil
+	}
+	return entity.Find(n.shapes, path)
 }
 
 // mapForList reports a map whose elements are read as if it were one of them: the brackets of a list are forgotten in its
@@ -243,13 +248,16 @@ func (n *nameCheck) declares(path string) bool {
 	return err == nil && entity.Find(n.shapes, p.Segments()) == nil
 }
 
-// expression checks the paths that an expression reads, and reports the first of them.
+// expression checks the paths that an expression reads. A name that it reads twice is reported once.
 func (n *nameCheck) expression(v *value, paths []expr.ReadPath) {
+	reported := make(map[string]bool)
 	for _, p := range paths {
-		if u := entity.Find(n.shapes, p.Segments); u != nil {
-			n.report(v, p.Line, p.Column, u)
-			return
+		u := n.undeclared(p.Segments)
+		if u == nil || reported[u.Path+"\x00"+u.Name] {
+			continue
 		}
+		reported[u.Path+"\x00"+u.Name] = true
+		n.report(v, p.Line, p.Column, u)
 	}
 }
 
