@@ -18,6 +18,7 @@ var samples = []struct {
 	name, lines string
 	want        []string
 	private     []string // values
+	keys        []string // of --keys
 }{
 	{"hotel", `
 {"PK":{"S":"HOTEL#rome-1"},"SK":{"S":"META"},"Name":{"S":"Sea View"},"Stars":{"N":"4"},"ContactEmail":{"S":"a@example.com"}}
@@ -30,35 +31,40 @@ var samples = []struct {
 			"key: {PK: 'HOTEL#{HotelId}', SK: META}", "key: {PK: 'HOTEL#{HotelId}', SK: 'BOOKING#{Date}#{BookingId}'}", "key: {PK: 'GUEST#{GuestId}', SK: 'GUEST#{GuestId}'}",
 			"Nights: [{date: S, rate: N}]", "Seen: M", "Mixed: NULL", "booking_by_status:", "PK: 'STATUS#{Status}'",
 		},
-		[]string{"rome", "b77", "Sea View", "example.com", "booked", "mira", "otto", "+39", "2026-01-03", "1790000000"}},
+		[]string{"rome", "b77", "Sea View", "example.com", "booked", "mira", "otto", "+39", "2026-01-03", "1790000000"}, nil},
 	{"colons", `
 {"pk":{"S":"user:1"},"sk":{"S":"profile"},"plan":{"S":"free"}}
 {"pk":{"S":"user:2"},"sk":{"S":"profile"},"plan":{"S":"gold"}}
 {"pk":{"S":"user:2"},"sk":{"S":"order:1:line:1"},"sku":{"S":"A1"}}
 {"pk":{"S":"user:2"},"sk":{"S":"order:1:line:2"},"sku":{"S":"A2"}}`,
 		[]string{"'user:{UserId}'", "'order:{OrderId}:{OrderId2}:{OrderId3}'"},
-		[]string{"free", "gold", "A1"}},
+		[]string{"free", "gold", "A1"}, nil},
 	{"lines of orders", `
 {"PK":{"S":"ORDER#1"},"SK":{"S":"ORDER#1"},"Total":{"N":"1"}}
 {"PK":{"S":"ORDER#1"},"SK":{"S":"ORDER#1#LINE#1"},"Sku":{"S":"A1"}}
 {"PK":{"S":"ORDER#1"},"SK":{"S":"ORDER#1#LINE#2"},"Sku":{"S":"A2"}}`,
 		[]string{"'ORDER#{OrderId}#LINE#{LineId}'", "# Keys of Order are also keys of Line"},
-		[]string{"A1"}},
+		[]string{"A1"}, nil},
 	{"one key", `
 {"id":{"S":"9f1c0f4e-1"},"state":{"S":"waits"},"password_hash":{"S":"$2b$"},"a b":{"S":"x"},"yes":{"BOOL":true}}
 {"id":{"S":"7a2b0f4e-2"},"state":{"S":"done"}}`,
 		[]string{"key: {id: '{Id}'}", "'a b': S", "sensitive: [password_hash]", "item_by_state:"},
-		[]string{"9f1c", "7a2b", "$2b", "waits"}},
+		[]string{"9f1c", "7a2b", "$2b", "waits"}, nil},
 	{"an odd name", `
 {"PK":{"S":"JOB#1"},"id":{"N":"1"},"its 'state'":{"S":"waits"}}
 {"PK":{"S":"JOB#2"},"id":{"N":"2"},"its 'state'":{"S":"done"}}`,
 		[]string{"key: {PK: 'JOB#{JobId}'}", "PK: 'ITS_STATE_#{[\"its ''state''\"]}'"},
-		[]string{"waits", "done"}},
+		[]string{"waits", "done"}, nil},
 	{"numbers", `
 {"id":{"N":"7"},"at":{"N":"1"}}
 {"id":{"N":"8"}}`,
 		[]string{"key: {id: '{Id}'}", "PK: 'ITEM', SK: '{@key}'"},
-		nil},
+		nil, nil},
+	{"a key that is named like an id", `
+{"UserId":{"S":"mira"},"SK":{"S":"USER#1"},"x":{"N":"1"}}
+{"UserId":{"S":"otto"},"SK":{"S":"USER#2"},"x":{"N":"1"}}`,
+		[]string{"{UserId: '{UserId}', SK: 'USER#{UserId2}'}"},
+		[]string{"mira", "otto"}, []string{"UserId", "SK"}},
 	{"names of people", `
 {"PK":{"S":"alice"},"SK":{"S":"anna|2"},"Friends":{"M":{"bob":{"N":"1"},"carol":{"N":"2"}}}}
 {"PK":{"S":"alice"},"SK":{"S":"berta|3"},"Friends":{"M":{"dave":{"N":"1"}}}}
@@ -67,7 +73,7 @@ var samples = []struct {
 {"PK":{"S":"bob"},"SK":{"S":"dora|5"},"Friends":{"M":{"y":{"N":"1"}}}}
 {"PK":{"S":"bob"},"SK":{"S":"emil|5"},"Friends":{"M":{"z":{"N":"1"}}}}`,
 		[]string{"Friends: M"},
-		[]string{"alice", "bob", "carol", "anna", "dora", "frank"}},
+		[]string{"alice", "bob", "carol", "anna", "dora", "frank"}, nil},
 }
 
 // An item can have more names than a file lists. A list of some would make errors of the others.
@@ -76,16 +82,49 @@ func TestInit_ManyNames(t *testing.T) {
 		dir := t.TempDir()
 		file, out := filepath.Join(dir, "items.jsonl"), filepath.Join(dir, "made.yaml")
 		line := `{"PK":{"S":"WIDE#1"},"SK":{"S":"META"}`
-		for i := range n {
+		for i := range n - 1 {
 			line += fmt.Sprintf(`,"a%03d":{"N":"1"}`, i)
 		}
+		line += `,"zemail":{"S":"a@example.com"}`
 		if err := os.WriteFile(file, []byte(line+"}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		text := made(t, options{sample: []string{file}, table: "wide", out: out})
-		if strings.Contains(text, " attributes: {a000: N") != listed {
+		if strings.Contains(text, " attributes: {a000: N") != listed || !strings.Contains(text, "sensitive: [zemail]") {
 			t.Errorf("of %d names:\n%s", n, text)
 		}
+	}
+}
+
+// What looks sensitive is found by the words of a name.
+func TestLooksSensitive(t *testing.T) {
+	for name, want := range map[string]bool{
+		"ssn": true, "userSSN": true, "SSNHash": true, "user_ssn": true, "businessName": false, "businessNotes": false, "Mail": true, "mailbox": false,
+		"useremail": true, "E-Mail": true, "cardNumber": true, "CARD_NUMBER": true, "first name": true, "APIKey": true, "address2": true, "caliban": false, "Total": false, "": false,
+	} {
+		if got := looksSensitive(name); got != want {
+			t.Errorf("%q looks sensitive: %t, want %t", name, got, want)
+		}
+	}
+}
+
+// Of more kinds than a file should have, those with fewest items are left out, and the file says so.
+func TestInit_ManyKinds(t *testing.T) {
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "items.jsonl"), filepath.Join(dir, "made.yaml")
+	var lines strings.Builder
+	for i := range maxEntities + 3 {
+		kind := fmt.Sprintf("KIND%c%c", 'A'+i/26, 'A'+i%26)
+		for n := range 1 + i/3 { // the last kinds have most items
+			fmt.Fprintf(&lines, `{"PK":{"S":"%s#%d"},"SK":{"S":"META"},"email":{"S":"a@example.com"}}`+"\n", kind, n)
+		}
+	}
+	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := made(t, options{sample: []string{file}, table: "kinds", out: out})
+	if !strings.Contains(text, "# 3 kinds with fewer items, 3 items of the sample in all, left out") || strings.Contains(text, "KINDAA#") || !strings.Contains(text, "KINDBQ#") {
+		t.Errorf("the file of %d kinds:\n%s", maxEntities+3, text)
 	}
 }
 
@@ -97,7 +136,7 @@ func TestInit(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tt.lines), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			text := made(t, options{sample: []string{file}, table: "my.table", out: out})
+			text := made(t, options{sample: []string{file}, table: "my.table", out: out, keys: tt.keys})
 			for _, want := range tt.want {
 				if !strings.Contains(text, want) {
 					t.Errorf("the file has no %s", want)

@@ -24,7 +24,7 @@ var (
 const (
 	maxPrefixes = 50 // of a key attribute; what has more is data
 	maxInner    = 5  // texts between the separators of a key attribute; what has more is data
-	maxEntities = 40
+	maxEntities = 40 // kinds that are written
 )
 
 // kind is a kind of item: those whose keys have one form.
@@ -41,6 +41,7 @@ type keyPart struct {
 	attribute string
 	separator string
 	tokens    []token // none: any value
+	whole     string  // the name of any value
 }
 
 // token is a part of a key: a text that all keys have, or a name.
@@ -124,8 +125,9 @@ func (p prefixes) form(m item.Image, attribute string) string {
 	return form
 }
 
-// kindsOf groups the items by the forms of their keys, those with more items first. Overlapping kinds are marked.
-func kindsOf(items []item.Image, keys []string) []*kind {
+// kindsOf groups the items by the forms of their keys, those with more items first. Overlapping kinds are marked. left are
+// the kinds with fewest items, if there are more than maxEntities.
+func kindsOf(items []item.Image, keys []string) (kinds, left []*kind) {
 	found := make([]prefixes, len(keys))
 	for i, name := range keys {
 		found[i] = findPrefixes(items, name, i > 0)
@@ -139,7 +141,6 @@ func kindsOf(items []item.Image, keys []string) []*kind {
 		form := strings.Join(forms, "\x00")
 		byForm[form] = append(byForm[form], m)
 	}
-	var kinds []*kind
 	for _, form := range slices.Sorted(maps.Keys(byForm)) {
 		k := &kind{items: byForm[form]}
 		for i, f := range strings.Split(form, "\x00") {
@@ -147,8 +148,11 @@ func kindsOf(items []item.Image, keys []string) []*kind {
 		}
 		kinds = append(kinds, k)
 	}
+	mostFirst := func(a, b *kind) int { return cmp.Compare(len(b.items), len(a.items)) }
+	slices.SortStableFunc(kinds, mostFirst)
+	n := min(len(kinds), maxEntities)
+	kinds, left = kinds[:n], kinds[n:]
 	slices.SortStableFunc(kinds, func(a, b *kind) int { return cmp.Compare(b.texts(), a.texts()) })
-	kinds = kinds[:min(len(kinds), maxEntities)]
 	nameKinds(kinds)
 	for i, k := range kinds {
 		k.make()
@@ -158,8 +162,8 @@ func kindsOf(items []item.Image, keys []string) []*kind {
 			}
 		}
 	}
-	slices.SortStableFunc(kinds, func(a, b *kind) int { return cmp.Compare(len(b.items), len(a.items)) })
-	return kinds
+	slices.SortStableFunc(kinds, mostFirst)
+	return kinds, left
 }
 
 // shortest returns the form without names at its end that follow a name: the last name binds the rest of a key.
@@ -266,10 +270,25 @@ func nameKinds(kinds []*kind) {
 // nameTokens names what a key binds, as UserId behind USER#. A name stands twice only if it always binds the same value.
 func (k *kind) nameTokens() {
 	named := make(map[string]token)
+	free := func(base string, t token) string {
+		name := base
+		for n := 2; ; n++ {
+			other, taken := named[name]
+			if !taken || t.value != nil && other.value != nil && k.all(func(m item.Image) bool { return other.value(m) == t.value(m) }) {
+				named[name] = t
+				return name
+			}
+			name = fmt.Sprintf("%s%d", base, n)
+		}
+	}
 	for i := range k.key {
+		p := &k.key[i]
+		if len(p.tokens) == 0 {
+			p.whole = free(cmp.Or(pascal(p.attribute), "Key"), token{})
+		}
 		of := ""
-		for j := range k.key[i].tokens {
-			t := &k.key[i].tokens[j]
+		for j := range p.tokens {
+			t := &p.tokens[j]
 			if t.text != "" {
 				of = pascal(t.text)
 				continue
@@ -278,15 +297,7 @@ func (k *kind) nameTokens() {
 			if k.all(func(m item.Image) bool { return isDate.MatchString(t.value(m)) }) {
 				base = "Date"
 			}
-			name := base
-			for n := 2; ; n++ {
-				other, taken := named[name]
-				if !taken || k.all(func(m item.Image) bool { return other.value(m) == t.value(m) }) {
-					break
-				}
-				name = fmt.Sprintf("%s%d", base, n)
-			}
-			t.name, named[name] = name, *t
+			t.name = free(base, *t)
 		}
 	}
 }
@@ -297,6 +308,9 @@ func (k *kind) all(holds func(item.Image) bool) bool {
 
 // pattern returns the source of a pattern.
 func (p keyPart) pattern() string {
+	if len(p.tokens) == 0 {
+		return "{" + p.whole + "}"
+	}
 	parts := make([]string, len(p.tokens))
 	for i, t := range p.tokens {
 		if parts[i] = t.text; t.text == "" {
@@ -310,23 +324,11 @@ func (p keyPart) pattern() string {
 func (k *kind) make() {
 	k.entity = &entity.Entity{Name: k.name}
 	for _, p := range k.key {
-		source := p.pattern()
-		if source == "" {
-			source = "{" + wholeName(p.attribute) + "}"
-		}
-		if made, err := entity.ParsePattern(source); err == nil {
+		if made, err := entity.ParsePattern(p.pattern()); err == nil {
 			k.entity.Key = append(k.entity.Key, entity.KeyPattern{Attribute: p.attribute, Pattern: made})
 		}
 	}
 	entity.NewSet(k.entity)
-}
-
-// wholeName returns the name that a whole key attribute is bound by.
-func wholeName(attribute string) string {
-	if name := pascal(attribute); name != "" {
-		return name
-	}
-	return "Key"
 }
 
 // pascal returns a text as the name of a type: UserProfile for USER_PROFILE, user-profile and userProfile.

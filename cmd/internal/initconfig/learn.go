@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -12,8 +13,9 @@ import (
 )
 
 const (
-	maxAttributes = 100 // names of an item that are written
-	maxMembers    = 40  // names of a map that are written
+	maxAttributes = 100    // names of an item that are written
+	maxLearned    = 10_000 // names of an item or a map that are looked at
+	maxMembers    = 40     // names of a map that are written
 )
 
 // stat is what values at one path are.
@@ -31,7 +33,7 @@ func (s *stat) add(v item.Value) {
 	case item.KindM:
 		for name, inside := range v.Members() {
 			if s.members[name] == nil {
-				if len(s.members) > maxAttributes { // one more shows that there are others
+				if len(s.members) >= maxLearned {
 					continue
 				}
 				s.members[strings.Clone(name)] = newStat()
@@ -131,7 +133,8 @@ func scalar(text string) string {
 
 var plainScalar = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// sensitiveWords are parts of names that people give to what is private.
+// sensitiveWords are words in names that people give to what is private. One of more than four letters is also found inside
+// a longer word, as in useremail.
 var sensitiveWords = []string{
 	"email", "mail", "phone", "mobile", "password", "passwd", "secret", "token", "apikey", "ssn", "iban", "bankaccount", "cardnumber",
 	"creditcard", "cvv", "cvc", "passport", "birth", "dob", "firstname", "lastname", "fullname", "surname", "taxid", "ipaddress", "address",
@@ -139,8 +142,24 @@ var sensitiveWords = []string{
 
 // looksSensitive reports whether a name is one that people give to what is private.
 func looksSensitive(name string) bool {
-	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
-	return slices.ContainsFunc(sensitiveWords, func(word string) bool { return strings.Contains(plain, word) })
+	words := wordsOf(name)
+	joined := strings.Join(words, "")
+	return slices.ContainsFunc(sensitiveWords, func(word string) bool {
+		return slices.Contains(words, word) || len(word) > 4 && strings.Contains(joined, word)
+	})
+}
+
+// The places between two words that no other character parts: in cardNumber, and in SSNHash.
+var (
+	beforeCapital  = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+	beforeLastWord = regexp.MustCompile(`([A-Z])([A-Z][a-z])`)
+)
+
+// wordsOf returns the words of a name in lower case: card and number of cardNumber, CardNumber, CARD_NUMBER and card-number2.
+func wordsOf(name string) []string {
+	name = beforeLastWord.ReplaceAllString(name, "$1 $2")
+	name = beforeCapital.ReplaceAllString(name, "$1 $2")
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // sensitive adds the paths of what looks sensitive, except keys.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/sample"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
@@ -27,6 +28,7 @@ type draft struct {
 	table string
 	keys  []string
 	kinds []*kind
+	left  []*kind // that are not written
 	stats []*stat // of the kinds
 	all   *stat
 
@@ -35,7 +37,8 @@ type draft struct {
 
 // newDraft learns from a sample. Its Keys must be known.
 func newDraft(s *sample.Sample) *draft {
-	d := &draft{table: s.Table, keys: s.Keys, kinds: kindsOf(s.Items, s.Keys), all: statOf(s.Items)}
+	d := &draft{table: s.Table, keys: s.Keys, all: statOf(s.Items)}
+	d.kinds, d.left = kindsOf(s.Items, s.Keys)
 	for _, k := range d.kinds {
 		d.stats = append(d.stats, statOf(k.items))
 	}
@@ -75,6 +78,13 @@ func (d *draft) write() string {
 	line("entities:")
 	for i, k := range d.kinds {
 		d.writeEntity(line, k, d.stats[i])
+	}
+	if n := len(d.left); n > 0 {
+		items := 0
+		for _, k := range d.left {
+			items += len(k.items)
+		}
+		line("  # %s with fewer items, %s of the sample in all, left out: add those that you need.", cli.Count(n, "kind"), cli.Count(items, "item"))
 	}
 	d.writeSinks(line, table)
 	return b.String()
