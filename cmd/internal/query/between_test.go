@@ -24,6 +24,7 @@ func TestQuery_Between(t *testing.T) {
 	program.Run(t, cli.ExitOK, "replay", "-c", file, "--local", out, stream)
 	for flags, want := range map[string]string{
 		"--between a,b": "a b", "--between b,": "b c", "--between ,b --reverse": "b a", "--between a,c -n 1": "a", "--begins-with b": "b", "--between a0,az": "",
+		`--between {"S":"a,"},{"S":"b,c"}`: "b", `--between a,{"S":"b,c"}`: "a b",
 	} {
 		text, _ := program.Run(t, cli.ExitOK, append([]string{"query", "view", "--local", out, "--pk", "STATUS#paid"}, strings.Fields(flags)...)...)
 		var got []string
@@ -35,7 +36,8 @@ func TestQuery_Between(t *testing.T) {
 		}
 	}
 	for flags, want := range map[string]string{
-		"--between a,b": "--pk", "--pk x --between a": "two sort keys", "--pk x --between ,": "two sort keys", "--pk x --between b,a": "the lesser comes first",
+		"--between a,b": "--pk", "--pk x --between a": "two sort keys", "--pk x --between ,": "two sort keys", "--pk x --between a,b,c": "with a comma", `--pk x --between {"S":"a,`: "two sort keys",
+		"--pk x --between b,a":                 "the lesser comes first",
 		"--pk x --sk-prefix a --begins-with b": "one flag", "--live": "cannot stand together",
 	} {
 		_, said := program.Run(t, cli.ExitUsage, append([]string{"query", "view", "--local", out}, strings.Fields(flags)...)...)

@@ -32,8 +32,9 @@ func (o *options) dead(s cli.Streams) *cobra.Command {
 		Use:   "dead",
 		Short: "What could not be decoded or delivered, and why",
 		Long: `dead shows the letters of a folder, or with --live those of the bucket or queue that the
-configuration names; with -o json with their records. A letter holds the whole record. What was sensitive in the configuration that wrote the folder, or is so in the one that -c names, is shown
-masked, and a record that does not decode is left out then: --unmasked shows all as it is.
+configuration names; with -o json with their records. A letter holds the whole record. What
+was sensitive in the configuration that wrote the folder, or is so in the one that -c names, is
+shown masked, and a record that does not decode is left out then: --unmasked shows all as it is.
 
 With --quarantined it shows the keys instead whose later changes go to dead letters too,
 each with what was the first to fail: that is to be mended before tablewake redrive.`,

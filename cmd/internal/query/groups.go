@@ -40,7 +40,7 @@ func groupsOf(f state.Fingerprint, t view.Table) view.Groups {
 		if !ok {
 			continue
 		}
-		// The rest is NAME for a count, or NAME.sum, NAME.min, NAME.max or NAME.distinct.
+		// name is that of a count, or ends in its kind.
 		kind := "count"
 		if at := strings.LastIndexByte(name, '.'); at >= 0 && slices.Contains([]string{"sum", "min", "max", "distinct"}, name[at+1:]) {
 			name, kind = name[:at], name[at+1:]

@@ -167,8 +167,8 @@ func (l liveStores) archive(ctx context.Context, args []string) (archive.Lister,
 	return lister, nil
 }
 
-// waiting are the messages of a queue that no receiver has taken yet, by SQS' count, which is approximate.
-type waiting struct {
+// queueCount is how many messages a queue has, by SQS' count, which is approximate.
+type queueCount struct {
 	Sink     string `json:"sink"`
 	Queue    string `json:"queue"`
 	Messages string `json:"messages_approximately"`
@@ -210,7 +210,7 @@ func (l liveStores) queues(ctx context.Context, args []string, out *cli.Results)
 		if err != nil {
 			return err
 		}
-		w := waiting{Sink: s.Name, Queue: s.Notify.Queue, Messages: n.Visible, InFlight: n.InFlight}
+		w := queueCount{Sink: s.Name, Queue: s.Notify.Queue, Messages: n.Visible, InFlight: n.InFlight}
 		if err := out.Add(w, func() string {
 			return fmt.Sprintf("%s  queue %s: about %s messages wait, and %s are received and not deleted", w.Sink, w.Queue, w.Messages, w.InFlight)
 		}); err != nil {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -115,10 +116,10 @@ func (q *viewQuery) parse() (err error) {
 	if q.between == "" {
 		return nil
 	}
-	low, high, ok := strings.Cut(q.between, ",")
+	low, high, ok := cutKeys(q.between)
 	switch {
 	case !ok || low == "" && high == "":
-		return cli.Usagef("--between takes two sort keys, as 2026-01,2026-03; one of them may be empty")
+		return cli.Usagef(`--between takes two sort keys, as 2026-01,2026-03; one of them may be empty, and a key with a comma is written as {"S":"a,b"}`)
 	case q.pk == "":
 		return cli.Usagef("--between is of a partition: name it with --pk")
 	}
@@ -135,6 +136,23 @@ func (q *viewQuery) parse() (err error) {
 		q.from, q.to = q.to, q.from
 	}
 	return nil
+}
+
+// cutKeys returns the two keys of --between. A comma inside a key in DynamoDB JSON does not part them; ok is false if any
+// other comma could.
+func cutKeys(between string) (low, high string, ok bool) {
+	low, high, ok = strings.Cut(between, ",")
+	if strings.HasPrefix(between, "{\"") {
+		var key json.RawMessage
+		d := json.NewDecoder(strings.NewReader(between))
+		if d.Decode(&key) != nil {
+			return "", "", false
+		}
+		low = between[:d.InputOffset()]
+		high, ok = strings.CutPrefix(strings.TrimSpace(between[d.InputOffset():]), ",")
+		high = strings.TrimSpace(high)
+	}
+	return low, high, ok && (strings.HasPrefix(high, "{\"") || !strings.Contains(high, ","))
 }
 
 // rows returns the rows of a table, and the partition that pk names; it has no Keys if there is none to continue.

@@ -85,13 +85,13 @@ func (out *Sample) readRecords(ctx context.Context, s cli.Streams, paths []strin
 	return nil
 }
 
-// add adds the item of a change, as the change left it.
+// add adds the item of a change: its new image, else the old one, else its keys.
 func (out *Sample) add(c *record.Change) {
 	m := c.New
 	if !m.Exists() {
 		m = c.Old
 	}
-	if !m.Exists() { // a stream of keys only
+	if !m.Exists() {
 		m = c.Keys
 	}
 	if out.Table == "" {

@@ -62,13 +62,13 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 		}
 		for _, resource := range slices.Sorted(maps.Keys(found)) {
 			d := found[resource]
-			text := fmt.Sprintf("%s may not %s on %s: %s", principal, strings.Join(d.actions, ", "), resource, s.Why)
+			actions := strings.Join(d.actions, ", ")
 			if len(d.missing) > 0 {
-				a.skip(text, "policies also compare "+strings.Join(d.missing, ", ")+", which a simulation does not know")
+				a.skip(fmt.Sprintf("whether %s may %s on %s", principal, actions, resource), "policies also compare "+strings.Join(d.missing, ", ")+", which a simulation does not know")
 				continue
 			}
 			refused++
-			a.problem(part{}, text,
+			a.problem(part{}, fmt.Sprintf("%s may not %s on %s: %s", principal, actions, resource, s.Why),
 				fmt.Sprintf("`tablewake template -c %s -o policies --for %s` prints the statement %s", a.cfg.File, name, s.Sid))
 		}
 	}

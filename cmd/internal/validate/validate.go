@@ -67,6 +67,8 @@ type sampleFlags struct {
 	table string
 }
 
+func (f sampleFlags) given() bool { return f.table != "" || len(f.files) > 0 }
+
 // read reads the items; nil if there is no flag.
 func (f sampleFlags) read(ctx context.Context, s cli.Streams) (*sample.Sample, error) {
 	switch {
@@ -134,6 +136,12 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 	}
 	if v.Live != nil {
 		v.Live.write(s.Out)
+	}
+	if cfg == nil && from.given() {
+		fmt.Fprintln(s.Err, "no item was read: correct the file first")
+	}
+	if bad && live {
+		fmt.Fprintln(s.Err, "the file was not compared with the account: correct it first")
 	}
 	if !v.Valid {
 		return cli.Exit(cli.ExitConfig, v.Errors)
