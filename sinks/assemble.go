@@ -124,7 +124,7 @@ func (a *assembly) detectors() error {
 		d := spec.Detector
 		if spec.Func != "" {
 			f, ok := a.funcs[spec.Func]
-			if a.lacks(ok) || !ok && a.suppress == "" {
+			if !ok && (!a.mayLackCode() || a.suppress == "") {
 				errs = append(errs, a.fail(spec.Line, "detect."+spec.Name, fmt.Errorf(
 					"no Go function is named %q: give it to cli.Main, function.Main or Assemble with sinks.WithFunc (it has %s)", spec.Func, names(a.funcs))))
 				continue

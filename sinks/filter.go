@@ -54,8 +54,8 @@ func (f goFilter) Match(c *record.Change) (bool, error) {
 	return f.keep(c)
 }
 
-// FiltersOf is the Option of the filters of the extensions alone, for a pipeline that only plans sinks of the file.
-func FiltersOf(exts ...Extension) Option {
+// OnlyFilters is the Option of the filters of the extensions alone, for a pipeline that only plans sinks of the file.
+func OnlyFilters(exts ...Extension) Option {
 	return optionFunc(func(a *assembly) { maps.Copy(a.goFilters, codeOf(exts).goFilters) })
 }
 
@@ -85,11 +85,11 @@ func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 // entities that the file does not have. Without extensions there are none: [Missing] names the code.
 func CheckCode(cfg *config.Config, exts ...Extension) config.Problems {
 	a := codeOf(exts)
-	a.cfg, a.passMissing = cfg, true
-	ps := a.filterProblems()
 	if !a.extended {
-		return ps
+		return nil
 	}
+	a.cfg = cfg
+	ps := a.filterProblems()
 	problem := func(line int, field string, err error) {
 		ps = append(ps, config.Problem{File: cfg.File, Line: max(line, 1), Column: 1, Field: field, Message: err.Error()})
 	}

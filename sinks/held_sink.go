@@ -123,9 +123,8 @@ func (a *assembly) hold(r *pipeline.Route, op string) {
 	r.Sink, r.Suppress = heldSink{heldOp(op)}, a.holdReason
 }
 
-// lacks reports whether the program lacks code that its file names. A program without extensions can run what needs
-// none of it.
-func (a *assembly) lacks(has bool) bool { return !has && (a.extended || a.holdReason == "") }
+// mayLackCode reports whether the program may lack Go code that its file names: one without extensions that holds sinks back.
+func (a *assembly) mayLackCode() bool { return !a.extended && a.holdReason != "" }
 
 // codeOf returns an assembly with the code of the extensions alone.
 func codeOf(exts []Extension) *assembly {

@@ -249,7 +249,7 @@ func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, er
 func (a *assembly) setGoSink(ctx context.Context, s config.Sink, r *pipeline.Route) error {
 	name := s.Custom.Name
 	code, ok := a.custom[name]
-	if a.lacks(ok) || !ok && !a.isHeld(s.Name) {
+	if !ok && (!a.mayLackCode() || !a.isHeld(s.Name)) {
 		return a.noGoSink(name)
 	}
 	if isGoSink(s) && a.isHeld(s.Name) {

@@ -33,8 +33,8 @@ func Main(exts ...sinks.Extension) {
 
 // Run runs one command line, whose args are without the name of the program, and returns its exit code. It is for
 // tests of a program that calls [Main]. The end of ctx stops the command, as a signal does.
-func Run(ctx context.Context, args []string, in io.Reader, out, err io.Writer, exts ...sinks.Extension) int {
-	s := command.Streams{In: in, Out: out, Err: err, Extensions: exts}
+func Run(ctx context.Context, args []string, in io.Reader, stdout, stderr io.Writer, exts ...sinks.Extension) int {
+	s := command.Streams{In: in, Out: stdout, Err: stderr, Extensions: exts}
 	return command.Run(ctx, args, s, release(), commands.All())
 }
 

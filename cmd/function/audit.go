@@ -117,6 +117,7 @@ type differenceLog struct {
 	logged int
 }
 
+// add logs a finding, up to maxLogged of them.
 func (d *differenceLog) add(sink string, f *audit.Finding) error {
 	if !f.Verdict.Differs() && f.Verdict != audit.Held || d.logged == maxLogged {
 		return nil

@@ -39,7 +39,7 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 		b := base{
 			cfg: cfg, spec: spec, birth: births[spec.Name].ID, mask: m, held: held, dryRun: o.DryRun,
 			repairing: new(rowqueue.Queue[state.Row]), groups: cmp.Or(o.Groups, groupsAtOnce),
-			filters: sinks.FiltersOf(o.Extensions...),
+			filters: sinks.OnlyFilters(o.Extensions...),
 		}
 		if opened[i], err = openSink(ctx, b, stores); err != nil {
 			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, spec.Line, spec.Name, err)
