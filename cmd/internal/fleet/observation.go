@@ -10,20 +10,23 @@ import (
 
 // Observation is the state of a fleet of consumers at one time, as its stores and the stream show it.
 type Observation struct {
-	Pipeline string
-	Flags    string    // flags of every command of this pipeline, for hints: -c FILE --live
-	Source   string    // flags that name the source of a backfill, for hints: --scan
-	At       time.Time // by the clock of this machine; ages are relative to it
-	Leases   leases.Snapshot
-	Silent   map[string]time.Duration // by consumer id: how long it was watched without a new heartbeat, for a whole lease or more
-	Streams  []Stream
-	Gaps     []state.NotedGap
-	HeldBack []state.HeldBack // notes of consumers; Report ignores those of silent consumers
-	Letters  *Letters         // nil: they were not counted
-	Births   []state.Birth    // of all outputs
-	Fills    map[string]Fill  // by run: the backfills of Births
-	Lost     []LostOutput     // sinks whose output does not belong to the state
-	Unknown  []ReadFailure    // what could not be read
+	Pipeline  string
+	Flags     string    // flags of every command of this pipeline, for hints: -c FILE --live
+	Source    string    // flags that name the source of a backfill, for hints: --scan
+	At        time.Time // by the clock of this machine; ages are relative to it
+	Leases    leases.Snapshot
+	Silent    map[string]time.Duration // by consumer id: how long it was watched without a new heartbeat, for a whole lease or more
+	Streams   []Stream
+	Gaps      []state.NotedGap
+	HeldBack  []state.HeldBack // notes of consumers; Report ignores those of silent consumers
+	Letters   *Letters         // nil: they were not counted
+	Births    []state.Birth    // of all outputs
+	Fills     map[string]Fill  // by run: the backfills of Births
+	Functions []Function       // that carry the changes, as far as the flags name them
+	Tables    []string         // that the functions must read the streams of
+	Kinesis   string           // ARN of the stream that they read instead; "": none
+	Lost      []LostOutput     // sinks whose output does not belong to the state
+	Unknown   []ReadFailure    // what could not be read
 
 	RepairsGaps bool // the file says on_gap: repair
 

@@ -30,6 +30,8 @@ type Report struct {
 	Filling []Stage  `json:"filling"`      // sinks that are not live
 	Letters *Letters `json:"dead_letters"` // null: they were not counted
 
+	Functions []Function `json:"functions,omitempty"` // that carry the changes instead of consumers
+
 	HeldBackMore int `json:"held_back_more,omitempty"` // reasons beyond those that a note can have
 }
 
@@ -57,6 +59,8 @@ const (
 	BrokenLease  ProblemKind = "broken_lease"   // a row of the lease table is damaged
 	FailingShard ProblemKind = "failing_shard"  // the calls that read a shard fail
 	FailingSink  ProblemKind = "failing_sink"   // a sink fails
+	IdleMapping  ProblemKind = "idle_mapping"   // an event source mapping is disabled
+	FailingBatch ProblemKind = "failing_batch"  // the last batch of an event source mapping failed
 	WaitingSink  ProblemKind = "waiting_sink"   // a sink waits for a backfill, and writes nothing
 	DeadLetters  ProblemKind = "dead_letters"   // changes are in dead letters
 	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
@@ -149,7 +153,10 @@ func (obs Observation) Report() Report {
 	r := Report{Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, Filling: []Stage{}}
 	switch {
 	case obs.Unconfigured != "":
-		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases; what Lambda invokes shows in its own metrics and log"
+		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases, so Lambda reads the stream"
+		if len(obs.Functions) == 0 {
+			r.Note += "; with --function NAME its event source mappings show too"
+		}
 	case obs.NoTable != "" && len(obs.Leases.Members) > 0:
 		r.addLostLeases(&obs)
 	case obs.NoTable != "":
@@ -165,6 +172,7 @@ func (obs Observation) Report() Report {
 	for _, m := range obs.Leases.Members {
 		r.addConsumer(&obs, m)
 	}
+	r.addFunctions(&obs)
 	r.addHeldBack(&obs)
 	r.addStages(&obs)
 	r.addSinks(&obs)
@@ -208,7 +216,7 @@ func (obs Observation) Report() Report {
 
 // rank orders problems: those that lose records are first.
 func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingSink, WaitingSink, NotRepaired, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
+	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingBatch, FailingSink, WaitingSink, NotRepaired, DeadLetters, BrokenLease, StoppedShard, IdleMapping, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
 }
 
 func (r *Report) addProblem(kind ProblemKind, subject, hint, format string, args ...any) {

@@ -89,14 +89,32 @@ func ill() fleet.Observation {
 	return l
 }
 
+// functions is a pipeline that Lambda invokes, with problems: a disabled mapping, one whose batch failed, old records, and a
+// table that no mapping reads.
+func functions() fleet.Observation {
+	newest, age, most := ago(time.Hour), 75_600.0, 0.4
+	return fleet.Observation{
+		Pipeline: "shop", At: now, Unconfigured: "shop.yaml", Flags: "-c shop.yaml --live", Tables: []string{"shop", "stock"},
+		Functions: []fleet.Function{
+			{Name: "shop-pipeline", IteratorAge: &age, Mappings: []fleet.Mapping{
+				{ID: "5e1", Source: arn, State: "Enabled", Result: "PROBLEM: Function call failed", Failed: &fleet.FailureBucket{Bucket: "failed", Batches: 1204, Newest: &newest}},
+				{ID: "5e2", Source: arn, State: "Disabled", Why: "User action", Failed: &fleet.FailureBucket{Bucket: "failed"}},
+				{ID: "5e3", Source: arn, State: "Updating", Failed: &fleet.FailureBucket{Bucket: "gone", Unknown: "denied"}},
+			}},
+			{Name: "new", IteratorAge: &most},
+		},
+	}
+}
+
 func TestReport_Text(t *testing.T) {
 	unlisted := healthy()
 	unlisted.Streams[0] = fleet.Stream{ARN: arn, Err: errors.New("access denied")}
 	unlisted.Leases.Members = nil
 	for name, obs := range map[string]fleet.Observation{
 		"healthy": healthy(), "ill": ill(), "unlisted": unlisted, "nothing": {Pipeline: "shop", At: now},
-		"function": {Pipeline: "shop", At: now, Unconfigured: "shop.yaml", Gaps: ill().Gaps},
-		"unbegun":  {Pipeline: "shop", At: now, Flags: "-c shop.yaml --live", NoTable: "shop-leases", Gaps: ill().Gaps},
+		"function":  {Pipeline: "shop", At: now, Unconfigured: "shop.yaml", Gaps: ill().Gaps},
+		"functions": functions(),
+		"unbegun":   {Pipeline: "shop", At: now, Flags: "-c shop.yaml --live", NoTable: "shop-leases", Gaps: ill().Gaps},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var text bytes.Buffer

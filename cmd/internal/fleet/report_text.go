@@ -18,6 +18,7 @@ func (r Report) Write(w io.Writer, all bool) {
 	out := printer{w}
 	out.line("%s at %s", r.Pipeline, r.At.Format(time.RFC3339))
 	r.writeConsumers(out)
+	r.writeFunctions(out)
 	for _, stream := range r.streams() {
 		r.writeStream(out, stream, all)
 	}

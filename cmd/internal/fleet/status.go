@@ -29,10 +29,13 @@ type statusOptions struct {
 	noWatch  bool
 	all      bool
 	urgent   time.Duration
-	watch    watchInterval // 0: one look
-	serve    string        // address of the page; "": none is served
-	page     bool
-	format   cli.Format
+
+	functions []string // that carry the changes
+
+	watch  watchInterval // 0: one look
+	serve  string        // address of the page; "": none is served
+	page   bool
+	format cli.Format
 }
 
 // NewStatus makes the command status. serve serves the page of --serve; without it there is no such flag.
@@ -55,7 +58,10 @@ It watches the consumers for up to a lease (leases.duration), until each has sho
 lives. It calls no consumer, reads the lease and the state table, and lists the stream at a
 fifth of the DescribeStream quota, which consumers leave; --no-stream does without.
 
-Where Lambda carries the changes (the file has no leases), the gaps are all that it shows.
+Where Lambda carries the changes (the file has no leases), name each function with --function: its
+event source mappings, whether their last batch failed, the IteratorAge, and what Lambda gave up and
+wrote to the failure bucket. That needs lambda:ListEventSourceMappings, cloudwatch:GetMetricStatistics
+and s3:ListBucket.
 
 Sinks that fail, as consumers note it, are shown with how much waits for them, and dead letters and quarantined
 keys are counted, up to 10,000 or for five seconds; what cannot be known is "unknown".
@@ -73,6 +79,7 @@ the address reads the page.`,
 		Example: `  tablewake status -c tablewake.yaml --live
   tablewake status -c tablewake.yaml --live --watch 10s
   tablewake status -c tablewake.yaml --live --serve
+  tablewake status -c tablewake.yaml --live --function shop-pipeline
   tablewake status -c tablewake.yaml --live -o json | jq '.problems'
   tablewake status -c tablewake.yaml --live --no-stream --loss-within 12h || page-somebody`,
 		Args: cli.NoArguments,
@@ -91,6 +98,7 @@ the address reads the page.`,
 		f.BoolVar(&o.page, "page", false, "with --serve: serve the page also where the address is no loopback address")
 	}
 	o.addPositional(c)
+	f.StringSliceVar(&o.functions, "function", nil, "name or ARN of a Lambda function that carries the changes, to show its event source mappings")
 	f.DurationVar(&o.urgent, "loss-within", 4*time.Hour, "unread records that are lost within this time are a problem")
 	cli.AddFormat(c, &o.format)
 	return c
@@ -154,6 +162,9 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 		return Report{}, err
 	}
 	o.LookOnly = true
+	if len(o.functions) > 0 && (!o.Live || cfg.Leases != nil) {
+		return Report{}, cli.Usagef("--function is of a pipeline that Lambda invokes: it needs --live, and a file without leases")
+	}
 	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent, RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
@@ -164,6 +175,9 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
 	if err := o.observe(ctx, cfg, shared, &obs); err != nil {
+		return Report{}, err
+	}
+	if err := o.observeFunctions(ctx, cfg, &obs); err != nil {
 		return Report{}, err
 	}
 	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) { return lostStores(ctx, cfg, shared, obs.Leases) })

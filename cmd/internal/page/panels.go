@@ -255,6 +255,8 @@ func consumersPanel(s Status) panel {
 	case r == nil:
 		p.Blocks = []block{{Scope: all, Text: "Unknown: a look is under way.", Tone: dim}}
 		return p
+	case len(r.Functions) > 0:
+		return functionsPanel(r)
 	case r.Note != "":
 		p.Blocks = []block{{Scope: all, Text: capital(r.Note) + "."}}
 		return p

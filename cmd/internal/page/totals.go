@@ -56,6 +56,9 @@ func fleetTotal(r *fleet.Report, t total) total {
 
 // fleetLag returns the age of the oldest record that is not durable everywhere, over all shards.
 func fleetLag(r *fleet.Report) total {
+	if len(r.Functions) > 0 {
+		return functionLag(r)
+	}
 	t := total{Label: "Behind by", Scope: all, Note: "age of the last change that is everywhere, of the worst shard"}
 	var worst float64
 	uncertain := 0
@@ -126,6 +129,11 @@ func lossTotal(r *fleet.Report) total {
 			uncertain++
 		}
 	}
+	for _, f := range r.Functions {
+		if f.LossIn != nil && (least == nil || *f.LossIn < *least) {
+			least = f.LossIn
+		}
+	}
 	switch {
 	case least != nil && *least <= 0:
 		t.Value, t.Tone = "now", bad
@@ -138,6 +146,9 @@ func lossTotal(r *fleet.Report) total {
 	}
 	if uncertain > 0 {
 		t.Note += "; unknown of " + cli.Count(uncertain, "shard")
+	}
+	if len(r.Functions) > 0 {
+		return t
 	}
 	return fleetTotal(r, t)
 }

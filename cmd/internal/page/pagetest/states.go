@@ -34,7 +34,7 @@ func ptr[T any](v T) *T { return &v }
 
 // States are the states by name.
 func States() map[string]page.Status {
-	return map[string]page.Status{"well": Well(), "failing": Failing(), "filling": Filling()}
+	return map[string]page.Status{"well": Well(), "failing": Failing(), "filling": Filling(), "functions": Functions()}
 }
 
 // Options are those of a page that shows s.
@@ -159,6 +159,21 @@ func Filling() page.Status {
 	}
 	r := obs.Report()
 	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: &r}
+}
+
+// Functions is a pipeline that Lambda invokes: one mapping is disabled, and the last batch of another one failed.
+func Functions() page.Status {
+	failed := &fleet.FailureBucket{Bucket: "shop-failed", Batches: 3, Newest: at(26 * time.Hour)}
+	obs := fleet.Observation{
+		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second), Unconfigured: "shop.yaml", Tables: []string{"shop"},
+		Letters: &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}},
+		Functions: []fleet.Function{{Name: "shop-pipeline", IteratorAge: ptr(1830.0), Mappings: []fleet.Mapping{
+			{ID: "5e1c2a90-71fd-4a5e-9d5e-0a4f2e3a8a10", Source: arn, State: "Enabled", Result: "PROBLEM: Function call failed", Failed: failed},
+			{ID: "9b02d3c4-0c5f-4a7b-8f0e-6b1de2f3a4b5", Source: arn, State: "Disabled", Why: "User action"},
+		}}},
+	}
+	r := obs.Report()
+	return page.Status{Fleet: &r}
 }
 
 // Many is a fleet with n open shards, and no consumer reads one in fifty of them.

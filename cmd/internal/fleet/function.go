@@ -1,0 +1,202 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cloudwatchtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// Function is a Lambda function that carries the changes, as AWS shows it.
+type Function struct {
+	Name     string    `json:"function"`
+	Mappings []Mapping `json:"mappings"` // its event source mappings, by source
+
+	// IteratorAge is the age of the last record of a batch when Lambda handed the batch over: the largest of the last
+	// iteratorAgeSpan, in seconds. It is absent if no batch was, or if it could not be read.
+	IteratorAge *float64 `json:"iterator_age_seconds,omitempty"`
+
+	LossIn *float64 `json:"seconds_until_loss,omitempty"` // of a record as old as IteratorAge; absent if that is, or for Kinesis
+
+	unread bool // the mappings could not be read
+}
+
+// Mapping is an event source mapping.
+type Mapping struct {
+	ID     string         `json:"mapping"`
+	Source string         `json:"source"`                // ARN of a stream or a queue
+	State  string         `json:"state"`                 // Enabled, Disabled, Updating, ...
+	Why    string         `json:"why,omitempty"`         // it is in this state, in Lambda's words
+	Result string         `json:"last_result,omitempty"` // of the last batch, in Lambda's words
+	Failed *FailureBucket `json:"failure_bucket"`        // null: it has none
+}
+
+// FailureBucket is the bucket that Lambda writes the batches of a mapping to that it gives up.
+type FailureBucket struct {
+	Bucket  string     `json:"bucket"`
+	Batches int        `json:"batches"`          // in the bucket, whether they were delivered since or not
+	More    bool       `json:"more,omitempty"`   // there are more than were counted
+	Newest  *time.Time `json:"newest,omitempty"` // of the counted ones
+	Unknown string     `json:"unknown,omitempty"`
+}
+
+// iteratorAgeSpan is the time before a look whose IteratorAge counts. Lambda reports it within minutes.
+const iteratorAgeSpan = 10 * time.Minute
+
+// functionReader reads what Lambda, CloudWatch and S3 know of functions.
+type functionReader struct {
+	mappings lambda.ListEventSourceMappingsAPIClient
+	metrics  interface {
+		GetMetricStatistics(ctx context.Context, in *cloudwatch.GetMetricStatisticsInput, o ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricStatisticsOutput, error)
+	}
+	objects s3.ListObjectsV2APIClient
+}
+
+// observeFunctions reads the functions that the flags name into obs.
+func (o *statusOptions) observeFunctions(ctx context.Context, cfg *config.Config, obs *Observation) error {
+	if len(o.functions) == 0 {
+		return nil
+	}
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return err
+	}
+	r := functionReader{
+		mappings: lambda.NewFromConfig(sdk), metrics: cloudwatch.NewFromConfig(sdk),
+		objects: s3.NewFromConfig(sdk, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil }),
+	}
+	for _, name := range o.functions {
+		obs.Functions = append(obs.Functions, r.read(ctx, name, obs))
+	}
+	for _, t := range cfg.Source.Tables {
+		obs.Tables = append(obs.Tables, t.Name)
+	}
+	obs.Kinesis = cfg.Source.Kinesis
+	return nil
+}
+
+// read reads a function. What could not be read is added to obs.
+func (r functionReader) read(ctx context.Context, name string, obs *Observation) Function {
+	f := Function{Name: name, Mappings: []Mapping{}}
+	found, err := withTimeout(ctx, func(ctx context.Context) ([]lambdatypes.EventSourceMappingConfiguration, error) {
+		return r.mappingsOf(ctx, name)
+	})
+	f.unread = err != nil
+	obs.AddUnread("the event source mappings of "+name, err)
+	for i := range found {
+		m := newMapping(&found[i])
+		if m.Failed != nil {
+			if err := r.countBatches(ctx, m.ID, m.Failed); err != nil {
+				m.Failed.Unknown = err.Error()
+				obs.AddUnread("the failure bucket "+m.Failed.Bucket, err)
+			}
+		}
+		f.Mappings = append(f.Mappings, m)
+	}
+	slices.SortFunc(f.Mappings, func(a, b Mapping) int { return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID)) })
+	f.IteratorAge, err = withTimeout(ctx, func(ctx context.Context) (*float64, error) { return r.iteratorAge(ctx, name, time.Now()) })
+	obs.AddUnread("the IteratorAge of "+name, err)
+	return f
+}
+
+func (r functionReader) mappingsOf(ctx context.Context, name string) (all []lambdatypes.EventSourceMappingConfiguration, err error) {
+	pages := lambda.NewListEventSourceMappingsPaginator(r.mappings, &lambda.ListEventSourceMappingsInput{FunctionName: &name})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, functionError(ctx, "ListEventSourceMappings", "lambda:ListEventSourceMappings on *", err)
+		}
+		all = append(all, page.EventSourceMappings...)
+	}
+	return all, nil
+}
+
+func newMapping(c *lambdatypes.EventSourceMappingConfiguration) Mapping {
+	m := Mapping{
+		ID: awssdk.ToString(c.UUID), Source: awssdk.ToString(c.EventSourceArn), State: awssdk.ToString(c.State),
+		Why: awssdk.ToString(c.StateTransitionReason), Result: awssdk.ToString(c.LastProcessingResult),
+	}
+	if d := c.DestinationConfig; d != nil && d.OnFailure != nil {
+		if bucket, is := strings.CutPrefix(awssdk.ToString(d.OnFailure.Destination), "arn:aws:s3:::"); is {
+			m.Failed = &FailureBucket{Bucket: bucket}
+		}
+	}
+	return m
+}
+
+// countBatches counts the batches of a mapping in a bucket, up to maxLetters or for countTimeout. Lambda writes them to
+// aws/lambda/MAPPING/SHARD/YYYY/MM/DD (developer guide, "Retain discarded batch records").
+func (r functionReader) countBatches(ctx context.Context, mapping string, b *FailureBucket) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, countTimeout, errNoAnswer)
+	defer cancel()
+	prefix := "aws/lambda/" + mapping + "/"
+	pages := s3.NewListObjectsV2Paginator(r.objects, &s3.ListObjectsV2Input{Bucket: &b.Bucket, Prefix: &prefix})
+	for pages.HasMorePages() {
+		if b.Batches >= maxLetters {
+			b.More = true
+			return nil
+		}
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			b.More = b.Batches > 0
+			return functionError(ctx, "ListObjectsV2", "s3:ListBucket on the bucket", err)
+		}
+		b.Batches += len(page.Contents)
+		for _, o := range page.Contents {
+			if o.LastModified != nil && (b.Newest == nil || o.LastModified.After(*b.Newest)) {
+				b.Newest = cli.OptionalTime(o.LastModified.UTC())
+			}
+		}
+	}
+	return nil
+}
+
+// iteratorAge returns the largest IteratorAge of the last iteratorAgeSpan; nil if there is none.
+func (r functionReader) iteratorAge(ctx context.Context, name string, now time.Time) (*float64, error) {
+	base := functionName(name)
+	answer, err := r.metrics.GetMetricStatistics(ctx, &cloudwatch.GetMetricStatisticsInput{
+		Namespace: awssdk.String("AWS/Lambda"), MetricName: awssdk.String("IteratorAge"),
+		Dimensions: []cloudwatchtypes.Dimension{{Name: awssdk.String("FunctionName"), Value: &base}},
+		StartTime:  awssdk.Time(now.Add(-iteratorAgeSpan)), EndTime: awssdk.Time(now), Period: awssdk.Int32(60),
+		Statistics: []cloudwatchtypes.Statistic{cloudwatchtypes.StatisticMaximum},
+	})
+	if err != nil {
+		return nil, functionError(ctx, "GetMetricStatistics", "cloudwatch:GetMetricStatistics on *", err)
+	}
+	var largest *float64
+	for _, d := range answer.Datapoints {
+		if d.Maximum != nil && (largest == nil || *d.Maximum/1000 > *largest) {
+			largest = awssdk.Float64(*d.Maximum / 1000)
+		}
+	}
+	return largest, nil
+}
+
+// functionName returns the name of a function that is given by name or ARN, with a version or alias or without.
+func functionName(given string) string {
+	if parts := strings.Split(given, ":"); len(parts) >= 7 { // arn:aws:lambda:REGION:ACCOUNT:function:NAME:QUALIFIER
+		return parts[6]
+	}
+	name, _, _ := strings.Cut(given, ":")
+	return name
+}
+
+func functionError(ctx context.Context, op, right string, err error) error {
+	return awserr.CallError(ctx, op, err, map[awserr.Kind]string{
+		awserr.Denied:  "allow " + right,
+		awserr.Missing: "check name, Region and account",
+	})
+}

@@ -1,0 +1,63 @@
+package page
+
+import (
+	"strings"
+
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+)
+
+// functionsPanel shows the functions that carry the changes. It stands in place of the consumers.
+func functionsPanel(r *fleet.Report) panel {
+	t := &table{Caption: "Event source mappings", Head: []column{
+		{Name: "Function"}, {Name: "Iterator age", Number: true}, {Name: "Lost in", Number: true}, {Name: "Mapping"}, {Name: "State"}, {Name: "Last batch"},
+		{Name: "Given up", Long: true}, {Name: "Source", Long: true},
+	}}
+	for i := range r.Functions {
+		f := &r.Functions[i]
+		if len(f.Mappings) == 0 {
+			t.Rows = append(t.Rows, []cell{{Text: f.Name}, {Text: f.AgeText()}, {Text: f.LossText()}, {Text: "none", Tone: warn}, {}, {}, {}, {}})
+		}
+		for _, m := range f.Mappings {
+			t.Rows = append(t.Rows, []cell{
+				{Text: f.Name}, {Text: f.AgeText()}, {Text: f.LossText()}, {Text: m.ID}, mappingState(m), lastBatch(m), {Text: m.Failed.Text(r.At)}, {Text: m.Source},
+			})
+		}
+	}
+	return panel{Title: "Functions", Blocks: []block{{Scope: all, Table: t, ID: "functions-table"}, {
+		Text: "The iterator age is the largest of the last ten minutes. What Lambda gave up stays in the bucket after it was delivered again.", Tone: dim,
+	}}}
+}
+
+// functionLag returns the largest iterator age.
+func functionLag(r *fleet.Report) total {
+	t := total{Label: "Behind by", Scope: all, Value: unknown, Tone: dim, Note: "largest iterator age of the last ten minutes"}
+	var worst *fleet.Function
+	for i := range r.Functions {
+		if f := &r.Functions[i]; f.IteratorAge != nil && (worst == nil || *f.IteratorAge > *worst.IteratorAge) {
+			worst = f
+		}
+	}
+	if worst != nil {
+		t.Value, t.Tone = worst.AgeText(), plain
+	} else {
+		t.Note = "no batch in the last ten minutes"
+	}
+	return t
+}
+
+func mappingState(m fleet.Mapping) cell {
+	switch m.State {
+	case "Enabled":
+		return cell{Text: m.State, Tone: good}
+	case "Disabled", "Disabling", "Deleting":
+		return cell{Text: m.State, Tone: bad}
+	}
+	return cell{Text: m.State, Tone: busy}
+}
+
+func lastBatch(m fleet.Mapping) cell {
+	if strings.HasPrefix(m.Result, "PROBLEM") {
+		return cell{Text: m.Result, Tone: bad}
+	}
+	return cell{Text: m.Result}
+}
