@@ -125,19 +125,18 @@ func TestLive_Rights(t *testing.T) {
 		t.Errorf("with all rights: %s", got)
 	}
 	got = run(name, allow(without("State", "DeadLetters"), ""))
-	const letters = " may not sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:SendMessage on " +
-		"arn:aws:sqs:us-east-1:123456789012:"
+	const letters = " sqs:GetQueueAttributes, sqs:GetQueueUrl, sqs:SendMessage on arn:aws:sqs:us-east-1:123456789012:"
 	prints := "; `tablewake template -c " + file + " -o policies --for consumer` prints the statement "
 	wants(t, got,
 		role+" may not dynamodb:BatchGetItem, dynamodb:ConditionCheckItem, dynamodb:DeleteItem, dynamodb:PutItem, "+
 			"dynamodb:Query, dynamodb:UpdateItem on arn:aws:dynamodb:us-east-1:123456789012:table/"+name+"-state: "+
 			"what sinks remember of items, and the record of their settings: the rows of this pipeline"+prints+"State",
-		role+letters+name+"-dead: what cannot be delivered"+prints+"DeadLetters")
+		role+" may not"+letters+name+"-dead: what cannot be delivered"+prints+"DeadLetters")
 	if strings.Count(got, "may not") != 2 || strings.Contains(got, "checked: rights") {
 		t.Errorf("without two statements: %s", got)
 	}
 	got = run(name, allow(without("DeadLetters"), "aws:SourceVpce"))
-	wants(t, got, "not checked: "+role+letters+name+"-dead: what cannot be delivered: "+
+	wants(t, got, "not checked: whether "+role+" may"+letters+name+"-dead: "+
 		"because policies also compare aws:SourceVpce, which a simulation does not know")
 
 	denied := `<ErrorResponse xmlns="https://iam.amazonaws.com/doc/2010-05-08/"><Error><Type>Sender</Type>` +
