@@ -1,0 +1,80 @@
+package audit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/local"
+)
+
+const ordersByStatus = `
+version: 1
+name: shop
+source: {table: shop}
+sinks:
+  orders_by_status:
+    view: {table: views, key: {PK: 'STATUS#{Status}', SK: '{@key}'}, attributes: {total: '{Total}'}}
+`
+
+// The view has no row of an item of the table. The audit finds that and writes the row.
+func Example() {
+	dir, err := os.MkdirTemp("", "audit-")
+	if err == nil {
+		err = errors.Join(repairItem(context.Background(), dir), os.RemoveAll(dir))
+	}
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// orders_by_status row PK="STATUS#paid" SK="O1" missing
+	// repaired put row PK="STATUS#paid" SK="O1"
+	// orders_by_status row PK="STATUS#paid" SK="O1" equal
+}
+
+func repairItem(ctx context.Context, dir string) (err error) {
+	cfg, err := config.Parse("tablewake.yaml", []byte(ordersByStatus), os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	stores, err := local.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stores.Close()) }()
+	if _, err := sinks.Assemble(ctx, cfg, stores); err != nil { // records that the view has begun
+		return err
+	}
+	opened, err := audit.Open(ctx, cfg, stores, audit.Options{})
+	if err != nil {
+		return err
+	}
+	items := record.NewSnapshotDecoder(record.SnapshotOptions{
+		DecoderOptions: record.DecoderOptions{Table: "shop", EpochZero: true}, Keys: []string{"PK"},
+	}).DecodeLines([]byte(`{"Item":{"PK":{"S":"O1"},"Status":{"S":"paid"},"Total":{"N":"12.50"}}}`))
+
+	sink, order := opened[0], &items.Changes[0]
+	for range 2 {
+		findings, err := sink.Look(ctx, order, nil)
+		if err != nil {
+			return err
+		}
+		for _, f := range findings {
+			fmt.Println(sink.Name(), f.Kind, f.Where, f.Verdict)
+			if !f.Verdict.Differs() {
+				continue
+			}
+			done, err := sink.Repair(ctx, order, f)
+			if err != nil {
+				return err
+			}
+			fmt.Println(done.Result, done.Wrote)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+)
+
+// The state of a pipeline is in a file, which the next process opens again.
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "state")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "state.db")
+	ctx := context.Background()
+	if err := hold(ctx, path, "crm", "o1"); err != nil {
+		log.Print(err)
+		return
+	}
+
+	db, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer db.Close()
+	held, err := db.State("shop").Held(ctx, "crm", []item.Key{"o1", "o2"})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(held)
+	// Output:
+	// [true false]
+}
+
+// hold is the first process: a change of the item is in dead letters.
+func hold(ctx context.Context, path, sink string, key item.Key) error {
+	db, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.State("shop").Hold(ctx, sink, []item.Key{key}), db.Close())
+}
