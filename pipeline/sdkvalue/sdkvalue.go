@@ -1,4 +1,4 @@
-// Package sdkvalue converts the values of package pipeline to and from the attribute values of the
+// Package sdkvalue converts the values of package item to and from the attribute values of the
 // AWS SDK: those of tables (dynamodb/types) and those of streams (dynamodbstreams/types). No other
 // package of the module's core knows the SDK's types.
 //
