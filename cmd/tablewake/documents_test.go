@@ -134,7 +134,7 @@ func runShown(t *testing.T, dir, command string) string {
 }
 
 // progressLine is a line that a slow machine adds: how far a long run is, or a warning of the log.
-var progressLine = regexp.MustCompile(`(?m)^( *\d+% |time=\S+ level=).*\n?`)
+var progressLine = regexp.MustCompile(`(?m)^( *\d+% |[\d,]+ of [\d,]+ items, |time=\S+ level=).*\n?`)
 
 // measured is a part of an output that differs from run to run.
 var measured = regexp.MustCompile(`\d+\.\d\d s, [\d,]+ records/s|in [\d.]+m?s, [\d,]+ a second`)

@@ -102,6 +102,24 @@ func TestPage_LoadsNothingFromElsewhere(t *testing.T) {
 	}
 }
 
+// Functions without a problem are well, and the page says how old their records are.
+func TestPage_Functions(t *testing.T) {
+	age := 0.8
+	obs := fleet.Observation{
+		Pipeline: "shop", At: pagetest.Now, Unconfigured: "shop.yaml", Tables: []string{"shop"},
+		Functions: []fleet.Function{{Name: "shop-pipeline", IteratorAge: &age, Mappings: []fleet.Mapping{
+			{ID: "5e1", Source: "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026", State: "Enabled", Result: "OK"},
+		}}},
+	}
+	r := obs.Report()
+	body := html(t, page.Status{Fleet: &r})
+	for _, want := range []string{"1 function carries the changes.", ">800ms<", ">23h59m<", `<h2 id="consumers-title">Functions</h2>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}
+
 // Without JavaScript the page loads itself again, unless it is paused.
 func TestPage_WithoutScript(t *testing.T) {
 	o := pagetest.Options(pagetest.Well())

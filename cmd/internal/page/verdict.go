@@ -178,6 +178,9 @@ func judge(s Status, problems []problem) verdict {
 
 // wellText describes a fleet without problems.
 func wellText(r *fleet.Report) string {
+	if n := len(r.Functions); n > 0 {
+		return "Nothing needs attention: " + cli.Counted(n, "function", "carries", "carry") + " the changes."
+	}
 	if r.Note != "" {
 		return "Nothing needs attention, as far as it is known: " + r.Note + "."
 	}
