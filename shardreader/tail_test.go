@@ -182,19 +182,17 @@ func TestTail_NothingReadForADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := streamtest.New(streamtest.Options{})
 		st := server.AddStream("shop")
-		down := false
-		server.FailWhen(func(c streamtest.Call) streamtest.Fault {
-			if c.Op == "GetRecords" && down {
-				return streamtest.Faults()["internal"]
-			}
-			return streamtest.Fault{}
-		})
 		stop := tail(t, server, shardreader.TailOptions{Stream: st.ARN(), Attempts: 1 << 30})
 		time.Sleep(10 * time.Second)
-		down = true
+		server.FailWhen(func(c streamtest.Call) (f streamtest.Fault) {
+			if c.Op == "GetRecords" {
+				f = streamtest.Faults()["internal"]
+			}
+			return f
+		})
 		st.Put(st.Shards()[0], items(0, 2)...)
 		time.Sleep(25 * time.Hour)
-		down = false
+		server.FailWhen(nil)
 		st.Put(st.Shards()[0], items(2, 2)...)
 		got, err := stop()
 		if !errors.Is(err, shardreader.ErrTrimmed) || len(got) > 0 {

@@ -38,6 +38,12 @@ type GapRepair struct {
 	Repaired    int64 `json:"repaired,omitempty"`    // number of differences that were mended
 	Left        int64 `json:"left,omitempty"`        // number of differences, and of places that could not be compared, in the end
 
+	// Done and Total count what the present step of a repair has looked at and is to look at: items, entries of sinks, or
+	// what differed. Total is 0 if it is unknown. The step began at Since.
+	Done  int64     `json:"done,omitempty"`
+	Total int64     `json:"total,omitempty"`
+	Since time.Time `json:"since,omitzero"`
+
 	At      time.Time `json:"at,omitzero"` // time of the last change
 	Version int64     `json:"version"`     // raised by each change of the gap or of its repair
 }

@@ -36,6 +36,7 @@ type JobOptions struct {
 type Job struct {
 	job
 	table *run.Table
+	watch func(done, total int64)
 }
 
 // NewJob opens the sinks, and describes the source table. The caller closes the job, and then the stores.
@@ -67,6 +68,20 @@ func (j *Job) Sinks() []audit.Sink { return j.sinks }
 // Table describes the source table.
 func (j *Job) Table() *run.Table { return j.table }
 
+// Watch has audits of the job call f with how far their present step is: done of total, or of 0 if that is unknown.
+func (j *Job) Watch(f func(done, total int64)) { j.watch = f }
+
+// watchedProgress shows a progress, and tells it.
+type watchedProgress struct {
+	run.Progress
+	watch func(done, total int64)
+}
+
+func (p watchedProgress) Update(done, total int64) {
+	p.watch(done, total)
+	p.Progress.Update(done, total)
+}
+
 // Audit makes an audit of what suspects adds, or with nil suspects of everything, and saves its report. An audit of the
 // same subject that was interrupted goes on.
 func (j *Job) Audit(ctx context.Context, report, subject string, suspects func(add func(sink int, s run.Suspect)) error) (*run.Summary, error) {
@@ -86,6 +101,9 @@ func (j *Job) Audit(ctx context.Context, report, subject string, suspects func(a
 	progress := cli.NewCountProgress(j.streams.Err, "comparing")
 	defer progress.End()
 	o.Progress = progress
+	if j.watch != nil {
+		o.Progress = watchedProgress{progress, j.watch}
+	}
 	return run.Audit(ctx, o)
 }
 

@@ -22,7 +22,7 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	lost := cli.Either(g.Shard == "", "what was written before the stream "+subject+" is in no stream", "records of shard "+subject+" were lost")
 	switch {
 	case rep.Stage == state.GapRepairing && obs.At.Before(rep.Expires):
-		r.addProblem(NotRepaired, subject, "it ends by itself", "%s; %s repairs the sinks%s", lost, rep.Owner, lastSaid(rep, obs.At))
+		r.addProblem(NotRepaired, subject, "it ends by itself", "%s; %s repairs the sinks%s%s", lost, rep.Owner, prefixed(", ", RepairProgress(rep)), lastSaid(rep, obs.At))
 	case rep.Stage == state.GapRepairing:
 		r.addProblem(NotRepaired, subject, takesOver, "%s; %s repaired the sinks, and ended before it was done", lost, rep.Owner)
 	case rep.Left > 0:
@@ -43,10 +43,35 @@ func lastSaid(r state.GapRepair, now time.Time) string {
 	return fmt.Sprintf(", as it noted %s ago", FormatAge(max(now.Sub(r.At), 0)))
 }
 
+// RepairProgress describes how far the present step of a repair is; "" if it has looked at nothing.
+func RepairProgress(r state.GapRepair) string {
+	took := r.At.Sub(r.Since).Seconds()
+	if r.Done == 0 || r.Since.IsZero() || took <= 0 {
+		return ""
+	}
+	rate := float64(r.Done) / took
+	if r.Total == 0 {
+		return fmt.Sprintf("%s looked at, %.0f a second", cli.Thousands(r.Done), rate)
+	}
+	text := fmt.Sprintf("%s of %s looked at, %.0f a second", cli.Thousands(r.Done), cli.Thousands(r.Total), rate)
+	if left := r.Total - r.Done; left > 0 {
+		text += ", about " + FormatAge(seconds(float64(left)/rate)) + " left"
+	}
+	return text
+}
+
+// prefixed returns prefix and text; "" if text is "".
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
 // repairText describes how far the repair of a gap is.
 func repairText(r state.GapRepair) string {
 	if r.Stage == state.GapRepairing {
-		return "repairing by " + r.Owner
+		return "repairing by " + r.Owner + prefixed(": ", RepairProgress(r))
 	}
 	return string(r.Stage)
 }

@@ -11,6 +11,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
+// The rate and the time left are those of the present step.
+func TestRepairProgress(t *testing.T) {
+	for want, r := range map[string]state.GapRepair{
+		"": {At: now},
+		"600 of 1,800 looked at, 10 a second, about 2m0s left": {Done: 600, Total: 1800, Since: now.Add(-time.Minute), At: now},
+		"600 looked at, 10 a second":                           {Done: 600, Since: now.Add(-time.Minute), At: now},
+		"600 of 600 looked at, 10 a second":                    {Done: 600, Total: 600, Since: now.Add(-time.Minute), At: now},
+	} {
+		if got := fleet.RepairProgress(r); got != want {
+			t.Errorf("%+v is %q, want %q", r, got, want)
+		}
+	}
+}
+
 // A gap is a problem until it is repaired if the file says on_gap: repair, or if somebody began to repair it. The problem
 // says who repairs it, or what to type.
 func TestReport_GapRepairs(t *testing.T) {

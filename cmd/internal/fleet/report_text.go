@@ -119,20 +119,13 @@ func (r Report) writeStream(out printer, listing Listing, all bool) {
 		}
 	}
 	out.line("")
-	out.line("%s%s: %s", cmp.Or(listing.ARN, "(a stream that the leases do not name)"), spaced(string(listing.Status)), cmp.Or(strings.Join(counts, ", "), "no shards"))
+	out.line("%s%s: %s", cmp.Or(listing.ARN, "(a stream that the leases do not name)"), prefixed(" ", string(listing.Status)), cmp.Or(strings.Join(counts, ", "), "no shards"))
 	if listing.Error != "" {
 		out.line("  not listed: %s", listing.Error)
 	}
 	if len(rows) > 1 {
 		out.table(rows)
 	}
-}
-
-func spaced(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " " + s
 }
 
 // row returns the columns of a shard. depth indents it below its parents.

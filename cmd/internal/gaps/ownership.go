@@ -26,9 +26,33 @@ type ownership struct {
 	run   string
 	owner string        // as status shows it
 	lasts time.Duration // without a renewal
+	step  step
 
 	mu   sync.Mutex
 	gaps []state.NotedGap // as stored
+}
+
+// step is how far the present step of a repair is: a pass over the items, over the entries of the sinks, or over what differs.
+type step struct {
+	mu          sync.Mutex
+	done, total int64
+	since       time.Time
+}
+
+// update notes how far the step is. A smaller number than before is of the next step.
+func (s *step) update(done, total int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since.IsZero() || done < s.done {
+		s.since = time.Now().UTC()
+	}
+	s.done, s.total = done, total
+}
+
+func (s *step) now() (done, total int64, since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.done, s.total, s.since
 }
 
 // own takes the repair of gaps. It leaves out those that another process repairs, and those that changed meanwhile.
@@ -56,7 +80,9 @@ func own(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner str
 func (c *ownership) set(ctx context.Context, g state.NotedGap, r state.GapRepair) (state.NotedGap, bool, error) {
 	now := time.Now().UTC()
 	r.Owner, r.Expires, r.At, r.Version = "", time.Time{}, now, g.Repair.Version
+	r.Done, r.Total, r.Since = 0, 0, time.Time{}
 	if r.Stage == state.GapRepairing {
+		r.Done, r.Total, r.Since = c.step.now()
 		r.Owner, r.Expires = cmp.Or(c.owner, c.run), now.Add(c.lasts)
 	}
 	for {

@@ -58,6 +58,31 @@ func repaired(was state.GapRepair) state.GapRepair {
 	return was
 }
 
+// A renewal stores how far the step of the repair is, and the result does not have it. Each step has a time of its own.
+func TestOwnership_Step(t *testing.T) {
+	store, _ := noted(t)
+	c := mustOwn(t, store, time.Minute)
+	c.step.update(10, 40)
+	c.step.update(30, 40)
+	c.renew(t.Context())
+	first := stored(t, store)[0].Repair
+	if first.Done != 30 || first.Total != 40 || first.Since.IsZero() || first.Since.After(first.At) {
+		t.Errorf("stored are %d of %d since %v, want 30 of 40", first.Done, first.Total, first.Since)
+	}
+	time.Sleep(time.Millisecond)
+	c.step.update(2, 5)
+	c.renew(t.Context())
+	if second := stored(t, store)[0].Repair; second.Done != 2 || second.Total != 5 || !second.Since.After(first.Since) {
+		t.Errorf("the next step is stored as %d of %d since %v", second.Done, second.Total, second.Since)
+	}
+	if _, err := c.finish(t.Context(), repaired); err != nil {
+		t.Fatal(err)
+	}
+	if r := stored(t, store)[0].Repair; r.Done != 0 || r.Total != 0 || !r.Since.IsZero() {
+		t.Errorf("a repaired gap has the step %d of %d", r.Done, r.Total)
+	}
+}
+
 // Of two repairs at once one has the gaps.
 func TestOwnership_Once(t *testing.T) {
 	store, gaps := noted(t)

@@ -79,6 +79,7 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 	if r.Taken = len(j.Gaps) - len(owned); len(owned) == 0 {
 		return r, nil
 	}
+	j.Audit.Watch(c.step.update)
 	working, cancel := context.WithCancelCause(ctx)
 	var keeper sync.WaitGroup
 	keeper.Go(func() { c.keep(working, cancel) })

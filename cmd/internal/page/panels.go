@@ -195,7 +195,11 @@ func gapsPanel(s Status) panel {
 func repairCell(r state.GapRepair) cell {
 	switch {
 	case r.Stage == state.GapRepairing:
-		return cell{Text: "an audit repairs, by " + r.Owner, Tone: busy}
+		text := "an audit repairs, by " + r.Owner
+		if progress := fleet.RepairProgress(r); progress != "" {
+			text += ": " + progress
+		}
+		return cell{Text: text, Tone: busy}
 	case r.Stage == state.GapRepaired:
 		return cell{Text: "repaired", Tone: good}
 	case r.Run != "":

@@ -111,7 +111,7 @@ func repairsComeBack(t *testing.T, s state.Gaps) {
 	}
 	r := state.GapRepair{
 		Stage: state.GapRepairing, Run: "run", Owner: "owner", Expires: noon.Add(time.Minute + 7), How: "export", Exports: []string{"s3://b/p", "é"},
-		Sinks: []string{"orders"}, Items: 1, Differences: 2, Repaired: 3, Left: 4, At: noon.Add(7),
+		Sinks: []string{"orders"}, Items: 1, Differences: 2, Repaired: 3, Left: 4, Done: 5, Total: 6, Since: noon.Add(3), At: noon.Add(7),
 	}
 	g := mustSet(t, s, was, r)
 	r.Version = was.Repair.Version + 1

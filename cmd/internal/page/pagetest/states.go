@@ -127,7 +127,7 @@ func Failing() page.Status {
 	obs.Letters = &fleet.Letters{Sinks: map[string]int{"orders": 1204, "search": 38}, Keys: map[string]int{"orders": 17}, Reasons: map[string]int{"write": 1001, "quarantined": 240, "plan": 1}, Oldest: at(50 * time.Hour)}
 	obs.Gaps = []state.NotedGap{{
 		Gap:    record.Gap{StreamARN: arn, Shard: shardID(4), After: "1400", Before: "1490", From: ago(29 * time.Hour), To: ago(26 * time.Hour), Found: ago(2 * time.Hour)},
-		Repair: state.GapRepair{Stage: state.GapRepairing, Run: "9f3c", Owner: "shop-1-7f3a", Expires: Now.Add(time.Minute), At: ago(20 * time.Second), How: "audit", Items: 1_204_330, Differences: 812, Repaired: 640},
+		Repair: state.GapRepair{Stage: state.GapRepairing, Run: "9f3c", Owner: "shop-1-7f3a", Expires: Now.Add(time.Minute), At: ago(20 * time.Second), How: "audit", Done: 1_204_330, Total: 2_400_000, Since: ago(20*time.Second + 40*time.Minute), Items: 1_204_330, Differences: 812, Repaired: 640},
 	}}
 	r := obs.Report()
 	p, v := process(), verdict()
