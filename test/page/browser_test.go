@@ -81,7 +81,7 @@ func run(m *testing.M) (int, error) {
 	if err := serve.Start(); err != nil {
 		return 1, err
 	}
-	for lines := bufio.NewScanner(out); len(urls) < 3 && lines.Scan(); {
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != ""; { // an empty line is the end of the addresses
 		url := lines.Text()
 		parts := strings.Split(strings.TrimSuffix(url, "/"), "/")
 		urls[parts[len(parts)-1]] = url

@@ -2,7 +2,7 @@
 //
 //	go run ./cmd/internal/page/preview 127.0.0.1:8090
 //
-// It prints its address, and ends when its standard input does.
+// It prints the address of each state and an empty line, and ends when its standard input does.
 package main
 
 import (
@@ -44,6 +44,7 @@ func run(args []string) error {
 		mux.Handle("/"+name+"/", http.StripPrefix("/"+name, page.New(o)))
 		fmt.Printf("http://%s/%s/\n", l.Addr(), name)
 	}
+	fmt.Println()
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
