@@ -10,6 +10,7 @@ import (
 // totals returns the numbers at the top.
 func totals(s Status) []total {
 	var out []total
+	leased := s.Fleet != nil && len(s.Fleet.Functions) == 0 // else there are no consumers and no leases to count
 	if c := s.Consumer; c != nil {
 		lag := total{Label: "Behind by", Scope: thisProcess, Value: unknown, Tone: dim, Note: "age of the oldest change that is not everywhere"}
 		if c.Lag != nil {
@@ -31,7 +32,7 @@ func totals(s Status) []total {
 			pending = max(pending, k.Pending)
 		}
 		out = append(out, read, total{Label: "Pending", Scope: thisProcess, Value: count(pending), Note: "changes of the sink with the most"})
-	case s.Fleet != nil:
+	case leased:
 		var pending int64
 		for _, c := range s.Fleet.Consumers {
 			if c.Alive {
@@ -40,7 +41,7 @@ func totals(s Status) []total {
 		}
 		out = append(out, fleetTotal(s.Fleet, total{Label: "Pending", Scope: all, Value: count(pending), Note: "records read, not everywhere yet"}))
 	}
-	if s.Fleet != nil {
+	if leased {
 		out = append(out, shardsTotal(s.Fleet), consumersTotal(s.Fleet))
 	}
 	return append(out, lettersTotal(s), gapsTotal(s))
