@@ -187,12 +187,13 @@ func (w *world) load(t *testing.T, rate int, longest time.Duration) (stop func()
 }
 
 // standStill has a link hold its requests for a while again and again. What waited is written afterwards, so that the
-// consumer is behind for longer: three quarters of longest are left for the wait.
+// consumer is behind for longer: three quarters of longest are left for the wait. The time between two waits lets a machine of
+// two cores catch up; without it the consumer falls behind without end.
 func standStill(ctx context.Context, l *link.Link, longest time.Duration) {
 	for {
 		still := longest/8 + rand.N(longest*5/8)
 		l.Hold(time.Now().Add(still))
-		if pipeline.Sleep(ctx, still+rand.N(longest/2)) != nil {
+		if pipeline.Sleep(ctx, still+longest/4+rand.N(longest*3/4)) != nil {
 			return
 		}
 	}
