@@ -218,13 +218,13 @@ func (n *nameCheck) elements(path string) string {
 
 // path checks a path.
 func (n *nameCheck) path(v *value, path []item.Segment) {
-	if u := n.undeclared(path); u != nil {
+	if u := n.firstUndeclared(path); u != nil {
 		n.report(v, 0, 0, u)
 	}
 }
 
-// undeclared returns the first part of a path that the shapes do not have; nil if they have all of it.
-func (n *nameCheck) undeclared(path []item.Segment) *entity.Undeclared {
+// firstUndeclared returns the first part of a path that the shapes do not have; nil if they have all of it.
+func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 	if len(path) > 0 && item.Replicated(path[0].Name) {
 		return nil
 	}
@@ -252,7 +252,7 @@ func (n *nameCheck) declares(path string) bool {
 func (n *nameCheck) expression(v *value, paths []expr.ReadPath) {
 	reported := make(map[string]bool)
 	for _, p := range paths {
-		u := n.undeclared(p.Segments)
+		u := n.firstUndeclared(p.Segments)
 		if u == nil || reported[u.Path+"\x00"+u.Name] {
 			continue
 		}

@@ -77,6 +77,7 @@ type watchedProgress struct {
 	watch func(done, total int64)
 }
 
+// Update does both.
 func (p watchedProgress) Update(done, total int64) {
 	p.watch(done, total)
 	p.Progress.Update(done, total)

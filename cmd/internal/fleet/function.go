@@ -8,6 +8,7 @@ import (
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	cloudwatchtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -43,6 +44,14 @@ type Mapping struct {
 	Result string         `json:"last_result,omitempty"` // of the last batch, in Lambda's words
 	Failed *FailureBucket `json:"failure_bucket"`        // null: it has none
 }
+
+// Idle reports whether nothing reads the source for the mapping.
+func (m Mapping) Idle() bool {
+	return m.State == "Disabled" || m.State == "Disabling" || m.State == "Deleting"
+}
+
+// Failing reports whether the last batch failed.
+func (m Mapping) Failing() bool { return strings.HasPrefix(m.Result, "PROBLEM") }
 
 // FailureBucket is the bucket that Lambda writes the batches of a mapping to that it gives up.
 type FailureBucket struct {
@@ -130,8 +139,8 @@ func newMapping(c *lambdatypes.EventSourceMappingConfiguration) Mapping {
 		Why: awssdk.ToString(c.StateTransitionReason), Result: awssdk.ToString(c.LastProcessingResult),
 	}
 	if d := c.DestinationConfig; d != nil && d.OnFailure != nil {
-		if bucket, is := strings.CutPrefix(awssdk.ToString(d.OnFailure.Destination), "arn:aws:s3:::"); is {
-			m.Failed = &FailureBucket{Bucket: bucket}
+		if to, err := arn.Parse(awssdk.ToString(d.OnFailure.Destination)); err == nil && to.Service == "s3" { // in any partition
+			m.Failed = &FailureBucket{Bucket: to.Resource}
 		}
 	}
 	return m

@@ -13,20 +13,20 @@ import (
 
 // addFunctions adds the functions and their problems.
 func (r *Report) addFunctions(obs *Observation) {
-	r.Functions = obs.Functions
 	if len(obs.Functions) == 0 {
 		return
 	}
+	r.Functions = slices.Clone(obs.Functions)
 	unread := false
-	for i := range obs.Functions {
-		f := &obs.Functions[i]
+	for i := range r.Functions {
+		f := &r.Functions[i]
 		unread = unread || f.unread
 		for _, m := range f.Mappings {
 			switch {
-			case slices.Contains([]string{"Disabled", "Disabling", "Deleting"}, m.State):
+			case m.Idle():
 				r.addProblem(IdleMapping, m.ID, "`aws lambda update-event-source-mapping --uuid "+m.ID+" --enabled`; it goes on where it stopped, if that is less than 24 hours ago",
 					"the event source mapping %s of %s is %s (%s): nothing reads %s for it", m.ID, f.Name, m.State, cmp.Or(m.Why, "no reason is given"), m.Source)
-			case strings.HasPrefix(m.Result, "PROBLEM"):
+			case m.Failing():
 				r.addProblem(FailingBatch, m.ID, "the log of the function says why; Lambda tries the batch again, and gives it up by the limits of the mapping",
 					"the last batch of the event source mapping %s of %s failed: %s", m.ID, f.Name, m.Result)
 			}

@@ -71,7 +71,7 @@ func prefixed(prefix, text string) string {
 // repairText describes how far the repair of a gap is.
 func repairText(r state.GapRepair) string {
 	if r.Stage == state.GapRepairing {
-		return "repairing by " + r.Owner + prefixed(": ", RepairProgress(r))
+		return "repairing by " + r.Owner
 	}
 	return string(r.Stage)
 }

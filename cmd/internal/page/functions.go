@@ -1,10 +1,6 @@
 package page
 
-import (
-	"strings"
-
-	"github.com/tablewake/tablewake/cmd/internal/fleet"
-)
+import "github.com/tablewake/tablewake/cmd/internal/fleet"
 
 // functionsPanel shows the functions that carry the changes. It stands in place of the consumers.
 func functionsPanel(r *fleet.Report) panel {
@@ -46,17 +42,17 @@ func functionLag(r *fleet.Report) total {
 }
 
 func mappingState(m fleet.Mapping) cell {
-	switch m.State {
-	case "Enabled":
+	switch {
+	case m.State == "Enabled":
 		return cell{Text: m.State, Tone: good}
-	case "Disabled", "Disabling", "Deleting":
+	case m.Idle():
 		return cell{Text: m.State, Tone: bad}
 	}
 	return cell{Text: m.State, Tone: busy}
 }
 
 func lastBatch(m fleet.Mapping) cell {
-	if strings.HasPrefix(m.Result, "PROBLEM") {
+	if m.Failing() {
 		return cell{Text: m.Result, Tone: bad}
 	}
 	return cell{Text: m.Result}

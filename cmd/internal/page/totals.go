@@ -49,7 +49,7 @@ func totals(s Status) []total {
 
 // fleetTotal returns t; unknown if the report cannot have consumers.
 func fleetTotal(r *fleet.Report, t total) total {
-	if r.Note != "" {
+	if r.Note != "" && len(r.Functions) == 0 {
 		t.Value, t.Tone, t.Note = unknown, dim, "there are no leases"
 	}
 	return t
@@ -147,9 +147,6 @@ func lossTotal(r *fleet.Report) total {
 	}
 	if uncertain > 0 {
 		t.Note += "; unknown of " + cli.Count(uncertain, "shard")
-	}
-	if len(r.Functions) > 0 {
-		return t
 	}
 	return fleetTotal(r, t)
 }
