@@ -253,8 +253,8 @@ func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 	}
 }
 
-// withStageOf returns b at the stage of another birth, and as fresh.
+// withStageOf returns b at the stage of another birth, as fresh, and left out as that.
 func withStageOf(b, of state.Birth) state.Birth {
-	b.Stage, b.Floor, b.Stream, b.Run, b.ReadUntil, b.Fresh = of.Stage, of.Floor, of.Stream, of.Run, of.ReadUntil, of.Fresh
+	b.Stage, b.Floor, b.Stream, b.Run, b.ReadUntil, b.Fresh, b.LeftOut = of.Stage, of.Floor, of.Stream, of.Run, of.ReadUntil, of.Fresh, of.LeftOut
 	return b
 }

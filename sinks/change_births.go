@@ -35,13 +35,19 @@ func changeBirth(ctx context.Context, births state.Births, b state.Birth, change
 		switch {
 		case err != nil:
 			return b, err
-		case ok && b.Fresh && is == notFresh(b):
-			// A consumer has acknowledged the first change.
+		case ok && is != b && is == withNotesOf(b, is):
+			// A consumer has acknowledged the first change, or a process began without the sink.
 		case !ok || is.ID != b.ID || is.Run != b.Run || b.Run == "" || is == b:
 			return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
 		}
 		b = is
 	}
+}
+
+// withNotesOf returns b with what consumers note at another birth.
+func withNotesOf(b, of state.Birth) state.Birth {
+	b.Fresh, b.LeftOut = of.Fresh, of.LeftOut
+	return b
 }
 
 // notFresh returns b as it is when a change was acknowledged to the sink.

@@ -157,6 +157,10 @@ func (a *assembly) record(ctx context.Context) error {
 		return err
 	}
 	a.warnOfStages()
+	a.warnOfLeftOut()
+	if err := a.noteLeftOut(ctx); err != nil {
+		return err
+	}
 	for i := range a.opened {
 		o := &a.opened[i]
 		if a.births != nil {

@@ -140,8 +140,7 @@ func (m *birthRecords) compareOutput(ctx context.Context, cfg *config.Config, s 
 // leftAt returns the sinks that have written to a target, and that the file does not have there.
 func (m *birthRecords) leftAt(cfg *config.Config, target string) (names []string) {
 	for _, b := range m.known {
-		inFile := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == b.Sink && Target(s) == b.Target })
-		if b.Target == target && b.Begun && b.Stage != state.Waiting && !inFile {
+		if b.Target == target && b.Begun && b.Stage != state.Waiting && !hasOutput(cfg, b) {
 			names = append(names, b.Sink)
 		}
 	}

@@ -113,8 +113,7 @@ func FinishRebuild(ctx context.Context, cfg *config.Config, births state.Births)
 		if err != nil {
 			return err
 		}
-		inFile := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == b.Sink && Target(s) == b.Target })
-		if inFile && isRebuilding(b) {
+		if hasOutput(cfg, b) && isRebuilding(b) {
 			filled = append(filled, b)
 		}
 	}

@@ -37,6 +37,10 @@ type Birth struct {
 	Stream    string    // ARN of the stream whose changes follow the backfill; "" if unknown
 	Run       string    // id of the [Backfill] that fills or filled the output, "rebuild" or "none" (see package sinks); "" if none did
 	ReadUntil time.Time // when the backfill ended its last read of the source; zero before that. UTC, whole seconds
+
+	// LeftOut is when a process last started whose file does not have the sink: the output may miss the changes that it
+	// acknowledged. Zero: none did since the output began, or since it was last compared with the table. UTC.
+	LeftOut time.Time
 }
 
 // Stage is how far the output of a sink is filled. The output of a sink that was added to a running

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks"
@@ -187,40 +185,7 @@ func (j *job) proveRoutes(ctx context.Context) error {
 	if j.cfg.Leases == nil {
 		return j.proveFunction(ctx)
 	}
-	silence := stream.MaxSilence(&j.o.Flags, j.cfg)
-	fmt.Fprintf(j.streams.Err, "watching for %s which consumers live, and whether they have the sinks of %s\n",
-		silence, j.cfg.File)
-	before, err := j.readLeases(ctx)
-	if err != nil {
-		return err
-	}
-	if err := pipeline.Sleep(ctx, silence); err != nil {
-		return err
-	}
-	now, err := j.readLeases(ctx)
-	if err != nil {
-		return err
-	}
-	return oldRoutes(before, now, sinks.RoutesDigest(j.cfg))
-}
-
-// oldRoutes returns an error that names the live consumers without the digest.
-func oldRoutes(before, now leases.Snapshot, digest string) error {
-	beats := before.Heartbeats()
-	var old []string
-	for _, m := range now.Members {
-		if beat, known := beats[m.Worker]; known && beat == m.Heartbeat {
-			continue // it does not live
-		}
-		if m.Routes != digest {
-			old = append(old, m.Worker)
-		}
-	}
-	if len(old) == 0 {
-		return nil
-	}
-	slices.Sort(old)
-	return fmt.Errorf("the consumers %s write to other sinks than those of this file: a change that they acknowledge would be missing in the new sink; deploy the file to them, and repeat the command", strings.Join(old, ", "))
+	return stream.CheckRoutes(ctx, j.readLeases, stream.MaxSilence(&j.o.Flags, j.cfg), j.cfg, j.streams.Err)
 }
 
 // readLeases reads the leases and the heartbeats.

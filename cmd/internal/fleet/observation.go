@@ -21,6 +21,7 @@ type Observation struct {
 	HeldBack  []state.HeldBack // notes of consumers; Report ignores those of silent consumers
 	Letters   *Letters         // nil: they were not counted
 	Births    []state.Birth    // of all outputs
+	LeftOut   []state.Birth    // those of Births whose sinks are in the file, and may miss changes
 	Fills     map[string]Fill  // by run: the backfills of Births
 	Functions []Function       // that carry the changes, as far as the flags name them
 	Tables    []string         // that the functions must read the streams of

@@ -64,7 +64,7 @@ const (
 	WaitingSink  ProblemKind = "waiting_sink"   // a sink waits for a backfill, and writes nothing
 	DeadLetters  ProblemKind = "dead_letters"   // changes are in dead letters
 	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
-	NotRepaired  ProblemKind = "not_repaired"   // sinks miss the changes of a gap, and their repair is not done
+	NotRepaired  ProblemKind = "not_repaired"   // sinks miss the changes of a gap, or of a time without them, and their repair is not done
 	Breach       ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
 )
 
@@ -175,6 +175,7 @@ func (obs Observation) Report() Report {
 	r.addFunctions(&obs)
 	r.addHeldBack(&obs)
 	r.addStages(&obs)
+	r.addLeftOut(&obs)
 	r.addSinks(&obs)
 	for _, s := range obs.Streams {
 		r.addStream(s)

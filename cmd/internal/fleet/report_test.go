@@ -247,6 +247,18 @@ func TestReport_WaitingSink(t *testing.T) {
 	}
 }
 
+// A sink that was left out is a problem with the command that repairs it.
+func TestReport_LeftOut(t *testing.T) {
+	obs := fleet.Observation{Pipeline: "shop", Flags: "-c shop.yaml --live", At: now, LeftOut: []state.Birth{{Sink: "by_status", Target: "table views", LeftOut: now}}}
+	i := slices.IndexFunc(obs.Report().Problems, func(p fleet.Problem) bool { return p.Kind == fleet.NotRepaired })
+	if i < 0 {
+		t.Fatalf("problems: %+v", obs.Report().Problems)
+	}
+	if p := obs.Report().Problems[i]; p.Subject != "by_status" || !strings.Contains(p.Hint, "`tablewake gaps -c shop.yaml --live --repair --audit`") {
+		t.Errorf("the problem is %+v", p)
+	}
+}
+
 // Every shard is after its parents, in whatever order they are listed.
 func TestReport_ParentsFirst(t *testing.T) {
 	obs := healthy()

@@ -44,6 +44,14 @@ func (r *Report) addStages(obs *Observation) {
 	}
 }
 
+// addLeftOut adds a problem for each sink that may miss changes, because a process was started without it.
+func (r *Report) addLeftOut(obs *Observation) {
+	for _, b := range obs.LeftOut {
+		r.addProblem(NotRepaired, b.Sink, "`"+obs.command("gaps")+" --repair --audit` compares it with the table, and repairs it",
+			"sink %s may miss changes: a process without it was started at %s", b.Sink, b.LeftOut.Format(time.RFC3339))
+	}
+}
+
 func (r Report) writeStages(out printer) {
 	if len(r.Filling) == 0 {
 		return

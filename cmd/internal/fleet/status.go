@@ -185,6 +185,7 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 	if shared.births != nil {
 		obs.Births, err = withTimeout(ctx, shared.births)
 		obs.AddUnread("the stages of sinks", err)
+		obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
 		obs.Fills, err = withTimeout(ctx, func(ctx context.Context) (map[string]Fill, error) { return shared.fills(ctx, obs.Births) })
 		obs.AddUnread("how far backfills are", err)
 	}

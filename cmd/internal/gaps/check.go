@@ -29,10 +29,15 @@ func (e *NotYetError) Error() string {
 	return fmt.Sprintf("changes of before the gap may still be written: repair it after %s", e.Until.UTC().Format(time.RFC3339))
 }
 
-// CheckAge returns a *NotYetError while a worker may still write what it read before the gaps were found. late is how long
-// such a worker may take.
-func CheckAge(gaps []state.NotedGap, late time.Duration) error {
+// CheckAge returns a *NotYetError while a worker may still write what it read before the gaps were found, or acknowledge
+// changes without the sinks of the births. late is how long such a worker may take.
+func CheckAge(gaps []state.NotedGap, left []state.Birth, late time.Duration) error {
 	var until time.Time
+	for _, b := range left {
+		if at := b.LeftOut.Add(late); at.After(until) {
+			until = at
+		}
+	}
 	for _, g := range gaps {
 		if at := g.Found.Add(late); at.After(until) {
 			until = at

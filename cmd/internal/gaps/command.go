@@ -16,9 +16,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
+	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
 // options are the flags of `gaps`.
@@ -55,7 +58,7 @@ func New(s cli.Streams) *cobra.Command {
 		Use:   "gaps -c FILE (--live | --local DIR) [--repair (--export FOLDER | --start-export --bucket B | --audit)]",
 		Short: "List gaps, and repair sinks after them",
 		Long: `gaps lists the gaps of a pipeline: records that the stream dropped before they were read. A gap is open, repairing or
-repaired.
+repaired. It also lists sinks that may miss changes because a process ran whose file did not have them: --audit repairs these.
 
 --repair compares the sinks with the table, repairs what differs, and looks again. A gap is repaired when the last look
 found nothing. What is compared are
@@ -164,13 +167,20 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	report := newReport(cfg.Name, o.CommandLine(cfg), all, NotRepairable(cfg))
+	left, err := c.readLeftOut(ctx)
+	if err != nil {
+		return err
+	}
+	report := newReport(cfg.Name, o.CommandLine(cfg), all, left, NotRepairable(cfg))
 	open := selected(all, o.shards)
+	if len(o.shards) > 0 || !o.audit {
+		left = nil // only an audit of everything finds what a sink missed that was left out
+	}
 	if o.repair && len(open) == 0 && len(o.shards) > 0 {
 		return cli.Usagef("--shard %s: these shards have no gap that is to be repaired", strings.Join(o.shards, ","))
 	}
-	if o.repair && len(open) > 0 {
-		done, err := c.repairAll(ctx, open)
+	if o.repair && len(open)+len(left) > 0 {
+		done, err := c.repairAll(ctx, open, left)
 		if err != nil {
 			if ctx.Err() != nil {
 				err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
@@ -180,7 +190,10 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		if all, err = c.read(ctx); err != nil {
 			return err
 		}
-		report = newReport(cfg.Name, o.CommandLine(cfg), all, done.NotRepairable)
+		if left, err = c.readLeftOut(ctx); err != nil {
+			return err
+		}
+		report = newReport(cfg.Name, o.CommandLine(cfg), all, left, done.NotRepairable)
 		report.Repair = &done
 	}
 	if err := cli.Print(s.Out, o.format, report, report.Write); err != nil {
@@ -212,7 +225,7 @@ func (c *command) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if c.file != "" && !c.repair {
+	if c.file != "" && !c.repair && (!c.Live || c.cfg.State == nil) {
 		return nil
 	}
 	if c.stores, err = c.OpenWritten(ctx, c.cfg, c.streams.Err); err != nil {
@@ -223,7 +236,7 @@ func (c *command) open(ctx context.Context) (err error) {
 		c.store, err = c.stores.State(ctx, c.cfg)
 		return err
 	}
-	if c.dryRun {
+	if !c.repair || c.dryRun {
 		return nil
 	}
 	table, err := leasesfile.Open(c.file, c.cfg.Name)
@@ -244,13 +257,39 @@ func (c *command) read(ctx context.Context) ([]state.NotedGap, error) {
 	return gaps, err
 }
 
-// repairAll repairs gaps, unless it is too early.
-func (c *command) repairAll(ctx context.Context, open []state.NotedGap) (_ Result, err error) {
+// readLeftOut reads the births of the outputs that may miss changes, because a process was started without their sinks.
+func (c *command) readLeftOut(ctx context.Context) (left []state.Birth, err error) {
+	collect := func(births state.Births) error {
+		all, err := stream.Collect(births.Births(ctx))
+		left = sinks.LeftOut(c.cfg, all)
+		return err
+	}
+	if c.stores == nil {
+		if c.Live {
+			return nil, nil // the file has no state
+		}
+		return left, target.ReadState(ctx, local.Dir(c.Local), c.cfg.Name, func(kept *sqlite.State) error { return collect(kept) })
+	}
+	kept, err := c.stores.State(ctx, c.cfg)
+	if err != nil || kept == nil {
+		return nil, err
+	}
+	return left, collect(kept)
+}
+
+// repairAll repairs gaps, and outputs whose sinks were left out, unless it is too early.
+func (c *command) repairAll(ctx context.Context, open []state.NotedGap, left []state.Birth) (_ Result, err error) {
 	if len(c.cfg.Source.Tables) > 1 {
 		return Result{}, cli.Usagef("%s has several source tables, and a repair is of one: give each its file", c.cfg.File)
 	}
-	if err := c.check(ctx, open); err != nil {
+	if err := c.check(ctx, open, left); err != nil {
 		return Result{}, err
+	}
+	var births state.Births
+	if len(left) > 0 {
+		if births, err = c.stores.State(ctx, c.cfg); err != nil {
+			return Result{}, err
+		}
 	}
 	job, err := auditor.NewJob(ctx, auditor.JobOptions{
 		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, Running: c.Live && (c.file == "" || c.dryRun), DryRun: c.dryRun,
@@ -272,20 +311,20 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap) (_ Resul
 		}
 	}
 	return Repair(ctx, Job{
-		Check:  func(ctx context.Context) error { return c.check(ctx, open) },
-		Config: c.cfg, Store: c.store, Gaps: open, Audit: job, Exports: exports, Report: c.report, DryRun: c.dryRun, Streams: c.streams,
+		Check:  func(ctx context.Context) error { return c.check(ctx, open, left) },
+		Config: c.cfg, Store: c.store, Gaps: open, Births: births, LeftOut: left, Audit: job, Exports: exports, Report: c.report, DryRun: c.dryRun, Streams: c.streams,
 	})
 }
 
 // check refuses a repair that would come too early.
-func (c *command) check(ctx context.Context, open []state.NotedGap) error {
+func (c *command) check(ctx context.Context, open []state.NotedGap, left []state.Birth) error {
 	flags := c.CommandLine(c.cfg)
 	function := c.Live && c.cfg.Leases == nil
 	late := stream.LeaseDuration(c.cfg)
 	if function {
 		late = c.functionTimeout
 	}
-	if err := CheckAge(open, late); err != nil {
+	if err := CheckAge(open, left, late); err != nil {
 		return err
 	}
 	if !function {
@@ -294,6 +333,11 @@ func (c *command) check(ctx context.Context, open []state.NotedGap) error {
 			return err
 		}
 		if err := CheckStopped(open, seen, flags); err != nil {
+			return err
+		}
+	}
+	if len(left) > 0 && c.Live && !function {
+		if err := stream.CheckRoutes(ctx, c.readLeases, stream.MaxSilence(&c.Flags, c.cfg), c.cfg, c.streams.Err); err != nil {
 			return err
 		}
 	}

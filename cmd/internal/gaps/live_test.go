@@ -22,9 +22,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/backfill"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/gaps"
+	"github.com/tablewake/tablewake/cmd/internal/plan"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
@@ -36,7 +38,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-var program = clitest.Program{gaps.New, audit.New, replay.New}
+var program = clitest.Program{gaps.New, audit.New, replay.New, plan.New, backfill.New}
 
 func TestMain(m *testing.M) { program.TestMain(m) }
 
@@ -346,4 +348,61 @@ func TestCheckQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(false)
+}
+
+// A sink that was out of the file while others went on, and was put back, is a problem until an audit has repaired it. No other
+// command takes it for complete.
+func TestRepair_ASinkThatWasLeftOut(t *testing.T) {
+	s := newShop(t, "")
+	s.gaps(t, cli.ExitOK, "--repair", "--no-queue", "--audit")
+	text, err := os.ReadFile(s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := filepath.Join(t.TempDir(), "without.yaml")
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "  paid:") {
+			lines = append(lines, line)
+		}
+	}
+	if err := os.WriteFile(without, []byte(strings.Join(lines, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	saved := filepath.Join(t.TempDir(), "more.jsonl")
+	if err := os.WriteFile(saved, []byte(clitest.Order("late", "950")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.put(t, "late", "paid")
+	program.Run(t, cli.ExitOK, "replay", "-c", without, "--live", saved)
+
+	if text, _ := program.Run(t, cli.ExitPlanned, "plan", "-c", s.file, "--live"); !strings.Contains(text, "it may miss changes") || !strings.Contains(text, "tablewake gaps -c "+s.file+" --live --repair --audit") {
+		t.Errorf("the plan says\n%s", text)
+	}
+	if _, said := program.Run(t, cli.ExitUsage, "backfill", "-c", s.file, "--live", "--sink", "paid", "--scan"); !strings.Contains(said, "--repair --audit") {
+		t.Errorf("a backfill says\n%s", said)
+	}
+	if r := s.gaps(t, cli.ExitPlanned); r.Open != 1 || len(r.LeftOut) != 1 || r.LeftOut[0].Sink != "paid" || len(r.Commands) != 1 {
+		t.Fatalf("before: %+v", r)
+	}
+	now := []string{"--repair", "--no-queue", "--audit", "--function-timeout", "1ms"}
+	if _, said := program.Run(t, cli.ExitFailure, "gaps", "-c", s.file, "--live", "--repair", "--no-queue", "--audit"); !strings.Contains(said, "repair it after") {
+		t.Errorf("while a function may run that does not have it: %s", said)
+	}
+	if r := s.gaps(t, cli.ExitPlanned, append(now, "--dry-run")...); r.Open != 1 || r.Repair.Repair.Differences == 0 || len(r.Repair.LeftOut) > 0 {
+		t.Fatalf("dry run: %+v", r)
+	}
+	if r := s.gaps(t, cli.ExitPlanned, append(now, "--sink", "orders")...); r.Open != 1 || len(r.Repair.LeftOut) > 0 {
+		t.Fatalf("of another sink: %+v", r)
+	}
+	if r := s.gaps(t, cli.ExitOK, now...); r.Open != 0 || !slices.Equal(r.Repair.LeftOut, []string{"paid"}) || len(r.LeftOut) > 0 {
+		t.Fatalf("after: %+v", r)
+	}
+	program.Run(t, cli.ExitOK, "audit", "-c", s.file, "--live", "--lag", "100ms", "--rcu", "0", "--report", filepath.Join(t.TempDir(), "audit.jsonl"))
+	if paid := clitest.Paid(t, s.tables, s.name); paid != "19" {
+		t.Errorf("%s are paid, want 19", paid)
+	}
+	if text, _ := program.Run(t, cli.ExitOK, "plan", "-c", s.file, "--live"); strings.Contains(text, "may miss") {
+		t.Errorf("the plan says\n%s", text)
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -28,6 +29,8 @@ type Job struct {
 	Config  *config.Config
 	Store   state.Gaps
 	Gaps    []state.NotedGap // as read from Store
+	Births  state.Births     // nil if LeftOut is empty
+	LeftOut []state.Birth    // of outputs whose sinks were left out, as read from Births; an audit of everything repairs them
 	Audit   *auditor.Job
 	Exports []string // incremental exports that name the items. Default: everything is audited
 	Owner   string   // of the gaps meanwhile, for status. Default: a random text
@@ -47,6 +50,7 @@ type Result struct {
 	Gaps          int             `json:"gaps"`                // that took the result
 	Grew          int             `json:"grew,omitempty"`      // that grew, or were taken over, meanwhile
 	Taken         int             `json:"taken,omitempty"`     // that another process repairs
+	LeftOut       []string        `json:"left_out,omitempty"`  // sinks that were left out, and miss nothing now
 	DryRun        bool            `json:"dry_run,omitempty"`   // nothing was written
 	Report        string          `json:"report,omitempty"`    // of what is left
 	NotRepairable []string        `json:"not_fixed,omitempty"` // what no repair brings back
@@ -77,7 +81,15 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 	}
 	owned := c.owned()
 	if r.Taken = len(j.Gaps) - len(owned); len(owned) == 0 {
-		return r, nil
+		if len(j.LeftOut) == 0 {
+			return r, nil
+		}
+		done, err := j.work(ctx, nil)
+		if err != nil {
+			return r, err
+		}
+		r.Repair = j.result(state.GapRepair{}, done)
+		return r, j.clearLeftOut(ctx, &r)
 	}
 	j.Audit.Watch(c.step.update)
 	working, cancel := context.WithCancelCause(ctx)
@@ -99,10 +111,34 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 	r.Gaps, err = c.finish(ending, func(was state.GapRepair) state.GapRepair { return j.result(was, done) })
 	r.Grew = len(owned) - r.Gaps
 	r.Repair = j.result(state.GapRepair{}, done)
+	if err == nil {
+		err = j.clearLeftOut(ending, &r)
+	}
 	if done.Left > 0 {
 		r.Report = j.Report
 	}
 	return r, err
+}
+
+// clearLeftOut notes that the outputs whose sinks were left out miss nothing, if an audit of everything compared them and left
+// nothing.
+func (j *Job) clearLeftOut(ctx context.Context, r *Result) error {
+	if j.DryRun || r.Repair.How != "audit" || r.Repair.Left > 0 {
+		return nil
+	}
+	for _, b := range j.LeftOut {
+		if !slices.Contains(r.Repair.Sinks, b.Sink) {
+			continue
+		}
+		done, err := sinks.ClearLeftOut(ctx, j.Births, b)
+		if err != nil {
+			return err
+		}
+		if done {
+			r.LeftOut = append(r.LeftOut, b.Sink)
+		}
+	}
+	return nil
 }
 
 // checkReport returns an error if a report would replace a file that is none.
@@ -155,7 +191,7 @@ func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepai
 		}
 		suspects = from.suspects(ctx)
 	}
-	subject, err := subjectOf(gaps, r.How, j.Exports)
+	subject, err := subjectOf(gaps, j.LeftOut, r.How, j.Exports)
 	if err != nil {
 		return r, err
 	}
@@ -280,12 +316,12 @@ func againPaths(report string) (paths []string) {
 }
 
 // subjectOf identifies a repair: one that was interrupted goes on if it is the same.
-func subjectOf(gaps []state.NotedGap, how string, exports []string) (string, error) {
+func subjectOf(gaps []state.NotedGap, left []state.Birth, how string, exports []string) (string, error) {
 	var extents []record.Gap
 	for _, g := range gaps {
 		extents = append(extents, g.Gap)
 	}
-	b, err := json.Marshal([]any{extents, how, exports})
+	b, err := json.Marshal([]any{extents, left, how, exports})
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), err
 }

@@ -19,15 +19,23 @@ const retention = 24 * time.Hour
 type Report struct {
 	Pipeline string      `json:"pipeline"`
 	Gaps     []fleet.Gap `json:"gaps"`
-	Open     int         `json:"open"`               // gaps that are not repaired
+	LeftOut  []LeftOut   `json:"left_out,omitempty"` // sinks that may miss changes, though no record was lost
+	Open     int         `json:"open"`               // gaps and sinks that are not repaired
 	Commands []string    `json:"commands,omitempty"` // that repair them
 	Repair   *Result     `json:"repair,omitempty"`   // with --repair
 
 	NotRepairable []string `json:"not_mended,omitempty"` // what no repair brings back
 }
 
-// newReport returns the report of gaps. flags are those of the command.
-func newReport(pipeline, flags string, gaps []state.NotedGap, notRepairable []string) *Report {
+// LeftOut is a sink that may miss changes: a process was started whose file did not have it.
+type LeftOut struct {
+	Sink    string    `json:"sink"`
+	Output  string    `json:"output"`
+	Started time.Time `json:"started"` // the last such process
+}
+
+// newReport returns the report of gaps, and of the births whose sinks were left out. flags are those of the command.
+func newReport(pipeline, flags string, gaps []state.NotedGap, left []state.Birth, notRepairable []string) *Report {
 	r := &Report{Pipeline: pipeline, Gaps: []fleet.Gap{}}
 	exports := true
 	for _, g := range gaps {
@@ -36,6 +44,11 @@ func newReport(pipeline, flags string, gaps []state.NotedGap, notRepairable []st
 			r.Open++
 			exports = exports && !g.From.IsZero()
 		}
+	}
+	for _, b := range left {
+		r.LeftOut = append(r.LeftOut, LeftOut{Sink: b.Sink, Output: b.Target, Started: b.LeftOut})
+		r.Open++
+		exports = false
 	}
 	if r.Open > 0 {
 		r.NotRepairable = notRepairable
@@ -56,7 +69,10 @@ func (r *Report) Write(w io.Writer) {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
-	if len(r.Gaps) == 0 {
+	for _, l := range r.LeftOut {
+		fmt.Fprintf(w, "sink %s (%s) may miss changes: a process without it was started at %s\n", l.Sink, l.Output, l.Started.Format(time.RFC3339))
+	}
+	if len(r.Gaps)+len(r.LeftOut) == 0 {
 		fmt.Fprintln(w, "no gaps are noted")
 	}
 	for _, text := range r.NotRepairable {
@@ -97,6 +113,9 @@ func (r *Result) write(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "%s compared, %s, %s repaired, %s left\n", cli.Count(d.Items, "item"), cli.Count(d.Differences, "difference"), cli.Thousands(d.Repaired), cli.Thousands(d.Left))
+	if len(r.LeftOut) > 0 {
+		fmt.Fprintf(w, "nothing is missing any more in %s\n", strings.Join(r.LeftOut, ", "))
+	}
 	if r.Report != "" {
 		fmt.Fprintf(w, "what is left: %s\n", r.Report)
 	}

@@ -103,6 +103,7 @@ type sinkPlan struct {
 	Problem     string        `json:"problem,omitempty"`
 	Todo        string        `json:"to_do,omitempty"`      // what to do
 	Command     string        `json:"command,omitempty"`    // command that does it
+	Note        string        `json:"note,omitempty"`       // what to know, with nothing to do
 	LeftThere   []string      `json:"left_there,omitempty"` // sinks of before, whose rows or documents are where this one writes
 	Underivable []string      `json:"not_derivable,omitempty"`
 

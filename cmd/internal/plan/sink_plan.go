@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/sinks"
@@ -54,6 +55,12 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 		p.Todo = "`tablewake replay --rebuild` fills it, or was interrupted: repeat it"
 	case c.Birth.Stage == state.Filling, c.Birth.Stage == state.Settling:
 		p.Todo = "the backfill " + c.Birth.Run + " fills it, or was interrupted: repeat the command that began it"
+	case !c.Birth.LeftOut.IsZero():
+		p.Todo = "it may miss changes: a process without it was started at " + c.Birth.LeftOut.Format(time.RFC3339) + "; an audit finds and repairs them"
+		p.Command = "tablewake gaps " + flags + " --repair --audit"
+	}
+	if p.Todo == "" && c.CanBeFilled && c.Birth.Begun && c.Birth.Run == "" && strings.Contains(flags, " --live") {
+		p.Note = "it holds what changed since its first start at " + c.Birth.Made.Format(time.RFC3339) + "; items of before that did not change since are only in it after `" + backfill + "`"
 	}
 	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.Waits || c.Birth.Stage == state.Waiting)
 	if c.Kind != sinks.Unchanged || c.Birth.Stage != state.Live {
@@ -63,7 +70,7 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 }
 
 // missesChanges warns of an output that is kept for later.
-const missesChanges = "If you put the sink back, it misses the changes of the time between, and nothing tells: `tablewake audit --sink NAME --repair` mends it"
+const missesChanges = "If you put the sink back, it misses the changes of the time between: `tablewake gaps --repair --audit` repairs it"
 
 // removedTodo says what is left of a removed sink, and how to drop it.
 func removedTodo(c sinks.OutputChange) string {
@@ -102,6 +109,9 @@ func (p *sinkPlan) write(w io.Writer) {
 	}
 	if p.Todo != "" {
 		fmt.Fprintf(w, "    %s\n", p.Todo)
+	}
+	if p.Note != "" {
+		fmt.Fprintf(w, "    %s\n", p.Note)
 	}
 	if p.Command != "" {
 		fmt.Fprintf(w, "    $ %s\n", p.Command)

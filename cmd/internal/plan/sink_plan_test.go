@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -36,6 +38,36 @@ func TestCommandOfABackfill(t *testing.T) {
 		got := newSinkPlan(tt.change, tt.flags.CommandLine(&tt.cfg), tt.flags.BackfillSource(&tt.cfg)).Command
 		if got != "tablewake backfill "+tt.want {
 			t.Errorf("%s: %s, want %s", tt.change.Kind, got, tt.want)
+		}
+	}
+}
+
+// A sink that began with its pipeline may lack the items of before: the plan says so until it is filled or the user says that
+// there were none. It is nothing to do.
+func TestNoteOfASinkThatWasNeverFilled(t *testing.T) {
+	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	begun := sinks.OutputChange{Sink: "by_status", Kind: sinks.Unchanged, CanBeFilled: true, Birth: state.Birth{ID: "b", Begun: true, Made: made}}
+	filled, archive, left := begun, begun, begun
+	filled.Birth.Run = sinks.NoRun
+	archive.CanBeFilled = false
+	left.Birth.LeftOut = made
+	const live = "-c two.yaml --live"
+	for _, tt := range []struct {
+		name   string
+		change sinks.OutputChange
+		flags  string
+		note   string
+		todo   bool
+	}{
+		{"begun", begun, live, "since its first start at 2026-01-02T03:04:05Z; items of before that did not change since are only in it after `tablewake backfill " + live + " --sink by_status --scan`", false},
+		{"in a folder", begun, "-c two.yaml --local out", "", false},
+		{"filled, or not to be", filled, live, "", false},
+		{"an archive", archive, live, "", false},
+		{"left out", left, live, "", true},
+	} {
+		p := newSinkPlan(tt.change, tt.flags, "--scan")
+		if !strings.HasSuffix(p.Note, tt.note) || (p.Note == "") != (tt.note == "") || (p.Todo != "") != tt.todo {
+			t.Errorf("%s: note %q, to do %q", tt.name, p.Note, p.Todo)
 		}
 	}
 }

@@ -25,6 +25,8 @@ const (
 	attrStream    = "stream"
 	attrRun       = "run"
 	attrReadUntil = "read_until"
+
+	attrLeftOut = "left_out"
 )
 
 func (s *State) birthRef(b state.Birth) Ref {
@@ -42,6 +44,7 @@ func (s *State) birth(item Item) (b state.Birth, err error) {
 		Sink: a.text(attrSink), Target: a.text(attrTarget), ID: a.text(attrBirth), Made: a.time(attrBorn),
 		State: a.text(attrState), Store: a.text(attrStore), Begun: a.flag(attrBegun), Fresh: a.flag(attrFresh),
 		Floor: a.time(attrFloor), Stream: a.text(attrStream), Run: a.text(attrRun), ReadUntil: a.time(attrReadUntil),
+		LeftOut: a.time(attrLeftOut),
 	}
 	if b.Stage, err = state.ParseStage(a.text(attrStage)); err != nil {
 		return b, pipeline.Fatal(errs.Errorf("dynamodb: the birth of the sink %s in the table %s: %w", redact.Safe(b.Sink), redact.Safe(s.db.table), err))
@@ -66,6 +69,7 @@ func (s *State) birthItem(b state.Birth) Item {
 	setText(item, attrRun, b.Run)
 	setTime(item, attrFloor, b.Floor)
 	setTime(item, attrReadUntil, b.ReadUntil)
+	setTime(item, attrLeftOut, b.LeftOut)
 	if b.Fresh {
 		item[attrFresh] = Bool(true)
 	}
@@ -73,7 +77,7 @@ func (s *State) birthItem(b state.Birth) Item {
 }
 
 // birthAttributes are the attributes of a birth that may change.
-var birthAttributes = []string{attrBirth, attrState, attrStore, attrBorn, attrBegun, attrFresh, attrStage, attrFloor, attrStream, attrRun, attrReadUntil}
+var birthAttributes = []string{attrBirth, attrState, attrStore, attrBorn, attrBegun, attrFresh, attrStage, attrFloor, attrStream, attrRun, attrReadUntil, attrLeftOut}
 
 // RecordBirth makes one conditional write, and reads the stored birth if another process was first.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {

@@ -9,35 +9,35 @@ import (
 )
 
 const (
-	birthColumns = `id, made, state, store, begun, fresh, stage, floor, stream, run, read_until`
+	birthColumns = `id, made, state, store, begun, fresh, stage, floor, stream, run, read_until, left_out`
 
 	readBirths = `SELECT sink, target, ` + birthColumns + ` FROM "_tws_births" WHERE pipeline = ? ORDER BY sink, target`
 
 	anyBirth = `SELECT EXISTS (SELECT 1 FROM "_tws_births")`
 
-	insertBirth = `INSERT INTO "_tws_births" (` + birthColumns + `, pipeline, sink, target) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	insertBirth = `INSERT INTO "_tws_births" (` + birthColumns + `, pipeline, sink, target) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-	ifUnchanged = ` WHERE (` + birthColumns + `) IS (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) AND pipeline = ? AND sink = ? AND target = ?`
+	ifUnchanged = ` WHERE (` + birthColumns + `) IS (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) AND pipeline = ? AND sink = ? AND target = ?`
 
-	setBirth = `UPDATE "_tws_births" SET (` + birthColumns + `) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)` + ifUnchanged
+	setBirth = `UPDATE "_tws_births" SET (` + birthColumns + `) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)` + ifUnchanged
 
 	dropBirth = `DELETE FROM "_tws_births"` + ifUnchanged
 )
 
 // birthValues returns the values of birthColumns.
 func birthValues(b state.Birth) []any {
-	return []any{b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun, b.Fresh, string(b.Stage), nanoseconds(b.Floor), b.Stream, b.Run, nanoseconds(b.ReadUntil)}
+	return []any{b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun, b.Fresh, string(b.Stage), nanoseconds(b.Floor), b.Stream, b.Run, nanoseconds(b.ReadUntil), nanoseconds(b.LeftOut)}
 }
 
 // Births yields a pipeline's births as they are when the read begins.
 func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return Read(ctx, s.db, readBirths, []any{s.pipeline}, func(rows *sql.Rows) (b state.Birth, err error) {
-		var made, floor, readUntil sql.NullInt64
+		var made, floor, readUntil, leftOut sql.NullInt64
 		var stage string
-		if err = rows.Scan(&b.Sink, &b.Target, &b.ID, &made, &b.State, &b.Store, &b.Begun, &b.Fresh, &stage, &floor, &b.Stream, &b.Run, &readUntil); err != nil {
+		if err = rows.Scan(&b.Sink, &b.Target, &b.ID, &made, &b.State, &b.Store, &b.Begun, &b.Fresh, &stage, &floor, &b.Stream, &b.Run, &readUntil, &leftOut); err != nil {
 			return b, err
 		}
-		b.Made, b.Floor, b.ReadUntil = timeOf(made), timeOf(floor), timeOf(readUntil)
+		b.Made, b.Floor, b.ReadUntil, b.LeftOut = timeOf(made), timeOf(floor), timeOf(readUntil), timeOf(leftOut)
 		b.Stage, err = state.ParseStage(stage)
 		return b, err
 	})

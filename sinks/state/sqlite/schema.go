@@ -10,7 +10,7 @@ import (
 
 // Format is the number of the file's layout, stored as user_version. It also counts the layouts of the
 // tables that the stores of rows and documents create.
-const Format = 8
+const Format = 9
 
 // Prefix begins the names of the tables of state. Tables of views have other names.
 const Prefix = "_tws_"
@@ -149,6 +149,7 @@ var layout = []string{
 	stream TEXT NOT NULL,
 	run TEXT NOT NULL,
 	read_until INTEGER,
+	left_out INTEGER,
 	PRIMARY KEY (pipeline, sink, target)
 ) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE "_tws_backfills" (

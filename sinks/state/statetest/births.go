@@ -37,6 +37,7 @@ func birthsComeBack(t *testing.T, w *fixture) {
 	full := state.NewBirth("users", "index users", bornAt)
 	full.State, full.Store, full.Begun = "the state", "the store", true
 	full.Stage, full.Floor, full.Stream, full.Run, full.ReadUntil = state.Settling, bornAt.Add(time.Minute), "arn:stream", "run#1", bornAt.Add(time.Hour)
+	full.LeftOut = bornAt.Add(time.Hour + time.Nanosecond)
 	w.recordBirth(w.state, full)
 	w.recordBirth(w.suite.State(w.Store, "other"), state.NewBirth("orders", "table a", bornAt))
 	got := w.births(w.suite.State(w.open(), "test"))
@@ -87,7 +88,7 @@ func birthsChangeAsRead(t *testing.T, w *fixture) {
 func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
 	is := state.NewBirth("orders", "table a", bornAt)
 	is.Stage, is.Floor, is.Stream, is.Run, is.ReadUntil = state.Filling, bornAt, "arn", "run", bornAt.Add(time.Hour)
-	is.Fresh = true
+	is.Fresh, is.LeftOut = true, bornAt.Add(2*time.Hour)
 	w.recordBirth(w.state, is)
 	for name, change := range map[string]func(*state.Birth){
 		"id":             func(b *state.Birth) { b.ID = "another" },
@@ -106,6 +107,8 @@ func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
 		"no run":         func(b *state.Birth) { b.Run = "" },
 		"read until":     func(b *state.Birth) { b.ReadUntil = b.ReadUntil.Add(time.Second) },
 		"not read until": func(b *state.Birth) { b.ReadUntil = time.Time{} },
+		"left out":       func(b *state.Birth) { b.LeftOut = b.LeftOut.Add(time.Nanosecond) },
+		"not left out":   func(b *state.Birth) { b.LeftOut = time.Time{} },
 	} {
 		was := is
 		change(&was)
@@ -114,7 +117,7 @@ func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
 		}
 	}
 	live := is
-	live.Stage, live.ReadUntil, live.Fresh = state.Live, time.Time{}, false
+	live.Stage, live.ReadUntil, live.Fresh, live.LeftOut = state.Live, time.Time{}, false, time.Time{}
 	if !w.setBirth(w.state, is, live) {
 		t.Error("it was not replaced")
 	}

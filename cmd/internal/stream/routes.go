@@ -1,0 +1,47 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+// CheckRoutes returns an error that names the live consumers whose sinks are not those of cfg: what they acknowledge is missing
+// in the others. It watches the heartbeats for silence, after which a consumer without one does not live, and says so on w.
+func CheckRoutes(ctx context.Context, read func(context.Context) (leases.Snapshot, error), silence time.Duration, cfg *config.Config, w io.Writer) error {
+	fmt.Fprintf(w, "watching for %s which consumers live, and whether they have the sinks of %s\n", silence, cfg.File)
+	before, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	if err := pipeline.Sleep(ctx, silence); err != nil {
+		return err
+	}
+	now, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	beats, digest := before.Heartbeats(), sinks.RoutesDigest(cfg)
+	var others []string
+	for _, m := range now.Members {
+		if beat, known := beats[m.Worker]; known && beat == m.Heartbeat {
+			continue // it does not live
+		}
+		if m.Routes != digest {
+			others = append(others, m.Worker)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	slices.Sort(others)
+	return fmt.Errorf("the consumers %s write to other sinks than those of this file: a change that they acknowledge would be missing in a sink that they lack; deploy the file to them, and repeat the command", strings.Join(others, ", "))
+}

@@ -1,0 +1,115 @@
+package sinks
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// A sink that is taken out of the file misses the changes that processes with that file acknowledge. If it is put back, nothing
+// in its output shows that. So each start of such a process notes it at the birth of the output (Birth.LeftOut), and the note
+// stays until the output was compared with the whole table and repaired (`tablewake gaps --repair --audit`).
+
+// LeftOut returns the births of cfg's outputs that may miss changes, because a process was started without their sinks. all are
+// the births of the pipeline.
+func LeftOut(cfg *config.Config, all []state.Birth) []state.Birth {
+	var left []state.Birth
+	for _, b := range all {
+		if !b.LeftOut.IsZero() && hasOutput(cfg, b) {
+			left = append(left, b)
+		}
+	}
+	return left
+}
+
+// hasOutput reports whether a sink of cfg has the output of a birth.
+func hasOutput(cfg *config.Config, b state.Birth) bool {
+	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == b.Sink && Target(s) == b.Target })
+}
+
+// canMiss reports whether changes that are not written are missing in the output of a birth: it is a function of the table's
+// items, and no backfill brings them.
+func canMiss(b state.Birth) bool {
+	kind, _, _ := strings.Cut(b.Target, " ")
+	return (kind == "table" || kind == "index") && b.Begun && b.Stage != state.Waiting
+}
+
+// noteLeftOut notes at each output that the file does not have that this process begins without its sink.
+func (a *assembly) noteLeftOut(ctx context.Context) error {
+	if a.births == nil || a.backfill != nil || a.redrive || a.rebuild {
+		return nil
+	}
+	now := time.Now().UTC()
+	for _, b := range a.births.known {
+		if hasOutput(a.cfg, b) || !canMiss(b) {
+			continue
+		}
+		if err := noteLeftOut(ctx, a.births.births, b, now); err != nil {
+			return err
+		}
+		if b.LeftOut.IsZero() && a.options.Logger != nil {
+			a.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the file does not have a sink that has written: its output misses the changes from now on, and is repaired by `tablewake gaps --repair --audit` after the sink is put back",
+				slog.String("sink", b.Sink), slog.String("output", b.Target))
+		}
+	}
+	return nil
+}
+
+// noteLeftOut stores that a process began at now without the sink of a birth. Nothing is stored if the birth was replaced, or
+// if a later process has stored that.
+func noteLeftOut(ctx context.Context, births state.Births, b state.Birth, now time.Time) error {
+	for canMiss(b) && b.LeftOut.Before(now) {
+		next := notFresh(b)
+		next.LeftOut = now
+		done, err := births.SetBirth(ctx, b, next)
+		if done || err != nil {
+			return err
+		}
+		is, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
+		if err != nil || !ok || is.ID != b.ID {
+			return err
+		}
+		b = is
+	}
+	return nil
+}
+
+// warnOfLeftOut logs each output that may miss changes.
+func (a *assembly) warnOfLeftOut() {
+	if a.births == nil || a.options.Logger == nil || a.backfill != nil || a.rebuild {
+		return
+	}
+	for i := range a.opened {
+		if b := a.opened[i].birth; !b.LeftOut.IsZero() {
+			a.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "the sink may miss changes: a process ran without it; `tablewake gaps --repair --audit` compares it with the table, and repairs it",
+				slog.String("sink", b.Sink), slog.Time("started", b.LeftOut))
+		}
+	}
+}
+
+// ClearLeftOut removes the note that processes were started without the sink of a birth, after the output was compared with the
+// whole table and repaired. b is the birth as it was read before that. It returns false, and changes nothing, if another process
+// was started without the sink meanwhile.
+func ClearLeftOut(ctx context.Context, births state.Births, b state.Birth) (bool, error) {
+	for {
+		is, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
+		if err != nil || !ok || is.ID != b.ID || !is.LeftOut.Equal(b.LeftOut) {
+			return false, err
+		}
+		next := is
+		next.LeftOut = time.Time{}
+		done, err := births.SetBirth(ctx, is, next)
+		if done || err != nil {
+			return done, err
+		}
+		if err := pipeline.Sleep(ctx, 10*time.Millisecond); err != nil { // another process changed its stage
+			return false, err
+		}
+	}
+}
