@@ -39,6 +39,7 @@ type assembly struct {
 	rebuild     bool
 	backfill    *BackfillOptions // nil: the pipeline is no backfill
 	redrive     bool
+	recordOnly  bool // see [RecordOnly]
 	maskAll     bool
 	sensitive   *mask.Mask        // masks the sensitive attributes of the file
 	readBefore  string            // see [ReadBefore]

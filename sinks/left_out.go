@@ -42,7 +42,7 @@ func canMiss(b state.Birth) bool {
 
 // noteLeftOut notes at each output that the file does not have that this process begins without its sink.
 func (a *assembly) noteLeftOut(ctx context.Context) error {
-	if a.births == nil || a.backfill != nil || a.redrive || a.rebuild {
+	if a.births == nil || a.backfill != nil || a.redrive || a.rebuild || a.recordOnly {
 		return nil
 	}
 	now := time.Now().UTC()

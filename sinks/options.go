@@ -89,6 +89,12 @@ func Rebuild() Option {
 	return optionFunc(func(a *assembly) { a.rebuild = true })
 }
 
+// RecordOnly declares that the pipeline never runs: Assemble records its outputs, as each start does, and a sink that the file
+// does not have misses nothing by that.
+func RecordOnly() Option {
+	return optionFunc(func(a *assembly) { a.recordOnly = true })
+}
+
 // BackfillOptions describe a pipeline that fills sinks. The floor of its sinks does not apply to it.
 type BackfillOptions struct {
 	Sinks     []string              // names of the sinks to fill; those that [CheckNamed] refuses are an error

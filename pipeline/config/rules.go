@@ -19,6 +19,7 @@ func (c *checker) checkRules() {
 	c.checkComparedTexts()
 	c.checkPatterns()
 	c.checkThresholds()
+	c.checkMembers()
 	var stateful []*Sink
 	var names []string
 	for _, s := range c.sinks {

@@ -104,6 +104,23 @@ func (c *checker) checkComparedTexts() {
 	}
 }
 
+// checkMembers refuses detectors of members of attributes that are declared and no sets: they never raise an event.
+func (c *checker) checkMembers() {
+	for _, d := range c.Of(&c.cfg.Detectors).All() {
+		for _, name := range []string{"added", "removed"} {
+			path := yamlbind.As[item.Path](d.Get(name))
+			if d.Get(name) == nil || path.Root() != path.String() || c.unsureAt(d.Field) {
+				continue
+			}
+			switch kind := c.declaredKind(c.scopeAt(d.Field), path.Root()); kind {
+			case item.Absent, item.KindSS, item.KindNS, item.KindBS:
+			default:
+				c.Fail(d.Get(name), "name a set, or write changed: PATH", "members are of sets, and %s is declared %s", path, kind)
+			}
+		}
+	}
+}
+
 // checkThresholds refuses thresholds of attributes that are declared and no numbers: they are never crossed.
 func (c *checker) checkThresholds() {
 	for _, d := range c.Of(&c.cfg.Detectors).All() {

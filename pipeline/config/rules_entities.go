@@ -30,10 +30,41 @@ func (c *checker) checkEntities() {
 			c.FailIf(slices.Contains(e.Unique[:j], name), v, "remove one of them", "%s stands twice", yamlbind.Quoted(name))
 		}
 		c.checkKeyShapes(e)
+		c.checkOneKey(e)
 		for j := range i {
 			c.checkOverlap(&c.cfg.Entities[j], e)
 		}
 	}
+}
+
+func keyAttribute(k KeyPattern) string { return k.Attribute }
+
+// checkOneKey checks that the key attributes of an entity can be those of one table with the key attributes that most entities
+// have.
+func (c *checker) checkOneKey(e *Entity) {
+	if len(c.cfg.Source.Tables) > 1 {
+		return
+	}
+	typical := c.typicalKey()
+	all := slices.Concat(typical, texts(e.Key, keyAttribute))
+	slices.Sort(all)
+	c.FailIf(len(slices.Compact(all)) > maxKeyAttributes && len(e.Key) <= maxKeyAttributes, &e.Key, "name the same attributes",
+		"a table has one key, and that of other entities has %s", yamlbind.Enumerate(typical, "and"))
+}
+
+// typicalKey returns the names of the key attributes that most entities have, of several the first.
+func (c *checker) typicalKey() (typical []string) {
+	count, most := make(map[string]int), 0
+	key := func(e *Entity) []string { return texts(e.Key, keyAttribute) }
+	for i := range c.cfg.Entities {
+		count[fmt.Sprint(key(&c.cfg.Entities[i]))]++
+	}
+	for i := range c.cfg.Entities {
+		if names := key(&c.cfg.Entities[i]); count[fmt.Sprint(names)] > most && len(names) <= maxKeyAttributes {
+			typical, most = names, count[fmt.Sprint(names)]
+		}
+	}
+	return typical
 }
 
 // checkKeyShapes checks that key attributes of a declared type other than S have patterns that can hold.
@@ -263,21 +294,28 @@ func declareHint(sc *entity.Scope, inside, name string) string {
 // scopeOf returns the entities that a sink is about. A notify sink without `of` is about those of its events, if all of them
 // are about entities.
 func (c *checker) scopeOf(s *Sink) *entity.Scope {
-	if s.Scope != nil || s.Notify == nil {
+	names := c.cfg.EventEntities(s)
+	if s.Scope != nil || len(names) == 0 {
 		return s.Scope
+	}
+	return c.entitySet().Scope(names...)
+}
+
+// EventEntities returns the names of the entities that the events of a notify sink are about; none if an event is about every
+// item.
+func (cfg *Config) EventEntities(s *Sink) []string {
+	if s.Notify == nil {
+		return nil
 	}
 	var names []string
 	for _, event := range s.Notify.Events {
-		i := slices.IndexFunc(c.cfg.Detectors, func(d Detector) bool { return d.Name == event })
-		if i < 0 || len(c.cfg.Detectors[i].Of) == 0 {
+		i := slices.IndexFunc(cfg.Detectors, func(d Detector) bool { return d.Name == event })
+		if i < 0 || len(cfg.Detectors[i].Of) == 0 {
 			return nil
 		}
-		names = append(names, c.cfg.Detectors[i].Of...)
+		names = append(names, cfg.Detectors[i].Of...)
 	}
-	if len(names) == 0 {
-		return nil
-	}
-	return c.entitySet().Scope(names...)
+	return names
 }
 
 // bindAttributes finds the names that keys bind among the attributes of events, and the paths written as item.PATH.
@@ -293,6 +331,10 @@ func (c *checker) bindAttributes(s *Sink) {
 			s.Notify.Bound = append(s.Notify.Bound, b)
 			continue
 		}
+		if bound, free := splitByName(sc, e.Source); len(bound) > 0 && len(free) > 0 && c.shapesOf(sc) == nil { // else checkNames reports it
+			c.Fail(e, "write a sink for the events of each", "the key of %s binds %s, and that of %s does not", yamlbind.Enumerate(bound, "and"), e.Source, yamlbind.Enumerate(free, "and"))
+			continue
+		}
 		if inside, err := item.ParsePath(itemPath(e.Source)); err == nil {
 			path = inside
 		}
@@ -300,6 +342,18 @@ func (c *checker) bindAttributes(s *Sink) {
 			s.Notify.Attributes = append(s.Notify.Attributes, path)
 		}
 	}
+}
+
+// splitByName returns the names of the entities of a scope whose keys bind a name, and of the others.
+func splitByName(sc *entity.Scope, name string) (bound, free []string) {
+	for _, e := range sc.Entities() {
+		if slices.Contains(e.Names(), name) {
+			bound = append(bound, e.Name)
+		} else {
+			free = append(free, e.Name)
+		}
+	}
+	return bound, free
 }
 
 // bindValues finds the names that keys bind among the values of an aggregate, and the paths written as item.PATH.

@@ -90,8 +90,11 @@ func cutSegment(s string, first bool) (seg pathSegment, rest, problem string) {
 	case s[0] == '.':
 		return cutName(s[1:])
 	}
-	return pathSegment{}, "", "want '.', '[' or the end"
+	return pathSegment{}, "", afterName
 }
+
+// afterName says what may follow a segment of a path, and how a name with other characters is written.
+const afterName = `want '.', '[' or the end; a name with other characters is written ["a:b"]`
 
 func cutName(s string) (pathSegment, string, string) {
 	n := 0

@@ -115,7 +115,7 @@ func (p *patternParser) parse() error {
 			p.at++
 			err = p.member()
 		default:
-			err = p.fail("want '.', '[' or the end")
+			err = p.fail(afterName)
 		}
 		if err != nil {
 			return err

@@ -8,6 +8,10 @@ import (
 	_ "time/tzdata" // a Lambda function's image has no time zones
 )
 
+var errYear = errs.New("four digits such as 2026 are a year or epoch seconds, and date cannot know which: write a date as 2026-01-02")
+
+var errLargeNumber = errs.New("the number is too large for epoch seconds and epoch milliseconds: store one of these")
+
 var errEightDigits = errs.New("eight digits such as 20260102 are a date or epoch seconds, and date cannot know which: write a date as 2026-01-02")
 
 var errDate = errs.New("the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on), and ISO 8601 such as 2026-01-02, 2026-01-02T15:04 and 2026-01-02T15:04:05.678+01:00")
@@ -22,35 +26,53 @@ func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, er
 	if zone == nil {
 		zone = time.UTC
 	}
-	if isBasicDate(dst[start:]) {
+	switch {
+	case isBasicDate(dst[start:]):
 		return dst, errEightDigits
+	case isYear(dst[start:]):
+		return dst, errYear
 	}
 	t, ok := instant(dst[start:], zone)
 	t = t.In(zone)
+	if _, _, _, isNumber := cutNumber(dst[start:]); isNumber && (!ok || t.Year() < 0 || t.Year() > 9999) {
+		return dst, errLargeNumber
+	}
 	if !ok || t.Year() < 0 || t.Year() > 9999 {
 		return dst, errDate
 	}
 	return t.AppendFormat(dst[:start], layout), nil
 }
 
-// instant parses epoch seconds or milliseconds, without their fraction, or ISO 8601.
+// instant parses epoch seconds or milliseconds, with a fraction or without, or ISO 8601.
 func instant(text []byte, zone *time.Location) (time.Time, bool) {
 	_, fraction, _, ok := cutNumber(text)
 	if !ok {
 		return parseISO(string(text), zone)
 	}
+	var parts int64 // of a second or a millisecond: billionths
 	if fraction > 0 {
+		digits := text[len(text)-fraction:]
 		text = text[:len(text)-fraction-1]
+		parts, _ = strconv.ParseInt((string(digits) + "000000000")[:9], 10, 64)
+		if text[0] == '-' {
+			parts = -parts
+		}
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	switch {
 	case err != nil:
 		return time.Time{}, false
 	case n >= millisFrom || n <= -millisFrom:
-		return time.UnixMilli(n), true
+		return time.UnixMilli(n).Add(time.Duration(parts / 1000)), true
 	default:
-		return time.Unix(n, 0), true
+		return time.Unix(n, parts), true
 	}
+}
+
+// isYear reports whether a text is one of the years 1900 to 2100.
+func isYear(text []byte) bool {
+	n, err := strconv.Atoi(string(text))
+	return len(text) == len("2006") && err == nil && n >= 1900 && n <= 2100
 }
 
 // isBasicDate reports whether a text is a date of the years 1900 to 2100 in the basic form of ISO 8601, without dashes.

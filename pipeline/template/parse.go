@@ -329,7 +329,7 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 	case fnZone:
 		var err error
 		if c.zone, err = time.LoadLocation(a.text); err != nil || a.text == "" || a.text == "Local" {
-			return c, p.fail(a.from, "as in {CreatedAt|zone:Europe/Berlin|date:2006-01-02}", "zone takes the name of a time zone")
+			return c, p.fail(a.from, "write one as in {CreatedAt|zone:Europe/Berlin|date:2006-01-02}", "%q is the name of no time zone", a.text)
 		}
 		return c, nil
 	case fnDate:

@@ -290,10 +290,11 @@ func (t *Template) HasVersion() bool {
 	})
 }
 
-// NamesItem reports whether the result depends on the item: the template reads a path of it, or {@key}.
+// NamesItem reports whether the result depends on the item: the template reads a path of it, a name that its key binds, or
+// {@key}.
 func (t *Template) NamesItem() bool {
 	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool {
-		return h.source == fromItem || h.source == fromKey
+		return h.source == fromItem || h.source == fromBound || h.source == fromKey
 	})
 }
 

@@ -18,7 +18,7 @@ const order = `{
 	"Address": {"M": {"City": {"S": "Ünter/Berg"}, "Geo": {"L": [{"N": "1"}, {"M": {"lat": {"N": "2.50"}}}]}}},
 	"Lines": {"L": [{"M": {"sku": {"S": "A-1"}, "qty": {"N": "2"}}}, {"M": {"sku": {"S": "B 2"}}}]},
 	"Tags": {"SS": ["a", "b"]}, "Ints": {"NS": ["1"]}, "Bins": {"BS": ["AA=="]}, "NoList": {"L": []},
-	"CreatedAt": {"N": "1767366245"}, "Millis": {"N": "1767366245999"}, "Text": {"S": "2026-01-02T15:04:05+02:00"},
+	"CreatedAt": {"N": "1767366245"}, "Year": {"S": "2026"}, "Millis": {"N": "1767366245999"}, "Text": {"S": "2026-01-02T15:04:05+02:00"},
 	"None": {"S": "_none"}, "Dots": {"S": ".."}, "Path": {"S": "a/../b"}, "Pipe": {"S": "a|b}c:d\\e"}
 }`
 
@@ -269,7 +269,8 @@ func TestTextErrors(t *testing.T) {
 		{"{Address|default:x}", "Address is of type M"},
 		{"{Status|date:2006}", "Status: the text is no date"},
 		{"{Status?|date:2006}", "Status: the text is no date"},
-		{"{Big|date:2006}", "Big: the text is no date"},
+		{"{Year|date:2006}", "Year: four digits such as 2026 are a year or epoch seconds"},
+		{"{Big|date:2006}", "Big: the number is too large"},
 		{"{@time|lower|date:2006}", "@time: the text is no date"},
 	} {
 		tpl := parse(t, tt.template)

@@ -158,8 +158,8 @@ func notOwned(o Object, owner string) error {
 		return errs.Errorf("archive: the object %s exists and names no item, so %s is not written: remove the object, or "+
 			"let the archive have a prefix of its own", o.Name, o.Item)
 	}
-	return errs.Errorf("archive: the object %s holds the item %s already, and not %s: let the archive's key name the "+
-		"item, for example with {@key}", o.Name, owner, o.Item)
+	return errs.Errorf("archive: the object %s holds the item %s already, and not %s: let the archive's key tell "+
+		"items apart, for example with {@key}; with names: raw two items can come to one name", o.Name, owner, o.Item)
 }
 
 // newestStart is the beginning of a record in an object with the newest version of its item.

@@ -74,6 +74,7 @@ func TestLeftOut_NotNoted(t *testing.T) {
 	for name, opt := range map[string]sinks.Option{
 		"backfill": sinks.Backfill(sinks.BackfillOptions{Sinks: []string{"first"}}),
 		"redrive":  sinks.Redrive(),
+		"recorded": sinks.RecordOnly(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

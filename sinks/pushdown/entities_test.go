@@ -59,3 +59,42 @@ sinks:
 		t.Errorf("an unknown entity: %v", err)
 	}
 }
+
+// The events of a notify sink without of are about the entities of its detectors: Lambda drops what is of none of them. One event
+// of every item needs every change.
+func TestEntities_OfEvents(t *testing.T) {
+	const file = `
+version: 1
+name: shop
+source: {table: shop}
+entities:
+  Order: {key: {PK: 'USER#{UserId}', SK: 'ORDER#{OrderId}'}}
+  User: {key: {PK: 'USER#{UserId}', SK: META}}
+  Note: {key: {PK: 'NOTE#{NoteId}', SK: META}}
+detect:
+  placed: {of: Order, op: [INSERT]}
+  moved: {of: [Order, User], attribute: City}
+  any: {op: [REMOVE]}
+sinks:
+  mail: {notify: {events: [placed, moved]}}
+`
+	patterns := func(text string) []string {
+		t.Helper()
+		cfg, err := config.Parse("shop.yaml", []byte(text), func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := pushdown.New(cfg, pushdown.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.Patterns
+	}
+	const want = `{"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"USER#"}]},"SK":{"S":["META",{"prefix":"ORDER#"}]}}}}`
+	if got := patterns(file); !slices.Contains(got, want) {
+		t.Errorf("no pattern %s in\n%s", want, strings.Join(got, "\n"))
+	}
+	if got := patterns(strings.Replace(file, "[placed, moved]", "[placed, any]", 1)); len(got) > 0 {
+		t.Errorf("an event of every item, and Lambda drops by\n%s", strings.Join(got, "\n"))
+	}
+}

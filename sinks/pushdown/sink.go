@@ -13,7 +13,11 @@ import (
 func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) choice {
 	var all choice
 	for _, s := range cfg.Sinks {
-		c := t.sink(s, cfg.DropsTTLDeletes(s))
+		var events *entity.Scope // of a notify sink
+		if names := cfg.EventEntities(&s); len(names) > 0 {
+			events = cfg.EntitySet().Scope(names...)
+		}
+		c := t.sink(s, events, cfg.DropsTTLDeletes(s))
 		if c.anything() {
 			t.left = nil
 			return t.leave("%s needs every change: %s", s.Name, whyEverything(s))
@@ -31,9 +35,10 @@ func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) choice {
 	return all
 }
 
-// sink returns the choice of the records that a sink needs. noTTLDeletes says that a filter drops TTL deletes before it: an
+// sink returns the choice of the records that a sink needs. events are the entities of all of its events; nil if it has events of
+// every item, or none. noTTLDeletes says that a filter drops TTL deletes before it: an
 // item that comes back without a row or a document then removes that of the expired one.
-func (t *translator) sink(s config.Sink, noTTLDeletes bool) choice {
+func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool) choice {
 	var kept []pipeline.Condition
 	for _, f := range s.Kept() {
 		kept = append(kept, keptBy(f))
@@ -51,6 +56,8 @@ func (t *translator) sink(s config.Sink, noTTLDeletes bool) choice {
 		return t.both(c, held)
 	case s.Archive != nil:
 		return t.both(c, t.kinds(s.Archive.Kinds))
+	case events != nil:
+		return t.both(c, t.condition(rules.OfKeys(events), false))
 	}
 	return c
 }

@@ -221,7 +221,7 @@ func (j *job) recordOutputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opts := []sinks.Option{sinks.WithExtensions(j.streams.Extensions...), sinks.HoldCustom("backfill"), sinks.ReadBefore(before), sinks.Suppressed("backfill")}
+	opts := []sinks.Option{sinks.WithExtensions(j.streams.Extensions...), sinks.HoldCustom("backfill"), sinks.ReadBefore(before), sinks.Suppressed("backfill"), sinks.RecordOnly()}
 	_, err = sinks.Assemble(ctx, j.cfg, j.stores, opts...)
 	return err
 }

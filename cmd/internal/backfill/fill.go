@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -117,18 +118,21 @@ type source interface {
 // fill runs a pipeline of the sinks over the source.
 func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 	bar := src.newProgress(j.streams.Err, "filling "+j.sel.String())
+	var noEntity atomic.Int64
 	j.views = make(map[string]*view.Sink)
 	o := sinks.BackfillOptions{Sinks: j.sel.names(), Views: j.views}
 	if j.narrowing != nil {
 		o.Narrowing = wider{j.narrowing}
 	}
-	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose), sinks.WithExtensions(j.streams.Extensions...), sinks.Backfill(o))
+	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose), sinks.WithExtensions(j.streams.Extensions...),
+		sinks.Backfill(o), sinks.CountNoEntity(&noEntity))
 	if err != nil {
 		return nil, j.o.Hint(err)
 	}
 	committer, _ := src.(pipeline.Committer) // an archive has no parts
 	sum, runErr := replay.Run(ctx, j.cfg.Name, p, src, committer, bar, func() { src.show(bar, p.Ledger().Source.Read) })
 	sum.Interrupted = ctx.Err() != nil
+	sum.NoEntity = noEntity.Load()
 	if runErr == nil {
 		runErr = ctx.Err()
 	}
