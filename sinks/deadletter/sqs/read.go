@@ -92,6 +92,27 @@ func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool
 	return true, nil
 }
 
+// Count returns how many messages the queue has, of all pipelines that use it, by SQS' counts, which are approximate. It hides
+// none. known is false if the credentials do not allow it.
+func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
+	names := []types.QueueAttributeName{
+		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+		types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+	}
+	attributes, err := s.attributes(ctx, names...)
+	if err != nil || attributes == nil {
+		return 0, false, err
+	}
+	for _, name := range names {
+		count, err := strconv.Atoi(attributes[string(name)])
+		if err != nil {
+			return 0, false, nil
+		}
+		n += count
+	}
+	return n, true, nil
+}
+
 // alone reports whether only this reader has invisible messages. The queue's
 // count may be outdated.
 func (s *Store) alone(ctx context.Context, r *reader) (bool, error) {

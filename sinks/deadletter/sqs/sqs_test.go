@@ -324,3 +324,23 @@ func TestNew(t *testing.T) {
 		t.Errorf("a queue that is safe: %v", err)
 	}
 }
+
+// The count of a queue has messages that were read, and hides none.
+func TestCount(t *testing.T) {
+	s := open(t, newQueue(t, nil), nil)
+	count := func(want int) {
+		t.Helper()
+		if n, known, err := s.Count(t.Context()); n != want || !known || err != nil {
+			t.Errorf("the queue has %d messages (%v, %v), want %d", n, known, err, want)
+		}
+	}
+	count(0)
+	put(t, s, 1, 2, 3)
+	count(3)
+	if got := read(t, s); got != "1 2 3" {
+		t.Errorf("letters %s", got)
+	}
+	count(3)
+	remove(t, s, 2)
+	count(2)
+}
