@@ -281,6 +281,14 @@ func TestScopes(t *testing.T) {
 	if none.Binding("x") != nil || none.Entities() != nil || none.Unique() != nil {
 		t.Error("the nil scope has names")
 	}
+	m := image(t, `{"PK":{"S":"USER#1"},"SK":{"S":"ORDER#d#7"}}`)
+	if is, err := none.Match(m); is || err != nil || none.MatchKey(m) || !none.KeysOnly() {
+		t.Errorf("an item is of the nil scope: %v, %v", is, err)
+	}
+	var noSet *Set
+	if e, err := noSet.Of(m); e != nil || err != nil {
+		t.Errorf("an item is of %v of the nil set, %v", e, err)
+	}
 }
 
 func TestAllocs(t *testing.T) {
