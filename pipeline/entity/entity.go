@@ -138,7 +138,10 @@ func (e *Entity) Match(m item.Image) (bool, error) {
 		return false, nil
 	}
 	for _, o := range e.earlier {
-		if is, err := o.Match(m); is || err != nil {
+		if !o.MatchKey(m) {
+			continue
+		}
+		if is, err := o.meets(m); is || err != nil { // what comes before o is also before e
 			return false, err
 		}
 	}

@@ -3,6 +3,7 @@ package entity
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -239,6 +240,38 @@ func TestConditions(t *testing.T) {
 	}
 	if is, err := s.Scope("Refund").Match(item.Image{}); is || err != nil {
 		t.Errorf("an image that does not exist: %v, %v", is, err)
+	}
+}
+
+// countedCondition counts how often it is evaluated.
+type countedCondition struct {
+	typeIs
+	n *int
+}
+
+func (c countedCondition) Match(m item.Image) (bool, error) {
+	*c.n++
+	return c.typeIs.Match(m)
+}
+
+// Each condition is evaluated at most once for an item, however many entities have its key.
+func TestConditions_EvaluatedOnce(t *testing.T) {
+	const entities = 12
+	n := 0
+	var es []*Entity
+	for i := range entities {
+		e := makeEntity(t, "E"+strconv.Itoa(i), "A#{Id}", "")
+		e.When = countedCondition{typeIs(e.Name), &n}
+		es = append(es, e)
+	}
+	last := es[entities-1]
+	NewSet(es...)
+	is, err := last.Match(image(t, `{"PK":{"S":"A#1"},"Type":{"S":"`+last.Name+`"}}`))
+	if !is || err != nil {
+		t.Fatalf("the item is of %s: %v, %v", last.Name, is, err)
+	}
+	if n > entities {
+		t.Errorf("%d evaluations of %d conditions", n, entities)
 	}
 }
 
