@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -193,13 +194,9 @@ func (s typedSink[T]) Write(ctx context.Context, ds []pipeline.Delivery) error {
 
 // addFailed adds the errors of the function. at has the index of each change's delivery.
 func (s typedSink[T]) addFailed(failed *pipeline.BatchError, err error, at []int) {
-	batch, isBatch := errors.AsType[*pipeline.BatchError](err)
+	some, all := pipeline.FailuresOf(err, len(at))
 	for n, i := range at {
-		if isBatch {
-			failed.Add(i, batch.Failed[n])
-		} else {
-			failed.Add(i, err)
-		}
+		failed.Add(i, cmp.Or(all, some[n]))
 	}
 }
 

@@ -160,6 +160,22 @@ func TestOnBatch_NamesWhatFailed(t *testing.T) {
 	}
 }
 
+// No change counts as written if the function's BatchError breaks the contract.
+func TestOnBatch_BreaksTheContract(t *testing.T) {
+	for name, failed := range map[string]map[int]error{
+		"index out of range": {5: errors.New("no")},
+		"negative index":     {-1: nil},
+		"no cause":           {0: nil},
+	} {
+		letters := runOn(t, parse(t, entities), sinks.OnBatch("Order", func(context.Context, []sinks.TypedChange[typedOrder]) error {
+			return &pipeline.BatchError{Failed: failed}
+		}), insert(t, "USER#bo#ORDER#2", `"Total":{"N":"1"}`))
+		if len(letters) != 1 {
+			t.Errorf("%s: dead letters: %q", name, letters)
+		}
+	}
+}
+
 func TestOn_WrongEntity(t *testing.T) {
 	nothing := func(context.Context, sinks.TypedChange[typedOrder]) error { return nil }
 	twice := func(o sinks.Option) []sinks.Option { return []sinks.Option{o, o} }
