@@ -45,8 +45,12 @@ var _ redact.Redacted = (*CollisionError)(nil)
 // Error names the row and both items.
 func (e *CollisionError) Error() string {
 	if e.Unique {
+		other := ""
+		if e.At == "" { // with several rows an item, on_collision has only its default
+			other = fmt.Sprintf(", or let on_collision say %s or %s", KeepFirst, Last)
+		}
 		return fmt.Sprintf("view %q: the row %s is of the item %s, and the item %s comes to it too, though the names in its key are to identify the item (unique): "+
-			"change one of the two and redrive, or let on_collision say %s or %s", e.View, e.Row, e.Owner, e.Source, KeepFirst, Last)
+			"change one of the two and redrive%s", e.View, e.Row, e.Owner, e.Source, other)
 	}
 	return fmt.Sprintf("view %q: the item %s holds the row %s, which the item %s claims too: it has the row once the other leaves it; change one of the two, "+
 		"or let on_collision say %s or %s", e.View, e.Owner, e.Row, e.Source, KeepFirst, Last)
