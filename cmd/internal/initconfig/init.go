@@ -44,8 +44,9 @@ DynamoDB JSON, or what ` + "`aws dynamodb scan`" + ` prints.
 (main.go), the bootstrap of a Lambda function, one sink as an example, which the file names,
 and a Dockerfile.
 
-It writes no value of an item, but texts at the beginning of keys such as USER#. It overwrites
-no file, and changes nothing else. With --table and --sample, the table is not read, but named.`,
+It writes no value of an item, but texts of keys that name a kind: those at the beginning, such
+as USER#, and sort keys that are usual or that several items have, such as META. It overwrites no
+file, and changes nothing else. With --table and --sample, the table is not read, but named.`,
 		Example: `  tablewake init --sample stream.jsonl
   tablewake init --table shop
   tablewake init --table shop --module example.com/shop

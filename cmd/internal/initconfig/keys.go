@@ -18,7 +18,10 @@ const separators = "#:|/"
 var (
 	capitals = regexp.MustCompile(`^[A-Z][A-Z_-]*$`)
 	letters  = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]*$`)
-	isDate   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+	// usualWhole are usual sort keys of what is stored once for a partition key. One item is enough to know them.
+	usualWhole = regexp.MustCompile(`^(CONFIG|DATA|DETAILS?|HEADER|INFO|META|METADATA|PROFILE|ROOT|SETTINGS|STATE|STATUS|SUMMARY|TOTALS?)$`)
+
+	isDate = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 )
 
 const (
@@ -54,8 +57,9 @@ type token struct {
 // prefixes are the texts at the beginning of a key attribute, or between its separators, that name a kind.
 type prefixes map[string]bool
 
-// findPrefixes finds the texts that part the values of a key attribute into kinds. A text in capitals is one, others are if
-// few of them stand at the beginning of many values. sortKey says that a whole value can be a text, as META is.
+// findPrefixes finds the texts that part the values of a key attribute into kinds. A text in capitals before a separator is
+// one, others are if few of them begin many values. With sortKey, a whole value is one too if it is usual, as META is, or if
+// several items have it: a value of one item, such as SMITH, can be private.
 func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
 	first, whole, inner := make(map[string]int), make(map[string]int), make(map[string]int)
 	for _, m := range items {
@@ -73,16 +77,16 @@ func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
 		}
 	}
 	found := make(prefixes)
-	for _, counts := range []map[string]int{first, whole} {
-		if len(counts) > maxPrefixes {
-			continue
-		}
+	add := func(counts map[string]int, certain *regexp.Regexp) {
 		for text, n := range counts {
-			if capitals.MatchString(text) || letters.MatchString(text) && n > 1 && len(counts) <= max(1, len(items)/10) {
+			few := letters.MatchString(text) && len(counts) <= max(1, len(items)/10)
+			if len(counts) <= maxPrefixes && (certain.MatchString(text) || n > 1 && (few || capitals.MatchString(text))) {
 				found[text] = true
 			}
 		}
 	}
+	add(first, capitals)
+	add(whole, usualWhole)
 	for text, n := range inner {
 		if len(inner) <= maxInner && n > 1 {
 			found[text] = true
