@@ -90,11 +90,11 @@ func TestOn_TypedChanges(t *testing.T) {
 		remove(t, "USER#cy#ORDER#2", `"Status":{"S":"old"},"OrderId":{"S":"an attribute"}`),
 		insert(t, "USER#dee#ORDER#3", `"Status":{"S":"failing"}`),
 		insert(t, "USER#ed#ORDER#4", `"Status":{"S":"new"},"Total":{"S":"many"}`),
-		insert(t, `USER#"f" ü#ORDER#5`, `"Status":{"S":"new"},"userid":{"S":"another name"}`),
+		insert(t, `USER#"f" ü#ORDER#5`, `"Status":{"S":"new"},"orderid":{"S":"in lower case"}`),
 	)
 	slices.Sort(seen)
 	want := []string{
-		`INSERT nil -> {UserId:"f" ü OrderId:5 Status:new Total:0}`,
+		`INSERT nil -> {UserId:"f" ü OrderId:in lower case Status:new Total:0}`,
 		"INSERT nil -> {UserId:ann OrderId:1 Status:new Total:1.5}",
 		"INSERT nil -> {UserId:dee OrderId:3 Status:failing Total:0}",
 		"REMOVE {UserId:cy OrderId:an attribute Status:old Total:0} -> nil",
@@ -105,6 +105,23 @@ func TestOn_TypedChanges(t *testing.T) {
 	slices.Sort(letters)
 	if len(letters) != 2 || !strings.HasPrefix(letters[0], "on_Order USER%23dee") || !strings.HasPrefix(letters[1], "on_Order USER%23ed") {
 		t.Errorf("dead letters: %q", letters)
+	}
+}
+
+// An attribute comes before what the key binds, by the name of the field's tag too.
+func TestOn_AttributeOfATag(t *testing.T) {
+	type order struct {
+		User string `dynamodbav:"userId"`
+	}
+	for attributes, want := range map[string]string{`"userId":{"S":"attribute"}`: "attribute", `"Status":{"S":"new"}`: "ann"} {
+		var got string
+		runOn(t, parse(t, entities), sinks.On("Order", func(_ context.Context, c sinks.TypedChange[order]) error {
+			got = c.New.User
+			return nil
+		}), insert(t, "USER#ann#ORDER#1", attributes))
+		if got != want {
+			t.Errorf("%s: User is %q, want %q", attributes, got, want)
+		}
 	}
 }
 
