@@ -37,14 +37,17 @@ type CollisionError struct {
 	Owner  item.Key  // of the item that owns the row
 	Source item.Key  // of the item whose claim waits
 	At     state.Row // the row as the store knows it, if the item has several rows; else ""
-	Unique bool      // names that should identify the item do not ([Options.Unique]): the claim does not wait, its change must come again
+
+	// NotIdentified says that the names of [Options.Unique] do not identify the item. Its claim does not wait: its change must
+	// come again.
+	NotIdentified bool
 }
 
 var _ redact.Redacted = (*CollisionError)(nil)
 
 // Error names the row and both items.
 func (e *CollisionError) Error() string {
-	if e.Unique {
+	if e.NotIdentified {
 		other := ""
 		if e.At == "" { // with several rows an item, on_collision has only its default
 			other = fmt.Sprintf(", or let on_collision say %s or %s", KeepFirst, Last)
