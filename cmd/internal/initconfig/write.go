@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/sample"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
@@ -25,22 +26,22 @@ var (
 
 // draft is a configuration before it is written.
 type draft struct {
-	table string
-	keys  []string
-	kinds []*kind
-	left  []*kind // that are not written
-	stats []*stat // of the kinds
-	all   *stat
+	table   string
+	keys    []string
+	kinds   []*kind
+	left    []*kind           // that are not written
+	sampled []*entity.Sampled // of the kinds
+	all     *entity.Sampled
 
 	module bool // it names the sink of a module
 }
 
 // newDraft learns from a sample. Its Keys must be known.
 func newDraft(s *sample.Sample) *draft {
-	d := &draft{table: s.Table, keys: s.Keys, all: statOf(s.Items)}
+	d := &draft{table: s.Table, keys: s.Keys, all: sampleOf(s.Items)}
 	d.kinds, d.left = kindsOf(s.Items, s.Keys)
 	for _, k := range d.kinds {
-		d.stats = append(d.stats, statOf(k.items))
+		d.sampled = append(d.sampled, sampleOf(k.items))
 	}
 	return d
 }
@@ -64,7 +65,7 @@ func (d *draft) write() string {
 	}
 	line("source: {%s}", source)
 	line("state: {table: %s}   # what sinks remember of items", scalar(table+"-state"))
-	if paths := d.all.sensitive("", d.keys, nil); len(paths) > 0 {
+	if paths := sensitivePaths(d.all, "", d.keys, nil); len(paths) > 0 {
 		line("")
 		line("# What looks sensitive by its name: it is masked where people look, and reaches only sinks that name it.")
 		line("hmac_key: '${TABLEWAKE_HMAC_KEY:-no secret, for saved records only}'")
@@ -77,7 +78,7 @@ func (d *draft) write() string {
 	line("# The kinds of items, by their keys, and the attributes that the sample has. Correct what it does not show.")
 	line("entities:")
 	for i, k := range d.kinds {
-		d.writeEntity(line, k, d.stats[i])
+		d.writeEntity(line, k, d.sampled[i])
 	}
 	if n := len(d.left); n > 0 {
 		items := 0
@@ -90,7 +91,7 @@ func (d *draft) write() string {
 	return b.String()
 }
 
-func (d *draft) writeEntity(line func(string, ...any), k *kind, s *stat) {
+func (d *draft) writeEntity(line func(string, ...any), k *kind, s *entity.Sampled) {
 	comment := ""
 	if k.overlap != "" {
 		line("  # Keys of %s are also keys of %s: change the patterns, or give both a `when`, as in item.Type == \"%[1]s\".", k.name, k.overlap)
@@ -107,15 +108,9 @@ func (d *draft) writeEntity(line func(string, ...any), k *kind, s *stat) {
 	}
 	line("  %s%s:", comment, k.name)
 	line("  %s  key: {%s}", comment, strings.Join(key, ", "))
-	rest := newStat()
-	for name, m := range s.members {
-		if !slices.Contains(d.keys, name) {
-			rest.members[name] = m
-		}
-	}
-	// Of an item of more names s has some only, and a list of some would make errors of the others.
-	if len(rest.members) > 0 && len(s.members) <= maxAttributes {
-		line("  %s  attributes: %s", comment, rest.attributes())
+	// For an item with more names, s is incomplete, and declaring only some would make the others errors.
+	if declared := declaredMembers(s, d.keys...); declared != "{}" && len(s.Members) <= maxAttributes {
+		line("  %s  attributes: %s", comment, declared)
 	}
 }
 
@@ -170,7 +165,7 @@ func (d *draft) viewed() (k *kind, by string) {
 		if k == nil {
 			k = of
 		}
-		if by := d.stateOf(of, d.stats[i]); by != "" {
+		if by := d.stateOf(of, d.sampled[i]); by != "" {
 			return of, by
 		}
 	}
@@ -179,17 +174,17 @@ func (d *draft) viewed() (k *kind, by string) {
 
 // masked returns the key of an archive in a file with sensitive attributes.
 func (d *draft) masked() string {
-	if len(d.all.sensitive("", d.keys, nil)) > 0 {
+	if len(sensitivePaths(d.all, "", d.keys, nil)) > 0 {
 		return ", masked: true"
 	}
 	return ""
 }
 
 // stateOf returns the attribute that tells in which of a few states an item is; "" if there is none.
-func (d *draft) stateOf(k *kind, s *stat) string {
+func (d *draft) stateOf(k *kind, s *entity.Sampled) string {
 	best, bestScore := "", 0
-	for name, m := range s.members {
-		if slices.Contains(d.keys, name) || looksSensitive(name) || m.kind() != item.KindS || m.kinds[item.KindS]*2 < len(k.items) {
+	for name, m := range s.Members {
+		if slices.Contains(d.keys, name) || looksSensitive(name) || m.Kind() != item.KindS || m.Kinds[item.KindS]*2 < len(k.items) {
 			continue
 		}
 		values := make(map[string]bool)
@@ -217,8 +212,8 @@ func (d *draft) stateOf(k *kind, s *stat) string {
 
 // ttl returns the attribute that is probably that of the TTL; "" if there is none.
 func (d *draft) ttl() string {
-	for _, name := range slices.Sorted(maps.Keys(d.all.members)) {
-		if ttlName.MatchString(name) && d.all.members[name].kind() == item.KindN && !slices.Contains(d.keys, name) {
+	for _, name := range slices.Sorted(maps.Keys(d.all.Members)) {
+		if ttlName.MatchString(name) && d.all.Members[name].Kind() == item.KindN && !slices.Contains(d.keys, name) {
 			return name
 		}
 	}
