@@ -26,12 +26,12 @@ var (
 
 // draft is a configuration before it is written.
 type draft struct {
-	table   string
-	keys    []string
-	kinds   []*kind
-	left    []*kind           // that are not written
-	sampled []*entity.Sampled // of the kinds
-	all     *entity.Sampled
+	table    string
+	keys     []string
+	entities []*draftEntity
+	omitted  []*draftEntity    // that are not written
+	sampled  []*entity.Sampled // of the kinds
+	all      *entity.Sampled
 
 	module bool // it names the sink of a module
 }
@@ -39,8 +39,8 @@ type draft struct {
 // newDraft learns from a sample. Its Keys must be known.
 func newDraft(s *sample.Sample) *draft {
 	d := &draft{table: s.Table, keys: s.Keys, all: sampleOf(s.Items)}
-	d.kinds, d.left = kindsOf(s.Items, s.Keys)
-	for _, k := range d.kinds {
+	d.entities, d.omitted = entitiesOf(s.Items, s.Keys)
+	for _, k := range d.entities {
 		d.sampled = append(d.sampled, sampleOf(k.items))
 	}
 	return d
@@ -77,12 +77,12 @@ func (d *draft) write() string {
 	line("")
 	line("# The kinds of items, by their keys, and the attributes that the sample has. Correct what it does not show.")
 	line("entities:")
-	for i, k := range d.kinds {
+	for i, k := range d.entities {
 		d.writeEntity(line, k, d.sampled[i])
 	}
-	if n := len(d.left); n > 0 {
+	if n := len(d.omitted); n > 0 {
 		items := 0
-		for _, k := range d.left {
+		for _, k := range d.omitted {
 			items += len(k.items)
 		}
 		line("  # %s with fewer items, %s of the sample in all, left out: add those that you need.", cli.Count(n, "kind"), cli.Count(items, "item"))
@@ -91,7 +91,7 @@ func (d *draft) write() string {
 	return b.String()
 }
 
-func (d *draft) writeEntity(line func(string, ...any), k *kind, s *entity.Sampled) {
+func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity.Sampled) {
 	comment := ""
 	if k.overlap != "" {
 		line("  # Keys of %s are also keys of %s: change the patterns, or give both a `when`, as in item.Type == \"%[1]s\".", k.name, k.overlap)
@@ -99,7 +99,7 @@ func (d *draft) writeEntity(line func(string, ...any), k *kind, s *entity.Sample
 	}
 	var key []string
 	for _, p := range k.entity.Key {
-		if pattern := p.Pattern.String(); len(k.entity.Key) == 1 || !p.Pattern.BindsAll() || len(d.kinds) == 1 {
+		if pattern := p.Pattern.String(); len(k.entity.Key) == 1 || !p.Pattern.BindsAll() || len(d.entities) == 1 {
 			key = append(key, scalar(p.Attribute)+": "+patternScalar(pattern))
 		}
 	}
@@ -157,8 +157,8 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 
 // viewed returns the kind that the view is about, and the attribute that its rows are found by: those of the first kind that
 // has one, else the first kind and "". The first kind has most items.
-func (d *draft) viewed() (k *kind, by string) {
-	for i, of := range d.kinds {
+func (d *draft) viewed() (k *draftEntity, by string) {
+	for i, of := range d.entities {
 		if of.overlap != "" {
 			continue
 		}
@@ -181,7 +181,7 @@ func (d *draft) masked() string {
 }
 
 // stateOf returns the attribute that tells in which of a few states an item is; "" if there is none.
-func (d *draft) stateOf(k *kind, s *entity.Sampled) string {
+func (d *draft) stateOf(k *draftEntity, s *entity.Sampled) string {
 	best, bestScore := "", 0
 	for name, m := range s.Members {
 		if slices.Contains(d.keys, name) || looksSensitive(name) || m.Kind() != item.KindS || m.Kinds[item.KindS]*2 < len(k.items) {
