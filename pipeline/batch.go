@@ -1,10 +1,8 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -358,19 +356,13 @@ func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (bat
 			r.health.update(batchErr, errs)
 		}
 	}()
-	err := r.Sink.Write(ctx, ds)
-	partial, ok := errors.AsType[*BatchError](err)
-	if err != nil && !ok {
+	failed, err := FailuresOf(r.Sink.Write(ctx, ds), len(ds))
+	if err != nil {
 		return err
 	}
 	clear(errs)
-	if partial != nil {
-		for i, err := range partial.Failed {
-			if i < 0 || i >= len(ds) {
-				return fmt.Errorf("the sink's BatchError names delivery %d of %d: %w", i, len(ds), cmp.Or(err, errNoCause))
-			}
-			errs[i] = cmp.Or(err, errNoCause)
-		}
+	for i, err := range failed {
+		errs[i] = err
 	}
 	for i := range ds {
 		if o := ds[i].Outcome; errs[i] == nil && (o == DeadLettered || o >= Quarantined) {
@@ -384,5 +376,3 @@ func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (bat
 func badOutcome(o Outcome) error {
 	return errs.Errorf("the sink set the outcome %s, which only the pipeline may set", redact.Safe(o.String()))
 }
-
-var errNoCause = errs.New("the sink returned an error without a cause")

@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -157,6 +159,29 @@ func (e *BatchError) OrNil() error {
 	}
 	return e
 }
+
+// FailuresOf returns which of n deliveries failed, where err is the error of their Write. If err is a [*BatchError],
+// failed has an error for each delivery that failed, by index. Otherwise, or if an index is out of range, all failed with
+// batchErr.
+func FailuresOf(err error, n int) (failed map[int]error, batchErr error) {
+	partial, ok := errors.AsType[*BatchError](err)
+	if !ok {
+		return nil, err
+	}
+	if partial == nil {
+		return nil, nil
+	}
+	failed = make(map[int]error, len(partial.Failed))
+	for i, cause := range partial.Failed {
+		failed[i] = cmp.Or(cause, errNoCause)
+		if i < 0 || i >= n {
+			return nil, fmt.Errorf("the sink's BatchError names delivery %d of %d: %w", i, n, failed[i])
+		}
+	}
+	return failed, nil
+}
+
+var errNoCause = errs.New("the sink returned an error without a cause")
 
 // Error reports the number of failures, and the failure with the lowest index.
 func (e *BatchError) Error() string {

@@ -2,7 +2,6 @@ package sinks
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -37,7 +36,7 @@ func (w withoutEffect) String() string { return "no effect: " + w.reason }
 
 // Write writes the deliveries that have an effect.
 func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
-	err := s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) {
+	writeErr := s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) {
 		if len(d.Ops) > 0 {
 			if w, ok := d.Ops[0].(withoutEffect); ok {
 				d.Outcome, d.Reason = pipeline.NoEffect, w.reason
@@ -46,12 +45,12 @@ func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		}
 		return true, nil
 	})
-	failed, isBatch := errors.AsType[*pipeline.BatchError](err)
-	if err != nil && !isBatch {
+	failed, err := pipeline.FailuresOf(writeErr, len(ds))
+	if err != nil {
 		return err
 	}
 	for i := range ds {
-		if isBatch && failed.Failed[i] != nil || !s.counts(&ds[i]) {
+		if failed[i] != nil || !s.counts(&ds[i]) {
 			continue
 		}
 		if err := s.endFresh(ctx); err != nil {
@@ -59,7 +58,7 @@ func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		}
 		break
 	}
-	return err
+	return writeErr
 }
 
 // counts reports whether an output that has taken the change is not fresh.

@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ type TypedChange[T any] struct {
 }
 
 // On adds a sink that calls f with each change of an item of the entity, which the file defines. A field of T has the
-// attribute of its name ([unmarshal.Decode]). If the item has no such attribute, it has what the entity's key binds to that
-// name. Sensitive attributes are left out: their fields are zero. The sink's name is "on_" and the entity's: its dead letters
+// attribute of its name, also in another case ([unmarshal.Decode]). If the item has no such attribute, the field has what the
+// entity's key binds to that name. Sensitive attributes are left out: their fields are zero. The sink's name is "on_" and the entity's: its dead letters
 // have it.
 //
 // Changes of one item come in order, and can come again. Those of different items can come at once. A change whose f fails
@@ -193,13 +194,9 @@ func (s typedSink[T]) Write(ctx context.Context, ds []pipeline.Delivery) error {
 
 // addFailed adds the errors of the function. at has the index of each change's delivery.
 func (s typedSink[T]) addFailed(failed *pipeline.BatchError, err error, at []int) {
-	batch, isBatch := errors.AsType[*pipeline.BatchError](err)
+	some, all := pipeline.FailuresOf(err, len(at))
 	for n, i := range at {
-		if isBatch {
-			failed.Add(i, batch.Failed[n])
-		} else {
-			failed.Add(i, err)
-		}
+		failed.Add(i, cmp.Or(all, some[n]))
 	}
 }
 
@@ -228,8 +225,10 @@ func (s typedSink[T]) decode(c *record.Change, m item.Image) (*T, error) {
 	if s.mask != nil {
 		shown = s.mask.Without(m)
 	}
-	if err := unmarshal.DecodeInto(shown, out); err != nil || !bound.Exists() {
-		return out, err
+	if bound.Exists() {
+		if err := unmarshal.DecodeInto(bound, out); err != nil {
+			return out, err
+		}
 	}
-	return out, unmarshal.DecodeInto(bound, out) // behind the attributes, whose names match in any case
+	return out, unmarshal.DecodeInto(shown, out) // last: an attribute of another case replaces what is bound
 }

@@ -90,11 +90,11 @@ func TestOn_TypedChanges(t *testing.T) {
 		remove(t, "USER#cy#ORDER#2", `"Status":{"S":"old"},"OrderId":{"S":"an attribute"}`),
 		insert(t, "USER#dee#ORDER#3", `"Status":{"S":"failing"}`),
 		insert(t, "USER#ed#ORDER#4", `"Status":{"S":"new"},"Total":{"S":"many"}`),
-		insert(t, `USER#"f" ü#ORDER#5`, `"Status":{"S":"new"},"userid":{"S":"another name"}`),
+		insert(t, `USER#"f" ü#ORDER#5`, `"Status":{"S":"new"},"orderid":{"S":"in lower case"}`),
 	)
 	slices.Sort(seen)
 	want := []string{
-		`INSERT nil -> {UserId:"f" ü OrderId:5 Status:new Total:0}`,
+		`INSERT nil -> {UserId:"f" ü OrderId:in lower case Status:new Total:0}`,
 		"INSERT nil -> {UserId:ann OrderId:1 Status:new Total:1.5}",
 		"INSERT nil -> {UserId:dee OrderId:3 Status:failing Total:0}",
 		"REMOVE {UserId:cy OrderId:an attribute Status:old Total:0} -> nil",
@@ -105,6 +105,23 @@ func TestOn_TypedChanges(t *testing.T) {
 	slices.Sort(letters)
 	if len(letters) != 2 || !strings.HasPrefix(letters[0], "on_Order USER%23dee") || !strings.HasPrefix(letters[1], "on_Order USER%23ed") {
 		t.Errorf("dead letters: %q", letters)
+	}
+}
+
+// An attribute comes before what the key binds, by the name of the field's tag too.
+func TestOn_AttributeOfATag(t *testing.T) {
+	type order struct {
+		User string `dynamodbav:"userId"`
+	}
+	for attributes, want := range map[string]string{`"userId":{"S":"attribute"}`: "attribute", `"Status":{"S":"new"}`: "ann"} {
+		var got string
+		runOn(t, parse(t, entities), sinks.On("Order", func(_ context.Context, c sinks.TypedChange[order]) error {
+			got = c.New.User
+			return nil
+		}), insert(t, "USER#ann#ORDER#1", attributes))
+		if got != want {
+			t.Errorf("%s: User is %q, want %q", attributes, got, want)
+		}
 	}
 }
 
@@ -157,6 +174,22 @@ func TestOnBatch_NamesWhatFailed(t *testing.T) {
 	slices.Sort(letters)
 	if len(letters) != 2 || !strings.Contains(letters[0], "USER%23ann") || !strings.Contains(letters[1], "USER%23cy") {
 		t.Errorf("dead letters: %q", letters)
+	}
+}
+
+// No change counts as written if the function's BatchError breaks the contract.
+func TestOnBatch_BreaksTheContract(t *testing.T) {
+	for name, failed := range map[string]map[int]error{
+		"index out of range": {5: errors.New("no")},
+		"negative index":     {-1: nil},
+		"no cause":           {0: nil},
+	} {
+		letters := runOn(t, parse(t, entities), sinks.OnBatch("Order", func(context.Context, []sinks.TypedChange[typedOrder]) error {
+			return &pipeline.BatchError{Failed: failed}
+		}), insert(t, "USER#bo#ORDER#2", `"Total":{"N":"1"}`))
+		if len(letters) != 1 {
+			t.Errorf("%s: dead letters: %q", name, letters)
+		}
 	}
 }
 

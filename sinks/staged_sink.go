@@ -2,7 +2,6 @@ package sinks
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -114,16 +113,13 @@ func (f forwarder) writeSome(ctx context.Context, ds []pipeline.Delivery, admit 
 	for n, i := range indexes {
 		selected[n] = ds[i]
 	}
-	err := f.Write(ctx, selected)
-	writeFailed, isBatch := errors.AsType[*pipeline.BatchError](err)
-	if err != nil && !isBatch {
+	writeFailed, err := pipeline.FailuresOf(f.Write(ctx, selected), len(selected))
+	if err != nil {
 		return err // all fail, and the pipeline writes each again
 	}
 	for n, i := range indexes {
 		ds[i].Outcome, ds[i].Reason = selected[n].Outcome, selected[n].Reason
-		if isBatch {
-			failed.Add(i, writeFailed.Failed[n])
-		}
+		failed.Add(i, writeFailed[n])
 	}
 	return failed.OrNil()
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/smithy-go/logging"
@@ -55,17 +56,23 @@ func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda
 	if err := tel.AWS(&conf); err != nil {
 		return nil, err
 	}
+	var h lambda.Handler
 	switch command := os.Getenv(commandVariable); command {
 	case "":
+		h, err = openPipeline(ctx, cfg, exts, conf, tel, log)
 	case "audit":
-		a, err := newAuditor(cfg, exts, conf, aws.Stores(conf, aws.WithLogger(log), aws.LookOnly()), tel.Meter, log)
-		if err != nil {
-			return nil, err
-		}
-		return observed(a, tel, log), nil
+		h, err = newAuditor(cfg, exts, conf, aws.Stores(conf, aws.WithLogger(log), aws.LookOnly()), tel.Meter, log)
 	default:
-		return nil, fmt.Errorf("%s=%s is not a command: write audit, or remove the variable from a function that reads a stream", commandVariable, command)
+		err = fmt.Errorf("%s=%s is not a command: write audit, or remove the variable from a function that reads a stream", commandVariable, command)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return observed(h, tel, log), nil
+}
+
+// openPipeline opens the pipeline that handles events.
+func openPipeline(ctx context.Context, cfg *config.Config, exts []sinks.Extension, conf awssdk.Config, tel *telemetry.Telemetry, log *slog.Logger) (lambda.Handler, error) {
 	stores := aws.Stores(conf, aws.WithLogger(log))
 	p, err := patience.Wait(ctx, log, "opening what the sinks write to", nil, func() (*pipeline.Pipeline, error) {
 		return sinks.Assemble(ctx, cfg, stores, sinks.WithExtensions(exts...), sinks.Live(), sinks.WithLogger(log), sinks.WithCommands("-c "+cfg.File+" --live"),
@@ -74,15 +81,24 @@ func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda
 	if err != nil {
 		return nil, errors.Join(err, stores.Close())
 	}
-	opts := []handlers.Option{
+	opts, err := stateOptions(ctx, cfg, stores, p, log)
+	if err != nil {
+		return nil, errors.Join(err, stores.Close())
+	}
+	opts = append(opts,
 		handlers.WithLogger(log),
 		handlers.WithMeter(tel.Meter),
 		handlers.WithStreams(sdk.New(dynamodbstreams.NewFromConfig(conf), sinks.Decoder(cfg))),
-		handlers.WithObjects(objects{bucketClient(conf)}),
-	}
+		handlers.WithObjects(objects{bucketClient(conf)}))
+	return handlers.All(p, opts...), nil
+}
+
+// stateOptions opens the state, where gaps are recorded, and the dead letters that an event redrives.
+func stateOptions(ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger) ([]handlers.Option, error) {
+	var opts []handlers.Option
 	kept, err := patience.Wait(ctx, log, "opening the state", nil, func() (state.Store, error) { return stores.State(ctx, cfg) })
 	if err != nil {
-		return nil, errors.Join(err, stores.Close())
+		return nil, err
 	}
 	if kept != nil {
 		opts = append(opts, handlers.WithGaps(kept))
@@ -90,11 +106,11 @@ func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda
 	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
 		again, err := patience.Wait(ctx, log, "opening the dead letters", nil, func() (func(context.Context) error, error) { return outageRedrive(ctx, cfg, stores, p, log) })
 		if err != nil {
-			return nil, errors.Join(err, stores.Close())
+			return nil, err
 		}
 		opts = append(opts, handlers.WithRedrive(again))
 	}
-	return observed(handlers.All(p, opts...), tel, log), nil
+	return opts, nil
 }
 
 // requireDurable refuses a configuration that stores dead letters in a folder, because Lambda

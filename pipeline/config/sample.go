@@ -51,20 +51,24 @@ type learned struct {
 // learn returns what the items have. entities may be nil.
 func learn(entities *entity.Set, items []item.Image) learned {
 	s := learned{byEntity: make(map[string]*entity.Shape)}
+	var all entity.Sampled
+	byEntity := make(map[string]*entity.Sampled)
 	for _, m := range items {
-		s.all = s.all.Learn(m.Value())
-		if entities == nil {
+		all.Add(m.Value())
+		e, err := entities.Of(m)
+		if e == nil || err != nil {
 			continue
 		}
-		if e, err := entities.Of(m); e != nil && err == nil {
-			s.byEntity[e.Name] = s.byEntity[e.Name].Learn(m.Value())
+		if byEntity[e.Name] == nil {
+			byEntity[e.Name] = &entity.Sampled{}
 		}
+		byEntity[e.Name].Add(m.Value())
 	}
-	if s.all != nil {
-		s.all = s.all.Settled()
+	if len(items) > 0 {
+		s.all = all.Shape()
 	}
-	for name, shape := range s.byEntity {
-		s.byEntity[name] = shape.Settled()
+	for name, sampled := range byEntity {
+		s.byEntity[name] = sampled.Shape()
 	}
 	return s
 }

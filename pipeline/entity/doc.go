@@ -7,5 +7,6 @@
 // type. A name that stands twice in a key must bind the same value twice.
 //
 // Start reading at pattern.go and entity.go. scope.go has what the rules about some entities can read. overlap.go decides
-// whether two entities have a key in common, and shape.go checks paths against declared attributes.
+// whether two entities have a key in common, shape.go checks paths against declared attributes, and sampled.go makes shapes
+// of sampled items.
 package entity

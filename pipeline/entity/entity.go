@@ -91,6 +91,9 @@ func (s *Set) Named(name string) *Entity {
 // Of returns the entity of an item, or nil if it is of none. m is an image of the item. The image needs only the key if
 // no entity has a condition. An error is one of a condition.
 func (s *Set) Of(m item.Image) (*Entity, error) {
+	if s == nil {
+		return nil, nil
+	}
 	for _, e := range s.entities {
 		if !e.MatchKey(m) {
 			continue
@@ -135,7 +138,10 @@ func (e *Entity) Match(m item.Image) (bool, error) {
 		return false, nil
 	}
 	for _, o := range e.earlier {
-		if is, err := o.Match(m); is || err != nil {
+		if !o.MatchKey(m) {
+			continue
+		}
+		if is, err := o.meets(m); is || err != nil { // what comes before o is also before e
 			return false, err
 		}
 	}

@@ -3,6 +3,7 @@ package entity
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -242,6 +243,38 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// countedCondition counts how often it is evaluated.
+type countedCondition struct {
+	typeIs
+	n *int
+}
+
+func (c countedCondition) Match(m item.Image) (bool, error) {
+	*c.n++
+	return c.typeIs.Match(m)
+}
+
+// Each condition is evaluated at most once for an item, however many entities have its key.
+func TestConditions_EvaluatedOnce(t *testing.T) {
+	const entities = 12
+	n := 0
+	var es []*Entity
+	for i := range entities {
+		e := makeEntity(t, "E"+strconv.Itoa(i), "A#{Id}", "")
+		e.When = countedCondition{typeIs(e.Name), &n}
+		es = append(es, e)
+	}
+	last := es[entities-1]
+	NewSet(es...)
+	is, err := last.Match(image(t, `{"PK":{"S":"A#1"},"Type":{"S":"`+last.Name+`"}}`))
+	if !is || err != nil {
+		t.Fatalf("the item is of %s: %v, %v", last.Name, is, err)
+	}
+	if n > entities {
+		t.Errorf("%d evaluations of %d conditions", n, entities)
+	}
+}
+
 func TestScopes(t *testing.T) {
 	order := makeEntity(t, "Order", "USER#{UserId}", "ORDER#{Date}#{OrderId}")
 	refund := makeEntity(t, "Refund", "REFUND#{OrderId}", "USER#{UserId}")
@@ -280,6 +313,14 @@ func TestScopes(t *testing.T) {
 	var none *Scope
 	if none.Binding("x") != nil || none.Entities() != nil || none.Unique() != nil {
 		t.Error("the nil scope has names")
+	}
+	m := image(t, `{"PK":{"S":"USER#1"},"SK":{"S":"ORDER#d#7"}}`)
+	if is, err := none.Match(m); is || err != nil || none.MatchKey(m) || !none.KeysOnly() {
+		t.Errorf("an item is of the nil scope: %v, %v", is, err)
+	}
+	var noSet *Set
+	if e, err := noSet.Of(m); e != nil || err != nil {
+		t.Errorf("an item is of %v of the nil set, %v", e, err)
 	}
 }
 

@@ -89,14 +89,14 @@ func (sc *Scope) Binding(name string) *Binding {
 
 // KeysOnly reports whether the key decides which items are of the entities.
 func (sc *Scope) KeysOnly() bool {
-	return !slices.ContainsFunc(sc.entities, func(e *Entity) bool {
+	return !slices.ContainsFunc(sc.Entities(), func(e *Entity) bool {
 		return e.When != nil || slices.ContainsFunc(e.earlier, func(o *Entity) bool { return o.When != nil })
 	})
 }
 
 // MatchKey reports whether the patterns of one of the entities hold for the key of an item.
 func (sc *Scope) MatchKey(m item.Image) bool {
-	for _, e := range sc.entities {
+	for _, e := range sc.Entities() {
 		if e.MatchKey(m) {
 			return true
 		}
@@ -109,7 +109,7 @@ func (sc *Scope) Match(m item.Image) (bool, error) {
 	if !m.Exists() {
 		return false, nil
 	}
-	for _, e := range sc.entities {
+	for _, e := range sc.Entities() {
 		if is, err := e.Match(m); is || err != nil {
 			return is, err
 		}

@@ -128,12 +128,3 @@ func (s *Shape) inside(segment item.Segment) (shapes []*Shape, known bool) {
 }
 
 func sets(k item.Kind) bool { return k == item.KindSS || k == item.KindNS || k == item.KindBS }
-
-// PathSegments returns the segments of a path without wildcards.
-func PathSegments(p item.Path) []item.Segment {
-	var segments []item.Segment
-	for name, index := range p.Segments() {
-		segments = append(segments, item.Segment{Name: name, Index: index})
-	}
-	return segments
-}

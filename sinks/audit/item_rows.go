@@ -25,7 +25,7 @@ var _ Sink = (*itemRowsSink)(nil)
 
 func newItemRowsSink(b base, store view.Store) (*itemRowsSink, error) {
 	s := &itemRowsSink{rowSink: newRowSink(b, store)}
-	s.t.Unique = b.spec.View.Unique() != nil
+	s.t.RefuseOtherItem = b.spec.View.Unique() != nil
 	var err error
 	s.rows, err = canRead[view.ItemRowsStore](&s.base, store, "read which rows an item has")
 	return s, err

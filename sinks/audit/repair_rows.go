@@ -57,7 +57,7 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 		return Outcome{Result: Moved}, nil
 	case st.Exists && !s.isOwn(&st):
 		return refuse(errForeign)
-	case st.Exists && !st.Tombstone && c != nil && st.Source != c.Key && s.t.Unique:
+	case st.Exists && !st.Tombstone && c != nil && st.Source != c.Key && s.t.RefuseOtherItem:
 		return refuse(errOtherItem)
 	}
 	m := view.Mutation{Source: st.Source, Version: st.Version, Tombstone: !p.expected}

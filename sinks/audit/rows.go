@@ -29,7 +29,7 @@ var _ Sink = (*rowSink)(nil)
 
 func newRowSink(b base, store view.Store) *rowSink {
 	s := &rowSink{base: b, store: store, t: b.target(b.spec.View.Table, b.spec.View.Key)}
-	s.t.InPlace, s.t.Unique = b.spec.View.InPlace, b.spec.View.Unique() != nil
+	s.t.InPlace, s.t.RefuseOtherItem = b.spec.View.InPlace, b.spec.View.Unique() != nil
 	s.byItem = !b.spec.View.RowsGuardThemselves()
 	s.conflict = view.Collision(b.spec.View.Collision)
 	for _, a := range b.spec.View.Attributes {

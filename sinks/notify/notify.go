@@ -186,15 +186,14 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 			}
 		}
 	}
-	err := s.store.Publish(ctx, ms)
-	partial, ok := errors.AsType[*pipeline.BatchError](err)
-	if !ok {
+	failedMessages, err := pipeline.FailuresOf(s.store.Publish(ctx, ms), len(ms))
+	if len(failedMessages) == 0 {
 		return err
 	}
 	var failed pipeline.BatchError
 	firstErrors := make(map[item.Key]error)
 	for i, m := range ms {
-		err := partial.Failed[i]
+		err := failedMessages[i]
 		switch first := firstErrors[m.Key]; {
 		case err != nil && first == nil:
 			firstErrors[m.Key] = err

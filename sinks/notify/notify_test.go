@@ -222,6 +222,13 @@ func TestFailedMessages(t *testing.T) {
 		t.Errorf("published %v, want %s", store.sent, want)
 	}
 
+	for _, wrong := range []map[int]error{{6: refused}, {-1: nil}, {0: nil}} {
+		store.fail = &pipeline.BatchError{Failed: wrong}
+		if err := s.Write(t.Context(), ds); err == nil {
+			t.Errorf("the store failed messages %v, and all changes are written", wrong)
+		}
+	}
+
 	store.fail = refused
 	if err := s.Write(t.Context(), ds); !errors.Is(err, refused) {
 		t.Errorf("the store's failure is reported as %v", err)

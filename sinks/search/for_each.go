@@ -16,9 +16,8 @@ import (
 // element that only its old image has. So the newest change that has an element in either image decides about the
 // document of that element, in whatever order changes come: no memory of what an item has is needed.
 //
-// If no documents can be made of the new image, those of the old image get void tombstones, and the change fails. The
-// change after it has nothing to remove then, but what a redrive after a higher maximum would write: of an old image the
-// maximum is not asked.
+// If no documents can be made of the new image, void tombstones replace those of the old one and the change fails. The maximum
+// does not apply to old images, because a redrive under a higher maximum may have written more.
 
 // checkForEach checks what a document of an element requires, and sets what it is made with.
 func (s *Sink) checkForEach() error {
@@ -36,8 +35,8 @@ func (s *Sink) checkForEach() error {
 		return errs.New("the routing reads the element: make it of key attributes")
 	}
 	s.when, s.whenElement = pipeline.SplitCondition(s.when)
-	s.anyNumber = *s.forEach
-	s.anyNumber.Max = math.MaxInt
+	s.unlimited = *s.forEach
+	s.unlimited.Max = math.MaxInt
 	return nil
 }
 
@@ -67,8 +66,8 @@ type elementDocument struct {
 // elementDocuments are the documents of the elements of an image.
 type elementDocuments struct {
 	documentLocation
-	of []elementDocument
-	n  int // elements of the image
+	docs []elementDocument
+	n    int // elements of the image
 }
 
 // planElements is Plan with ForEach.
@@ -77,7 +76,7 @@ func (s *Sink) planElements(d *pipeline.Delivery) error {
 	if !c.Old.Exists() && c.Op != record.Insert && c.Op != record.Snapshot && !c.ViewType.HasOld() {
 		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left", redact.Safe(c.Op.String()), redact.Field(s.forEach.Path.String()))
 	}
-	from, oldFlaw := s.locateElements(c, c.Old, &s.anyNumber)
+	from, oldFlaw := s.locateElements(c, c.Old, &s.unlimited)
 	var to elementDocuments
 	var docs [][]byte
 	var flaw error
@@ -85,7 +84,7 @@ func (s *Sink) planElements(d *pipeline.Delivery) error {
 		to, flaw = s.locateElements(c, c.New, s.forEach)
 	}
 	var routing string
-	if len(from.of) > 0 || len(to.of) > 0 {
+	if len(from.docs) > 0 || len(to.docs) > 0 {
 		var err error
 		if routing, err = s.route(c); err != nil {
 			return err
@@ -94,29 +93,20 @@ func (s *Sink) planElements(d *pipeline.Delivery) error {
 	if flaw == nil {
 		docs, flaw = s.documentsOf(d, &to)
 	}
-	if flaw != nil {
-		for _, e := range from.of {
+	if flaw == nil {
+		s.moveElements(d, &from, &to, routing, docs)
+	} else {
+		for _, e := range from.docs {
 			s.addTombstone(d, from.index, e.id, routing, Leave, true)
 		}
-		return failAfterWrite(d, flaw)
 	}
-	s.moveElements(d, &from, &to, routing, docs)
-	if from.unknown {
-		flaw = unknownBefore(oldFlaw)
-	}
-	if len(d.Ops) == 0 {
-		d.Outcome, d.Reason = pipeline.NoEffect, to.why
-		if c.Removed() {
-			d.Reason = from.why
-		}
-	}
-	return failAfterWrite(d, flaw)
+	return finish(d, from.documentLocation, to.documentLocation, flaw, oldFlaw)
 }
 
 // moveElements adds the mutations that make the documents of the new image of those of the old image.
 func (s *Sink) moveElements(d *pipeline.Delivery, from, to *elementDocuments, routing string, docs [][]byte) {
 	before, after := from.ids(), to.ids()
-	for i, e := range to.of {
+	for i, e := range to.docs {
 		why := Enter
 		switch {
 		case !before[e.id]:
@@ -127,7 +117,7 @@ func (s *Sink) moveElements(d *pipeline.Delivery, from, to *elementDocuments, ro
 		}
 		addMutation(d, to.index, e.id, routing, why).Doc = docs[i]
 	}
-	for _, e := range from.of {
+	for _, e := range from.docs {
 		why := Leave
 		switch {
 		case d.Change.Removed():
@@ -144,9 +134,9 @@ func (s *Sink) moveElements(d *pipeline.Delivery, from, to *elementDocuments, ro
 
 // ids returns the ids of the documents.
 func (ds *elementDocuments) ids() map[string]bool {
-	ids := make(map[string]bool, len(ds.of))
-	for i := range ds.of {
-		ids[ds.of[i].id] = true
+	ids := make(map[string]bool, len(ds.docs))
+	for i := range ds.docs {
+		ids[ds.docs[i].id] = true
 	}
 	return ids
 }
@@ -155,15 +145,15 @@ func (ds *elementDocuments) ids() map[string]bool {
 // are then those that there may be. unknown says that the image does not name their index.
 func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.Spec) (elementDocuments, error) {
 	at, flaw := s.locate(c, image)
-	docs := elementDocuments{documentLocation: at}
+	located := elementDocuments{documentLocation: at}
 	if at.index == "" {
-		return docs, flaw
+		return located, flaw
 	}
 	all, err := of.Of(nil, image)
 	if err != nil { // no setting that may change without a new output could make documents of it
 		return elementDocuments{documentLocation: documentLocation{why: ReasonSparse}}, fmt.Errorf("search: %w", err)
 	}
-	docs.n, docs.why = len(all), ReasonSparse
+	located.n, located.why = len(all), ReasonSparse
 	pattern := s.forEach.Pattern(image)
 	for i := range all {
 		e := &all[i]
@@ -173,19 +163,19 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 		if s.whenElement != nil {
 			in, err := s.whenElement.MatchElement(image, e.Value)
 			if err == nil && !in {
-				docs.why = ReasonWhen
+				located.why = ReasonWhen
 				continue
 			}
 			if err != nil && flaw == nil {
 				flaw = s.ofElement(e.Position, fmt.Errorf("when: %w", err))
 			}
 		}
-		docs.of = append(docs.of, elementDocument{s.elementID(c, e, pattern), e.Position})
+		located.docs = append(located.docs, elementDocument{s.elementID(c, e, pattern), e.Position})
 	}
-	if len(docs.of) == 0 {
-		docs.index = ""
+	if len(located.docs) == 0 {
+		located.index = ""
 	}
-	return docs, flaw
+	return located, flaw
 }
 
 // ofElement says which element an error is about.
@@ -207,13 +197,13 @@ func (s *Sink) elementID(c *record.Change, e *elements.Element, pattern string) 
 
 // documentsOf returns the documents of the elements of the new image.
 func (s *Sink) documentsOf(d *pipeline.Delivery, of *elementDocuments) ([][]byte, error) {
-	if len(of.of) == 0 {
+	if len(of.docs) == 0 {
 		return nil, nil
 	}
 	shown := s.mask.Without(d.Change.New)
 	values := s.shownElements(shown, of.n)
-	docs := make([][]byte, len(of.of))
-	for i, e := range of.of {
+	docs := make([][]byte, len(of.docs))
+	for i, e := range of.docs {
 		var err error
 		if docs[i], err = s.documentOf(d, shown, d.Change.Version, &shownElement{s.within, values[e.position]}); err != nil {
 			return nil, s.ofElement(e.position, err)

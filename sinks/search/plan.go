@@ -70,40 +70,31 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		doc, flaw = s.document(d, c.New, c.Version)
 	}
 	switch {
-	case flaw != nil:
-		if from.index != "" {
-			s.addTombstone(d, from.index, s.id(c), routing, Leave, true)
-		}
-	case from.index == "" && to.index == "":
+	case flaw == nil:
+		s.move(d, from, to, routing, doc)
+	case from.index != "":
+		s.addTombstone(d, from.index, s.id(c), routing, Leave, true)
+	}
+	return finish(d, from, to, flaw, oldFlaw)
+}
+
+// finish ends a plan. A change without mutations has no effect. One with a flaw, or whose old image does not name the index
+// of its documents, fails once its mutations are durable, or at once if it has none.
+func finish(d *pipeline.Delivery, from, to documentLocation, flaw, oldFlaw error) error {
+	if flaw == nil && from.unknown {
+		flaw = errs.Errorf("the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldFlaw)
+	}
+	switch {
+	case flaw != nil && len(d.Ops) > 0:
+		d.Ops[0].(*Mutation).flaw = flaw
+		return nil
+	case flaw == nil && len(d.Ops) == 0:
 		d.Outcome, d.Reason = pipeline.NoEffect, to.why
-		if c.Removed() {
+		if d.Change.Removed() {
 			d.Reason = from.why
 		}
-	default:
-		s.move(d, from, to, routing, doc)
 	}
-	if flaw == nil && from.unknown {
-		flaw = unknownBefore(oldFlaw)
-	}
-	return failAfterWrite(d, flaw)
-}
-
-// unknownBefore is the flaw of a change whose old image does not tell where its documents are.
-func unknownBefore(oldFlaw error) error {
-	return errs.Errorf("the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldFlaw)
-}
-
-// failAfterWrite makes a change with a flaw fail once its mutations are durable; at once if it has none.
-func failAfterWrite(d *pipeline.Delivery, flaw error) error {
-	if flaw == nil {
-		return nil
-	}
-	if len(d.Ops) == 0 {
-		d.Outcome, d.Reason = pipeline.Written, ""
-		return flaw
-	}
-	d.Ops[0].(*Mutation).flaw = flaw
-	return nil
+	return flaw
 }
 
 // move adds the mutations that move the item's document between two locations. Each may have no index.

@@ -80,7 +80,7 @@ type Sink struct {
 	forEach *elements.Spec         // nil: an item has one document
 	within  []string               // the names of forEach.Path
 
-	anyNumber   elements.Spec             // forEach without a maximum
+	unlimited   elements.Spec             // forEach without a maximum
 	whenElement pipeline.ElementCondition // nil matches every element
 	fields      *field
 	whole       bool       // documents have all attributes unchanged

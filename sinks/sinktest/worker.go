@@ -1,6 +1,7 @@
 package sinktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,9 +88,10 @@ func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 		if errors.Is(err, ErrCrash) {
 			return ErrCrash
 		}
+		failed, all := pipeline.FailuresOf(err, len(ds))
 		var again []pipeline.Delivery
 		for i := range ds {
-			failure := failureOf(err, i)
+			failure := cmp.Or(all, failed[i])
 			switch _, retry := pipeline.Retryable(failure); {
 			case failure == nil:
 				if err := checkOutcome(&ds[i]); err != nil {
@@ -113,14 +115,6 @@ func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 		ds = again
 	}
 	return nil
-}
-
-// failureOf is what err says of delivery i.
-func failureOf(err error, i int) error {
-	if batch, ok := errors.AsType[*pipeline.BatchError](err); ok {
-		return batch.Failed[i]
-	}
-	return err
 }
 
 func checkOutcome(d *pipeline.Delivery) error {

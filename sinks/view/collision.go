@@ -37,16 +37,23 @@ type CollisionError struct {
 	Owner  item.Key  // of the item that owns the row
 	Source item.Key  // of the item whose claim waits
 	At     state.Row // the row as the store knows it, if the item has several rows; else ""
-	Unique bool      // names that should identify the item do not ([Options.Unique]): the claim does not wait, its change must come again
+
+	// NotIdentified says that the names of [Options.Unique] do not identify the item. Its claim does not wait: its change must
+	// come again.
+	NotIdentified bool
 }
 
 var _ redact.Redacted = (*CollisionError)(nil)
 
 // Error names the row and both items.
 func (e *CollisionError) Error() string {
-	if e.Unique {
+	if e.NotIdentified {
+		other := ""
+		if e.At == "" { // with several rows an item, on_collision has only its default
+			other = fmt.Sprintf(", or let on_collision say %s or %s", KeepFirst, Last)
+		}
 		return fmt.Sprintf("view %q: the row %s is of the item %s, and the item %s comes to it too, though the names in its key are to identify the item (unique): "+
-			"change one of the two and redrive, or let on_collision say %s or %s", e.View, e.Row, e.Owner, e.Source, KeepFirst, Last)
+			"change one of the two and redrive%s", e.View, e.Row, e.Owner, e.Source, other)
 	}
 	return fmt.Sprintf("view %q: the item %s holds the row %s, which the item %s claims too: it has the row once the other leaves it; change one of the two, "+
 		"or let on_collision say %s or %s", e.View, e.Owner, e.Row, e.Source, KeepFirst, Last)

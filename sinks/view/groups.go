@@ -34,8 +34,7 @@ func (a *Aggregate) Groups() Groups {
 // a number or a binary the text that a template makes of it. sk is absent if the table has no sort key. Errors come
 // from the reader.
 func (g Groups) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool, error) {
-	prefix, _ := sk.Text()
-	for row, err := range g.All(ctx, r, Query{PK: pk, SKPrefix: prefix}) {
+	for row, err := range g.All(ctx, r, Query{PK: pk, From: sk, To: sk}) {
 		if err != nil {
 			return Row{}, false, err
 		}

@@ -110,6 +110,51 @@ func TestGroups_Get(t *testing.T) {
 	}
 }
 
+// countingReader counts the rows that it returns.
+type countingReader struct {
+	view.Reader
+	n int
+}
+
+func (r *countingReader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
+	return func(yield func(view.Row, error) bool) {
+		for row, err := range r.Reader.Rows(ctx, t, q) {
+			if r.n++; !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// Get reads the rows of its group, and not those of others in the partition: with a number for a sort key, and with a
+// text that other texts begin with.
+func TestGroups_GetReadsOneGroup(t *testing.T) {
+	for _, template := range []string{"SK={Rank}", "SK={Note}"} {
+		store := newGroupMemory()
+		o := revenue(t, store)
+		o.PK, o.SK = group(t, "PK={Status}"), group(t, template)
+		a := newAggregate(t, o)
+		var rs []sinktest.Record
+		for i, note := range []string{"7", "70", "71"} {
+			it := order("Status=A", fmt.Sprintf("Rank=#%d", i), "Note="+note, "Total=#1", "CreatedAt=1")
+			it["SK"] = sinktest.Attr{"S": fmt.Sprint(i)}
+			rs = append(rs, sinktest.Record{EventName: "INSERT", New: it})
+		}
+		contribute(t, a, changes(t, rs...)...)
+		sk := item.NumberValue(decimal.Of(0))
+		if template != "SK={Rank}" {
+			sk = item.StringValue("7")
+		}
+		reader := &countingReader{Reader: store}
+		if _, ok, err := a.Groups().Get(t.Context(), reader, item.StringValue("A"), sk); !ok || err != nil {
+			t.Fatalf("%s: %t, %v; the store has %v", template, ok, err, store.show())
+		}
+		if reader.n != 1 {
+			t.Errorf("%s: read %d rows, want one", template, reader.n)
+		}
+	}
+}
+
 // Rows of views and of other aggregates stand in a merged table as they are.
 func TestMerged(t *testing.T) {
 	store, a := spread(t, 4)

@@ -75,15 +75,22 @@ func (s *Sink) GuardMode(c *record.Change) GuardMode {
 	if s.guardModeFixed {
 		return s.guardMode
 	}
+	mode, _ := s.escapedKeysMode(c)
+	return mode
+}
+
+// escapedKeysMode returns the mode of a row key that escapes attributes: uniqueByEscapedKeys, severalTables or
+// keyPartsMissing. missing is a key attribute of the item that the row key does not escape.
+func (s *Sink) escapedKeysMode(c *record.Change) (mode GuardMode, missing string) {
 	if strings.IndexByte(string(c.Key), '!') >= 0 {
-		return severalTables
+		return severalTables, ""
 	}
 	for name := range c.Keys.All() {
 		if !slices.Contains(s.escapedKeys, name) {
-			return keyPartsMissing
+			return keyPartsMissing, name
 		}
 	}
-	return s.guardMode
+	return uniqueByEscapedKeys, ""
 }
 
 // keyAttribute returns the attribute that a path names, without brackets and quotes; "" if the path goes deeper.

@@ -2,12 +2,14 @@ package view_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -120,5 +122,11 @@ func TestCollisionErrorSaysWhatAndWhere(t *testing.T) {
 	}
 	if _, again := pipeline.Retryable(err); again || pipeline.IsFatal(err) {
 		t.Error("it is not permanent")
+	}
+	for at, want := range map[state.Row]bool{"": true, "a row of an element": false} { // with for_each, only dead_letter is accepted
+		err := &view.CollisionError{View: "lines", Row: `PK="ORDER#7"`, Owner: "first", Source: "second", NotIdentified: true, At: at}
+		if strings.Contains(err.Error(), "on_collision") != want {
+			t.Errorf("%v: on_collision is named, want %v", err, want)
+		}
 	}
 }

@@ -44,14 +44,12 @@ func (s *Sink) checkItemInKey(c *record.Change) error {
 	if s.escapedKeys == nil {
 		return nil
 	}
-	if strings.IndexByte(string(c.Key), '!') >= 0 {
+	switch mode, missing := s.escapedKeysMode(c); mode {
+	case severalTables:
 		return pipeline.Fatal(errs.Errorf("view %s: for_each needs the item in the row key, and items of several tables have the same key attributes: put {@key} into it", redact.Safe(s.target.View)))
-	}
-	for name := range c.Keys.All() {
-		if !slices.Contains(s.escapedKeys, name) {
-			return pipeline.Fatal(errs.Errorf("view %s: for_each needs the item in the row key, and the key attribute %s is not there: put {@key} or {%s|esc} into it",
-				redact.Safe(s.target.View), redact.Field(name), redact.Field(name)))
-		}
+	case keyPartsMissing:
+		return pipeline.Fatal(errs.Errorf("view %s: for_each needs the item in the row key, and the key attribute %s is not there: put {@key} or {%s|esc} into it",
+			redact.Safe(s.target.View), redact.Field(missing), redact.Field(missing)))
 	}
 	return nil
 }

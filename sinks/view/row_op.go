@@ -83,7 +83,7 @@ func (o *Op) KeyText() string {
 
 // orderKey is the row, and its item if another one could meet it there: no change of an item replaces one of another.
 func (o *Op) orderKey() string {
-	if o.Target.Unique {
+	if o.Target.RefuseOtherItem {
 		return string(o.Mutation.Source) + " " + o.rowText
 	}
 	return o.rowText

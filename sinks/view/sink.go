@@ -60,7 +60,7 @@ func New(o Options) (*Sink, error) {
 		attributes: slices.Clone(o.Attributes), forEach: o.ForEach, copier: newCopier(o), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards, fixedKey: true,
 	}
 	s.guardMode, s.escapedKeys, s.guardModeFixed = o.guardMode()
-	s.target.Unique = s.guardMode == uniqueByNames
+	s.target.RefuseOtherItem = s.guardMode == uniqueByNames
 	if o.ForEach != nil {
 		if err := o.checkForEach(s.guardMode); err != nil {
 			return nil, fmt.Errorf("view %q: %w", o.Name, err)
@@ -117,7 +117,7 @@ func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pi
 	b := s.batchPool.get()
 	b.addOps(ds)
 	next := b.nextAttempts
-	if s.target.Unique {
+	if s.target.RefuseOtherItem {
 		next = func() []attempt[*Op] { return oneItemPerRow(b.nextAttempts()) }
 	}
 	if !s.target.InPlace {

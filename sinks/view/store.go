@@ -25,10 +25,10 @@ type Target struct {
 	Pipeline string // name of the pipeline. A row belongs to the view and the pipeline that first wrote it
 	Birth    string // id of the sink's output in the table, which rows carry (state.Birth); "" if births are not recorded
 
-	// Unique means that the key of a row should identify the item, and another item could still write it. A stored row then
-	// refuses a row of another item with a [CollisionError], for any version, and so does a newer tombstone of another
+	// RefuseOtherItem means that the key of a row should identify the item, and another item could still write it. A stored
+	// row then refuses a row of another item with a [CollisionError], for any version, and so does a newer tombstone of another
 	// item. A tombstone of another item is superseded by a stored row. Default: a row key has one item.
-	Unique bool
+	RefuseOtherItem bool
 
 	// InPlace keeps the tombstones of rows that guard themselves at the rows' keys. Default: in the store's state,
 	// so that the table has live rows only.
@@ -75,7 +75,7 @@ type Result struct {
 // store may read ms and its Attributes until Apply returns. Values are ranges of a page: a store that keeps them
 // longer copies Attributes and clones each value. An error means that the whole call failed; any part of it may
 // have been applied. It is marked with pipeline.Transient or pipeline.Fatal. A row that belongs to another sink
-// fails its mutation with a [ForeignRowError], for any version. If Target.Unique is set, a row of another item fails
+// fails its mutation with a [ForeignRowError], for any version. If Target.RefuseOtherItem is set, a row of another item fails
 // it with a [CollisionError]. Tombstones are kept as long as older changes may still arrive. Apply may be called by
 // several goroutines, and by other processes on the same table.
 type Store interface {

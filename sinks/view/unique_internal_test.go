@@ -43,14 +43,14 @@ func TestUniqueNamesGuardRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.target.Unique != tt.unique || tt.unique && s.GuardMode(nil).ByItem {
-			t.Errorf("%s, %s: unique %v, %+v", tt.pk, tt.sk, s.target.Unique, s.guardMode)
+		if s.target.RefuseOtherItem != tt.unique || tt.unique && s.GuardMode(nil).ByItem {
+			t.Errorf("%s, %s: unique %v, %+v", tt.pk, tt.sk, s.target.RefuseOtherItem, s.guardMode)
 		}
 	}
 }
 
 func TestOneItemPerRow(t *testing.T) {
-	unique := &Target{Unique: true}
+	unique := &Target{RefuseOtherItem: true}
 	at := func(source item.Key, row, version string) attempt[*Op] {
 		v, err := record.ParseVersion("1767323045" + "000000000000000000000000000000000000000" + version)
 		if err != nil {

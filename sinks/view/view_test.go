@@ -146,13 +146,13 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 		if !ok && !t.InPlace {
 			old, ok = s.apart[aside]
 		}
-		if ok && t.Unique && old.Source != m.Source {
+		if ok && t.RefuseOtherItem && old.Source != m.Source {
 			if m.Tombstone && !old.Tombstone {
 				rs[i].Superseded = true
 				continue
 			}
 			if !m.Tombstone && (!old.Tombstone || old.Version.Compare(m.Version) >= 0) {
-				rs[i].Err = &view.CollisionError{View: t.View, Owner: old.Source, Source: m.Source, Unique: true}
+				rs[i].Err = &view.CollisionError{View: t.View, Owner: old.Source, Source: m.Source, NotIdentified: true}
 				continue
 			}
 		}

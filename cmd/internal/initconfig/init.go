@@ -44,8 +44,9 @@ DynamoDB JSON, or what ` + "`aws dynamodb scan`" + ` prints.
 (main.go), the bootstrap of a Lambda function, one sink as an example, which the file names,
 and a Dockerfile.
 
-It writes no value of an item, but texts at the beginning of keys such as USER#. It overwrites
-no file, and changes nothing else. With --table and --sample, the table is not read, but named.`,
+It writes no value of an item, but texts of keys that name a kind: those at the beginning, such
+as USER#, and sort keys that are usual or that several items have, such as META. It overwrites no
+file, and changes nothing else. With --table and --sample, the table is not read, but named.`,
 		Example: `  tablewake init --sample stream.jsonl
   tablewake init --table shop
   tablewake init --table shop --module example.com/shop
@@ -73,41 +74,60 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	if o.out != "-" {
-		files = append([]file{{path: o.out}}, files...)
-	}
-	for _, f := range files {
-		if _, err := os.Stat(f.path); err == nil {
-			return o.existing(f.path)
-		}
+	if err := o.checkNew(files); err != nil {
+		return err
 	}
 	items, err := o.read(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := o.setKeys(items); err != nil {
+	text, err := o.configuration(items)
+	if err != nil {
 		return err
-	}
-	d := newDraft(items)
-	d.module = o.modulePath != ""
-	text := d.write()
-	if _, err := config.Parse(o.out, []byte(text), func(string) (string, bool) { return "", false }); err != nil {
-		return fmt.Errorf("the configuration that was made is not valid, which is a bug of tablewake: %w", err)
 	}
 	if o.out == "-" {
 		_, err := fmt.Fprint(s.Out, text)
 		return err
 	}
-	files[0].text = text
-	for _, f := range files {
+	for _, f := range append([]file{{o.out, text}}, files...) {
 		if err := o.write(f); err != nil {
 			return err
 		}
 	}
-	from := cli.Count(len(items.Items), "item")
-	if !d.module {
+	o.printNext(s, len(items.Items))
+	return nil
+}
+
+// checkNew returns an error if a file to write exists.
+func (o *options) checkNew(files []file) error {
+	for _, f := range append([]file{{path: o.out}}, files...) {
+		if _, err := os.Stat(f.path); err == nil && f.path != "-" {
+			return o.existing(f.path)
+		}
+	}
+	return nil
+}
+
+// configuration returns the text of the configuration.
+func (o *options) configuration(items *sample.Sample) (string, error) {
+	if err := o.setKeys(items); err != nil {
+		return "", err
+	}
+	d := newDraft(items)
+	d.module = o.modulePath != ""
+	text := d.write()
+	if _, err := config.Parse(o.out, []byte(text), func(string) (string, bool) { return "", false }); err != nil {
+		return "", fmt.Errorf("the configuration that was made is not valid, which is a bug of tablewake: %w", err)
+	}
+	return text, nil
+}
+
+// printNext prints what was written, of how many items, and what to do next.
+func (o *options) printNext(s cli.Streams, items int) {
+	from := cli.Count(items, "item")
+	if o.modulePath == "" {
 		fmt.Fprintf(s.Out, "wrote %s from %s: look at it, then `tablewake validate -c %[1]s`\n", o.out, from)
-		return nil
+		return
 	}
 	fmt.Fprintf(s.Out, "wrote %s from %s, and the module %s beside it\n", o.out, from, o.modulePath)
 	dir := filepath.Dir(o.out)
@@ -117,7 +137,6 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	}
 	fmt.Fprintf(s.Out, "in %s run `go mod tidy`, look at the files, then `go run . validate -c %s`\n",
 		dir, filepath.Base(o.out))
-	return nil
 }
 
 // write writes a file, and the folders above it that are missing. It does not overwrite one.

@@ -65,6 +65,13 @@ var samples = []struct {
 {"UserId":{"S":"otto"},"SK":{"S":"USER#2"},"x":{"N":"1"}}`,
 		[]string{"{UserId: '{UserId}', SK: 'USER#{UserId2}'}"},
 		[]string{"mira", "otto"}, []string{"UserId", "SK"}},
+	{"names of people in capitals", `
+{"PK":{"S":"TEAM#1"},"SK":{"S":"SMITH"},"Wins":{"N":"1"}}
+{"PK":{"S":"TEAM#1"},"SK":{"S":"CAPTAIN"},"Wins":{"N":"1"}}
+{"PK":{"S":"TEAM#2"},"SK":{"S":"CAPTAIN"},"Wins":{"N":"1"}}
+{"PK":{"S":"TEAM#2"},"SK":{"S":"METADATA"},"Wins":{"N":"1"}}`,
+		[]string{"SK: CAPTAIN", "SK: METADATA"},
+		[]string{"SMITH"}, nil},
 	{"names of people", `
 {"PK":{"S":"alice"},"SK":{"S":"anna|2"},"Friends":{"M":{"bob":{"N":"1"},"carol":{"N":"2"}}}}
 {"PK":{"S":"alice"},"SK":{"S":"berta|3"},"Friends":{"M":{"dave":{"N":"1"}}}}

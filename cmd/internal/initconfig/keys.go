@@ -18,7 +18,10 @@ const separators = "#:|/"
 var (
 	capitals = regexp.MustCompile(`^[A-Z][A-Z_-]*$`)
 	letters  = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]*$`)
-	isDate   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+	// usualWhole are usual sort keys of what is stored once for a partition key. One item is enough to know them.
+	usualWhole = regexp.MustCompile(`^(CONFIG|DATA|DETAILS?|HEADER|INFO|META|METADATA|PROFILE|ROOT|SETTINGS|STATE|STATUS|SUMMARY|TOTALS?)$`)
+
+	isDate = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 )
 
 const (
@@ -27,8 +30,8 @@ const (
 	maxEntities = 40 // kinds that are written
 )
 
-// kind is a kind of item: those whose keys have one form.
-type kind struct {
+// draftEntity is a kind of item: those whose keys have one form.
+type draftEntity struct {
 	name    string
 	key     []keyPart
 	items   []item.Image
@@ -54,8 +57,9 @@ type token struct {
 // prefixes are the texts at the beginning of a key attribute, or between its separators, that name a kind.
 type prefixes map[string]bool
 
-// findPrefixes finds the texts that part the values of a key attribute into kinds. A text in capitals is one, others are if
-// few of them stand at the beginning of many values. sortKey says that a whole value can be a text, as META is.
+// findPrefixes finds the texts that part the values of a key attribute into kinds. A text in capitals before a separator is
+// one, others are if few of them begin many values. With sortKey, a whole value is one too if it is usual, as META is, or if
+// several items have it: a value of one item, such as SMITH, can be private.
 func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
 	first, whole, inner := make(map[string]int), make(map[string]int), make(map[string]int)
 	for _, m := range items {
@@ -73,16 +77,16 @@ func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
 		}
 	}
 	found := make(prefixes)
-	for _, counts := range []map[string]int{first, whole} {
-		if len(counts) > maxPrefixes {
-			continue
-		}
+	add := func(counts map[string]int, certain *regexp.Regexp) {
 		for text, n := range counts {
-			if capitals.MatchString(text) || letters.MatchString(text) && n > 1 && len(counts) <= max(1, len(items)/10) {
+			few := letters.MatchString(text) && len(counts) <= max(1, len(items)/10)
+			if len(counts) <= maxPrefixes && (certain.MatchString(text) || n > 1 && (few || capitals.MatchString(text))) {
 				found[text] = true
 			}
 		}
 	}
+	add(first, capitals)
+	add(whole, usualWhole)
 	for text, n := range inner {
 		if len(inner) <= maxInner && n > 1 {
 			found[text] = true
@@ -125,9 +129,9 @@ func (p prefixes) form(m item.Image, attribute string) string {
 	return form
 }
 
-// kindsOf groups the items by the forms of their keys, those with more items first. Overlapping kinds are marked. left are
-// the kinds with fewest items, if there are more than maxEntities.
-func kindsOf(items []item.Image, keys []string) (kinds, left []*kind) {
+// entitiesOf groups the items by the forms of their keys, those with more items first. Overlapping kinds are marked. omitted
+// are the kinds with fewest items, if there are more than maxEntities.
+func entitiesOf(items []item.Image, keys []string) (entities, omitted []*draftEntity) {
 	found := make([]prefixes, len(keys))
 	for i, name := range keys {
 		found[i] = findPrefixes(items, name, i > 0)
@@ -142,28 +146,28 @@ func kindsOf(items []item.Image, keys []string) (kinds, left []*kind) {
 		byForm[form] = append(byForm[form], m)
 	}
 	for _, form := range slices.Sorted(maps.Keys(byForm)) {
-		k := &kind{items: byForm[form]}
+		k := &draftEntity{items: byForm[form]}
 		for i, f := range strings.Split(form, "\x00") {
 			k.key = append(k.key, partOf(keys[i], f, k.items))
 		}
-		kinds = append(kinds, k)
+		entities = append(entities, k)
 	}
-	mostFirst := func(a, b *kind) int { return cmp.Compare(len(b.items), len(a.items)) }
-	slices.SortStableFunc(kinds, mostFirst)
-	n := min(len(kinds), maxEntities)
-	kinds, left = kinds[:n], kinds[n:]
-	slices.SortStableFunc(kinds, func(a, b *kind) int { return cmp.Compare(b.texts(), a.texts()) })
-	nameKinds(kinds)
-	for i, k := range kinds {
-		k.make()
-		for _, o := range kinds[:i] {
+	mostFirst := func(a, b *draftEntity) int { return cmp.Compare(len(b.items), len(a.items)) }
+	slices.SortStableFunc(entities, mostFirst)
+	n := min(len(entities), maxEntities)
+	entities, omitted = entities[:n], entities[n:]
+	slices.SortStableFunc(entities, func(a, b *draftEntity) int { return cmp.Compare(b.texts(), a.texts()) })
+	nameEntities(entities)
+	for i, k := range entities {
+		k.buildEntity()
+		for _, o := range entities[:i] {
 			if o.overlap == "" && entity.Compare(o.entity, k.entity).Overlap != entity.Disjoint {
 				k.overlap = o.name
 			}
 		}
 	}
-	slices.SortStableFunc(kinds, mostFirst)
-	return kinds, left
+	slices.SortStableFunc(entities, mostFirst)
+	return entities, omitted
 }
 
 // shortest returns the form without names at its end that follow a name: the last name binds the rest of a key.
@@ -215,7 +219,7 @@ func partOf(attribute, form string, items []item.Image) keyPart {
 }
 
 // texts returns how many texts the patterns of a kind have.
-func (k *kind) texts() int {
+func (k *draftEntity) texts() int {
 	n := 0
 	for _, p := range k.key {
 		for _, t := range p.tokens {
@@ -242,10 +246,10 @@ func (p keyPart) named() bool {
 	return slices.ContainsFunc(p.tokens, func(t token) bool { return t.text == "" })
 }
 
-// nameKinds names the kinds, and what their keys bind.
-func nameKinds(kinds []*kind) {
+// nameEntities names the kinds, and what their keys bind.
+func nameEntities(entities []*draftEntity) {
 	taken := make(map[string]bool)
-	for _, k := range kinds {
+	for _, k := range entities {
 		first, second := k.key[0].last(), ""
 		if len(k.key) > 1 {
 			second = k.key[1].last()
@@ -268,7 +272,7 @@ func nameKinds(kinds []*kind) {
 }
 
 // nameTokens names what a key binds, as UserId behind USER#. A name stands twice only if it always binds the same value.
-func (k *kind) nameTokens() {
+func (k *draftEntity) nameTokens() {
 	named := make(map[string]token)
 	free := func(base string, t token) string {
 		name := base
@@ -302,7 +306,7 @@ func (k *kind) nameTokens() {
 	}
 }
 
-func (k *kind) all(holds func(item.Image) bool) bool {
+func (k *draftEntity) all(holds func(item.Image) bool) bool {
 	return !slices.ContainsFunc(k.items, func(m item.Image) bool { return !holds(m) })
 }
 
@@ -320,15 +324,14 @@ func (p keyPart) pattern() string {
 	return strings.Join(parts, p.separator)
 }
 
-// make makes the entity.
-func (k *kind) make() {
+// buildEntity sets the entity.
+func (k *draftEntity) buildEntity() {
 	k.entity = &entity.Entity{Name: k.name}
 	for _, p := range k.key {
 		if made, err := entity.ParsePattern(p.pattern()); err == nil {
 			k.entity.Key = append(k.entity.Key, entity.KeyPattern{Attribute: p.attribute, Pattern: made})
 		}
 	}
-	entity.NewSet(k.entity)
 }
 
 // pascal returns a text as the name of a type: UserProfile for USER_PROFILE, user-profile and userProfile.

@@ -9,67 +9,22 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 const (
-	maxAttributes = 100    // names of an item that are written
-	maxLearned    = 10_000 // names of an item or a map that are looked at
-	maxMembers    = 40     // names of a map that are written
+	maxAttributes = 100 // names of an item that are written
+	maxMembers    = 40  // names of a map that are written
 )
 
-// stat is what values at one path are.
-type stat struct {
-	kinds   map[item.Kind]int
-	members map[string]*stat // of the M values
-	elem    *stat            // of the L values
-}
-
-func newStat() *stat { return &stat{kinds: make(map[item.Kind]int), members: make(map[string]*stat)} }
-
-func (s *stat) add(v item.Value) {
-	s.kinds[v.Kind()]++
-	switch v.Kind() {
-	case item.KindM:
-		for name, inside := range v.Members() {
-			if s.members[name] == nil {
-				if len(s.members) >= maxLearned {
-					continue
-				}
-				s.members[strings.Clone(name)] = newStat()
-			}
-			s.members[name].add(inside)
-		}
-	case item.KindL:
-		for _, inside := range v.Elements() {
-			if s.elem == nil {
-				s.elem = newStat()
-			}
-			s.elem.add(inside)
-		}
-	}
-}
-
-// statOf returns what the items are.
-func statOf(items []item.Image) *stat {
-	s := newStat()
+// sampleOf returns what the items are.
+func sampleOf(items []item.Image) *entity.Sampled {
+	s := &entity.Sampled{}
 	for _, m := range items {
-		s.add(m.Value())
+		s.Add(m.Value())
 	}
 	return s
-}
-
-// kind returns the type of the values; NULL, which is any type in expressions, if they have several.
-func (s *stat) kind() item.Kind {
-	kinds := maps.Clone(s.kinds)
-	delete(kinds, item.KindNULL)
-	if len(kinds) != 1 {
-		return item.KindNULL
-	}
-	for k := range kinds {
-		return k
-	}
-	return item.KindNULL
 }
 
 // memberName is the form of a name that a program has, and no value of an item.
@@ -77,43 +32,43 @@ var memberName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_-]*[0-9]?$`)
 
 // structured reports whether the names of a map are those of a structure, and not values of items, as dates or ids are: few
 // names, each in many of the maps.
-func (s *stat) structured() bool {
-	if len(s.members) == 0 || len(s.members) > maxMembers {
+func structured(s *entity.Sampled) bool {
+	if len(s.Members) == 0 || len(s.Members) > maxMembers {
 		return false
 	}
-	n := s.kinds[item.KindM]
-	for name, m := range s.members {
-		seen := 0
-		for _, count := range m.kinds {
-			seen += count
-		}
-		if !memberName.MatchString(name) || n > 1 && seen*5 < n || n == 1 && len(s.members) > 8 {
+	n := s.Kinds[item.KindM]
+	for name, m := range s.Members {
+		if !memberName.MatchString(name) || n > 1 && m.Count()*5 < n || n == 1 && len(s.Members) > 8 {
 			return false
 		}
 	}
 	return true
 }
 
-// shape returns the type as the file declares it.
-func (s *stat) shape() string {
-	switch k := s.kind(); {
-	case k == item.KindL && s.elem != nil:
-		if inside := s.elem.shape(); inside != item.KindNULL.String() {
+// declaredType returns the type as the file declares it.
+func declaredType(s *entity.Sampled) string {
+	switch k := s.Kind(); {
+	case k == item.KindL && s.Elem != nil:
+		if inside := declaredType(s.Elem); inside != item.KindNULL.String() {
 			return "[" + inside + "]"
 		}
 		return k.String()
-	case k == item.KindM && s.structured():
-		return s.attributes()
+	case k == item.KindM && structured(s):
+		return declaredMembers(s)
+	case k == item.Absent:
+		return item.KindNULL.String() // any type in expressions
 	default:
 		return k.String()
 	}
 }
 
-// attributes returns the members with their types.
-func (s *stat) attributes() string {
+// declaredMembers returns the members with their types, but those of except.
+func declaredMembers(s *entity.Sampled, except ...string) string {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(s.members)) {
-		parts = append(parts, scalar(name)+": "+s.members[name].shape())
+	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
+		if !slices.Contains(except, name) {
+			parts = append(parts, scalar(name)+": "+declaredType(s.Members[name]))
+		}
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
@@ -162,25 +117,25 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// sensitive adds the paths of what looks sensitive, except keys.
-func (s *stat) sensitive(before string, keys []string, paths []string) []string {
-	for _, name := range slices.Sorted(maps.Keys(s.members)) {
+// sensitivePaths adds the paths of what looks sensitive, except keys.
+func sensitivePaths(s *entity.Sampled, before string, keys []string, paths []string) []string {
+	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
 		path := item.PathText([]string{name})
 		if before != "" {
 			path = item.PathText([]string{"x", name})[1:]
 			path = before + path
 		}
-		m := s.members[name]
+		m := s.Members[name]
 		switch {
 		case before == "" && slices.Contains(keys, name):
-		case looksSensitive(name) && m.kind() == item.KindM:
+		case looksSensitive(name) && m.Kind() == item.KindM:
 			paths = append(paths, path+".**")
 		case looksSensitive(name):
 			paths = append(paths, path)
-		case m.kind() == item.KindM && m.structured():
-			paths = m.sensitive(path, nil, paths)
-		case m.kind() == item.KindL && m.elem != nil && m.elem.kind() == item.KindM && m.elem.structured():
-			paths = m.elem.sensitive(path+"[*]", nil, paths)
+		case m.Kind() == item.KindM && structured(m):
+			paths = sensitivePaths(m, path, nil, paths)
+		case m.Kind() == item.KindL && m.Elem != nil && m.Elem.Kind() == item.KindM && structured(m.Elem):
+			paths = sensitivePaths(m.Elem, path+"[*]", nil, paths)
 		}
 	}
 	return paths

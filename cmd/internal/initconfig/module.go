@@ -23,7 +23,7 @@ var moduleFS embed.FS
 var moduleFiles = []string{"main.go", "extensions/extensions.go", "function/main.go", "go.mod", "Dockerfile"}
 
 var (
-	modulePath     = regexp.MustCompile(`^\w([\w.~-]*\w)?(/\w([\w.~-]*\w)?)*$`)
+	modulePathForm = regexp.MustCompile(`^\w([\w.~-]*\w)?(/\w([\w.~-]*\w)?)*$`)
 	releaseVersion = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 )
 
@@ -38,7 +38,7 @@ func (o *options) module() ([]file, error) {
 	if o.out == "-" {
 		return nil, cli.Usagef("--module writes files beside the configuration: name its file with --out")
 	}
-	if !modulePath.MatchString(o.modulePath) {
+	if !modulePathForm.MatchString(o.modulePath) {
 		return nil, cli.Usagef("--module %q is no path of a Go module: write one as example.com/hotel", o.modulePath)
 	}
 	data := struct{ Path, Command, Config, Sink, Version string }{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/sample"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
@@ -25,22 +26,22 @@ var (
 
 // draft is a configuration before it is written.
 type draft struct {
-	table string
-	keys  []string
-	kinds []*kind
-	left  []*kind // that are not written
-	stats []*stat // of the kinds
-	all   *stat
+	table    string
+	keys     []string
+	entities []*draftEntity
+	omitted  []*draftEntity    // that are not written
+	sampled  []*entity.Sampled // of the kinds
+	all      *entity.Sampled
 
 	module bool // it names the sink of a module
 }
 
 // newDraft learns from a sample. Its Keys must be known.
 func newDraft(s *sample.Sample) *draft {
-	d := &draft{table: s.Table, keys: s.Keys, all: statOf(s.Items)}
-	d.kinds, d.left = kindsOf(s.Items, s.Keys)
-	for _, k := range d.kinds {
-		d.stats = append(d.stats, statOf(k.items))
+	d := &draft{table: s.Table, keys: s.Keys, all: sampleOf(s.Items)}
+	d.entities, d.omitted = entitiesOf(s.Items, s.Keys)
+	for _, k := range d.entities {
+		d.sampled = append(d.sampled, sampleOf(k.items))
 	}
 	return d
 }
@@ -64,7 +65,7 @@ func (d *draft) write() string {
 	}
 	line("source: {%s}", source)
 	line("state: {table: %s}   # what sinks remember of items", scalar(table+"-state"))
-	if paths := d.all.sensitive("", d.keys, nil); len(paths) > 0 {
+	if paths := sensitivePaths(d.all, "", d.keys, nil); len(paths) > 0 {
 		line("")
 		line("# What looks sensitive by its name: it is masked where people look, and reaches only sinks that name it.")
 		line("hmac_key: '${TABLEWAKE_HMAC_KEY:-no secret, for saved records only}'")
@@ -76,12 +77,12 @@ func (d *draft) write() string {
 	line("")
 	line("# The kinds of items, by their keys, and the attributes that the sample has. Correct what it does not show.")
 	line("entities:")
-	for i, k := range d.kinds {
-		d.writeEntity(line, k, d.stats[i])
+	for i, k := range d.entities {
+		d.writeEntity(line, k, d.sampled[i])
 	}
-	if n := len(d.left); n > 0 {
+	if n := len(d.omitted); n > 0 {
 		items := 0
-		for _, k := range d.left {
+		for _, k := range d.omitted {
 			items += len(k.items)
 		}
 		line("  # %s with fewer items, %s of the sample in all, left out: add those that you need.", cli.Count(n, "kind"), cli.Count(items, "item"))
@@ -90,7 +91,7 @@ func (d *draft) write() string {
 	return b.String()
 }
 
-func (d *draft) writeEntity(line func(string, ...any), k *kind, s *stat) {
+func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity.Sampled) {
 	comment := ""
 	if k.overlap != "" {
 		line("  # Keys of %s are also keys of %s: change the patterns, or give both a `when`, as in item.Type == \"%[1]s\".", k.name, k.overlap)
@@ -98,7 +99,7 @@ func (d *draft) writeEntity(line func(string, ...any), k *kind, s *stat) {
 	}
 	var key []string
 	for _, p := range k.entity.Key {
-		if pattern := p.Pattern.String(); len(k.entity.Key) == 1 || !p.Pattern.BindsAll() || len(d.kinds) == 1 {
+		if pattern := p.Pattern.String(); len(k.entity.Key) == 1 || !p.Pattern.BindsAll() || len(d.entities) == 1 {
 			key = append(key, scalar(p.Attribute)+": "+patternScalar(pattern))
 		}
 	}
@@ -107,15 +108,9 @@ func (d *draft) writeEntity(line func(string, ...any), k *kind, s *stat) {
 	}
 	line("  %s%s:", comment, k.name)
 	line("  %s  key: {%s}", comment, strings.Join(key, ", "))
-	rest := newStat()
-	for name, m := range s.members {
-		if !slices.Contains(d.keys, name) {
-			rest.members[name] = m
-		}
-	}
-	// Of an item of more names s has some only, and a list of some would make errors of the others.
-	if len(rest.members) > 0 && len(s.members) <= maxAttributes {
-		line("  %s  attributes: %s", comment, rest.attributes())
+	// For an item with more names, s is incomplete, and declaring only some would make the others errors.
+	if declared := declaredMembers(s, d.keys...); declared != "{}" && len(s.Members) <= maxAttributes {
+		line("  %s  attributes: %s", comment, declared)
 	}
 }
 
@@ -162,15 +157,15 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 
 // viewed returns the kind that the view is about, and the attribute that its rows are found by: those of the first kind that
 // has one, else the first kind and "". The first kind has most items.
-func (d *draft) viewed() (k *kind, by string) {
-	for i, of := range d.kinds {
+func (d *draft) viewed() (k *draftEntity, by string) {
+	for i, of := range d.entities {
 		if of.overlap != "" {
 			continue
 		}
 		if k == nil {
 			k = of
 		}
-		if by := d.stateOf(of, d.stats[i]); by != "" {
+		if by := d.stateOf(of, d.sampled[i]); by != "" {
 			return of, by
 		}
 	}
@@ -179,17 +174,17 @@ func (d *draft) viewed() (k *kind, by string) {
 
 // masked returns the key of an archive in a file with sensitive attributes.
 func (d *draft) masked() string {
-	if len(d.all.sensitive("", d.keys, nil)) > 0 {
+	if len(sensitivePaths(d.all, "", d.keys, nil)) > 0 {
 		return ", masked: true"
 	}
 	return ""
 }
 
 // stateOf returns the attribute that tells in which of a few states an item is; "" if there is none.
-func (d *draft) stateOf(k *kind, s *stat) string {
+func (d *draft) stateOf(k *draftEntity, s *entity.Sampled) string {
 	best, bestScore := "", 0
-	for name, m := range s.members {
-		if slices.Contains(d.keys, name) || looksSensitive(name) || m.kind() != item.KindS || m.kinds[item.KindS]*2 < len(k.items) {
+	for name, m := range s.Members {
+		if slices.Contains(d.keys, name) || looksSensitive(name) || m.Kind() != item.KindS || m.Kinds[item.KindS]*2 < len(k.items) {
 			continue
 		}
 		values := make(map[string]bool)
@@ -217,8 +212,8 @@ func (d *draft) stateOf(k *kind, s *stat) string {
 
 // ttl returns the attribute that is probably that of the TTL; "" if there is none.
 func (d *draft) ttl() string {
-	for _, name := range slices.Sorted(maps.Keys(d.all.members)) {
-		if ttlName.MatchString(name) && d.all.members[name].kind() == item.KindN && !slices.Contains(d.keys, name) {
+	for _, name := range slices.Sorted(maps.Keys(d.all.Members)) {
+		if ttlName.MatchString(name) && d.all.Members[name].Kind() == item.KindN && !slices.Contains(d.keys, name) {
 			return name
 		}
 	}

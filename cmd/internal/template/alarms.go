@@ -8,14 +8,14 @@ type alarm struct {
 	Function    string // for a metric of Lambda: the logical id of the function
 	Queue       string // for a metric of SQS: the logical id of the queue
 	Metric      string // without Function and Queue it is a metric of the pipeline
-	Highest     bool   // the maximum counts, not the sum
+	UseMaximum  bool   // the maximum counts, not the sum
 	Period      int    // seconds; 0: 300
 	Periods     int
 	Threshold   int
 	Parameter   string // parameter with the threshold; "": it is Threshold
 	Audit       bool   // it exists only with an audit
 	Missing     bool   // it fires if the metric was below 1, or is missing, for so many days
-	Told        bool   // it reports an event once: the end of the alarm does not mean that the problem is solved
+	OneShot     bool   // it reports an event once: the end of the alarm does not mean that the problem is solved
 	Description string
 }
 
@@ -32,7 +32,7 @@ func (a alarm) Namespace() string {
 
 // Statistic returns the statistic of the metric.
 func (a alarm) Statistic() string {
-	if a.Highest || a.Missing {
+	if a.UseMaximum || a.Missing {
 		return "Maximum"
 	}
 	return "Sum"
@@ -50,25 +50,25 @@ func (a alarm) Seconds() int {
 }
 
 // Alarms returns all alarms, those of an audit last.
-func (s sam) Alarms() []alarm {
+func (t functionTemplate) Alarms() []alarm {
 	const perDay = 24 * 60 * 60 * 1000
 	all := []alarm{
-		{ID: "IteratorAge", Function: "Function", Metric: "IteratorAge", Highest: true, Period: 60, Periods: 5, Parameter: "IteratorAgeAlarm", Description: "The function is behind the table. After 24 hours the stream drops what is not carried. Look at errors, throttles and the sinks' lag; raise ParallelizationFactor where they are well."},
-		{ID: "NearlyLost", Function: "Function", Metric: "IteratorAge", Highest: true, Period: 60, Periods: 5, Threshold: perDay / 24 * 20, Description: "The function is 20 hours behind the table, and after 24 the stream drops what is not carried, of which nothing tells. Mend the sink, or remove what the log names, within four hours."},
+		{ID: "IteratorAge", Function: "Function", Metric: "IteratorAge", UseMaximum: true, Period: 60, Periods: 5, Parameter: "IteratorAgeAlarm", Description: "The function is behind the table. After 24 hours the stream drops what is not carried. Look at errors, throttles and the sinks' lag; raise ParallelizationFactor where they are well."},
+		{ID: "NearlyLost", Function: "Function", Metric: "IteratorAge", UseMaximum: true, Period: 60, Periods: 5, Threshold: perDay / 24 * 20, Description: "The function is 20 hours behind the table, and after 24 the stream drops what is not carried, of which nothing tells. Mend the sink, or remove what the log names, within four hours."},
 		{ID: "Errors", Function: "Function", Metric: "Errors", Periods: 3, Description: "Invocations fail as a whole, so that batches come again and again. The log says why; a crash is halved until the record that causes it stands alone."},
 		{ID: "Throttles", Function: "Function", Metric: "Throttles", Periods: 3, Description: "The account has no concurrency left for the function, and it falls behind."},
-		{ID: "NotKept", Function: "Function", Metric: "DestinationDeliveryFailures", Periods: 1, Told: true, Description: "Lambda gave records up and could not write them into the bucket FailedBatches: they are nowhere else once the stream drops them. Look at the role's rights on the bucket and the key; the function's log names the records that failed."},
+		{ID: "NotKept", Function: "Function", Metric: "DestinationDeliveryFailures", Periods: 1, OneShot: true, Description: "Lambda gave records up and could not write them into the bucket FailedBatches: they are nowhere else once the stream drops them. Look at the role's rights on the bucket and the key; the function's log names the records that failed."},
 		{ID: "RedriveErrors", Function: "Redrive", Metric: "Errors", Periods: 3, Description: "What Lambda gave up, or dead letters, cannot be brought back. The log says why."},
-		{ID: "DeadLetters", Metric: "tablewake.sink.letters", Periods: 1, Told: true, Description: "Changes could not be delivered and lie in dead letters. Look with `tablewake redrive --live --list`, mend the cause, then redrive."},
+		{ID: "DeadLetters", Metric: "tablewake.sink.letters", Periods: 1, OneShot: true, Description: "Changes could not be delivered and lie in dead letters. Look with `tablewake redrive --live --list`, mend the cause, then redrive."},
 		{ID: "Returned", Metric: "tablewake.handler.returned", Periods: 6, Description: "For half an hour records have been given back to come again: a sink does not answer, or the function's time is too short. The log names the sink."},
-		{ID: "Lost", Metric: "tablewake.handler.lost", Periods: 1, Told: true, Description: "Batches that Lambda gave up, which it does by a limit of yours alone, held records that neither the bucket nor the stream has. `tablewake status --live` lists the gaps; what they changed has to be carried anew."},
-		{ID: "RedriveFailed", Queue: "RedriveFailures", Metric: "ApproximateNumberOfMessagesVisible", Highest: true, Periods: 1, Description: "Batches that Lambda gave up could not be brought back. They lie in the bucket FailedBatches; mend what the function's log says, and start the redrive of the queue RedriveFailures."},
+		{ID: "Lost", Metric: "tablewake.handler.lost", Periods: 1, OneShot: true, Description: "Batches that Lambda gave up, which it does by a limit of yours alone, held records that neither the bucket nor the stream has. `tablewake status --live` lists the gaps; what they changed has to be carried anew."},
+		{ID: "RedriveFailed", Queue: "RedriveFailures", Metric: "ApproximateNumberOfMessagesVisible", UseMaximum: true, Periods: 1, Description: "Batches that Lambda gave up could not be brought back. They lie in the bucket FailedBatches; mend what the function's log says, and start the redrive of the queue RedriveFailures."},
 		// SQS leaves a message out of this age from its third receipt on, which is after an hour.
-		{ID: "RedriveLate", Queue: "RedriveQueue", Metric: "ApproximateAgeOfOldestMessage", Highest: true, Periods: 1, Threshold: 2700, Description: "Batches that Lambda gave up wait for 45 minutes to be brought back. The log of Redrive says why; what fails four times goes to the queue RedriveFailures, and the bucket FailedBatches keeps it for 90 days."},
+		{ID: "RedriveLate", Queue: "RedriveQueue", Metric: "ApproximateAgeOfOldestMessage", UseMaximum: true, Periods: 1, Threshold: 2700, Description: "Batches that Lambda gave up wait for 45 minutes to be brought back. The log of Redrive says why; what fails four times goes to the queue RedriveFailures, and the bucket FailedBatches keeps it for 90 days."},
 	}
-	if s.Audited() {
+	if t.Audited() {
 		all = append(all,
-			alarm{ID: "SinksDiffer", Metric: "tablewake.audit.differences", Periods: 1, Audit: true, Told: true, Description: "A sample of the table differs from the sinks. The log of Audit lists the entries; `tablewake audit --live` compares everything, and repairs it with --repair."},
+			alarm{ID: "SinksDiffer", Metric: "tablewake.audit.differences", Periods: 1, Audit: true, OneShot: true, Description: "A sample of the table differs from the sinks. The log of Audit lists the entries; `tablewake audit --live` compares everything, and repairs it with --repair."},
 			alarm{ID: "NotAudited", Metric: "tablewake.audit.complete", Periods: 2, Audit: true, Missing: true, Description: "No audit was complete for two days. The log of Audit says why: it failed, its time was over, or entries could not be compared. Choose a smaller sample or more read units."},
 		)
 	}
@@ -76,7 +76,7 @@ func (s sam) Alarms() []alarm {
 }
 
 // ConfigBase returns the name of the configuration in the layer.
-func (s sam) ConfigBase() string { return filepath.Base(s.Config.File) }
+func (t functionTemplate) ConfigBase() string { return filepath.Base(t.Config.File) }
 
 // ConfigFolder returns the folder that becomes the layer.
-func (s sam) ConfigFolder() string { return filepath.ToSlash(filepath.Dir(s.Config.File)) }
+func (t functionTemplate) ConfigFolder() string { return filepath.ToSlash(filepath.Dir(t.Config.File)) }

@@ -10,12 +10,14 @@ import (
 )
 
 // Audited reports whether a function can audit the configuration: an audit compares one table.
-func (s sam) Audited() bool { return len(s.Config.Source.Tables) == 1 && len(s.AuditSinks()) > 0 }
+func (t functionTemplate) Audited() bool {
+	return len(t.Config.Source.Tables) == 1 && len(t.AuditSinks()) > 0
+}
 
 // AuditSinks returns the names of the sinks that can be compared. An aggregate that keeps expired items cannot be compared
 // completely, so that no audit of it would be complete.
-func (s sam) AuditSinks() (names []string) {
-	for _, k := range s.Config.Sinks {
+func (t functionTemplate) AuditSinks() (names []string) {
+	for _, k := range t.Config.Sinks {
 		if k.View != nil || k.Search != nil || k.Aggregate != nil && !k.Aggregate.KeepOnTTL {
 			names = append(names, k.Name)
 		}
@@ -24,8 +26,8 @@ func (s sam) AuditSinks() (names []string) {
 }
 
 // AuditEvent returns the event that requests an audit, with numbers and the lag as they are written in a template.
-func (s sam) AuditEvent(sample, segments, units, lag string) string {
-	return fmt.Sprintf(`{"tablewake":"audit","sample":%s,"segments":%s,"rcu":%s,"lag":"%s","sinks":["%s"]}`, sample, segments, units, lag, strings.Join(s.AuditSinks(), `","`))
+func (t functionTemplate) AuditEvent(sample, segments, units, lag string) string {
+	return fmt.Sprintf(`{"tablewake":"audit","sample":%s,"segments":%s,"rcu":%s,"lag":"%s","sinks":["%s"]}`, sample, segments, units, lag, strings.Join(t.AuditSinks(), `","`))
 }
 
 // auditRights returns the rights of the function that audits: those of the command, without what only the command reads,

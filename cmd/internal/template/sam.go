@@ -20,8 +20,8 @@ var samText string
 //go:embed audit.yaml.tmpl
 var auditText string
 
-// sam is the data of the templates of SAM and Terraform.
-type sam struct {
+// functionTemplate is the data of the templates of SAM and Terraform.
+type functionTemplate struct {
 	Options
 	Config   *config.Config
 	Plan     pushdown.Plan
@@ -95,18 +95,18 @@ func checkConfigFolder(file string) error {
 }
 
 // newTemplate returns the data of a template. rights has its references to account and Region.
-func newTemplate(cfg *config.Config, o Options, rights policy.Options) (sam, error) {
+func newTemplate(cfg *config.Config, o Options, rights policy.Options) (functionTemplate, error) {
 	plan, err := pushdown.New(cfg, o.Pushdown)
 	if err != nil {
-		return sam{}, err
+		return functionTemplate{}, err
 	}
 	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
-		return sam{}, fmt.Errorf("%s:%d: dead_letters.dir: a function's folders do not last: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
+		return functionTemplate{}, fmt.Errorf("%s:%d: dead_letters.dir: a function's folders do not last: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
 	}
 	if o.Code == "" {
 		o.Code = "tablewake-lambda.zip"
 	}
-	d := sam{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
+	d := functionTemplate{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
 	d.Roles = []role{
 		{ID: "Role", Log: "Log", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Statements(withoutAutoRedrive(cfg), rights)},
 		{ID: "RedriveRole", Log: "Log", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Statements(cfg, rights)},
@@ -161,12 +161,12 @@ func snake(name string) string {
 }
 
 // Kinesis reports whether the function reads a Kinesis stream.
-func (s sam) Kinesis() bool { return s.Config.Source.Kinesis != "" }
+func (t functionTemplate) Kinesis() bool { return t.Config.Source.Kinesis != "" }
 
 // Parameters returns the SSM parameters of the environment.
-func (s sam) Parameters() []string {
+func (t functionTemplate) Parameters() []string {
 	var names []string
-	for _, v := range s.Environment {
+	for _, v := range t.Environment {
 		if v.Secret {
 			names = append(names, v.SSM)
 		}

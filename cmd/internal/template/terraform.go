@@ -16,7 +16,7 @@ var terraformText string
 
 // terraform is the data of the Terraform module.
 type terraform struct {
-	sam
+	functionTemplate
 	Storage *storage
 }
 

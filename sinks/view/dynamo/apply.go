@@ -100,13 +100,13 @@ type rowWriter struct {
 	overStoredOlder            dynamo.Condition // storedOlder
 }
 
-// sameItem is ownerMatches for rows that another item could write (view.Target.Unique): the stored row is of the item, or a
+// sameItem is ownerMatches for rows that another item could write (view.Target.RefuseOtherItem): the stored row is of the item, or a
 // tombstone.
 const sameItem = ownerMatches + " AND (#tw.#src = :src OR attribute_exists(#expires))"
 
 func newRowWriter(db *dynamo.DB, t view.Target) *rowWriter {
 	condition := func(text string, names ...string) dynamo.Condition {
-		if t.Unique {
+		if t.RefuseOtherItem {
 			text = strings.ReplaceAll(text, ownerMatches, sameItem)
 			names = append(names, "#src", metaSource, "#expires", expiresAttribute)
 		}
@@ -129,7 +129,7 @@ func (w *rowWriter) condition(m *view.Mutation) dynamo.Condition {
 	}
 	c.Values = maps.Clone(c.Values)
 	c.Values[":v"] = dynamo.S(m.Version.String())
-	if w.target.Unique {
+	if w.target.RefuseOtherItem {
 		c.Values[":src"] = dynamo.S(string(m.Source))
 	}
 	return c
@@ -172,7 +172,7 @@ func (w *rowWriter) refusedResult(image dynamo.Item, m *view.Mutation) view.Resu
 	case !ok || !stored.belongsTo(w.target):
 		row, err := state.MakeRow(m.PK, m.SK)
 		return view.Result{Err: cmp.Or(err, notOwned(w.target, row, stored))}
-	case w.target.Unique && stored.source != string(m.Source) && (image[expiresAttribute] == nil || !m.Tombstone && stored.version >= version):
+	case w.target.RefuseOtherItem && stored.source != string(m.Source) && (image[expiresAttribute] == nil || !m.Tombstone && stored.version >= version):
 		if m.Tombstone {
 			return view.Result{Superseded: true}
 		}
@@ -185,7 +185,7 @@ func (w *rowWriter) refusedResult(image dynamo.Item, m *view.Mutation) view.Resu
 
 // collision returns the error of a mutation whose row another item has, or had in a newer version.
 func collision(t view.Target, of string, m *view.Mutation) error {
-	return &view.CollisionError{View: t.View, Owner: item.Key(of), Source: m.Source, Unique: true}
+	return &view.CollisionError{View: t.View, Owner: item.Key(of), Source: m.Source, NotIdentified: true}
 }
 
 // errChanged is the error if a row changed between a refused write and the next one.

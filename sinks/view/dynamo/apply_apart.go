@@ -92,7 +92,7 @@ func (w *rowWriter) rowsRefused(ctx context.Context, rows []rowWrite, unmet *dyn
 			var changed bool
 			if changed, r.Superseded = tombstone(row.mutation).CompareStored(u.Item); changed {
 				r.Err = errChanged
-			} else if of := dynamo.TombstoneItem(u.Item); w.target.Unique && !row.mutation.Tombstone && of != row.mutation.Source {
+			} else if of := dynamo.TombstoneItem(u.Item); w.target.RefuseOtherItem && !row.mutation.Tombstone && of != row.mutation.Source {
 				r = view.Result{Err: collision(w.target, string(of), row.mutation)}
 			}
 		}

@@ -110,7 +110,7 @@ func (w *itemRowsWriter) withoutForeign(actions []dynamo.Action, unmet *dynamo.C
 		switch put := actions[u.Action].Put != nil; {
 		case put && owned:
 			row := w.write.Puts[u.Action-1].Row
-			return nil, &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source, Unique: true, At: row}
+			return nil, &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source, NotIdentified: true, At: row}
 		case put:
 			return nil, notOwned(w.target, w.write.Puts[u.Action-1].Row, stored)
 		case ok && !owned && stored.sameSink(w.target): // another birth

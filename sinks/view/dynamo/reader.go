@@ -107,6 +107,8 @@ func sortKeyCondition(q view.Query) (condition string, value item.Value, none bo
 	switch {
 	case q.SKPrefix == "" && !q.From.Exists():
 		return "", item.Value{}, false
+	case q.From.Exists() && strings.HasPrefix(from, q.SKPrefix) && q.From.Equal(q.To) && !q.After:
+		return "#sk = :sk", q.From, false
 	case q.From.Exists() && strings.HasPrefix(from, q.SKPrefix):
 		comparison := "#sk >"
 		if q.Reverse {

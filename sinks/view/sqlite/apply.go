@@ -23,7 +23,7 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
 			}
-			if target.Unique {
+			if target.RefuseOtherItem {
 				var refused bool
 				if rs[i], refused, err = x.refusedByItem(&ms[i]); refused || err != nil {
 					if err != nil {
@@ -63,7 +63,7 @@ func (x *tx) refusedByItem(m *view.Mutation) (r view.Result, refused bool, err e
 	case m.Tombstone:
 		return view.Result{Superseded: true}, live, nil
 	case live, version >= m.Version.String():
-		return view.Result{Err: &view.CollisionError{View: x.target.View, Owner: of, Source: m.Source, Unique: true}}, true, nil
+		return view.Result{Err: &view.CollisionError{View: x.target.View, Owner: of, Source: m.Source, NotIdentified: true}}, true, nil
 	}
 	return r, false, nil
 }

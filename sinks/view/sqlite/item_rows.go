@@ -51,7 +51,7 @@ func (x *tx) checkItem(r state.Row, source item.Key) error {
 	case err != nil || foreign != nil:
 		return cmp.Or[error](err, foreign)
 	case of != "" && of != source:
-		return &view.CollisionError{View: x.target.View, Owner: of, Source: source, Unique: true, At: r}
+		return &view.CollisionError{View: x.target.View, Owner: of, Source: source, NotIdentified: true, At: r}
 	}
 	return nil
 }

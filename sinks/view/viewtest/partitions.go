@@ -46,6 +46,10 @@ func queriesGoOn(t *testing.T, s kindStore) {
 		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b25"), After: true, Limit: 1}, "b2"},
 		{view.Query{From: item.StringValue("b2"), To: item.StringValue("b0"), Reverse: true}, "b2 b1"},
 		{view.Query{From: item.StringValue("b1"), To: item.StringValue("a")}, ""},
+		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b1")}, "b1"},
+		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b1"), Reverse: true}, "b1"},
+		{view.Query{From: item.StringValue("b1"), To: item.StringValue("b1"), After: true}, ""},
+		{view.Query{From: item.StringValue("b15"), To: item.StringValue("b15")}, ""},
 		{view.Query{To: item.StringValue("b2"), SKPrefix: "b"}, "b1 b2"},
 	} {
 		q.query.PK = item.StringValue("p")

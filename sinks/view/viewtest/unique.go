@@ -12,7 +12,7 @@ import (
 // free again when the item has left it.
 func rowsOfOneItem(t *testing.T, s kindStore) {
 	unique := target
-	unique.Unique = true
+	unique.RefuseOtherItem = true
 	of := func(source item.Key, m view.Mutation) view.Mutation {
 		m.Source = source
 		return m
@@ -22,7 +22,7 @@ func rowsOfOneItem(t *testing.T, s kindStore) {
 		rs, err := s.Apply(t.Context(), unique, []view.Mutation{m, of("beside", row(t, "beside", what, 1, what))})
 		must(t, err)
 		e, ok := errors.AsType[*view.CollisionError](rs[0].Err)
-		if !ok || e.Owner != owner || e.Source != m.Source || !e.Unique || rs[1].Err != nil {
+		if !ok || e.Owner != owner || e.Source != m.Source || !e.NotIdentified || rs[1].Err != nil {
 			t.Fatalf("%s: got %v, and beside it %v; want a collision with %s", what, rs[0].Err, rs[1].Err, owner)
 		}
 		permanent(t, what, rs[0].Err)

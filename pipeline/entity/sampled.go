@@ -1,0 +1,96 @@
+package entity
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/item"
+)
+
+const (
+	maxSampled  = 10_000 // names of a map that are counted
+	maxDeclared = 200    // names of a map that a shape declares. A map with more has values of items as names, such as dates or ids
+)
+
+// Sampled counts what the values at one path of a sample are. The zero Sampled has no values.
+type Sampled struct {
+	Kinds   map[item.Kind]int
+	Members map[string]*Sampled // of the M values
+	Elem    *Sampled            // of the elements of the L values; nil: none
+}
+
+// Add adds a value.
+func (s *Sampled) Add(v item.Value) {
+	if s.Kinds == nil {
+		s.Kinds = make(map[item.Kind]int)
+	}
+	s.Kinds[v.Kind()]++
+	switch v.Kind() {
+	case item.KindM:
+		for name, inside := range v.Members() {
+			s.addMember(name, inside)
+		}
+	case item.KindL:
+		for _, inside := range v.Elements() {
+			if s.Elem == nil {
+				s.Elem = &Sampled{}
+			}
+			s.Elem.Add(inside)
+		}
+	}
+}
+
+func (s *Sampled) addMember(name string, v item.Value) {
+	m := s.Members[name]
+	if m == nil {
+		if len(s.Members) >= maxSampled {
+			return
+		}
+		if s.Members == nil {
+			s.Members = make(map[string]*Sampled)
+		}
+		m = &Sampled{}
+		s.Members[strings.Clone(name)] = m
+	}
+	m.Add(v)
+}
+
+// Count returns the number of values.
+func (s *Sampled) Count() int {
+	n := 0
+	for _, count := range s.Kinds {
+		n += count
+	}
+	return n
+}
+
+// Kind returns the kind of the values that are not NULL. It is NULL if there are none, and Absent if they have several kinds.
+func (s *Sampled) Kind() item.Kind {
+	found := item.KindNULL
+	for kind := range s.Kinds {
+		switch {
+		case kind == item.KindNULL:
+		case found != item.KindNULL:
+			return item.Absent
+		default:
+			found = kind
+		}
+	}
+	return found
+}
+
+// Shape returns a shape that all values have. A map with more than maxDeclared names may have any names, and a list with
+// elements of several kinds may have any elements.
+func (s *Sampled) Shape() *Shape {
+	shape := &Shape{Kind: s.Kind()}
+	switch {
+	case shape.Kind == item.KindM && len(s.Members) <= maxDeclared:
+		for _, name := range slices.Sorted(maps.Keys(s.Members)) {
+			shape.Members = append(shape.Members, Member{name, s.Members[name].Shape()})
+		}
+	case shape.Kind == item.KindL && s.Elem != nil && s.Elem.Kind() != item.Absent:
+		shape.Elem = s.Elem.Shape()
+	}
+	return shape
+}
