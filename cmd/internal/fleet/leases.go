@@ -100,8 +100,8 @@ func (o *leasesOptions) newReset(s cli.Streams) *cobra.Command {
 		Short: "Have shards read from another position",
 		Long: `reset has a shard read from another position: trim_horizon is the oldest record that the
 stream still has, latest the newest; a time is the first record written then or later; a
-sequence number is behind that record; end gives up what is left of it, and goes on with
-its children. A shard that has no lease gets one.
+sequence number is the record after that one, which is not read itself; end gives up what is
+left of it, and goes on with its children. A shard that has no lease gets one.
 
 It is how a shard goes on that stopped at a gap: --to trim_horizon; or that disappeared
 before it was read to its end: --to end --skip. What is read again

@@ -47,8 +47,7 @@ func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, c
 		if err != nil || o.dryRun {
 			return e, err
 		}
-		err = writeEdit(ctx, shared, &e, shared.table.Create)
-		return e, err
+		return e, writeEdit(ctx, shared, e, shared.table.Create)
 	}
 	return Edit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
 }
@@ -58,7 +57,7 @@ func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, c
 // An edit that skips records takes the lease before it stores the gap: its owner can then write no checkpoint, and the gap
 // claims no record that was processed. No record is skipped without a stored gap, as the position follows the gap. If the
 // process ends in between, consumers take the lease as that of a dead owner, and read on from its checkpoint.
-func writeEdit(ctx context.Context, shared *sharedStores, e *Edit, first func(context.Context, leases.Lease) error) error {
+func writeEdit(ctx context.Context, shared *sharedStores, e Edit, first func(context.Context, leases.Lease) error) error {
 	if e.Skipped == nil {
 		return writeLease(ctx, e.Next, first)
 	}
@@ -72,7 +71,6 @@ func writeEdit(ctx context.Context, shared *sharedStores, e *Edit, first func(co
 	if err := shared.note(ctx, *e.Skipped); err != nil {
 		return errors.Join(fmt.Errorf("what is passed over cannot be noted, so the position is unchanged: %w", err), freeLease(ctx, taken, swap))
 	}
-	e.Next.Counter = taken.Counter + 1
 	return writeLease(ctx, e.Next, swap)
 }
 
@@ -105,7 +103,7 @@ func (o *leasesOptions) swapLease(ctx context.Context, shared *sharedStores, l l
 		if err != nil || o.dryRun || !e.Changes() {
 			return e, err
 		}
-		err = writeEdit(ctx, shared, &e, func(ctx context.Context, next leases.Lease) error { return shared.table.Swap(ctx, l, next) })
+		err = writeEdit(ctx, shared, e, func(ctx context.Context, next leases.Lease) error { return shared.table.Swap(ctx, l, next) })
 		c, lost := leases.AsConflict(err)
 		switch {
 		case !lost:
