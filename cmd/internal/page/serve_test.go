@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -96,6 +97,28 @@ func TestServeReports(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("interrupted it ends with %v", err)
+	}
+}
+
+// If the stores cannot be read, /status has the error and no report of before.
+func TestServeReports_Problem(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	var log shown
+	ended := make(chan error, 1)
+	go func() {
+		ended <- page.ServeReports(ctx, fleet.Page{Addr: "127.0.0.1:0", Log: &log, Look: func(context.Context) (*fleet.Report, error) { return nil, errors.New("no answer") }})
+	}()
+	var found []string
+	for found == nil {
+		time.Sleep(time.Millisecond)
+		found = regexp.MustCompile(`page: (http://\S+)/\n`).FindStringSubmatch(log.String())
+	}
+	if code, answer := ask(t, found[1]+"/status", ""); code != http.StatusServiceUnavailable || answer != `{"fleet_error":"no answer"}`+"\n" {
+		t.Errorf("/status is answered by %d: %s", code, answer)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
