@@ -69,7 +69,7 @@ func shardsPanel(s Status, now time.Time) panel {
 			p.Blocks = append(p.Blocks, block{Scope: all, Text: cmp.Or(r.Note, "no shard is known"), Tone: dim})
 		}
 	} else {
-		p.Blocks = append(p.Blocks, block{Scope: all, Text: "unknown: a look is under way", Tone: dim})
+		p.Blocks = append(p.Blocks, block{Scope: all, Text: "unknown: " + whyUnknown(s), Tone: dim})
 	}
 	if s.Consumer != nil {
 		p.Blocks = append(p.Blocks, processShards(s.Consumer.Shards, now)...)
@@ -101,10 +101,7 @@ func worstBlock(r *fleet.Report) []block {
 		t.Rows = append(t.Rows, slices.Delete(append(shardRow(&sh, 0), cell{Text: why}), checkpointColumn, checkpointColumn+1))
 	}
 	blocks := []block{{Scope: all, Table: t, ID: "worst"}}
-	if n := len(worst) - maxWorst; n > 0 {
-		blocks = append(blocks, block{Text: "and " + count(n) + " more"})
-	}
-	return blocks
+	return append(blocks, more(len(worst)-maxWorst)...)
 }
 
 func lossOrder(sh *fleet.Shard) float64 {

@@ -20,7 +20,7 @@ func totals(s Status) []total {
 	} else if s.Fleet != nil {
 		out = append(out, fleetLag(s.Fleet))
 	}
-	out = append(out, lossTotal(s.Fleet))
+	out = append(out, lossTotal(s))
 	switch c := s.Consumer; {
 	case c != nil:
 		read := total{Label: "Records read", Scope: thisProcess, Value: count(c.Ledger.Source.Read), Note: "since it started"}
@@ -110,10 +110,11 @@ func hasUnread(sh *fleet.Shard) certainty {
 }
 
 // lossTotal returns the time until the stream drops the first record that is not read.
-func lossTotal(r *fleet.Report) total {
+func lossTotal(s Status) total {
+	r := s.Fleet
 	t := total{Label: "First loss in", Scope: all, Value: unknown, Tone: dim, Note: "until the stream drops a record that is not everywhere"}
 	if r == nil {
-		t.Note = "a look is under way"
+		t.Note = whyUnknown(s)
 		return t
 	}
 	var least *float64

@@ -149,6 +149,11 @@ func counted[N int | int64](n N) cell {
 	return number(n)
 }
 
+// whyUnknown says why there is no report of all consumers.
+func whyUnknown(s Status) string {
+	return cli.Either(s.FleetError == "", "a look is under way", "the last look failed")
+}
+
 func unknownCell() cell { return cell{Text: unknown, Tone: dim} }
 
 // rate returns a number a second: whole from 10 on.
