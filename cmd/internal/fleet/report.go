@@ -33,7 +33,12 @@ type Report struct {
 	Functions []Function `json:"functions,omitempty"` // that carry the changes instead of consumers
 
 	HeldBackMore int `json:"held_back_more,omitempty"` // reasons beyond those that a note can have
+
+	Urgent time.Duration `json:"-"` // Observation.Urgent, with its default
 }
+
+// LossNear reports whether a loss in that many seconds is a problem. nil is no loss, or an unknown one.
+func (r *Report) LossNear(in *float64) bool { return in != nil && *in < r.Urgent.Seconds() }
 
 // Problem is something that needs attention.
 type Problem struct {
@@ -150,7 +155,7 @@ type Shard struct {
 func (obs Observation) Report() Report {
 	obs.Retention = cmp.Or(obs.Retention, 24*time.Hour)
 	obs.Urgent = cmp.Or(obs.Urgent, 4*time.Hour)
-	r := Report{Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, Filling: []Stage{}}
+	r := Report{Urgent: obs.Urgent, Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, Filling: []Stage{}}
 	switch {
 	case obs.Unconfigured != "":
 		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases, so Lambda reads the stream"

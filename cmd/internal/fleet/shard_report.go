@@ -73,7 +73,7 @@ func (r *Report) findShardProblems(obs *Observation, t tree, n *node, s *Shard) 
 	case s.State == Unowned || s.State == Unclaimed:
 		r.addProblem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs", "shard %s is read by nobody: %s", n.id, s.Why)
 	}
-	if s.LossIn == nil || *s.LossIn >= obs.Urgent.Seconds() {
+	if !r.LossNear(s.LossIn) {
 		return
 	}
 	left := "records of shard %s that are not read yet are lost in %s, at the earliest"

@@ -243,6 +243,23 @@ func TestPage_MoreRows(t *testing.T) {
 	}
 }
 
+// A loss is near as --loss-within says.
+func TestPage_LossWithin(t *testing.T) {
+	obs := fleet.Observation{
+		Pipeline: "shop", At: pagetest.Now, Unconfigured: "shop.yaml", Tables: []string{"shop"},
+		Functions: []fleet.Function{{Name: "shop-pipeline", IteratorAge: new(float64(13 * 3600)), Mappings: []fleet.Mapping{
+			{ID: "5e1", Source: "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026", State: "Enabled", Result: "OK"},
+		}}},
+	}
+	for within, want := range map[time.Duration]string{4 * time.Hour: `value ">11h0m`, 12 * time.Hour: `value bad">11h0m`} {
+		obs.Urgent = within
+		r := obs.Report()
+		if body := html(t, page.Status{Fleet: &r}); !strings.Contains(body, want) {
+			t.Errorf("within %v the page does not say %s", within, want)
+		}
+	}
+}
+
 // Large numbers are exact, and each panel says whom it is about.
 func TestPage_Exact(t *testing.T) {
 	body := html(t, pagetest.Failing())

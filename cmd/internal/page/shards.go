@@ -12,12 +12,11 @@ import (
 )
 
 const (
-	foldSize  = 100      // shards of a fold
-	maxFolds  = 5        // folds of all streams; the other shards are counted
-	maxWorst  = 50       // shards in the table of the worst
-	lossAlarm = 4 * 3600 // seconds until a loss that make a shard one of the worst
-	openBelow = 25       // a fold of up to so many shards is open
-	maxDepth  = 6        // deeper generations are not indented further
+	foldSize  = 100 // shards of a fold
+	maxFolds  = 5   // folds of all streams; the other shards are counted
+	maxWorst  = 50  // shards in the table of the worst
+	openBelow = 25  // a fold of up to so many shards is open
+	maxDepth  = 6   // deeper generations are not indented further
 )
 
 var shardColumns = []column{
@@ -81,7 +80,7 @@ func shardsPanel(s Status, now time.Time) panel {
 func worstBlock(r *fleet.Report) []block {
 	var worst []fleet.Shard
 	for i := range r.Shards {
-		if shardTone(&r.Shards[i]) == bad || shardTone(&r.Shards[i]) == warn {
+		if t := shardTone(r, &r.Shards[i]); t == bad || t == warn {
 			worst = append(worst, r.Shards[i])
 		}
 	}
@@ -89,7 +88,7 @@ func worstBlock(r *fleet.Report) []block {
 		return nil
 	}
 	slices.SortStableFunc(worst, func(a, b fleet.Shard) int {
-		return cmp.Or(severity(shardTone(&b))-severity(shardTone(&a)), cmp.Compare(lossOrder(&a), lossOrder(&b)))
+		return cmp.Or(severity(shardTone(r, &b))-severity(shardTone(r, &a)), cmp.Compare(lossOrder(&a), lossOrder(&b)))
 	})
 	t := &table{Caption: "Shards that need attention", Head: append(slices.Clone(shardColumns), column{Name: "Why", Long: true})}
 	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage has it
@@ -98,7 +97,7 @@ func worstBlock(r *fleet.Report) []block {
 		if sh.FailingFor != nil {
 			why = "its reads fail: " + cmp.Or(sh.Failing, unknown)
 		}
-		t.Rows = append(t.Rows, slices.Delete(append(shardRow(&sh, 0), cell{Text: why}), checkpointColumn, checkpointColumn+1))
+		t.Rows = append(t.Rows, slices.Delete(append(shardRow(r, &sh, 0), cell{Text: why}), checkpointColumn, checkpointColumn+1))
 	}
 	blocks := []block{{Scope: all, Table: t, ID: "worst"}}
 	return append(blocks, more(len(worst)-maxWorst)...)
@@ -111,9 +110,9 @@ func lossOrder(sh *fleet.Shard) float64 {
 	return *sh.LossIn
 }
 
-func shardTone(sh *fleet.Shard) tone {
+func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 	switch {
-	case sh.State == fleet.Stopped, sh.FailingFor != nil, sh.LossIn != nil && *sh.LossIn < lossAlarm:
+	case sh.State == fleet.Stopped, sh.FailingFor != nil, r.LossNear(sh.LossIn):
 		return bad
 	case sh.State == fleet.Unowned, sh.State == fleet.Unclaimed:
 		return warn
@@ -182,7 +181,7 @@ func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 				}
 			}
 			depth[sh.ID] += 0 // it is shown
-			t.Rows = append(t.Rows, shardRow(sh, min(depth[sh.ID], maxDepth)))
+			t.Rows = append(t.Rows, shardRow(r, sh, min(depth[sh.ID], maxDepth)))
 		}
 		title := "Lineage: "
 		if len(shards) > foldSize {
@@ -197,7 +196,7 @@ func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 }
 
 // shardRow returns the cells of a shard.
-func shardRow(sh *fleet.Shard, depth int) []cell {
+func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	state := string(sh.State)
 	switch {
 	case sh.FailingFor != nil:
@@ -225,14 +224,14 @@ func shardRow(sh *fleet.Shard, depth int) []cell {
 		loss = cell{Text: "now", Tone: bad}
 	case sh.LossIn != nil:
 		loss = cell{Text: ageOf(*sh.LossIn)}
-		if *sh.LossIn < lossAlarm {
+		if r.LossNear(sh.LossIn) {
 			loss.Tone = bad
 		}
 	case unread != no && sh.State != fleet.Waiting:
 		loss = unknownCell()
 	}
 	return []cell{
-		{Text: sh.ID, Depth: depth}, {Text: state, Tone: shardTone(sh)}, owner, {Text: cmp.Or(sh.Checkpoint, "–")},
+		{Text: sh.ID, Depth: depth}, {Text: state, Tone: shardTone(r, sh)}, owner, {Text: cmp.Or(sh.Checkpoint, "–")},
 		last, unreadCell(sh, unread), loss,
 	}
 }

@@ -139,7 +139,7 @@ func lossTotal(s Status) total {
 	switch {
 	case least != nil && *least <= 0:
 		t.Value, t.Tone = "now", bad
-	case least != nil && *least < lossAlarm:
+	case r.LossNear(least):
 		t.Value, t.Tone = ageOf(*least), bad
 	case least != nil:
 		t.Value, t.Tone = ageOf(*least), plain
