@@ -88,11 +88,13 @@ func (r Report) writeSinks(out printer) {
 		out.line("")
 		out.line("dead letters: none are configured: a change that can never be written blocks its key")
 		return
-	case l.Unknown != "":
+	case l.Unknown != "" || len(l.Sinks) > 0:
 		out.line("")
+	}
+	if l.Unknown != "" {
 		out.line("dead letters: unknown: %s", l.Unknown)
-	case len(l.Sinks) > 0:
-		out.line("")
+	}
+	if len(l.Sinks) > 0 {
 		out.line("dead letters: %s", bySink(l.Sinks, l.More))
 	}
 	if len(l.Keys) > 0 {
