@@ -48,7 +48,7 @@ func (o *statusOptions) addPositional(c *cobra.Command) {
 
 // servePage serves the page until ctx is done. It reads the stores while somebody watches the page, and not otherwise.
 func (o *statusOptions) servePage(ctx context.Context, s cli.Streams, serve ServePage) error {
-	cfg, err := o.Load(o.config)
+	cfg, err := o.load()
 	if err != nil {
 		return err
 	}

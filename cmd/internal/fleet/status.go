@@ -109,6 +109,9 @@ func (o *statusOptions) run(ctx context.Context, s cli.Streams, serve ServePage)
 	if o.urgent <= 0 {
 		return cli.Usagef("--loss-within is a time, as 4h")
 	}
+	if o.page && o.serve == "" {
+		return cli.Usagef("--page is of --serve: give both")
+	}
 	if o.serve != "" {
 		return o.servePage(ctx, s, serve)
 	}
@@ -164,16 +167,22 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) error {
 	return err
 }
 
+// load loads the configuration, and checks the flags that depend on it.
+func (o *statusOptions) load() (*config.Config, error) {
+	cfg, err := o.Load(o.config)
+	if err == nil && len(o.functions) > 0 && (!o.Live || cfg.Leases != nil) {
+		return nil, cli.Usagef("--function is of a pipeline that Lambda invokes: it needs --live, and a file without leases")
+	}
+	return cfg, err
+}
+
 // look reads all stores, and returns their report. It first names the stores on w.
 func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err error) {
-	cfg, err := o.Load(o.config)
+	cfg, err := o.load()
 	if err != nil {
 		return Report{}, err
 	}
 	o.LookOnly = true
-	if len(o.functions) > 0 && (!o.Live || cfg.Leases != nil) {
-		return Report{}, cli.Usagef("--function is of a pipeline that Lambda invokes: it needs --live, and a file without leases")
-	}
 	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent, RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
