@@ -36,7 +36,7 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 		l.None = true
 		return l
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, countTimeout, noAnswer(countTimeout))
+	ctx, cancel := cli.WithPatience(ctx, countTimeout)
 	defer cancel()
 	n := 0
 	add := func(d pipeline.DeadLetter) error {
@@ -69,7 +69,7 @@ func (l *Letters) setUnknown(ctx context.Context, some bool, err, keysErr error)
 	if err = errors.Join(err, keysErr); err == nil {
 		return
 	}
-	l.Unknown = explainTimeout(ctx, err).Error()
+	l.Unknown = cli.ExplainTimeout(ctx, err).Error()
 	_, never := errors.AsType[uncountable](err)
 	l.Failed = !never
 }

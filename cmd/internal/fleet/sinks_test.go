@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -84,7 +85,7 @@ func TestReport_SinksAndLetters(t *testing.T) {
 
 // What was counted stays known where the rest was not; an error of the keys is not hidden by the limit of letters.
 func TestLetters_SetUnknown(t *testing.T) {
-	late, cancel := context.WithTimeoutCause(t.Context(), 0, noAnswer(countTimeout))
+	late, cancel := context.WithTimeoutCause(t.Context(), 0, cli.NoAnswer(countTimeout))
 	defer cancel()
 	<-late.Done()
 	broken := errors.New("the state is damaged")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -130,29 +129,11 @@ const lookTimeout = 20 * time.Second
 
 // withTimeout calls read, which reads a store, with lookTimeout.
 func withTimeout[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, noAnswer(lookTimeout))
+	ctx, cancel := cli.WithPatience(ctx, lookTimeout)
 	defer cancel()
 	got, err := read(ctx)
-	return got, explainTimeout(ctx, err)
+	return got, cli.ExplainTimeout(ctx, err)
 }
-
-// explainTimeout adds the noAnswer that ended ctx to an error that does not show it.
-func explainTimeout(ctx context.Context, err error) error {
-	cause, late := errors.AsType[noAnswer](context.Cause(ctx))
-	if err != nil && late && !strings.Contains(err.Error(), cause.Error()) {
-		return fmt.Errorf("%w: %w", cause, err)
-	}
-	return err
-}
-
-// noAnswer is the cause of a context that ends because a store did not answer for that long.
-type noAnswer time.Duration
-
-// Error says for how long.
-func (n noAnswer) Error() string { return "no answer for " + time.Duration(n).String() }
-
-// Unwrap returns [context.DeadlineExceeded].
-func (n noAnswer) Unwrap() error { return context.DeadlineExceeded }
 
 // report prints the report of one look.
 func (o *statusOptions) report(ctx context.Context, s cli.Streams) error {
@@ -186,10 +167,10 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent, RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
-	late := time.AfterFunc(lookTimeout, func() { cancel(noAnswer(lookTimeout)) })
+	late := time.AfterFunc(lookTimeout, func() { cancel(cli.NoAnswer(lookTimeout)) })
 	shared, err := o.open(opening, cfg, w, &obs)
 	if late.Stop(); err != nil {
-		return Report{}, explainTimeout(opening, err)
+		return Report{}, cli.ExplainTimeout(opening, err)
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
 	if err := o.observe(ctx, cfg, shared, &obs); err != nil {
