@@ -149,6 +149,8 @@ type Shard struct {
 	FailingFor *float64   `json:"reads_fail_seconds,omitempty"`      // how long all its reads have failed
 	Failing    string     `json:"reads_fail_for,omitempty"`          // the class of the error
 	LossIn     *float64   `json:"seconds_until_loss,omitempty"`      // at the earliest; absent if no record is unread, or if it is unknown
+
+	AfterStream bool `json:"-"` // with Waiting: it waits for the end of an older stream, not of a parent
 }
 
 // Report derives the report from an observation. It makes no call.

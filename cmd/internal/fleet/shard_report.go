@@ -30,6 +30,7 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 		s.Name = cmp.Or(owner.Name, owner.Worker)
 	}
 	s.State, s.Why = obs.state(t, n)
+	s.AfterStream = s.State == Waiting && t.unfinishedParent(n) == nil
 	if s.State == Reading {
 		last, behind := owner.Behind[n.id]
 		failing, fails := owner.Failing[n.id]

@@ -124,7 +124,7 @@ func lettersPanel(o Options, s Status) panel {
 	case l.Unknown != "":
 		p.Blocks = append(p.Blocks, block{Scope: all, Text: "Unknown: " + l.Unknown, Tone: dim})
 	}
-	n := sum(l.Sinks)
+	n := fleet.Sum(l.Sinks)
 	if n == 0 && l.Unknown == "" {
 		p.Blocks = append(p.Blocks, block{Scope: all, Text: "There are none.", Tone: dim})
 	}
@@ -141,7 +141,7 @@ func lettersPanel(o Options, s Status) panel {
 		p.Blocks = append(p.Blocks, shareBlocks("letters-reasons", "Dead letters by reason", "Reason", l.Reasons, n)...)
 	}
 	if len(l.Keys) > 0 {
-		p.Blocks = append(p.Blocks, shareBlocks("letters-keys", "Quarantined keys by sink", "Sink", l.Keys, sum(l.Keys))...)
+		p.Blocks = append(p.Blocks, shareBlocks("letters-keys", "Quarantined keys by sink", "Sink", l.Keys, fleet.Sum(l.Keys))...)
 	}
 	return p
 }
@@ -293,17 +293,8 @@ func consumersPanel(s Status) panel {
 		if s.Consumer != nil && s.Consumer.Worker == c.Worker {
 			name += " (this process)"
 		}
-		state := "alive"
-		switch {
-		case c.Gone:
-			state = "gone"
-		case !c.Alive:
-			state = "silent for " + ageOf(c.SilentSeconds)
-		case c.Leaving:
-			state = "leaving"
-		}
 		t.Rows = append(t.Rows, []cell{
-			{Text: name}, {Text: state, Tone: consumerTone(c)}, counted(c.Shards), counted(c.Behind),
+			{Text: name}, {Text: c.StateText(), Tone: consumerTone(c)}, counted(c.Shards), counted(c.Behind),
 			counted(c.Pending), counted(int64(c.BytesASecond)), counted(int64(c.CallsAMonth)),
 		})
 	}

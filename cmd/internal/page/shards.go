@@ -27,41 +27,13 @@ var shardColumns = []column{
 // checkpointColumn is the index of the checkpoint in shardColumns.
 const checkpointColumn = 3
 
-// shardStates are the states in the order of their counts, and their words.
-var shardStates = []struct {
-	state fleet.State
-	text  string
-}{
-	{fleet.Stopped, "stopped"}, {fleet.Unowned, "without an owner"}, {fleet.Unclaimed, "without a lease"},
-	{fleet.Reading, "being read"}, {fleet.Waiting, "waiting for their parents"}, {fleet.Done, "read to their end"},
-}
-
-func countStates(shards []fleet.Shard) map[fleet.State]int {
-	n := make(map[fleet.State]int)
-	for i := range shards {
-		n[shards[i].State]++
-	}
-	return n
-}
-
-// statesText lists the counts of all states but one.
-func statesText(n map[fleet.State]int, but fleet.State) string {
-	var parts []string
-	for _, s := range shardStates {
-		if n[s.state] > 0 && s.state != but {
-			parts = append(parts, count(n[s.state])+" "+s.text)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 // shardsPanel shows the worst shards, the lineage of each stream, and what this process reads.
 func shardsPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Shards"}
 	if r := s.Fleet; r != nil {
 		p.Blocks = append(p.Blocks, worstBlock(r)...)
 		folds := 0
-		for _, stream := range streamsOf(r) {
+		for _, stream := range r.AllStreams() {
 			p.Blocks = append(p.Blocks, lineage(r, stream, &folds)...)
 		}
 		if len(r.Shards) == 0 {
@@ -122,26 +94,10 @@ func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 	return plain
 }
 
-// streamsOf returns the listed streams, and the others that shards name.
-func streamsOf(r *fleet.Report) []fleet.Listing {
-	streams := slices.Clone(r.Streams)
-	known := make(map[string]bool, len(streams))
-	for _, l := range streams {
-		known[l.ARN] = true
-	}
-	for i := range r.Shards {
-		if arn := r.Shards[i].Stream; !known[arn] {
-			known[arn] = true
-			streams = append(streams, fleet.Listing{ARN: arn})
-		}
-	}
-	return streams
-}
-
 // lineage returns the shards of a stream as a tree, in folds. It leaves out the shards that are read to their end.
 func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 	var shards []*fleet.Shard
-	states := make(map[fleet.State]int)
+	states := make(fleet.StateCounts)
 	for i := range r.Shards {
 		sh := &r.Shards[i]
 		if sh.Stream != stream.ARN {
@@ -156,11 +112,11 @@ func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 	if stream.Status != "" {
 		head += ", " + strings.ToLower(string(stream.Status))
 	}
-	blocks := []block{{Scope: all, Text: head + ": " + cmp.Or(statesText(states, ""), "no shards") + "."}}
+	blocks := []block{{Scope: all, Text: head + ": " + cmp.Or(states.Text(""), "no shards") + "."}}
 	if stream.Error != "" {
 		blocks = append(blocks, block{Text: "It cannot be listed: " + stream.Error, Tone: warn})
 	}
-	depth := make(map[string]int)
+	depths := make(fleet.Lineage)
 	for from := 0; from < len(shards); from += foldSize {
 		some := shards[from:min(from+foldSize, len(shards))]
 		if *folds == maxFolds {
@@ -172,23 +128,17 @@ func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 		}
 		*folds++
 		t := &table{Caption: "Lineage", Head: shardColumns}
-		in := make(map[fleet.State]int)
+		in := make(fleet.StateCounts)
 		for _, sh := range some {
 			in[sh.State]++
-			for _, parent := range sh.Parents {
-				if d, shown := depth[parent]; shown {
-					depth[sh.ID] = max(depth[sh.ID], d+1)
-				}
-			}
-			depth[sh.ID] += 0 // it is shown
-			t.Rows = append(t.Rows, shardRow(r, sh, min(depth[sh.ID], maxDepth)))
+			t.Rows = append(t.Rows, shardRow(r, sh, min(depths.Add(sh), maxDepth)))
 		}
 		title := "Lineage: "
 		if len(shards) > foldSize {
 			title = fmt.Sprintf("Lineage, shards %s to %s: ", count(from+1), count(from+len(some)))
 		}
 		blocks = append(blocks, block{
-			Fold: title + statesText(in, ""), Open: len(shards) <= openBelow, Table: t,
+			Fold: title + in.Text(""), Open: len(shards) <= openBelow, Table: t,
 			ID: fmt.Sprintf("lineage-%d", *folds),
 		})
 	}
@@ -202,10 +152,7 @@ func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	case sh.FailingFor != nil:
 		state = "reads fail for " + ageOf(*sh.FailingFor)
 	case sh.State == fleet.Waiting && sh.Why != "":
-		state = "waits for its parent"
-		if strings.Contains(sh.Why, "the stream") {
-			state = "waits for an older stream"
-		}
+		state = cli.Either(sh.AfterStream, "waits for an older stream", "waits for its parent")
 	}
 	owner := cell{Text: cmp.Or(sh.Owner, "nobody")}
 	if sh.Owner == "" {

@@ -153,8 +153,11 @@ func lossTotal(s Status) total {
 }
 
 func shardsTotal(r *fleet.Report) total {
-	states := countStates(r.Shards)
-	t := total{Label: "Shards being read", Scope: all, Value: count(states[fleet.Reading]), Note: statesText(states, fleet.Reading)}
+	states := make(fleet.StateCounts)
+	for i := range r.Shards {
+		states[r.Shards[i].State]++
+	}
+	t := total{Label: "Shards being read", Scope: all, Value: count(states[fleet.Reading]), Note: states.Text(fleet.Reading)}
 	switch {
 	case states[fleet.Stopped] > 0:
 		t.Tone = bad
@@ -187,7 +190,7 @@ func lettersTotal(s Status) total {
 	case l != nil && l.None:
 		t.Value, t.Tone, t.Note = "none", plain, "none are configured"
 	case l != nil && l.Unknown == "":
-		n := sum(l.Sinks)
+		n := fleet.Sum(l.Sinks)
 		t.Value, t.Tone = count(n), plain
 		if l.More {
 			t.Value = "more than " + t.Value
@@ -228,11 +231,4 @@ func gapsTotal(s Status) total {
 		t.Tone = warn
 	}
 	return t
-}
-
-func sum(by map[string]int) (n int) {
-	for _, m := range by {
-		n += m
-	}
-	return n
 }

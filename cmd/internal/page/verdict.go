@@ -10,6 +10,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/cmd/internal/health"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // verdict is the first sentence of the page, and what to do.
@@ -127,26 +128,19 @@ func sinkProblems(s Status, now time.Time) (found []problem) {
 		return nil
 	}
 	for _, k := range s.Consumer.Sinks {
-		blocked := ""
-		if k.Blocked > 0 {
-			blocked = cli.Counted(k.Blocked, "key", "is", "are") + " blocked by a change that can never be written"
-		}
+		p := problem{Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad, Do: "mend the cause, and the sink continues by itself"}
 		switch {
 		case k.Failing != nil:
-			text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", k.Sink, since(k.Failing, now), cli.Count(k.Pending, "change"), k.Error)
-			if blocked != "" {
-				text += "; " + blocked
-			}
-			found = append(found, problem{
-				Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad, Text: text,
-				Do: "mend the cause, and the sink goes on by itself",
-			})
-		case blocked != "":
-			found = append(found, problem{
-				Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad,
-				Text: "sink " + k.Sink + ": " + blocked, Do: "mend the cause, or configure dead_letters and start again",
-			})
+			p.Text = fleet.FailingText(state.SinkTrouble{Sink: k.Sink, Pending: k.Pending, Error: k.Error, Blocked: k.Blocked}, max(now.Sub(*k.Failing), 0))
+		case k.Blocked > 0:
+			p.Text = "sink " + k.Sink + ": " + fleet.BlockedText(k.Blocked)
+		default:
+			continue
 		}
+		if k.Blocked > 0 {
+			p.Do = "mend the cause, or configure dead_letters and start again"
+		}
+		found = append(found, p)
 	}
 	return found
 }
