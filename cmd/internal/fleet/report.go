@@ -216,14 +216,51 @@ func (obs Observation) Report() Report {
 	case len(obs.Streams) == 0 && obs.Unconfigured == "" && obs.NoTable == "" && len(r.Problems) == 0:
 		r.addProblem(NoConsumers, obs.Pipeline, "look without --no-stream, or start `"+obs.command("consume")+"`", "no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
 	}
-	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(rank(a.Kind), rank(b.Kind)) })
+	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(a.Kind.rank(), b.Kind.rank()) })
 	r.Healthy = len(r.Problems) == 0
 	return r
 }
 
-// rank orders problems: those that lose records are first.
-func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingBatch, FailingSink, WaitingSink, NotRepaired, DeadLetters, BrokenLease, StoppedShard, IdleMapping, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
+// problemKinds are the kinds of problems, those that lose records first. mild ones lose nothing by themselves, or end by
+// themselves.
+var problemKinds = []struct {
+	kind ProblemKind
+	mild bool
+}{
+	{Breach, false},
+	{LostLeases, false},
+	{LostStore, false},
+	{LossNear, false},
+	{FailingShard, false},
+	{FailingBatch, false},
+	{FailingSink, false},
+	{WaitingSink, true},
+	{NotRepaired, true},
+	{DeadLetters, true},
+	{BrokenLease, false},
+	{StoppedShard, false},
+	{IdleMapping, false},
+	{NoConsumers, false},
+	{SilentMember, true},
+	{NoOwner, true},
+	{NotListed, true},
+	{NotLookedAt, true},
+}
+
+// rank orders kinds as problemKinds does.
+func (k ProblemKind) rank() int {
+	for i := range problemKinds {
+		if problemKinds[i].kind == k {
+			return i
+		}
+	}
+	return len(problemKinds)
+}
+
+// Mild reports whether a problem of the kind loses nothing by itself, or ends by itself.
+func (k ProblemKind) Mild() bool {
+	rank := k.rank()
+	return rank < len(problemKinds) && problemKinds[rank].mild
 }
 
 func (r *Report) addProblem(kind ProblemKind, subject, hint, format string, args ...any) {

@@ -32,11 +32,6 @@ type problem struct {
 	More    string // how many others of its kind are not listed; "": none
 }
 
-// mild are the problems that lose nothing by themselves, or end by themselves.
-var mild = []fleet.ProblemKind{
-	fleet.WaitingSink, fleet.NotRepaired, fleet.DeadLetters, fleet.SilentMember, fleet.NoOwner, fleet.NotListed, fleet.NotLookedAt,
-}
-
 // findProblems returns the problems of this process and of all consumers, the worst first.
 func findProblems(o Options, s Status, now time.Time) []problem {
 	found := append(sinkProblems(s, now), processProblems(s)...) // a sink that fails is why a consumer is stuck
@@ -46,7 +41,7 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 				continue // this process says it sooner
 			}
 			t := bad
-			if slices.Contains(mild, p.Kind) {
+			if p.Kind.Mild() {
 				t = warn
 			}
 			found = append(found, problem{Kind: p.Kind, Subject: p.Subject, Scope: all, Tone: t, Text: p.Text, Do: p.Hint})
