@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-func (o *options) view(s cli.Streams) *cobra.Command {
+func (o *options) newView(s cli.Streams) *cobra.Command {
 	var q viewQuery
 	c := &cobra.Command{
 		Use:   "view [TABLE]",
@@ -48,7 +48,7 @@ With --live a read without --pk scans the whole table.`,
 			}
 			if o.live {
 				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error {
-					db, t, spread, err := l.view(c.Context(), args)
+					db, t, spread, err := l.viewReader(c.Context(), args)
 					if err != nil {
 						return err
 					}
