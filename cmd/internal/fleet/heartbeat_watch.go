@@ -6,28 +6,29 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Beats remembers the heartbeats of consumers between looks. The zero Beats is ready.
-type Beats struct{ seen map[string]beat }
+// HeartbeatWatch remembers the heartbeats of consumers between looks. The zero HeartbeatWatch is ready.
+type HeartbeatWatch struct{ seen map[string]seenHeartbeat }
 
-type beat struct {
+// seenHeartbeat is the last heartbeat of a consumer.
+type seenHeartbeat struct {
 	heartbeat int64
 	since     time.Time // when it was seen first
 }
 
-// Silent takes the consumers of a look at now, and returns those whose heartbeat has stood still for a lease, with the
+// Observe takes the consumers of a look at now, and returns those that sent no new heartbeat for a lease, with the
 // time that it was watched.
-func (b *Beats) Silent(members []leases.Member, now time.Time, lease time.Duration) map[string]time.Duration {
-	seen, silent := make(map[string]beat, len(members)), make(map[string]time.Duration)
+func (w *HeartbeatWatch) Observe(members []leases.Member, now time.Time, lease time.Duration) map[string]time.Duration {
+	seen, silent := make(map[string]seenHeartbeat, len(members)), make(map[string]time.Duration)
 	for _, m := range members {
-		last, known := b.seen[m.Worker]
+		last, known := w.seen[m.Worker]
 		if !known || last.heartbeat != m.Heartbeat {
-			last = beat{m.Heartbeat, now}
+			last = seenHeartbeat{m.Heartbeat, now}
 		}
 		seen[m.Worker] = last
 		if still := now.Sub(last.since); still >= lease {
 			silent[m.Worker] = still
 		}
 	}
-	b.seen = seen
+	w.seen = seen
 	return silent
 }

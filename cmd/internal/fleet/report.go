@@ -26,9 +26,9 @@ type Report struct {
 	Gaps      []Gap      `json:"gaps"`
 	HeldBack  []HeldBack `json:"held_back"` // the oldest first
 
-	Sinks   []Sink   `json:"sinks"`        // failing sinks, as consumers noted them
-	Filling []Stage  `json:"filling"`      // sinks that are not live
-	Letters *Letters `json:"dead_letters"` // null: they were not counted
+	Sinks   []Sink        `json:"sinks"`        // failing sinks, as consumers noted them
+	NotLive []PendingSink `json:"filling"`      // sinks that are not live
+	Letters *Letters      `json:"dead_letters"` // null: they were not counted
 
 	Functions []Function `json:"functions,omitempty"` // that carry the changes instead of consumers
 
@@ -157,7 +157,7 @@ type Shard struct {
 func (obs Observation) Report() Report {
 	obs.Retention = cmp.Or(obs.Retention, 24*time.Hour)
 	obs.Urgent = cmp.Or(obs.Urgent, 4*time.Hour)
-	r := Report{Urgent: obs.Urgent, Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, Filling: []Stage{}}
+	r := Report{Urgent: obs.Urgent, Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, NotLive: []PendingSink{}}
 	switch {
 	case obs.Unconfigured != "":
 		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases, so Lambda reads the stream"

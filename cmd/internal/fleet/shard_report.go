@@ -54,12 +54,12 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 	} else if s.State != Done && s.State != Waiting && n.lease != nil && !n.readToLast() {
 		s.setLoss(obs, later(n.lease.Time, n.lease.From))
 	}
-	r.findShardProblems(obs, t, n, &s)
+	r.addShardProblems(obs, t, n, &s)
 	return s
 }
 
-// findShardProblems adds the problems of a shard.
-func (r *Report) findShardProblems(obs *Observation, t tree, n *node, s *Shard) {
+// addShardProblems adds the problems of a shard.
+func (r *Report) addShardProblems(obs *Observation, t tree, n *node, s *Shard) {
 	if below := t.breach(n); below != nil {
 		r.addProblem(Breach, n.id, "stop the consumers and reset the lease that is wrong: `"+obs.command("leases list")+"`",
 			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// verdict is the first sentence of the page, and what to do.
-type verdict struct {
+// headline is the first sentence of the page, and what to do.
+type headline struct {
 	Word string // said to screen readers when it changes, and in the title of the window
 	Tone tone
 	Text string
@@ -140,12 +140,12 @@ func sinkProblems(s Status, now time.Time) (found []problem) {
 	return found
 }
 
-// judge returns the verdict on a status with these problems.
-func judge(s Status, problems []problem) verdict {
+// newHeadline returns the headline of a status with these problems.
+func newHeadline(s Status, problems []problem) headline {
 	switch {
 	case len(problems) > 0:
 		first := problems[0]
-		v := verdict{Word: "Needs attention", Tone: first.Tone, Text: first.Text + ".", Do: first.Do}
+		v := headline{Word: "Needs attention", Tone: first.Tone, Text: first.Text + ".", Do: first.Do}
 		if n := len(problems) - 1; n > 0 {
 			v.Text += " " + cli.Either(n == 1, "One more thing needs attention.", count(n)+" more things need attention.")
 		}
@@ -154,15 +154,15 @@ func judge(s Status, problems []problem) verdict {
 		}
 		return v
 	case s.Verdict != nil && s.State == health.Starting:
-		return verdict{"Starting", busy, "This consumer is starting. Nothing is known yet.", ""}
+		return headline{"Starting", busy, "This consumer is starting. Nothing is known yet.", ""}
 	case s.Verdict != nil && s.State == health.Draining:
-		return verdict{"Stopping", busy, "This consumer stops: it writes what it has read, and lets its shards go.", ""}
+		return headline{"Stopping", busy, "This consumer stops: it writes what it has read, and lets its shards go.", ""}
 	case s.Fleet == nil && s.Consumer == nil:
-		return verdict{"Looking", busy, "Nothing is known yet: a look is under way.", ""}
+		return headline{"Looking", busy, "Nothing is known yet: a look is under way.", ""}
 	case s.Fleet == nil:
-		return verdict{"Well so far", good, fmt.Sprintf("This consumer is well and reads %s. All the others are unknown yet.", cli.Count(len(s.Consumer.Shards), "shard")), ""}
+		return headline{"Well so far", good, fmt.Sprintf("This consumer is well and reads %s. All the others are unknown yet.", cli.Count(len(s.Consumer.Shards), "shard")), ""}
 	}
-	return verdict{"Well", good, wellText(s.Fleet), ""}
+	return headline{"Well", good, wellText(s.Fleet), ""}
 }
 
 // wellText describes a fleet without problems.
@@ -185,7 +185,7 @@ func wellText(r *fleet.Report) string {
 		}
 	}
 	text := fmt.Sprintf("All is well: %s %s.", cli.Counted(alive, "consumer", "reads", "read"), cli.Count(reading, "shard"))
-	if n := len(r.Filling); n > 0 {
+	if n := len(r.NotLive); n > 0 {
 		text += " " + cli.Counted(n, "sink", "is", "are") + " being filled."
 	}
 	return text

@@ -226,7 +226,7 @@ func fillsPanel(s Status) panel {
 	case s.Fleet == nil:
 		p.Blocks = []block{{Scope: all, Text: "Unknown: " + whyUnknown(s) + ".", Tone: dim}}
 		return p
-	case len(s.Fleet.Filling) == 0:
+	case len(s.Fleet.NotLive) == 0:
 		p.Blocks = []block{{Scope: all, Text: "Every sink is live: none is being filled.", Tone: dim}}
 		return p
 	}
@@ -234,7 +234,7 @@ func fillsPanel(s Status) panel {
 		{Name: "Sink"}, {Name: "Phase"}, {Name: "Parts", Number: true}, {Name: "Items written", Number: true},
 		{Name: "Rate", Number: true}, {Name: "Time left", Number: true}, {Name: "Run"},
 	}}
-	for _, f := range s.Fleet.Filling {
+	for _, f := range s.Fleet.NotLive {
 		parts, items, left := unknownCell(), unknownCell(), unknownCell()
 		if f.PartsDone != nil {
 			parts = cell{Text: count(*f.PartsDone) + " of " + count(f.Parts)}

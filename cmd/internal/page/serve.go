@@ -20,7 +20,7 @@ import (
 const lookPause = 5 * time.Second
 
 // ServeReports serves the page of `status --serve` until ctx is done. /status answers with the report.
-func ServeReports(ctx context.Context, o fleet.Page) error {
+func ServeReports(ctx context.Context, o fleet.PageRequest) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Addr)
 	if err != nil {
 		return fmt.Errorf("--serve: %w", err)
@@ -33,7 +33,7 @@ func ServeReports(ctx context.Context, o fleet.Page) error {
 }
 
 // serveReports serves on l.
-func serveReports(ctx context.Context, l net.Listener, o fleet.Page) error {
+func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) error {
 	looks := NewLooks(lookPause, cli.ErrorText, o.Look)
 	p := New(Options{Pipeline: o.Pipeline, Flags: o.Flags, Source: func() (s Status) {
 		s.Fleet, s.FleetError = looks.Latest()

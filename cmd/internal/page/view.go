@@ -13,7 +13,7 @@ import (
 // view is what the templates show of a Status.
 type view struct {
 	Pipeline string
-	Verdict  verdict
+	Headline headline
 	Totals   []total
 	Problems []problem
 
@@ -105,7 +105,7 @@ func newView(o Options, s Status, now time.Time) *view {
 	}
 	v := &view{Pipeline: o.Pipeline}
 	problems := findProblems(o, s, now)
-	v.Verdict = judge(s, problems)
+	v.Headline = newHeadline(s, problems)
 	v.Problems = listed(problems)
 	v.Totals = totals(s)
 	v.Sinks = sinksPanel(s, now)
