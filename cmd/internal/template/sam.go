@@ -100,8 +100,8 @@ func newTemplate(cfg *config.Config, o Options, rights policy.Options) (sam, err
 	if err != nil {
 		return sam{}, err
 	}
-	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
-		return sam{}, fmt.Errorf("%s:%d: dead_letters.dir: a function's folders do not last: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
+	if err := cfg.CheckFunctionLetters(); err != nil {
+		return sam{}, err
 	}
 	if o.Code == "" {
 		o.Code = "tablewake-lambda.zip"
@@ -128,7 +128,7 @@ func newTemplate(cfg *config.Config, o Options, rights policy.Options) (sam, err
 	return d, nil
 }
 
-// manual returns the configuration without redrive: auto, for the rights of the function that reads the stream.
+// withoutAutoRedrive returns the configuration without redrive: auto, for the rights of the function that reads the stream.
 func withoutAutoRedrive(cfg *config.Config) *config.Config {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return cfg
