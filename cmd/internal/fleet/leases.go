@@ -198,21 +198,21 @@ func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []
 		for _, shard := range shards {
 			i := slices.IndexFunc(seen.Leases, func(l leases.Lease) bool { return l.Shard == shard })
 			b := slices.IndexFunc(seen.Broken, func(b leases.Broken) bool { return b.Shard == shard })
-			var done Edit
+			var edit Edit
 			switch {
 			case b >= 0:
-				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or set by hand what is wrong with it", shard, seen.Broken[b].Why)
+				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or correct it by hand", shard, seen.Broken[b].Why)
 			case i >= 0:
-				done, err = o.swapLease(ctx, shared, seen.Leases[i], plan)
+				edit, err = o.swapLease(ctx, shared, seen.Leases[i], plan)
 			case o.to != "":
-				done, err = o.createLease(ctx, shared, cfg, shard, seen, plan)
+				edit, err = o.createLease(ctx, shared, cfg, shard, seen, plan)
 			default:
 				err = fmt.Errorf("shard %s has no lease: `tablewake leases list %s` shows those that there are", shard, o.CommandLine(cfg))
 			}
 			if err != nil {
 				return err
 			}
-			o.printEdit(s.Out, done)
+			o.printEdit(s.Out, edit)
 		}
 		return nil
 	})

@@ -302,7 +302,7 @@ func (r *Report) addConsumer(obs *Observation, m leases.Member) {
 	})
 	if silent && !gone {
 		r.addProblem(SilentMember, m.Worker, "others take its shards; if it still runs, look at its log: it cannot reach the state table, or hangs",
-			"consumer %s shows no sign of life: its beat stood still for %s", m.Worker, FormatAge(silence))
+			"consumer %s has sent no heartbeat for %s", m.Worker, FormatAge(silence))
 	}
 }
 

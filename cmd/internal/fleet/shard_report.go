@@ -146,7 +146,7 @@ func (obs *Observation) state(t tree, n *node) (State, string) {
 	case !member:
 		return Unowned, "its owner " + n.lease.Owner + " is no consumer of this pipeline, or is gone"
 	case silent:
-		return Unowned, fmt.Sprintf("its owner %s shows no sign of life since %s", n.lease.Owner, FormatAge(silence))
+		return Unowned, fmt.Sprintf("its owner %s has sent no heartbeat for %s", n.lease.Owner, FormatAge(silence))
 	}
 	return Reading, ""
 }

@@ -82,7 +82,6 @@ the address reads the page.`,
   tablewake status -c tablewake.yaml --live --function shop-pipeline
   tablewake status -c tablewake.yaml --live -o json | jq '.problems'
   tablewake status -c tablewake.yaml --live --no-stream --loss-within 12h || page-somebody`,
-		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s, serve) },
 	}
 	cli.AddConfig(c, &o.config)
@@ -195,7 +194,7 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 }
 
 // open opens the stores that status reads. If the file has no leases, or the lease table does not exist, it leaves
-// out the leases and notes the reason in look.
+// out the leases and notes the reason in obs.
 func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, obs *Observation) (*sharedStores, error) {
 	if o.Live && cfg.Leases == nil {
 		obs.Unconfigured = cfg.File

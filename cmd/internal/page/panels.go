@@ -158,7 +158,7 @@ func shareBlocks(id, caption, name string, by map[string]int, total int) []block
 	return append([]block{{Table: t, ID: id}}, more(len(names)-maxRows)...)
 }
 
-// percent returns a share. What is not nothing is not 0%.
+// percent returns a share. One above 0 is not shown as 0%, and one below all not as 100%.
 func percent(n, of int) string {
 	switch share := 100 * float64(n) / float64(max(of, 1)); {
 	case n > 0 && share < 1:
