@@ -40,7 +40,7 @@ func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda
 	if err != nil {
 		return nil, err
 	}
-	if err := requireDurable(cfg); err != nil {
+	if err := cfg.CheckFunctionLetters(); err != nil {
 		return nil, err
 	}
 	if len(cfg.NotLive) > 0 {
@@ -111,13 +111,4 @@ func stateOptions(ctx context.Context, cfg *config.Config, stores sinks.Stores, 
 		opts = append(opts, handlers.WithRedrive(again))
 	}
 	return opts, nil
-}
-
-// requireDurable refuses a configuration that stores dead letters in a folder, because Lambda
-// deletes the function's folders.
-func requireDurable(cfg *config.Config) error {
-	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
-		return fmt.Errorf("%s:%d: dead_letters.dir: a function's folders go with its environment, and letters in them: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -44,6 +45,15 @@ func (c *checker) refuseRows(t *Table, what string) {
 	default:
 		c.Fail(t, "write another name here", "it is the table of %s, and %s write their rows into it", what, yamlbind.Enumerate(names, "and"))
 	}
+}
+
+// CheckFunctionLetters returns an error if the dead letters are in a folder, which a Lambda function cannot keep: its folders
+// go with its environment.
+func (cfg *Config) CheckFunctionLetters() error {
+	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
+		return fmt.Errorf("%s:%d: dead_letters.dir: the folders of a function do not last, nor do dead letters in them: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
+	}
+	return nil
 }
 
 // SinkWithoutDeadLetters returns a sink that can refuse a change for good, if the file has no dead letters; else nil.

@@ -106,7 +106,7 @@ func (p Partition) parseCursor(cursor string) (position, error) {
 // may or may not be seen. The sequence ends with the first error, which is [ErrCursor] or comes from the reader.
 func (p Partition) Rows(ctx context.Context, r Reader, q PartitionQuery) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		shards, err := p.shardPages(r, q)
+		shards, err := p.openShards(r, q)
 		if err == nil {
 			err = readAtOnce(ctx, len(shards), func(ctx context.Context, i int) error { return shards[i].fill(ctx) })
 		}
@@ -133,8 +133,8 @@ const (
 	minPageRows      = 25   // of one shard, without a limit
 )
 
-// shardPages returns the pages of each shard, before the first one is read.
-func (p Partition) shardPages(r Reader, q PartitionQuery) ([]shardPages, error) {
+// openShards returns the pages of each shard, before the first one is read.
+func (p Partition) openShards(r Reader, q PartitionQuery) ([]shardPages, error) {
 	n := len(p.Keys)
 	switch {
 	case n == 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -43,6 +44,29 @@ func TestPage_Live(t *testing.T) {
 	}
 	for _, text := range refused {
 		t.Errorf("the browser says %s", text)
+	}
+}
+
+// A part that arrives while its text is selected is shown once nothing of it is selected.
+func TestPage_Selected(t *testing.T) {
+	ctx := open(t)
+	const begin = `
+		document.querySelector("#verdict .sentence").remove();
+		document.querySelector("#totals dl").remove();
+		getSelection().selectAllChildren(document.getElementById("verdict"));
+		document.getElementById("pause").click();
+		document.getElementById("pause").click(); true` // a new stream sends all parts
+	const sentence = `document.querySelector("#verdict .sentence") !== null`
+	var replaced bool
+	if err := chromedp.Run(ctx, look(urls["failing"], 1440, "light"), chromedp.Evaluate(begin, nil),
+		chromedp.Poll(`document.querySelector("#totals dl") !== null`, nil), chromedp.Evaluate(sentence, &replaced)); err != nil {
+		t.Fatal(err)
+	}
+	if replaced {
+		t.Error("a part is replaced while its text is selected")
+	}
+	if err := chromedp.Run(ctx, chromedp.Evaluate(`getSelection().removeAllRanges()`, nil), chromedp.PollFunction(`() => `+sentence, nil, chromedp.WithPollingTimeout(5*time.Second))); err != nil {
+		t.Errorf("a part that arrived meanwhile is not shown: %v", err)
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 // newLooks returns the looks at what all consumers share: leases, heartbeats, gaps, notes and stages of sinks. A look lists
 // no stream and counts no dead letters: `status` does.
 func (o *options) newLooks(cfg *config.Config, r *resources) *page.Looks {
-	var beats fleet.Beats
+	var heartbeats fleet.HeartbeatWatch
 	return page.NewLooks(lookPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 		defer cancel()
@@ -31,7 +31,7 @@ func (o *options) newLooks(cfg *config.Config, r *resources) *page.Looks {
 			return nil, err
 		}
 		obs.At = time.Now()
-		obs.Silent = beats.Silent(obs.Leases.Members, obs.At, stream.LeaseDuration(cfg))
+		obs.Silent = heartbeats.Observe(obs.Leases.Members, obs.At, stream.LeaseDuration(cfg))
 		obs.Gaps, err = stream.Collect(r.gaps.Gaps(ctx))
 		obs.AddUnread("gaps", err)
 		r.readState(ctx, &obs)

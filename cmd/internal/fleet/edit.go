@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ type Edit struct {
 	Old, Next leases.Lease
 	Creates   bool        // the lease is created: Old is the result of [FirstLease]
 	Effects   []string    // for the operator
-	Skipped   *record.Gap // unread records that the change skips; nil: none. The caller stores this gap before it writes the lease
+	Skipped   *record.Gap // unread records that the change skips; nil: none. writeEdit stores this gap before the position
 }
 
 // Changes reports whether the lease must be written.
@@ -95,7 +96,7 @@ type Position struct {
 	Latest   bool
 	End      bool // the unread rest of the shard is skipped
 	Time     time.Time
-	Sequence string // after this record
+	Sequence string // after this record: decimal digits
 }
 
 // ParsePosition parses trim_horizon, latest, end, a time or a sequence number.
@@ -161,6 +162,9 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 	if e.Skipped != nil && !skip {
 		return e, &SkipError{Shard: l.Shard, What: e.Effects[0]}
 	}
+	if e.Skipped != nil {
+		e.Next.Counter++ // writeEdit makes two writes
+	}
 	if rereads != "" {
 		e.Effects = append(e.Effects, rereads+"; views, aggregates and indexes take it at no harm, archives and notifications get it once more")
 	}
@@ -202,10 +206,13 @@ func (e *SkipError) Error() string {
 	return fmt.Sprintf("shard %s: %s; --skip says that this is meant", e.Shard, e.What)
 }
 
-// setSkipped sets Skipped to the gap between the old checkpoint and a time or a sequence number, and describes it in
-// the effects.
-func (e *Edit) setSkipped(until time.Time, before string, now time.Time) {
-	l := e.Old
+// setSkipped sets Skipped to the gap between the old checkpoint and a time, or from the checkpoint to the record with the
+// sequence number last, and describes it in the effects.
+func (e *Edit) setSkipped(until time.Time, last string, now time.Time) {
+	l, before := e.Old, ""
+	if last != "" {
+		before = nextSequence(last)
+	}
 	g := &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time, To: until, Found: now.UTC()}
 	e.Skipped = g
 	text := "what was not read of it is passed over"
@@ -213,9 +220,15 @@ func (e *Edit) setSkipped(until time.Time, before string, now time.Time) {
 	case !g.From.IsZero() && !g.To.IsZero():
 		text = fmt.Sprintf("%s of writes are passed over, between %s and %s", FormatAge(g.To.Sub(g.From)), g.From.UTC().Format(time.RFC3339), g.To.Format(time.RFC3339))
 	case !g.From.IsZero():
-		text = fmt.Sprintf("what was written since %s is passed over, up to %s", g.From.UTC().Format(time.RFC3339), before)
+		text = fmt.Sprintf("what was written since %s is passed over, up to %s", g.From.UTC().Format(time.RFC3339), last)
 	case !g.To.IsZero():
 		text = "what was written before " + g.To.Format(time.RFC3339) + " and not read is passed over"
 	}
 	e.Effects = append(e.Effects, text+"; it is noted as a gap")
+}
+
+// nextSequence returns the sequence number above a sequence number, which is a decimal number of up to 40 digits.
+func nextSequence(sequence string) string {
+	n, _ := new(big.Int).SetString(sequence, 10) // ParsePosition has checked it
+	return n.Add(n, big.NewInt(1)).String()
 }

@@ -49,7 +49,7 @@ func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) 
 }
 
 // addFill adds how far the backfill of a sink is. A run without a stored backfill stays unknown.
-func (s *Stage) addFill(obs *Observation) {
+func (s *PendingSink) addFill(obs *Observation) {
 	f, known := obs.Fills[s.Run]
 	if !known || f.Start.IsZero() {
 		return

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -149,7 +150,7 @@ func newMapping(c *lambdatypes.EventSourceMappingConfiguration) Mapping {
 // countBatches counts the batches of a mapping in a bucket, up to maxLetters or for countTimeout. Lambda writes them to
 // aws/lambda/MAPPING/SHARD/YYYY/MM/DD (developer guide, "Retain discarded batch records").
 func (r functionReader) countBatches(ctx context.Context, mapping string, b *FailureBucket) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, countTimeout, errNoAnswer)
+	ctx, cancel := cli.WithPatience(ctx, countTimeout)
 	defer cancel()
 	prefix := "aws/lambda/" + mapping + "/"
 	pages := s3.NewListObjectsV2Paginator(r.objects, &s3.ListObjectsV2Input{Bucket: &b.Bucket, Prefix: &prefix})
@@ -161,7 +162,10 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			b.More = b.Batches > 0
-			return functionError(ctx, "ListObjectsV2", "s3:ListBucket on the bucket", err)
+			if _, late := errors.AsType[cli.NoAnswer](context.Cause(ctx)); late && b.More {
+				return nil // that many is an answer
+			}
+			return cli.ExplainTimeout(ctx, functionError(ctx, "ListObjectsV2", "s3:ListBucket on the bucket", err))
 		}
 		b.Batches += len(page.Contents)
 		for _, o := range page.Contents {

@@ -34,8 +34,8 @@ func (r *Report) addFunctions(obs *Observation) {
 		if f.IteratorAge == nil || obs.Kinesis != "" {
 			continue
 		}
-		left := obs.Retention - seconds(*f.IteratorAge)
-		if f.LossIn = awssdk.Float64(left.Seconds()); left < obs.Urgent {
+		f.LossIn = awssdk.Float64((obs.Retention - seconds(*f.IteratorAge)).Seconds())
+		if r.LossNear(f.LossIn) {
 			r.addProblem(LossNear, f.Name, "the log of the function says what fails or is slow; a record is lost 24 hours after it was written",
 				"%s reads records that were written %s ago", f.Name, f.AgeText())
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -19,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/tablewake/tablewake/test/server"
 )
@@ -154,4 +156,29 @@ func zipped(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// slowBucket is S3 with a bucket of which only the first pages are answered.
+type slowBucket struct{ pages int }
+
+func (s *slowBucket) ListObjectsV2(ctx context.Context, _ *s3.ListObjectsV2Input, _ ...func(*s3.Options)) (*s3.ListObjectsV2Output, error) {
+	if s.pages--; s.pages < 0 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return &s3.ListObjectsV2Output{Contents: make([]s3types.Object, 1000), IsTruncated: awssdk.Bool(true), NextContinuationToken: awssdk.String("next")}, nil
+}
+
+// A count that takes too long is as far as it came, as that of dead letters; without any it is unknown, and says for how long.
+func TestCountBatches_Slow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b FailureBucket
+		if err := (functionReader{objects: &slowBucket{pages: 3}}).countBatches(t.Context(), "m", &b); err != nil || b.Batches != 3000 || !b.More {
+			t.Errorf("%+v, %v", b, err)
+		}
+		b = FailureBucket{}
+		if err := (functionReader{objects: &slowBucket{}}).countBatches(t.Context(), "m", &b); err == nil || !strings.Contains(err.Error(), "no answer for 5s") || b.More {
+			t.Errorf("%+v, %v", b, err)
+		}
+	})
 }

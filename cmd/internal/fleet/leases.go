@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -103,8 +100,8 @@ func (o *leasesOptions) newReset(s cli.Streams) *cobra.Command {
 		Short: "Have shards read from another position",
 		Long: `reset has a shard read from another position: trim_horizon is the oldest record that the
 stream still has, latest the newest; a time is the first record written then or later; a
-sequence number is behind that record; end gives up what is left of it, and goes on with
-its children. A shard that has no lease gets one.
+sequence number is the record after that one, which is not read itself; end gives up what is
+left of it, and goes on with its children. A shard that has no lease gets one.
 
 It is how a shard goes on that stopped at a gap: --to trim_horizon; or that disappeared
 before it was read to its end: --to end --skip. What is read again
@@ -201,99 +198,24 @@ func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []
 		for _, shard := range shards {
 			i := slices.IndexFunc(seen.Leases, func(l leases.Lease) bool { return l.Shard == shard })
 			b := slices.IndexFunc(seen.Broken, func(b leases.Broken) bool { return b.Shard == shard })
-			var done Edit
+			var edit Edit
 			switch {
 			case b >= 0:
-				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or set by hand what is wrong with it", shard, seen.Broken[b].Why)
+				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or correct it by hand", shard, seen.Broken[b].Why)
 			case i >= 0:
-				done, err = o.swapLease(ctx, shared, seen.Leases[i], plan)
+				edit, err = o.swapLease(ctx, shared, seen.Leases[i], plan)
 			case o.to != "":
-				done, err = o.createLease(ctx, shared, cfg, shard, seen, plan)
+				edit, err = o.createLease(ctx, shared, cfg, shard, seen, plan)
 			default:
 				err = fmt.Errorf("shard %s has no lease: `tablewake leases list %s` shows those that there are", shard, o.CommandLine(cfg))
 			}
 			if err != nil {
 				return err
 			}
-			o.printEdit(s.Out, done)
+			o.printEdit(s.Out, edit)
 		}
 		return nil
 	})
-}
-
-// createLease plans and creates the lease of a shard that has none.
-func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (Edit, error)) (Edit, error) {
-	api, err := shared.streams()
-	if err != nil {
-		return Edit{}, err
-	}
-	var refs []shardreader.StreamRef
-	for _, t := range cfg.Source.Tables {
-		found, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
-		if err != nil {
-			return Edit{}, err
-		}
-		refs = append(refs, found...)
-	}
-	for _, ref := range slices.Backward(refs) { // most shards belong to the newest stream
-		d, err := shardreader.ListShards(ctx, api, ref.ARN)
-		if err != nil {
-			return Edit{}, err
-		}
-		i := slices.IndexFunc(d.Shards, func(s shardreader.Shard) bool { return s.ID == shard })
-		if i < 0 {
-			continue
-		}
-		l, err := FirstLease(ref.ARN, d.Shards[i], d.Shards, seen.Leases)
-		if err != nil {
-			return Edit{}, err
-		}
-		e, err := plan(l)
-		e.Creates = true
-		if err != nil || o.dryRun {
-			return e, err
-		}
-		return e, writeEdit(ctx, shared, e, func() error { return shared.table.Create(ctx, e.Next) })
-	}
-	return Edit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
-}
-
-// writeEdit stores the gap of an edit, and then writes the lease with do. If do succeeded but its answer was lost,
-// writeEdit returns nil.
-func writeEdit(ctx context.Context, shared *sharedStores, e Edit, do func() error) error {
-	if e.Skipped != nil {
-		if err := shared.note(ctx, *e.Skipped); err != nil {
-			return fmt.Errorf("what is passed over cannot be noted, so nothing is changed: %w", err)
-		}
-	}
-	_, err := stream.Retry(ctx, func() (struct{}, error) { return struct{}{}, do() })
-	if c, lost := leases.AsConflict(err); lost && c.Did(e.Next) {
-		return nil
-	}
-	return err
-}
-
-// maxSwapTries bounds the tries of [leasesOptions.swapLease]: the owner of a lease may write it at the same time.
-const maxSwapTries = 20
-
-// swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, it plans again.
-func (o *leasesOptions) swapLease(ctx context.Context, shared *sharedStores, l leases.Lease, plan func(leases.Lease) (Edit, error)) (Edit, error) {
-	for range maxSwapTries {
-		e, err := plan(l)
-		if err != nil || o.dryRun || !e.Changes() {
-			return e, err
-		}
-		err = writeEdit(ctx, shared, e, func() error { return shared.table.Swap(ctx, e.Old, e.Next) })
-		c, lost := leases.AsConflict(err)
-		switch {
-		case !lost:
-			return e, err
-		case c.Gone:
-			return e, fmt.Errorf("the lease of shard %s is gone: all of it was read", l.Shard)
-		}
-		l = c.Now
-	}
-	return Edit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard, l.Owner)
 }
 
 // printEdit prints the change of a lease and its effects.

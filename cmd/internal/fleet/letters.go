@@ -36,7 +36,7 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 		l.None = true
 		return l
 	}
-	ctx, cancel := context.WithTimeout(ctx, countTimeout)
+	ctx, cancel := cli.WithPatience(ctx, countTimeout)
 	defer cancel()
 	n := 0
 	add := func(d pipeline.DeadLetter) error {
@@ -50,21 +50,28 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 		}
 		return nil
 	}
-	var err error
 	if o.Live {
-		err = liveLetters(ctx, cfg, shared, l, add)
-	} else {
-		err = errors.Join(target.EachLetter(ctx, local.Dir(o.Local), slog.New(slog.DiscardHandler), add), target.ReadState(ctx, local.Dir(o.Local), cfg.Name, func(kept *sqlite.State) error { return countKeys(ctx, kept, l) }))
+		l.setUnknown(ctx, n > 0, liveLetters(ctx, cfg, shared, l, add), nil)
+		return l
 	}
-	switch {
-	case errors.Is(err, errMaxLetters), n > 0 && ctx.Err() != nil:
-		l.More = true
-	case err != nil:
-		l.Unknown = err.Error()
-		_, never := errors.AsType[uncountable](err)
-		l.Failed = !never
-	}
+	folder := local.Dir(o.Local)
+	err := target.EachLetter(ctx, folder, slog.New(slog.DiscardHandler), add)
+	keysErr := target.ReadState(ctx, folder, cfg.Name, func(kept *sqlite.State) error { return countKeys(ctx, kept, l) })
+	l.setUnknown(ctx, n > 0, err, keysErr)
 	return l
+}
+
+// setUnknown notes what was not counted: err ended the count of letters, of which there are some, and keysErr that of keys.
+func (l *Letters) setUnknown(ctx context.Context, some bool, err, keysErr error) {
+	if errors.Is(err, errMaxLetters) || err != nil && some && ctx.Err() != nil {
+		l.More, err = true, nil
+	}
+	if err = errors.Join(err, keysErr); err == nil {
+		return
+	}
+	l.Unknown = cli.ExplainTimeout(ctx, err).Error()
+	_, never := errors.AsType[uncountable](err)
+	l.Failed = !never
 }
 
 func liveLetters(ctx context.Context, cfg *config.Config, shared *sharedStores, l *Letters, add func(pipeline.DeadLetter) error) error {

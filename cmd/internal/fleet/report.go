@@ -26,14 +26,19 @@ type Report struct {
 	Gaps      []Gap      `json:"gaps"`
 	HeldBack  []HeldBack `json:"held_back"` // the oldest first
 
-	Sinks   []Sink   `json:"sinks"`        // failing sinks, as consumers noted them
-	Filling []Stage  `json:"filling"`      // sinks that are not live
-	Letters *Letters `json:"dead_letters"` // null: they were not counted
+	Sinks   []Sink        `json:"sinks"`        // failing sinks, as consumers noted them
+	NotLive []PendingSink `json:"filling"`      // sinks that are not live
+	Letters *Letters      `json:"dead_letters"` // null: they were not counted
 
 	Functions []Function `json:"functions,omitempty"` // that carry the changes instead of consumers
 
 	HeldBackMore int `json:"held_back_more,omitempty"` // reasons beyond those that a note can have
+
+	Urgent time.Duration `json:"-"` // Observation.Urgent, with its default
 }
+
+// LossNear reports whether a loss in that many seconds is a problem. nil is no loss, or an unknown one.
+func (r *Report) LossNear(in *float64) bool { return in != nil && *in < r.Urgent.Seconds() }
 
 // Problem is something that needs attention.
 type Problem struct {
@@ -144,13 +149,15 @@ type Shard struct {
 	FailingFor *float64   `json:"reads_fail_seconds,omitempty"`      // how long all its reads have failed
 	Failing    string     `json:"reads_fail_for,omitempty"`          // the class of the error
 	LossIn     *float64   `json:"seconds_until_loss,omitempty"`      // at the earliest; absent if no record is unread, or if it is unknown
+
+	AfterStream bool `json:"-"` // with Waiting: it waits for the end of an older stream, not of a parent
 }
 
 // Report derives the report from an observation. It makes no call.
 func (obs Observation) Report() Report {
 	obs.Retention = cmp.Or(obs.Retention, 24*time.Hour)
 	obs.Urgent = cmp.Or(obs.Urgent, 4*time.Hour)
-	r := Report{Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, Filling: []Stage{}}
+	r := Report{Urgent: obs.Urgent, Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, NotLive: []PendingSink{}}
 	switch {
 	case obs.Unconfigured != "":
 		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases, so Lambda reads the stream"
@@ -210,14 +217,51 @@ func (obs Observation) Report() Report {
 	case len(obs.Streams) == 0 && obs.Unconfigured == "" && obs.NoTable == "" && len(r.Problems) == 0:
 		r.addProblem(NoConsumers, obs.Pipeline, "look without --no-stream, or start `"+obs.command("consume")+"`", "no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
 	}
-	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(rank(a.Kind), rank(b.Kind)) })
+	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(a.Kind.rank(), b.Kind.rank()) })
 	r.Healthy = len(r.Problems) == 0
 	return r
 }
 
-// rank orders problems: those that lose records are first.
-func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingBatch, FailingSink, WaitingSink, NotRepaired, DeadLetters, BrokenLease, StoppedShard, IdleMapping, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
+// problemKinds are the kinds of problems, those that lose records first. mild ones lose nothing by themselves, or end by
+// themselves.
+var problemKinds = []struct {
+	kind ProblemKind
+	mild bool
+}{
+	{Breach, false},
+	{LostLeases, false},
+	{LostStore, false},
+	{LossNear, false},
+	{FailingShard, false},
+	{FailingBatch, false},
+	{FailingSink, false},
+	{WaitingSink, true},
+	{NotRepaired, true},
+	{DeadLetters, true},
+	{BrokenLease, false},
+	{StoppedShard, false},
+	{IdleMapping, false},
+	{NoConsumers, false},
+	{SilentMember, true},
+	{NoOwner, true},
+	{NotListed, true},
+	{NotLookedAt, true},
+}
+
+// rank orders kinds as problemKinds does.
+func (k ProblemKind) rank() int {
+	for i := range problemKinds {
+		if problemKinds[i].kind == k {
+			return i
+		}
+	}
+	return len(problemKinds)
+}
+
+// Mild reports whether a problem of the kind loses nothing by itself, or ends by itself.
+func (k ProblemKind) Mild() bool {
+	rank := k.rank()
+	return rank < len(problemKinds) && problemKinds[rank].mild
 }
 
 func (r *Report) addProblem(kind ProblemKind, subject, hint, format string, args ...any) {
@@ -259,7 +303,7 @@ func (r *Report) addConsumer(obs *Observation, m leases.Member) {
 	})
 	if silent && !gone {
 		r.addProblem(SilentMember, m.Worker, "others take its shards; if it still runs, look at its log: it cannot reach the state table, or hangs",
-			"consumer %s shows no sign of life: its beat stood still for %s", m.Worker, FormatAge(silence))
+			"consumer %s has sent no heartbeat for %s", m.Worker, FormatAge(silence))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -19,7 +18,7 @@ func (r Report) Write(w io.Writer, all bool) {
 	out.line("%s at %s", r.Pipeline, r.At.Format(time.RFC3339))
 	r.writeConsumers(out)
 	r.writeFunctions(out)
-	for _, stream := range r.streams() {
+	for _, stream := range r.AllStreams() {
 		r.writeStream(out, stream, all)
 	}
 	r.writeHeldBack(out)
@@ -64,35 +63,32 @@ func (r Report) writeConsumers(out printer) {
 	}
 	rows := [][]string{{"CONSUMER", "SHARDS", "BEHIND", "PENDING", "BYTES/S", "CALLS/MONTH", "STATE"}}
 	for _, c := range r.Consumers {
-		state := "alive"
-		switch {
-		case c.Gone:
-			state = "gone"
-		case !c.Alive:
-			state = "SILENT for " + FormatAge(time.Duration(c.SilentSeconds*float64(time.Second)))
-		case c.Leaving:
-			state = "leaving"
+		state := c.StateText()
+		if !c.Alive && !c.Gone {
+			state = strings.Replace(state, "silent", "SILENT", 1)
 		}
 		rows = append(rows, []string{c.Worker, cli.Thousands(int64(c.Shards)), cli.Thousands(int64(c.Behind)), cli.Thousands(c.Pending), cli.Thousands(int64(c.BytesASecond)), cli.Thousands(int64(c.CallsAMonth)), state})
 	}
 	out.table(rows)
 }
 
-// streams returns the listed streams, and the others that leases name.
-func (r Report) streams() []Listing {
-	all := slices.Clone(r.Streams)
-	for _, s := range r.Shards {
-		if !slices.ContainsFunc(all, func(l Listing) bool { return l.ARN == s.Stream }) {
-			all = append(all, Listing{ARN: s.Stream})
-		}
+// StateText says whether a consumer lives.
+func (c *Consumer) StateText() string {
+	switch {
+	case c.Gone:
+		return "gone"
+	case !c.Alive:
+		return "silent for " + FormatAge(seconds(c.SilentSeconds))
+	case c.Leaving:
+		return "leaving"
 	}
-	return all
+	return "alive"
 }
 
 func (r Report) writeStream(out printer, listing Listing, all bool) {
-	n := make(map[State]int)
+	n := make(StateCounts)
 	rows := [][]string{{"SHARD", "STATE", "OWNER", "READ UP TO", "LAST RECORD", "BEHIND", "LOST IN"}}
-	depth := make(map[string]int)
+	lineage := make(Lineage)
 	for _, s := range r.Shards {
 		if s.Stream != listing.ARN {
 			continue
@@ -101,25 +97,10 @@ func (r Report) writeStream(out printer, listing Listing, all bool) {
 		if s.State == Done && !all {
 			continue
 		}
-		for _, p := range s.Parents {
-			if d, shown := depth[p]; shown {
-				depth[s.ID] = max(depth[s.ID], d+1)
-			}
-		}
-		depth[s.ID] += 0
-		rows = append(rows, s.row(depth[s.ID]))
-	}
-	var counts []string
-	for _, c := range []struct {
-		state State
-		text  string
-	}{{Reading, "being read"}, {Waiting, "waiting for their parents"}, {Stopped, "STOPPED"}, {Unowned, "WITHOUT OWNER"}, {Unclaimed, "WITHOUT LEASE"}, {Done, "read to their end"}} {
-		if n[c.state] > 0 {
-			counts = append(counts, cli.Thousands(int64(n[c.state]))+" "+c.text)
-		}
+		rows = append(rows, s.row(lineage.Add(&s)))
 	}
 	out.line("")
-	out.line("%s%s: %s", cmp.Or(listing.ARN, "(a stream that the leases do not name)"), prefixed(" ", string(listing.Status)), cmp.Or(strings.Join(counts, ", "), "no shards"))
+	out.line("%s%s: %s", cmp.Or(listing.ARN, "(a stream that the leases do not name)"), prefixed(" ", string(listing.Status)), cmp.Or(n.loud(), "no shards"))
 	if listing.Error != "" {
 		out.line("  not listed: %s", listing.Error)
 	}
@@ -160,10 +141,10 @@ func (s Shard) row(depth int) []string {
 	if s.FailingFor != nil {
 		state = "READS FAIL for " + FormatAge(seconds(*s.FailingFor))
 	}
-	switch s.State {
-	case Waiting:
+	switch {
+	case s.State == Waiting:
 		state += " " + s.Why
-	case Stopped, Unowned, Unclaimed:
+	case s.State.needsAttention():
 		state = strings.ToUpper(state)
 	}
 	return []string{strings.Repeat("  ", depth) + s.ID, state, owner, cmp.Or(s.Checkpoint, "-"), last, behind, loss}

@@ -12,8 +12,8 @@ import (
 // serveDefault is the address of --serve without a value. A consumer on the same machine has 8080.
 const serveDefault = "127.0.0.1:8081"
 
-// Page is what --serve serves until ctx is done.
-type Page struct {
+// PageRequest is what --serve serves until ctx is done.
+type PageRequest struct {
 	Addr       string
 	Everywhere bool                                   // also on another address than loopback
 	Look       func(context.Context) (*Report, error) // reads all stores. One call at a time
@@ -23,7 +23,7 @@ type Page struct {
 }
 
 // ServePage serves a page, and returns nil once ctx is done. It is a parameter of NewStatus, as the page is made of reports of this package.
-type ServePage func(ctx context.Context, p Page) error
+type ServePage func(ctx context.Context, p PageRequest) error
 
 // addPositional takes the value of --watch and of --serve as an argument, too: a flag with an optional value takes only
 // --watch=10s.
@@ -48,12 +48,12 @@ func (o *statusOptions) addPositional(c *cobra.Command) {
 
 // servePage serves the page until ctx is done. It reads the stores while somebody watches the page, and not otherwise.
 func (o *statusOptions) servePage(ctx context.Context, s cli.Streams, serve ServePage) error {
-	cfg, err := o.Load(o.config)
+	cfg, err := o.load()
 	if err != nil {
 		return err
 	}
 	errs := s.Err // whose stores these are is said once
-	return serve(ctx, Page{
+	return serve(ctx, PageRequest{
 		Addr: o.serve, Everywhere: o.page, Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Log: s.Err,
 		Look: func(ctx context.Context) (*Report, error) {
 			r, err := o.look(ctx, errs)

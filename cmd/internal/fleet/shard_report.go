@@ -30,6 +30,7 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 		s.Name = cmp.Or(owner.Name, owner.Worker)
 	}
 	s.State, s.Why = obs.state(t, n)
+	s.AfterStream = s.State == Waiting && t.unfinishedParent(n) == nil
 	if s.State == Reading {
 		last, behind := owner.Behind[n.id]
 		failing, fails := owner.Failing[n.id]
@@ -53,12 +54,12 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 	} else if s.State != Done && s.State != Waiting && n.lease != nil && !n.readToLast() {
 		s.setLoss(obs, later(n.lease.Time, n.lease.From))
 	}
-	r.findShardProblems(obs, t, n, &s)
+	r.addShardProblems(obs, t, n, &s)
 	return s
 }
 
-// findShardProblems adds the problems of a shard.
-func (r *Report) findShardProblems(obs *Observation, t tree, n *node, s *Shard) {
+// addShardProblems adds the problems of a shard.
+func (r *Report) addShardProblems(obs *Observation, t tree, n *node, s *Shard) {
 	if below := t.breach(n); below != nil {
 		r.addProblem(Breach, n.id, "stop the consumers and reset the lease that is wrong: `"+obs.command("leases list")+"`",
 			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
@@ -73,7 +74,7 @@ func (r *Report) findShardProblems(obs *Observation, t tree, n *node, s *Shard) 
 	case s.State == Unowned || s.State == Unclaimed:
 		r.addProblem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs", "shard %s is read by nobody: %s", n.id, s.Why)
 	}
-	if s.LossIn == nil || *s.LossIn >= obs.Urgent.Seconds() {
+	if !r.LossNear(s.LossIn) {
 		return
 	}
 	left := "records of shard %s that are not read yet are lost in %s, at the earliest"
@@ -145,7 +146,7 @@ func (obs *Observation) state(t tree, n *node) (State, string) {
 	case !member:
 		return Unowned, "its owner " + n.lease.Owner + " is no consumer of this pipeline, or is gone"
 	case silent:
-		return Unowned, fmt.Sprintf("its owner %s shows no sign of life since %s", n.lease.Owner, FormatAge(silence))
+		return Unowned, fmt.Sprintf("its owner %s has sent no heartbeat for %s", n.lease.Owner, FormatAge(silence))
 	}
 	return Reading, ""
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -28,12 +29,10 @@ func (r *Report) addSinks(obs *Observation) {
 			failing := Sink{s, max(obs.At.Sub(s.Failing), 0).Seconds(), h.Consumer}
 			r.Sinks = append(r.Sinks, failing)
 			hint := "the consumer's log has a line every ten seconds; mend the cause, and the sink continues"
-			text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", s.Sink, FormatAge(seconds(failing.Seconds)), cli.Count(s.Pending, "change"), s.Error)
 			if s.Blocked > 0 {
 				hint = "mend the cause, or configure dead_letters and start again"
-				text += "; " + cli.Counted(s.Blocked, "key", "is", "are") + " blocked by a change that can never be written: no dead letters are configured"
 			}
-			r.addProblem(FailingSink, s.Sink, hint, "%s", text)
+			r.addProblem(FailingSink, s.Sink, hint, "%s", FailingText(s, seconds(failing.Seconds)))
 		}
 	}
 	slices.SortStableFunc(r.Sinks, func(a, b Sink) int { return cmp.Or(a.Failing.Compare(b.Failing), cmp.Compare(a.Sink, b.Sink)) })
@@ -44,12 +43,26 @@ func (r *Report) addSinks(obs *Observation) {
 	if obs.Letters.Failed {
 		r.addProblem(NotLookedAt, "dead letters", "they are unknown, so look again once their store answers, or with `"+obs.command("redrive")+" --list`", "dead letters could not be counted: %s", obs.Letters.Unknown)
 	}
-	if n := total(obs.Letters.Sinks); n > 0 {
+	if n := Sum(obs.Letters.Sinks); n > 0 {
 		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
 			"%s in dead letters", obs.Letters.countText(n))
-	} else if n := total(obs.Letters.Keys); n > 0 {
+	} else if n := Sum(obs.Letters.Keys); n > 0 {
 		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+"` delivers the waiting changes and releases the keys", "%s quarantined", cli.Counted(n, "key", "is", "are"))
 	}
+}
+
+// FailingText describes a sink that has failed for that long.
+func FailingText(s state.SinkTrouble, failing time.Duration) string {
+	text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", s.Sink, FormatAge(failing), cli.Count(s.Pending, "change"), s.Error)
+	if s.Blocked > 0 {
+		text += "; " + BlockedText(s.Blocked)
+	}
+	return text
+}
+
+// BlockedText describes keys that a change blocks.
+func BlockedText(keys int) string {
+	return cli.Counted(keys, "key", "is", "are") + " blocked by a change that can never be written: no dead letters are configured"
 }
 
 // countText formats a count of dead letters.
@@ -60,7 +73,8 @@ func (l *Letters) countText(n int) string {
 	return cli.Counted(n, "change", "is", "are")
 }
 
-func total(by map[string]int) (n int) {
+// Sum returns the sum of counts.
+func Sum(by map[string]int) (n int) {
 	for _, m := range by {
 		n += m
 	}
@@ -88,11 +102,13 @@ func (r Report) writeSinks(out printer) {
 		out.line("")
 		out.line("dead letters: none are configured: a change that can never be written blocks its key")
 		return
-	case l.Unknown != "":
+	case l.Unknown != "" || len(l.Sinks) > 0:
 		out.line("")
+	}
+	if l.Unknown != "" {
 		out.line("dead letters: unknown: %s", l.Unknown)
-	case len(l.Sinks) > 0:
-		out.line("")
+	}
+	if len(l.Sinks) > 0 {
 		out.line("dead letters: %s", bySink(l.Sinks, l.More))
 	}
 	if len(l.Keys) > 0 {

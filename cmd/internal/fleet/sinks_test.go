@@ -1,11 +1,14 @@
 package fleet
 
 import (
+	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -76,6 +79,34 @@ func TestReport_SinksAndLetters(t *testing.T) {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("%s: %q is not in %s", name, want, text.String())
 			}
+		}
+	}
+}
+
+// What was counted stays known where the rest was not; an error of the keys is not hidden by the limit of letters.
+func TestLetters_SetUnknown(t *testing.T) {
+	late, cancel := context.WithTimeoutCause(t.Context(), 0, cli.NoAnswer(countTimeout))
+	defer cancel()
+	<-late.Done()
+	broken := errors.New("the state is damaged")
+	for name, tt := range map[string]struct {
+		ctx       context.Context
+		some      bool
+		err, keys error
+		want      Letters
+	}{
+		"all":             {t.Context(), true, nil, nil, Letters{}},
+		"many":            {t.Context(), true, errMaxLetters, nil, Letters{More: true}},
+		"many, and keys":  {t.Context(), true, errMaxLetters, broken, Letters{More: true, Unknown: broken.Error(), Failed: true}},
+		"slow":            {late, true, late.Err(), nil, Letters{More: true}},
+		"slow, of none":   {late, false, late.Err(), nil, Letters{Unknown: "no answer for 5s: context deadline exceeded", Failed: true}},
+		"a queue":         {t.Context(), false, uncountable("it is a queue"), nil, Letters{Unknown: "it is a queue"}},
+		"only the keys":   {t.Context(), true, nil, broken, Letters{Unknown: broken.Error(), Failed: true}},
+		"only the folder": {t.Context(), false, broken, nil, Letters{Unknown: broken.Error(), Failed: true}},
+	} {
+		var l Letters
+		if l.setUnknown(tt.ctx, tt.some, tt.err, tt.keys); !reflect.DeepEqual(l, tt.want) {
+			t.Errorf("%s: %+v, want %+v", name, l, tt.want)
 		}
 	}
 }

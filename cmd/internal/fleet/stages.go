@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Stage is a sink that is not live: it waits for a backfill, or one fills it.
-type Stage struct {
+// PendingSink is a sink that is not live: it waits for a backfill, or one fills it.
+type PendingSink struct {
 	Sink  string     `json:"sink"`
 	Stage string     `json:"stage"` // waiting, filling or settling
 	Run   string     `json:"run,omitempty"`
@@ -29,13 +29,13 @@ func (r *Report) addStages(obs *Observation) {
 		if b.Stage == state.Live {
 			continue
 		}
-		s := Stage{Sink: b.Sink, Stage: b.Stage.String(), Run: b.Run}
+		s := PendingSink{Sink: b.Sink, Stage: b.Stage.String(), Run: b.Run}
 		if !b.Floor.IsZero() {
 			floor := b.Floor
 			s.Floor = &floor
 		}
 		s.addFill(obs)
-		r.Filling = append(r.Filling, s)
+		r.NotLive = append(r.NotLive, s)
 		if b.Stage == state.Waiting {
 			r.addProblem(WaitingSink, b.Sink,
 				"`"+target.BackfillCommand(obs.Flags, b.Sink, obs.Source)+"` fills it",
@@ -53,12 +53,12 @@ func (r *Report) addLeftOut(obs *Observation) {
 }
 
 func (r Report) writeStages(out printer) {
-	if len(r.Filling) == 0 {
+	if len(r.NotLive) == 0 {
 		return
 	}
 	out.line("")
 	rows := [][]string{{"SINK", "STAGE", "FLOOR", "BACKFILL"}}
-	for _, s := range r.Filling {
+	for _, s := range r.NotLive {
 		floor, run := "", s.Run
 		if s.Floor != nil {
 			floor = s.Floor.Format(time.RFC3339)

@@ -82,7 +82,6 @@ the address reads the page.`,
   tablewake status -c tablewake.yaml --live --function shop-pipeline
   tablewake status -c tablewake.yaml --live -o json | jq '.problems'
   tablewake status -c tablewake.yaml --live --no-stream --loss-within 12h || page-somebody`,
-		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s, serve) },
 	}
 	cli.AddConfig(c, &o.config)
@@ -108,6 +107,9 @@ func (o *statusOptions) run(ctx context.Context, s cli.Streams, serve ServePage)
 	if o.urgent <= 0 {
 		return cli.Usagef("--loss-within is a time, as 4h")
 	}
+	if o.page && o.serve == "" {
+		return cli.Usagef("--page is of --serve: give both")
+	}
 	if o.serve != "" {
 		return o.servePage(ctx, s, serve)
 	}
@@ -126,21 +128,11 @@ const lookTimeout = 20 * time.Second
 
 // withTimeout calls read, which reads a store, with lookTimeout.
 func withTimeout[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, errNoAnswer)
+	ctx, cancel := cli.WithPatience(ctx, lookTimeout)
 	defer cancel()
 	got, err := read(ctx)
-	return got, explainTimeout(ctx, err)
+	return got, cli.ExplainTimeout(ctx, err)
 }
-
-// explainTimeout adds errNoAnswer to an error if that ended ctx.
-func explainTimeout(ctx context.Context, err error) error {
-	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) && !errors.Is(err, errNoAnswer) {
-		return fmt.Errorf("%w: %w", errNoAnswer, err)
-	}
-	return err
-}
-
-var errNoAnswer = fmt.Errorf("no answer for %v", lookTimeout)
 
 // report prints the report of one look.
 func (o *statusOptions) report(ctx context.Context, s cli.Streams) error {
@@ -155,23 +147,29 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) error {
 	return err
 }
 
+// load loads the configuration, and checks the flags that depend on it.
+func (o *statusOptions) load() (*config.Config, error) {
+	cfg, err := o.Load(o.config)
+	if err == nil && len(o.functions) > 0 && (!o.Live || cfg.Leases != nil) {
+		return nil, cli.Usagef("--function is of a pipeline that Lambda invokes: it needs --live, and a file without leases")
+	}
+	return cfg, err
+}
+
 // look reads all stores, and returns their report. It first names the stores on w.
 func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err error) {
-	cfg, err := o.Load(o.config)
+	cfg, err := o.load()
 	if err != nil {
 		return Report{}, err
 	}
 	o.LookOnly = true
-	if len(o.functions) > 0 && (!o.Live || cfg.Leases != nil) {
-		return Report{}, cli.Usagef("--function is of a pipeline that Lambda invokes: it needs --live, and a file without leases")
-	}
 	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent, RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
-	late := time.AfterFunc(lookTimeout, func() { cancel(errNoAnswer) })
+	late := time.AfterFunc(lookTimeout, func() { cancel(cli.NoAnswer(lookTimeout)) })
 	shared, err := o.open(opening, cfg, w, &obs)
 	if late.Stop(); err != nil {
-		return Report{}, explainTimeout(opening, err)
+		return Report{}, cli.ExplainTimeout(opening, err)
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
 	if err := o.observe(ctx, cfg, shared, &obs); err != nil {
@@ -197,7 +195,7 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 }
 
 // open opens the stores that status reads. If the file has no leases, or the lease table does not exist, it leaves
-// out the leases and notes the reason in look.
+// out the leases and notes the reason in obs.
 func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, obs *Observation) (*sharedStores, error) {
 	if o.Live && cfg.Leases == nil {
 		obs.Unconfigured = cfg.File

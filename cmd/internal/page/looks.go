@@ -15,43 +15,80 @@ type Looks struct {
 	pause  time.Duration
 	wanted chan struct{} // has one element if somebody asked since the last look began
 
-	mu     sync.Mutex
-	report *fleet.Report // of the last look that succeeded
-	err    string        // of the last look; "": it succeeded
+	mu      sync.Mutex
+	report  *fleet.Report // of the last look that succeeded
+	problem string        // of the last look; "": it succeeded
+	ended   time.Time     // when the last look ended; zero: none has
+	next    chan struct{} // closed when the next look ends
 }
 
 // NewLooks returns a Looks that waits for pause after each look. problem makes the text of an error.
 func NewLooks(pause time.Duration, problem func(error) string, look func(context.Context) (*fleet.Report, error)) *Looks {
-	l := &Looks{pause: pause, wanted: make(chan struct{}, 1)}
+	l := &Looks{pause: pause, wanted: make(chan struct{}, 1), next: make(chan struct{})}
 	l.look = func(ctx context.Context) (*fleet.Report, error) {
 		r, err := look(ctx)
+		if ctx.Err() != nil {
+			return r, err
+		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			l.err = problem(err)
-		default:
-			l.report, l.err = r, ""
+		l.ended = time.Now()
+		if l.problem = ""; err != nil {
+			l.problem = problem(err)
+		} else {
+			l.report = r
 		}
+		close(l.next)
+		l.next = make(chan struct{})
 		return r, err
 	}
 	return l
 }
 
-// Latest returns the report of the last look, and the error of a later one that failed. It never blocks, and has Run
-// look again. Nobody may change the report.
+// Latest returns the report of the last look that succeeded, whose At says how old it is, and the error of a later one that
+// failed less than staleAfter ago. It never blocks, and has Run look again. Nobody may change the report.
 func (l *Looks) Latest() (report *fleet.Report, problem string) {
+	l.want()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.ended) > staleAfter {
+		return l.report, ""
+	}
+	return l.report, l.problem
+}
+
+// Within returns the result of a look that ended at most age ago: a report, or the error. It waits for one if there is none.
+// If ctx ends first, the error says so.
+func (l *Looks) Within(ctx context.Context, age time.Duration) (report *fleet.Report, problem string) {
+	for {
+		l.want()
+		l.mu.Lock()
+		report, problem = l.report, l.problem
+		recent, next := !l.ended.IsZero() && time.Since(l.ended) <= age, l.next
+		l.mu.Unlock()
+		switch {
+		case recent && problem != "":
+			return nil, problem
+		case recent:
+			return report, ""
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return nil, "the stores are still being read: ask again"
+		}
+	}
+}
+
+// want has Run look again.
+func (l *Looks) want() {
 	select {
 	case l.wanted <- struct{}{}:
 	default:
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.report, l.err
 }
 
-// Run makes a new report after calls of Latest, until ctx is done.
+// Run makes a new report after calls of Latest and Within, until ctx is done.
 func (l *Looks) Run(ctx context.Context) {
 	for {
 		select {

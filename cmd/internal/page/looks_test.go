@@ -52,6 +52,48 @@ func TestLooks(t *testing.T) {
 		if r, problem := looks.Latest(); r == nil || problem != "failed: no answer" {
 			t.Errorf("after a failure it has %+v, %q", r, problem)
 		}
+		time.Sleep(time.Hour)
+		if r, problem := looks.Latest(); r == nil || problem != "" {
+			t.Errorf("an hour after a failure it has %+v, %q", r, problem)
+		}
+		stop()
+		<-ended
+	})
+}
+
+// A caller that asks seldom gets the result of a look of now, and never that of its call before.
+func TestLooks_Within(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var fails atomic.Bool
+		looks := page.NewLooks(5*time.Second, error.Error, func(context.Context) (*fleet.Report, error) {
+			time.Sleep(3 * time.Second)
+			if fails.Load() {
+				return nil, errors.New("no answer")
+			}
+			return &fleet.Report{At: time.Now()}, nil
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			looks.Run(ctx)
+		}()
+		for range 3 {
+			if r, problem := looks.Within(ctx, 30*time.Second); r == nil || problem != "" || time.Since(r.At) > 30*time.Second {
+				t.Errorf("it has %+v, %q", r, problem)
+			}
+			time.Sleep(5 * time.Minute)
+		}
+		fails.Store(true)
+		if r, problem := looks.Within(ctx, 30*time.Second); r != nil || problem != "no answer" {
+			t.Errorf("after a failure it has %+v, %q", r, problem)
+		}
+		time.Sleep(5 * time.Minute)
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if r, problem := looks.Within(short, 30*time.Second); r != nil || problem != "the stores are still being read: ask again" {
+			t.Errorf("before the look ends it has %+v, %q", r, problem)
+		}
 		stop()
 		<-ended
 	})

@@ -18,9 +18,12 @@ var assets embed.FS
 type Options struct {
 	Pipeline string           // name of the pipeline
 	Flags    string           // of every command of this pipeline: -c FILE --live
-	Source   func() Status    // the status now. It is called once a second at most, and must not block
 	Every    time.Duration    // interval of updates. Default: 2s
 	Now      func() time.Time // the clock that ages are relative to. Default: time.Now
+
+	// Source returns the status now. The page calls it once a second at most, and [Page.StatusOf] at each call, so several
+	// goroutines can call it at once. It may block for a second, as if a consumer hangs.
+	Source func() Status
 }
 
 // Page is the handler of the page. It does not check the Host of requests: its server does.
@@ -29,12 +32,14 @@ type Page struct {
 	mux  *http.ServeMux
 	done chan struct{} // closed by Close
 
-	mu       sync.Mutex
-	parts    []part
-	rendered time.Time // when parts were
-	closed   bool
-	viewers  int
-	viewing  sync.WaitGroup // viewers
+	rendering sync.Mutex // held while Source is called: not mu, as Close and leaving viewers need that
+	parts     []part
+	rendered  time.Time // when parts were
+
+	mu      sync.Mutex
+	closed  bool
+	viewers int
+	viewing sync.WaitGroup // viewers
 }
 
 // part is a part of the page, which is replaced as a whole.
@@ -112,8 +117,8 @@ func (p *Page) servePage(w http.ResponseWriter, r *http.Request) {
 
 // render returns the parts of the page. Those of less than a second ago are returned again.
 func (p *Page) render() ([]part, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.rendering.Lock()
+	defer p.rendering.Unlock()
 	if p.parts != nil && time.Since(p.rendered) < min(time.Second, p.o.Every) {
 		return p.parts, nil
 	}

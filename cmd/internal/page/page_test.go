@@ -3,6 +3,7 @@ package page_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/health"
 	"github.com/tablewake/tablewake/cmd/internal/page"
 	"github.com/tablewake/tablewake/cmd/internal/page/pagetest"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
@@ -194,6 +196,66 @@ func TestPage_Unknown(t *testing.T) {
 	for _, want := range []string{`Behind by <span class="scope">this process</span></dt><dd class="value dim">unknown`, `First loss in <span class="scope">all</span></dt><dd class="value dim">unknown`, `<td class="dim n">unknown</td>`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page does not say %s", want)
+		}
+	}
+}
+
+// A look that failed is not under way.
+func TestPage_FailedLook(t *testing.T) {
+	s := pagetest.Well()
+	s.Fleet, s.FleetError = nil, "no answer"
+	body := html(t, s)
+	if strings.Contains(body, "under way") || strings.Count(body, "nknown: the last look failed") != 4 {
+		t.Errorf("%d panels say that the last look failed", strings.Count(body, "nknown: the last look failed"))
+	}
+}
+
+// A table that leaves out rows says how many.
+func TestPage_MoreRows(t *testing.T) {
+	r := fleet.Report{At: pagetest.Now, Letters: &fleet.Letters{Sinks: map[string]int{}, Reasons: map[string]int{}, Keys: map[string]int{}}, HeldBackMore: 30}
+	name := func(n int) string { return fmt.Sprint("n", n) }
+	for n := range 101 {
+		r.Sinks = append(r.Sinks, fleet.Sink{SinkTrouble: state.SinkTrouble{Sink: name(n)}})
+	}
+	for n := range 102 {
+		r.HeldBack = append(r.HeldBack, fleet.HeldBack{Shard: name(n)})
+	}
+	for n := range 103 {
+		r.Letters.Sinks[name(n)] = 1
+	}
+	for n := range 104 {
+		r.Letters.Reasons[name(n)] = 1
+	}
+	for n := range 105 {
+		r.Letters.Keys[name(n)] = 1
+	}
+	for n := range 106 {
+		r.Consumers = append(r.Consumers, fleet.Consumer{Worker: name(n)})
+	}
+	for n := range 107 {
+		r.Gaps = append(r.Gaps, fleet.Gap{Shard: name(n)})
+	}
+	body := html(t, page.Status{Fleet: &r})
+	for _, want := range []string{"and 1 more", "32 of them are not listed", "and 3 more", "and 4 more", "and 5 more", "and 6 more", "and 7 more"} {
+		if !strings.Contains(body, ">"+want+"<") {
+			t.Errorf("the page does not say %s", want)
+		}
+	}
+}
+
+// A loss is near as --loss-within says.
+func TestPage_LossWithin(t *testing.T) {
+	obs := fleet.Observation{
+		Pipeline: "shop", At: pagetest.Now, Unconfigured: "shop.yaml", Tables: []string{"shop"},
+		Functions: []fleet.Function{{Name: "shop-pipeline", IteratorAge: new(float64(13 * 3600)), Mappings: []fleet.Mapping{
+			{ID: "5e1", Source: "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026", State: "Enabled", Result: "OK"},
+		}}},
+	}
+	for within, want := range map[time.Duration]string{4 * time.Hour: `value ">11h0m`, 12 * time.Hour: `value bad">11h0m`} {
+		obs.Urgent = within
+		r := obs.Report()
+		if body := html(t, page.Status{Fleet: &r}); !strings.Contains(body, want) {
+			t.Errorf("within %v the page does not say %s", within, want)
 		}
 	}
 }

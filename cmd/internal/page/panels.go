@@ -59,6 +59,7 @@ func sinksPanel(s Status, now time.Time) panel {
 			})
 		}
 		p.Blocks = append(p.Blocks, block{Scope: all, Table: t, ID: "sinks-all"})
+		p.Blocks = append(p.Blocks, more(len(r.Sinks)-maxRows)...)
 	} else {
 		p.Blocks = append(p.Blocks, block{
 			Scope: all,
@@ -79,12 +80,23 @@ func sinksPanel(s Status, now time.Time) panel {
 		}
 		title := cli.Counted(len(r.HeldBack)+r.HeldBackMore, "reason", "holds shards back", "hold shards back")
 		p.Blocks = append(p.Blocks, block{Scope: all, Fold: title, Table: t, ID: "held-back"})
+		if n := len(r.HeldBack) - len(t.Rows) + r.HeldBackMore; n > 0 {
+			p.Blocks = append(p.Blocks, block{Text: count(n) + " of them are not listed", Tone: dim})
+		}
 	}
 	return p
 }
 
 // maxRows is how many rows the other tables have at most.
 const maxRows = 100
+
+// more returns the line that counts the n rows that a table leaves out; none if n is not above 0.
+func more(n int) []block {
+	if n <= 0 {
+		return nil
+	}
+	return []block{{Text: "and " + count(n) + " more"}}
+}
 
 func sinkTone(k *fleet.ProcessSink) tone {
 	if k.Failing != nil || k.Blocked > 0 {
@@ -112,7 +124,7 @@ func lettersPanel(o Options, s Status) panel {
 	case l.Unknown != "":
 		p.Blocks = append(p.Blocks, block{Scope: all, Text: "Unknown: " + l.Unknown, Tone: dim})
 	}
-	n := sum(l.Sinks)
+	n := fleet.Sum(l.Sinks)
 	if n == 0 && l.Unknown == "" {
 		p.Blocks = append(p.Blocks, block{Scope: all, Text: "There are none.", Tone: dim})
 	}
@@ -124,17 +136,18 @@ func lettersPanel(o Options, s Status) panel {
 		if l.Oldest != nil {
 			text += ", the oldest stored " + since(l.Oldest, s.Fleet.At) + " ago"
 		}
-		p.Blocks = append(p.Blocks, block{Scope: all, Text: capital(text) + ". " + list},
-			shareBlock("letters-sinks", "Dead letters by sink", "Sink", l.Sinks, n), shareBlock("letters-reasons", "Dead letters by reason", "Reason", l.Reasons, n))
+		p.Blocks = append(p.Blocks, block{Scope: all, Text: capital(text) + ". " + list})
+		p.Blocks = append(p.Blocks, shareBlocks("letters-sinks", "Dead letters by sink", "Sink", l.Sinks, n)...)
+		p.Blocks = append(p.Blocks, shareBlocks("letters-reasons", "Dead letters by reason", "Reason", l.Reasons, n)...)
 	}
 	if len(l.Keys) > 0 {
-		p.Blocks = append(p.Blocks, shareBlock("letters-keys", "Quarantined keys by sink", "Sink", l.Keys, sum(l.Keys)))
+		p.Blocks = append(p.Blocks, shareBlocks("letters-keys", "Quarantined keys by sink", "Sink", l.Keys, fleet.Sum(l.Keys))...)
 	}
 	return p
 }
 
-// shareBlock returns counts with their share, the largest first.
-func shareBlock(id, caption, name string, by map[string]int, total int) block {
+// shareBlocks returns counts with their share, the largest first.
+func shareBlocks(id, caption, name string, by map[string]int, total int) []block {
 	t := &table{Caption: caption, Head: []column{
 		{Name: name}, {Name: "Count", Number: true}, {Name: "Share", Number: true},
 	}}
@@ -142,10 +155,10 @@ func shareBlock(id, caption, name string, by map[string]int, total int) block {
 	for _, k := range names[:min(len(names), maxRows)] {
 		t.Rows = append(t.Rows, []cell{{Text: cmp.Or(k, "every sink")}, number(by[k]), {Text: percent(by[k], total)}})
 	}
-	return block{Table: t, ID: id}
+	return append([]block{{Table: t, ID: id}}, more(len(names)-maxRows)...)
 }
 
-// percent returns a share. What is not nothing is not 0%.
+// percent returns a share. One above 0 is not shown as 0%, and one below all not as 100%.
 func percent(n, of int) string {
 	switch share := 100 * float64(n) / float64(max(of, 1)); {
 	case n > 0 && share < 1:
@@ -162,7 +175,7 @@ func gapsPanel(s Status) panel {
 	p := panel{Title: "Gaps and their repair"}
 	switch {
 	case s.Fleet == nil:
-		p.Blocks = []block{{Scope: all, Text: "Unknown: a look is under way.", Tone: dim}}
+		p.Blocks = []block{{Scope: all, Text: "Unknown: " + whyUnknown(s) + ".", Tone: dim}}
 		return p
 	case len(s.Fleet.Gaps) == 0:
 		p.Blocks = []block{{Scope: all, Text: "No record is known to be lost.", Tone: dim}}
@@ -186,9 +199,7 @@ func gapsPanel(s Status) panel {
 		t.Rows = append(t.Rows, row)
 	}
 	p.Blocks = append(p.Blocks, block{Scope: all, Table: t, ID: "gaps-table"})
-	if n := len(gaps) - maxRows; n > 0 {
-		p.Blocks = append(p.Blocks, block{Text: "and " + count(n) + " more"})
-	}
+	p.Blocks = append(p.Blocks, more(len(gaps)-maxRows)...)
 	return p
 }
 
@@ -213,9 +224,9 @@ func fillsPanel(s Status) panel {
 	p := panel{Title: "Backfills"}
 	switch {
 	case s.Fleet == nil:
-		p.Blocks = []block{{Scope: all, Text: "Unknown: a look is under way.", Tone: dim}}
+		p.Blocks = []block{{Scope: all, Text: "Unknown: " + whyUnknown(s) + ".", Tone: dim}}
 		return p
-	case len(s.Fleet.Filling) == 0:
+	case len(s.Fleet.NotLive) == 0:
 		p.Blocks = []block{{Scope: all, Text: "Every sink is live: none is being filled.", Tone: dim}}
 		return p
 	}
@@ -223,7 +234,7 @@ func fillsPanel(s Status) panel {
 		{Name: "Sink"}, {Name: "Phase"}, {Name: "Parts", Number: true}, {Name: "Items written", Number: true},
 		{Name: "Rate", Number: true}, {Name: "Time left", Number: true}, {Name: "Run"},
 	}}
-	for _, f := range s.Fleet.Filling {
+	for _, f := range s.Fleet.NotLive {
 		parts, items, left := unknownCell(), unknownCell(), unknownCell()
 		if f.PartsDone != nil {
 			parts = cell{Text: count(*f.PartsDone) + " of " + count(f.Parts)}
@@ -257,7 +268,7 @@ func consumersPanel(s Status) panel {
 	r := s.Fleet
 	switch {
 	case r == nil:
-		p.Blocks = []block{{Scope: all, Text: "Unknown: a look is under way.", Tone: dim}}
+		p.Blocks = []block{{Scope: all, Text: "Unknown: " + whyUnknown(s) + ".", Tone: dim}}
 		return p
 	case len(r.Functions) > 0:
 		return functionsPanel(r)
@@ -282,24 +293,13 @@ func consumersPanel(s Status) panel {
 		if s.Consumer != nil && s.Consumer.Worker == c.Worker {
 			name += " (this process)"
 		}
-		state := "alive"
-		switch {
-		case c.Gone:
-			state = "gone"
-		case !c.Alive:
-			state = "silent for " + ageOf(c.SilentSeconds)
-		case c.Leaving:
-			state = "leaving"
-		}
 		t.Rows = append(t.Rows, []cell{
-			{Text: name}, {Text: state, Tone: consumerTone(c)}, counted(c.Shards), counted(c.Behind),
+			{Text: name}, {Text: c.StateText(), Tone: consumerTone(c)}, counted(c.Shards), counted(c.Behind),
 			counted(c.Pending), counted(int64(c.BytesASecond)), counted(int64(c.CallsAMonth)),
 		})
 	}
 	p.Blocks = append(p.Blocks, block{Scope: all, Table: t, ID: "consumers-table"})
-	if n := len(sorted) - maxRows; n > 0 {
-		p.Blocks = append(p.Blocks, block{Text: "and " + count(n) + " more"})
-	}
+	p.Blocks = append(p.Blocks, more(len(sorted)-maxRows)...)
 	return p
 }
 

@@ -20,7 +20,7 @@ import (
 const lookPause = 5 * time.Second
 
 // ServeReports serves the page of `status --serve` until ctx is done. /status answers with the report.
-func ServeReports(ctx context.Context, o fleet.Page) error {
+func ServeReports(ctx context.Context, o fleet.PageRequest) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Addr)
 	if err != nil {
 		return fmt.Errorf("--serve: %w", err)
@@ -33,7 +33,7 @@ func ServeReports(ctx context.Context, o fleet.Page) error {
 }
 
 // serveReports serves on l.
-func serveReports(ctx context.Context, l net.Listener, o fleet.Page) error {
+func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) error {
 	looks := NewLooks(lookPause, cli.ErrorText, o.Look)
 	p := New(Options{Pipeline: o.Pipeline, Flags: o.Flags, Source: func() (s Status) {
 		s.Fleet, s.FleetError = looks.Latest()
@@ -41,7 +41,7 @@ func serveReports(ctx context.Context, l net.Listener, o fleet.Page) error {
 	}})
 	mux := http.NewServeMux()
 	mux.Handle("GET /", p)
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeReport(w, looks) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { writeReport(w, r, looks) })
 	host := ownhost.Part(o.Addr)
 	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: health.WriteTimeout,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -69,17 +69,28 @@ func serveReports(ctx context.Context, l net.Listener, o fleet.Page) error {
 	return err
 }
 
-// writeReport answers /status with the report of the last look.
-func writeReport(w http.ResponseWriter, looks *Looks) {
+const (
+	reportAge  = 30 * time.Second // /status answers with a report of at most this age
+	reportWait = 30 * time.Second // and waits this long for one
+)
+
+// writeReport answers /status with a report of now. It looks if nobody watches the page. If the look fails, the answer is a
+// [Status] with the error.
+func writeReport(w http.ResponseWriter, r *http.Request, looks *Looks) {
+	ctx, cancel := context.WithTimeout(r.Context(), reportWait)
+	defer cancel()
+	control := http.NewResponseController(w) // the timeouts of the server are shorter than a look
+	_ = control.SetReadDeadline(time.Time{})
+	_ = control.SetWriteDeadline(time.Now().Add(reportWait + health.WriteTimeout))
+	report, problem := looks.Within(ctx, reportAge)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	report, problem := looks.Latest()
 	if report == nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_ = json.NewEncoder(w).Encode(Status{FleetError: problem}) // it fails only if the client is gone
 		return
 	}
-	if !report.Healthy || problem != "" {
+	if !report.Healthy {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	_ = cli.WriteJSON(w, report) // as above

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -64,7 +65,7 @@ func TestServeReports(t *testing.T) {
 	report.At = time.Now().UTC()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- page.ServeReports(ctx, fleet.Page{Addr: "127.0.0.1:0", Pipeline: "shop", Flags: pagetest.Flags, Log: &log, Look: func(context.Context) (*fleet.Report, error) { return report, nil }})
+		ended <- page.ServeReports(ctx, fleet.PageRequest{Addr: "127.0.0.1:0", Pipeline: "shop", Flags: pagetest.Flags, Log: &log, Look: func(context.Context) (*fleet.Report, error) { return report, nil }})
 	}()
 	var found []string
 	for found == nil {
@@ -99,11 +100,33 @@ func TestServeReports(t *testing.T) {
 	}
 }
 
+// If the stores cannot be read, /status has the error and no report of before.
+func TestServeReports_Problem(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	var log shown
+	ended := make(chan error, 1)
+	go func() {
+		ended <- page.ServeReports(ctx, fleet.PageRequest{Addr: "127.0.0.1:0", Log: &log, Look: func(context.Context) (*fleet.Report, error) { return nil, errors.New("no answer") }})
+	}()
+	var found []string
+	for found == nil {
+		time.Sleep(time.Millisecond)
+		found = regexp.MustCompile(`page: (http://\S+)/\n`).FindStringSubmatch(log.String())
+	}
+	if code, answer := ask(t, found[1]+"/status", ""); code != http.StatusServiceUnavailable || answer != `{"fleet_error":"no answer"}`+"\n" {
+		t.Errorf("/status is answered by %d: %s", code, answer)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // On an address that others reach the page is served only if that is meant.
 func TestServeReports_Everywhere(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	o := fleet.Page{Addr: "0.0.0.0:0", Log: io.Discard, Look: func(context.Context) (*fleet.Report, error) { return nil, nil }}
+	o := fleet.PageRequest{Addr: "0.0.0.0:0", Log: io.Discard, Look: func(context.Context) (*fleet.Report, error) { return nil, nil }}
 	if err := page.ServeReports(ctx, o); err == nil || cli.ExitCode(err) != cli.ExitUsage || !strings.Contains(err.Error(), "--page says that this is meant") {
 		t.Errorf("it ends with %v", err)
 	}

@@ -12,12 +12,11 @@ import (
 )
 
 const (
-	foldSize  = 100      // shards of a fold
-	maxFolds  = 5        // folds of all streams; the other shards are counted
-	maxWorst  = 50       // shards in the table of the worst
-	lossAlarm = 4 * 3600 // seconds until a loss that make a shard one of the worst
-	openBelow = 25       // a fold of up to so many shards is open
-	maxDepth  = 6        // deeper generations are not indented further
+	foldSize  = 100 // shards of a fold
+	maxFolds  = 5   // folds of all streams; the other shards are counted
+	maxWorst  = 50  // shards in the table of the worst
+	openBelow = 25  // a fold of up to so many shards is open
+	maxDepth  = 6   // deeper generations are not indented further
 )
 
 var shardColumns = []column{
@@ -28,48 +27,20 @@ var shardColumns = []column{
 // checkpointColumn is the index of the checkpoint in shardColumns.
 const checkpointColumn = 3
 
-// shardStates are the states in the order of their counts, and their words.
-var shardStates = []struct {
-	state fleet.State
-	text  string
-}{
-	{fleet.Stopped, "stopped"}, {fleet.Unowned, "without an owner"}, {fleet.Unclaimed, "without a lease"},
-	{fleet.Reading, "being read"}, {fleet.Waiting, "waiting for their parents"}, {fleet.Done, "read to their end"},
-}
-
-func countStates(shards []fleet.Shard) map[fleet.State]int {
-	n := make(map[fleet.State]int)
-	for i := range shards {
-		n[shards[i].State]++
-	}
-	return n
-}
-
-// statesText lists the counts of all states but one.
-func statesText(n map[fleet.State]int, but fleet.State) string {
-	var parts []string
-	for _, s := range shardStates {
-		if n[s.state] > 0 && s.state != but {
-			parts = append(parts, count(n[s.state])+" "+s.text)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 // shardsPanel shows the worst shards, the lineage of each stream, and what this process reads.
 func shardsPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Shards"}
 	if r := s.Fleet; r != nil {
 		p.Blocks = append(p.Blocks, worstBlock(r)...)
 		folds := 0
-		for _, stream := range streamsOf(r) {
+		for _, stream := range r.AllStreams() {
 			p.Blocks = append(p.Blocks, lineage(r, stream, &folds)...)
 		}
 		if len(r.Shards) == 0 {
 			p.Blocks = append(p.Blocks, block{Scope: all, Text: cmp.Or(r.Note, "no shard is known"), Tone: dim})
 		}
 	} else {
-		p.Blocks = append(p.Blocks, block{Scope: all, Text: "unknown: a look is under way", Tone: dim})
+		p.Blocks = append(p.Blocks, block{Scope: all, Text: "unknown: " + whyUnknown(s), Tone: dim})
 	}
 	if s.Consumer != nil {
 		p.Blocks = append(p.Blocks, processShards(s.Consumer.Shards, now)...)
@@ -81,7 +52,7 @@ func shardsPanel(s Status, now time.Time) panel {
 func worstBlock(r *fleet.Report) []block {
 	var worst []fleet.Shard
 	for i := range r.Shards {
-		if shardTone(&r.Shards[i]) == bad || shardTone(&r.Shards[i]) == warn {
+		if t := shardTone(r, &r.Shards[i]); t == bad || t == warn {
 			worst = append(worst, r.Shards[i])
 		}
 	}
@@ -89,7 +60,7 @@ func worstBlock(r *fleet.Report) []block {
 		return nil
 	}
 	slices.SortStableFunc(worst, func(a, b fleet.Shard) int {
-		return cmp.Or(severity(shardTone(&b))-severity(shardTone(&a)), cmp.Compare(lossOrder(&a), lossOrder(&b)))
+		return cmp.Or(severity(shardTone(r, &b))-severity(shardTone(r, &a)), cmp.Compare(lossOrder(&a), lossOrder(&b)))
 	})
 	t := &table{Caption: "Shards that need attention", Head: append(slices.Clone(shardColumns), column{Name: "Why", Long: true})}
 	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage has it
@@ -98,13 +69,10 @@ func worstBlock(r *fleet.Report) []block {
 		if sh.FailingFor != nil {
 			why = "its reads fail: " + cmp.Or(sh.Failing, unknown)
 		}
-		t.Rows = append(t.Rows, slices.Delete(append(shardRow(&sh, 0), cell{Text: why}), checkpointColumn, checkpointColumn+1))
+		t.Rows = append(t.Rows, slices.Delete(append(shardRow(r, &sh, 0), cell{Text: why}), checkpointColumn, checkpointColumn+1))
 	}
 	blocks := []block{{Scope: all, Table: t, ID: "worst"}}
-	if n := len(worst) - maxWorst; n > 0 {
-		blocks = append(blocks, block{Text: "and " + count(n) + " more"})
-	}
-	return blocks
+	return append(blocks, more(len(worst)-maxWorst)...)
 }
 
 func lossOrder(sh *fleet.Shard) float64 {
@@ -114,9 +82,9 @@ func lossOrder(sh *fleet.Shard) float64 {
 	return *sh.LossIn
 }
 
-func shardTone(sh *fleet.Shard) tone {
+func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 	switch {
-	case sh.State == fleet.Stopped, sh.FailingFor != nil, sh.LossIn != nil && *sh.LossIn < lossAlarm:
+	case sh.State == fleet.Stopped, sh.FailingFor != nil, r.LossNear(sh.LossIn):
 		return bad
 	case sh.State == fleet.Unowned, sh.State == fleet.Unclaimed:
 		return warn
@@ -126,26 +94,10 @@ func shardTone(sh *fleet.Shard) tone {
 	return plain
 }
 
-// streamsOf returns the listed streams, and the others that shards name.
-func streamsOf(r *fleet.Report) []fleet.Listing {
-	streams := slices.Clone(r.Streams)
-	known := make(map[string]bool, len(streams))
-	for _, l := range streams {
-		known[l.ARN] = true
-	}
-	for i := range r.Shards {
-		if arn := r.Shards[i].Stream; !known[arn] {
-			known[arn] = true
-			streams = append(streams, fleet.Listing{ARN: arn})
-		}
-	}
-	return streams
-}
-
 // lineage returns the shards of a stream as a tree, in folds. It leaves out the shards that are read to their end.
 func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 	var shards []*fleet.Shard
-	states := make(map[fleet.State]int)
+	states := make(fleet.StateCounts)
 	for i := range r.Shards {
 		sh := &r.Shards[i]
 		if sh.Stream != stream.ARN {
@@ -160,11 +112,11 @@ func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 	if stream.Status != "" {
 		head += ", " + strings.ToLower(string(stream.Status))
 	}
-	blocks := []block{{Scope: all, Text: head + ": " + cmp.Or(statesText(states, ""), "no shards") + "."}}
+	blocks := []block{{Scope: all, Text: head + ": " + cmp.Or(states.Text(""), "no shards") + "."}}
 	if stream.Error != "" {
 		blocks = append(blocks, block{Text: "It cannot be listed: " + stream.Error, Tone: warn})
 	}
-	depth := make(map[string]int)
+	depths := make(fleet.Lineage)
 	for from := 0; from < len(shards); from += foldSize {
 		some := shards[from:min(from+foldSize, len(shards))]
 		if *folds == maxFolds {
@@ -176,23 +128,17 @@ func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 		}
 		*folds++
 		t := &table{Caption: "Lineage", Head: shardColumns}
-		in := make(map[fleet.State]int)
+		in := make(fleet.StateCounts)
 		for _, sh := range some {
 			in[sh.State]++
-			for _, parent := range sh.Parents {
-				if d, shown := depth[parent]; shown {
-					depth[sh.ID] = max(depth[sh.ID], d+1)
-				}
-			}
-			depth[sh.ID] += 0 // it is shown
-			t.Rows = append(t.Rows, shardRow(sh, min(depth[sh.ID], maxDepth)))
+			t.Rows = append(t.Rows, shardRow(r, sh, min(depths.Add(sh), maxDepth)))
 		}
 		title := "Lineage: "
 		if len(shards) > foldSize {
 			title = fmt.Sprintf("Lineage, shards %s to %s: ", count(from+1), count(from+len(some)))
 		}
 		blocks = append(blocks, block{
-			Fold: title + statesText(in, ""), Open: len(shards) <= openBelow, Table: t,
+			Fold: title + in.Text(""), Open: len(shards) <= openBelow, Table: t,
 			ID: fmt.Sprintf("lineage-%d", *folds),
 		})
 	}
@@ -200,16 +146,13 @@ func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 }
 
 // shardRow returns the cells of a shard.
-func shardRow(sh *fleet.Shard, depth int) []cell {
+func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	state := string(sh.State)
 	switch {
 	case sh.FailingFor != nil:
 		state = "reads fail for " + ageOf(*sh.FailingFor)
 	case sh.State == fleet.Waiting && sh.Why != "":
-		state = "waits for its parent"
-		if strings.Contains(sh.Why, "the stream") {
-			state = "waits for an older stream"
-		}
+		state = cli.Either(sh.AfterStream, "waits for an older stream", "waits for its parent")
 	}
 	owner := cell{Text: cmp.Or(sh.Owner, "nobody")}
 	if sh.Owner == "" {
@@ -228,14 +171,14 @@ func shardRow(sh *fleet.Shard, depth int) []cell {
 		loss = cell{Text: "now", Tone: bad}
 	case sh.LossIn != nil:
 		loss = cell{Text: ageOf(*sh.LossIn)}
-		if *sh.LossIn < lossAlarm {
+		if r.LossNear(sh.LossIn) {
 			loss.Tone = bad
 		}
 	case unread != no && sh.State != fleet.Waiting:
 		loss = unknownCell()
 	}
 	return []cell{
-		{Text: sh.ID, Depth: depth}, {Text: state, Tone: shardTone(sh)}, owner, {Text: cmp.Or(sh.Checkpoint, "–")},
+		{Text: sh.ID, Depth: depth}, {Text: state, Tone: shardTone(r, sh)}, owner, {Text: cmp.Or(sh.Checkpoint, "–")},
 		last, unreadCell(sh, unread), loss,
 	}
 }

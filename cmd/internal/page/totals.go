@@ -20,7 +20,7 @@ func totals(s Status) []total {
 	} else if s.Fleet != nil {
 		out = append(out, fleetLag(s.Fleet))
 	}
-	out = append(out, lossTotal(s.Fleet))
+	out = append(out, lossTotal(s))
 	switch c := s.Consumer; {
 	case c != nil:
 		read := total{Label: "Records read", Scope: thisProcess, Value: count(c.Ledger.Source.Read), Note: "since it started"}
@@ -110,10 +110,11 @@ func hasUnread(sh *fleet.Shard) certainty {
 }
 
 // lossTotal returns the time until the stream drops the first record that is not read.
-func lossTotal(r *fleet.Report) total {
+func lossTotal(s Status) total {
+	r := s.Fleet
 	t := total{Label: "First loss in", Scope: all, Value: unknown, Tone: dim, Note: "until the stream drops a record that is not everywhere"}
 	if r == nil {
-		t.Note = "a look is under way"
+		t.Note = whyUnknown(s)
 		return t
 	}
 	var least *float64
@@ -138,7 +139,7 @@ func lossTotal(r *fleet.Report) total {
 	switch {
 	case least != nil && *least <= 0:
 		t.Value, t.Tone = "now", bad
-	case least != nil && *least < lossAlarm:
+	case r.LossNear(least):
 		t.Value, t.Tone = ageOf(*least), bad
 	case least != nil:
 		t.Value, t.Tone = ageOf(*least), plain
@@ -152,8 +153,11 @@ func lossTotal(r *fleet.Report) total {
 }
 
 func shardsTotal(r *fleet.Report) total {
-	states := countStates(r.Shards)
-	t := total{Label: "Shards being read", Scope: all, Value: count(states[fleet.Reading]), Note: statesText(states, fleet.Reading)}
+	states := make(fleet.StateCounts)
+	for i := range r.Shards {
+		states[r.Shards[i].State]++
+	}
+	t := total{Label: "Shards being read", Scope: all, Value: count(states[fleet.Reading]), Note: states.Text(fleet.Reading)}
 	switch {
 	case states[fleet.Stopped] > 0:
 		t.Tone = bad
@@ -186,7 +190,7 @@ func lettersTotal(s Status) total {
 	case l != nil && l.None:
 		t.Value, t.Tone, t.Note = "none", plain, "none are configured"
 	case l != nil && l.Unknown == "":
-		n := sum(l.Sinks)
+		n := fleet.Sum(l.Sinks)
 		t.Value, t.Tone = count(n), plain
 		if l.More {
 			t.Value = "more than " + t.Value
@@ -227,11 +231,4 @@ func gapsTotal(s Status) total {
 		t.Tone = warn
 	}
 	return t
-}
-
-func sum(by map[string]int) (n int) {
-	for _, m := range by {
-		n += m
-	}
-	return n
 }

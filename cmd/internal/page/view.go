@@ -13,7 +13,7 @@ import (
 // view is what the templates show of a Status.
 type view struct {
 	Pipeline string
-	Verdict  verdict
+	Headline headline
 	Totals   []total
 	Problems []problem
 
@@ -105,7 +105,7 @@ func newView(o Options, s Status, now time.Time) *view {
 	}
 	v := &view{Pipeline: o.Pipeline}
 	problems := findProblems(o, s, now)
-	v.Verdict = judge(s, problems)
+	v.Headline = newHeadline(s, problems)
 	v.Problems = listed(problems)
 	v.Totals = totals(s)
 	v.Sinks = sinksPanel(s, now)
@@ -147,6 +147,11 @@ func counted[N int | int64](n N) cell {
 		return cell{Text: "0", Tone: dim}
 	}
 	return number(n)
+}
+
+// whyUnknown says why there is no report of all consumers.
+func whyUnknown(s Status) string {
+	return cli.Either(s.FleetError == "", "a look is under way", "the last look failed")
 }
 
 func unknownCell() cell { return cell{Text: unknown, Tone: dim} }

@@ -26,7 +26,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-func (o *options) dead(s cli.Streams) *cobra.Command {
+func (o *options) newDead(s cli.Streams) *cobra.Command {
 	var d deadOptions
 	c := &cobra.Command{
 		Use:   "dead",

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 )
 
-func (o *options) archive(s cli.Streams) *cobra.Command {
+func (o *options) newArchive(s cli.Streams) *cobra.Command {
 	var prefix string
 	c := &cobra.Command{
 		Use:   "archive [BUCKET]",
@@ -39,7 +39,7 @@ func (o *options) archive(s cli.Streams) *cobra.Command {
 			}
 			if o.live {
 				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error {
-					store, err := l.archive(c.Context(), args)
+					store, err := l.archiveLister(c.Context(), args)
 					if err != nil {
 						return err
 					}
@@ -75,7 +75,7 @@ func entryText(e archive.Entry) string {
 	return fmt.Sprintf("%s  %s  %s", e.Key, e.Version, e.Change.Op)
 }
 
-func (o *options) events(s cli.Streams) *cobra.Command {
+func (o *options) newEvents(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "events [SINK]",
 		Short: "Events that a notify sink published (replay --notify); with --live how many wait in its queue",

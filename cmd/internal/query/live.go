@@ -75,8 +75,8 @@ func tableOf(s config.Sink) view.Table {
 	return t
 }
 
-// view opens the view table in args, or the only one.
-func (l liveStores) view(ctx context.Context, args []string) (view.Reader, view.Table, shards, error) {
+// viewReader opens the view table in args, or the only one.
+func (l liveStores) viewReader(ctx context.Context, args []string) (view.Reader, view.Table, shards, error) {
 	names, of := l.tables()
 	name, err := choose(args, names, l.cfg.File+" has no views and no aggregates", "view table", "name one of the view tables")
 	if err != nil {
@@ -111,8 +111,8 @@ func (l liveStores) fingerprints() iter.Seq2[state.Fingerprint, error] {
 	}
 }
 
-// indexes returns a reader of the sink that writes to index. A sink can write to several indexes, so each is asked.
-func (l liveStores) indexes(ctx context.Context, index string) (search.Reader, error) {
+// searchReader returns a reader of the sink that writes to index. A sink can write to several indexes, so each is asked.
+func (l liveStores) searchReader(ctx context.Context, index string) (search.Reader, error) {
 	var all []string
 	for _, s := range l.cfg.Sinks {
 		if s.Search == nil {
@@ -142,8 +142,8 @@ func (l liveStores) indexes(ctx context.Context, index string) (search.Reader, e
 	return nil, fmt.Errorf("no index %q; there are: %s", index, strings.Join(slices.Compact(all), ", "))
 }
 
-// archive opens the archive in the bucket in args, or the only one.
-func (l liveStores) archive(ctx context.Context, args []string) (archive.Lister, error) {
+// archiveLister opens the archive in the bucket in args, or the only one.
+func (l liveStores) archiveLister(ctx context.Context, args []string) (archive.Lister, error) {
 	var buckets []string
 	of := make(map[string]config.Sink)
 	for _, s := range l.cfg.Sinks {

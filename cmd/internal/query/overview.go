@@ -120,15 +120,18 @@ func (o overview) events(context.Context) error {
 	return err
 }
 
-// dead prints the counts of dead letters and quarantined keys, if there are any.
+// dead prints the counts of dead letters and quarantined keys, if there are any. A redrive that was interrupted can leave keys
+// without letters.
 func (o overview) dead(ctx context.Context, log *slog.Logger) error {
 	box := folderBox(o.dir, log)
 	var n int64
-	if err := box.letters(ctx, func(pipeline.DeadLetter) error { n++; return nil }); err != nil || n == 0 {
+	if err := box.letters(ctx, func(pipeline.DeadLetter) error { n++; return nil }); err != nil {
 		return err
 	}
-	if err := o.add("dead", "letters", n, "record"); err != nil {
-		return err
+	if n > 0 {
+		if err := o.add("dead", "letters", n, "record"); err != nil {
+			return err
+		}
 	}
 	keys, err := quarantinedKeys(ctx, box)
 	if err != nil || len(keys) == 0 {

@@ -72,10 +72,10 @@ func (v spreadView) punctuation() (string, bool) {
 
 // viewQuery is what `query view` selects.
 type viewQuery struct {
-	pk, pkPrefix, skPrefix, after string
-	beginsWith, between           string
-	reverse, typed                bool
-	limit                         int // 0: all
+	pk, pkPrefix, after string
+	beginsWith, between string // of the sort key
+	reverse, typed      bool
+	limit               int // 0: all
 
 	key      item.Value // of pk; absent: all
 	from, to item.Value // of between, in the direction of the read; absent: no bound
@@ -102,16 +102,10 @@ func keyValue(flag, text string) (item.Value, error) {
 	return v, nil
 }
 
-// parse reads pk, beginsWith and between.
+// parse reads pk and between.
 func (q *viewQuery) parse() (err error) {
 	if q.key, err = keyValue("pk", q.pk); err != nil {
 		return err
-	}
-	if q.beginsWith != "" {
-		if q.skPrefix != "" && q.skPrefix != q.beginsWith {
-			return cli.Usagef("--begins-with and --sk-prefix are one flag by two names: give one of them")
-		}
-		q.skPrefix = q.beginsWith
 	}
 	if q.between == "" {
 		return nil
@@ -160,7 +154,7 @@ func (q viewQuery) rows(ctx context.Context, db view.Reader, t view.Table, s sha
 	iter.Seq2[view.Row, error], view.Partition, error,
 ) {
 	partition := view.Partition{Table: t}
-	all := view.Query{PKPrefix: q.pkPrefix, SKPrefix: q.skPrefix, Reverse: q.reverse}
+	all := view.Query{PKPrefix: q.pkPrefix, SKPrefix: q.beginsWith, Reverse: q.reverse}
 	switch {
 	case q.between != "" && t.SK == "":
 		return nil, partition, cli.Usagef("--between: the table %s has no sort key", t.Name)
@@ -193,7 +187,7 @@ func (q viewQuery) rows(ctx context.Context, db view.Reader, t view.Table, s sha
 		}
 		return view.Merged(ctx, db, t, all, s.groups...), partition, nil
 	}
-	read := view.PartitionQuery{SKPrefix: q.skPrefix, From: q.from, To: q.to, Reverse: q.reverse, Cursor: q.after}
+	read := view.PartitionQuery{SKPrefix: q.beginsWith, From: q.from, To: q.to, Reverse: q.reverse, Cursor: q.after}
 	if q.limit > 0 {
 		read.Limit = q.limit + 1 // to know whether there are more
 	}

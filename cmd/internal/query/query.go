@@ -70,7 +70,7 @@ queue: events says about how many messages wait there. A kind is needed.`,
 	_ = c.MarkPersistentFlagDirname("local")
 	_ = c.MarkPersistentFlagFilename("config", "yaml", "yml")
 	cli.AddPersistentFormat(c, &o.format)
-	c.AddCommand(o.view(s), o.search(s), o.archive(s), o.events(s), o.dead(s))
+	c.AddCommand(o.newView(s), o.newSearch(s), o.newArchive(s), o.newEvents(s), o.newDead(s))
 	return c
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/sqlite"
 )
 
-func (o *options) search(s cli.Streams) *cobra.Command {
+func (o *options) newSearch(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "search INDEX [QUERY]",
 		Short: "Documents of an index that match a query, best first; all without one",
@@ -51,7 +51,7 @@ at most 10,000 documents match.`,
 			}
 			if o.live {
 				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error {
-					store, err := l.indexes(c.Context(), args[0])
+					store, err := l.searchReader(c.Context(), args[0])
 					if err != nil {
 						return err
 					}

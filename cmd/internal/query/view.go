@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-func (o *options) view(s cli.Streams) *cobra.Command {
+func (o *options) newView(s cli.Streams) *cobra.Command {
 	var q viewQuery
 	c := &cobra.Command{
 		Use:   "view [TABLE]",
@@ -38,7 +38,7 @@ With --live a read without --pk scans the whole table.`,
 		Example: `  tablewake query view shop-views --local out
   tablewake query view shop-views --local out --pk STATUS#paid --limit 5
   tablewake query view shop-views --local out --pk 'STATUS#paid#{@shard}' --reverse --limit 5
-  tablewake query view shop-views --local out --sk-prefix 2026-03 -o json
+  tablewake query view shop-views --local out --begins-with 2026-03 -o json
   tablewake query view shop-views -c tablewake.yaml --live --pk STATUS#paid --between 2026-03-01,2026-03-31 --reverse -n 20`,
 		Args: cli.ArgumentRange(0, 1, "[TABLE] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -48,7 +48,7 @@ With --live a read without --pk scans the whole table.`,
 			}
 			if o.live {
 				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error {
-					db, t, spread, err := l.view(c.Context(), args)
+					db, t, spread, err := l.viewReader(c.Context(), args)
 					if err != nil {
 						return err
 					}
@@ -73,8 +73,7 @@ With --live a read without --pk scans the whole table.`,
 	f := c.Flags()
 	f.StringVar(&q.pk, "pk", "", "only rows with this partition key; of a view with shards without the shard, or with {@shard}")
 	f.StringVar(&q.pkPrefix, "pk-prefix", "", "only rows whose partition key begins so")
-	f.StringVar(&q.skPrefix, "sk-prefix", "", "only rows whose sort key begins so")
-	f.StringVar(&q.beginsWith, "begins-with", "", "as --sk-prefix")
+	f.StringVar(&q.beginsWith, "begins-with", "", "only rows whose sort key begins so")
 	f.StringVar(&q.between, "between", "", "with --pk: only rows whose sort key is between A and B or one of them; A or B may be empty: `A,B`")
 	f.BoolVar(&q.reverse, "reverse", false, "the greatest keys first")
 	f.StringVar(&q.after, "after", "", "with --pk: continue behind a read, from the cursor that it printed")

@@ -92,7 +92,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	api := stream.OpenRateLimited(sdk, cfg, readCalls)
+	api := stream.OpenRateLimited(sdk, cfg, maxConnections)
 	ref, err := shardreader.FindStream(ctx, api, cmp.Or(table.StreamARN, table.Name))
 	if err == nil && !o.force {
 		err = refuseGlobalTable(ctx, dynamodb.NewFromConfig(sdk), ref)
@@ -103,8 +103,8 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	return follow(ctx, s, api, ref, printer)
 }
 
-// readCalls is the number of connections of GetRecords calls that are kept.
-const readCalls = 64
+// maxConnections is the number of connections that GetRecords calls keep open.
+const maxConnections = 64
 
 // printer returns the printer of the changes that the flags select.
 func (o *options) printer(cfg *config.Config, table config.Table) (explain.Printer, error) {

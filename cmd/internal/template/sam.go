@@ -100,8 +100,8 @@ func newTemplate(cfg *config.Config, o Options, rights policy.Options) (function
 	if err != nil {
 		return functionTemplate{}, err
 	}
-	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
-		return functionTemplate{}, fmt.Errorf("%s:%d: dead_letters.dir: a function's folders do not last: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
+	if err := cfg.CheckFunctionLetters(); err != nil {
+		return functionTemplate{}, err
 	}
 	if o.Code == "" {
 		o.Code = "tablewake-lambda.zip"
@@ -128,7 +128,7 @@ func newTemplate(cfg *config.Config, o Options, rights policy.Options) (function
 	return d, nil
 }
 
-// manual returns the configuration without redrive: auto, for the rights of the function that reads the stream.
+// withoutAutoRedrive returns the configuration without redrive: auto, for the rights of the function that reads the stream.
 func withoutAutoRedrive(cfg *config.Config) *config.Config {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return cfg

@@ -201,12 +201,27 @@ func parseAddress(address string) (o owner, name string) {
 	}
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		account, name, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
-		if host := strings.Split(u.Host, "."); len(host) > 2 {
-			o = owner{Account: account, Region: host[1]}
+		if region := queueRegion(u.Hostname()); region != "" {
+			o = owner{Account: account, Region: region}
 		}
 		return o, name
 	}
 	return owner{}, address
+}
+
+// queueRegion returns the Region in the host of a queue's URL, which is sqs.REGION.amazonaws.com, or REGION.queue.amazonaws.com
+// as SQS wrote it before; "" if there is none.
+func queueRegion(host string) string {
+	parts := strings.Split(host, ".")
+	for i, p := range parts[:len(parts)-1] {
+		switch {
+		case p == "sqs" || p == "sqs-fips":
+			return parts[i+1]
+		case p == "queue" && i == 1:
+			return parts[0]
+		}
+	}
+	return ""
 }
 
 // Owners returns the owners that have a condition.

@@ -114,11 +114,12 @@ type part struct {
 // check runs the check of a part, and notes its result. do returns a remark about what is as it must be; "" if there is
 // none. A call that is denied and that do can do without is noted, too.
 func (a *account) check(ctx context.Context, p part, do func(ctx context.Context) (remark string, err error)) {
-	ctx, cancel := context.WithTimeoutCause(ctx, checkTime, fmt.Errorf("no answer within %s", checkTime))
+	ctx, cancel := cli.WithPatience(ctx, checkTime)
 	defer cancel()
 	a.denied.take()
 	before := len(a.problems)
 	remark, err := do(ctx)
+	err = cli.ExplainTimeout(ctx, err)
 	denied := a.denied.take()
 	switch {
 	case err != nil && awserr.KindOf(err) == awserr.Missing:

@@ -13,12 +13,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// checkRights has IAM simulate the actions of the policy of the runner for the caller. callerErr is why the caller is
-// unknown. Rights at OpenSearch are skipped: the domain decides them, too.
+// checkRights has IAM simulate the actions of the policy of the runner for the caller, within checkTime. callerErr is why
+// the caller is unknown. Rights at OpenSearch are skipped: the domain decides them, too.
 func (a *account) checkRights(ctx context.Context, callerErr error) {
 	for _, s := range a.cfg.Sinks {
 		if s.Search != nil {
@@ -26,6 +27,8 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 				"only the server knows them, and a request that shows them would write")
 		}
 	}
+	ctx, cancel := cli.WithPatience(ctx, checkTime)
+	defer cancel()
 	const what = "rights"
 	if callerErr != nil {
 		a.skip(what, awserr.CallError(ctx, "sts:GetCallerIdentity", callerErr, nil).Error())
@@ -46,7 +49,7 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 	if a.consumes() {
 		runner, name = policy.Consumer, "consumer"
 	}
-	refused := 0
+	refused := false
 	statements := policy.Statements(a.cfg, policy.Options{
 		Runner: runner, Partition: caller.Partition, Region: a.sdk.Region, Account: caller.AccountID,
 	})
@@ -55,26 +58,35 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 			continue
 		}
 		s.Resources = a.withStreams(s.Resources)
-		found, err := simulate(ctx, client, principal, s)
+		denied, err := simulate(ctx, client, principal, s)
 		if err != nil {
 			a.skip("rights of "+principal, simulationError(ctx, err))
 			return
 		}
-		for _, resource := range slices.Sorted(maps.Keys(found)) {
-			d := found[resource]
-			actions := strings.Join(d.actions, ", ")
-			if len(d.missing) > 0 {
-				a.skip(fmt.Sprintf("whether %s may %s on %s", principal, actions, resource), "policies also compare "+strings.Join(d.missing, ", ")+", which a simulation does not know")
-				continue
-			}
-			refused++
-			a.problem(part{}, fmt.Sprintf("%s may not %s on %s: %s", principal, actions, resource, s.Why),
-				fmt.Sprintf("`tablewake template -c %s -o policies --for %s` prints the statement %s", a.cfg.File, name, s.Sid))
+		if a.noteDenials(principal, name, s, denied) {
+			refused = true
 		}
 	}
-	if refused == 0 {
+	if !refused {
 		a.Checked = append(a.Checked, fmt.Sprintf("rights of %s: the policy of a %s", principal, name))
 	}
+}
+
+// noteDenials notes what is denied of a statement of the policy of a runner, by resource. It reports whether that is a
+// problem: a denial for want of keys that the simulation does not know is none.
+func (a *account) noteDenials(principal, runner string, s policy.Statement, denied map[string]denial) (refused bool) {
+	for _, resource := range slices.Sorted(maps.Keys(denied)) {
+		d := denied[resource]
+		actions := strings.Join(d.actions, ", ")
+		if len(d.missing) > 0 {
+			a.skip(fmt.Sprintf("whether %s may %s on %s", principal, actions, resource), "policies also compare "+strings.Join(d.missing, ", ")+", which a simulation does not know")
+			continue
+		}
+		refused = true
+		a.problem(part{}, fmt.Sprintf("%s may not %s on %s: %s", principal, actions, resource, s.Why),
+			fmt.Sprintf("`tablewake template -c %s -o policies --for %s` prints the statement %s", a.cfg.File, runner, s.Sid))
+	}
+	return refused
 }
 
 // withStreams replaces the pattern of all streams of a table by the newest stream, which a policy may name alone.
@@ -88,9 +100,9 @@ func (a *account) withStreams(resources []string) []string {
 
 // simulationError says why IAM simulates nothing.
 func simulationError(ctx context.Context, err error) string {
-	return awserr.CallError(ctx, "iam:SimulatePrincipalPolicy", err, map[awserr.Kind]string{
+	return cli.ExplainTimeout(ctx, awserr.CallError(ctx, "iam:SimulatePrincipalPolicy", err, map[awserr.Kind]string{
 		awserr.Denied: "allow it on the caller's own ARN",
-	}).Error()
+	})).Error()
 }
 
 // principalOf returns the ARN of the user or the role of a caller, as IAM knows it. The ARN of a session lacks the path

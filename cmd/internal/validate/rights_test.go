@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -159,4 +161,35 @@ func TestWithStreams(t *testing.T) {
 	if want := []string{table + "shop/stream/2026", table + "users/stream/*"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+}
+
+// silentIAM is a network without a route to IAM.
+type silentIAM struct{}
+
+func (silentIAM) Do(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// Where IAM cannot be reached, the rights are not checked after a minute, and the reason is listed.
+func TestRights_NoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const text = "version: 1\nname: shop\nsource: {table: shop}\nstate: {table: shop-state}\nsinks: {rows: {view: {table: rows, key: {PK: '{@key}'}}}}\n"
+		cfg, err := config.Parse("shop.yaml", []byte(text), func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &account{cfg: cfg, newest: map[string]string{}, sdk: awssdk.Config{
+			Region: server.Region, HTTPClient: silentIAM{}, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		}}
+		a.Caller = "arn:aws:sts::123456789012:assumed-role/shop/me"
+		start := time.Now()
+		a.checkRights(t.Context(), nil)
+		if took := time.Since(start); took != checkTime {
+			t.Errorf("it took %v", took)
+		}
+		if len(a.NotChecked) != 1 || !strings.Contains(a.NotChecked[0].Why, "no answer for 1m0s") || len(a.problems) > 0 {
+			t.Errorf("not checked: %+v, problems: %v", a.NotChecked, a.problems)
+		}
+	})
 }

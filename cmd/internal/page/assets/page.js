@@ -40,11 +40,23 @@
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   };
 
-  // Text that somebody selects is not replaced below their hands.
+  // Text that somebody selects is not replaced below their hands. The server sends a part once, so it is kept until then.
+  const kept = new Map();
   const selects = (part) => {
     const s = getSelection();
     return s && !s.isCollapsed && document.getElementById(part)?.contains(s.anchorNode);
   };
+
+  const apply = () => {
+    for (const [part, html] of kept) {
+      if (selects(part)) continue;
+      kept.delete(part);
+      replace(part, html);
+      if (part === "verdict") name();
+    }
+  };
+
+  document.addEventListener("selectionchange", apply);
 
   const start = () => {
     source = new EventSource("events");
@@ -56,15 +68,15 @@
     source.addEventListener("part", (event) => {
       const end = event.data.indexOf("\n");
       const part = end < 0 ? event.data : event.data.slice(0, end);
-      if (selects(part)) return;
-      replace(part, end < 0 ? "" : event.data.slice(end + 1));
-      if (part === "verdict") name();
+      kept.set(part, end < 0 ? "" : event.data.slice(end + 1));
+      apply();
     });
   };
 
   const stop = () => {
     source.close();
     source = null;
+    kept.clear(); // a new stream sends all parts
     say("Paused at " + clock(), "warn");
   };
 

@@ -10,10 +10,11 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/cmd/internal/health"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// verdict is the first sentence of the page, and what to do.
-type verdict struct {
+// headline is the first sentence of the page, and what to do.
+type headline struct {
 	Word string // said to screen readers when it changes, and in the title of the window
 	Tone tone
 	Text string
@@ -31,11 +32,6 @@ type problem struct {
 	More    string // how many others of its kind are not listed; "": none
 }
 
-// mild are the problems that lose nothing by themselves, or end by themselves.
-var mild = []fleet.ProblemKind{
-	fleet.WaitingSink, fleet.NotRepaired, fleet.DeadLetters, fleet.SilentMember, fleet.NoOwner, fleet.NotListed, fleet.NotLookedAt,
-}
-
 // findProblems returns the problems of this process and of all consumers, the worst first.
 func findProblems(o Options, s Status, now time.Time) []problem {
 	found := append(sinkProblems(s, now), processProblems(s)...) // a sink that fails is why a consumer is stuck
@@ -45,7 +41,7 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 				continue // this process says it sooner
 			}
 			t := bad
-			if slices.Contains(mild, p.Kind) {
+			if p.Kind.Mild() {
 				t = warn
 			}
 			found = append(found, problem{Kind: p.Kind, Subject: p.Subject, Scope: all, Tone: t, Text: p.Text, Do: p.Hint})
@@ -127,36 +123,29 @@ func sinkProblems(s Status, now time.Time) (found []problem) {
 		return nil
 	}
 	for _, k := range s.Consumer.Sinks {
-		blocked := ""
-		if k.Blocked > 0 {
-			blocked = cli.Counted(k.Blocked, "key", "is", "are") + " blocked by a change that can never be written"
-		}
+		p := problem{Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad, Do: "mend the cause, and the sink continues by itself"}
 		switch {
 		case k.Failing != nil:
-			text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", k.Sink, since(k.Failing, now), cli.Count(k.Pending, "change"), k.Error)
-			if blocked != "" {
-				text += "; " + blocked
-			}
-			found = append(found, problem{
-				Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad, Text: text,
-				Do: "mend the cause, and the sink goes on by itself",
-			})
-		case blocked != "":
-			found = append(found, problem{
-				Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad,
-				Text: "sink " + k.Sink + ": " + blocked, Do: "mend the cause, or configure dead_letters and start again",
-			})
+			p.Text = fleet.FailingText(state.SinkTrouble{Sink: k.Sink, Pending: k.Pending, Error: k.Error, Blocked: k.Blocked}, max(now.Sub(*k.Failing), 0))
+		case k.Blocked > 0:
+			p.Text = "sink " + k.Sink + ": " + fleet.BlockedText(k.Blocked)
+		default:
+			continue
 		}
+		if k.Blocked > 0 {
+			p.Do = "mend the cause, or configure dead_letters and start again"
+		}
+		found = append(found, p)
 	}
 	return found
 }
 
-// judge returns the verdict on a status with these problems.
-func judge(s Status, problems []problem) verdict {
+// newHeadline returns the headline of a status with these problems.
+func newHeadline(s Status, problems []problem) headline {
 	switch {
 	case len(problems) > 0:
 		first := problems[0]
-		v := verdict{Word: "Needs attention", Tone: first.Tone, Text: first.Text + ".", Do: first.Do}
+		v := headline{Word: "Needs attention", Tone: first.Tone, Text: first.Text + ".", Do: first.Do}
 		if n := len(problems) - 1; n > 0 {
 			v.Text += " " + cli.Either(n == 1, "One more thing needs attention.", count(n)+" more things need attention.")
 		}
@@ -165,15 +154,15 @@ func judge(s Status, problems []problem) verdict {
 		}
 		return v
 	case s.Verdict != nil && s.State == health.Starting:
-		return verdict{"Starting", busy, "This consumer is starting. Nothing is known yet.", ""}
+		return headline{"Starting", busy, "This consumer is starting. Nothing is known yet.", ""}
 	case s.Verdict != nil && s.State == health.Draining:
-		return verdict{"Stopping", busy, "This consumer stops: it writes what it has read, and lets its shards go.", ""}
+		return headline{"Stopping", busy, "This consumer stops: it writes what it has read, and lets its shards go.", ""}
 	case s.Fleet == nil && s.Consumer == nil:
-		return verdict{"Looking", busy, "Nothing is known yet: a look is under way.", ""}
+		return headline{"Looking", busy, "Nothing is known yet: a look is under way.", ""}
 	case s.Fleet == nil:
-		return verdict{"Well so far", good, fmt.Sprintf("This consumer is well and reads %s. All the others are unknown yet.", cli.Count(len(s.Consumer.Shards), "shard")), ""}
+		return headline{"Well so far", good, fmt.Sprintf("This consumer is well and reads %s. All the others are unknown yet.", cli.Count(len(s.Consumer.Shards), "shard")), ""}
 	}
-	return verdict{"Well", good, wellText(s.Fleet), ""}
+	return headline{"Well", good, wellText(s.Fleet), ""}
 }
 
 // wellText describes a fleet without problems.
@@ -196,7 +185,7 @@ func wellText(r *fleet.Report) string {
 		}
 	}
 	text := fmt.Sprintf("All is well: %s %s.", cli.Counted(alive, "consumer", "reads", "read"), cli.Count(reading, "shard"))
-	if n := len(r.Filling); n > 0 {
+	if n := len(r.NotLive); n > 0 {
 		text += " " + cli.Counted(n, "sink", "is", "are") + " being filled."
 	}
 	return text

@@ -8,15 +8,15 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// A consumer is silent once its heartbeat has stood still for a lease, and no longer once it moves.
-func TestBeats(t *testing.T) {
-	var beats fleet.Beats
+// A consumer is silent once it has sent no heartbeat for a lease, and no longer once it sends one.
+func TestHeartbeatWatch(t *testing.T) {
+	var watched fleet.HeartbeatWatch
 	for i, step := range []struct {
 		after  time.Duration
 		a, b   int64
 		silent time.Duration // of b
 	}{{0, 1, 1, 0}, {5 * time.Second, 2, 1, 0}, {10 * time.Second, 3, 1, 10 * time.Second}, {15 * time.Second, 4, 1, 15 * time.Second}, {20 * time.Second, 5, 2, 0}} {
-		silent := beats.Silent([]leases.Member{{Worker: "a", Heartbeat: step.a}, {Worker: "b", Heartbeat: step.b}}, now.Add(step.after), 10*time.Second)
+		silent := watched.Observe([]leases.Member{{Worker: "a", Heartbeat: step.a}, {Worker: "b", Heartbeat: step.b}}, now.Add(step.after), 10*time.Second)
 		if got, is := silent["b"]; got != step.silent || is != (step.silent > 0) || len(silent) > 1 {
 			t.Errorf("look %d: silent are %v, want b for %v", i, silent, step.silent)
 		}

@@ -1,0 +1,34 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// HeartbeatWatch remembers the heartbeats of consumers between looks. The zero HeartbeatWatch is ready.
+type HeartbeatWatch struct{ seen map[string]seenHeartbeat }
+
+// seenHeartbeat is the last heartbeat of a consumer.
+type seenHeartbeat struct {
+	heartbeat int64
+	since     time.Time // when it was seen first
+}
+
+// Observe takes the consumers of a look at now, and returns those that sent no new heartbeat for a lease, with the
+// time that it was watched.
+func (w *HeartbeatWatch) Observe(members []leases.Member, now time.Time, lease time.Duration) map[string]time.Duration {
+	seen, silent := make(map[string]seenHeartbeat, len(members)), make(map[string]time.Duration)
+	for _, m := range members {
+		last, known := w.seen[m.Worker]
+		if !known || last.heartbeat != m.Heartbeat {
+			last = seenHeartbeat{m.Heartbeat, now}
+		}
+		seen[m.Worker] = last
+		if still := now.Sub(last.since); still >= lease {
+			silent[m.Worker] = still
+		}
+	}
+	w.seen = seen
+	return silent
+}

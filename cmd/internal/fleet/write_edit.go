@@ -1,0 +1,117 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// createLease plans and creates the lease of a shard that has none.
+func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (Edit, error)) (Edit, error) {
+	api, err := shared.streams()
+	if err != nil {
+		return Edit{}, err
+	}
+	var refs []shardreader.StreamRef
+	for _, t := range cfg.Source.Tables {
+		found, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
+		if err != nil {
+			return Edit{}, err
+		}
+		refs = append(refs, found...)
+	}
+	for _, ref := range slices.Backward(refs) { // most shards belong to the newest stream
+		d, err := shardreader.ListShards(ctx, api, ref.ARN)
+		if err != nil {
+			return Edit{}, err
+		}
+		i := slices.IndexFunc(d.Shards, func(s shardreader.Shard) bool { return s.ID == shard })
+		if i < 0 {
+			continue
+		}
+		l, err := FirstLease(ref.ARN, d.Shards[i], d.Shards, seen.Leases)
+		if err != nil {
+			return Edit{}, err
+		}
+		e, err := plan(l)
+		e.Creates = true
+		if err != nil || o.dryRun {
+			return e, err
+		}
+		return e, writeEdit(ctx, shared, e, shared.table.Create)
+	}
+	return Edit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
+}
+
+// writeEdit writes the lease of an edit. first makes the first write, of a lease as it is to be.
+//
+// An edit that skips records takes the lease before it stores the gap: its owner can then write no checkpoint, and the gap
+// claims no record that was processed. No record is skipped without a stored gap, as the position follows the gap. If the
+// process ends in between, consumers take the lease as that of a dead owner, and read on from its checkpoint.
+func writeEdit(ctx context.Context, shared *sharedStores, e Edit, first func(context.Context, leases.Lease) error) error {
+	if e.Skipped == nil {
+		return writeLease(ctx, e.Next, first)
+	}
+	taken := e.Old.Clone()
+	taken.Owner, taken.RequestedBy = "leases-reset-"+rand.Text(), ""
+	taken.Counter++
+	if err := writeLease(ctx, taken, first); err != nil {
+		return err
+	}
+	swap := func(ctx context.Context, next leases.Lease) error { return shared.table.Swap(ctx, taken, next) }
+	if err := shared.note(ctx, *e.Skipped); err != nil {
+		return errors.Join(fmt.Errorf("what is passed over cannot be noted, so the position is unchanged: %w", err), freeLease(ctx, taken, swap))
+	}
+	return writeLease(ctx, e.Next, swap)
+}
+
+// freeTimeout bounds the write of [freeLease].
+const freeTimeout = 5 * time.Second
+
+// freeLease removes the owner that [writeEdit] wrote. If it fails, consumers take the lease after a while.
+func freeLease(ctx context.Context, taken leases.Lease, swap func(context.Context, leases.Lease) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTimeout)
+	defer cancel()
+	return writeLease(ctx, fence(taken).Next, swap)
+}
+
+// writeLease writes a lease with write. If write succeeded but its answer was lost, writeLease returns nil.
+func writeLease(ctx context.Context, next leases.Lease, write func(context.Context, leases.Lease) error) error {
+	_, err := stream.Retry(ctx, func() (struct{}, error) { return struct{}{}, write(ctx, next) })
+	if c, lost := leases.AsConflict(err); lost && c.Did(next) {
+		return nil
+	}
+	return err
+}
+
+// maxSwapTries bounds the tries of [leasesOptions.swapLease]: the owner of a lease may write it at the same time.
+const maxSwapTries = 20
+
+// swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, it plans again.
+func (o *leasesOptions) swapLease(ctx context.Context, shared *sharedStores, l leases.Lease, plan func(leases.Lease) (Edit, error)) (Edit, error) {
+	for range maxSwapTries {
+		e, err := plan(l)
+		if err != nil || o.dryRun || !e.Changes() {
+			return e, err
+		}
+		err = writeEdit(ctx, shared, e, func(ctx context.Context, next leases.Lease) error { return shared.table.Swap(ctx, l, next) })
+		c, lost := leases.AsConflict(err)
+		switch {
+		case !lost:
+			return e, err
+		case c.Gone:
+			return e, fmt.Errorf("the lease of shard %s is gone: all of it was read", l.Shard)
+		}
+		l = c.Now
+	}
+	return Edit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard, l.Owner)
+}
