@@ -9,6 +9,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks"
 )
 
 const (
@@ -35,6 +36,7 @@ func (o *options) newLooks(cfg *config.Config, r *resources) *page.Looks {
 		obs.Gaps, err = stream.Collect(r.gaps.Gaps(ctx))
 		obs.AddUnread("gaps", err)
 		r.readState(ctx, &obs)
+		obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
 		report := obs.Report()
 		return &report, nil
 	})

@@ -28,8 +28,8 @@ type uncountable string
 
 func (u uncountable) Error() string { return string(u) }
 
-// countLetters counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing. It
-// does not count the letters of a queue, as a read of a queue hides its messages from other readers.
+// countLetters counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing. Of a
+// queue it asks how many messages there are: a read of a queue hides them from other readers.
 func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, shared *sharedStores) *Letters {
 	l := &Letters{Sinks: map[string]int{}, Keys: map[string]int{}, Reasons: map[string]int{}}
 	if cfg.DeadLetters == nil && o.Live { // a folder keeps them in any case
@@ -85,11 +85,17 @@ func liveLetters(ctx context.Context, cfg *config.Config, shared *sharedStores, 
 			return err
 		}
 	}
-	if cfg.DeadLetters.Queue != "" {
-		return uncountable("to count those of a queue hides them from a redrive: `tablewake redrive --list` shows them")
-	}
 	kept, err := letters.Open(ctx, cfg, shared.stores)
 	if err != nil {
+		return err
+	}
+	if queue, ok := kept.(interface {
+		Count(ctx context.Context) (n int, known bool, err error)
+	}); ok {
+		var known bool
+		if l.Queued, known, err = queue.Count(ctx); err == nil && !known {
+			err = uncountable("the credentials do not allow sqs:GetQueueAttributes: `tablewake redrive --list` shows them")
+		}
 		return err
 	}
 	return letters.Each(ctx, cfg, kept, add)

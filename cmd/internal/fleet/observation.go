@@ -46,6 +46,7 @@ type Letters struct {
 	Sinks   map[string]int `json:"sinks"`             // letters by sink; "" has those of records that could not be decoded
 	Keys    map[string]int `json:"quarantined"`       // keys by sink
 	More    bool           `json:"more,omitempty"`    // there are more than were counted
+	Queued  int            `json:"queued,omitempty"`  // messages of the queue, about, of all pipelines that use it; Sinks does not have them
 	Unknown string         `json:"unknown,omitempty"` // why some or all could not be counted
 	Failed  bool           `json:"failed,omitempty"`  // the count failed; false: such letters are never counted
 

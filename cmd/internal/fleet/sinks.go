@@ -46,6 +46,9 @@ func (r *Report) addSinks(obs *Observation) {
 	if n := Sum(obs.Letters.Sinks); n > 0 {
 		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
 			"%s in dead letters", obs.Letters.countText(n))
+	} else if n := obs.Letters.Queued; n > 0 {
+		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
+			"%s", obs.Letters.QueuedText())
 	} else if n := Sum(obs.Letters.Keys); n > 0 {
 		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+"` delivers the waiting changes and releases the keys", "%s quarantined", cli.Counted(n, "key", "is", "are"))
 	}
@@ -71,6 +74,11 @@ func (l *Letters) countText(n int) string {
 		return "more than " + cli.Thousands(int64(n)) + " changes are"
 	}
 	return cli.Counted(n, "change", "is", "are")
+}
+
+// QueuedText describes the messages of a queue.
+func (l *Letters) QueuedText() string {
+	return "about " + cli.Counted(l.Queued, "change", "is", "are") + " in the queue of dead letters"
 }
 
 // Sum returns the sum of counts.
@@ -102,8 +110,11 @@ func (r Report) writeSinks(out printer) {
 		out.line("")
 		out.line("dead letters: none are configured: a change that can never be written blocks its key")
 		return
-	case l.Unknown != "" || len(l.Sinks) > 0:
+	case l.Unknown != "" || len(l.Sinks) > 0 || l.Queued > 0:
 		out.line("")
+	}
+	if l.Queued > 0 {
+		out.line("dead letters: %s", l.QueuedText())
 	}
 	if l.Unknown != "" {
 		out.line("dead letters: unknown: %s", l.Unknown)

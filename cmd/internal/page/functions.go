@@ -5,17 +5,17 @@ import "github.com/tablewake/tablewake/cmd/internal/fleet"
 // functionsPanel shows the functions that carry the changes. It stands in place of the consumers.
 func functionsPanel(r *fleet.Report) panel {
 	t := &table{Caption: "Event source mappings", Head: []column{
-		{Name: "Function"}, {Name: "Iterator age", Number: true}, {Name: "Lost in", Number: true}, {Name: "Mapping"}, {Name: "State"}, {Name: "Last batch"},
+		{Name: "Function"}, {Name: "State"}, {Name: "Last batch"}, {Name: "Iterator age", Number: true}, {Name: "Lost in", Number: true}, {Name: "Mapping"},
 		{Name: "Given up", Long: true}, {Name: "Source", Long: true},
 	}}
 	for i := range r.Functions {
 		f := &r.Functions[i]
 		if len(f.Mappings) == 0 {
-			t.Rows = append(t.Rows, []cell{{Text: f.Name}, {Text: f.AgeText()}, {Text: f.LossText()}, {Text: "none", Tone: warn}, {}, {}, {}, {}})
+			t.Rows = append(t.Rows, []cell{{Text: f.Name}, {Text: "no mapping", Tone: warn}, {}, {Text: f.AgeText()}, {Text: f.LossText()}, {}, {}, {}})
 		}
 		for _, m := range f.Mappings {
 			t.Rows = append(t.Rows, []cell{
-				{Text: f.Name}, {Text: f.AgeText()}, {Text: f.LossText()}, {Text: m.ID}, mappingState(m), lastBatch(m), {Text: m.Failed.Text(r.At)}, {Text: m.Source},
+				{Text: f.Name}, mappingState(m), lastBatch(m), {Text: f.AgeText()}, {Text: f.LossText()}, {Text: m.ID}, {Text: m.Failed.Text(r.At)}, {Text: m.Source},
 			})
 		}
 	}

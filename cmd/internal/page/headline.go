@@ -35,6 +35,7 @@ type problem struct {
 // findProblems returns the problems of this process and of all consumers, the worst first.
 func findProblems(o Options, s Status, now time.Time) []problem {
 	found := append(sinkProblems(s, now), processProblems(s)...) // a sink that fails is why a consumer is stuck
+	found = append(found, letterProblems(o, s)...)
 	if s.Fleet != nil {
 		for _, p := range s.Fleet.Problems {
 			if slices.ContainsFunc(found, func(have problem) bool { return have.Kind == p.Kind && have.Subject == p.Subject }) {
@@ -138,6 +139,18 @@ func sinkProblems(s Status, now time.Time) (found []problem) {
 		found = append(found, p)
 	}
 	return found
+}
+
+// letterProblems returns that this process gave changes up, unless all dead letters are counted.
+func letterProblems(o Options, s Status) []problem {
+	n := ownLetters(s)
+	if n == 0 || fleetLetters(s) != nil {
+		return nil
+	}
+	return []problem{{
+		Kind: fleet.DeadLetters, Scope: thisProcess, Tone: warn, Text: cli.Count(n, "change") + " went to dead letters since this consumer started",
+		Do: "`tablewake redrive " + o.Flags + " --list` shows those that are left, and why; mend the cause, then run it without --list",
+	}}
 }
 
 // newHeadline returns the headline of a status with these problems.

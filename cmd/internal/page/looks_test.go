@@ -48,7 +48,7 @@ func TestLooks(t *testing.T) {
 		}
 		fails.Store(true)
 		looks.Latest()
-		time.Sleep(time.Minute)
+		time.Sleep(20 * time.Second)
 		if r, problem := looks.Latest(); r == nil || problem != "failed: no answer" {
 			t.Errorf("after a failure it has %+v, %q", r, problem)
 		}

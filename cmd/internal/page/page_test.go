@@ -311,3 +311,21 @@ func BenchmarkPage_10000Shards(b *testing.B) {
 		html(b, s)
 	}
 }
+
+// Changes that this process gave up need attention where nobody counts dead letters, and messages of a queue where somebody does.
+func TestPage_LettersNeedAttention(t *testing.T) {
+	s := pagetest.Well()
+	k := s.Consumer.Ledger.Sinks["orders"]
+	k.DeadLettered, k.Written = 3, k.Written-3
+	s.Consumer.Ledger.Sinks["orders"] = k
+	for _, want := range []string{"3 changes went to dead letters since this consumer started", "tablewake redrive " + pagetest.Flags + " --list"} {
+		if body := html(t, s); !strings.Contains(body, want) || strings.Contains(body, "All is well") {
+			t.Errorf("the page does not say %s", want)
+		}
+	}
+	obs := fleet.Observation{Pipeline: "shop", Flags: pagetest.Flags, At: pagetest.Now, Letters: &fleet.Letters{Queued: 2}}
+	r := obs.Report()
+	if body := html(t, page.Status{Fleet: &r}); !strings.Contains(body, "bout 2 changes are in the queue of dead letters") {
+		t.Error("the page does not show the messages of a queue")
+	}
+}

@@ -124,8 +124,11 @@ func lettersPanel(o Options, s Status) panel {
 	case l.Unknown != "":
 		p.Blocks = append(p.Blocks, block{Scope: all, Text: "Unknown: " + l.Unknown, Tone: dim})
 	}
+	if l.Queued > 0 {
+		p.Blocks = append(p.Blocks, block{Scope: all, Text: capital(l.QueuedText()) + ". " + list})
+	}
 	n := fleet.Sum(l.Sinks)
-	if n == 0 && l.Unknown == "" {
+	if n == 0 && l.Queued == 0 && l.Unknown == "" {
 		p.Blocks = append(p.Blocks, block{Scope: all, Text: "There are none.", Tone: dim})
 	}
 	if n > 0 {

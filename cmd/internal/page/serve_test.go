@@ -61,7 +61,7 @@ func ask(t *testing.T, url, host string) (int, string) {
 func TestServeReports(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var log shown
-	report := pagetest.Failing().Fleet
+	report := pagetest.Fleet().Fleet
 	report.At = time.Now().UTC()
 	ended := make(chan error, 1)
 	go func() {

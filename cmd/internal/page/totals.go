@@ -190,7 +190,7 @@ func lettersTotal(s Status) total {
 	case l != nil && l.None:
 		t.Value, t.Tone, t.Note = "none", plain, "none are configured"
 	case l != nil && l.Unknown == "":
-		n := fleet.Sum(l.Sinks)
+		n := fleet.Sum(l.Sinks) + l.Queued
 		t.Value, t.Tone = count(n), plain
 		if l.More {
 			t.Value = "more than " + t.Value
@@ -199,17 +199,25 @@ func lettersTotal(s Status) total {
 			t.Tone, t.Note = warn, "stored changes that could not be written"
 		}
 	case l == nil && s.Consumer != nil:
-		var n int64
-		for _, k := range s.Consumer.Ledger.Sinks {
-			n += k.DeadLettered + k.Quarantined
-		}
-		n += s.Consumer.Ledger.Source.Undecodable
+		n := ownLetters(s)
 		t.Scope, t.Value, t.Tone, t.Note = thisProcess, count(n), plain, "since it started"
 		if n > 0 {
 			t.Tone = warn
 		}
 	}
 	return t
+}
+
+// ownLetters is how many changes this process gave up.
+func ownLetters(s Status) int64 {
+	if s.Consumer == nil {
+		return 0
+	}
+	n := s.Consumer.Ledger.Source.Undecodable
+	for _, k := range s.Consumer.Ledger.Sinks {
+		n += k.DeadLettered + k.Quarantined
+	}
+	return n
 }
 
 // fleetLetters returns the counted dead letters; nil if they were not counted.

@@ -119,8 +119,9 @@ func newView(o Options, s Status, now time.Time) *view {
 	return v
 }
 
-// staleAfter is the age from which a report is not shown. A new one comes within seconds, or the error of the look.
-const staleAfter = 2 * time.Minute
+// staleAfter is the age from which a report is not shown: that of a look at large stores, the pause and the next look. A new one
+// comes within seconds, or the error of the look.
+const staleAfter = 45 * time.Second
 
 // maxProblems is how many problems the page lists.
 const maxProblems = 50

@@ -34,7 +34,7 @@ func ptr[T any](v T) *T { return &v }
 
 // States are the states by name.
 func States() map[string]page.Status {
-	return map[string]page.Status{"well": Well(), "failing": Failing(), "filling": Filling(), "functions": Functions()}
+	return map[string]page.Status{"well": Well(), "failing": Failing(), "filling": Filling(), "fleet": Fleet(), "functions": Functions()}
 }
 
 // Options are those of a page that shows s.
@@ -46,7 +46,8 @@ func shardID(n int) string {
 	return fmt.Sprintf("shardId-%020d-%08x", 1767322000000+n*7919, n*2654435761%(1<<32))
 }
 
-// observation is a fleet of two consumers that read six shards. Two shards are read to their end, and two wait.
+// observation is a fleet of two consumers that read six shards, as `status` observes it. Two shards are read to their end, and
+// two wait.
 func observation() fleet.Observation {
 	obs := fleet.Observation{
 		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second), Letters: &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}},
@@ -80,6 +81,13 @@ func observation() fleet.Observation {
 	return obs
 }
 
+// ofConsumer returns the report that a consumer makes of the observation: it lists no stream, and counts no dead letters.
+func ofConsumer(obs fleet.Observation) *fleet.Report {
+	obs.Streams, obs.Letters = nil, nil
+	r := obs.Report()
+	return &r
+}
+
 // process is the first consumer, which writes to three sinks.
 func process() *fleet.Process {
 	p := &fleet.Process{
@@ -106,12 +114,17 @@ func verdict() *health.Verdict {
 
 // Well has no problem.
 func Well() page.Status {
-	r := observation().Report()
-	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: &r}
+	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: ofConsumer(observation())}
 }
 
-// Failing has a sink that fails, stopped and unread shards, a silent consumer, dead letters and a gap.
-func Failing() page.Status {
+// Fleet is what `status --serve` shows of the pipeline that fails.
+func Fleet() page.Status {
+	r := failing().Report()
+	return page.Status{Fleet: &r}
+}
+
+// failing is a fleet with a sink that fails, stopped and unread shards, a silent consumer, dead letters and a gap.
+func failing() fleet.Observation {
 	obs := observation()
 	obs.RepairsGaps = true
 	obs.Silent = map[string]time.Duration{"shop-2-c09d": 14 * time.Minute}
@@ -119,7 +132,6 @@ func Failing() page.Status {
 	obs.Leases.Members[0].Behind = map[string]time.Time{shardID(6): ago(21*time.Hour + 40*time.Minute)}
 	obs.Leases.Members[0].Pending = 10_000
 	obs.Leases.Leases[6].Time = ago(21*time.Hour + 40*time.Minute)
-	reason := "OpenSearch answers 429 Too Many Requests: the queue of writes is full"
 	obs.HeldBack = []state.HeldBack{{Consumer: "shop-1-7f3a", Total: 24, Worst: []state.HeldBackShard{
 		{Shard: shardID(6), Sink: "search", Reason: "backoff", Since: ago(26 * time.Minute), Bytes: 8_388_608},
 		{Shard: shardID(2), Sink: "search", Reason: "share", Since: ago(11 * time.Minute), Bytes: 4_194_304},
@@ -129,7 +141,13 @@ func Failing() page.Status {
 		Gap:    record.Gap{StreamARN: arn, Shard: shardID(4), After: "1400", Before: "1490", From: ago(29 * time.Hour), To: ago(26 * time.Hour), Found: ago(2 * time.Hour)},
 		Repair: state.GapRepair{Stage: state.GapRepairing, Run: "9f3c", Owner: "shop-1-7f3a", Expires: Now.Add(time.Minute), At: ago(20 * time.Second), How: "audit", Done: 1_204_330, Total: 2_400_000, Since: ago(20*time.Second + 40*time.Minute), Items: 1_204_330, Differences: 812, Repaired: 640},
 	}}
-	r := obs.Report()
+	return obs
+}
+
+const reason = "OpenSearch answers 429 Too Many Requests: the queue of writes is full"
+
+// Failing is what a consumer of a fleet shows in which much fails.
+func Failing() page.Status {
 	p, v := process(), verdict()
 	p.Lag, p.ReadRate = ptr((27 * time.Minute).Seconds()), ptr(0.0)
 	p.Sinks[1] = fleet.ProcessSink{Sink: "search", Rate: ptr(0.0), Pending: 10_000, Oldest: at(27 * time.Minute), Failing: at(26 * time.Minute), Error: reason}
@@ -142,7 +160,7 @@ func Failing() page.Status {
 	p.Ledger.Sinks["orders"] = k
 	v.Ready, v.State, v.Pending = false, health.Stuck, 10_000
 	v.Reasons = []string{"10,000 records are pending, and none was finished for 26m0s: look at what the sink search answers"}
-	return page.Status{Verdict: v, Consumer: p, Fleet: &r}
+	return page.Status{Verdict: v, Consumer: p, Fleet: ofConsumer(failing())}
 }
 
 // Filling has a sink that a backfill fills, another one that settles, and no problem.
@@ -157,8 +175,7 @@ func Filling() page.Status {
 		"b7e1": {Backfill: state.Backfill{Run: "b7e1", Start: ago(41 * time.Minute), Parts: 64}, Done: 23, Items: 17_900_412},
 		"0c44": {Backfill: state.Backfill{Run: "0c44", Start: ago(3 * time.Hour), Parts: 16}, Done: 16, Items: 50_000_001},
 	}
-	r := obs.Report()
-	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: &r}
+	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: ofConsumer(obs)}
 }
 
 // Functions is a pipeline that Lambda invokes: one mapping is disabled, and the last batch of another one failed.
