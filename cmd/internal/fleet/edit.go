@@ -12,24 +12,24 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Edit is a planned change of a lease, with its effects.
-type Edit struct {
+// leaseEdit is a planned change of a lease, with its effects.
+type leaseEdit struct {
 	Old, Next leases.Lease
-	Creates   bool        // the lease is created: Old is the result of [FirstLease]
+	Creates   bool        // the lease is created: Old is the result of [firstLease]
 	Effects   []string    // for the operator
 	Skipped   *record.Gap // unread records that the change skips; nil: none. writeEdit stores this gap before the position
 }
 
 // Changes reports whether the lease must be written.
-func (e Edit) Changes() bool { return !e.Old.Equal(e.Next) }
+func (e leaseEdit) Changes() bool { return !e.Old.Equal(e.Next) }
 
-// Release returns the edit that takes a lease from its owner, so that any consumer can take it.
-func Release(l leases.Lease) (Edit, error) {
+// releaseLease returns the edit that takes a lease from its owner, so that any consumer can take it.
+func releaseLease(l leases.Lease) (leaseEdit, error) {
 	switch {
 	case l.Ended():
-		return Edit{}, fmt.Errorf("shard %s is read to its end: there is nothing to release", l.Shard)
+		return leaseEdit{}, fmt.Errorf("shard %s is read to its end: there is nothing to release", l.Shard)
 	case l.Owner == "":
-		return Edit{}, fmt.Errorf("nobody owns shard %s: it is free already", l.Shard)
+		return leaseEdit{}, fmt.Errorf("nobody owns shard %s: it is free already", l.Shard)
 	}
 	e := fence(l)
 	e.Effects = []string{
@@ -43,8 +43,8 @@ func Release(l leases.Lease) (Edit, error) {
 }
 
 // fence returns the edit that removes the owner. The new counter makes the next write of the owner fail.
-func fence(l leases.Lease) Edit {
-	e := Edit{Old: l, Next: l.Clone()}
+func fence(l leases.Lease) leaseEdit {
+	e := leaseEdit{Old: l, Next: l.Clone()}
 	e.Next.Owner, e.Next.RequestedBy = "", ""
 	e.Next.Counter++
 	return e
@@ -68,16 +68,16 @@ func resumeText(l leases.Lease) string {
 	return "behind " + l.Checkpoint.Sequence
 }
 
-// Pin returns the edit that assigns a lease to the consumers of a name. While one of them is alive, no other consumer
+// pinLease returns the edit that assigns a lease to the consumers of a name. While one of them is alive, no other consumer
 // takes it. The current owner finishes its pending records first. The name "" unpins the lease.
-func Pin(l leases.Lease, name string) (Edit, error) {
+func pinLease(l leases.Lease, name string) (leaseEdit, error) {
 	switch {
 	case l.Ended():
-		return Edit{}, fmt.Errorf("shard %s is read to its end: there is nothing to pin", l.Shard)
+		return leaseEdit{}, fmt.Errorf("shard %s is read to its end: there is nothing to pin", l.Shard)
 	case l.Pinned == name && name == "":
-		return Edit{}, fmt.Errorf("shard %s is not pinned", l.Shard)
+		return leaseEdit{}, fmt.Errorf("shard %s is not pinned", l.Shard)
 	}
-	e := Edit{Old: l, Next: l.Clone()}
+	e := leaseEdit{Old: l, Next: l.Clone()}
 	e.Next.Pinned = name
 	if name == "" {
 		e.Effects = []string{"it is balanced as the others are"}
@@ -90,8 +90,8 @@ func Pin(l leases.Lease, name string) (Edit, error) {
 	return e, nil
 }
 
-// Position is the position of a reset. Exactly one field is set.
-type Position struct {
+// resetPosition is the position of a reset. Exactly one field is set.
+type resetPosition struct {
 	Oldest   bool
 	Latest   bool
 	End      bool // the unread rest of the shard is skipped
@@ -99,30 +99,30 @@ type Position struct {
 	Sequence string // after this record: decimal digits
 }
 
-// ParsePosition parses trim_horizon, latest, end, a time or a sequence number.
-func ParsePosition(text string) (Position, error) {
+// parsePosition parses trim_horizon, latest, end, a time or a sequence number.
+func parsePosition(text string) (resetPosition, error) {
 	switch strings.ToLower(text) {
 	case "trim_horizon":
-		return Position{Oldest: true}, nil
+		return resetPosition{Oldest: true}, nil
 	case "latest":
-		return Position{Latest: true}, nil
+		return resetPosition{Latest: true}, nil
 	case "end":
-		return Position{End: true}, nil
+		return resetPosition{End: true}, nil
 	}
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return Position{Time: at.UTC()}, nil
+		return resetPosition{Time: at.UTC()}, nil
 	}
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
-		return Position{}, errors.New("it is none of trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, and a sequence number")
+		return resetPosition{}, errors.New("it is none of trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, and a sequence number")
 	}
-	return Position{Sequence: text}, nil
+	return resetPosition{Sequence: text}, nil
 }
 
-// Reset returns the edit that moves a lease to another position and removes its owner. A position that may skip unread
-// records is a [SkipError] unless skip is set. now is the current time.
-func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) {
+// resetLease returns the edit that moves a lease to another position and removes its owner. A position that may skip unread
+// records is a [skipError] unless skip is set. now is the current time.
+func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (leaseEdit, error) {
 	if l.Ended() {
-		return Edit{}, fmt.Errorf("shard %s is read to its end, and what comes behind it was begun: to run its records again, record and replay them", l.Shard)
+		return leaseEdit{}, fmt.Errorf("shard %s is read to its end, and what comes behind it was begun: to run its records again, record and replay them", l.Shard)
 	}
 	e := fence(l)
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
@@ -143,7 +143,7 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 		e.setSkipped(e.Next.From, "", now)
 	case to.Sequence != "":
 		if l.First != "" && record.CompareSequence(to.Sequence, l.First) < 0 {
-			return Edit{}, fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
+			return leaseEdit{}, fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
 		}
 		e.Next.Checkpoint = leases.After(to.Sequence)
 		if l.Checkpoint.Kind == leases.Sequence && record.CompareSequence(to.Sequence, l.Checkpoint.Sequence) <= 0 {
@@ -160,7 +160,7 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 		}
 	}
 	if e.Skipped != nil && !skip {
-		return e, &SkipError{Shard: l.Shard, What: e.Effects[0]}
+		return e, &skipError{Shard: l.Shard, What: e.Effects[0]}
 	}
 	if e.Skipped != nil {
 		e.Next.Counter++ // writeEdit makes two writes
@@ -174,10 +174,10 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 	return e, nil
 }
 
-// FirstLease returns a lease for a shard that no consumer began, because records before it may be lost. listed are the
+// firstLease returns a lease for a shard that no consumer began, because records before it may be lost. listed are the
 // shards of its stream; existing are all leases. It returns an error if a descendant of the shard has a lease, as the
 // shard was read then.
-func FirstLease(stream string, s shardreader.Shard, listed []shardreader.Shard, existing []leases.Lease) (leases.Lease, error) {
+func firstLease(stream string, s shardreader.Shard, listed []shardreader.Shard, existing []leases.Lease) (leases.Lease, error) {
 	parents := make(map[string]string, len(listed))
 	for _, shard := range listed {
 		parents[shard.ID] = shard.Parent
@@ -198,17 +198,17 @@ func FirstLease(stream string, s shardreader.Shard, listed []shardreader.Shard, 
 	return l, nil
 }
 
-// SkipError is the error of a reset that would skip unread records.
-type SkipError struct{ Shard, What string }
+// skipError is the error of a reset that would skip unread records.
+type skipError struct{ Shard, What string }
 
 // Error says which records the reset would skip.
-func (e *SkipError) Error() string {
+func (e *skipError) Error() string {
 	return fmt.Sprintf("shard %s: %s; --skip says that this is meant", e.Shard, e.What)
 }
 
 // setSkipped sets Skipped to the gap between the old checkpoint and a time, or from the checkpoint to the record with the
 // sequence number last, and describes it in the effects.
-func (e *Edit) setSkipped(until time.Time, last string, now time.Time) {
+func (e *leaseEdit) setSkipped(until time.Time, last string, now time.Time) {
 	l, before := e.Old, ""
 	if last != "" {
 		before = nextSequence(last)
@@ -229,6 +229,6 @@ func (e *Edit) setSkipped(until time.Time, last string, now time.Time) {
 
 // nextSequence returns the sequence number above a sequence number, which is a decimal number of up to 40 digits.
 func nextSequence(sequence string) string {
-	n, _ := new(big.Int).SetString(sequence, 10) // ParsePosition has checked it
+	n, _ := new(big.Int).SetString(sequence, 10) // parsePosition has checked it
 	return n.Add(n, big.NewInt(1)).String()
 }

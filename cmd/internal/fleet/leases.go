@@ -87,7 +87,7 @@ under way is given up, and the next one reads on behind the last checkpoint.`,
 		Example: "  tablewake leases release -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
 		Args:    shardArguments("name the shards whose leases are to be released"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.editLeases(c.Context(), s, args, Release)
+			return o.editLeases(c.Context(), s, args, releaseLease)
 		},
 	}
 	o.addDryRun(c)
@@ -112,11 +112,11 @@ meant: they are noted as a gap first.`,
   tablewake leases reset -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --to 2026-01-31T12:00:00Z --dry-run`,
 		Args: shardArguments("name the shards that are to be read from another position"),
 		RunE: func(c *cobra.Command, args []string) error {
-			to, err := ParsePosition(o.to)
+			to, err := parsePosition(o.to)
 			if err != nil {
 				return cli.Usagef("--to %q: %w", o.to, err)
 			}
-			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (Edit, error) { return Reset(l, to, o.skip, time.Now()) })
+			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (leaseEdit, error) { return resetLease(l, to, o.skip, time.Now()) })
 		},
 	}
 	c.Flags().StringVar(&o.to, "to", "", "trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, or a sequence number (required)")
@@ -139,7 +139,7 @@ of them lives. Another owner hands it over softly: nothing is read twice.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.editLeases(c.Context(), s, args[:1], func(l leases.Lease) (Edit, error) { return Pin(l, args[1]) })
+			return o.editLeases(c.Context(), s, args[:1], func(l leases.Lease) (leaseEdit, error) { return pinLease(l, args[1]) })
 		},
 	}
 	o.addDryRun(c)
@@ -153,7 +153,7 @@ func (o *leasesOptions) newUnpin(s cli.Streams) *cobra.Command {
 		Example: "  tablewake leases unpin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
 		Args:    shardArguments("name the shards that are to be pinned no more"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (Edit, error) { return Pin(l, "") })
+			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (leaseEdit, error) { return pinLease(l, "") })
 		},
 	}
 	o.addDryRun(c)
@@ -189,7 +189,7 @@ func (o *leasesOptions) withStores(ctx context.Context, s cli.Streams, change bo
 }
 
 // editLeases plans and writes the change of each shard's lease, one after the other. It stops at the first error.
-func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (Edit, error)) error {
+func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (leaseEdit, error)) error {
 	return o.withStores(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, shared *sharedStores) error {
 		seen, err := shared.read(ctx)
 		if err != nil {
@@ -198,7 +198,7 @@ func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []
 		for _, shard := range shards {
 			i := slices.IndexFunc(seen.Leases, func(l leases.Lease) bool { return l.Shard == shard })
 			b := slices.IndexFunc(seen.Broken, func(b leases.Broken) bool { return b.Shard == shard })
-			var edit Edit
+			var edit leaseEdit
 			switch {
 			case b >= 0:
 				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or correct it by hand", shard, seen.Broken[b].Why)
@@ -219,7 +219,7 @@ func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []
 }
 
 // printEdit prints the change of a lease and its effects.
-func (o *leasesOptions) printEdit(w io.Writer, e Edit) {
+func (o *leasesOptions) printEdit(w io.Writer, e leaseEdit) {
 	dryRun := cli.Either(o.dryRun, " (dry run: nothing is written)", "")
 	if !e.Changes() {
 		fmt.Fprintf(w, "%s: unchanged: it is so already\n", e.Old.Shard)

@@ -158,24 +158,7 @@ func (obs Observation) Report() Report {
 	obs.Retention = cmp.Or(obs.Retention, 24*time.Hour)
 	obs.Urgent = cmp.Or(obs.Urgent, 4*time.Hour)
 	r := Report{Urgent: obs.Urgent, Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, NotLive: []PendingSink{}}
-	switch {
-	case obs.Unconfigured != "":
-		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases, so Lambda reads the stream"
-		if len(obs.Functions) == 0 {
-			r.Note += "; with --function NAME its event source mappings show too"
-		}
-	case obs.NoTable != "" && len(obs.Leases.Members) > 0:
-		r.addLostLeases(&obs)
-	case obs.NoTable != "":
-		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+" --create`; where a function carries the changes, take leases out of the file",
-			"no consumer has begun: there is no lease table %s", obs.NoTable)
-	}
-	for _, lost := range obs.Lost {
-		r.addProblem(LostStore, lost.Sink, "`"+obs.command("adopt")+" --sink "+lost.Sink+"` shows what is there, and what can be done; no consumer starts before", "sink %s: %s", lost.Sink, lost.What)
-	}
-	for _, u := range obs.Unknown {
-		r.addProblem(NotLookedAt, u.What, "it is unknown, so look again once the store answers", "%s could not be looked at: %v", u.What, u.Err)
-	}
+	r.addStores(&obs)
 	for _, m := range obs.Leases.Members {
 		r.addConsumer(&obs, m)
 	}
@@ -187,16 +170,50 @@ func (obs Observation) Report() Report {
 	for _, s := range obs.Streams {
 		r.addStream(s)
 	}
-	t := newTree(&obs)
+	unread := r.addShards(&obs)
+	for _, g := range obs.Gaps {
+		r.Gaps = append(r.Gaps, NewGap(g, obs.Retention))
+		r.addGapRepair(&obs, g)
+	}
+	r.addNoConsumers(&obs, unread)
+	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(a.Kind.rank(), b.Kind.rank()) })
+	r.Healthy = len(r.Problems) == 0
+	return r
+}
+
+// addStores adds what is wrong with the stores, and which of them there are.
+func (r *Report) addStores(obs *Observation) {
+	switch {
+	case obs.Unconfigured != "":
+		r.Note = "no consumer is configured: " + obs.Unconfigured + " says nothing of leases, so Lambda reads the stream"
+		if len(obs.Functions) == 0 {
+			r.Note += "; with --function NAME its event source mappings show too"
+		}
+	case obs.NoTable != "" && len(obs.Leases.Members) > 0:
+		r.addLostLeases(obs)
+	case obs.NoTable != "":
+		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+" --create`; where a function carries the changes, take leases out of the file",
+			"no consumer has begun: there is no lease table %s", obs.NoTable)
+	}
+	for _, lost := range obs.Lost {
+		r.addProblem(LostStore, lost.Sink, "`"+obs.command("adopt")+" --sink "+lost.Sink+"` shows what is there, and what can be done; no consumer starts before", "sink %s: %s", lost.Sink, lost.What)
+	}
+	for _, u := range obs.Unknown {
+		r.addProblem(NotLookedAt, u.What, "it is unknown, so look again once the store answers", "%s could not be looked at: %v", u.What, u.Err)
+	}
+}
+
+// addShards adds the shards and their problems. It reports whether one is unread that a consumer would read.
+func (r *Report) addShards(obs *Observation) (unread bool) {
+	t := newTree(obs)
 	obs.unreadBefore = unreadBefore(obs.Streams, t)
 	for _, b := range obs.Leases.Broken {
 		r.addProblem(BrokenLease, b.Shard, "restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
 			"the lease of %s cannot be read: %s", b.Shard, b.Why)
 	}
-	unread := false                // a shard is unread that a consumer would read
 	stuck := make(map[string]bool) // stopped shards, those that wait for one, and the streams of both
 	for _, n := range t.sorted() {
-		s := r.newShard(&obs, t, n)
+		s := r.newShard(obs, t, n)
 		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) || stuck[obs.unreadBefore[n.stream]]
 		if stuck[s.ID] = s.State == Stopped || s.State == Waiting && behindStuck; stuck[s.ID] {
 			stuck[n.stream] = true
@@ -204,10 +221,11 @@ func (obs Observation) Report() Report {
 		unread = unread || s.State != Done && !stuck[s.ID]
 		r.Shards = append(r.Shards, s)
 	}
-	for _, g := range obs.Gaps {
-		r.Gaps = append(r.Gaps, NewGap(g, obs.Retention))
-		r.addGapRepair(&obs, g)
-	}
+	return unread
+}
+
+// addNoConsumers adds the problem that no consumer reads. unread is set if a consumer would read.
+func (r *Report) addNoConsumers(obs *Observation, unread bool) {
 	reads := slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive })
 	switch {
 	case reads:
@@ -217,9 +235,6 @@ func (obs Observation) Report() Report {
 	case len(obs.Streams) == 0 && obs.Unconfigured == "" && obs.NoTable == "" && len(r.Problems) == 0:
 		r.addProblem(NoConsumers, obs.Pipeline, "look without --no-stream, or start `"+obs.command("consume")+"`", "no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
 	}
-	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(a.Kind.rank(), b.Kind.rank()) })
-	r.Healthy = len(r.Problems) == 0
-	return r
 }
 
 // problemKinds are the kinds of problems, those that lose records first. mild ones lose nothing by themselves, or end by

@@ -31,31 +31,37 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 	}
 	s.State, s.Why = obs.state(t, n)
 	s.AfterStream = s.State == Waiting && t.unfinishedParent(n) == nil
-	if s.State == Reading {
-		last, behind := owner.Behind[n.id]
-		failing, fails := owner.Failing[n.id]
-		if fails {
-			age := max(obs.At.Sub(failing.Since), 0).Seconds()
-			s.FailingFor, s.Failing = &age, failing.Class
-		} else {
-			s.Behind = &behind
-		}
-		switch alone := owner.Leases == 1; {
-		case fails && !behind:
-			s.setLoss(obs, failing.Since) // records from before the failures are read
-		case behind:
-			s.setLoss(obs, last)
-		case owner.Pending == 0 || alone: // else it is unknown which shard they belong to
-			s.Records = &owner.Pending
-			if owner.Pending > 0 {
-				s.setLoss(obs, n.lease.Time)
-			}
-		}
-	} else if s.State != Done && s.State != Waiting && n.lease != nil && !n.readToLast() {
+	switch {
+	case s.State == Reading:
+		s.setUnread(obs, n, owner)
+	case s.State != Done && s.State != Waiting && n.lease != nil && !n.readToLast():
 		s.setLoss(obs, later(n.lease.Time, n.lease.From))
 	}
 	r.addShardProblems(obs, t, n, &s)
 	return s
+}
+
+// setUnread sets what is known of the unread records of a shard that owner reads.
+func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
+	last, behind := owner.Behind[n.id]
+	failing, fails := owner.Failing[n.id]
+	if fails {
+		age := max(obs.At.Sub(failing.Since), 0).Seconds()
+		s.FailingFor, s.Failing = &age, failing.Class
+	} else {
+		s.Behind = &behind
+	}
+	switch alone := owner.Leases == 1; {
+	case fails && !behind:
+		s.setLoss(obs, failing.Since) // records from before the failures are read
+	case behind:
+		s.setLoss(obs, last)
+	case owner.Pending == 0 || alone: // else it is unknown which shard they belong to
+		s.Records = &owner.Pending
+		if owner.Pending > 0 {
+			s.setLoss(obs, n.lease.Time)
+		}
+	}
 }
 
 // addShardProblems adds the problems of a shard.

@@ -16,31 +16,31 @@ import (
 )
 
 // createLease plans and creates the lease of a shard that has none.
-func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (Edit, error)) (Edit, error) {
+func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (leaseEdit, error)) (leaseEdit, error) {
 	api, err := shared.streams()
 	if err != nil {
-		return Edit{}, err
+		return leaseEdit{}, err
 	}
 	var refs []shardreader.StreamRef
 	for _, t := range cfg.Source.Tables {
 		found, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
 		if err != nil {
-			return Edit{}, err
+			return leaseEdit{}, err
 		}
 		refs = append(refs, found...)
 	}
 	for _, ref := range slices.Backward(refs) { // most shards belong to the newest stream
 		d, err := shardreader.ListShards(ctx, api, ref.ARN)
 		if err != nil {
-			return Edit{}, err
+			return leaseEdit{}, err
 		}
 		i := slices.IndexFunc(d.Shards, func(s shardreader.Shard) bool { return s.ID == shard })
 		if i < 0 {
 			continue
 		}
-		l, err := FirstLease(ref.ARN, d.Shards[i], d.Shards, seen.Leases)
+		l, err := firstLease(ref.ARN, d.Shards[i], d.Shards, seen.Leases)
 		if err != nil {
-			return Edit{}, err
+			return leaseEdit{}, err
 		}
 		e, err := plan(l)
 		e.Creates = true
@@ -49,7 +49,7 @@ func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, c
 		}
 		return e, writeEdit(ctx, shared, e, shared.table.Create)
 	}
-	return Edit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
+	return leaseEdit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
 }
 
 // writeEdit writes the lease of an edit. first makes the first write, of a lease as it is to be.
@@ -57,7 +57,7 @@ func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, c
 // An edit that skips records takes the lease before it stores the gap: its owner can then write no checkpoint, and the gap
 // claims no record that was processed. No record is skipped without a stored gap, as the position follows the gap. If the
 // process ends in between, consumers take the lease as that of a dead owner, and read on from its checkpoint.
-func writeEdit(ctx context.Context, shared *sharedStores, e Edit, first func(context.Context, leases.Lease) error) error {
+func writeEdit(ctx context.Context, shared *sharedStores, e leaseEdit, first func(context.Context, leases.Lease) error) error {
 	if e.Skipped == nil {
 		return writeLease(ctx, e.Next, first)
 	}
@@ -97,7 +97,7 @@ func writeLease(ctx context.Context, next leases.Lease, write func(context.Conte
 const maxSwapTries = 20
 
 // swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, it plans again.
-func (o *leasesOptions) swapLease(ctx context.Context, shared *sharedStores, l leases.Lease, plan func(leases.Lease) (Edit, error)) (Edit, error) {
+func (o *leasesOptions) swapLease(ctx context.Context, shared *sharedStores, l leases.Lease, plan func(leases.Lease) (leaseEdit, error)) (leaseEdit, error) {
 	for range maxSwapTries {
 		e, err := plan(l)
 		if err != nil || o.dryRun || !e.Changes() {
@@ -113,5 +113,5 @@ func (o *leasesOptions) swapLease(ctx context.Context, shared *sharedStores, l l
 		}
 		l = c.Now
 	}
-	return Edit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard, l.Owner)
+	return leaseEdit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard, l.Owner)
 }

@@ -47,7 +47,7 @@ func (w *resetWorld) lease(t *testing.T) leases.Lease {
 }
 
 // reset resets the lease to 1000, which skips records.
-func (w *resetWorld) reset(t *testing.T) (Edit, error) {
+func (w *resetWorld) reset(t *testing.T) (leaseEdit, error) {
 	t.Helper()
 	shared := &sharedStores{table: w.table, note: func(_ context.Context, g record.Gap) error {
 		if w.fail == nil {
@@ -55,8 +55,8 @@ func (w *resetWorld) reset(t *testing.T) (Edit, error) {
 		}
 		return w.fail
 	}}
-	return new(leasesOptions).swapLease(t.Context(), shared, w.lease(t), func(l leases.Lease) (Edit, error) {
-		return Reset(l, Position{Sequence: "1000"}, true, time.Now())
+	return new(leasesOptions).swapLease(t.Context(), shared, w.lease(t), func(l leases.Lease) (leaseEdit, error) {
+		return resetLease(l, resetPosition{Sequence: "1000"}, true, time.Now())
 	})
 }
 

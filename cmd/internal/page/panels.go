@@ -16,75 +16,85 @@ import (
 // sinksPanel shows the sinks of this process, those that fail first, and what all consumers noted.
 func sinksPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Sinks"}
-	if c := s.Consumer; c != nil {
-		t := &table{Caption: "Sinks, since this process started", Head: []column{
-			{Name: "Sink"}, {Name: "State"}, {Name: "Rate", Number: true}, {Name: "Pending", Number: true},
-			{Name: "Oldest that waits", Number: true}, {Name: "Keys blocked", Number: true}, {Name: "Why", Long: true},
-		}}
-		sorted := slices.Clone(c.Sinks)
-		slices.SortStableFunc(sorted, func(a, b fleet.ProcessSink) int { return severity(sinkTone(&b)) - severity(sinkTone(&a)) })
-		for _, k := range sorted {
-			state := cell{Text: "writes", Tone: good}
-			if k.Failing != nil {
-				state = cell{Text: "fails for " + since(k.Failing, now), Tone: bad}
-			} else if k.Blocked > 0 {
-				state = cell{Text: "blocked", Tone: bad}
-			}
-			oldest := cell{Text: "–", Tone: dim}
-			if k.Oldest != nil {
-				oldest = cell{Text: since(k.Oldest, now)}
-			} else if k.Failing != nil {
-				oldest = unknownCell()
-			}
-			t.Rows = append(t.Rows, []cell{
-				{Text: k.Sink}, state, optionalRate(k.Rate), counted(k.Pending), oldest, counted(k.Blocked),
-				{Text: k.Error},
-			})
-		}
-		p.Blocks = append(p.Blocks, block{Scope: thisProcess, Table: t, ID: "sinks-here"})
+	if s.Consumer != nil {
+		p.Blocks = append(p.Blocks, processSinks(s.Consumer, now))
 	}
-	r := s.Fleet
-	if r == nil {
-		return p
-	}
-	if len(r.Sinks) > 0 {
-		t := &table{Caption: "Failing sinks, as consumers note them", Head: []column{
-			{Name: "Sink"}, {Name: "Consumer"}, {Name: "Fails for", Number: true}, {Name: "Pending", Number: true},
-			{Name: "Oldest that waits", Number: true}, {Name: "Why", Long: true},
-		}}
-		for _, k := range r.Sinks[:min(len(r.Sinks), maxRows)] {
-			t.Rows = append(t.Rows, []cell{
-				{Text: k.Sink}, {Text: k.Consumer}, {Text: ageOf(k.Seconds), Tone: bad}, number(k.Pending),
-				{Text: since(k.Oldest, r.At)}, {Text: k.Error},
-			})
-		}
-		p.Blocks = append(p.Blocks, block{Scope: all, Table: t, ID: "sinks-all"})
-		p.Blocks = append(p.Blocks, more(len(r.Sinks)-maxRows)...)
-	} else {
-		p.Blocks = append(p.Blocks, block{
-			Scope: all,
-			Text:  cli.Either(r.Note == "", "No consumer notes a sink that fails.", "Unknown: a function notes no failing sinks."),
-			Tone:  dim,
-		})
-	}
-	if len(r.HeldBack) > 0 {
-		t := &table{Caption: "Shards that wait for sinks", Head: []column{
-			{Name: "Shard"}, {Name: "Sink"}, {Name: "Reason"}, {Name: "For", Number: true},
-			{Name: "Bytes", Number: true}, {Name: "Consumer"},
-		}}
-		for _, h := range r.HeldBack[:min(len(r.HeldBack), maxRows)] {
-			t.Rows = append(t.Rows, []cell{
-				{Text: h.Shard}, {Text: cmp.Or(h.Sink, "dead letters")}, {Text: h.Reason}, {Text: ageOf(h.Seconds)},
-				number(h.Bytes), {Text: h.Consumer},
-			})
-		}
-		title := cli.Counted(len(r.HeldBack)+r.HeldBackMore, "reason", "holds shards back", "hold shards back")
-		p.Blocks = append(p.Blocks, block{Scope: all, Fold: title, Table: t, ID: "held-back"})
-		if n := len(r.HeldBack) - len(t.Rows) + r.HeldBackMore; n > 0 {
-			p.Blocks = append(p.Blocks, block{Text: count(n) + " of them are not listed", Tone: dim})
-		}
+	if s.Fleet != nil {
+		p.Blocks = append(p.Blocks, failingSinks(s.Fleet)...)
+		p.Blocks = append(p.Blocks, heldBackShards(s.Fleet)...)
 	}
 	return p
+}
+
+// processSinks returns the sinks of this process, those that fail first.
+func processSinks(c *fleet.Process, now time.Time) block {
+	t := &table{Caption: "Sinks, since this process started", Head: []column{
+		{Name: "Sink"}, {Name: "State"}, {Name: "Rate", Number: true}, {Name: "Pending", Number: true},
+		{Name: "Oldest that waits", Number: true}, {Name: "Keys blocked", Number: true}, {Name: "Why", Long: true},
+	}}
+	sorted := slices.Clone(c.Sinks)
+	slices.SortStableFunc(sorted, func(a, b fleet.ProcessSink) int { return severity(sinkTone(&b)) - severity(sinkTone(&a)) })
+	for _, k := range sorted {
+		state := cell{Text: "writes", Tone: good}
+		if k.Failing != nil {
+			state = cell{Text: "fails for " + since(k.Failing, now), Tone: bad}
+		} else if k.Blocked > 0 {
+			state = cell{Text: "blocked", Tone: bad}
+		}
+		oldest := cell{Text: "–", Tone: dim}
+		if k.Oldest != nil {
+			oldest = cell{Text: since(k.Oldest, now)}
+		} else if k.Failing != nil {
+			oldest = unknownCell()
+		}
+		t.Rows = append(t.Rows, []cell{
+			{Text: k.Sink}, state, optionalRate(k.Rate), counted(k.Pending), oldest, counted(k.Blocked),
+			{Text: k.Error},
+		})
+	}
+	return block{Scope: thisProcess, Table: t, ID: "sinks-here"}
+}
+
+// failingSinks returns the failing sinks that consumers note.
+func failingSinks(r *fleet.Report) []block {
+	if len(r.Sinks) == 0 {
+		text := cli.Either(r.Note == "", "No consumer notes a sink that fails.", "Unknown: a function notes no failing sinks.")
+		return []block{{Scope: all, Text: text, Tone: dim}}
+	}
+	t := &table{Caption: "Failing sinks, as consumers note them", Head: []column{
+		{Name: "Sink"}, {Name: "Consumer"}, {Name: "Fails for", Number: true}, {Name: "Pending", Number: true},
+		{Name: "Oldest that waits", Number: true}, {Name: "Why", Long: true},
+	}}
+	for _, k := range r.Sinks[:min(len(r.Sinks), maxRows)] {
+		t.Rows = append(t.Rows, []cell{
+			{Text: k.Sink}, {Text: k.Consumer}, {Text: ageOf(k.Seconds), Tone: bad}, number(k.Pending),
+			{Text: since(k.Oldest, r.At)}, {Text: k.Error},
+		})
+	}
+	return append([]block{{Scope: all, Table: t, ID: "sinks-all"}}, more(len(r.Sinks)-maxRows)...)
+}
+
+// heldBackShards returns the shards that wait for sinks.
+func heldBackShards(r *fleet.Report) []block {
+	if len(r.HeldBack) == 0 {
+		return nil
+	}
+	t := &table{Caption: "Shards that wait for sinks", Head: []column{
+		{Name: "Shard"}, {Name: "Sink"}, {Name: "Reason"}, {Name: "For", Number: true},
+		{Name: "Bytes", Number: true}, {Name: "Consumer"},
+	}}
+	for _, h := range r.HeldBack[:min(len(r.HeldBack), maxRows)] {
+		t.Rows = append(t.Rows, []cell{
+			{Text: h.Shard}, {Text: cmp.Or(h.Sink, "dead letters")}, {Text: h.Reason}, {Text: ageOf(h.Seconds)},
+			number(h.Bytes), {Text: h.Consumer},
+		})
+	}
+	title := cli.Counted(len(r.HeldBack)+r.HeldBackMore, "reason", "holds shards back", "hold shards back")
+	blocks := []block{{Scope: all, Fold: title, Table: t, ID: "held-back"}}
+	if n := len(r.HeldBack) - len(t.Rows) + r.HeldBackMore; n > 0 {
+		blocks = append(blocks, block{Text: count(n) + " of them are not listed", Tone: dim})
+	}
+	return blocks
 }
 
 // maxRows is how many rows the other tables have at most.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -89,6 +90,7 @@ type validation struct {
 	Live     *liveReport     `json:"live,omitempty"`          // of --live
 }
 
+// validate checks a configuration and prints the result.
 func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags, live bool, f cli.Format) error {
 	cfg, err := cli.LoadConfig(file)
 	if err == nil {
@@ -104,15 +106,8 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 	}
 	v := validation{Errors: append(config.Problems{}, problems...), Warnings: config.Problems{}}
 	if cfg != nil {
-		v.Warnings = append(v.Warnings, cfg.Warnings...)
-		items, err := from.read(ctx, s)
-		if err != nil {
+		if err := v.addWarnings(ctx, s, cfg, from); err != nil {
 			return err
-		}
-		if items != nil {
-			v.Sampled = len(items.Items)
-			v.Warnings = append(v.Warnings, cfg.CheckSample(items.Items)...)
-			v.Warnings.Sort()
 		}
 	}
 	if live && !bad {
@@ -146,14 +141,32 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 	if !v.Valid {
 		return cli.Exit(cli.ExitConfig, v.Errors)
 	}
+	v.writeSummary(s.Out, cfg)
+	return nil
+}
+
+// addWarnings adds the warnings of cfg, and those of items if the flags name some.
+func (v *validation) addWarnings(ctx context.Context, s cli.Streams, cfg *config.Config, from sampleFlags) error {
+	v.Warnings = append(v.Warnings, cfg.Warnings...)
+	items, err := from.read(ctx, s)
+	if err != nil || items == nil {
+		return err
+	}
+	v.Sampled = len(items.Items)
+	v.Warnings = append(v.Warnings, cfg.CheckSample(items.Items)...)
+	v.Warnings.Sort()
+	return nil
+}
+
+// writeSummary prints what a valid configuration has.
+func (v *validation) writeSummary(w io.Writer, cfg *config.Config) {
 	filters := len(cfg.Filters)
 	for _, sink := range cfg.Sinks {
 		filters += len(sink.Filters)
 	}
-	fmt.Fprintf(s.Out, "%s is valid: pipeline %s, %s, %s, %s\n",
+	fmt.Fprintf(w, "%s is valid: pipeline %s, %s, %s, %s\n",
 		cfg.File, cfg.Name, cli.Count(len(cfg.Sinks), "sink"), cli.Count(len(cfg.Detectors), "detector"), cli.Count(filters, "filter"))
 	if v.Sampled > 0 {
-		fmt.Fprintf(s.Out, "its names were checked against %s\n", cli.Count(v.Sampled, "item"))
+		fmt.Fprintf(w, "its names were checked against %s\n", cli.Count(v.Sampled, "item"))
 	}
-	return nil
 }
