@@ -15,12 +15,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// What is printed for the shop and for a pipeline with a secret, several tables and TTL
-// deletes that are asked for.
+// What is printed for the shop, for a pipeline with a secret, several tables and TTL
+// deletes that are asked for, and for the longest name that a pipeline can have.
 func TestPrinted(t *testing.T) {
 	for name, file := range map[string]string{
 		"shop": filepath.Join(root, "test", "fixtures", "shop", "tablewake.yaml"),
 		"many": filepath.Join("testdata", "many.yaml"),
+		"long": filepath.Join("testdata", "long.yaml"),
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {
