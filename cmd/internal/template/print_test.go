@@ -129,15 +129,15 @@ func TestAFunctionKeepsNoLettersInAFolder(t *testing.T) {
 	}
 }
 
-// What CONSUME.md shows of rights is what is printed for the file that it shows.
+// What consume.md shows of rights is what is printed for the file that it shows.
 func TestConsumeShowsWhatIsPrinted(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "tablewake", "CONSUME.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "tablewake", "guide", "consume.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(doc), "**Rights** to run")
 	if !found {
-		t.Fatal("CONSUME.md has no rights")
+		t.Fatal("consume.md has no rights")
 	}
 	var shown []string
 	for len(shown) < 3 {
@@ -158,7 +158,7 @@ func TestConsumeShowsWhatIsPrinted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(shown[i+1], b.String()); diff != "" {
-			t.Errorf("(-CONSUME.md +printed):\n%s", diff)
+			t.Errorf("(-consume.md +printed):\n%s", diff)
 		}
 	}
 }
