@@ -22,6 +22,9 @@ func TestSound(t *testing.T) { sinktest.Run(t, suite(flawOr(sound))) }
 // TestSoundByState does so with a sink that keeps what it knows of an item.
 func TestSoundByState(t *testing.T) { sinktest.Run(t, seatSuite(flawOr(sound))) }
 
+// The sink of the example holds to the suite.
+func TestExample(t *testing.T) { testCopySink(t) }
+
 func flawOr(f flaw) flaw {
 	if env := os.Getenv(flawEnv); env != "" {
 		return flaw(env)

@@ -67,8 +67,12 @@ func TestTheTreesTemplateIsBuilt(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	dir := t.TempDir()
-	if out, err := tool(t, "sam", "build", "-t", "template.yaml", "--build-dir", dir); err != nil {
+	out, err := tool(t, "sam", "build", "-t", "template.yaml", "--build-dir", dir)
+	if err != nil {
 		t.Fatalf("sam build: %v\n%s", err, out)
+	}
+	if n := strings.Count(out, "Running GoModulesBuilder:Build"); n != 1 {
+		t.Errorf("sam build builds the program %d times, want 1:\n%s", n, out)
 	}
 	for _, function := range []string{"Function", "Redrive", "Audit"} {
 		path := filepath.Join(dir, function, "bootstrap")

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,8 +28,8 @@ func TestUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands := regexp.MustCompile(`(?m)^Exec\w+=/usr/local/bin/tablewake (.*)$`).FindAllStringSubmatch(string(text), -1)
-	if len(commands) != 2 {
-		t.Fatalf("commands: %q", commands)
+	if len(commands) != 1 || !strings.HasPrefix(commands[0][0], "ExecStart=") {
+		t.Fatalf("commands: %q, want ExecStart alone: RestartPreventExitStatus is about no other", commands)
 	}
 	for _, c := range commands {
 		if !parses(t, strings.Fields(c[1])) {
@@ -53,6 +54,29 @@ func TestUnit(t *testing.T) {
 	}
 	if len(known) > 0 {
 		t.Errorf("the unit lacks %v", known)
+	}
+}
+
+// A wrong configuration ends the command of the unit with an exit code that prevents a restart.
+func TestUnit_WrongConfiguration(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "deploy", "tablewake.service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/tablewake (.*)$`).FindStringSubmatch(string(text))
+	final := regexp.MustCompile(`(?m)^RestartPreventExitStatus=(.*)$`).FindStringSubmatch(string(text))
+	if command == nil || final == nil {
+		t.Fatal("the unit has no ExecStart or no RestartPreventExitStatus")
+	}
+	wrong := filepath.Join(t.TempDir(), "tablewake.yaml")
+	if err := os.WriteFile(wrong, []byte("version: 1\nname: x\nsourse: {table: shop}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := strings.Fields(strings.ReplaceAll(command[1], "/etc/tablewake/tablewake.yaml", wrong))
+	var out, errs strings.Builder
+	code := cli.Run(t.Context(), args, strings.NewReader(""), &out, &errs)
+	if !slices.Contains(strings.Fields(final[1]), strconv.Itoa(code)) || !strings.Contains(errs.String(), "sourse") {
+		t.Errorf("it ends with %d, and restarts: %s", code, errs.String())
 	}
 }
 

@@ -1,16 +1,20 @@
 package formats
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // checked is a module that was read.
@@ -33,11 +37,18 @@ func check(file string, text []byte) *checked {
 		c.declare(b)
 	}
 	hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
-		if e, is := n.(*hclsyntax.ScopeTraversalExpr); is {
+		switch e := n.(type) {
+		case *hclsyntax.ScopeTraversalExpr:
 			c.use(e.Traversal)
+		case *hclsyntax.TemplateWrapExpr:
+			c.problems = append(c.problems, fmt.Sprintf("%s: a reference alone needs no quotes", e.Range()))
 		}
 		return nil
 	})
+	c.checkNames(body)
+	if formatted := hclwrite.Format(text); !bytes.Equal(formatted, text) {
+		c.problems = append(c.problems, "terraform fmt formats it differently, first in line "+strconv.Itoa(firstDifference(text, formatted)))
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.used)) {
 		if !c.declared[name] {
 			c.problems = append(c.problems, name+" is used, and not declared")
@@ -76,6 +87,62 @@ func (c *checked) declare(b *hclsyntax.Block) {
 			c.problems = append(c.problems, name+" is declared twice")
 		}
 		c.declared[name] = true
+	}
+}
+
+// firstDifference returns the number of the first line that differs.
+func firstDifference(a, b []byte) int {
+	other := bytes.Split(b, []byte("\n"))
+	for i, line := range bytes.Split(a, []byte("\n")) {
+		if i >= len(other) || !bytes.Equal(line, other[i]) {
+			return i + 1
+		}
+	}
+	return len(other)
+}
+
+// longest has the limits of names in characters, by type of resource and attribute. A name_prefix leaves 26 for what
+// Terraform adds.
+var longest = map[string]int{
+	"aws_cloudwatch_event_rule.name_prefix":  64 - 26,
+	"aws_cloudwatch_log_group.name":          512,
+	"aws_cloudwatch_metric_alarm.alarm_name": 255,
+	"aws_iam_role.name_prefix":               64 - 26,
+	"aws_lambda_function.function_name":      64,
+	"aws_lambda_layer_version.layer_name":    140,
+	"aws_s3_bucket.bucket_prefix":            63 - 26,
+	"aws_sqs_queue.name_prefix":              80 - 26,
+}
+
+// checkNames computes the names that the module makes of its locals, and compares them with the limits.
+func (c *checked) checkNames(body *hclsyntax.Body) {
+	locals := make(map[string]cty.Value)
+	for _, b := range body.Blocks {
+		if b.Type == "locals" {
+			for name, a := range b.Body.Attributes {
+				if v, problems := a.Expr.Value(nil); !problems.HasErrors() {
+					locals[name] = v
+				}
+			}
+		}
+	}
+	values := &hcl.EvalContext{Variables: map[string]cty.Value{"local": cty.ObjectVal(locals)}}
+	for _, b := range body.Blocks {
+		if b.Type != "resource" {
+			continue
+		}
+		for name, a := range b.Body.Attributes {
+			limit, is := longest[b.Labels[0]+"."+name]
+			if !is {
+				continue
+			}
+			v, problems := a.Expr.Value(values)
+			if problems.HasErrors() {
+				c.problems = append(c.problems, problems.Error())
+			} else if text := v.AsString(); len(text) > limit {
+				c.problems = append(c.problems, fmt.Sprintf("%s of %s has %d characters, and may have %d: %s", name, strings.Join(b.Labels, "."), len(text), limit, text))
+			}
+		}
 	}
 }
 
@@ -133,7 +200,10 @@ func TestCheck(t *testing.T) {
 		`variable "y" {}`:                                  "var.y is declared, and not used",
 		"resource \"a\" \"b\" {}\nresource \"a\" \"b\" {}": "a.b is declared twice",
 		`module "m" {}`:                                    "a block module",
-		"data \"aws_region\" \"c\" {}\nresource \"a\" \"b\" { x = data.aws_region.c.name }": "is deprecated",
+		`resource "a" "b" { x = "${c.d.arn}" }`:            "a reference alone needs no quotes",
+		"locals {\n  name = \"a\"\n  value   = 1\n}\n":     "terraform fmt formats it differently",
+		"locals {\n  name = \"a-name-of-twenty-ones\"\n}\nresource \"aws_iam_role\" \"r\" {\n  name_prefix = \"${local.name}-and-a-long-suffix\"\n}\n": "has 39 characters, and may have 38",
+		"data \"aws_region\" \"c\" {}\nresource \"a\" \"b\" { x = data.aws_region.c.name }":                                                           "is deprecated",
 	} {
 		if got := check("x.tf", []byte(text)).problems; !strings.Contains(strings.Join(got, "\n"), want) {
 			t.Errorf("%s: %q, want %q", text, got, want)

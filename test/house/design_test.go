@@ -14,7 +14,7 @@ import (
 )
 
 // guides are patterns of the documents whose paths, names and links are checked.
-var guides = []string{"README.md", "DESIGN.md", "SECURITY.md", "CONTRIBUTING.md", "cmd/tablewake/*.md", "cmd/tablewake/guide/*.md", "cmd/internal/configtest/README.md",
+var guides = []string{"README.md", "DESIGN.md", "SECURITY.md", "CONTRIBUTING.md", "cmd/tablewake/guide/*.md", "cmd/internal/configtest/README.md",
 	"deploy/README.md", "pipeline/CONTRACT.md", "pipeline/config/README.md", "pipeline/telemetry/METRICS.md", "sinks/STORAGE.md", "test/FACTS.md", "test/bench/README.md"}
 
 // TestGuides_NameWhatThereIs checks that each file, folder and name of the code that a guide names exists.

@@ -36,7 +36,7 @@ func TestDeployed_MetricsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	look("../../template.yaml")
-	look("../../cmd/tablewake/CONSUME.md")
+	look("../../cmd/tablewake/guide/consume.md")
 	if found < 5 {
 		t.Errorf("%d names were found", found)
 	}

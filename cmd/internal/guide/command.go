@@ -3,6 +3,8 @@ package guide
 import (
 	"fmt"
 	"io"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	pages "github.com/tablewake/tablewake/cmd/tablewake/guide"
+	"github.com/tablewake/tablewake/pipeline/config"
 )
 
 // New is the command guide.
@@ -18,32 +21,53 @@ func New(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "guide [TOPIC]",
 		Short: "Show a guide, or list the guides",
-		Long: `guide shows a guide as plain text. Without a topic it lists the topics. A path in a guide, as
-cmd/tablewake/CONSUME.md, is a document of tablewake's repository.`,
+		Long: `guide shows a guide, or the reference of a command or of tablewake.yaml, as plain text. Without a
+topic it lists them. A path in a guide, as sinks/STORAGE.md, is a document of tablewake's repository.`,
 		Example: `  tablewake guide
   tablewake guide start
-  tablewake guide upgrade | less`,
-		ValidArgs: pages.Topics(),
+  tablewake guide upgrade | less
+  tablewake guide reference | less`,
+		ValidArgs: topics(),
 		Args:      cli.ArgumentRange(0, 1, "[TOPIC]"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return list(s.Out)
 			}
-			if !slices.Contains(pages.Topics(), args[0]) {
+			if !slices.Contains(topics(), args[0]) {
 				return cli.Usagef("there is no guide %q: `tablewake guide` lists them", args[0])
 			}
 			text, err := page(args[0])
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(s.Out, render(text))
+			_, err = io.WriteString(s.Out, render(text, path.Dir(document(args[0]))))
 			return err
 		},
 	}
 }
 
+// reference is the topic of the configuration's reference.
+const reference = "reference"
+
+// references returns the topics that are references.
+func references() []string { return append(pages.References(), reference) }
+
+// topics returns all topics, the guides first.
+func topics() []string { return append(pages.Topics(), references()...) }
+
+// document returns the path of a topic's document in the repository.
+func document(topic string) string {
+	if topic == reference {
+		return "pipeline/config/README.md"
+	}
+	return "cmd/tablewake/guide/" + topic + ".md"
+}
+
 // page returns the Markdown of a topic.
 func page(topic string) (string, error) {
+	if topic == reference {
+		return config.Reference(), nil
+	}
 	b, err := pages.Files.ReadFile(topic + ".md")
 	return string(b), err
 }
@@ -51,10 +75,13 @@ func page(topic string) (string, error) {
 // list writes each topic with its sentence.
 func list(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, topic := range pages.Topics() {
+	for i, topic := range topics() {
 		text, err := page(topic)
 		if err != nil {
 			return err
+		}
+		if i == len(pages.Topics()) {
+			fmt.Fprintln(tw, "\nReferences:")
 		}
 		fmt.Fprintf(tw, "%s\t%s\n", topic, summary(text))
 	}
@@ -65,9 +92,16 @@ func list(w io.Writer) error {
 	return err
 }
 
-// summary returns the sentence below the title of a page.
+// sentenceEnd matches the end of a sentence, and not that of 3 a.m.
+var sentenceEnd = regexp.MustCompile(`\. [A-Z\[]`)
+
+// summary returns the first sentence below the title of a page.
 func summary(text string) string {
 	_, rest, _ := strings.Cut(text, "\n\n")
 	first, _, _ := strings.Cut(rest, "\n\n")
-	return strings.Join(strings.Fields(first), " ")
+	text = strings.Join(strings.Fields(first), " ")
+	if end := sentenceEnd.FindStringIndex(text); end != nil {
+		text = text[:end[0]+1]
+	}
+	return text
 }

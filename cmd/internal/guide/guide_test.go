@@ -22,7 +22,7 @@ func TestTopics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	topics := pages.Topics()
+	topics := topics()
 	for _, file := range files {
 		if !slices.Contains(topics, strings.TrimSuffix(file, ".md")) {
 			t.Errorf("%s is no topic", file)
@@ -47,11 +47,11 @@ func TestTopics(t *testing.T) {
 
 // A guide is plain text: no line of it is markup, and only code and long words are wider than the text.
 func TestGuide(t *testing.T) {
-	for _, topic := range pages.Topics() {
+	for _, topic := range topics() {
 		out, _ := program.Run(t, cli.ExitOK, "guide", topic)
 		for line := range strings.Lines(out) {
 			line = strings.TrimSuffix(line, "\n")
-			if strings.HasPrefix(strings.TrimSpace(line), "```") || strings.HasPrefix(line, "|") || strings.Contains(line, "](") && !strings.HasPrefix(strings.TrimSpace(line), "for ") {
+			if strings.HasPrefix(strings.TrimSpace(line), "```") || strings.HasPrefix(line, "|") || link.MatchString(line) && !strings.HasPrefix(strings.TrimSpace(line), "for ") {
 				t.Errorf("%s: %q is Markdown", topic, line)
 			}
 			if utf8.RuneCountInString(line) > width && !strings.HasPrefix(strings.TrimLeft(line, " "), "`") && !strings.HasPrefix(line, "    ") && strings.Contains(strings.TrimSpace(line), " ") {
@@ -86,7 +86,8 @@ func TestMarkdown(t *testing.T) {
 func TestRender(t *testing.T) {
 	const markdown = `# The title
 
-One sentence of a [link](../CONSUME.md#at-3-am), of [another guide](concepts.md#the-words), of [here](#it) and
+One sentence of a [link](../../../sinks/STORAGE.md#numbers), of [another guide](concepts.md#the-words), of [here](#it) and
+of [keys](../../../pipeline/config/README.md#keys), [consume](consume.md#at-3-am) and
 of **some** ` + "`**code**`" + `, which is longer than a line of the text.
 
 ![a picture](journey.svg)
@@ -112,8 +113,9 @@ of **some** ` + "`**code**`" + `, which is longer than a line of the text.
 	const want = `The title
 =========
 
-One sentence of a link (cmd/tablewake/CONSUME.md#at-3-am), of another guide (` + "`tablewake" + `
-guide concepts` + "`" + `), of here and of some ` + "`**code**`" + `, which is longer than a line of the text.
+One sentence of a link (sinks/STORAGE.md#numbers), of another guide (` + "`tablewake guide" + `
+concepts` + "`" + `), of here and of keys (` + "`tablewake guide reference`" + `), consume (` + "`tablewake guide" + `
+consume` + "`" + `) and of some ` + "`**code**`" + `, which is longer than a line of the text.
 
 (picture: a picture)
 
@@ -136,7 +138,7 @@ a      b
 
 * c
 `
-	if diff := cmp.Diff(want, render(markdown)); diff != "" {
+	if diff := cmp.Diff(want, render(markdown, "cmd/tablewake/guide")); diff != "" {
 		t.Errorf("-want +rendered:\n%s", diff)
 	}
 }

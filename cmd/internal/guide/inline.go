@@ -3,19 +3,26 @@ package guide
 import (
 	"path"
 	"regexp"
-	"slices"
 	"strings"
-
-	pages "github.com/tablewake/tablewake/cmd/tablewake/guide"
 )
 
 var (
 	picture = regexp.MustCompile(`!\[([^\]]*)\]\([^)\s]+\)`)
 	link    = regexp.MustCompile(`\[([^\]]+)\]\(([^)\s]+)\)`)
+
+	destination = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-// folder is that of the guides in the repository, to which their links are relative.
-const folder = "cmd/tablewake/guide"
+// absolute returns a line of a document in folder with the paths of its links from the root of the repository.
+func absolute(line, folder string) string {
+	return destination.ReplaceAllStringFunc(line, func(s string) string {
+		to := destination.FindStringSubmatch(s)[1]
+		if strings.HasPrefix(to, "#") || strings.Contains(to, "://") {
+			return s
+		}
+		return "](" + path.Join(folder, to) + ")"
+	})
+}
 
 // inline returns a line of Markdown as plain text. Code keeps its backquotes.
 func inline(line string) string {
@@ -34,13 +41,13 @@ func inline(line string) string {
 // target returns what follows the text of a link: a command that shows the guide, or the place of the document.
 func target(to string) string {
 	file, _, _ := strings.Cut(to, "#")
-	switch topic := strings.TrimSuffix(file, ".md"); {
-	case file == "":
+	if file == "" {
 		return ""
-	case strings.Contains(to, "://"):
-		return " (" + to + ")"
-	case slices.Contains(pages.Topics(), topic):
-		return " (`tablewake guide " + topic + "`)"
 	}
-	return " (" + path.Join(folder, to) + ")"
+	for _, topic := range topics() {
+		if file == document(topic) {
+			return " (`tablewake guide " + topic + "`)"
+		}
+	}
+	return " (" + to + ")"
 }

@@ -14,9 +14,9 @@ var (
 	indent = regexp.MustCompile(`^ +`)
 )
 
-// render returns a page of Markdown as plain text. It knows the Markdown of the guides: headings, paragraphs, lists, tables
+// render returns a page of Markdown as plain text. folder is that of the page in the repository. It knows the Markdown of the guides: headings, paragraphs, lists, tables
 // and blocks of code.
-func render(markdown string) string {
+func render(markdown, folder string) string {
 	var r renderer
 	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
@@ -28,19 +28,19 @@ func render(markdown string) string {
 		case strings.HasPrefix(line, "|"):
 			r.flush()
 			end := i
-			for end < len(lines) && strings.HasPrefix(lines[end], "|") {
-				end++
+			for ; end < len(lines) && strings.HasPrefix(lines[end], "|"); end++ {
+				lines[end] = absolute(lines[end], folder)
 			}
 			r.out.WriteString(table(lines[i:end]))
 			i = end - 1
 		case strings.HasPrefix(line, "#"):
 			r.flush()
-			r.heading(line)
+			r.heading(absolute(line, folder))
 		case line == "" || strings.HasPrefix(line, "<!--"):
 			r.flush()
 			r.blank()
 		default:
-			r.text(line)
+			r.text(absolute(line, folder))
 		}
 	}
 	r.flush()

@@ -14,7 +14,7 @@ func TestAlarmsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := os.ReadFile(filepath.Join("..", "..", "tablewake", "TEMPLATE.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "tablewake", "guide", "template.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestAlarmsAreExplained(t *testing.T) {
 	alarms := regexp.MustCompile(`(?m)^  (\w+):\n    Type: AWS::CloudWatch::Alarm$`).FindAllStringSubmatch(string(printed), -1)
 	for _, a := range alarms {
 		if !regexp.MustCompile(`(?m)^\| ([^|]*, )?` + a[1] + `(, [^|]*)? \|`).MatchString(table) {
-			t.Errorf("TEMPLATE.md does not tell of the alarm %s", a[1])
+			t.Errorf("template.md does not tell of the alarm %s", a[1])
 		}
 	}
 	if len(alarms) < 9 {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,17 +43,44 @@ it is there, and of what could not be pushed down to Lambda, why not. It connect
   tablewake template -c config/tablewake.yaml -o policies --for consumer
   tablewake template -c config/tablewake.yaml -o terraform > tablewake.tf`,
 		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return o.run(s) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.checkFlags(c.Flags().Changed); err != nil {
+				return err
+			}
+			return o.run(s)
+		},
 	}
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
 	f.StringVarP(&o.output, "output", "o", "sam", "what to print: filters, policies, sam, cloudformation (what the pipeline stores in) or terraform")
-	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, backfill, audit, tail, or create (who makes what --create makes)")
+	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, backfill, audit, tail, or create (who makes what --create makes); with -o cloudformation, consumer adds the lease table")
 	f.BoolVar(&o.redrive, "redrive", false, "with -o policies: to bring dead letters back too (default where the file says redrive: auto)")
 	f.StringVar(&o.code, "code", "", "with -o sam or terraform: the archive with the bootstrap (default tablewake-lambda.zip)")
 	f.BoolVar(&o.identity, "match-user-identity", false, "have Lambda tell TTL deletes by userIdentity, which nothing proves that its filters see")
 	f.IntVar(&o.limit, "patterns", pushdown.DefaultLimit, "patterns that an event source mapping may have; up to 10 by a raised quota")
 	return c
+}
+
+// checkFlags returns an error for a flag that the output does not use.
+func (o *flags) checkFlags(given func(flag string) bool) error {
+	for _, f := range []struct {
+		name string
+		with []string
+	}{
+		{"for", []string{"policies", "cloudformation"}},
+		{"redrive", []string{"policies"}},
+		{"code", []string{"sam", "terraform"}},
+		{"match-user-identity", []string{"filters", "sam", "terraform"}},
+		{"patterns", []string{"filters", "sam", "terraform"}},
+	} {
+		if given(f.name) && !slices.Contains(f.with, o.output) {
+			return cli.Usagef("--%s goes with -o %s; this is -o %s", f.name, strings.Join(f.with, " or "), o.output)
+		}
+	}
+	if o.output == "cloudformation" && o.runner != "lambda" && o.runner != "consumer" {
+		return cli.Usagef("-o cloudformation goes with --for lambda or consumer, whose lease table it adds; --for %s goes with -o policies", o.runner)
+	}
+	return nil
 }
 
 func (o *flags) run(s cli.Streams) error {
@@ -103,6 +132,12 @@ func (o *flags) run(s cli.Streams) error {
 	if (o.output == "sam" || o.output == "terraform") && cfg.SinkWithoutDeadLetters() != nil {
 		fmt.Fprintln(s.Err, cli.Warning+"the file has no dead_letters: a change that a sink can never write holds up its shard until Lambda gives its batch up, "+
 			"and fails again in the function Redrive; add dead_letters: {bucket: NAME}")
+	}
+	if o.output == "policies" {
+		_, domains := placeheldRights(cfg, d)
+		for _, at := range domains {
+			fmt.Fprintf(s.Err, cli.Warning+"the endpoint of the connection %s does not have the name of its OpenSearch domain: put the name in place of %s\n", at.Connection, at.Placeholder())
+		}
 	}
 	_, err = s.Out.Write(b.Bytes())
 	return err

@@ -3,6 +3,7 @@ package template
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -10,7 +11,7 @@ import (
 )
 
 // Policies prints the statements as a policy document in YAML for CloudFormation. REGION and ACCOUNT in it are
-// placeholders.
+// placeholders, and so are the names of domains that no endpoint has.
 func Policies(w io.Writer, cfg *config.Config, o Options) error {
 	who := map[policy.Runner]string{
 		policy.Function: "a Lambda function", policy.Consumer: "`tablewake consume`", policy.Backfill: "`tablewake backfill`",
@@ -21,9 +22,21 @@ func Policies(w io.Writer, cfg *config.Config, o Options) error {
 	if o.Runner == policy.Backfill || o.Runner == policy.Audit {
 		fmt.Fprintln(w, "# Put the bucket of the exports in place of EXPORT-BUCKET, or leave the statements of exports out.")
 	}
+	rights, domains := placeheldRights(cfg, o)
+	for _, d := range domains {
+		fmt.Fprintf(w, "# Put the name of the domain of the connection %s, which its endpoint does not have, in place of %s.\n", d.Connection, d.Placeholder())
+	}
 	fmt.Fprintln(w, "Version: '2012-10-17'\nStatement:")
-	_, err := io.WriteString(w, statements(policy.Statements(cfg, policy.Options{Runner: o.Runner, Redrive: o.Redrive}), "  ", false))
+	_, err := io.WriteString(w, statements(rights, "  ", false))
 	return err
+}
+
+// placeheldRights returns the statements, and the domains that have a placeholder in them.
+func placeheldRights(cfg *config.Config, o Options) ([]policy.Statement, []domain) {
+	named, domains := nameDomains(cfg)
+	rights := policy.Statements(named, policy.Options{Runner: o.Runner, Redrive: o.Redrive})
+	domains = slices.DeleteFunc(domains, func(d domain) bool { return !reaches(rights, d.name) })
+	return referDomains(rights, domains, domain.Placeholder), domains
 }
 
 // statements formats statements as a YAML list. If sub is set, the ARNs have references, which need !Sub.

@@ -15,12 +15,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// What is printed for the shop and for a pipeline with a secret, several tables and TTL
-// deletes that are asked for.
+// What is printed for the shop, for a pipeline with a secret, several tables and TTL
+// deletes that are asked for, and for the longest name that a pipeline can have.
 func TestPrinted(t *testing.T) {
 	for name, file := range map[string]string{
 		"shop": filepath.Join(root, "test", "fixtures", "shop", "tablewake.yaml"),
 		"many": filepath.Join("testdata", "many.yaml"),
+		"long": filepath.Join("testdata", "long.yaml"),
 	} {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -128,15 +129,15 @@ func TestAFunctionKeepsNoLettersInAFolder(t *testing.T) {
 	}
 }
 
-// What CONSUME.md shows of rights is what is printed for the file that it shows.
+// What consume.md shows of rights is what is printed for the file that it shows.
 func TestConsumeShowsWhatIsPrinted(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "tablewake", "CONSUME.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "tablewake", "guide", "consume.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(doc), "**Rights** to run")
 	if !found {
-		t.Fatal("CONSUME.md has no rights")
+		t.Fatal("consume.md has no rights")
 	}
 	var shown []string
 	for len(shown) < 3 {
@@ -157,7 +158,7 @@ func TestConsumeShowsWhatIsPrinted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(shown[i+1], b.String()); diff != "" {
-			t.Errorf("(-CONSUME.md +printed):\n%s", diff)
+			t.Errorf("(-consume.md +printed):\n%s", diff)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type functionTemplate struct {
 	Streams  []stream
 	Redriven bool // a schedule redrives dead letters
 	Roles    []role
+	Domains  []domain // whose names are parameters
 }
 
 // role is a role with the rights of a function.
@@ -53,11 +54,11 @@ func SAM(w io.Writer, cfg *config.Config, o Options) error {
 	d, err := newTemplate(cfg, o, policy.Options{
 		Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Suffix: "${AWS::URLSuffix}",
 		Names: o.Names, Pipeline: o.Pipeline,
-	})
+	}, func(d domain) string { return "${" + d.Parameter + "}" })
 	if err != nil {
 		return err
 	}
-	if err := checkConfigFolder(cfg.File); err != nil && !o.Example {
+	if err := checkConfigFolder(cfg.File, "> template.yaml"); err != nil && !o.Example {
 		return err
 	}
 	t, err := template.New("sam").Delims("<%", "%>").Funcs(template.FuncMap{
@@ -77,8 +78,8 @@ func SAM(w io.Writer, cfg *config.Config, o Options) error {
 }
 
 // checkConfigFolder returns an error if the folder of the configuration is or contains the working folder. The folder
-// becomes the layer: all its files would be uploaded.
-func checkConfigFolder(file string) error {
+// becomes the layer: all its files would be uploaded. output ends the command that the error proposes.
+func checkConfigFolder(file, output string) error {
 	folder, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
 		return err
@@ -91,11 +92,13 @@ func checkConfigFolder(file string) error {
 	if here != folder && !strings.HasPrefix(here, within) {
 		return nil
 	}
-	return fmt.Errorf("%s: its folder would become the function's layer, with all that lies in it: move the file, and what it names, into a folder of its own, and write -c config/%s", file, filepath.Base(file))
+	return fmt.Errorf("%s: its folder becomes the function's layer with all of its files, and you are in it (%s): copy the file, and the files that it names, "+
+		"into a folder of its own: `mkdir -p config && cp %s config/ && tablewake template -c config/%s %s`", file, here, file, filepath.Base(file), output)
 }
 
-// newTemplate returns the data of a template. rights has its references to account and Region.
-func newTemplate(cfg *config.Config, o Options, rights policy.Options) (functionTemplate, error) {
+// newTemplate returns the data of a template. rights has its references to account and Region, and refer makes that to the
+// name of a domain.
+func newTemplate(cfg *config.Config, o Options, rights policy.Options, refer func(domain) string) (functionTemplate, error) {
 	plan, err := pushdown.New(cfg, o.Pushdown)
 	if err != nil {
 		return functionTemplate{}, err
@@ -107,6 +110,7 @@ func newTemplate(cfg *config.Config, o Options, rights policy.Options) (function
 		o.Code = "tablewake-lambda.zip"
 	}
 	d := functionTemplate{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
+	cfg, d.Domains = nameDomains(cfg)
 	d.Roles = []role{
 		{ID: "Role", Log: "Log", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Statements(withoutAutoRedrive(cfg), rights)},
 		{ID: "RedriveRole", Log: "Log", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Statements(cfg, rights)},
@@ -114,14 +118,18 @@ func newTemplate(cfg *config.Config, o Options, rights policy.Options) (function
 	if d.Audited() {
 		d.Roles = append(d.Roles, role{ID: "AuditRole", Log: "AuditLog", What: "as `tablewake template -o policies --for audit` prints it, without exports and leases", Audit: true, Rights: auditRights(cfg, rights)})
 	}
+	for _, r := range d.Roles {
+		referDomains(r.Rights, d.Domains, refer)
+	}
 	if cfg.Source.Kinesis != "" {
 		d.Streams = []stream{{ID: "Changes", Parameter: "StreamArn", Table: cfg.Source.Tables[0].Name, ARN: cfg.Source.Kinesis}}
 		return d, nil
 	}
+	ids := make(logicalIDs)
 	for _, t := range cfg.Source.Tables {
 		s := stream{ID: "Changes", Parameter: "StreamArn", Table: t.Name, ARN: t.StreamARN}
 		if len(cfg.Source.Tables) > 1 {
-			s.ID, s.Parameter = "Changes"+alphanumeric(t.Name), "StreamArn"+alphanumeric(t.Name)
+			s.ID, s.Parameter = ids.add("Changes", t.Name), ids.add("StreamArn", t.Name)
 		}
 		d.Streams = append(d.Streams, s)
 	}

@@ -27,18 +27,25 @@ type storage struct {
 	Queues  []channel
 	Topics  []channel
 	Buses   []channel
-	Left    []string        // what the stack does not have, and why
-	ids     map[string]bool // logical ids that are used
+	Left    []string // what the stack does not have, and why
+	ids     logicalIDs
 }
 
-// id returns a logical id that nothing else has: my-orders and my_orders are both MyOrders.
-func (s *storage) id(kind, name string) string {
+// logicalIDs are the logical ids that are used.
+type logicalIDs map[string]bool
+
+// maxLogicalID leaves some of CloudFormation's 255 characters for a number, and for what is named for another resource.
+const maxLogicalID = 255 - 15
+
+// add returns a logical id that nothing else has: my-orders and my_orders are both MyOrders.
+func (ids logicalIDs) add(kind, name string) string {
 	base := kind + alphanumeric(name)
+	base = base[:min(len(base), maxLogicalID)]
 	id := base
-	for n := 2; s.ids[id]; n++ {
+	for n := 2; ids[id]; n++ {
 		id = fmt.Sprint(base, n)
 	}
-	s.ids[id] = true
+	ids[id] = true
 	return id
 }
 
@@ -105,6 +112,9 @@ func (s *storage) empty() bool {
 	return len(s.Tables)+len(s.Buckets)+len(s.Queues)+len(s.Topics)+len(s.Buses) == 0
 }
 
+// StackName returns a name for the stack, which has letters, digits and hyphens.
+func (s *storage) StackName() string { return strings.ReplaceAll(s.Config.Name, "_", "-") + "-storage" }
+
 // LetterDays returns after how many days dead letters expire: older ones would be refused for their age.
 func (s *storage) LetterDays() int {
 	keep := state.DefaultRetention
@@ -116,7 +126,7 @@ func (s *storage) LetterDays() int {
 
 // newStorage returns what the configuration stores in. leases adds the lease table of consumers.
 func newStorage(cfg *config.Config, leases bool) *storage {
-	s := &storage{Config: cfg, ids: make(map[string]bool)}
+	s := &storage{Config: cfg, ids: make(logicalIDs)}
 	for _, sink := range cfg.Sinks {
 		what := "of " + sink.Name
 		switch {
@@ -167,7 +177,7 @@ func (s *storage) addTable(t config.Table, what string, key []string, ttl string
 		s.Tables[i].What = joined(s.Tables[i].What, what)
 		return
 	}
-	s.Tables = append(s.Tables, storedTable{owner: o, ID: s.id("Table", t.Name), Name: t.Name, What: what, Key: key, TTL: ttl})
+	s.Tables = append(s.Tables, storedTable{owner: o, ID: s.ids.add("Table", t.Name), Name: t.Name, What: what, Key: key, TTL: ttl})
 }
 
 // addBucket adds a bucket. A bucket of letters that an archive uses, too, does not expire.
@@ -176,7 +186,7 @@ func (s *storage) addBucket(name, what string, letters bool) {
 		s.Buckets[i].What = joined(s.Buckets[i].What, what)
 		return
 	}
-	s.Buckets = append(s.Buckets, storedBucket{ID: s.id("Bucket", name), Name: name, What: what, Letters: letters})
+	s.Buckets = append(s.Buckets, storedBucket{ID: s.ids.add("Bucket", name), Name: name, What: what, Letters: letters})
 }
 
 // addChannel adds a queue, topic or bus: address is a name, a URL or an ARN.
@@ -187,7 +197,7 @@ func (s *storage) addChannel(all []channel, kind, address, what string) []channe
 		all[i].What = joined(all[i].What, what)
 		return all
 	}
-	return append(all, channel{o, s.id(kind, name), name, what})
+	return append(all, channel{o, s.ids.add(kind, name), name, what})
 }
 
 // parseAddress returns the owner and the name in an ARN, the URL of a queue, or a name alone.

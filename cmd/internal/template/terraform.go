@@ -1,8 +1,10 @@
 package template
 
 import (
+	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"text/template"
@@ -45,16 +47,63 @@ func (b bucket) Ref() string {
 	return "aws_s3_bucket." + b.ID
 }
 
+// Name returns the expression of the function's name.
+func (f function) Name() string {
+	if f.Suffix == "" {
+		return "local.name"
+	}
+	return `"${local.name}` + f.Suffix + `"`
+}
+
+// Name returns local.name, with which and a suffix functions, layers and alarms are named.
+func (t terraform) Name() string {
+	return shorten("tablewake-"+t.Config.Name, maxFunctionName-len("-redrive"))
+}
+
+// Prefix returns local.prefix, with which and a suffix the prefixes of roles, rules and queues begin.
+func (t terraform) Prefix() string {
+	return shorten("tablewake-"+t.Config.Name, maxNamePrefix-len("-redrive-"))
+}
+
+// Limits of names in characters. A resource with a name_prefix adds 26 to it.
+const (
+	maxFunctionName = 64
+	maxNamePrefix   = 64 - 26 // of a role or a rule; a queue has 80 - 26
+)
+
+// shorten returns a name of limit characters at most. What is cut ends with a hash of the whole name, so that two names
+// with one beginning differ.
+func shorten(name string, limit int) string {
+	if len(name) <= limit {
+		return name
+	}
+	hash := fmt.Sprintf("-%x", sha256.Sum256([]byte(name)))[:9]
+	return strings.TrimRight(name[:limit-len(hash)], "-_") + hash
+}
+
+// Variables returns the environment of the functions. The names are padded, as terraform fmt aligns them.
+func (t terraform) Variables() []Variable {
+	all := append([]Variable{{Name: "TABLEWAKE_CONFIG", Text: "/opt/" + t.ConfigBase()}}, t.Environment...)
+	width := 0
+	for _, v := range all {
+		width = max(width, len(v.Name))
+	}
+	for i := range all {
+		all[i].Name += strings.Repeat(" ", width-len(all[i].Name))
+	}
+	return all
+}
+
 // Terraform prints a module with all that runs the configuration as a Lambda function.
 func Terraform(w io.Writer, cfg *config.Config, o Options) error {
 	d, err := newTemplate(cfg, o, policy.Options{
 		Partition: "${data.aws_partition.current.partition}", Region: "${data.aws_region.current.region}",
 		Account: "${data.aws_caller_identity.current.account_id}", Suffix: "${data.aws_partition.current.dns_suffix}",
-	})
+	}, func(d domain) string { return "${var." + snake(d.Parameter) + "}" })
 	if err != nil {
 		return err
 	}
-	if err := checkConfigFolder(cfg.File); err != nil {
+	if err := checkConfigFolder(cfg.File, "-o terraform > tablewake.tf"); err != nil {
 		return err
 	}
 	t, err := template.New("terraform").Delims("<%", "%>").Funcs(template.FuncMap{

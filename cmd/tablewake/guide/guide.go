@@ -1,9 +1,9 @@
-// Package guide holds the guides of tablewake as Markdown. `tablewake guide` shows them.
+// Package guide holds the guides of tablewake, and the references of its commands, as Markdown. `tablewake guide` shows them.
 package guide
 
 import "embed"
 
-// Files holds the file TOPIC.md of each topic.
+// Files holds the file NAME.md of each topic and of each reference.
 //
 //go:embed *.md
 var Files embed.FS
@@ -12,3 +12,6 @@ var Files embed.FS
 func Topics() []string {
 	return []string{"start", "concepts", "patterns", "reading", "existing", "operate", "go", "compare", "security", "upgrade"}
 }
+
+// References returns the commands whose references there are.
+func References() []string { return []string{"consume", "backfill", "audit", "template"} }

@@ -31,7 +31,6 @@ variable "stream_arn_order_lines" {
   type        = string
   description = "ARN of the stream of table order-lines."
 }
-
 # A limit of tries or of age is one for healthy records too: in an outage of a sink Lambda
 # would discard them, batch by batch. -1 is none.
 variable "maximum_retry_attempts" {
@@ -129,11 +128,14 @@ data "aws_region" "current" {}
 data "aws_caller_identity" "current" {}
 
 locals {
-  name        = "tablewake-many"
+  name   = "tablewake-many"
+  prefix = "tablewake-many" # of names that end with a random suffix
+
+  # ssm:NAME in it is a SecureString of Parameter Store.
   environment = {
     TABLEWAKE_CONFIG = "/opt/tablewake.yaml"
-    HMAC = "ssm:/tablewake/many/HMAC" # a SecureString of Parameter Store
-    BUCKET = "archive"
+    HMAC             = "ssm:/tablewake/many/HMAC"
+    BUCKET           = "archive"
   }
 }
 
@@ -152,19 +154,19 @@ resource "aws_lambda_layer_version" "configuration" {
 }
 
 resource "aws_lambda_function" "pipeline" {
-  function_name                  = "${local.name}"
-  description                    = "Delivers the changes of the table to the sinks of tablewake.yaml."
-  role                           = aws_iam_role.pipeline.arn
-  runtime                        = "provided.al2023"
-  handler                        = "bootstrap"
-  filename                       = "${path.module}/tablewake-lambda.zip"
-  source_code_hash               = filebase64sha256("${path.module}/tablewake-lambda.zip")
-  architectures                  = [var.architecture]
-  memory_size                    = var.memory_size
-  timeout                        = var.timeout
-  layers                         = [aws_lambda_layer_version.configuration.arn]
-  kms_key_arn                    = var.kms_key_arn
-  tags                           = var.tags
+  function_name    = local.name
+  description      = "Delivers the changes of the table to the sinks of tablewake.yaml."
+  role             = aws_iam_role.pipeline.arn
+  runtime          = "provided.al2023"
+  handler          = "bootstrap"
+  filename         = "${path.module}/tablewake-lambda.zip"
+  source_code_hash = filebase64sha256("${path.module}/tablewake-lambda.zip")
+  architectures    = [var.architecture]
+  memory_size      = var.memory_size
+  timeout          = var.timeout
+  layers           = [aws_lambda_layer_version.configuration.arn]
+  kms_key_arn      = var.kms_key_arn
+  tags             = var.tags
 
   environment {
     variables = local.environment
@@ -196,7 +198,7 @@ resource "aws_cloudwatch_log_group" "pipeline" {
 }
 
 resource "aws_iam_role" "pipeline" {
-  name_prefix          = "${local.name}-"
+  name_prefix          = "${local.prefix}-"
   permissions_boundary = var.permissions_boundary
   tags                 = var.tags
 
@@ -328,19 +330,19 @@ data "aws_iam_policy_document" "pipeline" {
 }
 
 resource "aws_lambda_function" "redrive" {
-  function_name                  = "${local.name}-redrive"
-  description                    = "Delivers the batches that Lambda gave up."
-  role                           = aws_iam_role.redrive.arn
-  runtime                        = "provided.al2023"
-  handler                        = "bootstrap"
-  filename                       = "${path.module}/tablewake-lambda.zip"
-  source_code_hash               = filebase64sha256("${path.module}/tablewake-lambda.zip")
-  architectures                  = [var.architecture]
-  memory_size                    = var.memory_size
-  timeout                        = 300
-  layers                         = [aws_lambda_layer_version.configuration.arn]
-  kms_key_arn                    = var.kms_key_arn
-  tags                           = var.tags
+  function_name    = "${local.name}-redrive"
+  description      = "Delivers the batches that Lambda gave up."
+  role             = aws_iam_role.redrive.arn
+  runtime          = "provided.al2023"
+  handler          = "bootstrap"
+  filename         = "${path.module}/tablewake-lambda.zip"
+  source_code_hash = filebase64sha256("${path.module}/tablewake-lambda.zip")
+  architectures    = [var.architecture]
+  memory_size      = var.memory_size
+  timeout          = 300
+  layers           = [aws_lambda_layer_version.configuration.arn]
+  kms_key_arn      = var.kms_key_arn
+  tags             = var.tags
 
   environment {
     variables = local.environment
@@ -372,7 +374,7 @@ resource "aws_cloudwatch_log_group" "redrive" {
 }
 
 resource "aws_iam_role" "redrive" {
-  name_prefix          = "${local.name}-redrive-"
+  name_prefix          = "${local.prefix}-redrive-"
   permissions_boundary = var.permissions_boundary
   tags                 = var.tags
 
@@ -697,7 +699,7 @@ resource "aws_s3_bucket_notification" "failed_batches" {
 }
 
 resource "aws_sqs_queue" "redrive" {
-  name_prefix                = "${local.name}-redrive-"
+  name_prefix                = "${local.prefix}-redrive-"
   message_retention_seconds  = 1209600
   visibility_timeout_seconds = 1800 # six times the timeout of the function
   kms_master_key_id          = var.kms_key_arn
@@ -708,7 +710,7 @@ resource "aws_sqs_queue" "redrive" {
 
 # Messages of batches that could not be delivered four times. The batches are in the bucket, for 90 days.
 resource "aws_sqs_queue" "redrive_failures" {
-  name_prefix               = "${local.name}-redrive-failures-"
+  name_prefix               = "${local.prefix}-redrive-failures-"
   message_retention_seconds = 1209600
   kms_master_key_id         = var.kms_key_arn
   sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
@@ -934,7 +936,8 @@ resource "aws_cloudwatch_metric_alarm" "redrive_late" {
   tags                = var.tags
 }
 
-# --- What the pipeline stores in. All of it stays when the module is removed from the state first ---
+# --- What the pipeline stores in. Terraform refuses to destroy it: prevent_destroy. To destroy the module and keep this,
+# take these resources out of its state first (terraform state rm). ---
 
 variable "create_storage" {
   type        = bool
@@ -944,9 +947,9 @@ variable "create_storage" {
 
 # of removed
 resource "aws_s3_bucket" "bucket_archive" {
-  count         = var.create_storage ? 1 : 0
-  bucket        = "archive"
-  tags          = var.tags
+  count  = var.create_storage ? 1 : 0
+  bucket = "archive"
+  tags   = var.tags
 
   lifecycle {
     prevent_destroy = true
@@ -1039,6 +1042,10 @@ resource "aws_sqs_queue" "queue_paid_orders" {
   kms_master_key_id         = var.kms_key_arn
   sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
   tags                      = var.tags
+
+  lifecycle {
+    prevent_destroy = true
+  }
 }
 
 # of dead letters
@@ -1049,6 +1056,10 @@ resource "aws_sqs_queue" "queue_many_dead" {
   kms_master_key_id         = var.kms_key_arn
   sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
   tags                      = var.tags
+
+  lifecycle {
+    prevent_destroy = true
+  }
 }
 
 output "function" {

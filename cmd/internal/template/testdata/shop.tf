@@ -26,6 +26,10 @@ variable "stream_arn" {
   type        = string
   description = "ARN of the stream of table shop."
 }
+variable "open_search_domain" {
+  type        = string
+  description = "Name of the Amazon OpenSearch domain of the connection os, which the roles reach. Its endpoint does not have the name."
+}
 
 # A limit of tries or of age is one for healthy records too: in an outage of a sink Lambda
 # would discard them, batch by batch. -1 is none.
@@ -124,10 +128,13 @@ data "aws_region" "current" {}
 data "aws_caller_identity" "current" {}
 
 locals {
-  name        = "tablewake-shop"
+  name   = "tablewake-shop"
+  prefix = "tablewake-shop" # of names that end with a random suffix
+
+  # ssm:NAME in it is a SecureString of Parameter Store.
   environment = {
-    TABLEWAKE_CONFIG = "/opt/tablewake.yaml"
-    TABLEWAKE_HMAC_KEY = "ssm:/tablewake/shop/TABLEWAKE_HMAC_KEY" # a SecureString of Parameter Store
+    TABLEWAKE_CONFIG   = "/opt/tablewake.yaml"
+    TABLEWAKE_HMAC_KEY = "ssm:/tablewake/shop/TABLEWAKE_HMAC_KEY"
   }
 }
 
@@ -146,19 +153,19 @@ resource "aws_lambda_layer_version" "configuration" {
 }
 
 resource "aws_lambda_function" "pipeline" {
-  function_name                  = "${local.name}"
-  description                    = "Delivers the changes of the table to the sinks of tablewake.yaml."
-  role                           = aws_iam_role.pipeline.arn
-  runtime                        = "provided.al2023"
-  handler                        = "bootstrap"
-  filename                       = "${path.module}/tablewake-lambda.zip"
-  source_code_hash               = filebase64sha256("${path.module}/tablewake-lambda.zip")
-  architectures                  = [var.architecture]
-  memory_size                    = var.memory_size
-  timeout                        = var.timeout
-  layers                         = [aws_lambda_layer_version.configuration.arn]
-  kms_key_arn                    = var.kms_key_arn
-  tags                           = var.tags
+  function_name    = local.name
+  description      = "Delivers the changes of the table to the sinks of tablewake.yaml."
+  role             = aws_iam_role.pipeline.arn
+  runtime          = "provided.al2023"
+  handler          = "bootstrap"
+  filename         = "${path.module}/tablewake-lambda.zip"
+  source_code_hash = filebase64sha256("${path.module}/tablewake-lambda.zip")
+  architectures    = [var.architecture]
+  memory_size      = var.memory_size
+  timeout          = var.timeout
+  layers           = [aws_lambda_layer_version.configuration.arn]
+  kms_key_arn      = var.kms_key_arn
+  tags             = var.tags
 
   environment {
     variables = local.environment
@@ -190,7 +197,7 @@ resource "aws_cloudwatch_log_group" "pipeline" {
 }
 
 resource "aws_iam_role" "pipeline" {
-  name_prefix          = "${local.name}-"
+  name_prefix          = "${local.prefix}-"
   permissions_boundary = var.permissions_boundary
   tags                 = var.tags
 
@@ -265,37 +272,37 @@ data "aws_iam_policy_document" "pipeline" {
   statement {
     sid       = "SearchProducts"
     actions   = ["es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products,products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products/*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products,products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products/*"]
   }
   # the record of the sink's settings and birth
   statement {
     sid       = "SearchProductsRecord"
     actions   = ["es:ESHttpGet", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake/_doc/shop,products"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake/_doc/shop,products"]
   }
   # the script that compares versions, which all sinks share
   statement {
     sid       = "SearchProductsScript"
     actions   = ["es:ESHttpGet", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/_scripts/tablewake-*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/_scripts/tablewake-*"]
   }
   # documents, and the index behind its alias
   statement {
     sid       = "SearchCompleted"
     actions   = ["es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders,orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders/*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders,orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders/*"]
   }
   # the record of the sink's settings and birth
   statement {
     sid       = "SearchCompletedRecord"
     actions   = ["es:ESHttpGet", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake/_doc/shop,completed"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake/_doc/shop,completed"]
   }
   # the script that compares versions, which all sinks share
   statement {
     sid       = "SearchCompletedScript"
     actions   = ["es:ESHttpGet", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/_scripts/tablewake-*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/_scripts/tablewake-*"]
   }
   # objects, and the record of the settings beside them; s3:GetObject lets HeadObject read whose an object is, and lets If-Match replace it
   statement {
@@ -423,19 +430,19 @@ data "aws_iam_policy_document" "pipeline" {
 }
 
 resource "aws_lambda_function" "redrive" {
-  function_name                  = "${local.name}-redrive"
-  description                    = "Delivers the batches that Lambda gave up."
-  role                           = aws_iam_role.redrive.arn
-  runtime                        = "provided.al2023"
-  handler                        = "bootstrap"
-  filename                       = "${path.module}/tablewake-lambda.zip"
-  source_code_hash               = filebase64sha256("${path.module}/tablewake-lambda.zip")
-  architectures                  = [var.architecture]
-  memory_size                    = var.memory_size
-  timeout                        = 300
-  layers                         = [aws_lambda_layer_version.configuration.arn]
-  kms_key_arn                    = var.kms_key_arn
-  tags                           = var.tags
+  function_name    = "${local.name}-redrive"
+  description      = "Delivers the batches that Lambda gave up."
+  role             = aws_iam_role.redrive.arn
+  runtime          = "provided.al2023"
+  handler          = "bootstrap"
+  filename         = "${path.module}/tablewake-lambda.zip"
+  source_code_hash = filebase64sha256("${path.module}/tablewake-lambda.zip")
+  architectures    = [var.architecture]
+  memory_size      = var.memory_size
+  timeout          = 300
+  layers           = [aws_lambda_layer_version.configuration.arn]
+  kms_key_arn      = var.kms_key_arn
+  tags             = var.tags
 
   environment {
     variables = local.environment
@@ -467,7 +474,7 @@ resource "aws_cloudwatch_log_group" "redrive" {
 }
 
 resource "aws_iam_role" "redrive" {
-  name_prefix          = "${local.name}-redrive-"
+  name_prefix          = "${local.prefix}-redrive-"
   permissions_boundary = var.permissions_boundary
   tags                 = var.tags
 
@@ -542,37 +549,37 @@ data "aws_iam_policy_document" "redrive" {
   statement {
     sid       = "SearchProducts"
     actions   = ["es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products,products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products/*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products,products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products/*"]
   }
   # the record of the sink's settings and birth
   statement {
     sid       = "SearchProductsRecord"
     actions   = ["es:ESHttpGet", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake/_doc/shop,products"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake/_doc/shop,products"]
   }
   # the script that compares versions, which all sinks share
   statement {
     sid       = "SearchProductsScript"
     actions   = ["es:ESHttpGet", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/_scripts/tablewake-*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/_scripts/tablewake-*"]
   }
   # documents, and the index behind its alias
   statement {
     sid       = "SearchCompleted"
     actions   = ["es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders,orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders/*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders,orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders/*"]
   }
   # the record of the sink's settings and birth
   statement {
     sid       = "SearchCompletedRecord"
     actions   = ["es:ESHttpGet", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake/_doc/shop,completed"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake/_doc/shop,completed"]
   }
   # the script that compares versions, which all sinks share
   statement {
     sid       = "SearchCompletedScript"
     actions   = ["es:ESHttpGet", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/_scripts/tablewake-*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/_scripts/tablewake-*"]
   }
   # objects, and the record of the settings beside them; s3:GetObject lets HeadObject read whose an object is, and lets If-Match replace it
   statement {
@@ -706,21 +713,23 @@ data "aws_iam_policy_document" "redrive" {
 }
 
 resource "aws_lambda_function" "audit" {
-  count                          = var.audit_schedule == null ? 0 : 1
-  function_name                  = "${local.name}-audit"
-  description                    = "Compares a sample of the table with the sinks."
-  role                           = aws_iam_role.audit.arn
-  runtime                        = "provided.al2023"
-  handler                        = "bootstrap"
-  filename                       = "${path.module}/tablewake-lambda.zip"
-  source_code_hash               = filebase64sha256("${path.module}/tablewake-lambda.zip")
-  architectures                  = [var.architecture]
-  memory_size                    = var.memory_size
-  timeout                        = 900
+  count = var.audit_schedule == null ? 0 : 1
+
   reserved_concurrent_executions = 1
-  layers                         = [aws_lambda_layer_version.configuration.arn]
-  kms_key_arn                    = var.kms_key_arn
-  tags                           = var.tags
+
+  function_name    = "${local.name}-audit"
+  description      = "Compares a sample of the table with the sinks."
+  role             = aws_iam_role.audit.arn
+  runtime          = "provided.al2023"
+  handler          = "bootstrap"
+  filename         = "${path.module}/tablewake-lambda.zip"
+  source_code_hash = filebase64sha256("${path.module}/tablewake-lambda.zip")
+  architectures    = [var.architecture]
+  memory_size      = var.memory_size
+  timeout          = 900
+  layers           = [aws_lambda_layer_version.configuration.arn]
+  kms_key_arn      = var.kms_key_arn
+  tags             = var.tags
 
   environment {
     variables = merge(local.environment, { TABLEWAKE_COMMAND = "audit" })
@@ -752,7 +761,7 @@ resource "aws_cloudwatch_log_group" "audit" {
 }
 
 resource "aws_iam_role" "audit" {
-  name_prefix          = "${local.name}-audit-"
+  name_prefix          = "${local.prefix}-audit-"
   permissions_boundary = var.permissions_boundary
   tags                 = var.tags
 
@@ -821,37 +830,37 @@ data "aws_iam_policy_document" "audit" {
   statement {
     sid       = "SearchProducts"
     actions   = ["es:ESHttpGet", "es:ESHttpPost"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products,products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products/*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products,products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/products/*"]
   }
   # documents are listed page by page: the path of a page names no index
   statement {
     sid       = "SearchProductsScroll"
     actions   = ["es:ESHttpDelete", "es:ESHttpPost"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/_search/scroll"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/_search/scroll"]
   }
   # the record of the sink's settings and birth
   statement {
     sid       = "SearchProductsRecord"
     actions   = ["es:ESHttpGet"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake/_doc/shop,products"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake/_doc/shop,products"]
   }
   # documents are read
   statement {
     sid       = "SearchCompleted"
     actions   = ["es:ESHttpGet", "es:ESHttpPost"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders,orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/orders/*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders,orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/orders/*"]
   }
   # documents are listed page by page: the path of a page names no index
   statement {
     sid       = "SearchCompletedScroll"
     actions   = ["es:ESHttpDelete", "es:ESHttpPost"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/_search/scroll"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/_search/scroll"]
   }
   # the record of the sink's settings and birth
   statement {
     sid       = "SearchCompletedRecord"
     actions   = ["es:ESHttpGet"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake/_doc/shop,completed"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/tablewake/_doc/shop,completed"]
   }
   # dead letters explain differences; they are read, and stay
   statement {
@@ -1047,7 +1056,7 @@ resource "aws_s3_bucket_notification" "failed_batches" {
 }
 
 resource "aws_sqs_queue" "redrive" {
-  name_prefix                = "${local.name}-redrive-"
+  name_prefix                = "${local.prefix}-redrive-"
   message_retention_seconds  = 1209600
   visibility_timeout_seconds = 1800 # six times the timeout of the function
   kms_master_key_id          = var.kms_key_arn
@@ -1058,7 +1067,7 @@ resource "aws_sqs_queue" "redrive" {
 
 # Messages of batches that could not be delivered four times. The batches are in the bucket, for 90 days.
 resource "aws_sqs_queue" "redrive_failures" {
-  name_prefix               = "${local.name}-redrive-failures-"
+  name_prefix               = "${local.prefix}-redrive-failures-"
   message_retention_seconds = 1209600
   kms_master_key_id         = var.kms_key_arn
   sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
@@ -1113,7 +1122,7 @@ variable "audit_event" {
 
 resource "aws_cloudwatch_event_rule" "audit" {
   count               = var.audit_schedule == null ? 0 : 1
-  name_prefix         = "${local.name}-audit-"
+  name_prefix         = "${local.prefix}-audit-"
   description         = "Audits a sample of the table."
   schedule_expression = var.audit_schedule
   tags                = var.tags
@@ -1366,7 +1375,8 @@ resource "aws_cloudwatch_metric_alarm" "not_audited" {
   tags                = var.tags
 }
 
-# --- What the pipeline stores in. All of it stays when the module is removed from the state first ---
+# --- What the pipeline stores in. Terraform refuses to destroy it: prevent_destroy. To destroy the module and keep this,
+# take these resources out of its state first (terraform state rm). ---
 # Left out: the domain of products: OpenSearch domains and serverless collections have a life of their own.
 # Left out: the domain of completed: OpenSearch domains and serverless collections have a life of their own.
 
@@ -1467,9 +1477,9 @@ resource "aws_dynamodb_table" "table_tablewake_state" {
 
 # of deleted, history
 resource "aws_s3_bucket" "bucket_shop_archive" {
-  count         = var.create_storage ? 1 : 0
-  bucket        = "shop-archive"
-  tags          = var.tags
+  count  = var.create_storage ? 1 : 0
+  bucket = "shop-archive"
+  tags   = var.tags
 
   lifecycle {
     prevent_destroy = true
@@ -1556,9 +1566,9 @@ resource "aws_s3_bucket_policy" "bucket_shop_archive" {
 
 # of dead letters
 resource "aws_s3_bucket" "bucket_shop_dead" {
-  count         = var.create_storage ? 1 : 0
-  bucket        = "shop-dead"
-  tags          = var.tags
+  count  = var.create_storage ? 1 : 0
+  bucket = "shop-dead"
+  tags   = var.tags
 
   lifecycle {
     prevent_destroy = true
@@ -1655,6 +1665,10 @@ resource "aws_sqs_queue" "queue_shop_mail" {
   kms_master_key_id         = var.kms_key_arn
   sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
   tags                      = var.tags
+
+  lifecycle {
+    prevent_destroy = true
+  }
 }
 
 # of on_completed
@@ -1665,6 +1679,10 @@ resource "aws_sqs_queue" "queue_shop_completed" {
   kms_master_key_id         = var.kms_key_arn
   sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
   tags                      = var.tags
+
+  lifecycle {
+    prevent_destroy = true
+  }
 }
 
 output "function" {

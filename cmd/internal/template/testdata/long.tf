@@ -1,0 +1,1354 @@
+# Printed by `tablewake template -o terraform` from config/tablewake.yaml: print it again when the file changes.
+#
+# It is a whole module: the functions with their roles, the tables and buckets that the pipeline stores in, and
+# alarms. Put it into a folder of its own, with a release's tablewake-lambda_VERSION_linux_ARCH.zip as tablewake-lambda.zip,
+# and tablewake.yaml with the files that it names, and nothing else, in the folder config:
+#
+#   terraform init && terraform apply
+#
+# With -var create_storage=false the tables and buckets must exist.
+
+terraform {
+  required_version = ">= 1.9"
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = "~> 6.0"
+    }
+    archive = {
+      source  = "hashicorp/archive"
+      version = "~> 2.4"
+    }
+  }
+}
+
+variable "stream_arn" {
+  type        = string
+  description = "ARN of the stream of table orders."
+}
+# A limit of tries or of age is one for healthy records too: in an outage of a sink Lambda
+# would discard them, batch by batch. -1 is none.
+variable "maximum_retry_attempts" {
+  type    = number
+  default = -1
+}
+
+variable "maximum_record_age_in_seconds" {
+  type    = number
+  default = -1
+}
+
+variable "batch_size" {
+  type        = number
+  default     = 500
+  description = "Records of an invocation at most."
+}
+
+variable "batch_window" {
+  type        = number
+  default     = 0
+  description = "Seconds that Lambda waits for more records before it invokes."
+}
+
+variable "parallelization_factor" {
+  type        = number
+  default     = 2
+  description = "Invocations of a shard at once. The changes of an item stay in order whatever it is."
+}
+
+variable "architecture" {
+  type        = string
+  default     = "arm64"
+  description = "arm64 or x86_64. The bootstrap must be built for it."
+}
+
+variable "memory_size" {
+  type    = number
+  default = 512
+}
+
+variable "timeout" {
+  type        = number
+  default     = 60
+  description = "Seconds. What is finished before it counts; the rest comes again."
+}
+
+variable "subnet_ids" {
+  type        = list(string)
+  default     = []
+  description = "Subnets of a VPC, where a sink of yours is in one. They need a way to DynamoDB, S3, and the sinks."
+}
+
+variable "security_group_ids" {
+  type    = list(string)
+  default = []
+}
+
+variable "permissions_boundary" {
+  type        = string
+  default     = null
+  description = "ARN of a policy that bounds the roles."
+}
+
+variable "kms_key_arn" {
+  type        = string
+  default     = null
+  description = "A KMS key of yours for all that is encrypted. Without it, the services' own keys are used."
+}
+
+variable "log_days" {
+  type    = number
+  default = 30
+}
+
+variable "alarm_actions" {
+  type        = list(string)
+  default     = []
+  description = "ARNs of SNS topics that alarms are sent to."
+}
+
+variable "iterator_age_alarm" {
+  type        = number
+  default     = 3600000
+  description = "Milliseconds that the function may be behind. The stream drops records after 86,400,000."
+}
+
+variable "tags" {
+  type    = map(string)
+  default = {}
+}
+
+data "aws_partition" "current" {}
+data "aws_region" "current" {}
+data "aws_caller_identity" "current" {}
+
+locals {
+  name   = "tablewake-orders_of_a_pipeline_whose_name_has_a-1f308e85"
+  prefix = "tablewake-orders_of-1f308e85" # of names that end with a random suffix
+
+  # ssm:NAME in it is a SecureString of Parameter Store.
+  environment = {
+    TABLEWAKE_CONFIG = "/opt/tablewake.yaml"
+  }
+}
+
+# --- The function ---
+
+data "archive_file" "configuration" {
+  type        = "zip"
+  source_dir  = "${path.module}/config"
+  output_path = "${path.module}/.configuration.zip"
+}
+
+resource "aws_lambda_layer_version" "configuration" {
+  layer_name       = "${local.name}-configuration"
+  filename         = data.archive_file.configuration.output_path
+  source_code_hash = data.archive_file.configuration.output_base64sha256
+}
+
+resource "aws_lambda_function" "pipeline" {
+  function_name    = local.name
+  description      = "Delivers the changes of the table to the sinks of tablewake.yaml."
+  role             = aws_iam_role.pipeline.arn
+  runtime          = "provided.al2023"
+  handler          = "bootstrap"
+  filename         = "${path.module}/tablewake-lambda.zip"
+  source_code_hash = filebase64sha256("${path.module}/tablewake-lambda.zip")
+  architectures    = [var.architecture]
+  memory_size      = var.memory_size
+  timeout          = var.timeout
+  layers           = [aws_lambda_layer_version.configuration.arn]
+  kms_key_arn      = var.kms_key_arn
+  tags             = var.tags
+
+  environment {
+    variables = local.environment
+  }
+
+  logging_config {
+    log_format = "Text"
+    log_group  = aws_cloudwatch_log_group.pipeline.name
+  }
+
+  tracing_config {
+    mode = "Active"
+  }
+
+  dynamic "vpc_config" {
+    for_each = length(var.subnet_ids) > 0 ? [1] : []
+    content {
+      subnet_ids         = var.subnet_ids
+      security_group_ids = var.security_group_ids
+    }
+  }
+}
+
+resource "aws_cloudwatch_log_group" "pipeline" {
+  name              = "/tablewake/orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1"
+  retention_in_days = var.log_days
+  kms_key_id        = var.kms_key_arn
+  tags              = var.tags
+}
+
+resource "aws_iam_role" "pipeline" {
+  name_prefix          = "${local.prefix}-"
+  permissions_boundary = var.permissions_boundary
+  tags                 = var.tags
+
+  assume_role_policy = jsonencode({
+    Version   = "2012-10-17"
+    Statement = [{ Effect = "Allow", Principal = { Service = "lambda.amazonaws.com" }, Action = "sts:AssumeRole" }]
+  })
+}
+
+resource "aws_iam_role_policy_attachment" "pipeline" {
+  count      = length(var.subnet_ids) > 0 ? 1 : 0
+  role       = aws_iam_role.pipeline.name
+  policy_arn = "arn:${data.aws_partition.current.partition}:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole"
+}
+
+resource "aws_iam_role_policy" "pipeline" {
+  name   = "pipeline"
+  role   = aws_iam_role.pipeline.id
+  policy = data.aws_iam_policy_document.pipeline.json
+}
+
+data "aws_iam_policy_document" "pipeline" {
+  # the event source mapping reads the stream with this role
+  statement {
+    sid       = "SourceStream"
+    actions   = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/orders/stream/*"]
+  }
+  # streams are found by ListStreams, which takes no resource
+  statement {
+    sid       = "SourceStreams"
+    actions   = ["dynamodb:ListStreams"]
+    resources = ["*"]
+  }
+  # rows that are guarded by item, or may be
+  statement {
+    sid       = "ViewByStatus"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/by-status"]
+  }
+  # events to the bus
+  statement {
+    sid       = "NotifyTold"
+    actions   = ["events:DescribeEventBus", "events:PutEvents"]
+    resources = ["arn:${data.aws_partition.current.partition}:events:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:event-bus/orders-bus"]
+  }
+  # events that are too large for a message lie in the bucket
+  statement {
+    sid       = "NotifyToldLarge"
+    actions   = ["s3:PutObject"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::orders-dead/.~fingerprints/*"]
+  }
+  # events to the topic
+  statement {
+    sid       = "NotifyTopic"
+    actions   = ["sns:GetTopicAttributes", "sns:Publish"]
+    resources = ["arn:aws:sns:eu-central-1:123456789012:orders.fifo"]
+  }
+  # events that are too large for a message lie in the bucket
+  statement {
+    sid       = "NotifyTopicLarge"
+    actions   = ["s3:PutObject"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::orders-dead/.~fingerprints/*"]
+  }
+  # what sinks remember of items, and the record of their settings: the rows of this pipeline
+  statement {
+    sid       = "State"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+    condition {
+      test     = "ForAllValues:StringLike"
+      variable = "dynamodb:LeadingKeys"
+      values   = ["orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1#*"]
+    }
+    condition {
+      test     = "Null"
+      variable = "dynamodb:LeadingKeys"
+      values   = ["false"]
+    }
+  }
+  # the table is looked for at the start
+  statement {
+    sid       = "StateTable"
+    actions   = ["dynamodb:DescribeTable"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+  }
+  # what cannot be delivered
+  statement {
+    sid       = "DeadLetters"
+    actions   = ["s3:PutObject"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::orders-dead/orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1/*"]
+  }
+  # the bucket is looked for at the start, and letters are listed
+  statement {
+    sid       = "DeadLettersBucket"
+    actions   = ["s3:ListBucket"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::orders-dead"]
+  }
+
+  statement {
+    sid       = "Logs"
+    actions   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+    resources = ["${aws_cloudwatch_log_group.pipeline.arn}:*"]
+  }
+
+  statement {
+    sid       = "Traces"
+    actions   = ["xray:PutTelemetryRecords", "xray:PutTraceSegments"]
+    resources = ["*"]
+  }
+
+  # Lambda writes what it gives up with this role.
+  statement {
+    sid       = "FailedBatches"
+    actions   = ["s3:PutObject"]
+    resources = ["${aws_s3_bucket.failed_batches.arn}/*"]
+  }
+
+  statement {
+    sid       = "FailedBatchesBucket"
+    actions   = ["s3:ListBucket"]
+    resources = [aws_s3_bucket.failed_batches.arn]
+  }
+
+  dynamic "statement" {
+    for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
+    content {
+      sid       = "Key"
+      actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
+      resources = [statement.value]
+    }
+  }
+}
+
+resource "aws_lambda_function" "redrive" {
+  function_name    = "${local.name}-redrive"
+  description      = "Delivers the batches that Lambda gave up."
+  role             = aws_iam_role.redrive.arn
+  runtime          = "provided.al2023"
+  handler          = "bootstrap"
+  filename         = "${path.module}/tablewake-lambda.zip"
+  source_code_hash = filebase64sha256("${path.module}/tablewake-lambda.zip")
+  architectures    = [var.architecture]
+  memory_size      = var.memory_size
+  timeout          = 300
+  layers           = [aws_lambda_layer_version.configuration.arn]
+  kms_key_arn      = var.kms_key_arn
+  tags             = var.tags
+
+  environment {
+    variables = local.environment
+  }
+
+  logging_config {
+    log_format = "Text"
+    log_group  = aws_cloudwatch_log_group.redrive.name
+  }
+
+  tracing_config {
+    mode = "Active"
+  }
+
+  dynamic "vpc_config" {
+    for_each = length(var.subnet_ids) > 0 ? [1] : []
+    content {
+      subnet_ids         = var.subnet_ids
+      security_group_ids = var.security_group_ids
+    }
+  }
+}
+
+resource "aws_cloudwatch_log_group" "redrive" {
+  name              = "/tablewake/orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1-redrive"
+  retention_in_days = var.log_days
+  kms_key_id        = var.kms_key_arn
+  tags              = var.tags
+}
+
+resource "aws_iam_role" "redrive" {
+  name_prefix          = "${local.prefix}-redrive-"
+  permissions_boundary = var.permissions_boundary
+  tags                 = var.tags
+
+  assume_role_policy = jsonencode({
+    Version   = "2012-10-17"
+    Statement = [{ Effect = "Allow", Principal = { Service = "lambda.amazonaws.com" }, Action = "sts:AssumeRole" }]
+  })
+}
+
+resource "aws_iam_role_policy_attachment" "redrive" {
+  count      = length(var.subnet_ids) > 0 ? 1 : 0
+  role       = aws_iam_role.redrive.name
+  policy_arn = "arn:${data.aws_partition.current.partition}:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole"
+}
+
+resource "aws_iam_role_policy" "redrive" {
+  name   = "pipeline"
+  role   = aws_iam_role.redrive.id
+  policy = data.aws_iam_policy_document.redrive.json
+}
+
+data "aws_iam_policy_document" "redrive" {
+  # the event source mapping reads the stream with this role
+  statement {
+    sid       = "SourceStream"
+    actions   = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/orders/stream/*"]
+  }
+  # streams are found by ListStreams, which takes no resource
+  statement {
+    sid       = "SourceStreams"
+    actions   = ["dynamodb:ListStreams"]
+    resources = ["*"]
+  }
+  # rows that are guarded by item, or may be
+  statement {
+    sid       = "ViewByStatus"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/by-status"]
+  }
+  # events to the bus
+  statement {
+    sid       = "NotifyTold"
+    actions   = ["events:DescribeEventBus", "events:PutEvents"]
+    resources = ["arn:${data.aws_partition.current.partition}:events:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:event-bus/orders-bus"]
+  }
+  # events that are too large for a message lie in the bucket
+  statement {
+    sid       = "NotifyToldLarge"
+    actions   = ["s3:PutObject"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::orders-dead/.~fingerprints/*"]
+  }
+  # events to the topic
+  statement {
+    sid       = "NotifyTopic"
+    actions   = ["sns:GetTopicAttributes", "sns:Publish"]
+    resources = ["arn:aws:sns:eu-central-1:123456789012:orders.fifo"]
+  }
+  # events that are too large for a message lie in the bucket
+  statement {
+    sid       = "NotifyTopicLarge"
+    actions   = ["s3:PutObject"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::orders-dead/.~fingerprints/*"]
+  }
+  # what sinks remember of items, and the record of their settings: the rows of this pipeline
+  statement {
+    sid       = "State"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+    condition {
+      test     = "ForAllValues:StringLike"
+      variable = "dynamodb:LeadingKeys"
+      values   = ["orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1#*"]
+    }
+    condition {
+      test     = "Null"
+      variable = "dynamodb:LeadingKeys"
+      values   = ["false"]
+    }
+  }
+  # the table is looked for at the start
+  statement {
+    sid       = "StateTable"
+    actions   = ["dynamodb:DescribeTable"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+  }
+  # what cannot be delivered, and brings it back
+  statement {
+    sid       = "DeadLetters"
+    actions   = ["s3:DeleteObject", "s3:GetObject", "s3:PutObject"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::orders-dead/orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1/*"]
+  }
+  # the bucket is looked for at the start, and letters are listed
+  statement {
+    sid       = "DeadLettersBucket"
+    actions   = ["s3:ListBucket"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::orders-dead"]
+  }
+
+  statement {
+    sid       = "Logs"
+    actions   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+    resources = ["${aws_cloudwatch_log_group.redrive.arn}:*"]
+  }
+
+  statement {
+    sid       = "Traces"
+    actions   = ["xray:PutTelemetryRecords", "xray:PutTraceSegments"]
+    resources = ["*"]
+  }
+
+  # It reads what Lambda gave up.
+  statement {
+    sid       = "FailedBatches"
+    actions   = ["s3:GetObject", "s3:GetObjectVersion"]
+    resources = ["${aws_s3_bucket.failed_batches.arn}/*"]
+  }
+
+  statement {
+    sid       = "FailedBatchesBucket"
+    actions   = ["s3:ListBucket"]
+    resources = [aws_s3_bucket.failed_batches.arn]
+  }
+
+  statement {
+    sid       = "RedriveQueue"
+    actions   = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"]
+    resources = [aws_sqs_queue.redrive.arn]
+  }
+
+  dynamic "statement" {
+    for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
+    content {
+      sid       = "Key"
+      actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
+      resources = [statement.value]
+    }
+  }
+}
+
+resource "aws_lambda_function" "audit" {
+  count = var.audit_schedule == null ? 0 : 1
+
+  reserved_concurrent_executions = 1
+
+  function_name    = "${local.name}-audit"
+  description      = "Compares a sample of the table with the sinks."
+  role             = aws_iam_role.audit.arn
+  runtime          = "provided.al2023"
+  handler          = "bootstrap"
+  filename         = "${path.module}/tablewake-lambda.zip"
+  source_code_hash = filebase64sha256("${path.module}/tablewake-lambda.zip")
+  architectures    = [var.architecture]
+  memory_size      = var.memory_size
+  timeout          = 900
+  layers           = [aws_lambda_layer_version.configuration.arn]
+  kms_key_arn      = var.kms_key_arn
+  tags             = var.tags
+
+  environment {
+    variables = merge(local.environment, { TABLEWAKE_COMMAND = "audit" })
+  }
+
+  logging_config {
+    log_format = "Text"
+    log_group  = aws_cloudwatch_log_group.audit.name
+  }
+
+  tracing_config {
+    mode = "Active"
+  }
+
+  dynamic "vpc_config" {
+    for_each = length(var.subnet_ids) > 0 ? [1] : []
+    content {
+      subnet_ids         = var.subnet_ids
+      security_group_ids = var.security_group_ids
+    }
+  }
+}
+
+resource "aws_cloudwatch_log_group" "audit" {
+  name              = "/tablewake/orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1-audit"
+  retention_in_days = var.log_days
+  kms_key_id        = var.kms_key_arn
+  tags              = var.tags
+}
+
+resource "aws_iam_role" "audit" {
+  name_prefix          = "${local.prefix}-audit-"
+  permissions_boundary = var.permissions_boundary
+  tags                 = var.tags
+
+  assume_role_policy = jsonencode({
+    Version   = "2012-10-17"
+    Statement = [{ Effect = "Allow", Principal = { Service = "lambda.amazonaws.com" }, Action = "sts:AssumeRole" }]
+  })
+}
+
+resource "aws_iam_role_policy_attachment" "audit" {
+  count      = length(var.subnet_ids) > 0 ? 1 : 0
+  role       = aws_iam_role.audit.name
+  policy_arn = "arn:${data.aws_partition.current.partition}:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole"
+}
+
+resource "aws_iam_role_policy" "audit" {
+  name   = "pipeline"
+  role   = aws_iam_role.audit.id
+  policy = data.aws_iam_policy_document.audit.json
+}
+
+data "aws_iam_policy_document" "audit" {
+  # items are read, all of them and one by one
+  statement {
+    sid       = "SourceTable"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/orders"]
+  }
+  # rows are read
+  statement {
+    sid       = "ViewByStatus"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/by-status"]
+  }
+  # dead letters explain differences; they are read, and stay
+  statement {
+    sid       = "DeadLetters"
+    actions   = ["s3:GetObject"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::orders-dead/orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1/*"]
+  }
+  # the bucket is looked for at the start, and letters are listed
+  statement {
+    sid       = "DeadLettersBucket"
+    actions   = ["s3:ListBucket"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::orders-dead"]
+  }
+  # what sinks remember of items: the rows of this pipeline
+  statement {
+    sid       = "State"
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:Query"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+    condition {
+      test     = "ForAllValues:StringLike"
+      variable = "dynamodb:LeadingKeys"
+      values   = ["orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1#*"]
+    }
+    condition {
+      test     = "Null"
+      variable = "dynamodb:LeadingKeys"
+      values   = ["false"]
+    }
+  }
+  # the table is looked for at the start
+  statement {
+    sid       = "StateTable"
+    actions   = ["dynamodb:DescribeTable"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+  }
+  # what sinks remember is listed: no condition on keys limits a Scan, which reads the rows of all pipelines
+  statement {
+    sid       = "StateScan"
+    actions   = ["dynamodb:Scan"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+  }
+
+  statement {
+    sid       = "Logs"
+    actions   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+    resources = ["${aws_cloudwatch_log_group.audit.arn}:*"]
+  }
+
+  statement {
+    sid       = "Traces"
+    actions   = ["xray:PutTelemetryRecords", "xray:PutTraceSegments"]
+    resources = ["*"]
+  }
+
+  dynamic "statement" {
+    for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
+    content {
+      sid       = "Key"
+      actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
+      resources = [statement.value]
+    }
+  }
+}
+
+resource "aws_lambda_event_source_mapping" "changes" {
+  function_name                      = aws_lambda_function.pipeline.arn
+  event_source_arn                   = var.stream_arn
+  starting_position                  = "TRIM_HORIZON"
+  batch_size                         = var.batch_size
+  maximum_batching_window_in_seconds = var.batch_window
+  parallelization_factor             = var.parallelization_factor
+  function_response_types            = ["ReportBatchItemFailures"] # only what is not finished comes again
+  bisect_batch_on_function_error     = true                        # for crashes
+  maximum_retry_attempts             = var.maximum_retry_attempts
+  maximum_record_age_in_seconds      = var.maximum_record_age_in_seconds
+  tags                               = var.tags
+  depends_on                         = [aws_iam_role_policy.pipeline]
+
+  destination_config {
+    on_failure {
+      destination_arn = aws_s3_bucket.failed_batches.arn
+    }
+  }
+
+  # what the sinks take: not pushed down
+  #   told needs every change: it has no filter and no when, and Lambda cannot detect
+}
+
+# --- What Lambda gives up, where limits are set. Redrive delivers it ---
+
+# It may hold records that are nowhere else.
+resource "aws_s3_bucket" "failed_batches" {
+  bucket_prefix = "tablewake-failed-batches-"
+  tags          = var.tags
+
+  lifecycle {
+    prevent_destroy = true
+  }
+}
+
+resource "aws_s3_bucket_versioning" "failed_batches" {
+  bucket = aws_s3_bucket.failed_batches.id
+
+  versioning_configuration {
+    status = "Enabled"
+  }
+}
+
+resource "aws_s3_bucket_server_side_encryption_configuration" "failed_batches" {
+  bucket = aws_s3_bucket.failed_batches.id
+
+  rule {
+    bucket_key_enabled = var.kms_key_arn != null
+
+    apply_server_side_encryption_by_default {
+      sse_algorithm     = var.kms_key_arn == null ? "AES256" : "aws:kms"
+      kms_master_key_id = var.kms_key_arn
+    }
+  }
+}
+
+resource "aws_s3_bucket_public_access_block" "failed_batches" {
+  bucket                  = aws_s3_bucket.failed_batches.id
+  block_public_acls       = true
+  block_public_policy     = true
+  ignore_public_acls      = true
+  restrict_public_buckets = true
+}
+
+resource "aws_s3_bucket_ownership_controls" "failed_batches" {
+  bucket = aws_s3_bucket.failed_batches.id
+
+  rule {
+    object_ownership = "BucketOwnerEnforced"
+  }
+}
+
+resource "aws_s3_bucket_lifecycle_configuration" "failed_batches" {
+  bucket     = aws_s3_bucket.failed_batches.id
+  depends_on = [aws_s3_bucket_versioning.failed_batches]
+
+  rule {
+    id     = "old"
+    status = "Enabled"
+
+    filter {}
+
+    expiration {
+      days = 90
+    }
+
+    noncurrent_version_expiration {
+      noncurrent_days = 7
+    }
+
+    abort_incomplete_multipart_upload {
+      days_after_initiation = 2
+    }
+  }
+}
+
+resource "aws_s3_bucket_policy" "failed_batches" {
+  bucket = aws_s3_bucket.failed_batches.id
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Sid       = "OnlyTLS"
+      Effect    = "Deny"
+      Principal = "*"
+      Action    = "s3:*"
+      Resource  = [aws_s3_bucket.failed_batches.arn, "${aws_s3_bucket.failed_batches.arn}/*"]
+      Condition = { Bool = { "aws:SecureTransport" = "false" } }
+    }]
+  })
+}
+
+resource "aws_s3_bucket_notification" "failed_batches" {
+  bucket     = aws_s3_bucket.failed_batches.id
+  depends_on = [aws_sqs_queue_policy.redrive]
+
+  queue {
+    queue_arn     = aws_sqs_queue.redrive.arn
+    events        = ["s3:ObjectCreated:*"]
+    filter_prefix = "aws/lambda/"
+  }
+}
+
+resource "aws_sqs_queue" "redrive" {
+  name_prefix                = "${local.prefix}-redrive-"
+  message_retention_seconds  = 1209600
+  visibility_timeout_seconds = 1800 # six times the timeout of the function
+  kms_master_key_id          = var.kms_key_arn
+  sqs_managed_sse_enabled    = var.kms_key_arn == null ? true : null
+  redrive_policy             = jsonencode({ deadLetterTargetArn = aws_sqs_queue.redrive_failures.arn, maxReceiveCount = 4 })
+  tags                       = var.tags
+}
+
+# Messages of batches that could not be delivered four times. The batches are in the bucket, for 90 days.
+resource "aws_sqs_queue" "redrive_failures" {
+  name_prefix               = "${local.prefix}-redrive-failures-"
+  message_retention_seconds = 1209600
+  kms_master_key_id         = var.kms_key_arn
+  sqs_managed_sse_enabled   = var.kms_key_arn == null ? true : null
+  tags                      = var.tags
+}
+
+resource "aws_sqs_queue_policy" "redrive" {
+  queue_url = aws_sqs_queue.redrive.id
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Sid       = "BucketTellsQueue"
+      Effect    = "Allow"
+      Principal = { Service = "s3.amazonaws.com" }
+      Action    = "sqs:SendMessage"
+      Resource  = aws_sqs_queue.redrive.arn
+      Condition = { StringEquals = { "aws:SourceAccount" = data.aws_caller_identity.current.account_id } }
+    }]
+  })
+}
+
+resource "aws_lambda_event_source_mapping" "redrive" {
+  function_name           = aws_lambda_function.redrive.arn
+  event_source_arn        = aws_sqs_queue.redrive.arn
+  batch_size              = 1
+  function_response_types = ["ReportBatchItemFailures"]
+  tags                    = var.tags
+  depends_on              = [aws_iam_role_policy.redrive]
+
+  scaling_config {
+    maximum_concurrency = 2
+  }
+}
+
+resource "aws_lambda_function_event_invoke_config" "redrive" {
+  function_name          = aws_lambda_function.redrive.function_name
+  maximum_retry_attempts = 0 # what Lambda would try again comes by itself
+}
+
+# redrive: auto delivers the dead letters of an outage once it is over.
+resource "aws_cloudwatch_event_rule" "letters" {
+  name_prefix         = "${local.prefix}-letters-"
+  description         = "Delivers dead letters again."
+  schedule_expression = "rate(5 minutes)"
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_event_target" "letters" {
+  rule  = aws_cloudwatch_event_rule.letters.name
+  arn   = aws_lambda_function.redrive.arn
+  input = jsonencode({ tablewake = "redrive" })
+
+  retry_policy {
+    maximum_event_age_in_seconds = 300
+    maximum_retry_attempts       = 0
+  }
+}
+
+resource "aws_lambda_permission" "letters" {
+  action        = "lambda:InvokeFunction"
+  function_name = aws_lambda_function.redrive.function_name
+  principal     = "events.amazonaws.com"
+  source_arn    = aws_cloudwatch_event_rule.letters.arn
+}
+
+# --- The audit compares a sample of the table with the sinks, and only reads. Without audit_schedule there is none ---
+
+variable "audit_schedule" {
+  type        = string
+  default     = null
+  description = "At least daily, as rate(1 day)."
+}
+
+variable "audit_event" {
+  type    = string
+  default = "{\"tablewake\":\"audit\",\"sample\":1,\"segments\":100,\"rcu\":500,\"lag\":\"2m\",\"sinks\":[\"by_status\"]}"
+}
+
+resource "aws_cloudwatch_event_rule" "audit" {
+  count               = var.audit_schedule == null ? 0 : 1
+  name_prefix         = "${local.prefix}-audit-"
+  description         = "Audits a sample of the table."
+  schedule_expression = var.audit_schedule
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_event_target" "audit" {
+  count = var.audit_schedule == null ? 0 : 1
+  rule  = aws_cloudwatch_event_rule.audit[0].name
+  arn   = aws_lambda_function.audit[0].arn
+  input = var.audit_event
+
+  retry_policy {
+    maximum_event_age_in_seconds = 3600
+    maximum_retry_attempts       = 1
+  }
+}
+
+resource "aws_lambda_permission" "audit" {
+  count         = var.audit_schedule == null ? 0 : 1
+  action        = "lambda:InvokeFunction"
+  function_name = aws_lambda_function.audit[0].function_name
+  principal     = "events.amazonaws.com"
+  source_arn    = aws_cloudwatch_event_rule.audit[0].arn
+}
+
+resource "aws_lambda_function_event_invoke_config" "audit" {
+  count                  = var.audit_schedule == null ? 0 : 1
+  function_name          = aws_lambda_function.audit[0].function_name
+  maximum_retry_attempts = 0
+}
+
+# --- Alarms ---
+
+resource "aws_cloudwatch_metric_alarm" "iterator_age" {
+  alarm_name          = "${local.name}-iterator_age"
+  alarm_description   = "The function is behind the table. After 24 hours the stream drops what is not carried. Look at errors, throttles and the sinks' lag; raise ParallelizationFactor where they are well."
+  namespace           = "AWS/Lambda"
+  metric_name         = "IteratorAge"
+  dimensions          = { FunctionName = aws_lambda_function.pipeline.function_name }
+  statistic           = "Maximum"
+  period              = 60
+  evaluation_periods  = 5
+  threshold           = var.iterator_age_alarm
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  ok_actions          = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "nearly_lost" {
+  alarm_name          = "${local.name}-nearly_lost"
+  alarm_description   = "The function is 20 hours behind the table, and after 24 the stream drops what is not carried, of which nothing tells. Mend the sink, or remove what the log names, within four hours."
+  namespace           = "AWS/Lambda"
+  metric_name         = "IteratorAge"
+  dimensions          = { FunctionName = aws_lambda_function.pipeline.function_name }
+  statistic           = "Maximum"
+  period              = 60
+  evaluation_periods  = 5
+  threshold           = 72000000
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  ok_actions          = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "errors" {
+  alarm_name          = "${local.name}-errors"
+  alarm_description   = "Invocations fail as a whole, so that batches come again and again. The log says why; a crash is halved until the record that causes it stands alone."
+  namespace           = "AWS/Lambda"
+  metric_name         = "Errors"
+  dimensions          = { FunctionName = aws_lambda_function.pipeline.function_name }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 3
+  threshold           = 0
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  ok_actions          = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "throttles" {
+  alarm_name          = "${local.name}-throttles"
+  alarm_description   = "The account has no concurrency left for the function, and it falls behind."
+  namespace           = "AWS/Lambda"
+  metric_name         = "Throttles"
+  dimensions          = { FunctionName = aws_lambda_function.pipeline.function_name }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 3
+  threshold           = 0
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  ok_actions          = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "not_kept" {
+  alarm_name          = "${local.name}-not_kept"
+  alarm_description   = "Lambda gave records up and could not write them into the bucket FailedBatches: they are nowhere else once the stream drops them. Look at the role's rights on the bucket and the key; the function's log names the records that failed."
+  namespace           = "AWS/Lambda"
+  metric_name         = "DestinationDeliveryFailures"
+  dimensions          = { FunctionName = aws_lambda_function.pipeline.function_name }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 1
+  threshold           = 0
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "redrive_errors" {
+  alarm_name          = "${local.name}-redrive_errors"
+  alarm_description   = "What Lambda gave up, or dead letters, cannot be brought back. The log says why."
+  namespace           = "AWS/Lambda"
+  metric_name         = "Errors"
+  dimensions          = { FunctionName = aws_lambda_function.redrive.function_name }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 3
+  threshold           = 0
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  ok_actions          = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "dead_letters" {
+  alarm_name          = "${local.name}-dead_letters"
+  alarm_description   = "Changes could not be delivered and lie in dead letters. Look with `tablewake redrive --live --list`, mend the cause, then redrive."
+  namespace           = "tablewake"
+  metric_name         = "tablewake.sink.letters"
+  dimensions          = { pipeline = "orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1" }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 1
+  threshold           = 0
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "returned" {
+  alarm_name          = "${local.name}-returned"
+  alarm_description   = "For half an hour records have been given back to come again: a sink does not answer, or the function's time is too short. The log names the sink."
+  namespace           = "tablewake"
+  metric_name         = "tablewake.handler.returned"
+  dimensions          = { pipeline = "orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1" }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 6
+  threshold           = 0
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  ok_actions          = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "lost" {
+  alarm_name          = "${local.name}-lost"
+  alarm_description   = "Batches that Lambda gave up, which it does by a limit of yours alone, held records that neither the bucket nor the stream has. `tablewake status --live` lists the gaps; what they changed has to be carried anew."
+  namespace           = "tablewake"
+  metric_name         = "tablewake.handler.lost"
+  dimensions          = { pipeline = "orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1" }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 1
+  threshold           = 0
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "redrive_failed" {
+  alarm_name          = "${local.name}-redrive_failed"
+  alarm_description   = "Batches that Lambda gave up could not be brought back. They lie in the bucket FailedBatches; mend what the function's log says, and start the redrive of the queue RedriveFailures."
+  namespace           = "AWS/SQS"
+  metric_name         = "ApproximateNumberOfMessagesVisible"
+  dimensions          = { QueueName = aws_sqs_queue.redrive_failures.name }
+  statistic           = "Maximum"
+  period              = 300
+  evaluation_periods  = 1
+  threshold           = 0
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  ok_actions          = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "redrive_late" {
+  alarm_name          = "${local.name}-redrive_late"
+  alarm_description   = "Batches that Lambda gave up wait for 45 minutes to be brought back. The log of Redrive says why; what fails four times goes to the queue RedriveFailures, and the bucket FailedBatches keeps it for 90 days."
+  namespace           = "AWS/SQS"
+  metric_name         = "ApproximateAgeOfOldestMessage"
+  dimensions          = { QueueName = aws_sqs_queue.redrive.name }
+  statistic           = "Maximum"
+  period              = 300
+  evaluation_periods  = 1
+  threshold           = 2700
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  ok_actions          = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "sinks_differ" {
+  count               = var.audit_schedule == null ? 0 : 1
+  alarm_name          = "${local.name}-sinks_differ"
+  alarm_description   = "A sample of the table differs from the sinks. The log of Audit lists the entries; `tablewake audit --live` compares everything, and repairs it with --repair."
+  namespace           = "tablewake"
+  metric_name         = "tablewake.audit.differences"
+  dimensions          = { pipeline = "orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1" }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 1
+  threshold           = 0
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_actions
+  tags                = var.tags
+}
+
+resource "aws_cloudwatch_metric_alarm" "not_audited" {
+  count               = var.audit_schedule == null ? 0 : 1
+  alarm_name          = "${local.name}-not_audited"
+  alarm_description   = "No audit was complete for two days. The log of Audit says why: it failed, its time was over, or entries could not be compared. Choose a smaller sample or more read units."
+  namespace           = "tablewake"
+  metric_name         = "tablewake.audit.complete"
+  dimensions          = { pipeline = "orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1" }
+  statistic           = "Maximum"
+  period              = 86400
+  evaluation_periods  = 2
+  threshold           = 1
+  comparison_operator = "LessThanThreshold"
+  treat_missing_data  = "breaching"
+  alarm_actions       = var.alarm_actions
+  ok_actions          = var.alarm_actions
+  tags                = var.tags
+}
+
+# --- What the pipeline stores in. Terraform refuses to destroy it: prevent_destroy. To destroy the module and keep this,
+# take these resources out of its state first (terraform state rm). ---
+
+variable "create_storage" {
+  type        = bool
+  default     = true
+  description = "Whether the tables, buckets, queues, topics and buses are made. Without it, they must exist."
+}
+
+variable "deletion_protection" {
+  type    = bool
+  default = true
+}
+
+# of by_status
+resource "aws_dynamodb_table" "table_by_status" {
+  count                       = var.create_storage ? 1 : 0
+  name                        = "by-status"
+  billing_mode                = "PAY_PER_REQUEST"
+  deletion_protection_enabled = var.deletion_protection
+  tags                        = var.tags
+  hash_key                    = "PK"
+  range_key                   = "SK"
+
+  attribute {
+    name = "PK"
+    type = "S"
+  }
+
+  attribute {
+    name = "SK"
+    type = "S"
+  }
+
+  ttl {
+    attribute_name = "_tw_expires"
+    enabled        = true
+  }
+
+  point_in_time_recovery {
+    enabled = true
+  }
+
+  dynamic "server_side_encryption" {
+    for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
+    content {
+      enabled     = true
+      kms_key_arn = server_side_encryption.value
+    }
+  }
+
+  lifecycle {
+    prevent_destroy = true
+  }
+}
+
+# of what the sinks remember of items
+resource "aws_dynamodb_table" "table_tablewake_state" {
+  count                       = var.create_storage ? 1 : 0
+  name                        = "tablewake-state"
+  billing_mode                = "PAY_PER_REQUEST"
+  deletion_protection_enabled = var.deletion_protection
+  tags                        = var.tags
+  hash_key                    = "pk"
+  range_key                   = "sk"
+
+  attribute {
+    name = "pk"
+    type = "S"
+  }
+
+  attribute {
+    name = "sk"
+    type = "S"
+  }
+
+  ttl {
+    attribute_name = "expires"
+    enabled        = true
+  }
+
+  point_in_time_recovery {
+    enabled = true
+  }
+
+  dynamic "server_side_encryption" {
+    for_each = var.kms_key_arn == null ? [] : [var.kms_key_arn]
+    content {
+      enabled     = true
+      kms_key_arn = server_side_encryption.value
+    }
+  }
+
+  lifecycle {
+    prevent_destroy = true
+  }
+}
+
+# of dead letters
+resource "aws_s3_bucket" "bucket_orders_dead" {
+  count  = var.create_storage ? 1 : 0
+  bucket = "orders-dead"
+  tags   = var.tags
+
+  lifecycle {
+    prevent_destroy = true
+  }
+}
+
+resource "aws_s3_bucket_versioning" "bucket_orders_dead" {
+  count  = var.create_storage ? 1 : 0
+  bucket = aws_s3_bucket.bucket_orders_dead[0].id
+
+  versioning_configuration {
+    status = "Enabled"
+  }
+}
+
+resource "aws_s3_bucket_server_side_encryption_configuration" "bucket_orders_dead" {
+  count  = var.create_storage ? 1 : 0
+  bucket = aws_s3_bucket.bucket_orders_dead[0].id
+
+  rule {
+    bucket_key_enabled = var.kms_key_arn != null
+
+    apply_server_side_encryption_by_default {
+      sse_algorithm     = var.kms_key_arn == null ? "AES256" : "aws:kms"
+      kms_master_key_id = var.kms_key_arn
+    }
+  }
+}
+
+resource "aws_s3_bucket_public_access_block" "bucket_orders_dead" {
+  count                   = var.create_storage ? 1 : 0
+  bucket                  = aws_s3_bucket.bucket_orders_dead[0].id
+  block_public_acls       = true
+  block_public_policy     = true
+  ignore_public_acls      = true
+  restrict_public_buckets = true
+}
+
+resource "aws_s3_bucket_ownership_controls" "bucket_orders_dead" {
+  count  = var.create_storage ? 1 : 0
+  bucket = aws_s3_bucket.bucket_orders_dead[0].id
+
+  rule {
+    object_ownership = "BucketOwnerEnforced"
+  }
+}
+
+resource "aws_s3_bucket_lifecycle_configuration" "bucket_orders_dead" {
+  count      = var.create_storage ? 1 : 0
+  bucket     = aws_s3_bucket.bucket_orders_dead[0].id
+  depends_on = [aws_s3_bucket_versioning.bucket_orders_dead]
+
+  rule {
+    id     = "old"
+    status = "Enabled"
+
+    filter {}
+
+    expiration {
+      days = 30
+    }
+
+    noncurrent_version_expiration {
+      noncurrent_days = 7
+    }
+
+    abort_incomplete_multipart_upload {
+      days_after_initiation = 2
+    }
+  }
+}
+
+resource "aws_s3_bucket_policy" "bucket_orders_dead" {
+  count  = var.create_storage ? 1 : 0
+  bucket = aws_s3_bucket.bucket_orders_dead[0].id
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Sid       = "OnlyTLS"
+      Effect    = "Deny"
+      Principal = "*"
+      Action    = "s3:*"
+      Resource  = [aws_s3_bucket.bucket_orders_dead[0].arn, "${aws_s3_bucket.bucket_orders_dead[0].arn}/*"]
+      Condition = { Bool = { "aws:SecureTransport" = "false" } }
+    }]
+  })
+}
+
+# of topic
+resource "aws_sns_topic" "topic_orders_fifo" {
+  count             = var.create_storage && data.aws_caller_identity.current.account_id == "123456789012" && data.aws_region.current.region == "eu-central-1" ? 1 : 0
+  name              = "orders.fifo"
+  fifo_topic        = true
+  kms_master_key_id = var.kms_key_arn == null ? "alias/aws/sns" : var.kms_key_arn
+  tags              = var.tags
+
+  lifecycle {
+    prevent_destroy = true
+  }
+}
+
+# of told
+resource "aws_cloudwatch_event_bus" "bus_orders_bus" {
+  count              = var.create_storage ? 1 : 0
+  name               = "orders-bus"
+  kms_key_identifier = var.kms_key_arn
+  tags               = var.tags
+
+  lifecycle {
+    prevent_destroy = true
+  }
+}
+
+output "function" {
+  value = aws_lambda_function.pipeline.arn
+}
+
+output "failed_batches" {
+  value = aws_s3_bucket.failed_batches.id
+}
+
