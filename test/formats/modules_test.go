@@ -203,7 +203,7 @@ func TestCheck(t *testing.T) {
 		`resource "a" "b" { x = "${c.d.arn}" }`:            "a reference alone needs no quotes",
 		"locals {\n  name = \"a\"\n  value   = 1\n}\n":     "terraform fmt formats it differently",
 		"locals {\n  name = \"a-name-of-twenty-ones\"\n}\nresource \"aws_iam_role\" \"r\" {\n  name_prefix = \"${local.name}-and-a-long-suffix\"\n}\n": "has 39 characters, and may have 38",
-		"data \"aws_region\" \"c\" {}\nresource \"a\" \"b\" { x = data.aws_region.c.name }":                                                           "is deprecated",
+		"data \"aws_region\" \"c\" {}\nresource \"a\" \"b\" { x = data.aws_region.c.name }":                                                            "is deprecated",
 	} {
 		if got := check("x.tf", []byte(text)).problems; !strings.Contains(strings.Join(got, "\n"), want) {
 			t.Errorf("%s: %q, want %q", text, got, want)
