@@ -1045,7 +1045,7 @@ resource "aws_cloudwatch_metric_alarm" "returned" {
 
 resource "aws_cloudwatch_metric_alarm" "lost" {
   alarm_name          = "${local.name}-lost"
-  alarm_description   = "Batches that Lambda gave up, which it does by a limit of yours alone, held records that neither the bucket nor the stream has. `tablewake status --live` lists the gaps; what they changed has to be carried anew."
+  alarm_description   = "Lambda gave up batches by a limit that you set, and neither the bucket nor the stream has their records. `tablewake status --live` lists the gaps, and `tablewake gaps --live --repair --audit` repairs the sinks."
   namespace           = "tablewake"
   metric_name         = "tablewake.handler.lost"
   dimensions          = { pipeline = "orders_of_a_pipeline_whose_name_has_all_the_64_characters_of_it1" }
