@@ -63,7 +63,7 @@ var keyRows = []keyRow{
 		"explain": `lines: put row PK="SKU#c" SK="7#c" \(element 2\)`, "cost": `(?m)^lines: 2 write units for each KB of each row that differs`,
 		"test": `1 test`, "query": `(?m)^SKU#c  7#c$`, "backfill": `(?m)^SKU#c  7#c$`, "why": `contribution .*: 2 rows, .*as it should be`,
 		"audit": `lines +3 places compared +equal`, "repair": `(?m)^SKU#c  7#c$`, "policies": `rows of items, which the state guards`,
-		"pushdown": `mail needs every change`,
+		"pushdown": `of Refund: Lambda is asked how a key begins`,
 	}, nil},
 	{"view.for_each.max", "by: sku, max: 3}, when", "by: sku, max: 4}, when", map[string]string{
 		"schema": `The most elements that an item may have`, "reference": "`max`", "plan": `view\.for_each\.max: was '3', is '4'`,
@@ -73,7 +73,7 @@ var keyRows = []keyRow{
 			"schema": `A document for each item`, "reference": "`for_each`", "plan": `search\.for_each\.by: was 'sku', is 'qty'`,
 			"explain": `found: delete document lines/.*::b \(leave`, "why": `document +lines/.*::c: a document, .*as it should be`,
 			"audit": `found +2 places compared +equal`, "repair": `found: repaired: tombstone document lines/.*::b`,
-			"policies": `domain/DOMAIN/lines`, "backfill": `found, lines, refunds: live`, "pushdown": `mail needs every change`,
+			"policies": `domain/DOMAIN/lines`, "backfill": `found, lines, refunds: live`, "pushdown": `of Refund: Lambda is asked how a key begins`,
 		}, []string{"cost", "test", "query"}},
 	{"view.shards, {@shard}", "shards: 4", "shards: 5", map[string]string{
 		"schema": `"shards"`, "reference": `\{@shard\}`, "plan": `view\.shards: was '4', is '5'`,
@@ -95,7 +95,7 @@ var keyRows = []keyRow{
 	{"archive.names, key without {@version}, {@entity}, kinds, images", "", "", map[string]string{
 		"schema": `"names"`, "reference": "`names: raw`", "explain": `gone: no_effect \(kind\)`,
 		"query":    `archive/shop-gone/Order/USER#2/ORDER#2026-01-03#8\.json:\{"key":.*"kind":"user_delete".*"old":\{"PK":"USER#2"`,
-		"policies": `arn:aws:s3:::shop-gone/\*`, "why": `holds changes, not items`, "pushdown": `mail needs every change`,
+		"policies": `arn:aws:s3:::shop-gone/\*`, "why": `holds changes, not items`, "pushdown": `of Refund: Lambda is asked how a key begins`,
 	}, []string{"plan", "cost", "test", "backfill", "audit", "repair"}},
 	{"archive.storage_class", "", "", map[string]string{"schema": `"storage_class"`, "reference": "`storage_class`"},
 		[]string{"plan", "explain", "cost", "test", "query", "backfill", "why", "audit", "repair", "policies", "pushdown"}},
