@@ -115,3 +115,20 @@ func TestAssemble_Generations(t *testing.T) {
 		}
 	}
 }
+
+// A notify sink that sends nothing takes any settings: it leaves nothing that could mix.
+func TestAssemble_SuppressedSettings(t *testing.T) {
+	dir := t.TempDir()
+	for _, attributes := range []string{"", ", attributes: [Total]", ", when: 'op == \"MODIFY\"'"} {
+		file := strings.Replace(printed, "events: [done]}", "events: [done]"+attributes+"}", 1)
+		cfg, err := config.Parse("tablewake.yaml", []byte(file), func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		stores := open(t, dir)
+		_, err = sinks.Assemble(t.Context(), cfg, stores, sinks.Suppressed("replay"))
+		if err := errors.Join(err, stores.Close()); err != nil {
+			t.Errorf("with %q: %v", attributes, err)
+		}
+	}
+}
