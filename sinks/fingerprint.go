@@ -107,8 +107,8 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		return store, birth, err
 	}
 	prints, ok := any(store).(state.Fingerprints)
-	if !ok || s.Notify != nil && a.suppress != "" {
-		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it keeps no output, or publishes nothing that could mix
+	if !ok || a.births == nil && a.publishesNothing(s) {
+		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it keeps no output, or leaves none
 	}
 	o := opened{spec: s, store: prints, print: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
@@ -153,6 +153,9 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	return store, o.birth, nil
 }
 
+// publishesNothing reports whether a sink is a suppressed notify sink: its birth has not begun, and it takes other settings.
+func (a *assembly) publishesNothing(s config.Sink) bool { return s.Notify != nil && a.suppress != "" }
+
 // record stores the fingerprints and births of new outputs, before anything is written.
 func (a *assembly) record(ctx context.Context) error {
 	if err := a.checkAddedSinks(); err != nil {
@@ -175,8 +178,10 @@ func (a *assembly) record(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := a.births.markBegun(ctx, &o.foundOutput); err != nil {
-			return err
+		if !a.publishesNothing(o.spec) {
+			if err := a.births.markBegun(ctx, &o.foundOutput); err != nil {
+				return err
+			}
 		}
 		if o.changed != nil && a.options.Logger != nil {
 			text := "the sink holds nothing, and takes the settings of the file: redrive its dead letters, and replay what the former settings left out"
