@@ -147,7 +147,7 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 	case text == "":
 		return p.fail(from, "name an attribute, as in {Status}, or write {{ and }} for literal braces", "the placeholder is empty")
 	case strings.TrimSpace(text) != text:
-		return p.fail(from, `write {Status}; a name that begins or ends with a space is written {[" name "]}`, "space around %q", strings.TrimSpace(text))
+		return p.fail(from, "write {"+strings.TrimSpace(text)+`}; a name that begins or ends with a space is written {[" name "]}`, "space around %q", strings.TrimSpace(text))
 	case text[0] == '@':
 		return p.atName(h, from, text)
 	}

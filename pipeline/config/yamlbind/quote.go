@@ -100,6 +100,16 @@ var closing = map[rune]rune{'‘': '’', '’': '’', '“': '”', '”': '�
 // unclosed finds, in what a line quotes, the beginning of the next key: the quote before it is missing.
 var unclosed = regexp.MustCompile(`^(.*?), *[A-Za-z_][A-Za-z0-9_-]*: *$`)
 
+// withoutClosing cuts off the braces and brackets at the end of a text that close nothing in it: those around the text.
+func withoutClosing(text string) string {
+	for _, pair := range []string{"{}", "[]"} {
+		for strings.HasSuffix(text, pair[1:]) && strings.Count(text, pair[1:]) > strings.Count(text, pair[:1]) {
+			text = strings.TrimSuffix(text, pair[1:])
+		}
+	}
+	return text
+}
+
 // startsText reports whether a comment was probably meant as text: people write a space after the #.
 func startsText(s string) bool {
 	return len(s) > 1 && s[0] == '#' && s[1] != ' ' && s[1] != '#'
@@ -125,7 +135,7 @@ func (f *File) unquoted(line int) (column int, hint string) {
 			i = pastQuote(rs, i)
 			if rest := strings.TrimLeft(string(tail(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
 				if m := unclosed.FindStringSubmatch(string(rs[start+1 : i-1])); m != nil {
-					return start + 1, "the closing quote is missing: write " + Quoted(m[1])
+					return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
 				}
 				return start + 1, "quote the whole: " + Quoted(f.written(line, start+1)) // "x" in item.Tags
 			}
