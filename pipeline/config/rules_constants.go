@@ -149,12 +149,55 @@ func (c *checker) checkComparedTexts() {
 	for _, d := range c.Of(&c.cfg.Detectors).All() {
 		for _, name := range []string{"from", "to"} {
 			e := d.Get(name)
+			c.checkComparedType(d, e)
 			if text := e.Text(); strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
 				c.Warn(e, "write one value, or a detector with when: 'new.A in [\"X\", \"Y\"]'", "the detector compares with the text %s, and reads no list", yamlbind.Quoted(text))
 			}
 			if inBraces.MatchString(e.Text()) {
 				c.Warn(e, "write the value, or when: 'new.A == old.B' for two attributes", "the detector compares with the text %s, and reads no template", yamlbind.Quoted(e.Text()))
 			}
+		}
+	}
+}
+
+// checkComparedType refuses a value that an attribute of the declared type never is: 5 is a number, and "5" a text.
+func (c *checker) checkComparedType(d, e *value) {
+	path := yamlbind.As[item.Path](d.Get("attribute"))
+	if e == nil || e.Env || e.Text() == "*" || path.Root() != path.String() || c.unsureAt(d.Field) {
+		return
+	}
+	is, kind := yamlbind.Resolve(e.Node), c.declaredKind(c.scopeAt(d.Field), path.Root())
+	number := is == yamlbind.IsInteger || is == yamlbind.IsFloat
+	switch {
+	case kind == item.KindS && number:
+		c.Fail(e, "quote it: "+yamlbind.Quoted(e.Node.Value), "%s is a number, and %s is declared S: the two are never equal", e.Node.Value, path)
+	case kind == item.KindN && is == yamlbind.IsText:
+		c.Fail(e, "write a number without quotes", "%s is a text, and %s is declared N: the two are never equal", yamlbind.Quoted(e.Node.Value), path)
+	}
+}
+
+// checkDates refuses dates of attributes that are declared, and neither text nor numbers.
+func (c *checker) checkDates() {
+	for _, s := range c.sinks {
+		if v := c.Of(s); v != nil && !c.wrongOf(s) {
+			c.checkDatesIn(v, c.scopeOf(s))
+		}
+	}
+}
+
+func (c *checker) checkDatesIn(v *value, sc *entity.Scope) {
+	for _, e := range v.All() {
+		c.checkDatesIn(e, sc)
+	}
+	t := templateOf(v)
+	if t == nil {
+		return
+	}
+	for _, path := range t.DatePaths() {
+		switch kind := c.declaredKind(sc, path); kind {
+		case item.Absent, item.KindS, item.KindN, item.KindNULL:
+		default:
+			c.Fail(v, "read a date in it, or name another attribute", "%s is declared %s, and no date", path, kind)
 		}
 	}
 }

@@ -342,6 +342,9 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 		if stray := strayDigits(a.text); stray != "" {
 			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has the digits %s, which are no part of a time", a.text, stray)
 		}
+		if stray := strayLetters(a.text); stray != "" {
+			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has the letters %s, which are no part of a time", a.text, stray)
+		}
 		return c, nil
 	case fnSplit:
 		if a.given && a.colon > 0 {

@@ -166,7 +166,9 @@ func TestTail_Selects(t *testing.T) {
 		"an item":             {options{key: "PK=USER#1,SK=PROFILE"}, "1 3", cli.ExitOK},
 		"a canonical key":     {options{key: "USER%231,PROFILE"}, "1 3", cli.ExitOK},
 		"both":                {options{key: "PK=USER#1", of: []string{"User"}}, "1 3", cli.ExitOK},
-		"no key attribute":    {options{key: "Status=paid"}, "", cli.ExitOK},
+		"no key attribute":    {options{key: "Status=paid"}, "", cli.ExitUsage},
+		"another spelling":    {options{key: "pk=USER#1"}, "", cli.ExitUsage},
+		"no key":              {options{key: "foo"}, "", cli.ExitUsage},
 		"two changes":         {options{limit: 2}, "1 2", cli.ExitOK},
 		"more than there are": {options{of: []string{"User"}, limit: 3}, "1 3", cli.ExitInterrupted},
 	} {
