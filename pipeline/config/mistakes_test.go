@@ -63,6 +63,7 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"date of a list", `{Arrival|date:2006-01-02}#{BookingId}'`, `{Nights|date:2006-01-02}#{BookingId}'`, `Nights is declared L, and no date`},
 	{"renamed to an attribute", `rename: {City: town}`, `rename: {Name: City}`, `the document has the attribute City, too`},
 	{"missing quote at the end of braces", `hotel: '{HotelId}'`, `hotel: '{HotelId}`, `the closing quote is missing: write '{HotelId}'`},
+	{"a row of several items", `PK: 'HOTEL#{HotelId}', SK: '{Arrival|date:2006-01-02}#{BookingId}'`, `PK: 'DAYS#{HotelId}#{Arrival}', SK: '{Arrival|date:2006-01-02}'`, `several items can have this row: its key lacks what tells them apart; add {BookingId} (or {@key})`},
 	{"space in braces", `hotel: '{HotelId}'`, `hotel: '{ HotelId }'`, `write {HotelId}`},
 	{"constant attribute", `{amount: '{Price}'`, `{amount: Price`, `write '{Price}' for its value`},
 	{"constant in group key", `group: {PK: 'SALES#{HotelId}'`, `group: {PK: HotelId`, `write '{HotelId}' for its value`},
