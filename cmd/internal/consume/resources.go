@@ -50,13 +50,13 @@ func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Wr
 		return nil, err
 	}
 	r := &resources{api: stream.Open(sdk, cfg, readCalls)}
-	r.announceAccount(ctx, sdk, w)
 	// Nothing is opened, or created, before the streams are found: the tables of another Region would be made.
 	streams, err := r.announceStreams(ctx, &o.start, cfg, w)
 	if errors.Is(err, shardreader.ErrNotFound) {
 		err = fmt.Errorf("Region %s: %w", sdk.Region, err)
 	}
 	if err == nil {
+		r.announceAccount(ctx, sdk, w)
 		err = o.checkViewType(ctx, r.api, cfg, streams)
 	}
 	if err == nil {

@@ -87,6 +87,8 @@ type validation struct {
 	Warnings config.Problems `json:"warnings"`
 	Sampled  int             `json:"sampled_items,omitempty"` // items that names were checked against
 	Live     *liveReport     `json:"live,omitempty"`          // of --live
+
+	noun string // of what Sampled counts
 }
 
 func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags, live bool, f cli.Format) error {
@@ -110,7 +112,7 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 			return err
 		}
 		if items != nil {
-			v.Sampled = len(items.Items)
+			v.Sampled, v.noun = len(items.Items), items.Noun
 			v.Warnings = append(v.Warnings, cfg.CheckSample(items.Items)...)
 			v.Warnings.Sort()
 		}
@@ -153,7 +155,7 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 	fmt.Fprintf(s.Out, "%s is valid: pipeline %s, %s, %s, %s\n",
 		cfg.File, cfg.Name, cli.Count(len(cfg.Sinks), "sink"), cli.Count(len(cfg.Detectors), "detector"), cli.Count(filters, "filter"))
 	if v.Sampled > 0 {
-		fmt.Fprintf(s.Out, "its names were checked against %s\n", cli.Count(v.Sampled, "item"))
+		fmt.Fprintf(s.Out, "its names were checked against %s\n", cli.Count(v.Sampled, v.noun))
 	}
 	return nil
 }
