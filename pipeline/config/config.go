@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -206,9 +208,27 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 	})
 }
 
+// isRecords reports whether the first line of a file is a record or an item in JSON.
+func isRecords(b []byte) bool {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
+	var first map[string]json.RawMessage
+	if json.Unmarshal(line, &first) != nil {
+		return false
+	}
+	for _, name := range []string{"eventName", "dynamodb", "Records", "Item", "NewImage"} {
+		if _, ok := first[name]; ok {
+			return first["version"] == nil
+		}
+	}
+	return false
+}
+
 // ParseFrom is like [Parse] for a file outside a folder, such as an object in a bucket. read returns the content of a
 // file by its path as the configuration spells it.
 func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
+	if isRecords(b) {
+		return nil, Problems{{File: name, Line: 1, Column: 1, Message: "this is no configuration: it is a file of records", Hint: "name the configuration with -c, and the records without it, or with --sample"}}
+	}
 	cfg := &Config{File: name}
 	c := &checker{
 		cfg: cfg, read: read, of: make(map[string][]string), forEach: make(map[string]bool),

@@ -64,6 +64,10 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"renamed to an attribute", `rename: {City: town}`, `rename: {Name: City}`, `the document has the attribute City, too`},
 	{"missing quote at the end of braces", `hotel: '{HotelId}'`, `hotel: '{HotelId}`, `the closing quote is missing: write '{HotelId}'`},
 	{"a row of several items", `PK: 'HOTEL#{HotelId}', SK: '{Arrival|date:2006-01-02}#{BookingId}'`, `PK: 'DAYS#{HotelId}#{Arrival}', SK: '{Arrival|date:2006-01-02}'`, `several items can have this row: its key lacks what tells them apart; add {BookingId} (or {@key})`},
+	{"missing quote at the end of a line", "when: 'item.Status == \"booked\"'}\n  nights:", "when: 'item.Status == \"booked\"}\n  nights:", `the closing quote is missing: write 'item.Status == "booked"'`},
+	{"number for a path", `revenue: {sum: Price}`, `revenue: {sum: 5}`, `name an attribute, as in Total`},
+	{"number for a word", `revenue: {sum: Price}`, `sum: 5`, `wants count, not a number (5); write count`},
+	{"list without dashes", `include: [Name, City]`, `include: {Name: 1}`, `begin each element with -`},
 	{"space in braces", `hotel: '{HotelId}'`, `hotel: '{ HotelId }'`, `write {HotelId}`},
 	{"constant attribute", `{amount: '{Price}'`, `{amount: Price`, `write '{Price}' for its value`},
 	{"constant in group key", `group: {PK: 'SALES#{HotelId}'`, `group: {PK: HotelId`, `write '{HotelId}' for its value`},
@@ -181,4 +185,12 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"member of a list", `'item.Price > 0'`, `'item.Nights.rate > 0'`, `read one element, as item.Nights[0], or ask for any, as in item.Nights.exists(e, e.qty > 1)`},
 	{"entities with a comma", "of: Guest\n", "of: Guest, Hotel\n", `write [Guest, Hotel]`},
 	{"part of a key in a detector", `attribute: Status, to`, `attribute: BookingId, to`, `is a part of SK`},
+}
+
+// A file of records in place of the configuration is one problem.
+func TestParse_Records(t *testing.T) {
+	got := messages(t, `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"a"}}}}`+"\n"+`{"eventName":"REMOVE"}`+"\n")
+	if len(got) != 1 || !strings.Contains(got[0].String(), "this is no configuration: it is a file of records") {
+		t.Error(got.Error())
+	}
 }

@@ -100,6 +100,9 @@ var closing = map[rune]rune{'‘': '’', '’': '’', '“': '”', '”': '�
 // unclosed finds, in what a line quotes, the beginning of the next key: the quote before it is missing.
 var unclosed = regexp.MustCompile(`^(.*?), *[A-Za-z_][A-Za-z0-9_-]*: *$`)
 
+// beginsKey is a line with a key: a quoted text of the line above does not go on in it.
+var beginsKey = regexp.MustCompile(`^ *(- +)?[A-Za-z_][A-Za-z0-9_-]*:( |$)`)
+
 // withoutClosing cuts off the braces and brackets at the end of a text that close nothing in it: those around the text.
 func withoutClosing(text string) string {
 	for _, pair := range []string{"{}", "[]"} {
@@ -133,6 +136,9 @@ func (f *File) unquoted(line int) (column int, hint string) {
 		case r == '\'' || r == '"':
 			start := i
 			i = pastQuote(rs, i)
+			if open := i-start < 2 || rs[i-1] != r; open && line < len(f.lines) && beginsKey.MatchString(f.line(line+1)) {
+				return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(strings.TrimSpace(string(rs[start+1:]))))
+			}
 			if rest := strings.TrimLeft(string(tail(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
 				if m := unclosed.FindStringSubmatch(string(rs[start+1 : i-1])); m != nil {
 					return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
