@@ -63,7 +63,7 @@ func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
 	}
 	_, err := sdk.Credentials.Retrieve(ctx)
 	if err == nil || !strings.Contains(err.Error(), "no EC2 IMDS role found") || awserr.Status(err) >= 500 || awserr.Status(err) == http.StatusTooManyRequests {
-		return nil //nolint:nilerr // the calls say what is wrong with them
+		return nil // the calls say what is wrong with them
 	}
 	return errNoCredentials
 }
